@@ -1,0 +1,20 @@
+/** Thrown when this program contradicts itself. Never caught on purpose: the process must stop. */
+export class BrokenInvariant extends Error {
+  override readonly name = 'BrokenInvariant'
+}
+
+/** Crash unless `condition` holds. Stays on in production. One claim per assert, stated positively. */
+export function assert(condition: boolean, claim: string): asserts condition {
+  if (!condition) throw new BrokenInvariant(claim)
+}
+
+/** Proves at compile time that every case of a union was handled. */
+export function assertNever(value: never): never {
+  throw new BrokenInvariant(`unhandled case ${JSON.stringify(value)}`)
+}
+
+/** The value, which the caller knows to be there. */
+export function present<T>(value: T | null | undefined, claim: string): T {
+  if (value === null || value === undefined) throw new BrokenInvariant(claim)
+  return value
+}

@@ -1,0 +1,21 @@
+/** A timer that was set. Cancelling twice, or after it fired, does nothing. */
+export interface Timer {
+  cancel(): void
+}
+
+/**
+ * Time, as everything outside `src/host` may see it. The real one lives in `src/host`, the
+ * simulator's runs on a seed.
+ */
+export interface Clock {
+  /** Milliseconds since some moment in the past; never goes back. For every duration and deadline. */
+  monotonicMs(): number
+  /** Milliseconds since 1970 UTC; may jump either way. For timestamps people read, never for durations. */
+  wallMs(): number
+  /** Calls `action` once, `delayMs` (>= 0) from now, never before the caller returned. */
+  after(delayMs: number, action: () => void): Timer
+  /** Calls `action` every `periodMs` (> 0) until cancelled. A late call is not made up for. */
+  every(periodMs: number, action: () => void): Timer
+  /** Calls `action` soon, after the events that already wait: the end of this turn. */
+  soon(action: () => void): void
+}

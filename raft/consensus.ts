@@ -1,0 +1,53 @@
+import type { CoreStatus } from './core/ready.ts'
+import type { LogIndex, NodeId } from './core/types.ts'
+
+/**
+ * What the api thread of a member may ask of consensus. The one implementation is `RaftNode`
+ * (`raft/node/node.ts`); users of the library depend on this page only.
+ */
+export interface Consensus<Outcome> {
+  /** As the raft thread last told; may be a turn old. */
+  readonly status: ConsensusStatus
+  /** Called on every change of `status`. @returns stops listening */
+  onStatus(listener: (status: ConsensusStatus) => void): () => void
+  /** Called after each batch was applied to memory, with the index reached. @returns stops listening */
+  onApplied(listener: (applied: LogIndex) => void): () => void
+  /**
+   * Replicates `payload` and waits until this member applied it. Tries again by itself while it is
+   * certain that the earlier try had and will have no effect.
+   *
+   * @param deadlineMs on the monotonic clock
+   */
+  propose(payload: Uint8Array, deadlineMs: number): Promise<Fate<Outcome>>
+  /**
+   * Resolves once this member's memory holds everything any member acknowledged before the call.
+   * One ReadIndex round serves every caller that waits when it is sent.
+   *
+   * @param deadlineMs on the monotonic clock
+   * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
+   */
+  barrier(deadlineMs: number): Promise<LogIndex>
+  /** @throws ConsensusFailure `not-a-voter`, `no-leader`, `timed-out` */
+  transferLeadership(to: NodeId, deadlineMs: number): Promise<void>
+  /** Hands leadership away if this member holds it (best effort until `deadlineMs`), then closes everything. */
+  stop(deadlineMs: number): Promise<void>
+}
+
+export type Fate<Outcome> =
+  | { readonly kind: 'applied'; readonly index: LogIndex; readonly outcome: Outcome }
+  /** Certainly without effect, now and later. */
+  | { readonly kind: 'not-applied'; readonly reason: 'no-leader' | 'overloaded' | 'stopped' | 'too-large' }
+  /** The deadline came first. It may still take effect. */
+  | { readonly kind: 'unknown' }
+
+export type ConsensusStatus = CoreStatus & {
+  readonly appliedMemory: LogIndex
+  readonly appliedDisk: LogIndex
+  /**
+   * Monotonic ms at which this member last had proof of a quorum: as leader a check-quorum, as follower
+   * a word of the present leader. null before the first.
+   */
+  readonly quorumContactMs: number | null
+}
+
+export type ConsensusFailureCode = 'timed-out' | 'overloaded' | 'stopped' | 'no-leader' | 'not-a-voter'

@@ -1,0 +1,37 @@
+import { assert } from '../base/assert.ts'
+import type { Random } from '../base/random.ts'
+import type { NodeId } from './types.ts'
+
+/** How one core behaves. Time is counted in ticks; the shell says how long one is. */
+export type CoreConfig = {
+  readonly id: NodeId
+  /** A follower that hears no leader for this many ticks up to twice as many (drawn anew each time) stands. */
+  readonly electionTicks: number
+  /** A leader speaks at least this often. At most a third of `electionTicks`. */
+  readonly heartbeatTicks: number
+  /** Entries in one append message, in bytes; one entry always fits. */
+  readonly appendBytesMax: number
+  /** Append messages under way to one follower. */
+  readonly inflightMessagesMax: number
+  /** Bytes under way to one follower. */
+  readonly inflightBytesMax: number
+  /** Proposed and not yet committed on the leader; above it proposals are dropped. */
+  readonly uncommittedBytesMax: number
+  /** Persisted entries kept in memory for followers that lag a little. */
+  readonly logCacheBytesMax: number
+  /** ReadIndex rounds waiting for a quorum; above it reads are dropped. */
+  readonly readRoundsMax: number
+  /** Draws election timeouts only; seeded in simulation. */
+  readonly random: Random
+}
+
+export function checkCoreConfig(config: CoreConfig): void {
+  assert(config.heartbeatTicks >= 1, 'a leader speaks at least once a heartbeat')
+  assert(config.electionTicks >= 3 * config.heartbeatTicks, 'an election timeout spans three heartbeats')
+  assert(config.appendBytesMax >= 1, 'an append carries at least a byte')
+  assert(config.inflightMessagesMax >= 1, 'one append may be under way')
+  assert(config.inflightBytesMax >= config.appendBytesMax, 'a full append fits the window')
+  assert(config.uncommittedBytesMax >= config.appendBytesMax, 'a full append may be uncommitted')
+  assert(config.logCacheBytesMax >= config.appendBytesMax, 'a full append fits the cache')
+  assert(config.readRoundsMax >= 1, 'one round of reads may wait')
+}

@@ -1,0 +1,56 @@
+import type { Brand } from '../base/brand.ts'
+import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
+
+/**
+ * Names one ReadIndex round of one leader's reign. Unique within the leader's process life and never
+ * reused, so that a late acknowledgement can confirm no later round.
+ */
+export type ReadContext = Brand<number, 'ReadContext'>
+
+type Addressed = { readonly from: NodeId; readonly to: NodeId; readonly term: Term }
+
+/** Every word the core of one member says to the core of another. Raft paper figure 2, thesis §3, §4.2.3, §6.4, §9.6. */
+export type Message =
+  /** Would you vote for me at `term`? (`term` is the term it would stand for; nobody's term changes.) */
+  | (Addressed & { readonly kind: 'pre-vote-request'; readonly lastIndex: LogIndex; readonly lastTerm: Term })
+  | (Addressed & { readonly kind: 'pre-vote-response'; readonly granted: boolean })
+  | (Addressed & {
+      readonly kind: 'vote-request'
+      readonly lastIndex: LogIndex
+      readonly lastTerm: Term
+      /** The leader asked for this election (transfer), so a voter need not wait out its lease. */
+      readonly transfer: boolean
+    })
+  | (Addressed & { readonly kind: 'vote-response'; readonly granted: boolean })
+  | (Addressed & {
+      readonly kind: 'append-request'
+      /** The slot before `entries`. */
+      readonly previousIndex: LogIndex
+      readonly previousTerm: Term
+      /** Consecutive from `previousIndex + 1`; empty to probe or to tell the commit index. */
+      readonly entries: readonly Entry[]
+      readonly commit: LogIndex
+    })
+  | (Addressed & {
+      readonly kind: 'append-accepted'
+      /** Durable on the follower up to here. */ readonly index: LogIndex
+    })
+  | (Addressed & {
+      readonly kind: 'append-refused'
+      /** The `previousIndex` that did not match. */
+      readonly index: LogIndex
+      /** The follower's best guess where the logs may still agree, and its term there. */
+      readonly hintIndex: LogIndex
+      readonly hintTerm: Term
+    })
+  | (Addressed & {
+      readonly kind: 'heartbeat'
+      readonly commit: LogIndex
+      readonly context: ReadContext | null
+    })
+  | (Addressed & { readonly kind: 'heartbeat-response'; readonly context: ReadContext | null })
+  /** The state itself travels on the snapshot channel; this is told to the core once all of it is staged. */
+  | (Addressed & { readonly kind: 'snapshot'; readonly snapshot: SnapshotMeta })
+  | (Addressed & { readonly kind: 'timeout-now' })
+
+export type MessageKind = Message['kind']

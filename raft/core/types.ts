@@ -1,0 +1,129 @@
+import { assert } from '../base/assert.ts'
+import type { Brand } from '../base/brand.ts'
+
+/** A leader's reign. 0 before the first election. */
+export type Term = Brand<number, 'Term'>
+/** Position in the replicated log. The first entry has index 1; 0 means "before the first". */
+export type LogIndex = Brand<number, 'LogIndex'>
+/** Identity of one member for life; drawn at random when it is created, never reused. 1 to 2^53 - 1. */
+export type NodeId = Brand<number, 'NodeId'>
+
+/**
+ * @param value whole number >= 0. 2^53 terms, one a second, last 285 million years, so `number` is wide enough.
+ */
+export function term(value: number): Term {
+  assert(Number.isSafeInteger(value) && value >= 0, `term ${value} is a whole number from 0`)
+  return value as Term
+}
+
+/**
+ * @param value whole number >= 0. 2^53 indexes at 10,000 entries/s last 28,000 years, so `number` is wide enough.
+ */
+export function logIndex(value: number): LogIndex {
+  assert(Number.isSafeInteger(value) && value >= 0, `log index ${value} is a whole number from 0`)
+  return value as LogIndex
+}
+
+export function nodeId(value: number): NodeId {
+  assert(Number.isSafeInteger(value) && value >= 1, `node id ${value} is a whole number from 1`)
+  return value as NodeId
+}
+
+export const noTerm = term(0)
+export const noIndex = logIndex(0)
+
+/** What a member is, and what it is meant to become: a learner that catches up is promoted unless pinned. */
+export type MemberRole = 'voter' | 'learner'
+
+/** What every member knows of a member. Travels in configuration entries, so all agree on it. */
+export type MemberInfo = {
+  readonly id: NodeId
+  /** Unique in the cluster; a DNS label. */
+  readonly name: string
+  readonly role: MemberRole
+  /** `voter` with role `learner`: to be promoted when caught up. `learner`: pinned, stays a learner. */
+  readonly wantedRole: MemberRole
+  /** `host:port` its peers dial. */
+  readonly peerAddress: string
+  /** `host:port` its clients dial. */
+  readonly clientAddress: string
+  /** Version of the program it runs, and the newest feature level it supports. */
+  readonly version: string
+  readonly featureLevel: number
+}
+
+/**
+ * Who counts. Takes effect on append inside the core (Raft thesis §4.1), is reverted on truncation.
+ * Joint while `votersOutgoing` is not null: then both majorities are needed.
+ */
+export type Configuration = {
+  /** Ascending; the incoming majority. */
+  readonly voters: readonly NodeId[]
+  /** Ascending; the outgoing majority of a joint configuration, else null. */
+  readonly votersOutgoing: readonly NodeId[] | null
+  /** Ascending; they receive the log and do not count. Disjoint from both voter sets. */
+  readonly learners: readonly NodeId[]
+  /** Ascending; voters of the outgoing set that become learners once the joint configuration is left. */
+  readonly learnersNext: readonly NodeId[]
+  /** Leave the joint configuration without being asked, once its entry is committed. */
+  readonly autoLeave: boolean
+  /** Ascending by id; one for each id above. */
+  readonly members: readonly MemberInfo[]
+}
+
+/** One slot of the replicated log. `data` is opaque to consensus. */
+export type Entry =
+  | { readonly index: LogIndex; readonly term: Term; readonly kind: 'command'; readonly data: Uint8Array }
+  /** What a new leader writes first, so that earlier terms' entries can commit (Raft thesis §3.6.2). */
+  | { readonly index: LogIndex; readonly term: Term; readonly kind: 'empty' }
+  | {
+      readonly index: LogIndex
+      readonly term: Term
+      readonly kind: 'configuration'
+      readonly configuration: Configuration
+    }
+
+/** What must be on disk before any promise that depends on it is made. */
+export type HardState = {
+  readonly term: Term
+  readonly vote: NodeId | null
+  /** Not needed for safety, spares a restarted member from learning it anew. Never above the last index. */
+  readonly commit: LogIndex
+}
+
+/** Everything at and below `index`, replaced by state. Also the base of a cut log. */
+export type SnapshotMeta = {
+  readonly index: LogIndex
+  readonly term: Term
+  /** In effect at `index`. */
+  readonly configuration: Configuration
+}
+
+export const emptyConfiguration: Configuration = Object.freeze({
+  voters: [],
+  votersOutgoing: null,
+  learners: [],
+  learnersNext: [],
+  autoLeave: false,
+  members: [],
+})
+
+/** The base of a log from which nothing was cut. */
+export const noSnapshot: SnapshotMeta = Object.freeze({
+  index: noIndex,
+  term: noTerm,
+  configuration: emptyConfiguration,
+})
+
+/** Bytes one entry counts for in windows and limits: its data and a fixed envelope. */
+export function entryBytes(entry: Entry): number {
+  const envelope = 32
+  switch (entry.kind) {
+    case 'command':
+      return envelope + entry.data.byteLength
+    case 'empty':
+      return envelope
+    case 'configuration':
+      return envelope + 256 * entry.configuration.members.length
+  }
+}

@@ -1,0 +1,223 @@
+import type { Message } from './core/message.ts'
+import type {
+  Configuration,
+  Entry,
+  HardState,
+  LogIndex,
+  MemberInfo,
+  NodeId,
+  SnapshotMeta,
+  Term,
+} from './core/types.ts'
+
+/*
+ * The sockets to fill. A member is three actors that share nothing and talk through channels:
+ *
+ *   api  <── commands, reads, snapshots ──>  raft  <── writes, fetches ──>  log
+ *    └───────────────── reads of committed entries ─────────────────────────┘
+ *
+ * In a server each lives on its own thread; in the simulator all of them, of all members, live on
+ * one, and every port below is the simulator's.
+ */
+
+/* ------------------------------------------------------------------ channel between actors */
+
+/**
+ * One end of a two-way, ordered, lossless pipe between two actors. Messages are plain data (what
+ * msgpack can carry, with `Uint8Array`). All posts of one turn travel together, as one fresh slab.
+ * The receiver may keep the bytes it gets; the sender may not change the bytes it posted.
+ */
+export interface Channel<Out, In> {
+  post(message: Out): void
+  /** Set once, before the first message arrives. `messages` is all that one turn of the other side posted. */
+  onMessages(handler: (messages: readonly In[]) => void): void
+  close(): void
+}
+
+/* ------------------------------------------------------------------ log */
+
+/** The files under the log, synchronous: the log thread does nothing else. Names have no directories. */
+export interface LogDisk {
+  list(): readonly string[]
+  /** @param mode `create` fails when the file exists; `existing` fails when it does not */
+  open(name: string, mode: 'create' | 'existing'): LogFile
+  rename(from: string, to: string): void
+  remove(name: string): void
+  /** Makes creations, renames and removals durable. */
+  syncDirectory(): void
+}
+
+export interface LogFile {
+  size(): number
+  /** @returns fewer bytes only at the end of the file */
+  read(position: number, length: number): Uint8Array
+  /** Extends the file when it must. Not durable until `sync`. */
+  write(position: number, bytes: Uint8Array): void
+  truncate(length: number): void
+  /** fdatasync. After one failure the file must not be used again. */
+  sync(): void
+  close(): void
+}
+
+/** What was found on disk. */
+export type RecoveredLog = {
+  /** Zero state for a new log. */
+  readonly hardState: HardState
+  /** Everything up to here is not in the log but in the state machine; `noSnapshot` for a new log. */
+  readonly base: SnapshotMeta
+  /** Latest configuration in the log, else the base's. */
+  readonly configuration: Configuration
+  readonly lastIndex: LogIndex
+  readonly lastTerm: Term
+  /** First index of each run of entries of one term, ascending, from `base.index + 1` on. */
+  readonly termRuns: readonly { readonly first: LogIndex; readonly term: Term }[]
+  /** All configuration entries from `base.index + 1` on, so that truncation can revert one. */
+  readonly configurations: readonly { readonly index: LogIndex; readonly configuration: Configuration }[]
+  /** One line on what repair did, for the log; null when nothing. */
+  readonly repaired: string | null
+}
+
+/** One group-committed write: everything in it is durable together once `append` returned. */
+export type LogWrite = {
+  /** First: forget the whole log and start from here. */
+  readonly snapshot: SnapshotMeta | null
+  /** Then: replace whatever is there from the first entry's index on. Consecutive. */
+  readonly entries: readonly Entry[]
+  readonly hardState: HardState | null
+}
+
+/** The durable log of one member. Synchronous; a failure is final (`LogFailure`), the member must stop. */
+export interface LogStore {
+  readonly recovered: RecoveredLog
+  /** All `writes`, then one sync. Returns when all of it is durable. */
+  append(writes: readonly LogWrite[]): void
+  /**
+   * Consecutive entries from `from` on, at most up to `to` (included) and `bytesMax` (but at least one).
+   * @throws LogFailure `cut` when `from` is at or below the base, `missing` above the last index
+   */
+  read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[]
+  /** Forget everything at and below `base.index`, whose state is durable elsewhere. Durable on return. */
+  cut(base: SnapshotMeta): void
+  close(): void
+}
+
+/* ------------------------------------------------------------------ transport */
+
+/** What shells say to each other besides what the cores say. */
+export type PeerMessage =
+  | { readonly kind: 'core'; readonly message: Message }
+  /** Proposals for the leader, valid in `term` only. */
+  | {
+      readonly kind: 'forward'
+      readonly from: NodeId
+      readonly to: NodeId
+      readonly term: Term
+      readonly proposals: readonly Uint8Array[]
+    }
+  /** The leader turned these away: certainly without effect. Each is named as its envelope names it. */
+  | {
+      readonly kind: 'forward-refused'
+      readonly from: NodeId
+      readonly to: NodeId
+      readonly term: Term
+      readonly proposals: readonly ProposalId[]
+    }
+  /** "Give me an index that is at least every commit acknowledged before now." */
+  | {
+      readonly kind: 'read-request'
+      readonly from: NodeId
+      readonly to: NodeId
+      readonly term: Term
+      readonly round: number
+    }
+  | {
+      readonly kind: 'read-response'
+      readonly from: NodeId
+      readonly to: NodeId
+      readonly term: Term
+      readonly round: number
+      /** null: not confirmed, ask again. */
+      readonly index: LogIndex | null
+    }
+
+/** A proposal is named by the process that made it and its place in that process's sequence. */
+export type ProposalId = { readonly session: number; readonly sequence: number }
+
+/**
+ * Links to the peers. Bounded: when a link is down or its queue full, messages are dropped, never
+ * blocked. Order per peer is kept; anything may be lost.
+ */
+export interface Transport {
+  /** Begins to accept and to dial. */
+  start(receiver: TransportReceiver): Promise<void>
+  /** Who may talk to us and where they are. Ourselves are skipped. Called on every configuration. */
+  setPeers(peers: readonly MemberInfo[]): void
+  send(message: PeerMessage): void
+  /**
+   * Streams one snapshot on a channel of its own, at most one per peer at a time.
+   * `next` is awaited for each chunk; null ends the stream.
+   */
+  sendSnapshot(to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void>
+  close(): Promise<void>
+}
+
+export type SnapshotHeader = {
+  readonly from: NodeId
+  readonly to: NodeId
+  readonly term: Term
+  readonly snapshot: SnapshotMeta
+}
+
+export interface TransportReceiver {
+  receive(message: PeerMessage): void
+  /** Nothing sent to this peer right now arrives. */
+  unreachable(peer: NodeId): void
+  /** The caller awaits each promise before the next chunk; a rejection refuses the stream. */
+  receiveSnapshot(header: SnapshotHeader): Promise<SnapshotSink>
+}
+
+/** Takes one incoming snapshot. Exactly one of `finish` and `abort` is called, once. */
+export interface SnapshotSink {
+  chunk(bytes: Uint8Array): Promise<void>
+  /** All of it arrived: verify, stage, install. */
+  finish(): Promise<void>
+  abort(cause: unknown): void
+}
+
+/* ------------------------------------------------------------------ state machine */
+
+/** What the raft library asks of the replicated state. Lives on the api thread. */
+export interface StateMachine<Outcome> {
+  /** Everything up to here is in memory. */
+  readonly appliedMemory: LogIndex
+  /** Everything up to here is durable in the local database; the log may be cut below it. */
+  readonly appliedDisk: SnapshotMeta
+  /**
+   * Applies committed entries to memory, in order, each exactly once, without awaiting. A command's data
+   * is an envelope (see `raft/node/envelope.ts`).
+   * @returns the outcome of each command whose session is `session`, for whoever waits for it
+   */
+  apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[]
+  /** The log has everything up to here on this member's own disk; the database may follow, never pass. */
+  logPersisted(index: LogIndex): void
+  /** A consistent copy of the durable state, to be streamed to a peer. */
+  produceSnapshot(): Promise<SnapshotSource>
+  /** A place to receive another member's state, aside from the live one. */
+  stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink>
+  /** The staged state is now the state: the log record naming it is durable. */
+  installSnapshot(snapshot: SnapshotMeta): Promise<void>
+}
+
+export interface SnapshotSource {
+  readonly snapshot: SnapshotMeta
+  /** @returns null at the end */
+  next(): Promise<Uint8Array | null>
+  close(): Promise<void>
+}
+
+export type SettledProposal<Outcome> = {
+  readonly sequence: number
+  readonly index: LogIndex
+  /** `void`: its entry's term was not the one it was made for; certainly no effect, may be tried again. */
+  readonly fate: { readonly kind: 'applied'; readonly outcome: Outcome } | { readonly kind: 'void' }
+}

@@ -1,0 +1,84 @@
+import type { Json } from '../json.ts'
+
+/**
+ * The shape of a value, said once per kind: validation, defaulting, pruning, strategic merge, OpenAPI (and
+ * later apply, protobuf, explain) are derived from it. Plain frozen data, so that custom resource
+ * definitions can make it at run time.
+ */
+export type Schema =
+  | StringSchema
+  | BooleanSchema
+  | IntegerSchema
+  | NumberSchema
+  | ObjectSchema
+  | MapSchema
+  | ListSchema
+  | QuantitySchema
+  | IntOrStringSchema
+  | AnySchema
+
+type Common = {
+  /** In our own words; OpenAPI and explain show it. */
+  readonly description?: string
+  /** Filled in where the member is absent. */
+  readonly default?: Json
+  /** `null` is a value of its own and not the same as absent. */
+  readonly nullable?: true
+}
+
+export type StringSchema = Common & {
+  readonly type: 'string'
+  readonly format?: 'bytes' | 'date-time' | 'micro-time'
+  /** Closed list; another value is `FieldValueNotSupported`. */
+  readonly enum?: readonly string[]
+  readonly lengthMax?: number
+}
+
+export type BooleanSchema = Common & { readonly type: 'boolean' }
+
+export type IntegerSchema = Common & {
+  readonly type: 'integer'
+  readonly format: 'int32' | 'int64'
+  readonly minimum?: number
+  readonly maximum?: number
+}
+
+export type NumberSchema = Common & { readonly type: 'number' }
+
+/** A struct: named members. */
+export type ObjectSchema = Common & {
+  readonly type: 'object'
+  /** Name in OpenAPI definitions, for shapes that have one: `io.k8s.api.core.v1.ConfigMap`, in `names.ts` spelling. */
+  readonly definition?: string
+  readonly properties: { readonly [name: string]: Schema }
+  /** In OpenAPI and in validation: absent is `FieldValueRequired`. */
+  readonly required?: readonly string[]
+  /** Numbers of the protobuf message, by member. */
+  readonly protobuf?: { readonly [name: string]: number }
+  /** Server-side apply: replaced as a whole. */
+  readonly mapType?: 'atomic'
+}
+
+export type MapSchema = Common & {
+  readonly type: 'map'
+  readonly values: Schema
+  readonly mapType?: 'atomic'
+}
+
+export type ListSchema = Common & {
+  readonly type: 'list'
+  readonly items: Schema
+  /** Server-side apply; unset is atomic. */
+  readonly listType?: 'atomic' | 'set' | 'map'
+  readonly listMapKeys?: readonly string[]
+  /** Strategic merge patch: elements with equal member are merged, or scalars united. */
+  readonly patchMergeKey?: string
+  readonly patchStrategy?: 'merge' | 'replace' | 'retainKeys' | 'merge,retainKeys'
+  readonly itemsMax?: number
+}
+
+/** `500m`, `1Gi`: a string or a number. */
+export type QuantitySchema = Common & { readonly type: 'quantity' }
+export type IntOrStringSchema = Common & { readonly type: 'int-or-string' }
+/** Anything, kept as it came (RawExtension, FieldsV1). */
+export type AnySchema = Common & { readonly type: 'any' }

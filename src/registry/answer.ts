@@ -1,0 +1,57 @@
+import type { Catalog } from './catalog.ts'
+import type { RequestContext, Target } from './request.ts'
+import type { ResourceDefinition } from './definition.ts'
+
+/** What a verb was asked with, besides who and what: still raw, each verb parses what it knows. */
+export type VerbRequest = {
+  readonly definition: ResourceDefinition
+  readonly context: RequestContext
+  readonly target: Target
+  /** Decoded query parameters; a name may repeat. */
+  readonly query: ReadonlyMap<string, readonly string[]>
+  /** As sent; empty when there was none. Only read after authorization. */
+  readonly body: Uint8Array
+  /** Lower-case, without parameters; empty when the request had none. */
+  readonly contentType: string
+}
+
+/** What goes back to the client: bytes that are ready to send. */
+export type Answer =
+  /** One JSON document: an object or a `Status`. */
+  | { readonly kind: 'document'; readonly code: 200 | 201 | 202; readonly bytes: Uint8Array }
+  /** A list, in pieces of about 64 KiB; pulled only as fast as the client reads. */
+  | {
+      readonly kind: 'pieces'
+      readonly code: 200
+      readonly pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+    }
+  | { readonly kind: 'watch'; readonly stream: WatchStream }
+
+/**
+ * A watch, pulled by the connection that carries it. Each piece holds whole events, newline after each, as
+ * JSON. An ERROR event may be the last one. Ends by itself at its timeout.
+ */
+export interface WatchStream {
+  /** What can be sent now; empty when there is nothing (then `onMore`). null: the stream has ended. */
+  next(): Uint8Array | null | Promise<Uint8Array | null>
+  /** Calls `wake` once, when `next` may have something. */
+  onMore(wake: () => void): void
+  /** The client left or the server drains. */
+  close(): void
+}
+
+/** One verb, generic over kinds. Throws `ApiError`. */
+export type VerbHandler = (request: VerbRequest) => Promise<Answer>
+
+/** The door of this room: the server finds the definition in the catalog and calls the verb. */
+export type Registry = {
+  readonly catalog: Catalog
+  readonly get: VerbHandler
+  readonly list: VerbHandler
+  readonly watch: VerbHandler
+  readonly create: VerbHandler
+  readonly update: VerbHandler
+  readonly patch: VerbHandler
+  readonly delete: VerbHandler
+  readonly deleteCollection: VerbHandler
+}

@@ -1,0 +1,95 @@
+import type { Key } from './key.ts'
+import type { Revision } from './revision.ts'
+
+/**
+ * What the log replicates: everything a member needs to decide alone, so uid, timestamps, generated
+ * names and limits travel inside. A closed union; a new kind needs a new feature level.
+ */
+export type Command =
+  /** All operations take effect, or none does. Revisions are consecutive, one for each. */
+  | { readonly kind: 'write'; readonly operations: readonly Operation[] }
+  /** The first command of a cluster. Void when the cluster has an identity already. */
+  | {
+      readonly kind: 'bootstrap'
+      readonly identity: ClusterIdentity
+      readonly settings: Settings
+      readonly operations: readonly Operation[]
+    }
+  /** Forgets history at and below `upTo`; proposed by the leader for what it applied long enough ago. */
+  | { readonly kind: 'trim'; readonly upTo: Revision }
+  | { readonly kind: 'change-settings'; readonly settings: Settings }
+  | { readonly kind: 'raise-feature-level'; readonly level: number }
+  /** Sessions not heard of since the log index `before` are forgotten. */
+  | { readonly kind: 'expire-sessions'; readonly before: number }
+
+export type Operation =
+  | {
+      readonly kind: 'put'
+      readonly key: Key
+      readonly conditions: readonly Condition[]
+      readonly object: EncodedObject
+    }
+  | { readonly kind: 'delete'; readonly key: Key; readonly conditions: readonly Condition[] }
+
+/**
+ * An object as it is stored and sent: JSON bytes that begin `{"kind":…,"apiVersion":…,` and leave the
+ * value of `resourceVersion` empty; apply splices the decimal revision in.
+ */
+export type EncodedObject = {
+  readonly bytes: Uint8Array
+  /** Where the digits go: between the quotes of `"resourceVersion":""`. */
+  readonly revisionOffset: number
+  /** A list item is `{` followed by the bytes from here on: kind and apiVersion are left out. */
+  readonly itemOffset: number
+  readonly uid: string
+  /** The object carries a `deletionTimestamp`. */
+  readonly terminating: boolean
+  /** As in the bytes, kept apart so that selectors need no parsing. null: none. */
+  readonly labels: Readonly<Record<string, string>> | null
+}
+
+/** What must hold at apply. The refusal names the one that did not. */
+export type Condition =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'exists' }
+  | { readonly kind: 'uid-is'; readonly uid: string }
+  | { readonly kind: 'revision-is'; readonly revision: Revision }
+  /** The namespace object exists and its latest put did not say `terminating`. */
+  | { readonly kind: 'namespace-active'; readonly namespace: string }
+  /** No object lies under the prefix: the last condition of a namespace's removal. */
+  | { readonly kind: 'prefix-empty'; readonly prefixes: readonly string[] }
+
+export type ClusterIdentity = {
+  /** Random; members of another cluster are strangers. */
+  readonly clusterId: string
+  readonly apiDomain: 'orch.io' | 'k8s.io'
+  /** Authenticates continue tokens on every member. 32 random bytes. */
+  readonly continueTokenKey: Uint8Array
+  /** SHA-256 of each shared key's public half, by name; a member with another key refuses to start. */
+  readonly keyFingerprints: Readonly<Record<string, string>>
+}
+
+/** Replicated, so that all members decide alike. Changed by command only. */
+export type Settings = {
+  /** Revisions stay readable at least this long after they were superseded. */
+  readonly historyWindowMs: number
+  /** And at least this many of the newest events stay. */
+  readonly historyEventsMin: number
+  /** An object's bytes, at most. */
+  readonly objectBytesMax: number
+}
+
+/** What a command did, told to whoever proposed it. Part of the replicated state until acknowledged. */
+export type Outcome =
+  /** `revisions[i]` is that of operation i. */
+  | { readonly kind: 'done'; readonly revisions: readonly Revision[] }
+  | {
+      readonly kind: 'refused'
+      /** Which operation lost, and which of its conditions. */
+      readonly operation: number
+      readonly condition: Condition
+      /** The key's revision when it lost; 0 when absent. */
+      readonly current: Revision
+    }
+  /** A bootstrap that came second, a trim of what is gone: nothing to do. */
+  | { readonly kind: 'nothing' }

@@ -1,0 +1,25 @@
+import { Failure } from '../../raft/base/failure.ts'
+
+/**
+ * - `compacted`: the revision is older than the history kept
+ * - `future`: the revision was not reached within the wait
+ * - `timed-out`: no quorum answered in time; for a write see `StoreFailure.applied`
+ * - `overloaded`: a bound was reached, nothing was done, try later
+ * - `stopped`: this member is shutting down
+ * - `too-large`: the command exceeds one log entry
+ */
+export type StoreFailureCode = 'compacted' | 'future' | 'timed-out' | 'overloaded' | 'stopped' | 'too-large'
+
+export class StoreFailure extends Failure<StoreFailureCode> {
+  /** For a write: whether it took effect. `unknown` only when the caller's deadline came first. */
+  readonly applied: 'no' | 'unknown'
+
+  constructor(
+    code: StoreFailureCode,
+    message: string,
+    options?: { readonly cause?: unknown; readonly applied?: 'no' | 'unknown' },
+  ) {
+    super(code, message, options)
+    this.applied = options?.applied ?? 'no'
+  }
+}

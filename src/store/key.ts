@@ -1,0 +1,41 @@
+import { assert } from '../../raft/base/assert.ts'
+import type { Brand } from '../../raft/base/brand.ts'
+
+/**
+ * Names one object: `<group>/<plural>/<namespace>/<name>`, the core group and "no namespace" being
+ * empty. No part may hold `/` (the API's name rules forbid it), so byte order of keys is: by resource, then
+ * namespace, then name, and `prefix` selects whole levels.
+ */
+export type Key = Brand<string, 'Key'>
+
+export type KeyParts = {
+  readonly group: string
+  readonly plural: string
+  readonly namespace: string
+  readonly name: string
+}
+
+export function keyOf(parts: KeyParts): Key {
+  for (const part of [parts.group, parts.plural, parts.namespace, parts.name]) {
+    assert(!part.includes('/'), 'no part of a key holds a slash')
+  }
+  return `${parts.group}/${parts.plural}/${parts.namespace}/${parts.name}` as Key
+}
+
+/** All objects of a resource, or those of one of its namespaces. Ends in `/`. */
+export type KeyPrefix = Brand<string, 'KeyPrefix'>
+
+export function prefixOf(parts: {
+  readonly group: string
+  readonly plural: string
+  readonly namespace: string | null
+}): KeyPrefix {
+  const { group, plural, namespace } = parts
+  return (namespace === null ? `${group}/${plural}/` : `${group}/${plural}/${namespace}/`) as KeyPrefix
+}
+
+export function partsOf(key: Key): KeyParts {
+  const [group, plural, namespace, name, rest] = key.split('/')
+  assert(rest === undefined && name !== undefined, 'a key has four parts')
+  return { group: group as string, plural: plural as string, namespace: namespace as string, name }
+}

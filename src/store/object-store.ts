@@ -1,0 +1,102 @@
+import type { ClusterIdentity, Command, Outcome, Settings } from './command.ts'
+import type { Key, KeyPrefix } from './key.ts'
+import type { Revision } from './revision.ts'
+
+/** The request side of the replicated state: what verbs, auth and controllers see of one member. */
+export interface ObjectStore {
+  /** null until the cluster's first command was applied here. */
+  readonly identity: ClusterIdentity | null
+  readonly settings: Settings
+  /** The newest state in this member's memory. Cheap; good for as long as it is held, without awaiting. */
+  view(): View
+  /** Memory holds everything acknowledged by any member before the call. @throws StoreFailure */
+  barrier(deadlineMs: number): Promise<void>
+  /**
+   * The state exactly at `revision`, for pages and Exact reads. Superseded versions may have to come from
+   * disk. Pins nothing: every call may find the revision compacted meanwhile.
+   * @throws StoreFailure `compacted`, `future`
+   */
+  viewAt(revision: Revision): PastView
+  /** Resolves when memory reached `revision`. @throws StoreFailure `future` when `deadlineMs` came first */
+  waitFor(revision: Revision, deadlineMs: number): Promise<void>
+  /**
+   * Proposes a command and waits until this member applied it: a read here afterwards sees it.
+   * @throws StoreFailure
+   */
+  write(command: Command, deadlineMs: number): Promise<Outcome>
+  /**
+   * Events under `prefix` after `after`, to be pulled.
+   * @throws StoreFailure `compacted`
+   */
+  watch(prefix: KeyPrefix, after: Revision): WatchCursor
+}
+
+/** A consistent picture of all objects at one revision. */
+export interface View {
+  readonly revision: Revision
+  get(key: Key): StoredObject | null
+  /**
+   * In key order.
+   * @param after continue behind this key; null from the start
+   * @param limit at most so many; null for all
+   */
+  list(prefix: KeyPrefix, options: { readonly after: Key | null; readonly limit: number | null }): ListSlice
+  /** Objects under a prefix; exact for the newest view, else counted. */
+  count(prefix: KeyPrefix): number
+}
+
+/** As `View`, at a revision of the past. @throws StoreFailure `compacted` from every method */
+export interface PastView {
+  readonly revision: Revision
+  get(key: Key): Promise<StoredObject | null>
+  list(
+    prefix: KeyPrefix,
+    options: { readonly after: Key | null; readonly limit: number | null },
+  ): Promise<ListSlice>
+}
+
+export type ListSlice = {
+  readonly objects: readonly StoredObject[]
+  /** Whether there is more behind the last one. */
+  readonly more: boolean
+}
+
+/** One version of one object. Immutable, shared by all readers; never change its bytes. */
+export interface StoredObject {
+  readonly key: Key
+  readonly revision: Revision
+  readonly uid: string
+  readonly labels: Readonly<Record<string, string>> | null
+  /** Complete JSON, `resourceVersion` included. */
+  readonly bytes: Uint8Array
+  /** See `EncodedObject.itemOffset`. */
+  readonly itemOffset: number
+}
+
+export type StoreEvent = {
+  readonly kind: 'created' | 'updated' | 'deleted'
+  readonly revision: Revision
+  readonly key: Key
+  /** The version this event made; for `deleted`: the last version, its resourceVersion being the event's. */
+  readonly object: StoredObject
+  /** The version before; null for `created`. */
+  readonly previous: StoredObject | null
+}
+
+/**
+ * A place in the event log, advanced by its owner: nothing is queued per watcher. A cursor that falls
+ * out of the window is told so; one behind memory reads from disk.
+ */
+export interface WatchCursor {
+  /** Everything up to here was returned, or concerned other keys. */
+  readonly revision: Revision
+  /**
+   * The next events in order, whole commands at a time, at most about `limit`. Empty: caught up. A promise
+   * only when they have to come from disk; one call at a time.
+   * @throws StoreFailure `compacted` when it fell out of the window
+   */
+  next(limit: number): readonly StoreEvent[] | Promise<readonly StoreEvent[]>
+  /** Calls `wake` once, soon after there is something beyond `revision`. Replaces the one set before. */
+  onMore(wake: () => void): void
+  close(): void
+}
