@@ -4,16 +4,26 @@ export type ApiDomain = 'orch.io' | 'k8s.io'
 /** Every name that carries the maker's domain, and the few behaviours that differ between domains. */
 export type Names = {
   readonly domain: ApiDomain
-  /** `storage` gives `storage.orch.io` or `storage.k8s.io`. */
+  /** `storage` gives `storage.orch.io` or `storage.k8s.io`; `apps`, `batch` and the core's `` stay as they are. */
   readonly group: (stem: string) => string
+  /** The other way round: `storage.orch.io` gives `storage`; a foreign group stays as it is. */
+  readonly groupStem: (group: string) => string
   /** `service-account.name` gives `orch.io/service-account.name` or `kubernetes.io/service-account.name`. */
   readonly label: (key: string) => string
+  /** (`node`, `unreachable`) gives `node.orch.io/unreachable` or `node.kubernetes.io/unreachable`. */
+  readonly labelUnder: (prefix: string, key: string) => string
+  /** `core.v1.ConfigMap` gives the name of that shape in OpenAPI; one that begins with `io.` stays. */
+  readonly definition: (neutral: string) => string
   readonly systemNamespace: string
   readonly publicNamespace: string
   readonly nodeLeaseNamespace: string
   /** In `spec.finalizers` of namespaces; also the Service of the default namespace. */
   readonly namespaceFinalizer: string
   readonly rootCaConfigMap: string
+  /** The key inside that ConfigMap. */
+  readonly rootCaKey: string
+  /** Where pods find their token. */
+  readonly serviceAccountMountPath: string
   readonly protobufMediaType: string
   /** `x-orch-` or `x-kubernetes-`. */
   readonly schemaMarkerPrefix: string
@@ -26,6 +36,152 @@ export type Names = {
     readonly sshAuth: string
     readonly tls: string
   }
+  readonly signers: {
+    readonly apiserverClient: string
+    readonly apiserverClientNodeAgent: string
+    readonly nodeAgentServing: string
+    readonly legacyUnknown: string
+  }
+  readonly auditAnnotations: {
+    /** Set to `true` on calls of deprecated endpoints. */
+    readonly deprecated: string
+    /** Followed by `round_<n>_index_<n>`. */
+    readonly mutationWebhookPrefix: string
+    readonly patchWebhookPrefix: string
+  }
+  readonly rbac: {
+    readonly autoupdateAnnotation: string
+    readonly bootstrappingLabel: string
+  }
   /** A PUT to a missing object creates it, for all kinds and not only those that upstream allows. */
   readonly putCreates: boolean
 }
+
+/** The names of a domain. Cheap, but a server makes them once and passes them on. */
+export function namesOf(domain: ApiDomain): Names {
+  return domain === 'orch.io' ? orchNames : upstreamNames
+}
+
+/** Groups that belong to nobody's domain. */
+const PLAIN_GROUPS: ReadonlySet<string> = new Set([
+  '',
+  'apps',
+  'batch',
+  'autoscaling',
+  'policy',
+  'extensions',
+])
+
+function groupOf(stem: string, domain: ApiDomain): string {
+  return PLAIN_GROUPS.has(stem) ? stem : `${stem}.${domain}`
+}
+
+function stemOf(group: string, domain: ApiDomain): string {
+  const suffix = `.${domain}`
+  return group.endsWith(suffix) ? group.slice(0, -suffix.length) : group
+}
+
+/** Where upstream keeps the Go packages of shapes that are not in its main API module. */
+const UPSTREAM_DEFINITION_HOMES: { readonly [stem: string]: string } = {
+  meta: 'io.k8s.apimachinery.pkg.apis.meta',
+  runtime: 'io.k8s.apimachinery.pkg.runtime',
+  resource: 'io.k8s.apimachinery.pkg.api.resource',
+  intstr: 'io.k8s.apimachinery.pkg.util.intstr',
+  version: 'io.k8s.apimachinery.pkg.version',
+  apiextensions: 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions',
+  apiregistration: 'io.k8s.kube-aggregator.pkg.apis.apiregistration',
+}
+
+function upstreamDefinition(neutral: string): string {
+  if (neutral.startsWith('io.')) return neutral
+  const dot = neutral.indexOf('.')
+  const stem = neutral.slice(0, dot)
+  const home = Object.hasOwn(UPSTREAM_DEFINITION_HOMES, stem) ? UPSTREAM_DEFINITION_HOMES[stem] : undefined
+  return `${home ?? `io.k8s.api.${stem}`}${neutral.slice(dot)}`
+}
+
+const orchNames: Names = Object.freeze({
+  domain: 'orch.io',
+  group: (stem: string) => groupOf(stem, 'orch.io'),
+  groupStem: (group: string) => stemOf(group, 'orch.io'),
+  label: (key: string) => `orch.io/${key}`,
+  labelUnder: (prefix: string, key: string) => `${prefix}.orch.io/${key}`,
+  definition: (neutral: string) => (neutral.startsWith('io.') ? neutral : `io.orch.api.${neutral}`),
+  systemNamespace: 'system-ns',
+  publicNamespace: 'public-ns',
+  nodeLeaseNamespace: 'node-lease-ns',
+  namespaceFinalizer: 'orch',
+  rootCaConfigMap: 'root-ca.crt',
+  rootCaKey: 'root-ca.crt',
+  serviceAccountMountPath: '/var/run/secrets/orch.io/serviceaccount',
+  protobufMediaType: 'application/vnd.orch.protobuf',
+  schemaMarkerPrefix: 'x-orch-',
+  secretTypes: Object.freeze({
+    serviceAccountToken: 'orch.io/service-account-token',
+    bootstrapToken: 'bootstrap.orch.io/token',
+    dockerCfg: 'orch.io/dockercfg',
+    dockerConfigJson: 'orch.io/dockerconfigjson',
+    basicAuth: 'orch.io/basic-auth',
+    sshAuth: 'orch.io/ssh-auth',
+    tls: 'orch.io/tls',
+  }),
+  signers: Object.freeze({
+    apiserverClient: 'orch.io/apiserver-client',
+    apiserverClientNodeAgent: 'orch.io/apiserver-client-nodeagent',
+    nodeAgentServing: 'orch.io/nodeagent-serving',
+    legacyUnknown: 'orch.io/legacy-unknown',
+  }),
+  auditAnnotations: Object.freeze({
+    deprecated: 'orch.io/deprecated',
+    mutationWebhookPrefix: 'mutation.webhook.admission.orch.io/',
+    patchWebhookPrefix: 'patch.webhook.admission.orch.io/',
+  }),
+  rbac: Object.freeze({
+    autoupdateAnnotation: 'rbac.authorization.orch.io/autoupdate',
+    bootstrappingLabel: 'orch.io/bootstrapping',
+  }),
+  putCreates: true,
+})
+
+const upstreamNames: Names = Object.freeze({
+  domain: 'k8s.io',
+  group: (stem: string) => groupOf(stem, 'k8s.io'),
+  groupStem: (group: string) => stemOf(group, 'k8s.io'),
+  label: (key: string) => `kubernetes.io/${key}`,
+  labelUnder: (prefix: string, key: string) => `${prefix}.kubernetes.io/${key}`,
+  definition: upstreamDefinition,
+  systemNamespace: 'kube-system',
+  publicNamespace: 'kube-public',
+  nodeLeaseNamespace: 'kube-node-lease',
+  namespaceFinalizer: 'kubernetes',
+  rootCaConfigMap: 'kube-root-ca.crt',
+  rootCaKey: 'ca.crt',
+  serviceAccountMountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
+  protobufMediaType: 'application/vnd.kubernetes.protobuf',
+  schemaMarkerPrefix: 'x-kubernetes-',
+  secretTypes: Object.freeze({
+    serviceAccountToken: 'kubernetes.io/service-account-token',
+    bootstrapToken: 'bootstrap.kubernetes.io/token',
+    dockerCfg: 'kubernetes.io/dockercfg',
+    dockerConfigJson: 'kubernetes.io/dockerconfigjson',
+    basicAuth: 'kubernetes.io/basic-auth',
+    sshAuth: 'kubernetes.io/ssh-auth',
+    tls: 'kubernetes.io/tls',
+  }),
+  signers: Object.freeze({
+    apiserverClient: 'kubernetes.io/kube-apiserver-client',
+    apiserverClientNodeAgent: 'kubernetes.io/kube-apiserver-client-kubelet',
+    nodeAgentServing: 'kubernetes.io/kubelet-serving',
+    legacyUnknown: 'kubernetes.io/legacy-unknown',
+  }),
+  auditAnnotations: Object.freeze({
+    deprecated: 'k8s.io/deprecated',
+    mutationWebhookPrefix: 'mutation.webhook.admission.k8s.io/',
+    patchWebhookPrefix: 'patch.webhook.admission.k8s.io/',
+  }),
+  rbac: Object.freeze({
+    autoupdateAnnotation: 'rbac.authorization.kubernetes.io/autoupdate',
+    bootstrappingLabel: 'kubernetes.io/bootstrapping',
+  }),
+  putCreates: false,
+})

@@ -1,0 +1,185 @@
+import { ApiError } from './api-error.ts'
+import type { ApiErrorDetails } from './api-error.ts'
+
+/**
+ * One constructor per way a call fails, with upstream's messages: clients and scripts match on them.
+ *
+ * @source apimachinery `pkg/api/errors/errors.go`
+ */
+
+export type GroupResource = { readonly group: string; readonly resource: string }
+
+export function notFound(of: GroupResource, name: string): ApiError {
+  return new ApiError('NotFound', `${spell(of)} ${JSON.stringify(name)} not found`, about(of, name))
+}
+
+/** A path that leads nowhere: no such resource at all. */
+export function pathNotFound(): ApiError {
+  return new ApiError('NotFound', 'the server could not find the requested resource')
+}
+
+export function alreadyExists(of: GroupResource, name: string): ApiError {
+  return new ApiError('AlreadyExists', `${spell(of)} ${JSON.stringify(name)} already exists`, about(of, name))
+}
+
+/** The generated name was taken: trying again gives another. */
+export function generateNameConflict(of: GroupResource, name: string): ApiError {
+  const message =
+    `${spell(of)} ${JSON.stringify(name)} already exists, ` +
+    'the server was not able to generate a unique name for the object'
+  return new ApiError('AlreadyExists', message, { ...about(of, name), retryAfterSeconds: 1 })
+}
+
+export function conflict(of: GroupResource, name: string, why: string): ApiError {
+  const message = `Operation cannot be fulfilled on ${spell(of)} ${JSON.stringify(name)}: ${why}`
+  return new ApiError('Conflict', message, about(of, name))
+}
+
+/** The object changed under a conditional write. */
+export function modifiedConflict(of: GroupResource, name: string): ApiError {
+  return conflict(
+    of,
+    name,
+    'the object has been modified; please apply your changes to the latest version and try again',
+  )
+}
+
+/** A write or delete named another uid than the stored one. */
+export function uidConflict(
+  of: GroupResource,
+  name: string,
+  uids: { readonly wanted: string; readonly stored: string },
+): ApiError {
+  const why = `Precondition failed: UID in precondition: ${uids.wanted}, UID in object meta: ${uids.stored}`
+  return conflict(of, name, why)
+}
+
+/** A delete named another resourceVersion than the stored one. */
+export function revisionConflict(
+  of: GroupResource,
+  name: string,
+  revisions: { readonly wanted: string; readonly stored: string },
+): ApiError {
+  const why =
+    `Precondition failed: ResourceVersion in precondition: ${revisions.wanted}, ` +
+    `ResourceVersion in object meta: ${revisions.stored}`
+  return conflict(of, name, why)
+}
+
+/** @param name empty: the collection */
+export function forbidden(of: GroupResource, name: string, why: string): ApiError {
+  const resource = spell(of)
+  let message = `${resource} ${JSON.stringify(name)} is forbidden: ${why}`
+  if (resource === '') message = `forbidden: ${why}`
+  else if (name === '') message = `${resource} is forbidden: ${why}`
+  return new ApiError('Forbidden', message, about(of, name))
+}
+
+export function unauthorized(message = 'Unauthorized'): ApiError {
+  return new ApiError('Unauthorized', message)
+}
+
+export function badRequest(message: string, options?: { readonly cause?: unknown }): ApiError {
+  return new ApiError('BadRequest', message, {}, options)
+}
+
+export function methodNotSupported(of: GroupResource, action: string): ApiError {
+  const message = `${action} is not supported on resources of kind ${JSON.stringify(spell(of))}`
+  return new ApiError('MethodNotAllowed', message, about(of, ''))
+}
+
+/** A method that no resource has. */
+export function methodNotAllowed(): ApiError {
+  return new ApiError('MethodNotAllowed', 'the server does not allow this method on the requested resource')
+}
+
+export function notAcceptable(accepted: readonly string[]): ApiError {
+  const message = `only the following media types are accepted: ${accepted.join(', ')}`
+  return new ApiError('NotAcceptable', message)
+}
+
+export function unsupportedMediaType(accepted: readonly string[]): ApiError {
+  const message =
+    'the body of the request was in an unknown format - accepted media types include: ' + accepted.join(', ')
+  return new ApiError('UnsupportedMediaType', message)
+}
+
+/** @param what such as `limit is 3145728` */
+export function tooLarge(what: string): ApiError {
+  return new ApiError('RequestEntityTooLarge', `Request entity is too large: ${what}`)
+}
+
+/** The call did not finish in time; what became of it is not known, so no time to retry is named. */
+export function timeout(what: string): ApiError {
+  return new ApiError('Timeout', `Timeout: ${what}`)
+}
+
+/** The wanted revision has not been reached here. Reading again is harmless. */
+export function tooLargeResourceVersion(wanted: number | bigint, current: number | bigint): ApiError {
+  const message = `Timeout: Too large resource version: ${wanted}, current: ${current}`
+  return new ApiError('Timeout', message, {
+    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version', field: '' }],
+    retryAfterSeconds: 1,
+  })
+}
+
+/** Certainly nothing happened; may be tried again after `retryAfterSeconds`. */
+export function serverTimeout(of: GroupResource, operation: string, retryAfterSeconds: number): ApiError {
+  const message = `The ${operation} operation against ${spell(of)} could not be completed at this time, please try again.`
+  return new ApiError('ServerTimeout', message, { ...about(of, operation), retryAfterSeconds })
+}
+
+export function tooManyRequests(
+  retryAfterSeconds: number,
+  message = 'Too many requests, please try again later.',
+): ApiError {
+  return new ApiError('TooManyRequests', message, { retryAfterSeconds })
+}
+
+/** @param details a time to retry only where the call certainly did nothing */
+export function serviceUnavailable(message: string, details: ApiErrorDetails = {}): ApiError {
+  return new ApiError('ServiceUnavailable', message, details)
+}
+
+export function gone(message: string): ApiError {
+  return new ApiError('Gone', message)
+}
+
+/** The history that was asked for is no longer kept: list again. */
+export function expired(message: string): ApiError {
+  return new ApiError('Expired', message)
+}
+
+/** A watch or exact read below the window. */
+export function tooOldResourceVersion(wanted: number | bigint, oldest: number | bigint): ApiError {
+  return expired(`too old resource version: ${wanted} (${oldest})`)
+}
+
+export function expiredContinueToken(): ApiError {
+  return expired(
+    'The provided continue parameter is too old to display a consistent list result. ' +
+      'You can start a new list without the continue parameter.',
+  )
+}
+
+export function notImplemented(what: string): ApiError {
+  return new ApiError('NotImplemented', what)
+}
+
+/** @param message of what went wrong, safe to show to the caller */
+export function internal(message: string, options?: { readonly cause?: unknown }): ApiError {
+  const details: ApiErrorDetails = { causes: [{ reason: '', message, field: '' }] }
+  return new ApiError('InternalError', `Internal error occurred: ${message}`, details, options)
+}
+
+function spell(of: GroupResource): string {
+  return of.group === '' ? of.resource : `${of.resource}.${of.group}`
+}
+
+function about(of: GroupResource, name: string): ApiErrorDetails {
+  return {
+    ...(name === '' ? {} : { name }),
+    ...(of.group === '' ? {} : { group: of.group }),
+    ...(of.resource === '' ? {} : { kind: of.resource }),
+  }
+}
