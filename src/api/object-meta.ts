@@ -1,0 +1,289 @@
+import type { ApiErrorCause } from './api-error.ts'
+import { fieldForbidden, invalid, required, tooLong } from './field-error.ts'
+import { parseGroupVersion } from './group-version.ts'
+import type { Json, JsonObject } from './json.ts'
+import type { NameRule } from './name-rules.ts'
+import {
+  checkDns1123Label,
+  checkLabelValue,
+  checkNamePrefix,
+  checkPathSegment,
+  checkQualifiedName,
+} from './name-rules.ts'
+import type { ObjectMeta } from './object.ts'
+import { utf8Length } from './utf8.ts'
+
+/** Keys and values of all annotations of an object together, in bytes. */
+export const ANNOTATIONS_BYTES_MAX = 256 * 1024
+
+/** Deletion goes on to dependents first (foreground) or leaves them behind (orphan). */
+export const FOREGROUND_FINALIZER = 'foregroundDeletion'
+export const ORPHAN_FINALIZER = 'orphan'
+
+export type MetaRules = {
+  readonly namespaced: boolean
+  readonly validateName: NameRule
+}
+
+/**
+ * Checks metadata of a new object, after the server has filled in its part.
+ *
+ * @param meta of the types its schema says
+ * @source apimachinery `pkg/api/validation/objectmeta.go`
+ */
+export function validateMetaOnCreate(meta: ObjectMeta, rules: MetaRules): readonly ApiErrorCause[] {
+  return [...checkNames(meta, rules), ...checkCommon(meta)]
+}
+
+/**
+ * Checks metadata of a changed object against the stored one, after `carryServerOwned`.
+ *
+ * @source apimachinery `pkg/api/validation/objectmeta.go` ValidateObjectMetaUpdate
+ */
+export function validateMetaOnUpdate(meta: ObjectMeta, stored: ObjectMeta): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  if (stored.deletionTimestamp) {
+    const known = new Set(stored.finalizers ?? [])
+    const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer))
+    if (added.length > 0) {
+      const shown = JSON.stringify(added)
+      const words = `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`
+      causes.push(fieldForbidden('metadata.finalizers', words))
+    }
+  }
+  if ((meta.generation ?? 0) < (stored.generation ?? 0)) {
+    causes.push(invalid('metadata.generation', meta.generation, 'must not be decremented'))
+  }
+  for (const field of IMMUTABLE) {
+    const value = meta[field] ?? EMPTY_OF[field]
+    if (value !== (stored[field] ?? EMPTY_OF[field])) {
+      causes.push(invalid(`metadata.${field}`, value, 'field is immutable'))
+    }
+  }
+  return [...causes, ...checkCommon(meta)]
+}
+
+const IMMUTABLE = [
+  'name',
+  'namespace',
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+] as const
+
+const EMPTY_OF: Record<(typeof IMMUTABLE)[number], Json> = {
+  name: '',
+  namespace: '',
+  uid: '',
+  creationTimestamp: null,
+  deletionTimestamp: null,
+  deletionGracePeriodSeconds: null,
+}
+
+/** What a client's word does not count for on create: the server sets it or leaves it out. */
+export function withoutServerOwned(meta: ObjectMeta): ObjectMeta {
+  const kept: Record<string, Json> = {}
+  for (const [name, value] of Object.entries(meta as JsonObject)) {
+    if (!SERVER_OWNED.has(name)) kept[name] = value
+  }
+  return kept as ObjectMeta
+}
+
+const SERVER_OWNED: ReadonlySet<string> = new Set([
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'selfLink',
+  'clusterName',
+])
+
+/**
+ * An update's metadata with what stays as stored: an empty uid means the stored one; times and generation are
+ * never the client's. The resourceVersion is left out, it is the store's to write.
+ */
+export function carryServerOwned(meta: ObjectMeta, stored: ObjectMeta): ObjectMeta {
+  const next: Record<string, Json> = { ...(withoutServerOwned(meta) as JsonObject) }
+  next['uid'] = meta.uid ? meta.uid : (stored.uid ?? '')
+  for (const name of CARRIED) {
+    const value = stored[name]
+    if (value !== undefined) next[name] = value
+  }
+  return next as ObjectMeta
+}
+
+const CARRIED = [
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+] as const
+
+function checkNames(meta: ObjectMeta, rules: MetaRules): ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  const name = meta.name ?? ''
+  const prefix = meta.generateName ?? ''
+  const namespace = meta.namespace ?? ''
+  if (prefix !== '') {
+    for (const words of checkNamePrefix(prefix, rules.validateName)) {
+      causes.push(invalid('metadata.generateName', prefix, words))
+    }
+  }
+  if (name === '') {
+    causes.push(required('metadata.name', 'name or generateName is required'))
+  } else {
+    const wrong = new Set([...rules.validateName(name), ...checkPathSegment(name)])
+    for (const words of wrong) causes.push(invalid('metadata.name', name, words))
+  }
+  if (!rules.namespaced) {
+    if (namespace !== '') causes.push(fieldForbidden('metadata.namespace', 'not allowed on this type'))
+  } else if (namespace === '') {
+    causes.push(required('metadata.namespace'))
+  } else {
+    for (const words of checkDns1123Label(namespace)) {
+      causes.push(invalid('metadata.namespace', namespace, words))
+    }
+  }
+  return causes
+}
+
+function checkCommon(meta: ObjectMeta): ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  if ((meta.generation ?? 0) < 0) {
+    causes.push(invalid('metadata.generation', meta.generation, 'must be greater than or equal to 0'))
+  }
+  causes.push(...validateLabels(meta.labels ?? {}, 'metadata.labels'))
+  causes.push(...checkAnnotations(meta.annotations ?? {}))
+  causes.push(...checkOwners(meta.ownerReferences ?? []))
+  causes.push(...checkFinalizers(meta.finalizers ?? []))
+  causes.push(...checkManagedFields(meta.managedFields ?? []))
+  return causes
+}
+
+/** Keys are qualified names, values label values. @param field path of the map */
+export function validateLabels(
+  labels: { readonly [key: string]: string },
+  field: string,
+): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  for (const [key, value] of Object.entries(labels)) {
+    for (const words of checkQualifiedName(key)) causes.push(invalid(field, key, words))
+    for (const words of checkLabelValue(value)) causes.push(invalid(field, value, words))
+  }
+  return causes
+}
+
+function checkAnnotations(annotations: { readonly [key: string]: string }): ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  let bytes = 0
+  for (const [key, value] of Object.entries(annotations)) {
+    for (const words of checkQualifiedName(key.toLowerCase())) {
+      causes.push(invalid('metadata.annotations', key, words))
+    }
+    bytes += utf8Length(key) + utf8Length(value)
+  }
+  if (bytes > ANNOTATIONS_BYTES_MAX) causes.push(tooLong('metadata.annotations', ANNOTATIONS_BYTES_MAX))
+  return causes
+}
+
+function checkOwners(owners: readonly JsonObject[]): ApiErrorCause[] {
+  const field = 'metadata.ownerReferences'
+  const causes: ApiErrorCause[] = []
+  let controller: string | null = null
+  for (const owner of owners) {
+    const apiVersion = textOf(owner, 'apiVersion')
+    const kind = textOf(owner, 'kind')
+    const version = parseGroupVersion(apiVersion)
+    if (version === null) causes.push(invalid(`${field}.apiVersion`, apiVersion, 'version must not be empty'))
+    for (const member of ['kind', 'name', 'uid']) {
+      if (textOf(owner, member) === '') {
+        causes.push(invalid(`${field}.${member}`, '', `${member} must not be empty`))
+      }
+    }
+    if (version?.group === '' && kind === 'Event') {
+      causes.push(invalid(field, owner, `${apiVersion}, Kind=Event is disallowed from being an owner`))
+    }
+    if (owner['controller'] !== true) continue
+    const name = textOf(owner, 'name')
+    if (controller !== null) {
+      const words =
+        'Only one reference can have Controller set to true. ' +
+        `Found "true" in references for ${controller} and ${name}`
+      causes.push(invalid(field, owners, words))
+    }
+    controller ??= name
+  }
+  return causes
+}
+
+/** Well-known ones need no prefix; kinds with finalizers of their own check those themselves. */
+function checkFinalizers(finalizers: readonly string[]): ApiErrorCause[] {
+  const field = 'metadata.finalizers'
+  const causes: ApiErrorCause[] = []
+  for (const finalizer of finalizers) {
+    const wrong = checkQualifiedName(finalizer)
+    for (const words of wrong) causes.push(invalid(field, finalizer, words))
+    if (wrong.length === 0 && !finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
+      const words = 'name is neither a standard finalizer name nor is it fully qualified'
+      causes.push(invalid(field, finalizer, words))
+    }
+  }
+  if (finalizers.includes(FOREGROUND_FINALIZER) && finalizers.includes(ORPHAN_FINALIZER)) {
+    const words = `finalizer ${ORPHAN_FINALIZER} and ${FOREGROUND_FINALIZER} cannot be both set`
+    causes.push(invalid(field, finalizers, words))
+  }
+  return causes
+}
+
+const STANDARD_FINALIZERS: ReadonlySet<string> = new Set([
+  FOREGROUND_FINALIZER,
+  ORPHAN_FINALIZER,
+  'kubernetes',
+  'orch',
+])
+
+function checkManagedFields(entries: readonly JsonObject[]): ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  entries.forEach((entry, at) => {
+    const field = `metadata.managedFields[${at}]`
+    const operation = textOf(entry, 'operation')
+    if (operation !== 'Apply' && operation !== 'Update') {
+      causes.push(invalid(`${field}.operation`, operation, 'must be `Apply` or `Update`'))
+    }
+    const fieldsType = textOf(entry, 'fieldsType')
+    if (fieldsType !== '' && fieldsType !== 'FieldsV1') {
+      causes.push(invalid(`${field}.fieldsType`, fieldsType, 'must be `FieldsV1`'))
+    }
+    causes.push(...validateFieldManager(textOf(entry, 'manager'), `${field}.manager`))
+  })
+  return causes
+}
+
+/** At most 128 printable characters. @param field where it stands, such as `fieldManager` */
+export function validateFieldManager(manager: string, field: string): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  if (utf8Length(manager) > FIELD_MANAGER_BYTES_MAX) causes.push(tooLong(field, FIELD_MANAGER_BYTES_MAX))
+  if (/[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u.test(manager)) {
+    causes.push(invalid(field, manager, 'should only contain printable characters'))
+  }
+  return causes
+}
+
+const FIELD_MANAGER_BYTES_MAX = 128
+
+/** `kubectl/v1.20 (linux)` gives `kubectl`: who is meant when a write names no field manager. */
+export function fieldManagerOf(userAgent: string): string {
+  const name = userAgent.split('/', 1)[0] ?? ''
+  return [...name]
+    .filter((char) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(char))
+    .join('')
+    .slice(0, FIELD_MANAGER_BYTES_MAX)
+}
+
+function textOf(object: JsonObject, name: string): string {
+  const value = object[name]
+  return typeof value === 'string' ? value : ''
+}
