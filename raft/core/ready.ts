@@ -2,7 +2,8 @@ import type { Message, ReadContext } from './message.ts'
 import type { Configuration, Entry, HardState, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
 
 /** One reason per way a proposal or a read can be turned away; certainly without effect. */
-export type Dropped = 'no-leader' | 'not-leader' | 'transferring' | 'too-many-uncommitted' | 'term-changed'
+export type Dropped =
+  'no-leader' | 'not-leader' | 'transferring' | 'too-many-uncommitted' | 'too-many-reads' | 'term-changed'
 
 /**
  * Names a write that was handed to the log, so that its completion can be told. Ascending within

@@ -1,0 +1,169 @@
+import { assert } from '../base/assert.ts'
+import { checkCoreConfig } from './config.ts'
+import type { CoreConfig } from './config.ts'
+import { proposeConfiguration } from './conf-change.ts'
+import { gatherReady, isReady, notePersisted } from './duty.ts'
+import { stand, tickElection } from './election.ts'
+import type { ChangeAnswer, ProposeAnswer, ReadAnswer, TransferAnswer } from './errors.ts'
+import { noteSnapshot, noteUnreachable, proposeCommands, startTransfer, tickLeader } from './leader.ts'
+import type { Message } from './message.ts'
+import { openRead } from './read-index.ts'
+import type { CoreStatus, PersistTicket, Ready } from './ready.ts'
+import { supplyEntries } from './replication.ts'
+import { newState } from './state.ts'
+import type { Recovered, State } from './state.ts'
+import { describeStatus } from './status.ts'
+import { step } from './step.ts'
+import type { Entry, LogIndex, MemberInfo, NodeId, SnapshotMeta, Term } from './types.ts'
+
+/**
+ * One member's part in consensus: pure, synchronous, without clock, disk or network. The shell tells it what
+ * happened; `ready()` says what must be done.
+ *
+ *     tick step propose readIndex …        ┌──────────┐  hasReady() / ready()
+ *   ─────────────────────────────────────► │   Raft   │ ─────────────────────► send, persist, apply
+ *     persisted applied cut supply         └──────────┘
+ *   ◄───────────────────────────────────────── when done ────────────────────────────┘
+ *
+ * Nothing here throws but `BrokenInvariant`: then this member contradicts itself and must stop.
+ *
+ * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm"; Ongaro's thesis.
+ */
+export class Raft {
+  readonly #state: State
+
+  /**
+   * @param applied what the state machine already holds durably; at least the base, at most the last index
+   */
+  constructor(config: CoreConfig, recovered: Recovered, applied: LogIndex = recovered.base.index) {
+    checkCoreConfig(config)
+    this.#state = newState(config, recovered, applied)
+  }
+
+  /** One unit of time passed. */
+  tick(): void {
+    if (this.#state.role === 'leader') tickLeader(this.#state)
+    else tickElection(this.#state)
+  }
+
+  /**
+   * A peer's core said `message`. One of kind `snapshot` only once all of the state is staged; it was taken if
+   * the next Ready names it in `persist.snapshot`, else the staged state is not needed and may be discarded.
+   */
+  step(message: Message): void {
+    step(this.#state, message)
+  }
+
+  /**
+   * Appends one command per datum, all or none. Replication leaves with the next Ready, so calls of one turn
+   * travel in one message.
+   *
+   * @param expectedTerm the term the commands were made for; void in another
+   */
+  propose(datas: readonly Uint8Array[], expectedTerm: Term): ProposeAnswer {
+    return proposeCommands(this.#state, datas, expectedTerm)
+  }
+
+  /**
+   * Asks for an index that is at least every commit acknowledged before now. On a leader only. The round is
+   * opened by the next Ready; all calls before it share it. A read on a leader that has not committed an entry of
+   * its term waits for that.
+   */
+  readIndex(): ReadAnswer {
+    return openRead(this.#state)
+  }
+
+  /**
+   * Replaces the membership. In force at once; done once the returned index, and after a joint configuration the
+   * entry that leaves it, is committed. A change of at most one voter is made directly, others jointly.
+   *
+   * @param next everyone who shall be a member, each with the role it shall have
+   */
+  changeConfiguration(next: { readonly members: readonly MemberInfo[] }): ChangeAnswer {
+    return proposeConfiguration(this.#state, next.members)
+  }
+
+  /**
+   * Begins to hand leadership to `to`; proposals are dropped meanwhile. Given up after an election timeout
+   * (`status().transferTarget` turns null while still leader).
+   */
+  transferLeadership(to: NodeId): TransferAnswer {
+    return startTransfer(this.#state, to)
+  }
+
+  /** Stands now instead of waiting for the election timeout. Does nothing on a leader or a non-voter. */
+  campaign(): void {
+    stand(this.#state)
+  }
+
+  /** May say yes when little or nothing is due; says no only when nothing is. */
+  hasReady(): boolean {
+    return isReady(this.#state)
+  }
+
+  /** All that is due since the last call. Its duties are now the shell's. */
+  ready(): Ready {
+    return gatherReady(this.#state)
+  }
+
+  /** Every write up to and including `ticket` is durable. */
+  persisted(ticket: PersistTicket): void {
+    notePersisted(this.#state, ticket)
+  }
+
+  /** The state machine holds everything up to `index` in memory. */
+  applied(index: LogIndex): void {
+    assert(index <= this.#state.commit, 'only what is committed is applied')
+    if (index > this.#state.applied) this.#state.applied = index
+  }
+
+  /** The shell has cut the log: everything at and below `base.index` is durable elsewhere. */
+  cut(base: SnapshotMeta): void {
+    assert(base.index <= this.#state.applied, 'only what is applied is cut')
+    this.#state.log.cut(base)
+  }
+
+  /**
+   * Answers a `Ready.fetches` with consecutive entries from its `from` on. Empty when they were cut meanwhile:
+   * whoever waits is looked at again.
+   */
+  supply(entries: readonly Entry[]): void {
+    supplyEntries(this.#state, entries)
+  }
+
+  /** Nothing sent to `peer` right now arrives; what was under way is presumed lost. */
+  reportUnreachable(peer: NodeId): void {
+    noteUnreachable(this.#state, peer)
+  }
+
+  /** Answers a `Ready.snapshotsToSend`: the peer took all of the state and told its core, or did not. */
+  reportSnapshot(peer: NodeId, outcome: 'finished' | 'failed'): void {
+    noteSnapshot(this.#state, peer, outcome)
+  }
+
+  status(): CoreStatus {
+    return describeStatus(this.#state)
+  }
+
+  /**
+   * Grows by one with each proof that a quorum is in touch: on a leader when a quorum answered since its last
+   * heartbeat, on a follower with each word of its leader. The shell notes the time at which it saw it grow.
+   */
+  get quorumContacts(): number {
+    return this.#state.quorumContacts
+  }
+
+  /** Cheaper than `status()`: for questions asked on every proposal. */
+  get term(): Term {
+    return this.#state.term
+  }
+
+  /** Known in this term, or null; on the leader its own id. */
+  get leader(): NodeId | null {
+    return this.#state.leader
+  }
+
+  get commit(): LogIndex {
+    return this.#state.commit
+  }
+}

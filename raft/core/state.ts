@@ -1,0 +1,170 @@
+import { assert } from '../base/assert.ts'
+import type { CoreConfig } from './config.ts'
+import { RaftLog } from './log.ts'
+import type { Message, ReadContext } from './message.ts'
+import type { Progress } from './progress.ts'
+import type { PersistTicket, Ready, Role, Transition } from './ready.ts'
+import { newReads } from './read-index.ts'
+import type { Reads } from './read-index.ts'
+import { noTerm } from './types.ts'
+import type { Configuration, HardState, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
+
+/** What the shell found on disk, as the core needs it. `RecoveredLog` of the ports is one. */
+export type Recovered = {
+  readonly hardState: HardState
+  readonly base: SnapshotMeta
+  readonly configuration: Configuration
+  readonly configurations: readonly { readonly index: LogIndex; readonly configuration: Configuration }[]
+  readonly lastIndex: LogIndex
+  readonly lastTerm: Term
+  readonly termRuns: readonly { readonly first: LogIndex; readonly term: Term }[]
+}
+
+/** All there is to one member's core. One record, many verbs; see `raft.ts` for who calls them. */
+export type State = {
+  readonly config: CoreConfig
+  readonly id: NodeId
+  readonly log: RaftLog
+
+  /** These four are written by `transitions.ts` only; `readonly` keeps everyone else honest. */
+  readonly role: Role
+  readonly term: Term
+  readonly vote: NodeId | null
+  /** Known in this term, or null. On the leader its own id. */
+  readonly leader: NodeId | null
+
+  /** applied <= commit <= log.lastIndex. Never goes back. */
+  commit: LogIndex
+  applied: LogIndex
+
+  /** Ticks since the last word of the leader (follower), the last check of the quorum (leader), or standing. */
+  electionElapsed: number
+  /** Drawn anew for every wait: electionTicks up to twice as many. */
+  electionDue: number
+  heartbeatElapsed: number
+
+  /** Answers to the (pre-)candidate, its own included once it counts. */
+  readonly votes: Map<NodeId, boolean>
+
+  /** Leader: everyone else in the configuration. Empty in other roles. */
+  readonly progress: Map<NodeId, Progress>
+  /** Leader: first slot of this reign, the empty entry. */
+  reignStart: LogIndex
+  /** Leader: bytes of this reign's entries above commit. */
+  uncommittedBytes: number
+  transfer: { readonly to: NodeId; elapsed: number } | null
+  readonly reads: Reads
+  /** First slots of entries asked of the shell and not yet supplied. At most one per follower at a time. */
+  readonly fetching: Set<LogIndex>
+
+  /** Proofs of a quorum so far; see `Raft.quorumContacts`. */
+  quorumContacts: number
+  /** Leader: a quorum answered since the last heartbeat, and was counted. */
+  contactCounted: boolean
+
+  readonly outbox: Outbox
+}
+
+/** What the next Ready will say, and what earlier ones said. */
+export type Outbox = {
+  atOnce: Message[]
+  oncePersisted: Message[]
+  /** Speak of writes that were handed out before; they leave when `ticket` is durable. Ascending. */
+  readonly held: { readonly ticket: PersistTicket; readonly message: Message }[]
+  readsConfirmed: { readonly context: ReadContext; readonly index: LogIndex }[]
+  readsFailed: ReadContext[]
+  snapshotsToSend: NodeId[]
+  fetches: Ready['fetches'][number][]
+  /** Some follower may be owed something; the next Ready looks. */
+  replicationDue: boolean
+
+  nextTicket: PersistTicket
+  /** Handed to the log, in order of tickets, and not yet durable. */
+  readonly underWay: { readonly ticket: PersistTicket; readonly term: Term; readonly vote: NodeId | null }[]
+  /** Term and vote as last handed to the log, and as known durable. */
+  handed: Vow
+  durable: Vow
+  commitTold: LogIndex
+  transitionTold: Transition | null
+}
+
+/** The part of the hard state that is a promise to others. */
+type Vow = { readonly term: Term; readonly vote: NodeId | null }
+
+/** @param applied what the state machine holds already; it is committed, whatever the hard state remembers */
+export function newState(config: CoreConfig, recovered: Recovered, applied: LogIndex): State {
+  const { hardState, base } = recovered
+  assert(recovered.lastTerm <= hardState.term, 'no entry is of a later term than the hard state')
+  assert(hardState.commit <= recovered.lastIndex, 'what was known committed is in the log')
+  assert(applied <= recovered.lastIndex, 'what was applied durably is in the log')
+  const commit = Math.max(hardState.commit, base.index, applied) as LogIndex
+  const promise = { term: hardState.term, vote: hardState.vote }
+  return {
+    config,
+    id: config.id,
+    log: new RaftLog(recovered, config.logCacheBytesMax),
+    role: 'follower',
+    term: hardState.term,
+    vote: hardState.vote,
+    leader: null,
+    commit,
+    applied,
+    electionElapsed: 0,
+    electionDue: config.electionTicks + config.random.below(config.electionTicks),
+    heartbeatElapsed: 0,
+    votes: new Map(),
+    progress: new Map(),
+    reignStart: recovered.lastIndex,
+    uncommittedBytes: 0,
+    transfer: null,
+    reads: newReads(),
+    fetching: new Set(),
+    quorumContacts: 0,
+    contactCounted: false,
+    outbox: newOutbox(promise, applied),
+  }
+}
+
+function newOutbox(promise: Vow, applied: LogIndex): Outbox {
+  return {
+    atOnce: [],
+    oncePersisted: [],
+    held: [],
+    readsConfirmed: [],
+    readsFailed: [],
+    snapshotsToSend: [],
+    fetches: [],
+    replicationDue: false,
+    nextTicket: 1,
+    underWay: [],
+    handed: promise,
+    durable: promise,
+    commitTold: applied,
+    transitionTold: null,
+  }
+}
+
+/** May leave before this member's disk has anything: promises nothing. */
+export function sendAtOnce(state: State, message: Message): void {
+  state.outbox.atOnce.push(message)
+}
+
+/** Leaves once all that this member decided up to now is durable. */
+export function sendOncePersisted(state: State, message: Message): void {
+  state.outbox.oncePersisted.push(message)
+}
+
+/** In force: the latest in the log, committed or not (thesis §4.1). */
+export function configuration(state: State): Configuration {
+  return state.log.configuration
+}
+
+export function isVoter(state: State, id: NodeId): boolean {
+  const { voters, votersOutgoing } = configuration(state)
+  return voters.includes(id) || (votersOutgoing !== null && votersOutgoing.includes(id))
+}
+
+/** A leader knows all that was committed before it only once an entry of its own is (thesis §6.4). */
+export function committedInTerm(state: State): boolean {
+  return (state.log.termAt(state.commit) ?? noTerm) === state.term
+}
