@@ -87,7 +87,7 @@ export function withoutServerOwned(meta: ObjectMeta): ObjectMeta {
   for (const [name, value] of Object.entries(meta as JsonObject)) {
     if (!SERVER_OWNED.has(name)) kept[name] = value
   }
-  return kept as ObjectMeta
+  return kept
 }
 
 const SERVER_OWNED: ReadonlySet<string> = new Set([
@@ -112,7 +112,7 @@ export function carryServerOwned(meta: ObjectMeta, stored: ObjectMeta): ObjectMe
     const value = stored[name]
     if (value !== undefined) next[name] = value
   }
-  return next as ObjectMeta
+  return next
 }
 
 const CARRIED = [
@@ -223,14 +223,14 @@ function checkOwners(owners: readonly JsonObject[]): ApiErrorCause[] {
 function checkFinalizers(finalizers: readonly string[]): ApiErrorCause[] {
   const field = 'metadata.finalizers'
   const causes: ApiErrorCause[] = []
-  for (const finalizer of finalizers) {
+  finalizers.forEach((finalizer, at) => {
     const wrong = checkQualifiedName(finalizer)
     for (const words of wrong) causes.push(invalid(field, finalizer, words))
     if (wrong.length === 0 && !finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
       const words = 'name is neither a standard finalizer name nor is it fully qualified'
-      causes.push(invalid(field, finalizer, words))
+      causes.push(invalid(`${field}[${at}]`, finalizer, words))
     }
-  }
+  })
   if (finalizers.includes(FOREGROUND_FINALIZER) && finalizers.includes(ORPHAN_FINALIZER)) {
     const words = `finalizer ${ORPHAN_FINALIZER} and ${FOREGROUND_FINALIZER} cannot be both set`
     causes.push(invalid(field, finalizers, words))
