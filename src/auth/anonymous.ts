@@ -1,0 +1,10 @@
+import type { UserInfo } from '../api/object.ts'
+import { ANONYMOUS_USER, GROUP_UNAUTHENTICATED } from './user.ts'
+
+/** Whoever shows nothing. @source spec 5 "Anonymous" */
+export const anonymous: UserInfo = Object.freeze({
+  name: ANONYMOUS_USER,
+  uid: '',
+  groups: Object.freeze([GROUP_UNAUTHENTICATED]),
+  extra: Object.freeze({}),
+})

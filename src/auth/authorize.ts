@@ -1,0 +1,78 @@
+import type { UserInfo } from '../api/object.ts'
+import type { Action } from './action.ts'
+import { alwaysAllow, alwaysDeny } from './always.ts'
+import { noOpinion } from './decision.ts'
+import type { Authorizer, Decision } from './decision.ts'
+import { AuthFailure } from './errors.ts'
+import { rbac } from './rbac.ts'
+import type { RuleSource } from './rules.ts'
+
+/** The first mode with an opinion decides; without any, nobody may do anything (spec 5.7). */
+export function firstOpinion(modes: readonly Authorizer[]): Authorizer {
+  const only = modes[0]
+  if (modes.length === 1 && only !== undefined) return only
+  return { name: 'union', authorize: (user, action) => ask(modes, user, action, 0, '') }
+}
+
+export const AUTHORIZATION_MODES = ['RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const
+export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number]
+
+/**
+ * The authorizer of `--authorization-mode`.
+ *
+ * @throws AuthFailure `unknown-authorization-mode`
+ */
+export function authorizerFor(modes: readonly string[], rules: RuleSource): Authorizer {
+  return firstOpinion(modes.map((mode) => authorizerOf(mode, rules)))
+}
+
+function authorizerOf(mode: string, rules: RuleSource): Authorizer {
+  switch (mode) {
+    case 'RBAC':
+      return rbac(rules)
+    case 'AlwaysAllow':
+      return alwaysAllow
+    case 'AlwaysDeny':
+      return alwaysDeny
+    default:
+      throw new AuthFailure(
+        'unknown-authorization-mode',
+        `authorization mode ${JSON.stringify(mode)} is not one of ${AUTHORIZATION_MODES.join(', ')}`,
+      )
+  }
+}
+
+function ask(
+  modes: readonly Authorizer[],
+  user: UserInfo,
+  action: Action,
+  from: number,
+  reasons: string,
+): Decision | Promise<Decision> {
+  let told = reasons
+  for (let at = from; at < modes.length; at++) {
+    const decision = (modes[at] as Authorizer).authorize(user, action)
+    if (decision instanceof Promise) return askOn(modes, user, action, at, decision, told)
+    if (decision.kind !== 'no-opinion') return decision
+    told = joined(told, decision.reason)
+  }
+  return told === '' ? noOpinion : { kind: 'no-opinion', reason: told }
+}
+
+async function askOn(
+  modes: readonly Authorizer[],
+  user: UserInfo,
+  action: Action,
+  at: number,
+  pending: Promise<Decision>,
+  reasons: string,
+): Promise<Decision> {
+  const decision = await pending
+  if (decision.kind !== 'no-opinion') return decision
+  return ask(modes, user, action, at + 1, joined(reasons, decision.reason))
+}
+
+function joined(before: string, reason: string): string {
+  if (reason === '') return before
+  return before === '' ? reason : `${before}\n${reason}`
+}

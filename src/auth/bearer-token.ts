@@ -1,0 +1,14 @@
+/**
+ * The token of an `Authorization: Bearer` header. null when the header is of another scheme or holds no
+ * token: the caller then showed nothing to this method.
+ */
+export function bearerToken(authorization: string | undefined): string | null {
+  if (authorization === undefined) return null
+  const header = authorization.trim()
+  const space = header.indexOf(' ')
+  if (space === -1 || header.slice(0, space).toLowerCase() !== 'bearer') return null
+  const rest = header.slice(space + 1)
+  const end = rest.indexOf(' ')
+  const token = end === -1 ? rest : rest.slice(0, end)
+  return token === '' ? null : token
+}

@@ -1,0 +1,77 @@
+import type { Names } from '../api/names.ts'
+import type { Subject } from './rules.ts'
+import type { ClusterRole, ClusterRoleBinding } from './static-rules.ts'
+import { GROUP_AUTHENTICATED, GROUP_MASTERS, GROUP_MONITORING, GROUP_UNAUTHENTICATED } from './user.ts'
+
+/**
+ * The roles and bindings every cluster begins with. Names are upstream's, but for `system:public-discovery`:
+ * here whoever reaches the port may learn which APIs there are, as clients ask that before they log in.
+ *
+ * @source apiserver plugin `auth/authorizer/rbac/bootstrappolicy/policy.go`
+ */
+export function bootstrapPolicy(names: Names): {
+  readonly roles: readonly ClusterRole[]
+  readonly bindings: readonly ClusterRoleBinding[]
+} {
+  return {
+    roles: [
+      {
+        name: 'cluster-admin',
+        rules: [
+          { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+          { verbs: ['*'], nonResourceURLs: ['*'] },
+        ],
+      },
+      {
+        name: 'system:discovery',
+        rules: [{ verbs: ['get'], nonResourceURLs: [...PUBLIC_PATHS, ...DISCOVERY_PATHS, ...OPENAPI_PATHS] }],
+      },
+      {
+        name: 'system:basic-user',
+        rules: [
+          {
+            verbs: ['create'],
+            apiGroups: [names.group('authorization')],
+            resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'],
+          },
+        ],
+      },
+      {
+        name: 'system:public-info-viewer',
+        rules: [{ verbs: ['get', 'head'], nonResourceURLs: PUBLIC_PATHS }],
+      },
+      {
+        name: 'system:public-discovery',
+        rules: [{ verbs: ['get', 'head'], nonResourceURLs: DISCOVERY_PATHS }],
+      },
+      {
+        name: 'system:monitoring',
+        rules: [
+          {
+            verbs: ['get', 'head'],
+            nonResourceURLs: ['/metrics', '/cluster/v1/status', ...HEALTH_CHECK_PATHS],
+          },
+        ],
+      },
+    ],
+    bindings: [
+      { name: 'cluster-admin', role: 'cluster-admin', subjects: [group(GROUP_MASTERS)] },
+      { name: 'system:discovery', role: 'system:discovery', subjects: [group(GROUP_AUTHENTICATED)] },
+      { name: 'system:basic-user', role: 'system:basic-user', subjects: [group(GROUP_AUTHENTICATED)] },
+      { name: 'system:public-info-viewer', role: 'system:public-info-viewer', subjects: EVERYBODY },
+      { name: 'system:public-discovery', role: 'system:public-discovery', subjects: EVERYBODY },
+      { name: 'system:monitoring', role: 'system:monitoring', subjects: [group(GROUP_MONITORING)] },
+    ],
+  }
+}
+
+const HEALTH_CHECK_PATHS = ['/healthz/*', '/livez/*', '/readyz/*']
+/** Single checks belong to the health a load balancer without credentials may ask for (spec 4.5). */
+const PUBLIC_PATHS = ['/healthz', '/livez', '/readyz', ...HEALTH_CHECK_PATHS, '/version', '/version/']
+const DISCOVERY_PATHS = ['/api', '/api/*', '/apis', '/apis/*']
+const OPENAPI_PATHS = ['/openapi', '/openapi/*']
+const EVERYBODY: readonly Subject[] = [group(GROUP_AUTHENTICATED), group(GROUP_UNAUTHENTICATED)]
+
+function group(name: string): Subject {
+  return { kind: 'Group', name }
+}

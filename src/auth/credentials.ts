@@ -1,0 +1,37 @@
+import type { UserInfo } from '../api/object.ts'
+
+/** What a request brings along to prove who sends it. */
+export interface Credentials {
+  /** The `Authorization` header, as sent. */
+  readonly authorization: string | undefined
+  /** One object per connection, so that decisions can be kept with it. null: not a real connection. */
+  readonly connection: object | null
+  /** The client certificate of the connection; null when it showed none. */
+  peerCertificate(): PeerCertificate | null
+}
+
+export type PeerCertificate = {
+  /** The chain ends in the configured client authority, is within its dates and meant for clients. */
+  readonly authorized: boolean
+  /** Of the subject. Several are possible. */
+  readonly commonNames: readonly string[]
+  readonly organizations: readonly string[]
+  /** Wall-clock ms since 1970; not valid afterwards, however long the connection lives. */
+  readonly notAfterMs: number
+}
+
+/** What one method makes of the credentials. */
+export type Recognition =
+  | { readonly kind: 'user'; readonly user: UserInfo }
+  /** Nothing this method knows. */
+  | { readonly kind: 'none' }
+  /** Meant for this method, and wrong. */
+  | { readonly kind: 'rejected'; readonly reason: string }
+
+/** A way of telling who asks. Answers at once when it can; a promise only when it must ask elsewhere. */
+export type AuthenticationMethod = {
+  readonly name: string
+  readonly recognize: (credentials: Credentials) => Recognition | Promise<Recognition>
+}
+
+export const notRecognized: Recognition = Object.freeze({ kind: 'none' })

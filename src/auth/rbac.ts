@@ -1,0 +1,43 @@
+import type { UserInfo } from '../api/object.ts'
+import type { Action } from './action.ts'
+import { allowed, noOpinion } from './decision.ts'
+import type { Authorizer } from './decision.ts'
+import { ruleAllows } from './rules.ts'
+import type { PolicyRule, RuleSource } from './rules.ts'
+
+/**
+ * Roles and bindings: what some rule allows is allowed; about everything else there is no opinion.
+ *
+ * Which cluster-wide rules reach a user is kept per user value, for as long as that value and the version of
+ * the rules live; authentication hands out the same value again and again.
+ *
+ * @source spec 5.7; apiserver plugin `auth/authorizer/rbac`
+ */
+export function rbac(source: RuleSource): Authorizer {
+  const kept = new WeakMap<UserInfo, { readonly version: number; readonly rules: readonly PolicyRule[] }>()
+
+  const clusterRules = (user: UserInfo): readonly PolicyRule[] => {
+    const known = kept.get(user)
+    if (known !== undefined && known.version === source.version) return known.rules
+    const { version } = source
+    const rules = source.clusterRules(user)
+    kept.set(user, { version, rules })
+    return rules
+  }
+
+  return {
+    name: 'RBAC',
+    authorize: (user, action) => {
+      if (someAllows(clusterRules(user), action)) return allowed
+      if (action.kind === 'resource' && action.namespace !== '') {
+        if (someAllows(source.namespaceRules(user, action.namespace), action)) return allowed
+      }
+      return noOpinion
+    },
+  }
+}
+
+function someAllows(rules: readonly PolicyRule[], action: Action): boolean {
+  for (const rule of rules) if (ruleAllows(rule, action)) return true
+  return false
+}

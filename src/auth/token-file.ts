@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import type { UserInfo } from '../api/object.ts'
+import { bearerToken } from './bearer-token.ts'
+import { notRecognized } from './credentials.ts'
+import type { AuthenticationMethod } from './credentials.ts'
+import { parseCsv } from './csv.ts'
+import { AuthFailure } from './errors.ts'
+import { authenticatedUser } from './user.ts'
+
+/**
+ * Static bearer tokens: lines of `token,user,uid` and, quoted, an optional list of groups. Tokens are looked
+ * up by their SHA-256, so how long the look-up takes tells nothing about a token that was guessed in part.
+ *
+ * @param text of the file
+ * @param source named in errors; what the line holds never is
+ * @throws AuthFailure `token-file-malformed`
+ * @source spec 5; apiserver `pkg/authentication/token/tokenfile`
+ */
+export function tokenFile(text: string, source: string): AuthenticationMethod {
+  const users = parseTokenFile(text, source)
+  return {
+    name: 'token-file',
+    recognize: (credentials) => {
+      const token = bearerToken(credentials.authorization)
+      if (token === null) return notRecognized
+      const user = users.get(digest(token))
+      return user === undefined
+        ? { kind: 'rejected', reason: 'the bearer token is unknown' }
+        : { kind: 'user', user }
+    },
+  }
+}
+
+function parseTokenFile(text: string, source: string): ReadonlyMap<string, UserInfo> {
+  const records = parseCsv(text)
+  if ('badLine' in records) throw malformed(source, records.badLine, 'the quotes do not match')
+  const users = new Map<string, UserInfo>()
+  for (const { line, fields } of records) {
+    const [token, name, uid, groups] = fields
+    if (token === undefined || name === undefined || uid === undefined) {
+      throw malformed(source, line, 'token, user and uid are needed')
+    }
+    if (token === '') throw malformed(source, line, 'the token is empty')
+    if (name === '') throw malformed(source, line, 'the user is empty')
+    const key = digest(token)
+    if (users.has(key)) throw malformed(source, line, 'its token stands in an earlier line, too')
+    const groupList = (groups ?? '').split(',').map((group) => group.trim())
+    users.set(key, authenticatedUser({ name, uid, groups: groupList.filter((group) => group !== '') }))
+  }
+  return users
+}
+
+function malformed(source: string, line: number, what: string): AuthFailure {
+  return new AuthFailure('token-file-malformed', `${source}, line ${line}: ${what}`)
+}
+
+function digest(token: string): string {
+  return createHash('sha256').update(token).digest('base64')
+}

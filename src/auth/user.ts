@@ -1,0 +1,23 @@
+import type { UserInfo } from '../api/object.ts'
+
+/** Users and groups with a meaning of their own. Their names do not depend on the cluster's domain. */
+export const ANONYMOUS_USER = 'system:anonymous'
+export const GROUP_AUTHENTICATED = 'system:authenticated'
+export const GROUP_UNAUTHENTICATED = 'system:unauthenticated'
+export const GROUP_MASTERS = 'system:masters'
+export const GROUP_MONITORING = 'system:monitoring'
+
+/** Who asks, once some method vouched for the name: everyone who is not anonymous is in one common group. */
+export function authenticatedUser(of: {
+  readonly name: string
+  readonly uid?: string
+  readonly groups: readonly string[]
+}): UserInfo {
+  const groups = of.groups.includes(GROUP_AUTHENTICATED) ? of.groups : [...of.groups, GROUP_AUTHENTICATED]
+  return Object.freeze({
+    name: of.name,
+    uid: of.uid ?? '',
+    groups: Object.freeze([...groups]),
+    extra: Object.freeze({}),
+  })
+}
