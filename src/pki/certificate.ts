@@ -1,0 +1,134 @@
+import { createHash, X509Certificate } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { childrenOf, contentOf, decodeDer, identifierOf, isContext } from './der.ts'
+import type { DerNode } from './der.ts'
+import { PkiFailure } from './errors.ts'
+import { attribute, decodeIp, textOf } from './names.ts'
+import type { AlternativeNames, Subject } from './names.ts'
+import { fromPem } from './pem.ts'
+
+/** What a certificate says, exactly: names are taken from its bytes, never from an escaped line of text. */
+export type Certificate = {
+  readonly subject: Subject
+  readonly names: AlternativeNames
+  /** Milliseconds since 1970 UTC. */
+  readonly notBeforeMs: number
+  readonly notAfterMs: number
+  /** Lower-case hex. */
+  readonly serial: string
+  /** SHA-256 of the DER bytes, lower-case hex. */
+  readonly fingerprint: string
+  readonly isAuthority: boolean
+  readonly publicKey: KeyObject
+  /** RFC 5280 subject key identifier; null when the certificate has none. */
+  readonly keyIdentifier: Uint8Array | null
+  /** The subject as its issuer wrote it, for copying into certificates it signs. */
+  readonly subjectNode: DerNode
+  readonly x509: X509Certificate
+}
+
+/** Larger than any certificate anybody means to use; bounds the parser. */
+const certificateBytesMax = 64 * 1024
+
+/** @param pem the first certificate in it counts @throws PkiFailure `malformed` */
+export function readCertificate(pem: string): Certificate {
+  return readCertificateDer(fromPem('CERTIFICATE', pem))
+}
+
+/** @throws PkiFailure `malformed` */
+export function readCertificateDer(der: Uint8Array): Certificate {
+  if (der.byteLength > certificateBytesMax) throw new PkiFailure('malformed', 'certificate is too large')
+  try {
+    return readFields(der)
+  } catch (cause) {
+    // The runtime and the DER library throw their own kinds of errors for the same thing.
+    if (cause instanceof PkiFailure) throw cause
+    throw new PkiFailure('malformed', 'not an X.509 certificate', { cause })
+  }
+}
+
+function readFields(der: Uint8Array): Certificate {
+  const x509 = new X509Certificate(der)
+  // TBSCertificate: [0] version, serial, signature, issuer, validity, subject, key, ..., [3] extensions.
+  const fields = childrenOf(childrenOf(decodeDer(der))[0])
+  const at = isContext(fields[0], 0) ? 1 : 0
+  const subjectNode = fields[at + 4]
+  if (subjectNode === undefined) throw new PkiFailure('malformed', 'certificate has no subject')
+  const extensions = readExtensions(fields.find((field) => isContext(field, 3)))
+  return {
+    subject: readSubject(subjectNode),
+    names: readNames(extensions.get('2.5.29.17')),
+    notBeforeMs: wholeMs(x509.validFrom),
+    notAfterMs: wholeMs(x509.validTo),
+    serial: x509.serialNumber.toLowerCase(),
+    fingerprint: createHash('sha256').update(der).digest('hex'),
+    isAuthority: x509.ca,
+    publicKey: x509.publicKey,
+    keyIdentifier: readKeyIdentifier(extensions.get('2.5.29.14')),
+    subjectNode,
+    x509,
+  }
+}
+
+function wholeMs(date: string): number {
+  const ms = Date.parse(date)
+  if (Number.isNaN(ms)) throw new PkiFailure('malformed', 'certificate has no validity')
+  return ms
+}
+
+/**
+ * User and groups. Of several common names the last counts, as it does for Go programs; organizations add up.
+ *
+ * @throws PkiFailure `malformed`
+ */
+export function readSubject(name: DerNode): Subject {
+  let commonName = ''
+  const organizations: string[] = []
+  for (const relative of childrenOf(name)) {
+    for (const pair of childrenOf(relative)) {
+      const [type, value] = childrenOf(pair)
+      const oid = identifierOf(type)
+      if (oid !== attribute.commonName && oid !== attribute.organization) continue
+      const text = readText(value)
+      if (oid === attribute.commonName) commonName = text
+      else organizations.push(text)
+    }
+  }
+  return { commonName, organizations }
+}
+
+function readText(node: DerNode | undefined): string {
+  const bytes = contentOf(node)
+  try {
+    const text = textOf(Number(node?.type), bytes)
+    if (text !== null) return text
+  } catch (cause) {
+    throw new PkiFailure('malformed', 'a certificate name is not valid text', { cause })
+  }
+  throw new PkiFailure('malformed', 'a certificate name has an unknown string type')
+}
+
+function readExtensions(node: DerNode | undefined): ReadonlyMap<string, Uint8Array> {
+  const extensions = new Map<string, Uint8Array>()
+  if (node === undefined) return extensions
+  for (const extension of childrenOf(childrenOf(node)[0])) {
+    const parts = childrenOf(extension)
+    extensions.set(identifierOf(parts[0]), contentOf(parts.at(-1)))
+  }
+  return extensions
+}
+
+function readNames(extension: Uint8Array | undefined): AlternativeNames {
+  const names = { dns: [] as string[], ips: [] as string[], uris: [] as string[] }
+  if (extension === undefined) return names
+  for (const name of childrenOf(decodeDer(extension))) {
+    if (isContext(name, 2)) names.dns.push(Buffer.from(contentOf(name)).toString('latin1'))
+    else if (isContext(name, 6)) names.uris.push(Buffer.from(contentOf(name)).toString('latin1'))
+    else if (isContext(name, 7)) names.ips.push(decodeIp(contentOf(name)) ?? '')
+  }
+  return names
+}
+
+function readKeyIdentifier(extension: Uint8Array | undefined): Uint8Array | null {
+  return extension === undefined ? null : contentOf(decodeDer(extension))
+}

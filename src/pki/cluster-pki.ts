@@ -1,0 +1,296 @@
+import { isIP } from 'node:net'
+import { dirname, join } from 'node:path'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import { createAuthority, issueCertificate, loadAuthority } from './authority.ts'
+import type { Authority, CertificateRequest, Validity } from './authority.ts'
+import { readCertificate } from './certificate.ts'
+import type { Certificate } from './certificate.ts'
+import { PkiFailure } from './errors.ts'
+import { makeDirectory, readFileIfThere, writeNewFile } from './files.ts'
+import { generateKeyPair, privateKeyPem, publicKeyPem, readPrivateKey, readPublicKey } from './keys.ts'
+import { samePublicKey } from './keys.ts'
+import type { KeyPair } from './keys.ts'
+import { ensureKubeconfig } from './kubeconfig.ts'
+import { noAlternativeNames } from './names.ts'
+import type { AlternativeNames } from './names.ts'
+
+export type PkiMember = {
+  /** A DNS label, unique in the cluster. */
+  readonly name: string
+  /** DNS names and IP addresses under which clients reach it, besides localhost. */
+  readonly hosts: readonly string[]
+  /** What clients dial, such as `https://10.0.0.1:6443`; goes into the kubeconfig. */
+  readonly serverUrl: string
+}
+
+export type ClusterPkiOptions = {
+  readonly directory: string
+  readonly kubeconfigPath: string
+  readonly members: readonly PkiMember[]
+  readonly clock: Pick<Clock, 'wallMs'>
+  readonly random: Random
+}
+
+/** What a run did; paths as given, in order. */
+export type ClusterPkiReport = { readonly made: readonly string[]; readonly kept: readonly string[] }
+
+/** Every file of a cluster's keys. The peers' authority is one of its own: no client certificate opens a peer link. */
+export type ClusterPkiPaths = {
+  readonly ca: PairPaths
+  readonly peerCa: PairPaths
+  readonly frontProxyCa: PairPaths
+  readonly admin: PairPaths
+  readonly serviceAccountKey: string
+  readonly serviceAccountPublicKey: string
+  readonly server: (member: string) => PairPaths
+  readonly peer: (member: string) => PairPaths
+}
+
+export type PairPaths = { readonly certificate: string; readonly key: string }
+
+const dayMs = 24 * 60 * 60 * 1000
+const authorityDays = 3650
+const leafDays = 365
+/** Another machine's clock may be this far behind ours. */
+const clockSkewMs = 5 * 60 * 1000
+
+export function clusterPkiPaths(directory: string): ClusterPkiPaths {
+  const pair = (...parts: readonly string[]): PairPaths => {
+    const stem = join(directory, ...parts)
+    return { certificate: `${stem}.crt`, key: `${stem}.key` }
+  }
+  return {
+    ca: pair('ca'),
+    peerCa: pair('peer-ca'),
+    frontProxyCa: pair('front-proxy-ca'),
+    admin: pair('admin'),
+    serviceAccountKey: join(directory, 'service-account.key'),
+    serviceAccountPublicKey: join(directory, 'service-account.pub'),
+    server: (member) => pair('members', member, 'server'),
+    peer: (member) => pair('members', member, 'peer'),
+  }
+}
+
+/** The address in a peer certificate that makes its holder the member of that name. */
+export function memberUri(member: string): string {
+  return `orch://member/${member}`
+}
+
+/** A name that TLS can ask for and that never reaches a resolver. */
+export function memberDnsName(member: string): string {
+  return `${member}.member.orch.internal`
+}
+
+/**
+ * Makes every key and certificate of a cluster that is not there yet and checks every one that is. A second
+ * run changes nothing; a run with one member more adds that member's.
+ *
+ * @throws PkiFailure `half-present` when one file of a pair is missing, `mismatched` when files do not
+ * belong together or no longer serve, `malformed`, `refused`
+ */
+export function ensureClusterPki(options: ClusterPkiOptions): ClusterPkiReport {
+  for (const member of options.members) checkMember(member)
+  return new ClusterPki(options).ensure()
+}
+
+class ClusterPki {
+  readonly #options: ClusterPkiOptions
+  readonly #paths: ClusterPkiPaths
+  readonly #made: string[] = []
+  readonly #kept: string[] = []
+
+  constructor(options: ClusterPkiOptions) {
+    this.#options = options
+    this.#paths = clusterPkiPaths(options.directory)
+  }
+
+  ensure(): ClusterPkiReport {
+    makeDirectory(this.#options.directory)
+    const ca = this.#authority(this.#paths.ca, 'orch cluster authority')
+    const peerCa = this.#authority(this.#paths.peerCa, 'orch peer authority')
+    this.#authority(this.#paths.frontProxyCa, 'orch front proxy authority')
+    this.#serviceAccountKey()
+    this.#leaf(this.#paths.admin, ca, {
+      subject: { commonName: 'admin', organizations: ['system:masters'] },
+      names: noAlternativeNames,
+      usages: ['client'],
+    })
+    for (const member of this.#options.members) this.#member(member, ca, peerCa)
+    this.#kubeconfig()
+    return { made: this.#made, kept: this.#kept }
+  }
+
+  #member(member: PkiMember, ca: Authority, peerCa: Authority): void {
+    makeDirectory(dirname(this.#paths.server(member.name).key))
+    this.#leaf(this.#paths.server(member.name), ca, {
+      subject: { commonName: `orch-apiserver:${member.name}`, organizations: [] },
+      names: serverNames(member),
+      usages: ['server'],
+    })
+    this.#leaf(this.#paths.peer(member.name), peerCa, {
+      subject: { commonName: member.name, organizations: [] },
+      names: { dns: [memberDnsName(member.name)], ips: [], uris: [memberUri(member.name)] },
+      usages: ['server', 'client'],
+    })
+  }
+
+  #authority(paths: PairPaths, commonName: string): Authority {
+    const found = this.#readPair(paths.certificate, paths.key)
+    if (found === null) {
+      const random = this.#options.random
+      const made = createAuthority({ ...this.#validity(authorityDays), commonName, random })
+      this.#write(paths.key, privateKeyPem(made.privateKey), 'secret')
+      this.#write(paths.certificate, made.certificatePem, 'public')
+      return made
+    }
+    const authority = naming(paths.certificate, () => loadAuthority(found.open, readPrivateKey(found.secret)))
+    this.#checkTime(paths.certificate, authority.certificate)
+    return authority
+  }
+
+  #leaf(
+    paths: PairPaths,
+    issuer: Authority,
+    request: Omit<CertificateRequest, 'publicKey' | keyof Validity>,
+  ): void {
+    const found = this.#readPair(paths.certificate, paths.key)
+    if (found !== null) {
+      const certificate = naming(paths.certificate, () => readCertificate(found.open))
+      const keys = naming(paths.key, () => readPrivateKey(found.secret))
+      checkLeaf(paths, { certificate, keys, issuer, names: request.names })
+      this.#checkTime(paths.certificate, certificate)
+      return
+    }
+    const keys = generateKeyPair()
+    const wanted = { ...request, ...this.#validity(leafDays), publicKey: keys.publicKey }
+    const pem = issueCertificate(issuer, wanted, this.#options.random)
+    this.#write(paths.key, privateKeyPem(keys.privateKey), 'secret')
+    this.#write(paths.certificate, pem, 'public')
+  }
+
+  #serviceAccountKey(): void {
+    const { serviceAccountKey, serviceAccountPublicKey } = this.#paths
+    const found = this.#readPair(serviceAccountPublicKey, serviceAccountKey)
+    if (found === null) {
+      const keys = generateKeyPair()
+      this.#write(serviceAccountKey, privateKeyPem(keys.privateKey), 'secret')
+      this.#write(serviceAccountPublicKey, publicKeyPem(keys.publicKey), 'public')
+      return
+    }
+    const publicKey = naming(serviceAccountPublicKey, () => readPublicKey(found.open))
+    const keys = naming(serviceAccountKey, () => readPrivateKey(found.secret))
+    if (!samePublicKey(publicKey, keys.publicKey)) {
+      throw new PkiFailure('mismatched', `${serviceAccountPublicKey} belongs to another key`)
+    }
+  }
+
+  #kubeconfig(): void {
+    const { kubeconfigPath, members } = this.#options
+    const answer = ensureKubeconfig(kubeconfigPath, {
+      servers: members.map(({ name, serverUrl }) => ({ name, url: serverUrl })),
+      authorityPem: readFileIfThere(this.#paths.ca.certificate) ?? '',
+      certificatePem: readFileIfThere(this.#paths.admin.certificate) ?? '',
+      keyPem: readFileIfThere(this.#paths.admin.key) ?? '',
+    })
+    if (answer === 'kept') this.#kept.push(kubeconfigPath)
+    else this.#made.push(kubeconfigPath)
+  }
+
+  #readPair(open: string, secret: string): { readonly open: string; readonly secret: string } | null {
+    const found = { open: readFileIfThere(open), secret: readFileIfThere(secret) }
+    if (found.open === null && found.secret === null) return null
+    if (found.open === null || found.secret === null) {
+      const [there, missing] = found.open === null ? [secret, open] : [open, secret]
+      throw new PkiFailure(
+        'half-present',
+        `${there} is there but ${missing} is not: restore it or remove both`,
+      )
+    }
+    this.#kept.push(open, secret)
+    return { open: found.open, secret: found.secret }
+  }
+
+  #write(path: string, text: string, secrecy: 'secret' | 'public'): void {
+    writeNewFile(path, text, secrecy)
+    this.#made.push(path)
+  }
+
+  #validity(days: number): Validity {
+    const now = this.#options.clock.wallMs()
+    return { notBeforeMs: now - clockSkewMs, notAfterMs: now + days * dayMs }
+  }
+
+  #checkTime(path: string, certificate: Certificate): void {
+    if (this.#options.clock.wallMs() > certificate.notAfterMs) {
+      const when = new Date(certificate.notAfterMs).toISOString()
+      throw new PkiFailure('mismatched', `${path} expired at ${when}: remove it and its key, then run again`)
+    }
+  }
+}
+
+function checkLeaf(
+  paths: PairPaths,
+  leaf: {
+    readonly certificate: Certificate
+    readonly keys: KeyPair
+    readonly issuer: Authority
+    readonly names: AlternativeNames
+  },
+): void {
+  const { certificate, issuer } = leaf
+  if (!samePublicKey(certificate.publicKey, leaf.keys.publicKey)) {
+    throw new PkiFailure('mismatched', `${paths.certificate} belongs to another key than ${paths.key}`)
+  }
+  if (!certificate.x509.verify(issuer.certificate.publicKey)) {
+    throw new PkiFailure('mismatched', `${paths.certificate} was signed by another authority`)
+  }
+  const has = certificate.names
+  const lacks = [
+    ...leaf.names.dns.filter((name) => !has.dns.includes(name)),
+    ...leaf.names.ips.filter((ip) => !has.ips.includes(ip)),
+    ...leaf.names.uris.filter((uri) => !has.uris.includes(uri)),
+  ]
+  if (lacks.length > 0) {
+    throw new PkiFailure(
+      'mismatched',
+      `${paths.certificate} is not valid for ${lacks.join(', ')}: remove it and its key, then run again`,
+    )
+  }
+}
+
+/** Loopback, what the operator named, and the Service of the default namespace in the words of both domains. */
+function serverNames(member: PkiMember): AlternativeNames {
+  const services = ['orch', 'kubernetes'].flatMap((service) =>
+    ['', '.default', '.default.svc', '.default.svc.cluster.local'].map((suffix) => service + suffix),
+  )
+  const isAddress = (host: string): boolean => isIP(host) !== 0
+  const dns = ['localhost', member.name, ...member.hosts.filter((host) => !isAddress(host)), ...services]
+  const ips = ['127.0.0.1', '::1', ...member.hosts.filter(isAddress).map(canonicalIp)]
+  return { dns: [...new Set(dns)], ips: [...new Set(ips)], uris: [] }
+}
+
+function canonicalIp(ip: string): string {
+  return isIP(ip) === 6 ? new URL(`http://[${ip}]`).hostname.slice(1, -1) : ip
+}
+
+function checkMember(member: PkiMember): void {
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(member.name)) {
+    throw new PkiFailure('refused', `member name "${member.name}" is not a DNS label`)
+  }
+  for (const host of member.hosts) {
+    if (isIP(host) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(host)) {
+      throw new PkiFailure('refused', `"${host}" is neither a host name nor an IP address`)
+    }
+  }
+}
+
+/** Adds to a failure which file it is about. */
+function naming<T>(path: string, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (cause instanceof PkiFailure) throw new PkiFailure(cause.code, `${path}: ${cause.message}`, { cause })
+    throw cause
+  }
+}

@@ -1,0 +1,140 @@
+import forge from 'node-forge'
+import { PkiFailure } from './errors.ts'
+
+declare module 'node-forge' {
+  // The published types know only the older, boolean form.
+  // eslint-disable-next-line @typescript-eslint/no-namespace -- only a namespace merges with theirs
+  namespace asn1 {
+    function fromDer(
+      bytes: string,
+      options: {
+        readonly strict: boolean
+        readonly parseAllBytes: boolean
+        readonly decodeBitStrings: boolean
+      },
+    ): Asn1
+  }
+}
+
+/**
+ * DER, written and read as trees. Only ASN.1 is left to node-forge: its certificates know RSA alone, and
+ * every key and signature of ours is made by the runtime.
+ *
+ * @source ITU-T X.690
+ */
+export type DerNode = forge.asn1.Asn1
+
+const { asn1 } = forge
+const universal = asn1.Class.UNIVERSAL
+const context = asn1.Class.CONTEXT_SPECIFIC
+
+/** node-forge's own names for universal types lack some; these are X.680 section 8.4's. */
+export const derType = Object.freeze({ utf8String: 12, printableString: 19, ia5String: 22, bmpString: 30 })
+
+export function sequence(...children: readonly DerNode[]): DerNode {
+  return asn1.create(universal, asn1.Type.SEQUENCE, true, [...children])
+}
+
+export function set(...children: readonly DerNode[]): DerNode {
+  return asn1.create(universal, asn1.Type.SET, true, [...children])
+}
+
+/** @param dotted such as `2.5.4.3` */
+export function objectIdentifier(dotted: string): DerNode {
+  return asn1.create(universal, asn1.Type.OID, false, asn1.oidToDer(dotted).getBytes())
+}
+
+/** @param bytes big endian, the number not negative; leading zeros are put right */
+export function integer(bytes: Uint8Array): DerNode {
+  let from = 0
+  while (from < bytes.length - 1 && bytes[from] === 0) from++
+  const value = binary(bytes.subarray(from))
+  const signed = (bytes[from] ?? 0) >= 0x80 ? '\0' + value : value
+  return asn1.create(universal, asn1.Type.INTEGER, false, signed === '' ? '\0' : signed)
+}
+
+export function boolean(value: boolean): DerNode {
+  return asn1.create(universal, asn1.Type.BOOLEAN, false, value ? '\xff' : '\0')
+}
+
+export function derNull(): DerNode {
+  return asn1.create(universal, asn1.Type.NULL, false, '')
+}
+
+/** @param unusedBits trailing bits of the last byte that do not count, 0 to 7 */
+export function bitString(bytes: Uint8Array, unusedBits = 0): DerNode {
+  return asn1.create(universal, asn1.Type.BITSTRING, false, String.fromCharCode(unusedBits) + binary(bytes))
+}
+
+export function octetString(bytes: Uint8Array): DerNode {
+  return asn1.create(universal, asn1.Type.OCTETSTRING, false, binary(bytes))
+}
+
+export function utf8String(text: string): DerNode {
+  return asn1.create(universal, derType.utf8String, false, binary(Buffer.from(text, 'utf8')))
+}
+
+/** `[tag]` around bytes, as in GeneralName and key identifiers. */
+export function tagged(tag: number, bytes: Uint8Array): DerNode {
+  return asn1.create(context, tag, false, binary(bytes))
+}
+
+/** `[tag]` around whole nodes. */
+export function taggedNodes(tag: number, ...children: readonly DerNode[]): DerNode {
+  return asn1.create(context, tag, true, [...children])
+}
+
+/** UTCTime up to 2049, GeneralizedTime from 2050, as RFC 5280 section 4.1.2.5 has it. Whole seconds. */
+export function time(wallMs: number): DerNode {
+  const date = new Date(wallMs)
+  return date.getUTCFullYear() < 2050
+    ? asn1.create(universal, asn1.Type.UTCTIME, false, asn1.dateToUtcTime(date))
+    : asn1.create(universal, asn1.Type.GENERALIZEDTIME, false, asn1.dateToGeneralizedTime(date))
+}
+
+export function encodeDer(node: DerNode): Uint8Array {
+  return bytesOf(asn1.toDer(node).getBytes())
+}
+
+/** @throws PkiFailure `malformed`: not exactly one strict DER value */
+export function decodeDer(bytes: Uint8Array): DerNode {
+  try {
+    return asn1.fromDer(binary(bytes), { strict: true, parseAllBytes: true, decodeBitStrings: false })
+  } catch (cause) {
+    throw new PkiFailure('malformed', 'not DER', { cause })
+  }
+}
+
+/** The children of a constructed node. @throws PkiFailure `malformed` */
+export function childrenOf(node: DerNode | undefined): readonly DerNode[] {
+  if (node === undefined || !Array.isArray(node.value)) throw new PkiFailure('malformed', 'DER lacks a list')
+  return node.value
+}
+
+/** The bytes of a primitive node. @throws PkiFailure `malformed` */
+export function contentOf(node: DerNode | undefined): Uint8Array {
+  if (node === undefined || typeof node.value !== 'string') {
+    throw new PkiFailure('malformed', 'DER lacks a value')
+  }
+  return bytesOf(node.value)
+}
+
+/** @throws PkiFailure `malformed` */
+export function identifierOf(node: DerNode | undefined): string {
+  if (node?.type !== asn1.Type.OID || typeof node.value !== 'string') {
+    throw new PkiFailure('malformed', 'DER lacks an object identifier')
+  }
+  return asn1.derToOid(node.value)
+}
+
+export function isContext(node: DerNode | undefined, tag: number): node is DerNode {
+  return node !== undefined && node.tagClass === context && Number(node.type) === tag
+}
+
+function binary(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+}
+
+function bytesOf(text: string): Uint8Array {
+  return Buffer.from(text, 'latin1')
+}

@@ -1,0 +1,87 @@
+import { isIP } from 'node:net'
+import { derType, objectIdentifier, sequence, set, tagged, utf8String } from './der.ts'
+import type { DerNode } from './der.ts'
+import { PkiFailure } from './errors.ts'
+
+/** Who a certificate speaks for: the user's name and groups, as an API server reads them. */
+export type Subject = { readonly commonName: string; readonly organizations: readonly string[] }
+
+/** Under which names a certificate's holder may be met. */
+export type AlternativeNames = {
+  readonly dns: readonly string[]
+  readonly ips: readonly string[]
+  readonly uris: readonly string[]
+}
+
+export const noAlternativeNames: AlternativeNames = Object.freeze({ dns: [], ips: [], uris: [] })
+
+export const attribute = Object.freeze({ commonName: '2.5.4.3', organization: '2.5.4.10' })
+
+/** One organization per relative name, in order, then the common name. @source RFC 5280 section 4.1.2.4 */
+export function encodeSubject(subject: Subject): DerNode {
+  const one = (oid: string, text: string): DerNode =>
+    set(sequence(objectIdentifier(oid), utf8String(bounded(text))))
+  return sequence(
+    ...subject.organizations.map((organization) => one(attribute.organization, organization)),
+    one(attribute.commonName, subject.commonName),
+  )
+}
+
+/** Text of a name's value. @returns null for a string type nobody should use in a name any more */
+export function textOf(type: number, bytes: Uint8Array): string | null {
+  switch (type) {
+    case derType.utf8String:
+      return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    case derType.printableString:
+    case derType.ia5String:
+      return Buffer.from(bytes).toString('latin1')
+    case derType.bmpString:
+      return bytes.byteLength % 2 === 0 ? Buffer.from(bytes).swap16().toString('utf16le') : null
+    default:
+      return null
+  }
+}
+
+/** GeneralNames. @source RFC 5280 section 4.2.1.6 */
+export function encodeAlternativeNames(names: AlternativeNames): DerNode {
+  const ascii = (tag: number, text: string): DerNode => {
+    if (!/^[\x21-\x7e]{1,1024}$/.test(text))
+      throw new PkiFailure('refused', `name ${text} is not plain ASCII`)
+    return tagged(tag, Buffer.from(text, 'latin1'))
+  }
+  return sequence(
+    ...names.dns.map((name) => ascii(2, name)),
+    ...names.uris.map((uri) => ascii(6, uri)),
+    ...names.ips.map((ip) => tagged(7, encodeIp(ip))),
+  )
+}
+
+/** 4 or 16 bytes. @throws PkiFailure `refused` */
+export function encodeIp(ip: string): Uint8Array {
+  if (isIP(ip) === 4) return Uint8Array.from(ip.split('.'), Number)
+  if (isIP(ip) !== 6 || ip.includes('%')) throw new PkiFailure('refused', `${ip} is not an IP address`)
+  // The URL parser writes every spelling of an IPv6 address in one canonical way, without dotted quads.
+  const canonical = new URL(`http://[${ip}]`).hostname.slice(1, -1)
+  const [head = '', tail] = canonical.split('::')
+  const groups = (text: string | undefined): string[] => (text ? text.split(':') : [])
+  const [front, back] = [groups(head), groups(tail)]
+  const all = [...front, ...new Array<string>(8 - front.length - back.length).fill('0'), ...back]
+  return Uint8Array.from(
+    all.flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff]),
+  )
+}
+
+export function decodeIp(bytes: Uint8Array): string | null {
+  if (bytes.byteLength === 4) return bytes.join('.')
+  if (bytes.byteLength !== 16) return null
+  const view = new DataView(bytes.buffer, bytes.byteOffset, 16)
+  const groups = Array.from({ length: 8 }, (_, at) => view.getUint16(at * 2).toString(16))
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
+}
+
+function bounded(text: string): string {
+  if (text.length < 1 || text.length > 256) {
+    throw new PkiFailure('refused', `a certificate name has 1 to 256 characters, not ${text.length}`)
+  }
+  return text
+}
