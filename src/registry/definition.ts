@@ -1,10 +1,14 @@
 import type { ApiErrorCause } from '../api/api-error.ts'
+import type { GroupResource } from '../api/api-errors.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { ApiObject } from '../api/object.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { Names } from '../api/names.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
+
+/** An object of some kind: what all share is typed, the rest is JSON. */
+export type AnyObject = ApiObject & JsonObject
 
 /**
  * All that generic verbs, discovery, OpenAPI and tables need to know of a kind: one frozen value in one
@@ -27,22 +31,28 @@ export type ResourceDefinition = {
   readonly validateName: (name: string) => readonly string[]
   /** Deleting answers with the object instead of a `Status`. */
   readonly deleteReturnsObject: boolean
+  /** A PUT to a missing object creates it in every domain, as upstream for this kind. */
+  readonly putCreates?: true
+  /** `metadata.generation` counts changes outside metadata and status. */
+  readonly tracksGeneration?: true
+  /** Its objects are namespaces: one goes only when nothing is left in it. */
+  readonly holdsNamespaces?: true
+  /** Dotted paths of string members that field selectors may name, besides name and namespace. */
+  readonly selectableFields?: readonly string[]
   readonly hooks: ResourceHooks
   readonly subresources: readonly SubresourceDefinition[]
 }
 
 export type ResourceHooks = {
   /** Sets what the server owns: clears status on create, keeps it on update, merges write-only input. */
-  readonly prepareForCreate?: (object: ApiObject & JsonObject) => ApiObject & JsonObject
-  readonly prepareForUpdate?: (
-    object: ApiObject & JsonObject,
-    current: ApiObject & JsonObject,
-  ) => ApiObject & JsonObject
-  readonly validate?: (object: ApiObject & JsonObject) => readonly ApiErrorCause[]
-  readonly validateUpdate?: (
-    object: ApiObject & JsonObject,
-    current: ApiObject & JsonObject,
-  ) => readonly ApiErrorCause[]
+  readonly prepareForCreate?: (object: AnyObject) => AnyObject
+  readonly prepareForUpdate?: (object: AnyObject, current: AnyObject) => AnyObject
+  /** What else changes when `deletionTimestamp` is set. */
+  readonly prepareForDelete?: (object: AnyObject) => AnyObject
+  readonly validate?: (object: AnyObject) => readonly ApiErrorCause[]
+  readonly validateUpdate?: (object: AnyObject, current: AnyObject) => readonly ApiErrorCause[]
+  /** Something besides `metadata.finalizers` keeps an object that is being deleted. */
+  readonly isHeld?: (object: AnyObject) => boolean
 }
 
 /** A path under an object that reads or writes part of it (`status`, `finalize`). */
@@ -50,15 +60,19 @@ export type SubresourceDefinition = {
   readonly name: string
   readonly verbs: readonly ('get' | 'update' | 'patch')[]
   /** What of the sent object counts; the rest stays as it is. */
-  readonly prepareForUpdate: (
-    object: ApiObject & JsonObject,
-    current: ApiObject & JsonObject,
-  ) => ApiObject & JsonObject
-  readonly validateUpdate?: (
-    object: ApiObject & JsonObject,
-    current: ApiObject & JsonObject,
-  ) => readonly ApiErrorCause[]
+  readonly prepareForUpdate: (object: AnyObject, current: AnyObject) => AnyObject
+  readonly validateUpdate?: (object: AnyObject, current: AnyObject) => readonly ApiErrorCause[]
 }
 
 /** A kind as one domain names it. */
 export type DefinitionFor = (names: Names) => ResourceDefinition
+
+/** `v1`, `storage.orch.io/v1`. */
+export function apiVersionOf(definition: ResourceDefinition): string {
+  return definition.group === '' ? definition.version : `${definition.group}/${definition.version}`
+}
+
+/** As the constructors of `api-errors.ts` want it. */
+export function resourceOf(definition: ResourceDefinition): GroupResource {
+  return { group: definition.group, resource: definition.plural }
+}

@@ -1,4 +1,9 @@
+import { notFound } from '../api/api-errors.ts'
 import type { UserInfo } from '../api/object.ts'
+import { keyOf } from '../store/key.ts'
+import type { Key } from '../store/key.ts'
+import { resourceOf } from './definition.ts'
+import type { ResourceDefinition } from './definition.ts'
 
 /** One API call below the HTTP layer: who, by when, and what to tell them besides the answer. */
 export type RequestContext = {
@@ -19,4 +24,16 @@ export type Target = {
   /** null: the collection. */
   readonly name: string | null
   readonly subresource: string | null
+}
+
+/**
+ * Where the object of a target lies.
+ *
+ * @throws ApiError `NotFound` for a name that no object can have
+ */
+export function keyOfTarget(definition: ResourceDefinition, target: Target): Key {
+  const name = target.name ?? ''
+  const namespace = target.namespace ?? ''
+  if (name === '' || name.includes('/') || namespace.includes('/')) throw notFound(resourceOf(definition), name)
+  return keyOf({ group: definition.group, plural: definition.plural, namespace, name })
 }

@@ -1,0 +1,55 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { badRequest } from '../api/api-errors.ts'
+import { keyOf, partsOf } from '../store/key.ts'
+import type { Key, KeyPrefix } from '../store/key.ts'
+import { revision } from '../store/revision.ts'
+import type { Revision } from '../store/revision.ts'
+
+/** Where a page ended, at which revision: all that the next page needs, so no member keeps anything. */
+export type PagePosition = {
+  readonly revision: Revision
+  /** The last object of the page. */
+  readonly after: Key
+  /** Objects behind it, where that is known. */
+  readonly remaining: number | null
+}
+
+/**
+ * The position as clients carry it: base64url of a tag and JSON. The tag covers the collection too, so
+ * a token is good for the list it came from, on every member, and cannot be made up.
+ *
+ * @param key the cluster's `continueTokenKey`
+ */
+export function writeContinueToken(position: PagePosition, prefix: KeyPrefix, key: Uint8Array): string {
+  const { namespace, name } = partsOf(position.after)
+  const payload = Buffer.from(JSON.stringify([position.revision, namespace, name, position.remaining]))
+  return Buffer.concat([tagOf(payload, prefix, key), payload]).toString('base64url')
+}
+
+/** @throws ApiError `BadRequest` unless this cluster made the token for this collection */
+export function readContinueToken(
+  token: string,
+  prefix: KeyPrefix,
+  options: { readonly key: Uint8Array; readonly bytesMax: number },
+): PagePosition {
+  const bytes = token.length > options.bytesMax ? Buffer.alloc(0) : Buffer.from(token, 'base64url')
+  const tag = bytes.subarray(0, tagBytes)
+  const payload = bytes.subarray(tagBytes)
+  if (tag.length < tagBytes || !timingSafeEqual(tag, tagOf(payload, prefix, options.key))) {
+    throw badRequest('continue key is not valid: it was not made by this cluster for this list')
+  }
+  // The tag proves that the payload is ours.
+  const [at, namespace, name, remaining] = JSON.parse(payload.toString()) as Payload
+  const [group, plural] = prefix.split('/') as [string, string]
+  return { revision: revision(at), after: keyOf({ group, plural, namespace, name }), remaining }
+}
+
+type Payload = readonly [revision: number, namespace: string, name: string, remaining: number | null]
+
+/** 128 bits of tag: guessing is hopeless and URLs stay short. */
+const tagBytes = 16
+
+function tagOf(payload: Uint8Array, prefix: KeyPrefix, key: Uint8Array): Buffer {
+  const hmac = createHmac('sha256', key).update(`continue ${prefix}\n`).update(payload)
+  return hmac.digest().subarray(0, tagBytes)
+}

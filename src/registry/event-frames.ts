@@ -1,0 +1,69 @@
+import type { StoreEvent, StoredObject } from '../store/object-store.ts'
+import type { Revision } from '../store/revision.ts'
+import { atRevision } from './encode.ts'
+
+export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
+
+/**
+ * Events as clients read them: one JSON document and a newline. Each event is framed at most once per type,
+ * whoever watches; a frame lives as long as the store keeps the event.
+ */
+export class EventFrames {
+  readonly #frames = new WeakMap<StoreEvent, { [type in EventType]?: Uint8Array }>()
+
+  frame(event: StoreEvent, type: EventType): Uint8Array {
+    let frames = this.#frames.get(event)
+    if (frames === undefined) {
+      frames = {}
+      this.#frames.set(event, frames)
+    }
+    return (frames[type] ??= frameOf(type, bytesFor(event, type)))
+  }
+
+  /** An object that was there before the watch began. */
+  initial(stored: StoredObject): Uint8Array {
+    return frameOf('ADDED', stored.bytes)
+  }
+}
+
+/** An object that left the selection is shown as it last belonged, at the revision at which it left. */
+function bytesFor(event: StoreEvent, type: EventType): Uint8Array {
+  if (type !== 'DELETED' || event.kind === 'deleted' || event.previous === null) return event.object.bytes
+  return atRevision(event.previous, event.revision)
+}
+
+function frameOf(type: EventType, bytes: Uint8Array): Uint8Array {
+  return Buffer.concat([heads[type], bytes, tail])
+}
+
+const heads: Readonly<Record<EventType, Uint8Array>> = {
+  ADDED: Buffer.from('{"type":"ADDED","object":'),
+  MODIFIED: Buffer.from('{"type":"MODIFIED","object":'),
+  DELETED: Buffer.from('{"type":"DELETED","object":'),
+}
+const tail = Buffer.from('}\n')
+
+/**
+ * Tells that everything up to `at` was sent.
+ *
+ * @param annotation marks the end of the initial events; null: an ordinary bookmark
+ * @source spec 6.1
+ */
+export function bookmarkFrame(
+  type: { readonly kind: string; readonly apiVersion: string },
+  at: Revision,
+  annotation: string | null,
+): Uint8Array {
+  const annotations = annotation === null ? {} : { annotations: { [annotation]: 'true' } }
+  const object = {
+    kind: type.kind,
+    apiVersion: type.apiVersion,
+    metadata: { resourceVersion: String(at), ...annotations },
+  }
+  return Buffer.from(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`)
+}
+
+/** The last event of a watch that cannot go on. */
+export function errorFrame(status: object): Uint8Array {
+  return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`)
+}

@@ -1,0 +1,42 @@
+const KiB = 1024
+
+/** Bounds of the verbs. Each says what happens when it is reached. */
+export type RegistryLimits = {
+  /** Names tried for one `generateName`. When spent: 409 AlreadyExists. */
+  readonly generateNameAttemptsMax: number
+  /** Evaluations of one write that keeps losing races. When spent: 409 Conflict. */
+  readonly rewriteAttemptsMax: number
+  /** How long a read waits for a version this member has not reached. When over: 504. */
+  readonly futureWaitMs: number
+  /** Lists and watches leave in pieces of about this size; an object larger than it is a piece of its own. */
+  readonly pieceBytes: number
+  /** Objects examined in one go by a list with a selector and by deletecollection. More: another slice. */
+  readonly sliceObjectsMax: number
+  /** A continue token as sent. Longer: 400. */
+  readonly continueTokenBytesMax: number
+  /** Operations in a JSON patch. More: 413, as upstream. */
+  readonly jsonPatchOperationsMax: number
+  /** A watch without `timeoutSeconds` ends after this long, up to twice as long. */
+  readonly watchTimeoutMsMin: number
+  /** Between two bookmarks of one watch. */
+  readonly watchBookmarkPeriodMs: number
+  /** Events a watch takes from its cursor at once. More: the next turn. */
+  readonly watchEventsPerPull: number
+  /** Warnings about unknown fields told to one caller. More: the rest is dropped. */
+  readonly fieldWarningsMax: number
+}
+
+export const defaultRegistryLimits: RegistryLimits = Object.freeze({
+  // With 27^5 suffixes and 50,000 objects under one prefix, 8 tries all collide once in 10^19 creates.
+  generateNameAttemptsMax: 8,
+  rewriteAttemptsMax: 6,
+  futureWaitMs: 3000,
+  pieceBytes: 64 * KiB,
+  sliceObjectsMax: 500,
+  continueTokenBytesMax: 2 * KiB,
+  jsonPatchOperationsMax: 10_000,
+  watchTimeoutMsMin: 30 * 60_000,
+  watchBookmarkPeriodMs: 60_000,
+  watchEventsPerPull: 128,
+  fieldWarningsMax: 50,
+})

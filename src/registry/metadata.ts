@@ -1,0 +1,105 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import { generateName } from '../api/generate-name.ts'
+import type { ObjectMeta } from '../api/object.ts'
+import { formatTime } from '../api/time.ts'
+import { sameJson } from './encode.ts'
+import type { AnyObject, ResourceDefinition } from './definition.ts'
+
+type Stamping = {
+  readonly definition: ResourceDefinition
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/**
+ * Gives a new object what only the server gives: uid, creation time, first generation, and a name where
+ * it asked for one. Drops what a client cannot say of an object that does not exist yet.
+ *
+ * @param namespace of the request; null for cluster-scoped kinds
+ */
+export function stampCreated(object: AnyObject, namespace: string | null, parts: Stamping): AnyObject {
+  const { clock, random, definition } = parts
+  const { name, generateName: prefix } = object.metadata
+  const named = !name && prefix ? generateName(prefix, random) : name
+  const metadata: ObjectMeta = {
+    ...(named ? { name: named } : {}),
+    ...(prefix ? { generateName: prefix } : {}),
+    ...(namespace === null ? {} : { namespace }),
+    uid: randomUid(random),
+    ...(definition.tracksGeneration ? { generation: 1 } : {}),
+    creationTimestamp: formatTime(clock.wallMs()),
+    ...ownedByClients(object.metadata),
+  }
+  return { ...object, metadata }
+}
+
+/** Keeps what no update may change; counts the generation on. */
+export function stampUpdated(object: AnyObject, current: AnyObject, definition: ResourceDefinition): AnyObject {
+  const { generateName: prefix } = object.metadata
+  const old = current.metadata
+  const metadata: ObjectMeta = {
+    ...(old.name === undefined ? {} : { name: old.name }),
+    ...(prefix ? { generateName: prefix } : {}),
+    ...(old.namespace === undefined ? {} : { namespace: old.namespace }),
+    ...(old.uid === undefined ? {} : { uid: old.uid }),
+    ...(definition.tracksGeneration ? { generation: nextGeneration(object, current) } : {}),
+    ...(old.creationTimestamp === undefined ? {} : { creationTimestamp: old.creationTimestamp }),
+    ...(old.deletionTimestamp === undefined ? {} : { deletionTimestamp: old.deletionTimestamp }),
+    ...(old.deletionGracePeriodSeconds === undefined
+      ? {}
+      : { deletionGracePeriodSeconds: old.deletionGracePeriodSeconds }),
+    ...ownedByClients(object.metadata),
+    ...(old.managedFields === undefined ? {} : { managedFields: old.managedFields }),
+  }
+  return { ...object, metadata }
+}
+
+/** Marks an object as being deleted. */
+export function stampDeleted(object: AnyObject, parts: Stamping): AnyObject {
+  const generation = object.metadata.generation
+  const metadata: ObjectMeta = {
+    ...object.metadata,
+    deletionTimestamp: formatTime(parts.clock.wallMs()),
+    deletionGracePeriodSeconds: 0,
+    ...(parts.definition.tracksGeneration ? { generation: (generation ?? 0) + 1 } : {}),
+  }
+  return { ...object, metadata }
+}
+
+/** What clients say of an object. Absent and empty mean the same, so empty is not kept. */
+function ownedByClients(metadata: ObjectMeta): ObjectMeta {
+  const { labels, annotations, ownerReferences, finalizers } = metadata
+  return {
+    ...(hasMembers(labels) ? { labels } : {}),
+    ...(hasMembers(annotations) ? { annotations } : {}),
+    ...(ownerReferences && ownerReferences.length > 0 ? { ownerReferences } : {}),
+    ...(finalizers && finalizers.length > 0 ? { finalizers } : {}),
+  }
+}
+
+function hasMembers<T extends object>(map: T | undefined): map is T {
+  for (const _ in map) return true
+  return false
+}
+
+/** Counts changes of what the object shall be: everything but metadata and status. */
+function nextGeneration(object: AnyObject, current: AnyObject): number {
+  const before = current.metadata.generation ?? 0
+  const names = new Set([...Object.keys(object), ...Object.keys(current)])
+  for (const name of names) {
+    if (name === 'metadata' || name === 'status') continue
+    if (!sameJson(object[name], current[name])) return before + 1
+  }
+  return before
+}
+
+/** @source RFC 9562 section 5.4: version 4, variant 10 */
+export function randomUid(random: Random): string {
+  const bytes = random.bytes(16)
+  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40
+  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80
+  const hex = Buffer.from(bytes).toString('hex')
+  const cuts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)]
+  return cuts.join('-')
+}

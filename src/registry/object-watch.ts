@@ -1,0 +1,268 @@
+import { ApiError } from '../api/api-error.ts'
+import { internal } from '../api/api-errors.ts'
+import { statusOf } from '../api/status.ts'
+import { BrokenInvariant } from '../../raft/base/assert.ts'
+import type { Clock, Timer } from '../../raft/base/clock.ts'
+import { StoreFailure } from '../store/errors.ts'
+import type { ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../store/object-store.ts'
+import { revision } from '../store/revision.ts'
+import type { Revision } from '../store/revision.ts'
+import type { WatchStream } from './answer.ts'
+import { bookmarkFrame, errorFrame } from './event-frames.ts'
+import type { EventFrames, EventType } from './event-frames.ts'
+import type { RegistryLimits } from './limits.ts'
+import type { Selection } from './selection.ts'
+import { apiErrorOf } from './store-errors.ts'
+
+export type ObjectWatchParts = {
+  readonly store: ObjectStore
+  readonly clock: Clock
+  readonly limits: RegistryLimits
+  readonly frames: EventFrames
+  readonly selection: Selection
+  readonly type: { readonly kind: string; readonly apiVersion: string }
+  /** Sent as ADDED first, those that match. */
+  readonly initial: readonly StoredObject[]
+  /** null: `after` does not exist yet. */
+  readonly cursor: WatchCursor | null
+  readonly after: number
+  readonly bookmarks: boolean
+  /** Annotation of the bookmark that closes the initial events; null: none. */
+  readonly initialEnd: string | null
+  readonly timeoutMs: number
+}
+
+/** One watch: what its connection may send now, made when the connection asks. Nothing is queued here. */
+export class ObjectWatch implements WatchStream {
+  readonly #parts: ObjectWatchParts
+  readonly #end: Timer
+  #bookmark: Timer | null = null
+  #cursor: WatchCursor | null
+  #initialAt = 0
+  #initialEnded = false
+  #pending: readonly StoreEvent[] = []
+  #pendingAt = 0
+  #bookmarkDue = false
+  #timedOut = false
+  #closed = false
+  #failure: ApiError | null = null
+  #wake: (() => void) | null = null
+
+  constructor(parts: ObjectWatchParts) {
+    this.#parts = parts
+    this.#cursor = parts.cursor
+    this.#end = parts.clock.after(parts.timeoutMs, () => {
+      this.#timedOut = true
+      this.#wakeUp()
+    })
+    this.#scheduleBookmark()
+    if (parts.cursor === null) this.#openLater(revision(parts.after))
+  }
+
+  next(): Uint8Array | null | Promise<Uint8Array | null> {
+    if (this.#closed) return null
+    if (this.#failure !== null) return this.#fail(this.#failure)
+    if (!this.#initialEnded) return this.#initialPiece()
+    if (this.#pendingAt < this.#pending.length) {
+      const piece = this.#pendingPiece()
+      if (piece.length > 0) return piece
+    }
+    return this.#pull()
+  }
+
+  onMore(wake: () => void): void {
+    this.#wake = wake
+    const pending = !this.#initialEnded || this.#pendingAt < this.#pending.length
+    if (pending || this.#closed || this.#failure !== null || this.#timedOut || this.#bookmarkDue) {
+      this.#parts.clock.soon(() => this.#wakeUp())
+      return
+    }
+    this.#cursor?.onMore(() => this.#wakeUp())
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#end.cancel()
+    this.#bookmark?.cancel()
+    this.#cursor?.close()
+    this.#pending = []
+    this.#wakeUp()
+  }
+
+  /** Takes events until some of them concern this watch, or there are none. */
+  #pull(): Uint8Array | null | Promise<Uint8Array | null> {
+    const cursor = this.#cursor
+    if (cursor === null) return this.#quiet(null)
+    try {
+      for (let pulls = 0; pulls < pullsMax; pulls++) {
+        if (this.#timedOut) return this.#quiet(cursor)
+        const events = cursor.next(this.#parts.limits.watchEventsPerPull)
+        if (!('length' in events)) return this.#pullLater(events)
+        if (events.length === 0) return this.#quiet(cursor)
+        const piece = this.#take(events)
+        if (piece.length > 0) return piece
+      }
+      return nothing
+    } catch (cause) {
+      return this.#failWith(cause)
+    }
+  }
+
+  async #pullLater(later: Promise<readonly StoreEvent[]>): Promise<Uint8Array | null> {
+    try {
+      const events = await later
+      if (this.#closed) return null
+      if (events.length > 0) return this.#take(events)
+      return this.#cursor === null ? nothing : this.#quiet(this.#cursor)
+    } catch (cause) {
+      return this.#failWith(cause)
+    }
+  }
+
+  #take(events: readonly StoreEvent[]): Uint8Array {
+    this.#pending = events
+    this.#pendingAt = 0
+    return this.#pendingPiece()
+  }
+
+  #pendingPiece(): Uint8Array {
+    const { frames, limits } = this.#parts
+    const piece = new Piece(limits.pieceBytes)
+    while (this.#pendingAt < this.#pending.length && !piece.full) {
+      const event = this.#pending[this.#pendingAt++] as StoreEvent
+      const type = this.#typeOf(event)
+      if (type !== null) piece.add(frames.frame(event, type))
+    }
+    if (this.#pendingAt >= this.#pending.length) this.#pending = []
+    return piece.bytes()
+  }
+
+  /** What an event is to this watch: selection by labels turns changes into arrivals and departures. */
+  #typeOf(event: StoreEvent): EventType | null {
+    const { selection } = this.#parts
+    if (selection.key !== null && event.key !== selection.key) return null
+    const matches = selection.matches(event.object)
+    switch (event.kind) {
+      case 'created':
+        return matches ? 'ADDED' : null
+      case 'deleted':
+        return matches ? 'DELETED' : null
+      case 'updated': {
+        const matched = event.previous !== null && selection.matches(event.previous)
+        if (matches) return matched ? 'MODIFIED' : 'ADDED'
+        return matched ? 'DELETED' : null
+      }
+    }
+  }
+
+  #initialPiece(): Uint8Array | null | Promise<Uint8Array | null> {
+    const { initial, selection, frames, limits, type, initialEnd, after } = this.#parts
+    const piece = new Piece(limits.pieceBytes)
+    while (this.#initialAt < initial.length && !piece.full) {
+      const stored = initial[this.#initialAt++] as StoredObject
+      if (selection.matches(stored)) piece.add(frames.initial(stored))
+    }
+    if (this.#initialAt >= initial.length) {
+      this.#initialEnded = true
+      if (initialEnd !== null) piece.add(bookmarkFrame(type, revision(after), initialEnd))
+      if (piece.empty) return this.#pull()
+    }
+    return piece.bytes()
+  }
+
+  /** Nothing to tell: a bookmark where one is due, the end where it has come. */
+  #quiet(cursor: WatchCursor | null): Uint8Array | null {
+    const { bookmarks, type } = this.#parts
+    if (!this.#bookmarkDue && !this.#timedOut) return nothing
+    const bookmark = bookmarks && cursor !== null ? bookmarkFrame(type, cursor.revision, null) : nothing
+    this.#bookmarkDue = false
+    if (this.#timedOut) this.close()
+    else this.#scheduleBookmark()
+    return this.#closed && bookmark.length === 0 ? null : bookmark
+  }
+
+  #failWith(cause: unknown): Uint8Array {
+    if (cause instanceof BrokenInvariant) throw cause
+    const error = apiErrorOf(cause)
+    return this.#fail(error instanceof ApiError ? error : internal('the watch cannot go on', { cause }))
+  }
+
+  #fail(error: ApiError): Uint8Array {
+    this.close()
+    return errorFrame(statusOf(error))
+  }
+
+  #scheduleBookmark(): void {
+    if (!this.#parts.bookmarks) return
+    this.#bookmark = this.#parts.clock.after(this.#parts.limits.watchBookmarkPeriodMs, () => {
+      this.#bookmarkDue = true
+      this.#wakeUp()
+    })
+  }
+
+  /** Spec 4.8 item 5: a watch on a version that is too new may wait until it times out. */
+  #openLater(after: Revision): void {
+    const { store, clock, selection, timeoutMs } = this.#parts
+    store.waitFor(after, clock.monotonicMs() + timeoutMs).then(
+      () => {
+        if (this.#closed) return
+        try {
+          this.#cursor = store.watch(selection.prefix, after)
+        } catch (cause) {
+          this.#failLater(cause)
+        }
+        this.#wakeUp()
+      },
+      (cause: unknown) => {
+        if (cause instanceof StoreFailure && cause.code === 'future') return
+        this.#failLater(cause)
+        this.#wakeUp()
+      },
+    )
+  }
+
+  #failLater(cause: unknown): void {
+    const error = apiErrorOf(cause)
+    this.#failure = error instanceof ApiError ? error : internal('the watch cannot go on', { cause })
+  }
+
+  #wakeUp(): void {
+    const wake = this.#wake
+    this.#wake = null
+    wake?.()
+  }
+}
+
+/** Pulls in one turn of a watch that wants few of many events; then others have their turn. */
+const pullsMax = 16
+
+const nothing = new Uint8Array(0)
+
+/** Frames that leave together. One alone leaves as it is, shared by all who watch. */
+class Piece {
+  readonly #bytesMax: number
+  readonly #frames: Uint8Array[] = []
+  #length = 0
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  get full(): boolean {
+    return this.#length >= this.#bytesMax
+  }
+
+  get empty(): boolean {
+    return this.#length === 0
+  }
+
+  add(frame: Uint8Array): void {
+    this.#frames.push(frame)
+    this.#length += frame.length
+  }
+
+  bytes(): Uint8Array {
+    if (this.#frames.length <= 1) return this.#frames[0] ?? nothing
+    return Buffer.concat(this.#frames, this.#length)
+  }
+}

@@ -1,0 +1,79 @@
+import { isJsonObject } from '../api/json.ts'
+import type { Json } from '../api/json.ts'
+import { COMMON_FIELDS, parseFieldSelector } from '../api/select/field-selector.ts'
+import type { FieldSelector } from '../api/select/field-selector.ts'
+import { parseLabelSelector } from '../api/select/label-selector.ts'
+import { keyOf, partsOf, prefixOf } from '../store/key.ts'
+import type { Key, KeyPrefix } from '../store/key.ts'
+import type { StoredObject } from '../store/object-store.ts'
+import type { ResourceDefinition } from './definition.ts'
+import { parseStored } from './encode.ts'
+import type { AnyObject } from './definition.ts'
+import type { Target } from './request.ts'
+
+/** Which objects of a collection a list, watch or deletecollection is about. */
+export type Selection = {
+  /** All of them lie under it. */
+  readonly prefix: KeyPrefix
+  /** The only one it can be; null: any under the prefix. */
+  readonly key: Key | null
+  /** Nothing under the prefix is left out. */
+  readonly everything: boolean
+  readonly matches: (stored: StoredObject) => boolean
+}
+
+/** @throws ApiError `BadRequest` for a selector that cannot be read or names another field */
+export function selectionOf(
+  definition: ResourceDefinition,
+  target: Target,
+  selectors: { readonly labelSelector: string; readonly fieldSelector: string },
+): Selection {
+  const labels = parseLabelSelector(selectors.labelSelector)
+  const known = [...COMMON_FIELDS, ...(definition.selectableFields ?? [])]
+  const fields = parseFieldSelector(selectors.fieldSelector, known)
+  const namespace = target.namespace ?? keyPart(fields.exact('metadata.namespace'))
+  const name = target.name ?? keyPart(fields.exact('metadata.name'))
+  const { group, plural, scope } = definition
+  const fieldsMatch = fields.isEmpty ? null : fieldMatcher(fields)
+  return {
+    prefix: prefixOf({ group, plural, namespace: scope === 'Cluster' ? null : namespace }),
+    key: keyOfOne(definition, namespace, name),
+    everything: labels.isEmpty && fields.isEmpty,
+    matches: (stored) =>
+      (labels.isEmpty || labels.matches(stored.labels)) && (fieldsMatch === null || fieldsMatch(stored)),
+  }
+}
+
+/** No key part holds a slash, so nothing can match a selector that names one; it is left to the matcher. */
+function keyPart(text: string | null): string | null {
+  return text === null || text === '' || text.includes('/') ? null : text
+}
+
+function keyOfOne(definition: ResourceDefinition, namespace: string | null, name: string | null): Key | null {
+  const { group, plural, scope } = definition
+  if (name === null || name.includes('/')) return null
+  if (scope === 'Cluster') return keyOf({ group, plural, namespace: '', name })
+  return namespace === null ? null : keyOf({ group, plural, namespace, name })
+}
+
+function fieldMatcher(fields: FieldSelector): (stored: StoredObject) => boolean {
+  return (stored) => {
+    const { namespace, name } = partsOf(stored.key)
+    let parsed: AnyObject | null = null
+    return fields.matches((field) => {
+      if (field === 'metadata.name') return name
+      if (field === 'metadata.namespace') return namespace
+      parsed ??= parseStored(stored)
+      return textAt(parsed, field)
+    })
+  }
+}
+
+/** The text at a dotted path; empty when there is none. */
+function textAt(object: AnyObject, path: string): string {
+  let value: Json | undefined = object
+  for (const member of path.split('.')) {
+    value = isJsonObject(value) && Object.hasOwn(value, member) ? value[member] : undefined
+  }
+  return typeof value === 'string' || typeof value === 'boolean' ? String(value) : ''
+}

@@ -1,0 +1,59 @@
+import type { ApiError } from '../api/api-error.ts'
+import { ApiError as Refusal } from '../api/api-error.ts'
+import { expired, serviceUnavailable, timeout, tooLarge, tooManyRequests } from '../api/api-errors.ts'
+import { tooLargeResourceVersion } from '../api/api-errors.ts'
+import { StoreFailure } from '../store/errors.ts'
+import type { Revision } from '../store/revision.ts'
+
+/**
+ * Awaits a call of the store; a `StoreFailure` becomes the `ApiError` that clients know.
+ *
+ * @throws ApiError
+ */
+export async function fromStore<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (cause) {
+    throw apiErrorOf(cause)
+  }
+}
+
+/** What a client is told of a `StoreFailure`; anything else comes back as it is. */
+export function apiErrorOf(cause: unknown): unknown {
+  return cause instanceof StoreFailure ? translated(cause) : cause
+}
+
+function translated(failure: StoreFailure): ApiError {
+  const options = { cause: failure }
+  switch (failure.code) {
+    case 'compacted':
+      return expired(`too old resource version: ${failure.message}`)
+    case 'future':
+      return new Refusal('Timeout', `Too large resource version: ${failure.message}`, tooNew, options)
+    case 'overloaded':
+      return tooManyRequests(1)
+    case 'timed-out':
+    case 'stopped':
+      if (failure.applied === 'unknown') {
+        return timeout('the outcome is unknown: the change may have been made or may still be made')
+      }
+      if (failure.code === 'stopped') {
+        return serviceUnavailable('the server is shutting down, nothing was changed', soon)
+      }
+      return new Refusal('Timeout', 'Timeout: no quorum answered in time, nothing was changed', soon, options)
+    case 'too-large':
+      return tooLarge(failure.message)
+  }
+}
+
+const soon = { retryAfterSeconds: 1 }
+const tooNew = {
+  causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version', field: '' }],
+  retryAfterSeconds: 1,
+}
+
+/** Waiting for a version ended without it. @source spec 4.8 item 5 */
+export function notReached(wanted: Revision, current: Revision, cause: unknown): unknown {
+  if (cause instanceof StoreFailure && cause.code === 'future') return tooLargeResourceVersion(wanted, current)
+  return apiErrorOf(cause)
+}

@@ -1,0 +1,78 @@
+import type { Answer, VerbRequest } from './answer.ts'
+import { apiVersionOf } from './definition.ts'
+import type { EventFrames } from './event-frames.ts'
+import { readWatchOptions } from './options.ts'
+import type { WantedRevision } from './options.ts'
+import { ObjectWatch } from './object-watch.ts'
+import type { RegistryParts } from './parts.ts'
+import { readState } from './read-state.ts'
+import { selectionOf } from './selection.ts'
+import type { Selection } from './selection.ts'
+import { apiErrorOf } from './store-errors.ts'
+import type { StoredObject, WatchCursor } from '../store/object-store.ts'
+
+/**
+ * Spec 4.8 item 4. Nothing is sent before the start is known to be within the history, so a start that is
+ * too old is a plain 410.
+ */
+export async function watch(
+  parts: RegistryParts,
+  frames: EventFrames,
+  request: VerbRequest,
+): Promise<Answer> {
+  const { definition, context } = request
+  const options = readWatchOptions(request.query)
+  const selection = selectionOf(definition, request.target, options)
+  // A start at a version that does not exist yet waits inside the stream.
+  if (options.start.kind !== 'exact') await readState(parts, context, options.start)
+  const start = startOf(parts, selection, options.start)
+  const timeoutMs = options.timeoutMs ?? randomTimeoutMs(parts)
+  const stream = new ObjectWatch({
+    store: parts.store,
+    clock: parts.clock,
+    limits: parts.limits,
+    frames,
+    selection,
+    type: { kind: definition.kind, apiVersion: apiVersionOf(definition) },
+    initial: start.initial,
+    cursor: start.cursor,
+    after: start.after,
+    bookmarks: options.bookmarks,
+    initialEnd: options.initialEventsEnd ? `${parts.names.domain}/initial-events-end` : null,
+    timeoutMs,
+  })
+  return { kind: 'watch', stream }
+}
+
+type Start = {
+  readonly initial: readonly StoredObject[]
+  /** null: `after` is still to come. */
+  readonly cursor: WatchCursor | null
+  readonly after: number
+}
+
+/** Synchronous, so that no change falls between the objects and the cursor. */
+function startOf(parts: RegistryParts, selection: Selection, wanted: WantedRevision): Start {
+  const { store } = parts
+  const view = store.view()
+  const { prefix, key } = selection
+  try {
+    if (wanted.kind === 'exact') {
+      const after = wanted.revision
+      const cursor = after > view.revision ? null : store.watch(prefix, after)
+      return { initial: [], cursor, after }
+    }
+    const one = key === null ? null : view.get(key)
+    const only = one === null ? [] : [one]
+    const initial = key === null ? view.list(prefix, { after: null, limit: null }).objects : only
+    return { initial, cursor: store.watch(prefix, view.revision), after: view.revision }
+  } catch (cause) {
+    throw apiErrorOf(cause)
+  }
+}
+
+/** Spread, so that the watches of a restart do not all end in the same second. */
+function randomTimeoutMs(parts: RegistryParts): number {
+  const { watchTimeoutMsMin } = parts.limits
+  return watchTimeoutMsMin + parts.random.below(watchTimeoutMsMin)
+}
