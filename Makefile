@@ -24,3 +24,36 @@ lint: install ## Types of the pure rooms, style and formatting
 fix: install ## Format and repair what can be repaired by machine
 	@$(NODE_BIN)/eslint --fix raft src test bench
 	@$(NODE_BIN)/prettier --write --log-level warn raft src test bench
+
+DOMAIN ?= orch.io
+NODES ?= 3
+ORCHCTL = node dist/src/cli/main.js
+
+.PHONY: up down status test test-long sim bench
+
+up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io]
+	@$(ORCHCTL) cluster up --nodes $(NODES) --domain $(DOMAIN)
+
+down: ## Stop it
+	@if [ -f dist/src/cli/main.js ]; then $(ORCHCTL) cluster down; fi
+
+status: ## Who leads, who follows
+	@$(ORCHCTL) cluster status
+
+test: build ## Install what it needs and run every test [SUITES="unit e2e"]
+	@node dist/test/run.js $(SUITES)
+
+test-long: build ## The runs that take an hour
+	@node dist/test/run.js --long
+
+sim: build ## Run one seed of the simulator [SEED=1], or several [SEEDS=1..100]
+	@node dist/test/simulation/run.js $(if $(SEEDS),--seeds $(SEEDS),--seed $(or $(SEED),1)) $(if $(TRACE),--trace)
+
+scenario: build ## Check the transcripts of the core; UPDATE=1 rewrites them
+	@UPDATE=$(UPDATE) node dist/test/run.js scenario
+
+bench: build ## Measure, and print the table of bench/README.md
+	@node dist/bench/run.js
+
+clean: down ## Stop the cluster and remove it, and everything that was built
+	rm -rf .cluster dist

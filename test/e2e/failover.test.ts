@@ -1,0 +1,128 @@
+/*
+ * Goal: a leader may die, freeze or leave, and no acknowledged write, no watch event and no order is lost.
+ * Method: three real processes; writers, a reader and watchers go through all members while the leader of the
+ * moment is killed (-9), paused (SIGSTOP) and stopped (SIGTERM), ten times each; then the record is judged.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GapMeter, Reader, Watcher, Writer } from '../support/cluster-traffic.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+import type { MemberProcess } from '../support/process-cluster.ts'
+import {
+  assertNeverBack,
+  assertReaderNeverBack,
+  assertWatchComplete,
+  assertWatchersAgree,
+  assertWritesKept,
+  contentsOf,
+} from '../support/traffic-checks.ts'
+
+const namespace = 'traffic'
+const roundsOfEach = Number(process.env['FAILOVER_ROUNDS'] ?? 10)
+
+type Fault = 'kill -9' | 'pause' | 'stop'
+
+async function strike(fault: Fault, leader: MemberProcess, cluster: ProcessCluster): Promise<void> {
+  switch (fault) {
+    case 'kill -9':
+      await leader.stop('SIGKILL')
+      await cluster.leader(leader)
+      await sleep(300)
+      leader.start()
+      break
+    case 'pause':
+      leader.signal('SIGSTOP')
+      await cluster.leader(leader)
+      await sleep(700)
+      leader.signal('SIGCONT')
+      break
+    case 'stop':
+      assert.equal(await leader.stop('SIGTERM'), 0, 'a stopped member ends with 0')
+      await sleep(300)
+      leader.start()
+      break
+  }
+  await leader.waitReady()
+}
+
+function quantiles(gaps: readonly number[]): string {
+  const sorted = [...gaps].sort((a, b) => a - b)
+  const at = (share: number): string =>
+    (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0).toFixed(0)
+  return `median ${at(0.5)} ms, longest ${at(1)} ms of ${sorted.length}`
+}
+
+void test('acknowledged writes, order and watches survive thirty leaders that die, freeze or leave', async (t) => {
+  const cluster = await ProcessCluster.start({ members: 3 })
+  t.after(() => cluster.remove())
+  const clients = cluster.members.map((member) => member.client)
+  const made = await cluster.members[0]?.client.post('/api/v1/namespaces', {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace },
+  })
+  assert.equal(made?.status, 201, made?.text)
+  const since = (JSON.parse(made.text) as { metadata: { resourceVersion: string } }).metadata.resourceVersion
+
+  const writeGap = new GapMeter()
+  const readGap = new GapMeter()
+  const watchers = clients.map((_, first) => new Watcher({ clients, namespace, first, revision: since }))
+  const writers = [0, 1, 2, 3].map(
+    (at) => new Writer({ id: `w${at}`, clients, namespace, first: at, gap: writeGap }),
+  )
+  const reader = new Reader({ clients, namespace, gap: readGap })
+  await sleep(500)
+
+  const faults: readonly Fault[] = ['kill -9', 'pause', 'stop']
+  const gaps = new Map<Fault, { writes: number[]; reads: number[] }>(
+    faults.map((fault) => [fault, { writes: [], reads: [] }]),
+  )
+  for (let round = 0; round < roundsOfEach; round++) {
+    for (const fault of faults) {
+      const leader = await cluster.leader()
+      writeGap.take()
+      readGap.take()
+      await strike(fault, leader, cluster)
+      gaps.get(fault)?.writes.push(writeGap.take())
+      gaps.get(fault)?.reads.push(readGap.take())
+      await sleep(200)
+    }
+  }
+  await Promise.all([...writers.map((writer) => writer.stop()), reader.stop()])
+
+  for (const fault of faults) {
+    const { writes, reads } = gaps.get(fault) ?? { writes: [], reads: [] }
+    console.log(
+      `# leader ${fault}: gap between writes ${quantiles(writes)}; between most-recent reads ${quantiles(reads)}`,
+    )
+  }
+
+  const items = await contentsOf(cluster.members[0]?.client ?? assert.fail('three members'), namespace, '')
+  assertWritesKept(items, writers)
+  for (const member of cluster.members) {
+    assert.deepEqual(
+      await contentsOf(member.client, namespace, ''),
+      items,
+      `${member.name} has the same objects`,
+    )
+  }
+  assertReaderNeverBack(reader)
+  writers.forEach((writer, at) => assertNeverBack(writer.record.revisions, `writer ${at}`))
+
+  const last = Math.max(...items.map((item) => Number(item.metadata.resourceVersion)))
+  for (let wait = 0; wait < 200 && watchers.some((watcher) => watcher.revision < last); wait++)
+    await sleep(50)
+  await Promise.all(watchers.map((watcher) => watcher.stop()))
+  assertWatchersAgree(watchers)
+  assertWatchComplete(items, watchers[0] ?? assert.fail('three watchers'), Number(since))
+  const acknowledged = writers.reduce(
+    (sum, writer) => sum + writer.record.created.size + writer.record.increments,
+    0,
+  )
+  const resumes = watchers.reduce((sum, watcher) => sum + watcher.resumes, 0)
+  console.log(
+    `# ${acknowledged} acknowledged writes kept, ${watchers[0]?.events.length ?? 0} events in each of 3 watches, resumed ${resumes} times`,
+  )
+  assert.ok(acknowledged > 100, 'the writers were at work')
+})

@@ -1,0 +1,163 @@
+/*
+ * Goal: kubectl works unchanged, and what one member was told another one shows.
+ * Method: a real kubectl against three real processes, in both domains; its typed verbs in k8s.io, its dynamic
+ * ones in orch.io.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Kubectl } from '../support/kubectl.ts'
+import type { KubectlResult } from '../support/kubectl.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+
+const kubectl = Kubectl.find()
+console.log(`# kubectl ${kubectl.version}`)
+
+function tenConfigMaps(namespace: string, value: string): string {
+  return Array.from({ length: 10 }, (_, at) =>
+    [
+      'apiVersion: v1',
+      'kind: ConfigMap',
+      'metadata:',
+      `  name: item-${at}`,
+      `  namespace: ${namespace}`,
+      '  labels: {part: list}',
+      'data:',
+      `  value: "${value}"`,
+    ].join('\n'),
+  ).join('\n---\n')
+}
+
+for (const domain of ['k8s.io', 'orch.io'] as const) {
+  void describe(`kubectl in the ${domain} domain`, () => {
+    let cluster: ProcessCluster
+
+    before(async () => {
+      cluster = await ProcessCluster.start({ members: 3, domain })
+    })
+    after(() => cluster.remove())
+
+    const run = (args: readonly string[], input?: string): Promise<KubectlResult> =>
+      kubectl.run(cluster.kubeconfig, args, input)
+
+    const ok = async (args: readonly string[], input?: string): Promise<string> => {
+      const result = await run(args, input)
+      assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}${result.stdout}`)
+      return result.stdout
+    }
+
+    void test('api-resources, version and namespaces', async () => {
+      const resources = await ok(['api-resources'])
+      for (const [plural, short] of [
+        ['configmaps', 'cm'],
+        ['namespaces', 'ns'],
+        ['secrets', ''],
+      ] as const) {
+        assert.match(resources, new RegExp(`^${plural}\\s+${short}`, 'm'))
+      }
+      assert.match(await ok(['get', 'ns']), /default\s+Active/)
+      assert.match(await ok(['get', '--raw', '/version']), /"major": ?"1"/)
+    })
+
+    void test('a watch on one member shows create, patch, label and delete made on another', async () => {
+      await ok(['--context', 'n1', 'create', 'ns', 'seen'])
+      const follow = kubectl.follow(cluster.kubeconfig, [
+        '--context',
+        'n2',
+        '-n',
+        'seen',
+        'get',
+        'cm',
+        '-w',
+        '--output-watch-events',
+        '-o',
+        'name',
+      ])
+      try {
+        await sleep(1500)
+        const typed = domain === 'k8s.io'
+        const manifest =
+          'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: thing, namespace: seen}\ndata: {a: "1"}\n'
+        if (typed)
+          await ok(['--context', 'n1', '-n', 'seen', 'create', 'configmap', 'thing', '--from-literal=a=1'])
+        else await ok(['--context', 'n1', 'create', '-f', '-'], manifest)
+        await ok([
+          '--context',
+          'n3',
+          '-n',
+          'seen',
+          'patch',
+          'cm',
+          'thing',
+          '--type=merge',
+          '-p',
+          '{"data":{"a":"2"}}',
+        ])
+        await ok(['--context', 'n1', '-n', 'seen', 'label', 'cm', 'thing', 'colour=blue'])
+        assert.match(
+          await ok(['--context', 'n2', '-n', 'seen', 'get', 'cm', '-l', 'colour=blue', '-o', 'name']),
+          /thing/,
+        )
+        await ok(['--context', 'n3', '-n', 'seen', 'delete', 'cm', 'thing'])
+        const wanted = ['ADDED', 'MODIFIED', 'MODIFIED', 'DELETED']
+        const seen = (): string[] =>
+          follow.lines
+            .filter((line) => line.includes('thing'))
+            .map((line) => line.trim().split(/\s+/)[0] ?? '')
+        for (let wait = 0; wait < 100 && seen().length < wanted.length; wait++) await sleep(50)
+        assert.deepEqual(seen(), wanted)
+      } finally {
+        follow.child.kill('SIGTERM')
+      }
+    })
+
+    void test('apply of ten objects creates them, a second apply leaves them unchanged, a third configures', async () => {
+      await ok(['create', '-f', '-'], 'apiVersion: v1\nkind: Namespace\nmetadata: {name: many}\n')
+      const count = (text: string, word: string): number =>
+        text.split('\n').filter((line) => line.endsWith(` ${word}`)).length
+      assert.equal(count(await ok(['apply', '-f', '-'], tenConfigMaps('many', '1')), 'created'), 10)
+      assert.equal(
+        count(await ok(['--context', 'n2', 'apply', '-f', '-'], tenConfigMaps('many', '1')), 'unchanged'),
+        10,
+      )
+      assert.equal(
+        count(await ok(['--context', 'n3', 'apply', '-f', '-'], tenConfigMaps('many', '2')), 'configured'),
+        10,
+      )
+      assert.equal(
+        (await ok(['-n', 'many', 'get', 'cm', '-l', 'part=list', '-o', 'name'])).trim().split('\n').length,
+        10,
+      )
+    })
+
+    void test('deleting a namespace removes what is in it', async () => {
+      await ok(['create', '-f', '-'], 'apiVersion: v1\nkind: Namespace\nmetadata: {name: doomed}\n')
+      await ok(['apply', '-f', '-'], tenConfigMaps('doomed', 'x'))
+      await ok(['delete', 'ns', 'doomed', '--timeout=30s'])
+      const gone = await run(['get', 'ns', 'doomed'])
+      assert.match(gone.stderr, /NotFound/)
+      assert.equal((await ok(['get', 'cm', '-A', '-o', 'name'])).includes('doomed'), false)
+    })
+
+    void test('a manifest with a wrong field is refused before it is stored', async () => {
+      const wrong =
+        'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: odd, namespace: default}\ndata: {a: "1"}\nspec: {}\n'
+      const result = await run(['create', '-f', '-', '--validate=true'], wrong)
+      assert.notEqual(result.code, 0)
+      assert.match(result.stderr, /unknown field/)
+    })
+
+    void test('spec 4.5: readyz in words, on every member', async () => {
+      for (const { name } of cluster.members) {
+        const text = await ok(['--context', name, 'get', '--raw', '/readyz?verbose'])
+        assert.match(text, /\[\+\]ping ok/)
+        assert.match(text, /\[\+\]leader ok/)
+        assert.match(text, /healthz check passed\s*$/)
+      }
+    })
+
+    void test('explain knows the fields', async () => {
+      assert.match(await ok(['explain', 'configmap.data']), /KIND:\s+ConfigMap/)
+    })
+  })
+}

@@ -1,0 +1,176 @@
+/*
+ * Goal: a read without resourceVersion sees every write that any member acknowledged before it.
+ * Method: write through one member, read through another at once; then the same from a follower that was paused while
+ * the write happened, and from a leader that was deposed while it was paused, with the read already
+ * waiting in its socket when it wakes. The same procedure against a server whose barrier is switched
+ * off must find stale reads, or the procedure is worth nothing.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { NoReply } from '../support/api-client.ts'
+import type { ApiClient } from '../support/api-client.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+import type { MemberProcess } from '../support/process-cluster.ts'
+
+const path = '/api/v1/namespaces/default/configmaps/register'
+const noBarrier = fileURLToPath(new URL('../support/no-barrier-server.js', import.meta.url))
+
+type Outcome = { readonly reads: number; readonly stale: number; readonly unanswered: number }
+
+/** Writes `value`, again and again until acknowledged. */
+async function write(client: ApiClient, value: number): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    try {
+      const reply = await client.patch(path, { data: { value: String(value) } })
+      if (reply.status === 200) return
+    } catch (cause) {
+      if (!(cause instanceof NoReply)) throw cause
+    }
+    await sleep(50)
+  }
+  throw new Error(`value ${value} was not acknowledged`)
+}
+
+async function read(client: ApiClient): Promise<number | null> {
+  try {
+    const reply = await client.get(path, { timeoutMs: 10_000 })
+    if (reply.status !== 200) return null
+    return Number((JSON.parse(reply.text) as { data: { value: string } }).data.value)
+  } catch (cause) {
+    if (cause instanceof NoReply) return null
+    throw cause
+  }
+}
+
+/** Counts the reads of each kind that missed an acknowledged write. */
+class Procedure {
+  #value = 0
+  readonly #cluster: ProcessCluster
+
+  constructor(cluster: ProcessCluster) {
+    this.#cluster = cluster
+  }
+
+  async create(): Promise<void> {
+    const object = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'register' },
+      data: { value: '0' },
+    }
+    const reply = await this.#first().client.post('/api/v1/namespaces/default/configmaps', object)
+    assert.equal(reply.status, 201, reply.text)
+  }
+
+  #first(): MemberProcess {
+    return this.#cluster.members[0] ?? assert.fail('a cluster has members')
+  }
+
+  async acrossMembers(rounds: number): Promise<Outcome> {
+    const { members } = this.#cluster
+    let stale = 0
+    let unanswered = 0
+    for (let round = 0; round < rounds; round++) {
+      const writer = members[round % members.length] as MemberProcess
+      const reader = members[(round + 1 + (round % 2)) % members.length] as MemberProcess
+      await write(writer.client, ++this.#value)
+      const seen = await read(reader.client)
+      if (seen === null) unanswered++
+      else if (seen < this.#value) stale++
+    }
+    return { reads: rounds, stale, unanswered }
+  }
+
+  /** Pauses `who`, lets the others acknowledge a write, and has a read wait for `who` when it wakes. */
+  async fromPaused(who: MemberProcess): Promise<Outcome> {
+    await read(who.client)
+    const wasLeader = (await this.#cluster.leader()) === who
+    who.signal('SIGSTOP')
+    try {
+      const other = wasLeader ? await this.#cluster.leader(who) : await this.#otherThan(who)
+      await write(other.client, ++this.#value)
+      const reads = Array.from({ length: 4 }, () => read(who.client))
+      await sleep(50)
+      who.signal('SIGCONT')
+      const seen = await Promise.all(reads)
+      return {
+        reads: seen.length,
+        stale: seen.filter((value) => value !== null && value < this.#value).length,
+        unanswered: seen.filter((value) => value === null).length,
+      }
+    } finally {
+      who.signal('SIGCONT')
+      await who.waitReady()
+    }
+  }
+
+  async #otherThan(who: MemberProcess): Promise<MemberProcess> {
+    return this.#cluster.members.find((member) => member !== who) ?? assert.fail('another member')
+  }
+
+  async whole(): Promise<{ across: Outcome; follower: Outcome; deposed: Outcome }> {
+    await this.create()
+    const across = await this.acrossMembers(150)
+    const follower = sum([])
+    const deposed = sum([])
+    const followers: Outcome[] = [follower]
+    const leaders: Outcome[] = [deposed]
+    for (let round = 0; round < 4; round++) {
+      const leader = await this.#cluster.leader()
+      followers.push(await this.fromPaused(await this.#otherThan(leader)))
+      leaders.push(await this.fromPaused(await this.#cluster.leader()))
+    }
+    return { across, follower: sum(followers), deposed: sum(leaders) }
+  }
+}
+
+function sum(outcomes: readonly Outcome[]): Outcome {
+  return outcomes.reduce(
+    (total, one) => ({
+      reads: total.reads + one.reads,
+      stale: total.stale + one.stale,
+      unanswered: total.unanswered + one.unanswered,
+    }),
+    { reads: 0, stale: 0, unanswered: 0 },
+  )
+}
+
+void describe('most-recent reads', () => {
+  let cluster: ProcessCluster
+
+  before(async () => {
+    cluster = await ProcessCluster.start({ members: 3 })
+  })
+  after(() => cluster.remove())
+
+  void test('spec 4.8.3: a get without resourceVersion sees every acknowledged write, on every member', async () => {
+    const { across, follower, deposed } = await new Procedure(cluster).whole()
+    console.log(
+      `# stale reads with the barrier: ${across.stale} of ${across.reads} across members, ${follower.stale} of ${follower.reads} from a resumed follower, ${deposed.stale} of ${deposed.reads} from a deposed leader`,
+    )
+    assert.deepEqual([across.stale, follower.stale, deposed.stale], [0, 0, 0])
+    assert.equal(across.unanswered, 0, 'every read of an undisturbed cluster was answered')
+    assert.ok(follower.reads > follower.unanswered, 'a resumed follower answered')
+    assert.ok(deposed.reads > deposed.unanswered, 'a deposed leader answered')
+  })
+})
+
+void describe('most-recent reads with the barrier switched off', () => {
+  let cluster: ProcessCluster
+
+  before(async () => {
+    cluster = await ProcessCluster.start({ members: 3, program: noBarrier })
+  })
+  after(() => cluster.remove())
+
+  void test('the same procedure finds stale reads', async () => {
+    const { across, follower, deposed } = await new Procedure(cluster).whole()
+    console.log(
+      `# stale reads without: ${across.stale} of ${across.reads} across members, ${follower.stale} of ${follower.reads} from a resumed follower, ${deposed.stale} of ${deposed.reads} from a deposed leader`,
+    )
+    assert.ok(across.stale + follower.stale + deposed.stale > 0, 'without the barrier reads are stale')
+    assert.ok(deposed.stale > 0, 'a deposed leader answers from the past')
+  })
+})

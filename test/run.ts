@@ -1,0 +1,165 @@
+/*
+ * Runs the suites one after another, each within its budget, printing as it goes. A budget that is
+ * exceeded, a failing test, or a suite in which no test ran fails the whole.
+ *
+ *   node dist/test/run.js                 every suite of `make test`
+ *   node dist/test/run.js unit scenario   only these
+ *   node dist/test/run.js --only raft     files whose path contains "raft"
+ *   node dist/test/run.js --long          the suites of `make test-long`
+ */
+import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join, relative } from 'node:path'
+import { run } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+type Suite = {
+  readonly name: string
+  readonly budgetSeconds: number
+  /** Test files at a time; suites of real processes take the machine for themselves. */
+  readonly parallel: number
+  readonly question: string
+}
+
+const cores = availableParallelism()
+
+const suites: readonly Suite[] = [
+  { name: 'tidy', budgetSeconds: 60, parallel: 1, question: 'does the code keep its own manners?' },
+  { name: 'unit', budgetSeconds: 240, parallel: cores, question: 'does each piece do what its page says?' },
+  {
+    name: 'scenario',
+    budgetSeconds: 60,
+    parallel: 1,
+    question: 'does consensus act as its transcripts say?',
+  },
+  { name: 'conformance', budgetSeconds: 180, parallel: cores, question: 'is every filling of a port alike?' },
+  { name: 'model', budgetSeconds: 120, parallel: cores, question: 'does the store agree with a naive one?' },
+  {
+    name: 'simulation',
+    budgetSeconds: 300,
+    parallel: 1,
+    question: 'does a whole cluster survive its seeds?',
+  },
+  { name: 'integration', budgetSeconds: 240, parallel: cores, question: 'do the rooms work together?' },
+  { name: 'e2e', budgetSeconds: 900, parallel: 1, question: 'do real processes serve real clients?' },
+]
+
+const longSuites: readonly Suite[] = [
+  { name: 'long', budgetSeconds: 3600, parallel: 1, question: 'does it hold for an hour?' },
+]
+
+const testRoot = fileURLToPath(new URL('.', import.meta.url))
+
+function testFilesUnder(folder: string): string[] {
+  const files: string[] = []
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) files.push(...testFilesUnder(path))
+    else if (entry.name.endsWith('.test.js')) files.push(path)
+  }
+  return files.sort()
+}
+
+type Count = { passed: number; failed: number; skipped: number }
+
+function printFailure(name: string, error: unknown): void {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+  const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+  console.log(`  FAILED ${name}\n${text.replace(/^/gm, '    ')}`)
+}
+
+async function runSuite(suite: Suite, files: readonly string[]): Promise<Count> {
+  const count: Count = { passed: 0, failed: 0, skipped: 0 }
+  const startedMs = performance.now()
+  console.log(
+    `\n== ${suite.name}: ${suite.question} (${files.length} files, budget ${suite.budgetSeconds} s)`,
+  )
+  const stopper = new AbortController()
+  const alarm = setTimeout(() => {
+    console.log(`  FAILED the budget of ${suite.budgetSeconds} s is used up`)
+    count.failed++
+    stopper.abort()
+  }, suite.budgetSeconds * 1000)
+
+  const stream = run({
+    files: [...files],
+    concurrency: suite.parallel,
+    timeout: suite.budgetSeconds * 1000,
+    signal: stopper.signal,
+  })
+  const perFile = new Map<string, number>()
+  await new Promise<void>((resolve, reject) => {
+    stream.on('test:pass', (event) => {
+      // Describe-blocks and whole files are reported too; only leaves count.
+      if (event.details.type === 'suite' || event.name === event.file || event.name.endsWith('.test.js'))
+        return
+      if (event.skip !== undefined && event.skip !== false) {
+        count.skipped++
+        console.log(`  skipped ${event.name}: ${String(event.skip)}`)
+      } else {
+        count.passed++
+        const file = event.file ?? ''
+        perFile.set(file, (perFile.get(file) ?? 0) + 1)
+      }
+    })
+    stream.on('test:fail', (event) => {
+      if (event.details.type === 'suite') return
+      const error: unknown = event.details.error
+      const failedBelow =
+        error instanceof Error && 'failureType' in error && error.failureType === 'subtestsFailed'
+      if (failedBelow) return
+      count.failed++
+      printFailure(`${relative(testRoot, event.file ?? '')}: ${event.name}`, error)
+    })
+    stream.on('test:stdout', (event) => {
+      for (const line of event.message.split('\n'))
+        if (line.startsWith('# ')) console.log(`  ${line.slice(2)}`)
+    })
+    stream.on('test:stderr', (event) => process.stderr.write(event.message))
+    stream.on('end', resolve)
+    stream.on('error', reject)
+    stream.resume()
+  }).finally(() => clearTimeout(alarm))
+
+  for (const file of files) {
+    if (!perFile.has(file) && count.failed === 0) {
+      console.log(`  FAILED ${relative(testRoot, file)} ran no test`)
+      count.failed++
+    }
+  }
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
+  console.log(
+    `   ${suite.name}: ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped in ${seconds} s`,
+  )
+  return count
+}
+
+async function main(words: readonly string[]): Promise<number> {
+  const long = words.includes('--long')
+  const onlyAt = words.indexOf('--only')
+  const only = onlyAt >= 0 ? (words[onlyAt + 1] ?? '') : ''
+  const wanted = words.filter((word, at) => !word.startsWith('--') && at !== (onlyAt < 0 ? -1 : onlyAt + 1))
+  const all = long ? longSuites : suites
+  const unknown = wanted.filter((name) => !all.some((suite) => suite.name === name))
+  if (unknown.length > 0) {
+    console.error(`no suite ${unknown.join(', ')}; there are ${all.map((suite) => suite.name).join(', ')}`)
+    return 2
+  }
+  const total: Count = { passed: 0, failed: 0, skipped: 0 }
+  for (const suite of all) {
+    if (wanted.length > 0 && !wanted.includes(suite.name)) continue
+    const files = testFilesUnder(join(testRoot, suite.name)).filter((file) => file.includes(only))
+    if (files.length === 0) {
+      if (only === '') throw new Error(`suite ${suite.name} has no test files`)
+      continue
+    }
+    const count = await runSuite(suite, files)
+    total.passed += count.passed
+    total.failed += count.failed
+    total.skipped += count.skipped
+  }
+  console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
+  return total.failed === 0 && total.passed > 0 ? 0 : 1
+}
+
+process.exitCode = await main(process.argv.slice(2))

@@ -1,0 +1,296 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { stringify } from 'yaml'
+import { RealClock } from '../../src/host/clock.ts'
+import { RealRandom } from '../../src/host/random.ts'
+import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
+import { ApiClient, NoReply } from './api-client.ts'
+import type { Credentials } from './api-client.ts'
+
+const serverProgram = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+
+export type ClusterOptions = {
+  readonly members?: number
+  readonly domain?: 'orch.io' | 'k8s.io'
+  /** More lines for every member's configuration file. */
+  readonly config?: Readonly<Record<string, unknown>>
+  /** Another program than the shipped one, for tests of the tests. */
+  readonly program?: string
+}
+
+export type ClusterStatus = {
+  readonly name: string
+  readonly role: string
+  readonly term: number
+  readonly leader: { readonly name: string } | null
+  readonly commit: number
+  readonly appliedMemory: number
+  readonly appliedDisk: number
+  readonly ready: boolean
+}
+
+/** One real server process, and a client that asks it as cluster admin. */
+export class MemberProcess {
+  readonly name: string
+  readonly url: string
+  readonly client: ApiClient
+  readonly directory: string
+  readonly #program: string
+  #child: ChildProcess | null = null
+
+  constructor(name: string, url: string, directory: string, credentials: Credentials, program: string) {
+    this.name = name
+    this.url = url
+    this.directory = directory
+    this.client = new ApiClient(url, credentials, { sockets: 256 })
+    this.#program = program
+  }
+
+  get pid(): number {
+    const pid = this.#child?.pid
+    if (pid === undefined) throw new Error(`${this.name} is not running`)
+    return pid
+  }
+
+  get running(): boolean {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** @param flags added behind the configuration file */
+  start(flags: readonly string[] = []): void {
+    const log = openSync(join(this.directory, 'server.log'), 'a')
+    this.#child = spawn(
+      process.execPath,
+      [this.#program, '--config', join(this.directory, 'config.yaml'), ...flags],
+      {
+        stdio: ['ignore', log, log],
+      },
+    )
+    closeSync(log)
+  }
+
+  signal(name: NodeJS.Signals): void {
+    process.kill(this.pid, name)
+  }
+
+  /** @returns the exit code, or the signal that ended it */
+  async stop(name: NodeJS.Signals = 'SIGTERM'): Promise<number | string> {
+    const child = this.#child
+    if (child === null || !this.running) return child?.exitCode ?? 0
+    const exited = once(child, 'exit')
+    child.kill(name)
+    const alarm = sleep(20_000, 'stuck' as const, { ref: false })
+    if ((await Promise.race([exited, alarm])) === 'stuck') {
+      child.kill('SIGKILL')
+      throw new Error(`${this.name} did not end within 20 s of ${name}\n${this.logTail()}`)
+    }
+    return child.exitCode ?? child.signalCode ?? 0
+  }
+
+  async isReady(): Promise<boolean> {
+    try {
+      return (await this.client.get('/readyz', { timeoutMs: 1000 })).status === 200
+    } catch (cause) {
+      if (cause instanceof NoReply) return false
+      throw cause
+    }
+  }
+
+  async waitReady(withinMs = 30_000): Promise<void> {
+    const endMs = performance.now() + withinMs
+    while (!(await this.isReady())) {
+      if (!this.running) throw new Error(`${this.name} ended while it was awaited\n${this.logTail()}`)
+      if (performance.now() > endMs)
+        throw new Error(`${this.name} is not ready\n${await this.#why()}\n${this.logTail()}`)
+      await sleep(20)
+    }
+  }
+
+  async status(): Promise<ClusterStatus> {
+    const reply = await this.client.get('/cluster/v1/status', { timeoutMs: 2000 })
+    if (reply.status !== 200) throw new Error(`${this.name}: ${reply.text}`)
+    return JSON.parse(reply.text) as ClusterStatus
+  }
+
+  logTail(): string {
+    return readFileSync(join(this.directory, 'server.log'), 'utf8').split('\n').slice(-25).join('\n')
+  }
+
+  async #why(): Promise<string> {
+    try {
+      return (await this.client.get('/readyz?verbose', { timeoutMs: 1000 })).text
+    } catch {
+      return 'no answer'
+    }
+  }
+}
+
+/** Real processes, real disks, real certificates, in a folder of their own that goes away with them. */
+export class ProcessCluster {
+  readonly members: readonly MemberProcess[]
+  readonly directory: string
+  readonly kubeconfig: string
+  readonly credentials: Credentials
+
+  private constructor(
+    directory: string,
+    kubeconfig: string,
+    members: readonly MemberProcess[],
+    credentials: Credentials,
+  ) {
+    this.directory = directory
+    this.kubeconfig = kubeconfig
+    this.members = members
+    this.credentials = credentials
+  }
+
+  /** Makes keys and configuration; nothing runs yet. */
+  static async prepare(options: ClusterOptions = {}): Promise<ProcessCluster> {
+    const directory = mkdtempSync(join(tmpdir(), 'orch-cluster-'))
+    const names = Array.from({ length: options.members ?? 3 }, (_, at) => `n${at + 1}`)
+    const ports = await freePorts(names.length * 2)
+    const seats = names.map((name, at) => ({
+      name,
+      port: ports[2 * at] as number,
+      peerPort: ports[2 * at + 1] as number,
+    }))
+    const pki = join(directory, 'pki')
+    const kubeconfig = join(directory, 'admin.kubeconfig')
+    ensureClusterPki({
+      directory: pki,
+      kubeconfigPath: kubeconfig,
+      members: seats.map(({ name, port }) => ({
+        name,
+        hosts: ['127.0.0.1'],
+        serverUrl: `https://127.0.0.1:${port}`,
+      })),
+      clock: new RealClock(),
+      random: new RealRandom(),
+    })
+    const paths = clusterPkiPaths(pki)
+    const read = (path: string): string => readFileSync(path, 'utf8')
+    const credentials = {
+      ca: read(paths.ca.certificate),
+      cert: read(paths.admin.certificate),
+      key: read(paths.admin.key),
+    }
+    writeFileSync(
+      join(directory, 'tokens.csv'),
+      'test-admin-token,token-admin,u1,"system:masters"\ntest-nobody-token,nobody,u2\n',
+    )
+    const members = seats.map(({ name, port, peerPort }) => {
+      const home = join(directory, name)
+      mkdirSync(home)
+      const config = {
+        name,
+        'data-dir': join(home, 'data'),
+        'bind-address': '127.0.0.1',
+        'secure-port': port,
+        'advertise-address': `127.0.0.1:${port}`,
+        'peer-address': `127.0.0.1:${peerPort}`,
+        'api-domain': options.domain ?? 'k8s.io',
+        'tls-cert-file': paths.server(name).certificate,
+        'tls-private-key-file': paths.server(name).key,
+        'client-ca-file': paths.ca.certificate,
+        'peer-ca-file': paths.peerCa.certificate,
+        'peer-cert-file': paths.peer(name).certificate,
+        'peer-key-file': paths.peer(name).key,
+        'token-auth-file': join(directory, 'tokens.csv'),
+        'cluster-name': 'test',
+        'initial-members': seats.map((seat) => ({
+          name: seat.name,
+          'peer-address': `127.0.0.1:${seat.peerPort}`,
+          'client-address': `127.0.0.1:${seat.port}`,
+        })),
+        ...options.config,
+      }
+      writeFileSync(join(home, 'config.yaml'), stringify(config))
+      return new MemberProcess(
+        name,
+        `https://127.0.0.1:${port}`,
+        home,
+        credentials,
+        options.program ?? serverProgram,
+      )
+    })
+    return new ProcessCluster(directory, kubeconfig, members, credentials)
+  }
+
+  /** A ready cluster. */
+  static async start(options: ClusterOptions = {}): Promise<ProcessCluster> {
+    const cluster = await ProcessCluster.prepare(options)
+    try {
+      for (const member of cluster.members) member.start()
+      await cluster.waitReady()
+    } catch (cause) {
+      await cluster.remove()
+      throw cause
+    }
+    return cluster
+  }
+
+  async waitReady(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.waitReady()))
+  }
+
+  member(name: string): MemberProcess {
+    const found = this.members.find((member) => member.name === name)
+    if (found === undefined) throw new Error(`no member ${name}`)
+    return found
+  }
+
+  /** The leader that a majority agrees on, asked anew. @param except do not ask this one */
+  async leader(except?: MemberProcess): Promise<MemberProcess> {
+    for (let attempt = 0; attempt < 500; attempt++) {
+      for (const member of this.members) {
+        if (member === except || !member.running) continue
+        try {
+          const status = await member.status()
+          if (status.leader !== null && status.leader.name !== except?.name)
+            return this.member(status.leader.name)
+        } catch (cause) {
+          if (!(cause instanceof NoReply)) throw cause
+        }
+      }
+      await sleep(20)
+    }
+    throw new Error('no leader within 10 s')
+  }
+
+  /** Ends every process and removes every file. */
+  async remove(): Promise<void> {
+    for (const member of this.members) {
+      member.client.close()
+      if (!member.running) continue
+      member.signal('SIGCONT')
+      await member.stop('SIGKILL')
+    }
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+}
+
+/** Ports nobody listens on at the moment. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      return server
+    }),
+  )
+  const ports = servers.map((server) => {
+    const address = server.address()
+    if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
+    return address.port
+  })
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}

@@ -1,0 +1,184 @@
+/*
+ * Goal: nobody imports upward, and the pure rooms stay pure.
+ * Method: reads every source file and checks its imports and words against two tables.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const root = normalize(join(fileURLToPath(new URL('.', import.meta.url)), '../../..'))
+
+/** What each room may see. Whoever is not named here is out of sight. */
+const maySee: Readonly<Record<string, readonly string[]>> = {
+  'raft/base': [],
+  'raft/core': ['raft/base'],
+  'raft/ports': ['raft/base', 'raft/core'],
+  'raft/consensus': ['raft/base', 'raft/core', 'raft/ports'],
+  'raft/log': ['raft/base', 'raft/core', 'raft/ports'],
+  'raft/transport': ['raft/base', 'raft/core', 'raft/ports'],
+  // The threads' entries build the parts, so the driver's room also sees its siblings.
+  'raft/node': ['raft/base', 'raft/core', 'raft/ports', 'raft/consensus', 'raft/log', 'raft/transport'],
+  'raft/index': [
+    'raft/base',
+    'raft/core',
+    'raft/ports',
+    'raft/consensus',
+    'raft/log',
+    'raft/transport',
+    'raft/node',
+  ],
+  'src/host': ['raft/base'],
+  'src/observe': ['raft/base', 'src/config'],
+  'src/config': ['raft/base'],
+  'src/api': ['raft/base'],
+  'src/store': ['raft/base', 'raft/index'],
+  'src/registry': ['raft/base', 'src/api', 'src/store'],
+  'src/resources': ['raft/base', 'src/api', 'src/store', 'src/registry'],
+  'src/pki': ['raft/base'],
+  'src/auth': ['raft/base', 'src/api', 'src/registry', 'src/pki', 'src/config'],
+  'src/admission': ['raft/base', 'src/api', 'src/store', 'src/registry'],
+  'src/controllers': ['raft/base', 'src/api', 'src/store', 'src/registry'],
+  'src/cluster': ['raft/base', 'raft/index', 'src/pki', 'src/config'],
+  'src/server': [
+    'raft/base',
+    'raft/index',
+    'src/api',
+    'src/store',
+    'src/registry',
+    'src/auth',
+    'src/cluster',
+    'src/config',
+    'src/observe',
+  ],
+  'src/cli': [
+    'raft/base',
+    'src/api',
+    'src/config',
+    'src/pki',
+    'src/host',
+    'src/app',
+    'src/observe',
+    'src/version',
+  ],
+}
+
+/** Files that build the whole may see the whole. */
+const builders = new Set(['src/app', 'src/main', 'src/index'])
+/** Leaves with no imports of their own, seen by everyone in src. */
+const leaves = new Set(['src/version'])
+
+type Ban = {
+  readonly words: RegExp
+  readonly instead: string
+  readonly rooms: readonly string[]
+  readonly except: readonly string[]
+}
+
+const everywhere = ['raft/', 'src/']
+const bans: readonly Ban[] = [
+  {
+    words: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.hrtime/,
+    instead: 'the injected Clock',
+    rooms: everywhere,
+    except: ['src/host/'],
+  },
+  { words: /\bMath\.random\(/, instead: 'the injected Random', rooms: everywhere, except: [] },
+  {
+    words: /(?<![.\w])(setTimeout|setInterval)\(/,
+    instead: 'the injected Clock',
+    rooms: everywhere,
+    except: ['src/host/'],
+  },
+  { words: /\bprocess\.env\b/, instead: 'Config', rooms: everywhere, except: ['src/host/'] },
+  {
+    words: /\brandomBytes\(|\brandomUUID\(/,
+    instead: 'the injected Random',
+    rooms: everywhere,
+    except: ['src/host/'],
+  },
+  {
+    words: /:\s*any\b|\bas any\b|<any>/,
+    instead: 'unknown, then narrow it',
+    rooms: [...everywhere, 'test/', 'bench/'],
+    except: [],
+  },
+  {
+    words: /@ts-ignore|@ts-expect-error|eslint-disable/,
+    instead: 'a program the compiler believes',
+    rooms: [...everywhere, 'test/', 'bench/'],
+    except: [],
+  },
+  {
+    words: /\b(TODO|FIXME|XXX)\b/,
+    instead: 'finish it, or an issue',
+    rooms: [...everywhere, 'test/', 'bench/'],
+    except: [],
+  },
+]
+
+function sourcesUnder(folder: string): string[] {
+  const found: string[] = []
+  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) found.push(...sourcesUnder(path))
+    else if (entry.name.endsWith('.ts')) found.push(path)
+  }
+  return found
+}
+
+/** `raft/core/log.ts` lives in `raft/core`; `src/app.ts` is a room of its own. */
+function roomOf(path: string): string {
+  return path.split('/').slice(0, 2).join('/').replace(/\.ts$/, '')
+}
+
+/** The file without its comments, so that words in prose are free. */
+function codeOf(text: string): string {
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' '))
+    .replace(/(^|[^:'"`\\])\/\/.*$/gm, '$1')
+}
+
+void test('nobody imports a room it may not see', () => {
+  const wrong: string[] = []
+  let checked = 0
+  for (const path of [...sourcesUnder('raft'), ...sourcesUnder('src')]) {
+    const room = roomOf(path)
+    for (const [, target] of readFileSync(join(root, path), 'utf8').matchAll(
+      /(?:from|import)\s*\(?\s*'(\.[^']+)'/g,
+    )) {
+      const seen = roomOf(relative(root, join(root, dirname(path), target as string)))
+      checked++
+      if (seen === room || builders.has(room) || leaves.has(seen)) continue
+      if (!(maySee[room] ?? []).includes(seen)) wrong.push(`${path} imports ${seen}`)
+    }
+  }
+  assert.ok(checked > 100, 'imports were found')
+  assert.deepEqual(wrong, [])
+})
+
+void test('no file uses a banned word', () => {
+  const wrong: string[] = []
+  for (const path of ['raft', 'src', 'test', 'bench'].flatMap(sourcesUnder)) {
+    if (path.startsWith('test/tidy/')) continue
+    const lines = codeOf(readFileSync(join(root, path), 'utf8')).split('\n')
+    for (const ban of bans) {
+      if (!ban.rooms.some((room) => path.startsWith(room))) continue
+      if (ban.except.some((room) => path.startsWith(room))) continue
+      lines.forEach((line, at) => {
+        if (ban.words.test(line)) wrong.push(`${path}:${at + 1} use ${ban.instead}: ${line.trim()}`)
+      })
+    }
+  }
+  assert.deepEqual(wrong, [])
+})
+
+void test('no source file is longer than 400 lines', () => {
+  const wrong: string[] = []
+  for (const path of [...sourcesUnder('raft'), ...sourcesUnder('src')]) {
+    const lines = readFileSync(join(root, path), 'utf8').split('\n').length - 1
+    if (lines > 400) wrong.push(`${path} has ${lines} lines`)
+  }
+  assert.deepEqual(wrong, [])
+})
