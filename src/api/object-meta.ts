@@ -2,6 +2,7 @@ import type { ApiErrorCause } from './api-error.ts'
 import { fieldForbidden, invalid, required, tooLong } from './field-error.ts'
 import { parseGroupVersion } from './group-version.ts'
 import type { Json, JsonObject } from './json.ts'
+import { textMember } from './json.ts'
 import type { NameRule } from './name-rules.ts'
 import {
   checkDns1123Label,
@@ -194,12 +195,12 @@ function checkOwners(owners: readonly JsonObject[]): ApiErrorCause[] {
   const causes: ApiErrorCause[] = []
   let controller: string | null = null
   for (const owner of owners) {
-    const apiVersion = textOf(owner, 'apiVersion')
-    const kind = textOf(owner, 'kind')
+    const apiVersion = textMember(owner, 'apiVersion')
+    const kind = textMember(owner, 'kind')
     const version = parseGroupVersion(apiVersion)
     if (version === null) causes.push(invalid(`${field}.apiVersion`, apiVersion, 'version must not be empty'))
     for (const member of ['kind', 'name', 'uid']) {
-      if (textOf(owner, member) === '') {
+      if (textMember(owner, member) === '') {
         causes.push(invalid(`${field}.${member}`, '', `${member} must not be empty`))
       }
     }
@@ -207,7 +208,7 @@ function checkOwners(owners: readonly JsonObject[]): ApiErrorCause[] {
       causes.push(invalid(field, owner, `${apiVersion}, Kind=Event is disallowed from being an owner`))
     }
     if (owner['controller'] !== true) continue
-    const name = textOf(owner, 'name')
+    const name = textMember(owner, 'name')
     if (controller !== null) {
       const words =
         'Only one reference can have Controller set to true. ' +
@@ -249,15 +250,15 @@ function checkManagedFields(entries: readonly JsonObject[]): ApiErrorCause[] {
   const causes: ApiErrorCause[] = []
   entries.forEach((entry, at) => {
     const field = `metadata.managedFields[${at}]`
-    const operation = textOf(entry, 'operation')
+    const operation = textMember(entry, 'operation')
     if (operation !== 'Apply' && operation !== 'Update') {
       causes.push(invalid(`${field}.operation`, operation, 'must be `Apply` or `Update`'))
     }
-    const fieldsType = textOf(entry, 'fieldsType')
+    const fieldsType = textMember(entry, 'fieldsType')
     if (fieldsType !== '' && fieldsType !== 'FieldsV1') {
       causes.push(invalid(`${field}.fieldsType`, fieldsType, 'must be `FieldsV1`'))
     }
-    causes.push(...validateFieldManager(textOf(entry, 'manager'), `${field}.manager`))
+    causes.push(...validateFieldManager(textMember(entry, 'manager'), `${field}.manager`))
   })
   return causes
 }
@@ -281,9 +282,4 @@ export function fieldManagerOf(userAgent: string): string {
     .filter((char) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(char))
     .join('')
     .slice(0, FIELD_MANAGER_BYTES_MAX)
-}
-
-function textOf(object: JsonObject, name: string): string {
-  const value = object[name]
-  return typeof value === 'string' ? value : ''
 }

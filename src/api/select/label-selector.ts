@@ -2,7 +2,7 @@ import type { ApiErrorCause } from '../api-error.ts'
 import { badRequest } from '../api-errors.ts'
 import { invalid, required, fieldForbidden } from '../field-error.ts'
 import type { JsonObject } from '../json.ts'
-import { isJsonObject } from '../json.ts'
+import { isJsonObject, textMember } from '../json.ts'
 import { checkLabelValue, checkQualifiedName } from '../name-rules.ts'
 import { parseRequirements } from './label-syntax.ts'
 
@@ -74,18 +74,18 @@ export function selectorOfObject(selector: JsonObject): LabelSelector {
   const requirements: LabelRequirement[] = []
   const matchLabels = selector['matchLabels']
   if (isJsonObject(matchLabels)) {
-    for (const [key, value] of Object.entries(matchLabels)) {
-      requirements.push({ key, operator: '=', values: [String(value)] })
+    for (const key of Object.keys(matchLabels)) {
+      requirements.push({ key, operator: '=', values: [textMember(matchLabels, key)] })
     }
   }
   const expressions = selector['matchExpressions']
   for (const expression of Array.isArray(expressions) ? expressions : []) {
     if (!isJsonObject(expression)) continue
-    const operator = OBJECT_OPERATORS.get(String(expression['operator']))
+    const operator = OBJECT_OPERATORS.get(textMember(expression, 'operator'))
     if (operator === undefined) continue
     const values = expression['values']
-    const texts = Array.isArray(values) ? values.map(String) : []
-    requirements.push({ key: String(expression['key']), operator, values: texts })
+    const texts = Array.isArray(values) ? values.map((value) => (typeof value === 'string' ? value : '')) : []
+    requirements.push({ key: textMember(expression, 'key'), operator, values: texts })
   }
   return new LabelSelector(requirements)
 }
@@ -94,10 +94,11 @@ export function selectorOfObject(selector: JsonObject): LabelSelector {
 export function validateLabelSelector(selector: JsonObject, field: string): readonly ApiErrorCause[] {
   const causes: ApiErrorCause[] = []
   const matchLabels = selector['matchLabels']
-  for (const [key, value] of Object.entries(isJsonObject(matchLabels) ? matchLabels : {})) {
+  const labels = isJsonObject(matchLabels) ? matchLabels : {}
+  for (const [key, value] of Object.entries(labels)) {
     const path = `${field}.matchLabels`
     for (const words of checkQualifiedName(key)) causes.push(invalid(path, key, words))
-    for (const words of checkLabelValue(String(value))) causes.push(invalid(path, value, words))
+    for (const words of checkLabelValue(textMember(labels, key))) causes.push(invalid(path, value, words))
   }
   const expressions = selector['matchExpressions']
   for (const [at, expression] of (Array.isArray(expressions) ? expressions : []).entries()) {
@@ -109,8 +110,8 @@ export function validateLabelSelector(selector: JsonObject, field: string): read
 
 function checkExpression(expression: JsonObject, path: string): ApiErrorCause[] {
   const causes: ApiErrorCause[] = []
-  const key = String(expression['key'] ?? '')
-  const operator = String(expression['operator'] ?? '')
+  const key = textMember(expression, 'key')
+  const operator = textMember(expression, 'operator')
   const values = expression['values']
   const count = Array.isArray(values) ? values.length : 0
   if (operator === 'In' || operator === 'NotIn') {

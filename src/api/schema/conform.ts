@@ -1,0 +1,167 @@
+import { assertNever } from '../../../raft/base/assert.ts'
+import { badRequest } from '../api-errors.ts'
+import type { ApiError } from '../api-error.ts'
+import { nameOfType } from '../codec/json.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
+import { isJsonList, isJsonObject, setMember, textMember } from '../json.ts'
+import type { Path } from './path.ts'
+import { listIndex, mapKey, member, spellPath } from './path.ts'
+import { checkScalar } from './scalar.ts'
+import type { ListSchema, MapSchema, ObjectSchema, Schema } from './schema.ts'
+
+/** What decoding made of an object. */
+export type Conformed = {
+  /** Of the schema's types; unknown members and nulls left out. The very object sent when it was so already. */
+  readonly value: JsonObject
+  /** Paths of members the schema does not have, at most `UNKNOWN_MAX`. */
+  readonly unknown: readonly string[]
+}
+
+/** More are not told; nobody reads a longer answer. */
+export const UNKNOWN_MAX = 64
+
+/**
+ * Gives what a client sent the types its kind has: refuses other types and malformed scalars, leaves out
+ * members the schema lacks, takes null for absent, and writes times and quantities in their one form.
+ *
+ * @param schema of the whole object, as `wholeObject` makes it
+ * @throws ApiError BadRequest naming the path: the decode error of upstream
+ */
+export function conform(schema: ObjectSchema, object: JsonObject): Conformed {
+  const walk: Walk = { unknown: [] }
+  try {
+    return { value: conformObject(schema, object, null, walk), unknown: walk.unknown }
+  } catch (error) {
+    if (error instanceof Mismatch) throw cannotBeHandled(object, error.message)
+    throw error
+  }
+}
+
+/** The words for what `fieldValidation` reports, for warnings one by one. */
+export function unknownFieldWords(path: string): string {
+  return `unknown field "${path}"`
+}
+
+/** `fieldValidation=Strict`. @param findings not empty; in the words of `unknownFieldWords` */
+export function strictDecodingError(object: JsonObject, findings: readonly string[]): ApiError {
+  return cannotBeHandled(object, `strict decoding error: ${findings.join(', ')}`)
+}
+
+function cannotBeHandled(object: JsonObject, why: string): ApiError {
+  const kind = textMember(object, 'kind')
+  const version = textMember(object, 'apiVersion').split('/').at(-1) ?? ''
+  return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`)
+}
+
+type Walk = { readonly unknown: string[] }
+
+/** Carries the words from the depth of a walk to `conform`. */
+class Mismatch extends Error {}
+
+function conformValue(schema: Schema, value: Json, path: Path, walk: Walk): Json {
+  switch (schema.type) {
+    case 'object':
+      if (!isJsonObject(value)) throw mismatch(value, path, 'object')
+      return conformObject(schema, value, path, walk)
+    case 'map':
+      if (!isJsonObject(value)) throw mismatch(value, path, 'map')
+      return conformMap(schema, value, path, walk)
+    case 'list':
+      if (!isJsonList(value)) throw mismatch(value, path, 'list')
+      return conformList(schema, value, path, walk)
+    case 'string':
+    case 'boolean':
+    case 'integer':
+    case 'number':
+    case 'quantity':
+    case 'int-or-string':
+    case 'any': {
+      const checked = checkScalar(schema, value)
+      if (checked.kind === 'ok') return checked.value
+      if (checked.kind === 'mismatch') throw mismatch(value, path, checked.wanted)
+      throw new Mismatch(`${spellPath(path)}: ${checked.words}`)
+    }
+    default:
+      return assertNever(schema)
+  }
+}
+
+function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | null, walk: Walk): JsonObject {
+  let draft: JsonObjectDraft | null = null
+  for (const name of Object.keys(object)) {
+    const value = object[name] as Json
+    const type = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
+    if (type === undefined) {
+      if (walk.unknown.length < UNKNOWN_MAX) walk.unknown.push(spellPath(member(path, name)))
+    } else if (value !== null || type.nullable === true) {
+      const next = value === null ? null : conformValue(type, value, member(path, name), walk)
+      if (next === value) continue
+      draft ??= { ...object }
+      setMember(draft, name, next)
+      continue
+    }
+    draft ??= { ...object }
+    delete draft[name]
+  }
+  return draft ?? object
+}
+
+function conformMap(schema: MapSchema, map: JsonObject, path: Path, walk: Walk): JsonObject {
+  const { values } = schema
+  const plain = values.type === 'string' && values.format === undefined
+  let draft: JsonObjectDraft | null = null
+  for (const key of Object.keys(map)) {
+    const value = map[key] as Json
+    if (plain && typeof value === 'string') continue
+    const next = value === null ? emptyOf(values) : conformValue(values, value, mapKey(path, key), walk)
+    if (next === value) continue
+    draft ??= { ...map }
+    setMember(draft, key, next)
+  }
+  return draft ?? map
+}
+
+function conformList(schema: ListSchema, list: readonly Json[], path: Path, walk: Walk): readonly Json[] {
+  let draft: Json[] | null = null
+  for (let at = 0; at < list.length; at++) {
+    const value = list[at] as Json
+    const next =
+      value === null ? emptyOf(schema.items) : conformValue(schema.items, value, listIndex(path, at), walk)
+    if (next === value) continue
+    draft ??= [...list]
+    draft[at] = next
+  }
+  return draft ?? list
+}
+
+/** What null means where something must stand. */
+function emptyOf(schema: Schema): Json {
+  if (schema.nullable === true) return null
+  switch (schema.type) {
+    case 'string':
+      return ''
+    case 'boolean':
+      return false
+    case 'integer':
+    case 'number':
+    case 'int-or-string':
+      return 0
+    case 'quantity':
+      return '0'
+    case 'object':
+    case 'map':
+      return {}
+    case 'list':
+      return []
+    case 'any':
+      return null
+    default:
+      return assertNever(schema)
+  }
+}
+
+function mismatch(value: Json, path: Path, wanted: string): Mismatch {
+  return new Mismatch(
+    `json: cannot unmarshal ${nameOfType(value)} into field ${spellPath(path)} of type ${wanted}`,
+  )
+}

@@ -1,0 +1,51 @@
+import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
+import { isJsonList, isJsonObject, setMember } from '../json.ts'
+import type { ObjectSchema, Schema } from './schema.ts'
+
+/**
+ * Fills in members that are absent and have a default; inside of what is there, never around it.
+ *
+ * @param object of the schema's types
+ * @returns the very object when nothing was missing
+ */
+export function applyDefaults(schema: ObjectSchema, object: JsonObject): JsonObject {
+  let draft: JsonObjectDraft | null = null
+  for (const [name, type] of Object.entries(schema.properties)) {
+    const value = Object.hasOwn(object, name) ? object[name] : undefined
+    const next = value === undefined ? type.default : defaultInside(type, value)
+    if (next === undefined || next === value) continue
+    draft ??= { ...object }
+    setMember(draft, name, next)
+  }
+  return draft ?? object
+}
+
+function defaultInside(schema: Schema, value: Json): Json {
+  if (schema.type === 'object') return isJsonObject(value) ? applyDefaults(schema, value) : value
+  if (schema.type === 'map' && isJsonObject(value) && canDefault(schema.values)) {
+    let draft: JsonObjectDraft | null = null
+    for (const key of Object.keys(value)) {
+      const next = defaultInside(schema.values, value[key] as Json)
+      if (next === value[key]) continue
+      draft ??= { ...value }
+      setMember(draft, key, next)
+    }
+    return draft ?? value
+  }
+  if (schema.type === 'list' && isJsonList(value) && canDefault(schema.items)) {
+    let draft: Json[] | null = null
+    value.forEach((item, at) => {
+      const next = defaultInside(schema.items, item)
+      if (next === item) return
+      draft ??= [...value]
+      draft[at] = next
+    })
+    return draft ?? value
+  }
+  return value
+}
+
+/** Whether anything below could have a default: scalars need no walk. */
+function canDefault(schema: Schema): boolean {
+  return schema.type === 'object' || schema.type === 'map' || schema.type === 'list'
+}

@@ -1,0 +1,29 @@
+/** Where in an object a walk is; made per container and spelled only when something is wrong there. */
+export type Path = {
+  readonly parent: Path | null
+  /** Member of a struct (`string`), key of a map (`map`), or index of a list. */
+  readonly kind: 'member' | 'key' | 'index'
+  readonly step: string | number
+}
+
+export function member(parent: Path | null, step: string): Path {
+  return { parent, kind: 'member', step }
+}
+
+export function mapKey(parent: Path | null, step: string): Path {
+  return { parent, kind: 'key', step }
+}
+
+export function listIndex(parent: Path | null, step: number): Path {
+  return { parent, kind: 'index', step }
+}
+
+/** As causes spell it: `spec.ports[0].name`, `data[a b]`. */
+export function spellPath(path: Path | null): string {
+  const steps: string[] = []
+  for (let at = path; at !== null; at = at.parent) {
+    if (at.kind !== 'member') steps.push(`[${at.step}]`)
+    else steps.push(at.parent === null ? String(at.step) : `.${at.step}`)
+  }
+  return steps.reverse().join('')
+}

@@ -1,0 +1,125 @@
+import { assertNever } from '../../../raft/base/assert.ts'
+import type { ApiErrorCause } from '../api-error.ts'
+import { invalid, notSupported, required, tooLong, tooMany } from '../field-error.ts'
+import type { Json, JsonObject } from '../json.ts'
+import { isJsonList, isJsonObject, memberOf } from '../json.ts'
+import { utf8Length } from '../utf8.ts'
+import type { Path } from './path.ts'
+import { listIndex, mapKey, member, spellPath } from './path.ts'
+import type { IntegerSchema, ListSchema, ObjectSchema, Schema, StringSchema } from './schema.ts'
+
+/** Told at most; an object with more mistakes is told these first. */
+export const CAUSES_MAX = 200
+
+/**
+ * What a schema says beyond types: required members, closed lists, ranges and lengths. Rules between members
+ * are the kind's own, also whether elements of a keyed list must differ: upstream's kinds disagree on that.
+ *
+ * @param object of the schema's types, after `conform` and defaults
+ * @source the reasons and words of apimachinery `pkg/util/validation/field`
+ */
+export function validateSchema(schema: ObjectSchema, object: JsonObject): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  checkObject(schema, object, null, causes)
+  return causes
+}
+
+function checkValue(schema: Schema, value: Json, path: Path, causes: ApiErrorCause[]): void {
+  if (value === null || causes.length >= CAUSES_MAX) return
+  switch (schema.type) {
+    case 'object':
+      if (isJsonObject(value)) checkObject(schema, value, path, causes)
+      return
+    case 'map':
+      if (!isJsonObject(value) || !hasRules(schema.values)) return
+      for (const key of Object.keys(value)) {
+        checkValue(schema.values, value[key] as Json, mapKey(path, key), causes)
+      }
+      return
+    case 'list':
+      if (isJsonList(value)) checkList(schema, value, path, causes)
+      return
+    case 'string':
+      if (typeof value === 'string') checkString(schema, value, path, causes)
+      return
+    case 'integer':
+      if (typeof value === 'number') checkInteger(schema, value, path, causes)
+      return
+    case 'boolean':
+    case 'number':
+    case 'quantity':
+    case 'int-or-string':
+    case 'any':
+      return
+    default:
+      assertNever(schema)
+  }
+}
+
+function checkObject(
+  schema: ObjectSchema,
+  object: JsonObject,
+  path: Path | null,
+  causes: ApiErrorCause[],
+): void {
+  for (const name of schema.required ?? []) {
+    if (memberOf(object, name) === undefined) causes.push(required(spellPath(member(path, name))))
+  }
+  for (const name of Object.keys(object)) {
+    const type = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
+    if (type !== undefined && hasRules(type))
+      checkValue(type, object[name] as Json, member(path, name), causes)
+  }
+}
+
+/** Spares the walk through values that nothing is said about. */
+function hasRules(schema: Schema): boolean {
+  switch (schema.type) {
+    case 'object':
+    case 'list':
+    case 'map':
+      return true
+    case 'string':
+      return schema.enum !== undefined || schema.lengthMax !== undefined
+    case 'integer':
+      return schema.minimum !== undefined || schema.maximum !== undefined
+    case 'boolean':
+    case 'number':
+    case 'quantity':
+    case 'int-or-string':
+    case 'any':
+      return false
+    default:
+      return assertNever(schema)
+  }
+}
+
+function checkString(schema: StringSchema, value: string, path: Path, causes: ApiErrorCause[]): void {
+  if (schema.enum !== undefined && !schema.enum.includes(value)) {
+    causes.push(notSupported(spellPath(path), value, schema.enum))
+  }
+  if (schema.lengthMax !== undefined && utf8Length(value) > schema.lengthMax) {
+    causes.push(tooLong(spellPath(path), schema.lengthMax))
+  }
+}
+
+function checkInteger(schema: IntegerSchema, value: number, path: Path, causes: ApiErrorCause[]): void {
+  const { minimum, maximum } = schema
+  const low = minimum !== undefined && value < minimum
+  const high = maximum !== undefined && value > maximum
+  if (!low && !high) return
+  let words = `must be between ${minimum} and ${maximum}, inclusive`
+  if (maximum === undefined) words = `must be greater than or equal to ${minimum}`
+  else if (minimum === undefined) words = `must be less than or equal to ${maximum}`
+  causes.push(invalid(spellPath(path), value, words))
+}
+
+function checkList(schema: ListSchema, list: readonly Json[], path: Path, causes: ApiErrorCause[]): void {
+  if (schema.itemsMax !== undefined && list.length > schema.itemsMax) {
+    causes.push(tooMany(spellPath(path), list.length, schema.itemsMax))
+  }
+  if (!hasRules(schema.items)) return
+  for (let at = 0; at < list.length && causes.length < CAUSES_MAX; at++) {
+    checkValue(schema.items, list[at] as Json, listIndex(path, at), causes)
+  }
+}

@@ -1,0 +1,54 @@
+// Goal: the stored form can be cut and spliced by bytes. Method: splice, parse, compare.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeObject } from '../../../../../src/api/codec/object-json.ts'
+import type { JsonObject } from '../../../../../src/api/json.ts'
+import type { ApiObject } from '../../../../../src/api/object.ts'
+
+type Object = ApiObject & JsonObject
+
+function spliced(object: Object, revision: string): { whole: unknown; item: unknown; text: string } {
+  const { text, revisionOffset, itemOffset } = encodeObject(object)
+  const bytes = Buffer.from(text)
+  const whole = Buffer.concat([
+    bytes.subarray(0, revisionOffset),
+    Buffer.from(revision),
+    bytes.subarray(revisionOffset),
+  ])
+  const item = `{${whole.subarray(itemOffset).toString()}`
+  return { whole: JSON.parse(whole.toString()), item: JSON.parse(item), text }
+}
+
+test('kind and apiVersion come first, metadata in its order, the rest as it came', () => {
+  const object = {
+    data: { z: '1', a: '2' },
+    metadata: { labels: { b: 'c' }, uid: 'u', resourceVersion: '99', name: 'x', other: 1, namespace: 'n' },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    extra: [1],
+  } as Object
+  const { text, whole, item } = spliced(object, '42')
+  assert.equal(
+    text,
+    '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","namespace":"n","uid":"u",' +
+      '"resourceVersion":"","labels":{"b":"c"},"other":1},"data":{"z":"1","a":"2"},"extra":[1]}',
+  )
+  assert.deepEqual(whole, { ...object, metadata: { ...object.metadata, resourceVersion: '42' } })
+  assert.deepEqual(item, {
+    metadata: { ...object.metadata, resourceVersion: '42' },
+    data: object['data'],
+    extra: [1],
+  })
+})
+
+test('offsets count bytes, whatever the name is made of', () => {
+  const object = { kind: 'Rôle', apiVersion: 'v1', metadata: { name: 'é€😀"\\' } } as Object
+  const { whole } = spliced(object, '7')
+  assert.deepEqual(whole, { ...object, metadata: { ...object.metadata, resourceVersion: '7' } })
+})
+
+test('an object with nothing but a kind still has a place for its revision', () => {
+  const { text, whole } = spliced({ kind: 'A', apiVersion: 'v1', metadata: {} } as Object, '1')
+  assert.equal(text, '{"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":""}}')
+  assert.deepEqual(whole, { kind: 'A', apiVersion: 'v1', metadata: { resourceVersion: '1' } })
+})

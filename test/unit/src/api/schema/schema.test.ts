@@ -1,0 +1,166 @@
+// Goal: what decoding, defaulting and validating make of an object. Method: one small schema with every type.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '../../../../../src/api/api-error.ts'
+import type { JsonObject } from '../../../../../src/api/json.ts'
+import { conform, strictDecodingError, unknownFieldWords } from '../../../../../src/api/schema/conform.ts'
+import { applyDefaults } from '../../../../../src/api/schema/default.ts'
+import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'
+import { wholeObject } from '../../../../../src/api/schema/shared.ts'
+import { validateSchema } from '../../../../../src/api/schema/validate.ts'
+
+const schema: ObjectSchema = wholeObject({
+  type: 'object',
+  properties: {
+    data: { type: 'map', values: { type: 'string' } },
+    binary: { type: 'map', values: { type: 'string', format: 'bytes' } },
+    spec: {
+      type: 'object',
+      properties: {
+        mode: { type: 'string', enum: ['Slow', 'Fast'], default: 'Slow' },
+        count: { type: 'integer', format: 'int32', minimum: 1, maximum: 9 },
+        port: { type: 'int-or-string' },
+        size: { type: 'quantity' },
+        at: { type: 'string', format: 'date-time' },
+        raw: { type: 'any' },
+        parts: {
+          type: 'list',
+          items: {
+            type: 'object',
+            properties: {
+              name: { type: 'string' },
+              weight: { type: 'integer', format: 'int32', default: 1 },
+            },
+            required: ['name'],
+          },
+        },
+      },
+      required: ['count'],
+    },
+  },
+})
+
+function sample(more: JsonObject): JsonObject {
+  return { kind: 'Thing', apiVersion: 'g.test/v1', metadata: { name: 'a' }, ...more }
+}
+
+function refusal(more: JsonObject): ApiError {
+  try {
+    conform(schema, sample(more))
+  } catch (error) {
+    assert.ok(error instanceof ApiError)
+    return error
+  }
+  return assert.fail('the object was taken')
+}
+
+test('an object that already fits is given back as it is', () => {
+  const object = sample({ data: { a: 'b' }, spec: { count: 1, parts: [{ name: 'x' }] } })
+  const { value, unknown } = conform(schema, object)
+  assert.equal(value, object)
+  assert.deepEqual(unknown, [])
+})
+
+test('unknown members are left out at any depth and told by path', () => {
+  const object = sample({ bad: 1, spec: { count: 1, odd: {}, parts: [{ name: 'x', no: 1 }] } })
+  const { value, unknown } = conform(schema, object)
+  assert.deepEqual(value, sample({ spec: { count: 1, parts: [{ name: 'x' }] } }))
+  assert.deepEqual(unknown, ['bad', 'spec.odd', 'spec.parts[0].no'])
+  assert.equal(
+    strictDecodingError(object, unknown.map(unknownFieldWords)).message,
+    'Thing in version "v1" cannot be handled as a Thing: strict decoding error: unknown field "bad", ' +
+      'unknown field "spec.odd", unknown field "spec.parts[0].no"',
+  )
+})
+
+test('a member of another type is a 400 that names the path', () => {
+  const error = refusal({ data: { 'a b': 5 } })
+  assert.equal(error.code, 'BadRequest')
+  assert.equal(
+    error.message,
+    'Thing in version "v1" cannot be handled as a Thing: ' +
+      'json: cannot unmarshal number into field data[a b] of type string',
+  )
+})
+
+test('scalars that cannot be read are refused', () => {
+  for (const spec of [
+    { count: 1.5 },
+    { count: 2 ** 31 },
+    { count: '1' },
+    { port: true },
+    { size: '1x' },
+    { at: 'yesterday' },
+    { at: '2026-02-30T00:00:00Z' },
+    { parts: {} },
+    { mode: [] },
+  ]) {
+    assert.equal(refusal({ spec }).code, 'BadRequest', JSON.stringify(spec))
+  }
+  assert.equal(refusal({ binary: { a: 'a' } }).code, 'BadRequest')
+  assert.equal(refusal({ binary: { a: '?aaa' } }).code, 'BadRequest')
+})
+
+test('null means absent, except in lists and maps, where it is empty', () => {
+  const object = sample({ data: { a: null }, spec: { mode: null, raw: { keep: null }, parts: [null] } })
+  assert.deepEqual(
+    conform(schema, object).value,
+    sample({ data: { a: '' }, spec: { raw: { keep: null }, parts: [{}] } }),
+  )
+})
+
+test('times and quantities are written in their one form', () => {
+  const object = sample({ spec: { at: '2026-01-01T02:00:00.5+02:00', size: '1000m', port: 'http' } })
+  assert.deepEqual(
+    conform(schema, object).value,
+    sample({ spec: { at: '2026-01-01T00:00:00Z', size: '1', port: 'http' } }),
+  )
+})
+
+test('a key named __proto__ is data like any other', () => {
+  const object = JSON.parse('{"kind":"Thing","data":{"__proto__":null,"a":"b"}}') as JsonObject
+  const { value } = conform(schema, object)
+  assert.equal(JSON.stringify(value), '{"kind":"Thing","data":{"__proto__":"","a":"b"}}')
+  assert.equal(({} as JsonObject)['a'], undefined)
+})
+
+test('defaults fill what is absent inside of what is there', () => {
+  const object = sample({ spec: { count: 1, parts: [{ name: 'x' }, { name: 'y', weight: 3 }] } })
+  const filled = applyDefaults(schema, object)
+  assert.deepEqual(
+    filled,
+    sample({
+      spec: {
+        count: 1,
+        mode: 'Slow',
+        parts: [
+          { name: 'x', weight: 1 },
+          { name: 'y', weight: 3 },
+        ],
+      },
+    }),
+  )
+  assert.equal(applyDefaults(schema, filled), filled)
+  const bare = sample({})
+  assert.equal(applyDefaults(schema, bare), bare)
+})
+
+test('required members, closed lists and ranges give causes with paths', () => {
+  const object = sample({ spec: { mode: 'Odd', parts: [{ name: 'x' }, {}] } })
+  assert.deepEqual(validateSchema(schema, object), [
+    { reason: 'FieldValueRequired', field: 'spec.count', message: 'Required value' },
+    {
+      reason: 'FieldValueNotSupported',
+      field: 'spec.mode',
+      message: 'Unsupported value: "Odd": supported values: "Slow", "Fast"',
+    },
+    { reason: 'FieldValueRequired', field: 'spec.parts[1].name', message: 'Required value' },
+  ])
+  assert.deepEqual(validateSchema(schema, sample({ spec: { count: 10 } })), [
+    {
+      reason: 'FieldValueInvalid',
+      field: 'spec.count',
+      message: 'Invalid value: 10: must be between 1 and 9, inclusive',
+    },
+  ])
+})
