@@ -1,0 +1,218 @@
+/*
+ * Goal: our bytes are what proto/*.proto says, both ways, and no bytes of a stranger do more than fail.
+ * Method: random messages of every kind, an independent protobuf library that reads the proto files, and
+ * random damage. A failing round names its seed.
+ */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { BinaryWriter } from '@bufbuild/protobuf/wire'
+import protobuf from 'protobufjs'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import type { PeerMessage } from '../../../../raft/ports.ts'
+import { TransportFailure } from '../../../../raft/transport/errors.ts'
+import {
+  decodeLinkFrame,
+  decodeSnapshotFrame,
+  decodeWelcome,
+} from '../../../../raft/transport/frame-codec.ts'
+import { encodeHelloFrame, encodeMessagesFrame } from '../../../../raft/transport/frame-codec.ts'
+import { encodeSnapshotFrame, encodeWelcome } from '../../../../raft/transport/frame-codec.ts'
+import type { SnapshotFrame } from '../../../../raft/transport/frame-codec.ts'
+import { sampleConfig, sampleKinds, sampleMessage } from './sample-messages.ts'
+
+const protoDirectory = join(import.meta.dirname, '../../../../../proto')
+const root = new protobuf.Root()
+root.resolvePath = (_origin, target) => join(protoDirectory, target)
+root.loadSync('snapshot.proto')
+const LinkFrame = root.lookupType('orch.raft.v1.LinkFrame')
+const SnapshotFrameType = root.lookupType('orch.raft.v1.SnapshotFrame')
+const Welcome = root.lookupType('orch.raft.v1.Welcome')
+
+/** Read by the other library, written again by it, read by us. */
+function throughOracle(type: protobuf.Type, bytes: Uint8Array): Uint8Array {
+  const plain = type.toObject(type.decode(bytes), { longs: String, enums: String })
+  assert.equal(type.verify(type.fromObject(plain)), null)
+  return type.encode(type.fromObject(plain)).finish()
+}
+
+function framesOf(seed: number): readonly (readonly PeerMessage[])[] {
+  const random = new SeededRandom(seed)
+  return sampleKinds.map((kind) => [sampleMessage(kind, random), sampleMessage(kind, random)])
+}
+
+/** Buffers and arrays compare by their bytes. */
+function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]))
+}
+
+test('every kind of message comes back as it went, also by way of another protobuf library', () => {
+  const writer = new BinaryWriter()
+  for (let seed = 1; seed <= 60; seed++) {
+    for (const messages of framesOf(seed)) {
+      const bytes = encodeMessagesFrame(writer, messages)
+      const want = { kind: 'messages', messages }
+      assert.deepEqual(plain(decodeLinkFrame(bytes)), plain(want), `seed ${seed}`)
+      assert.deepEqual(plain(decodeLinkFrame(throughOracle(LinkFrame, bytes))), plain(want), `seed ${seed}`)
+    }
+  }
+})
+
+test('another protobuf library reads in our bytes what we meant', () => {
+  const message: PeerMessage = {
+    kind: 'core',
+    message: {
+      ...{ kind: 'append-request', from: nodeId(2 ** 53 - 1), to: nodeId(7), term: term(9) },
+      ...{ previousIndex: logIndex(300), previousTerm: term(8), commit: logIndex(2 ** 40) },
+      entries: [{ index: logIndex(301), term: term(9), kind: 'command', data: Uint8Array.of(1, 2, 3) }],
+    },
+  }
+  const bytes = encodeMessagesFrame(new BinaryWriter(), [message])
+  const read = LinkFrame.toObject(LinkFrame.decode(bytes), { longs: String, bytes: String })
+  assert.deepEqual(read, {
+    messages: [
+      {
+        appendRequest: {
+          address: { from: '9007199254740991', to: '7', term: '9' },
+          previousIndex: '300',
+          previousTerm: '8',
+          commit: '1099511627776',
+          entries: [{ index: '301', term: '9', command: 'AQID' }],
+        },
+      },
+    ],
+  })
+})
+
+test('greetings and snapshot frames come back as they went, also by way of another protobuf library', () => {
+  const random = new SeededRandom(5)
+  const hello = { protocol: 1, cluster: 'prod-ü', from: nodeId(2 ** 52 + 1), to: nodeId(3) }
+  const greeting = encodeHelloFrame(hello)
+  for (const bytes of [greeting, throughOracle(LinkFrame, greeting)]) {
+    assert.deepEqual(decodeLinkFrame(bytes), { kind: 'hello', hello })
+  }
+  assert.equal(decodeWelcome(throughOracle(Welcome, encodeWelcome(1))), 1)
+  const snapshot = { index: logIndex(5), term: term(2), configuration: sampleConfig(random) }
+  const frames: readonly SnapshotFrame[] = [
+    { kind: 'opening', hello, term: term(3), snapshot },
+    { kind: 'chunk', bytes: random.bytes(1000) },
+    { kind: 'chunk', bytes: new Uint8Array() },
+    { kind: 'trailer', bytes: 1000, sha256: random.bytes(32) },
+  ]
+  for (const frame of frames) {
+    const bytes = encodeSnapshotFrame(frame)
+    assert.deepEqual(plain(decodeSnapshotFrame(bytes)), plain(frame))
+    assert.deepEqual(plain(decodeSnapshotFrame(throughOracle(SnapshotFrameType, bytes))), plain(frame))
+  }
+})
+
+test('fields of a later version are skipped', () => {
+  const [message] = framesOf(1)[0] ?? []
+  assert.ok(message)
+  const writer = new BinaryWriter()
+  const later = new BinaryWriter()
+    .uint32((99 << 3) | 2)
+    .string('later')
+    .uint32((98 << 3) | 0)
+    .uint32(5)
+    .finish()
+  const bytes = Buffer.concat([later, encodeMessagesFrame(writer, [message]), later])
+  assert.deepEqual(plain(decodeLinkFrame(bytes)), plain({ kind: 'messages', messages: [message] }))
+})
+
+test('data of entries and proposals are views into the frame, not copies', () => {
+  const address = { from: nodeId(1), to: nodeId(2), term: term(1) }
+  const proposals = [new Uint8Array(5000).fill(7)]
+  const bytes = encodeMessagesFrame(new BinaryWriter(), [{ kind: 'forward', ...address, proposals }])
+  const frame = decodeLinkFrame(bytes)
+  const [message] = frame.kind === 'messages' ? frame.messages : []
+  assert.equal(message?.kind === 'forward' && message.proposals[0]?.buffer === bytes.buffer, true)
+})
+
+test('damaged frames are malformed or another valid frame, and never anything else', () => {
+  const writer = new BinaryWriter()
+  const counts = { malformed: 0, valid: 0 }
+  for (let seed = 1; seed <= 120; seed++) {
+    const random = new SeededRandom(seed)
+    for (const messages of framesOf(seed)) {
+      const bytes = damaged(encodeMessagesFrame(writer, messages), random)
+      for (const decode of [decodeLinkFrame, decodeSnapshotFrame, decodeWelcome]) {
+        try {
+          decode(bytes)
+          counts.valid++
+        } catch (cause) {
+          const isMalformed = cause instanceof TransportFailure && cause.code === 'malformed'
+          assert.ok(isMalformed, `seed ${seed}: ${String(cause)}`)
+          counts.malformed++
+        }
+      }
+    }
+  }
+  assert.ok(counts.malformed > 1000 && counts.valid > 100, JSON.stringify(counts))
+})
+
+/** Bits flipped, bytes inserted, removed or cut off. */
+function damaged(bytes: Uint8Array, random: SeededRandom): Uint8Array {
+  const list = [...bytes]
+  for (let blows = 1 + random.below(4); blows > 0; blows--) {
+    const at = random.below(list.length + 1)
+    const blow = random.pick(['flip', 'flip', 'insert', 'remove', 'cut'] as const)
+    if (blow === 'flip') list[at] = (list[at] ?? 0) ^ (1 << random.below(8))
+    else if (blow === 'insert') list.splice(at, 0, random.below(256))
+    else if (blow === 'remove') list.splice(at, 1 + random.below(4))
+    else list.length = at
+  }
+  return Uint8Array.from(list)
+}
+
+test('what the core would call a broken promise is refused at the door', () => {
+  const address = { from: nodeId(1), to: nodeId(2), term: term(5) }
+  const append = (entries: readonly [index: number, term: number][]): Uint8Array =>
+    encodeMessagesFrame(new BinaryWriter(), [
+      {
+        kind: 'core',
+        message: {
+          ...{ ...address, kind: 'append-request', commit: logIndex(0) },
+          ...{ previousIndex: logIndex(10), previousTerm: term(4) },
+          entries: entries.map(([index, entryTerm]) => ({
+            ...{ index: logIndex(index), term: term(entryTerm), kind: 'empty' as const },
+          })),
+        },
+      },
+    ])
+  decodeLinkFrame(
+    append([
+      [11, 4],
+      [12, 5],
+    ]),
+  )
+  const refused: readonly [Uint8Array, RegExp][] = [
+    [append([[12, 4]]), /not consecutive/],
+    [append([[11, 3]]), /fall/],
+    [append([[11, 6]]), /later term/],
+    [Uint8Array.of(0x12, 0x02, 0x4a, 0x00), /who speaks to whom/],
+    [Uint8Array.of(0x12, 0x00), /unknown kind/],
+    [Uint8Array.of(0x0b, 0x0c), /wire type/],
+    [Uint8Array.of(0x12, 0xff, 0xff, 0xff, 0x7f), /longer than what holds it/],
+  ]
+  for (const [bytes, words] of refused) {
+    assert.throws(
+      () => decodeLinkFrame(bytes),
+      (cause) => cause instanceof TransportFailure && cause.code === 'malformed' && words.test(cause.message),
+      words.source,
+    )
+  }
+})
+
+test('lists of a million tiny items are refused instead of being built', () => {
+  // 60,000 times a message that is 2 bytes long, then 70,000 proposals of no bytes.
+  const empty = new Uint8Array(120_000).map((_, at) => (at % 2 === 0 ? 0x12 : 0))
+  assert.throws(() => decodeLinkFrame(empty), TransportFailure)
+  const address = { from: nodeId(1), to: nodeId(2), term: term(1) }
+  const proposals = new Array<Uint8Array>(70_000).fill(new Uint8Array())
+  assert.throws(() => encodeMessagesFrame(new BinaryWriter(), [{ kind: 'forward', ...address, proposals }]))
+})

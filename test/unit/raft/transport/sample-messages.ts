@@ -1,0 +1,150 @@
+import { assertNever } from '../../../../raft/base/assert.ts'
+import type { SeededRandom } from '../../../../raft/base/random.ts'
+import type { MessageKind, ReadContext } from '../../../../raft/core/message.ts'
+import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import type { Configuration, Entry, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
+import type { PeerMessage } from '../../../../raft/ports.ts'
+
+/** Every kind of message there is; the compiler keeps the list whole. */
+const kinds = {
+  forward: true,
+  'forward-refused': true,
+  'read-request': true,
+  'read-response': true,
+  'pre-vote-request': true,
+  'pre-vote-response': true,
+  'vote-request': true,
+  'vote-response': true,
+  'append-request': true,
+  'append-accepted': true,
+  'append-refused': true,
+  heartbeat: true,
+  'heartbeat-response': true,
+  snapshot: true,
+  'timeout-now': true,
+} satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, true>
+
+export const sampleKinds = Object.keys(kinds) as readonly (keyof typeof kinds)[]
+
+export type Ends = { readonly from: NodeId; readonly to: NodeId }
+
+/** A message of that kind with values of all sizes in it. */
+export function sampleMessage(
+  kind: keyof typeof kinds,
+  random: SeededRandom,
+  ends: Ends = { from: sampleId(random), to: sampleId(random) },
+): PeerMessage {
+  const whole = (): number => sampleWhole(random)
+  const address = { ...ends, term: term(whole()) }
+  const some = (): number => random.below(4)
+  switch (kind) {
+    case 'forward':
+      return { ...address, kind, proposals: many(some(), () => random.bytes(random.below(300))) }
+    case 'forward-refused': {
+      const proposals = many(some(), () => ({ session: whole(), sequence: whole() }))
+      return { ...address, kind, proposals }
+    }
+    case 'read-request':
+      return { ...address, kind, round: whole() }
+    case 'read-response':
+      return { ...address, kind, round: whole(), index: random.chance(0.3) ? null : logIndex(whole()) }
+    case 'pre-vote-request':
+      return core({ ...address, kind, lastIndex: logIndex(whole()), lastTerm: term(whole()) })
+    case 'vote-request': {
+      const transfer = random.chance(0.5)
+      return core({ ...address, kind, lastIndex: logIndex(whole()), lastTerm: term(whole()), transfer })
+    }
+    case 'pre-vote-response':
+    case 'vote-response':
+      return core({ ...address, kind, granted: random.chance(0.5) })
+    case 'append-request':
+      return core({ ...ends, kind, ...sampleAppend(random) })
+    case 'append-accepted':
+      return core({ ...address, kind, index: logIndex(whole()) })
+    case 'append-refused': {
+      const hint = { hintIndex: logIndex(whole()), hintTerm: term(whole()) }
+      return core({ ...address, kind, index: logIndex(whole()), ...hint })
+    }
+    case 'heartbeat':
+      return core({ ...address, kind, commit: logIndex(whole()), context: sampleContext(random) })
+    case 'heartbeat-response':
+      return core({ ...address, kind, context: sampleContext(random) })
+    case 'snapshot': {
+      const snapshot = { index: logIndex(whole()), term: term(whole()), configuration: sampleConfig(random) }
+      return core({ ...address, kind, snapshot })
+    }
+    case 'timeout-now':
+      return core({ ...address, kind })
+    default:
+      assertNever(kind)
+  }
+}
+
+function core(message: Extract<PeerMessage, { kind: 'core' }>['message']): PeerMessage {
+  return { kind: 'core', message }
+}
+
+function sampleAppend(random: SeededRandom) {
+  const previous = sampleWhole(random) % 2 ** 50
+  let entryTerm = 1 + random.below(5)
+  const previousTerm = term(previous === 0 ? 0 : entryTerm)
+  const entries = many(random.below(5), (at): Entry => {
+    entryTerm += random.below(2)
+    const slot = { index: logIndex(previous + 1 + at), term: term(entryTerm) }
+    if (random.chance(0.2)) return { ...slot, kind: 'empty' }
+    if (random.chance(0.3)) return { ...slot, kind: 'configuration', configuration: sampleConfig(random) }
+    return { ...slot, kind: 'command', data: random.bytes(random.below(400)) }
+  })
+  const commit = logIndex(sampleWhole(random))
+  return {
+    term: term(entryTerm + random.below(3)),
+    previousIndex: logIndex(previous),
+    previousTerm,
+    entries,
+    commit,
+  }
+}
+
+/** Joint or not, with up to five voters and two learners. */
+export function sampleConfig(random: SeededRandom): Configuration {
+  const ids = [...new Set(many(7, () => sampleId(random)))]
+  const ascending = (list: readonly NodeId[]): NodeId[] => [...list].sort((a, b) => a - b)
+  const learners = ascending(ids.slice(5))
+  const isJoint = random.chance(0.5)
+  const voters = ascending(ids.slice(0, isJoint ? 3 : 5))
+  const votersOutgoing = isJoint ? ascending(ids.slice(1, 5)) : null
+  const learnersNext = isJoint ? ascending(ids.slice(3, 4)) : []
+  const members = ascending(ids).map((id): MemberInfo => {
+    const role = learners.includes(id) ? 'learner' : 'voter'
+    const addresses = { peerAddress: `[::1]:${7443 + random.below(9)}`, clientAddress: 'host.example:6443' }
+    return {
+      id,
+      name: `n${id}`,
+      role,
+      wantedRole: 'voter',
+      ...addresses,
+      version: '1.2.3-ü',
+      featureLevel: 7,
+    }
+  })
+  return { voters, votersOutgoing, learners, learnersNext, autoLeave: isJoint, members }
+}
+
+/** From one bit to 53, each length as likely. */
+export function sampleWhole(random: SeededRandom): number {
+  const bits = random.below(54)
+  const value = random.next() * 2 ** 21 + random.below(2 ** 21)
+  return bits === 0 ? 0 : Math.floor(value / 2 ** (53 - bits))
+}
+
+function sampleId(random: SeededRandom): NodeId {
+  return nodeId(1 + (sampleWhole(random) % (Number.MAX_SAFE_INTEGER - 1)))
+}
+
+function sampleContext(random: SeededRandom): ReadContext | null {
+  return random.chance(0.3) ? null : (sampleWhole(random) as ReadContext)
+}
+
+function many<T>(count: number, make: (at: number) => T): T[] {
+  return Array.from({ length: count }, (_, at) => make(at))
+}
