@@ -85,6 +85,7 @@ export type Outbox = {
   handed: Vow
   durable: Vow
   commitTold: LogIndex
+  commitHanded: LogIndex
   transitionTold: Transition | null
 }
 
@@ -121,11 +122,11 @@ export function newState(config: CoreConfig, recovered: Recovered, applied: LogI
     fetching: new Set(),
     quorumContacts: 0,
     contactCounted: false,
-    outbox: newOutbox(promise, applied),
+    outbox: newOutbox(promise, hardState.commit, applied),
   }
 }
 
-function newOutbox(promise: Vow, applied: LogIndex): Outbox {
+function newOutbox(promise: Vow, commitHanded: LogIndex, applied: LogIndex): Outbox {
   return {
     atOnce: [],
     oncePersisted: [],
@@ -140,6 +141,7 @@ function newOutbox(promise: Vow, applied: LogIndex): Outbox {
     handed: promise,
     durable: promise,
     commitTold: applied,
+    commitHanded,
     transitionTold: null,
   }
 }

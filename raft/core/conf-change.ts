@@ -1,0 +1,140 @@
+import { assert, present } from '../base/assert.ts'
+import type { ChangeAnswer } from './errors.ts'
+import { whyNot } from './leader.ts'
+import { appendOwn } from './replication.ts'
+import { committedInTerm, configuration } from './state.ts'
+import type { State } from './state.ts'
+import type { Configuration, LogIndex, MemberInfo, NodeId } from './types.ts'
+
+/**
+ * Puts a new membership in force, jointly where more than one voter changes (thesis §4.1, §4.3).
+ *
+ * One change at a time, and only once this leader has committed an entry of its term: else two leaders could each
+ * make a change that the other's quorum does not overlap (the flaw found in 2015 in single-step changes).
+ */
+export function proposeConfiguration(state: State, members: readonly MemberInfo[]): ChangeAnswer {
+  const reason = whyNot(state)
+  if (reason !== null) return { kind: 'dropped', reason }
+  const present = configuration(state)
+  if (!committedInTerm(state)) return { kind: 'refused', reason: 'term-unsettled' }
+  if (state.log.configurationIndex > state.commit || present.votersOutgoing !== null) {
+    return { kind: 'refused', reason: 'change-pending' }
+  }
+  const target = simpleConfiguration(members)
+  if (target.voters.length === 0) return { kind: 'refused', reason: 'no-voters' }
+  if (sameConfiguration(present, target)) return { kind: 'refused', reason: 'unchanged' }
+  return { kind: 'accepted', index: appendConfiguration(state, transition(present, target)) }
+}
+
+/** Once the joint configuration is committed, the leader ends it by itself. */
+export function maybeLeaveJoint(state: State): void {
+  const present = configuration(state)
+  if (present.votersOutgoing === null || !present.autoLeave) return
+  if (state.log.configurationIndex > state.commit || state.role !== 'leader') return
+  // A leader of a later term gets here by committing its first entry, which follows the joint one.
+  appendConfiguration(state, leaveJoint(present))
+}
+
+/** Nobody counts twice, everybody is known. @param members each id once */
+export function simpleConfiguration(members: readonly MemberInfo[]): Configuration {
+  const sorted = [...members].sort((a, b) => a.id - b.id)
+  for (let at = 1; at < sorted.length; at++) {
+    assert(sorted[at - 1]?.id !== sorted[at]?.id, 'a member is named once')
+  }
+  return {
+    voters: idsOf(sorted.filter((member) => member.role === 'voter')),
+    votersOutgoing: null,
+    learners: idsOf(sorted.filter((member) => member.role === 'learner')),
+    learnersNext: [],
+    autoLeave: false,
+    members: sorted,
+  }
+}
+
+/** The first step from one simple configuration to another: the target itself, or the joint one before it. */
+export function transition(from: Configuration, target: Configuration): Configuration {
+  assert(from.votersOutgoing === null, 'a change starts from a simple configuration')
+  const added = target.voters.filter((id) => !from.voters.includes(id))
+  const removed = from.voters.filter((id) => !target.voters.includes(id))
+  // Majorities of two sets that differ by one member overlap (thesis §4.1). From nobody, anybody may follow.
+  if (added.length + removed.length <= 1) return target
+  const wanted = new Map(target.members.map((member) => [member.id, member]))
+  const outgoing = from.members.filter((member) => from.voters.includes(member.id))
+  const members = new Map(target.members.map((member) => [member.id, member]))
+  // A voter on its way out, or on its way to learner, is a voter until the joint configuration is left.
+  for (const member of outgoing) {
+    if (!target.voters.includes(member.id)) {
+      members.set(member.id, { ...(wanted.get(member.id) ?? member), role: 'voter' })
+    }
+  }
+  return {
+    voters: target.voters,
+    votersOutgoing: from.voters,
+    learners: target.learners.filter((id) => !from.voters.includes(id)),
+    learnersNext: target.learners.filter((id) => from.voters.includes(id)),
+    autoLeave: true,
+    members: [...members.values()].sort((a, b) => a.id - b.id),
+  }
+}
+
+export function leaveJoint(joint: Configuration): Configuration {
+  assert(joint.votersOutgoing !== null, 'only a joint configuration is left')
+  const learners = [...joint.learners, ...joint.learnersNext].sort((a, b) => a - b)
+  const stays = new Set<NodeId>([...joint.voters, ...learners])
+  return {
+    voters: joint.voters,
+    votersOutgoing: null,
+    learners,
+    learnersNext: [],
+    autoLeave: false,
+    members: joint.members
+      .filter((member) => stays.has(member.id))
+      .map((member) => (joint.learnersNext.includes(member.id) ? { ...member, role: 'learner' } : member)),
+  }
+}
+
+/** What every configuration promises; see `Configuration`. */
+export function checkConfiguration(configuration: Configuration): void {
+  const { voters, votersOutgoing, learners, learnersNext, members } = configuration
+  const everyone = new Set([...voters, ...(votersOutgoing ?? []), ...learners])
+  for (const ids of [voters, votersOutgoing ?? [], learners, learnersNext, idsOf(members)]) {
+    for (let at = 1; at < ids.length; at++) assert((ids[at - 1] ?? 0) < (ids[at] ?? 0), 'ids ascend')
+  }
+  for (const id of learners) {
+    assert(!voters.includes(id), 'a learner is no voter')
+    assert(votersOutgoing?.includes(id) !== true, 'a learner is no outgoing voter')
+  }
+  for (const id of learnersNext)
+    assert(votersOutgoing?.includes(id) === true, 'a later learner votes until then')
+  assert(members.length === everyone.size, 'each member is known once')
+  for (const member of members) assert(everyone.has(member.id), 'each known member has a part')
+  assert(votersOutgoing !== null || !configuration.autoLeave, 'only a joint configuration is left by itself')
+}
+
+function appendConfiguration(state: State, next: Configuration): LogIndex {
+  checkConfiguration(next)
+  const index = (state.log.lastIndex + 1) as LogIndex
+  appendOwn(state, [{ index, term: state.term, kind: 'configuration', configuration: next }])
+  return index
+}
+
+function sameConfiguration(a: Configuration, b: Configuration): boolean {
+  if (a.members.length !== b.members.length) return false
+  return a.members.every((member, at) => {
+    const other = present(b.members[at], 'as many members')
+    return (
+      member.id === other.id &&
+      member.name === other.name &&
+      member.role === other.role &&
+      member.wantedRole === other.wantedRole &&
+      member.peerAddress === other.peerAddress &&
+      member.clientAddress === other.clientAddress &&
+      member.version === other.version &&
+      member.featureLevel === other.featureLevel
+    )
+  })
+}
+
+function idsOf(members: readonly MemberInfo[]): readonly NodeId[] {
+  return members.map((member) => member.id)
+}

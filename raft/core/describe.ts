@@ -1,0 +1,107 @@
+import { assertNever } from '../base/assert.ts'
+import type { Message } from './message.ts'
+import type { Ready, Transition } from './ready.ts'
+import type { Configuration, Entry, HardState, SnapshotMeta } from './types.ts'
+
+/*
+ * One line of text for everything the core says, for logs and transcripts. A position in the log is written
+ * term/index.
+ */
+
+export function describeMessage(message: Message): string {
+  return `${message.from}->${message.to} ${message.kind} term=${message.term}${detailsOf(message)}`
+}
+
+export function describeEntry(entry: Entry): string {
+  const at = `${entry.term}/${entry.index}`
+  switch (entry.kind) {
+    case 'command':
+      return `${at} ${describeData(entry.data)}`
+    case 'empty':
+      return `${at} empty`
+    case 'configuration':
+      return `${at} ${describeConfiguration(entry.configuration)}`
+    default:
+      return assertNever(entry)
+  }
+}
+
+/** `voters=1,2,3 learners=4`; a joint one adds `outgoing=…` and what follows it. */
+export function describeConfiguration(configuration: Configuration): string {
+  const { voters, votersOutgoing, learners, learnersNext, autoLeave } = configuration
+  const parts = [`voters=${voters.join(',')}`]
+  if (votersOutgoing !== null) parts.push(`outgoing=${votersOutgoing.join(',')}`)
+  if (learners.length > 0) parts.push(`learners=${learners.join(',')}`)
+  if (learnersNext.length > 0) parts.push(`learners-next=${learnersNext.join(',')}`)
+  if (autoLeave) parts.push('auto-leave')
+  return parts.join(' ')
+}
+
+export function describeHardState(hardState: HardState): string {
+  return `term=${hardState.term} vote=${hardState.vote ?? 'none'} commit=${hardState.commit}`
+}
+
+export function describeSnapshot(snapshot: SnapshotMeta): string {
+  return `at=${snapshot.term}/${snapshot.index} ${describeConfiguration(snapshot.configuration)}`
+}
+
+export function describeTransition(transition: Transition): string {
+  const leader = transition.leader ?? 'none'
+  return `${transition.role} term=${transition.term} leader=${leader} ${describeConfiguration(transition.configuration)}`
+}
+
+/** One line per duty, in the order of duty. */
+export function describeReady(ready: Ready): readonly string[] {
+  const lines = ready.messagesAtOnce.map((message) => `send ${describeMessage(message)}`)
+  if (ready.persist !== null) {
+    const { ticket, snapshot, entries, hardState, messages } = ready.persist
+    const parts = [`persist #${ticket}`]
+    if (snapshot !== null) parts.push(`snapshot ${describeSnapshot(snapshot)}`)
+    if (hardState !== null) parts.push(describeHardState(hardState))
+    parts.push(`[${entries.map(describeEntry).join(', ')}]`)
+    lines.push(parts.join(' '), ...messages.map((message) => `then send ${describeMessage(message)}`))
+  }
+  if (ready.commit !== null) lines.push(`commit ${ready.commit}`)
+  for (const { context, index } of ready.readsConfirmed) lines.push(`read ${context} confirmed at ${index}`)
+  for (const context of ready.readsFailed) lines.push(`read ${context} failed`)
+  for (const to of ready.snapshotsToSend) lines.push(`send snapshot to ${to}`)
+  for (const { from, bytesMax } of ready.fetches) lines.push(`fetch from ${from} up to ${bytesMax} bytes`)
+  if (ready.transition !== null) lines.push(`became ${describeTransition(ready.transition)}`)
+  return lines
+}
+
+function detailsOf(message: Message): string {
+  switch (message.kind) {
+    case 'pre-vote-request':
+      return ` last=${message.lastTerm}/${message.lastIndex}`
+    case 'vote-request':
+      return ` last=${message.lastTerm}/${message.lastIndex}${message.transfer ? ' transfer' : ''}`
+    case 'pre-vote-response':
+    case 'vote-response':
+      return message.granted ? ' granted' : ' refused'
+    case 'append-request': {
+      const { previousTerm, previousIndex, commit, entries } = message
+      return ` prev=${previousTerm}/${previousIndex} commit=${commit} [${entries.map(describeEntry).join(', ')}]`
+    }
+    case 'append-accepted':
+      return ` index=${message.index}`
+    case 'append-refused':
+      return ` index=${message.index} hint=${message.hintTerm}/${message.hintIndex}`
+    case 'heartbeat':
+      return ` commit=${message.commit}${message.context === null ? '' : ` read=${message.context}`}`
+    case 'heartbeat-response':
+      return message.context === null ? '' : ` read=${message.context}`
+    case 'snapshot':
+      return ` ${describeSnapshot(message.snapshot)}`
+    case 'timeout-now':
+      return ''
+    default:
+      return assertNever(message)
+  }
+}
+
+/** Short printable commands as text, others by size. */
+function describeData(data: Uint8Array): string {
+  const printable = data.byteLength <= 24 && data.every((byte) => byte >= 0x20 && byte < 0x7f)
+  return printable ? JSON.stringify(String.fromCharCode(...data)) : `${data.byteLength} bytes`
+}

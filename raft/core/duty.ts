@@ -1,0 +1,145 @@
+import { assert } from '../base/assert.ts'
+import { noteOwnVoteDurable } from './candidate.ts'
+import { hasUnsentReads, sendReadRounds } from './read-index.ts'
+import type { PersistTicket, Ready, Transition } from './ready.ts'
+import { maybeCommit, replicate } from './replication.ts'
+import { configuration } from './state.ts'
+import type { State } from './state.ts'
+import { presentTransition } from './status.ts'
+import type { HardState, LogIndex } from './types.ts'
+
+/** Whether the shell may have anything to do. */
+export function isReady(state: State): boolean {
+  const { outbox } = state
+  return (
+    outbox.replicationDue ||
+    outbox.atOnce.length > 0 ||
+    outbox.oncePersisted.length > 0 ||
+    state.log.hasDuty ||
+    promiseChanged(state) ||
+    outbox.commitTold < state.commit ||
+    outbox.readsConfirmed.length > 0 ||
+    outbox.readsFailed.length > 0 ||
+    outbox.snapshotsToSend.length > 0 ||
+    outbox.fetches.length > 0 ||
+    hasUnsentReads(state) ||
+    transitionChanged(state)
+  )
+}
+
+/** Gathers the shell's duty and takes note that it was told. */
+export function gatherReady(state: State): Ready {
+  const { outbox } = state
+  sendReadRounds(state)
+  replicate(state)
+  const persist = gatherPersist(state)
+  const ready: Ready = {
+    messagesAtOnce: outbox.atOnce,
+    persist,
+    commit: outbox.commitTold < state.commit ? state.commit : null,
+    readsConfirmed: outbox.readsConfirmed,
+    readsFailed: outbox.readsFailed,
+    snapshotsToSend: outbox.snapshotsToSend,
+    fetches: outbox.fetches,
+    transition: transitionChanged(state) ? presentTransition(state) : null,
+  }
+  outbox.atOnce = []
+  outbox.readsConfirmed = []
+  outbox.readsFailed = []
+  outbox.snapshotsToSend = []
+  outbox.fetches = []
+  outbox.commitTold = state.commit
+  if (ready.transition !== null) outbox.transitionTold = ready.transition
+  checkInvariants(state)
+  return ready
+}
+
+/** Writes up to and including `ticket` are durable; draws every conclusion that waited for them. */
+export function notePersisted(state: State, ticket: PersistTicket): void {
+  const { outbox } = state
+  assert(ticket < outbox.nextTicket, 'only what was handed out becomes durable')
+  let done = 0
+  for (const write of outbox.underWay) {
+    if (write.ticket > ticket) break
+    outbox.durable = { term: write.term, vote: write.vote }
+    done++
+  }
+  outbox.underWay.splice(0, done)
+  state.log.notePersisted(ticket)
+  releaseHeld(state, ticket)
+  if (outbox.durable.term === state.term && outbox.durable.vote === state.id) noteOwnVoteDurable(state)
+  state.log.evict(state.commit)
+  maybeCommit(state)
+}
+
+/** One write for everything new. Messages that speak of the disk ride on it, or on the write they speak of. */
+function gatherPersist(state: State): Ready['persist'] {
+  const { outbox } = state
+  const messages = outbox.oncePersisted
+  outbox.oncePersisted = []
+  const promised = promiseChanged(state)
+  if (!promised && !state.log.hasDuty) {
+    const last = outbox.underWay.at(-1)
+    if (last === undefined) outbox.atOnce.push(...messages)
+    else for (const message of messages) outbox.held.push({ ticket: last.ticket, message })
+    return null
+  }
+  const ticket = outbox.nextTicket++
+  const { term, vote } = state
+  outbox.handed = { term, vote }
+  outbox.underWay.push({ ticket, term, vote })
+  // The commit index is not worth a write of its own; it rides on one that must be.
+  const hardState: HardState | null =
+    promised || outbox.commitHanded < state.commit ? { term, vote, commit: state.commit } : null
+  if (hardState !== null) outbox.commitHanded = hardState.commit
+  return { ticket, ...state.log.takeDuty(ticket), hardState, messages }
+}
+
+function releaseHeld(state: State, ticket: PersistTicket): void {
+  const { outbox } = state
+  let done = 0
+  for (const held of outbox.held) {
+    if (held.ticket > ticket) break
+    outbox.atOnce.push(held.message)
+    done++
+  }
+  outbox.held.splice(0, done)
+}
+
+function promiseChanged(state: State): boolean {
+  const { handed } = state.outbox
+  return handed.term !== state.term || handed.vote !== state.vote
+}
+
+function transitionChanged(state: State): boolean {
+  const told: Transition | null = state.outbox.transitionTold
+  return (
+    told === null ||
+    told.role !== state.role ||
+    told.term !== state.term ||
+    told.leader !== state.leader ||
+    told.configuration !== configuration(state)
+  )
+}
+
+/** What must hold between any two turns. The others stand where they could be broken. */
+function checkInvariants(state: State): void {
+  const { log } = state
+  assert(state.applied <= state.commit, 'applied <= commit')
+  assert(state.commit <= log.lastIndex, 'commit <= last')
+  assert(log.base.index <= state.commit, 'only what is committed is cut')
+  assert(log.persisted <= log.lastIndex, 'persisted <= last')
+  assert(log.lastTerm <= state.term, 'no entry is of a later term')
+  assert(state.role !== 'leader' || state.leader === state.id, 'a leader knows itself')
+  assert(state.role !== 'leader' || vowIsDurable(state), "a leader's own vote is durable")
+  if (state.role !== 'leader') return
+  for (const progress of state.progress.values()) {
+    assert(progress.match < progress.next, 'match < next')
+    assert(progress.next <= ((log.lastIndex + 1) as LogIndex), 'nothing beyond the log is sent')
+  }
+}
+
+function vowIsDurable(state: State): boolean {
+  const { durable } = state.outbox
+  return durable.term === state.term && durable.vote === state.id
+}

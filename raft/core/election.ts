@@ -1,0 +1,100 @@
+import { becomeCandidate, becomeFollower, becomePreCandidate, recordVote } from './transitions.ts'
+import { tallyVotes } from './candidate.ts'
+import type { Message } from './message.ts'
+import { configuration, isVoter, sendAtOnce, sendOncePersisted } from './state.ts'
+import type { State } from './state.ts'
+import type { NodeId, Term } from './types.ts'
+
+type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
+
+/** Time passes for everyone but a leader: who waited long enough in silence stands. */
+export function tickElection(state: State): void {
+  state.electionElapsed++
+  if (state.electionElapsed < state.electionDue) return
+  state.electionElapsed = 0
+  if (mayStand(state)) stand(state)
+}
+
+/** Begins with the question whether it could win (pre-vote). */
+export function stand(state: State): void {
+  if (!mayStand(state)) return
+  becomePreCandidate(state)
+  const { lastIndex, lastTerm } = state.log
+  for (const to of peersThatVote(state)) {
+    // The term it would stand for; its own does not change by asking.
+    const term = (state.term + 1) as Term
+    sendAtOnce(state, { kind: 'pre-vote-request', from: state.id, to, term, lastIndex, lastTerm })
+  }
+  tallyVotes(state)
+}
+
+/** @param reason `transfer`: the leader asked for it, so voters need not wait out its lease */
+export function standForOffice(state: State, reason: 'majority-would' | 'transfer'): void {
+  becomeCandidate(state)
+  const { lastIndex, lastTerm } = state.log
+  for (const to of peersThatVote(state)) {
+    sendAtOnce(state, {
+      kind: 'vote-request',
+      from: state.id,
+      to,
+      term: state.term,
+      lastIndex,
+      lastTerm,
+      transfer: reason === 'transfer',
+    })
+  }
+}
+
+/** A member whose log is about to be replaced does not know what it would lead. */
+export function mayStand(state: State): boolean {
+  return state.role !== 'leader' && isVoter(state, state.id) && !state.log.restoring
+}
+
+/**
+ * While a leader was heard of within an election timeout, nobody is helped to disturb it. A leader holds its own
+ * lease as long as its quorum answers. Raft paper §6, thesis §4.2.3.
+ */
+export function holdsLease(state: State): boolean {
+  return state.leader !== null && state.electionElapsed < state.config.electionTicks
+}
+
+/**
+ * Whoever asks is answered, learners included: who counts is the candidate's to know, whose configuration may be
+ * newer than the one here.
+ */
+export function answerPreVote(state: State, message: Of<'pre-vote-request'>): void {
+  const granted = message.term > state.term && state.log.admits(message.lastIndex, message.lastTerm)
+  // A grant speaks of the term asked for; a refusal tells the asker ours.
+  const term = granted ? message.term : state.term
+  sendAtOnce(state, { kind: 'pre-vote-response', from: state.id, to: message.from, term, granted })
+}
+
+/** At equal term; the term gate made this member a follower if the candidate's was later. */
+export function answerVote(state: State, message: Of<'vote-request'>): void {
+  const free = state.vote === message.from || (state.vote === null && state.leader === null)
+  const granted = free && state.role === 'follower' && state.log.admits(message.lastIndex, message.lastTerm)
+  const answer = { kind: 'vote-response', from: state.id, to: message.from, term: state.term } as const
+  if (granted) {
+    recordVote(state, message.from)
+    sendOncePersisted(state, { ...answer, granted: true })
+  } else {
+    sendAtOnce(state, { ...answer, granted: false })
+  }
+}
+
+/** The leader wants this member to lead: no pre-vote, no waiting. Thesis §3.10. */
+export function obeyTimeoutNow(state: State): void {
+  if (mayStand(state)) standForOffice(state, 'transfer')
+}
+
+/** Steps aside when an election cannot be won any more, and waits for the next. */
+export function standDown(state: State): void {
+  becomeFollower(state, state.term, null)
+}
+
+function peersThatVote(state: State): readonly NodeId[] {
+  const { voters, votersOutgoing } = configuration(state)
+  const all = new Set([...voters, ...(votersOutgoing ?? [])])
+  all.delete(state.id)
+  return [...all].sort((a, b) => a - b)
+}

@@ -1,0 +1,152 @@
+import { assert, assertNever, present } from '../base/assert.ts'
+import { becomeFollower } from './transitions.ts'
+import { obeyTimeoutNow } from './election.ts'
+import type { Message } from './message.ts'
+import { advanceCommit } from './replication.ts'
+import { sendAtOnce, sendOncePersisted } from './state.ts'
+import type { State } from './state.ts'
+import type { Entry, LogIndex, Term } from './types.ts'
+
+type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
+type OfLeader = Of<'append-request' | 'heartbeat' | 'snapshot'>
+
+/** How a follower takes each message of its term. */
+export function stepFollower(state: State, message: Message): void {
+  switch (message.kind) {
+    case 'append-request':
+    case 'heartbeat':
+    case 'snapshot':
+      if (state.leader !== message.from) becomeFollower(state, message.term, message.from)
+      return hearLeader(state, message)
+    case 'timeout-now':
+      return obeyTimeoutNow(state)
+    case 'append-accepted':
+    case 'append-refused':
+    case 'heartbeat-response':
+    case 'pre-vote-response':
+    case 'vote-response':
+      // Answers to a role it no longer has.
+      return
+    case 'pre-vote-request':
+    case 'vote-request':
+      // Answered alike in every role, before the roles are asked.
+      return
+    default:
+      return assertNever(message)
+  }
+}
+
+/** A word of the leader of this term. */
+export function hearLeader(state: State, message: OfLeader): void {
+  assert(state.leader === message.from, 'it is the leader who speaks')
+  state.electionElapsed = 0
+  state.quorumContacts++
+  switch (message.kind) {
+    case 'append-request':
+      return takeAppend(state, message)
+    case 'heartbeat':
+      return takeHeartbeat(state, message)
+    case 'snapshot':
+      return takeSnapshot(state, message)
+    default:
+      return assertNever(message)
+  }
+}
+
+function takeAppend(state: State, message: Of<'append-request'>): void {
+  checkSlice(message)
+  if (message.previousIndex < state.commit) {
+    // An old message, or a probe from before the leader knew: what is committed is agreed upon.
+    return accept(state, state.commit)
+  }
+  if (state.log.termAt(message.previousIndex) !== message.previousTerm) return refuse(state, message)
+  appendMissing(state, message.entries)
+  const last = (message.previousIndex + message.entries.length) as LogIndex
+  // Only what this message vouches for is known to agree with the leader.
+  const commit = Math.min(message.commit, last) as LogIndex
+  if (commit > state.commit) advanceCommit(state, commit)
+  accept(state, last)
+}
+
+/** Skips what is there already: an old message must not truncate what a later one brought. Raft paper §5.3. */
+function appendMissing(state: State, entries: readonly Entry[]): void {
+  for (const entry of entries) {
+    const present = state.log.termAt(entry.index)
+    if (present === entry.term) continue
+    if (present !== null) {
+      assert(entry.index > state.commit, 'a committed entry is never overwritten')
+      state.log.truncateFrom(entry.index)
+    }
+    state.log.append(entry)
+  }
+}
+
+/** The guarantees of an append, checked where it enters. */
+function checkSlice(message: Of<'append-request'>): void {
+  let [index, term]: [number, Term] = [message.previousIndex, message.previousTerm]
+  for (const entry of message.entries) {
+    assert(entry.index === index + 1, 'the entries of an append are consecutive')
+    assert(entry.term >= term, 'terms never go back within an append')
+    ;({ index, term } = entry)
+  }
+  assert(term <= message.term, 'a leader sends no entry of a later term')
+}
+
+function accept(state: State, index: LogIndex): void {
+  sendOncePersisted(state, {
+    kind: 'append-accepted',
+    from: state.id,
+    to: present(state.leader, 'the leader is known'),
+    term: state.term,
+    index,
+  })
+}
+
+/**
+ * Says where the logs may still agree: the last entry here whose term is not later than the one the leader
+ * offered. One refusal per term of disagreement, not per entry. Raft paper §5.3.
+ */
+function refuse(state: State, message: Of<'append-request'>): void {
+  const { lastIndex } = state.log
+  const from = Math.min(message.previousIndex, lastIndex) as LogIndex
+  const hint = present(
+    state.log.lastAtMost(from, message.previousTerm),
+    'what was cut here was committed, so the leader has it too',
+  )
+  sendAtOnce(state, {
+    kind: 'append-refused',
+    from: state.id,
+    to: message.from,
+    term: state.term,
+    index: message.previousIndex,
+    hintIndex: hint.index,
+    hintTerm: hint.term,
+  })
+}
+
+function takeHeartbeat(state: State, message: Of<'heartbeat'>): void {
+  // The leader tells no more than it knows to be here.
+  assert(message.commit <= state.log.lastIndex, 'a heartbeat commits only what is there')
+  if (message.commit > state.commit) advanceCommit(state, message.commit)
+  const { context } = message
+  sendAtOnce(state, {
+    kind: 'heartbeat-response',
+    from: state.id,
+    to: message.from,
+    term: state.term,
+    context,
+  })
+}
+
+function takeSnapshot(state: State, message: Of<'snapshot'>): void {
+  const { snapshot } = message
+  if (snapshot.index <= state.commit) return accept(state, state.commit)
+  if (state.log.termAt(snapshot.index) === snapshot.term) {
+    // The log has all of it; what follows is kept.
+    advanceCommit(state, snapshot.index)
+    return accept(state, snapshot.index)
+  }
+  state.log.restore(snapshot, state.commit)
+  advanceCommit(state, snapshot.index)
+  accept(state, snapshot.index)
+}

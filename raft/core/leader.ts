@@ -1,0 +1,242 @@
+import { assert, assertNever } from '../base/assert.ts'
+import { becomeFollower } from './transitions.ts'
+import { maybeLeaveJoint } from './conf-change.ts'
+import type { ProposeAnswer, TransferAnswer } from './errors.ts'
+import type { Message } from './message.ts'
+import type { Progress } from './progress.ts'
+import { isQuorum } from './quorum.ts'
+import { broadcastHeartbeat, confirmReads, noteContact } from './read-index.ts'
+import type { Dropped } from './ready.ts'
+import { appendOwn, maybeCommit, replicate } from './replication.ts'
+import { configuration, isVoter, sendAtOnce } from './state.ts'
+import type { State } from './state.ts'
+import { entryBytes } from './types.ts'
+import type { Entry, LogIndex, NodeId, Term } from './types.ts'
+
+type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
+
+/** How a leader takes each message of its term. */
+export function stepLeader(state: State, message: Message): void {
+  switch (message.kind) {
+    case 'append-accepted':
+      return withFollower(state, message, (progress) => noteAccepted(state, progress, message))
+    case 'append-refused':
+      return withFollower(state, message, (progress) => noteRefused(state, progress, message))
+    case 'heartbeat-response':
+      return withFollower(state, message, (progress) => noteAlive(state, progress, message))
+    case 'append-request':
+    case 'heartbeat':
+    case 'snapshot':
+      // Election safety, Raft paper figure 3.
+      return assert(false, `term ${message.term} has one leader`)
+    case 'pre-vote-response':
+    case 'vote-response':
+    case 'timeout-now':
+      return
+    case 'pre-vote-request':
+    case 'vote-request':
+      // Answered alike in every role, before the roles are asked.
+      return
+    default:
+      return assertNever(message)
+  }
+}
+
+export function tickLeader(state: State): void {
+  state.heartbeatElapsed++
+  state.electionElapsed++
+  if (state.transfer !== null && ++state.transfer.elapsed >= state.config.electionTicks) state.transfer = null
+  if (state.electionElapsed >= state.config.electionTicks) {
+    state.electionElapsed = 0
+    if (!checkQuorum(state)) return
+  }
+  if (state.heartbeatElapsed >= state.config.heartbeatTicks) {
+    state.heartbeatElapsed = 0
+    broadcastHeartbeat(state)
+    // Fewer may be needed than when the round was sent.
+    confirmReads(state)
+  }
+}
+
+export function proposeCommands(
+  state: State,
+  datas: readonly Uint8Array[],
+  expectedTerm: Term,
+): ProposeAnswer {
+  assert(datas.length >= 1, 'a proposal has a command')
+  const reason = whyNot(state)
+  if (reason !== null) return { kind: 'dropped', reason }
+  if (expectedTerm !== state.term) return { kind: 'dropped', reason: 'term-changed' }
+  const first = (state.log.lastIndex + 1) as LogIndex
+  const entries = datas.map((data, at): Entry => ({
+    index: (first + at) as LogIndex,
+    term: state.term,
+    kind: 'command',
+    data,
+  }))
+  if (!hasRoomFor(state, entries)) return { kind: 'dropped', reason: 'too-many-uncommitted' }
+  appendOwn(state, entries)
+  return { kind: 'accepted', first }
+}
+
+/** Why this member takes no proposals now; null when it does. */
+export function whyNot(state: State): Dropped | null {
+  if (state.role !== 'leader') return state.leader === null ? 'no-leader' : 'not-leader'
+  return state.transfer === null ? null : 'transferring'
+}
+
+export function startTransfer(state: State, to: NodeId): TransferAnswer {
+  if (state.role !== 'leader') return { kind: 'refused', reason: 'not-leader' }
+  if (to === state.id) {
+    state.transfer = null
+    return { kind: 'accepted' }
+  }
+  const progress = state.progress.get(to)
+  if (progress === undefined || !isVoter(state, to)) return { kind: 'refused', reason: 'not-a-voter' }
+  if (state.transfer?.to !== to) state.transfer = { to, elapsed: 0 }
+  maybeSendTimeoutNow(state, progress)
+  return { kind: 'accepted' }
+}
+
+export function noteUnreachable(state: State, peer: NodeId): void {
+  const progress = state.progress.get(peer)
+  if (progress?.state !== 'replicate') return
+  // What was sent ahead is presumed lost.
+  progress.becomeProbe((progress.match + 1) as LogIndex)
+  // The next heartbeat's answer shows that it is worth trying again.
+  progress.probing = true
+}
+
+export function noteSnapshot(state: State, peer: NodeId, outcome: 'finished' | 'failed'): void {
+  const progress = state.progress.get(peer)
+  if (progress?.state === 'snapshot') progress.snapshot = outcome
+}
+
+/** What a leader does about its own new commit index. */
+export function afterCommit(state: State): void {
+  maybeLeaveJoint(state)
+  if (isVoter(state, state.id) || state.log.configurationIndex > state.commit) return
+  // The configuration without this member is decided: it led until now, and no longer (thesis §4.2.2).
+  replicate(state)
+  const heir = bestFollower(state)
+  if (heir !== null) sendTimeoutNow(state, heir)
+  becomeFollower(state, state.term, null)
+}
+
+function withFollower(state: State, message: Message, act: (progress: Progress) => void): void {
+  const progress = state.progress.get(message.from)
+  // Not, or no longer, in the configuration.
+  if (progress === undefined) return
+  progress.recentlyActive = true
+  progress.answeredHeartbeat = true
+  noteContact(state)
+  act(progress)
+}
+
+function noteAccepted(state: State, progress: Progress, message: Of<'append-accepted'>): void {
+  assert(message.index <= state.log.lastIndex, 'a follower accepts only what its leader has')
+  const news = progress.noteMatch(message.index)
+  switch (progress.state) {
+    case 'probe':
+      if (message.index >= progress.match) progress.becomeReplicate()
+      break
+    case 'replicate':
+      progress.inflights.freeTo(message.index)
+      break
+    case 'snapshot':
+      // It has the state, by whichever way, and the log goes on from there.
+      if (progress.match >= state.log.base.index) progress.becomeReplicate()
+      break
+    default:
+      assertNever(progress.state)
+  }
+  state.outbox.replicationDue = true
+  if (news) maybeCommit(state)
+  if (state.role === 'leader') maybeSendTimeoutNow(state, progress)
+}
+
+function noteRefused(state: State, progress: Progress, message: Of<'append-refused'>): void {
+  switch (progress.state) {
+    case 'snapshot':
+      return
+    case 'replicate':
+      // An old answer: it has had that entry since.
+      if (message.index <= progress.match) return
+      break
+    case 'probe':
+      if (message.index !== progress.next - 1) return
+      break
+    default:
+      return assertNever(progress.state)
+  }
+  progress.becomeProbe(firstToTry(state, message))
+  state.outbox.replicationDue = true
+}
+
+/**
+ * One past the last entry where the logs may agree, given the follower's guess: its entries up to `hintIndex` are
+ * of terms up to `hintTerm`, so ours beyond that term differ from all of them.
+ */
+function firstToTry(state: State, message: Of<'append-refused'>): LogIndex {
+  const ours = state.log.lastAtMost(message.hintIndex, message.hintTerm)
+  const agreed = Math.min(ours?.index ?? message.hintIndex, message.index - 1)
+  // Where ours was cut, the follower's guess leads below the base and so to a snapshot.
+  return (ours === null ? Math.min(agreed + 1, state.log.base.index) : agreed + 1) as LogIndex
+}
+
+function noteAlive(state: State, progress: Progress, message: Of<'heartbeat-response'>): void {
+  if (message.context !== null && message.context > (progress.readConfirmed ?? 0)) {
+    progress.readConfirmed = message.context
+    confirmReads(state)
+  }
+  if (progress.state === 'snapshot' && progress.snapshot !== 'sending') {
+    const { base } = state.log
+    progress.becomeProbe((progress.snapshot === 'finished' ? base.index + 1 : progress.match + 1) as LogIndex)
+  }
+  progress.probing = false
+  // Either it lags, or an acknowledgement was lost: an append tells which.
+  progress.nudge = progress.match < state.log.lastIndex
+  if (progress.nudge || progress.state === 'probe') state.outbox.replicationDue = true
+  // The word that it should lead may have been lost.
+  maybeSendTimeoutNow(state, progress)
+}
+
+/** A leader nobody hears steps down, so that clients look elsewhere. Raft paper §6, thesis §6.2. */
+function checkQuorum(state: State): boolean {
+  const active = isQuorum(
+    configuration(state),
+    (id) => id === state.id || state.progress.get(id)?.recentlyActive === true,
+  )
+  for (const progress of state.progress.values()) progress.recentlyActive = false
+  if (!active) becomeFollower(state, state.term, null)
+  return active
+}
+
+/** Any one proposal is taken when nothing waits, else nothing may pass the bound, on any disk or on ours. */
+function hasRoomFor(state: State, entries: readonly Entry[]): boolean {
+  let bytes = 0
+  for (const entry of entries) bytes += entryBytes(entry)
+  const max = state.config.uncommittedBytesMax
+  if (state.uncommittedBytes > 0 && state.uncommittedBytes + bytes > max) return false
+  // Others may commit while our disk stalls; memory is bounded all the same.
+  return state.log.bytesInMemory <= max + state.config.logCacheBytesMax
+}
+
+function maybeSendTimeoutNow(state: State, progress: Progress): void {
+  if (state.transfer?.to === progress.id && progress.match === state.log.lastIndex) {
+    sendTimeoutNow(state, progress)
+  }
+}
+
+function sendTimeoutNow(state: State, progress: Progress): void {
+  sendAtOnce(state, { kind: 'timeout-now', from: state.id, to: progress.id, term: state.term })
+}
+
+function bestFollower(state: State): Progress | null {
+  let best: Progress | null = null
+  for (const progress of state.progress.values()) {
+    if (!isVoter(state, progress.id) || !progress.recentlyActive) continue
+    if (best === null || progress.match > best.match) best = progress
+  }
+  return best
+}

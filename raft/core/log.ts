@@ -1,0 +1,228 @@
+import { assert, present } from '../base/assert.ts'
+import { EntryCache } from './entry-cache.ts'
+import type { PersistTicket } from './ready.ts'
+import { TermRuns } from './term-runs.ts'
+import { noIndex } from './types.ts'
+import type { Configuration, Entry, LogIndex, SnapshotMeta, Term } from './types.ts'
+
+type Recovered = {
+  readonly base: SnapshotMeta
+  readonly configurations: readonly { readonly index: LogIndex; readonly configuration: Configuration }[]
+  readonly lastIndex: LogIndex
+  readonly lastTerm: Term
+  readonly termRuns: readonly { readonly first: LogIndex; readonly term: Term }[]
+}
+
+/** What the log thread must write next. */
+export type LogDuty = { readonly snapshot: SnapshotMeta | null; readonly entries: readonly Entry[] }
+
+/**
+ * The log as this member sees it, whether on its disk yet or not.
+ *
+ *      cut │        durable        │  handed to the log  │ not handed yet │
+ *   ───────┼───────────────────────┼─────────────────────┼────────────────┤
+ *        base                  persisted              handed            last
+ *
+ * Terms and configurations are known for all of it; entries only for the part in memory.
+ */
+export class RaftLog {
+  #base: SnapshotMeta
+  #lastIndex: LogIndex
+  #lastTerm: Term
+  /** What is in memory up to here is durable too. */
+  #persisted: LogIndex
+  #handed: LogIndex
+  /** Replaces the log on disk before anything else; not handed yet. */
+  #snapshot: SnapshotMeta | null = null
+  /** The ticket under which such a replacement is under way. */
+  #snapshotTicket: PersistTicket | null = null
+  readonly #runs: TermRuns
+  readonly #cache: EntryCache
+  readonly #configurations: { readonly index: LogIndex; readonly configuration: Configuration }[]
+  /**
+   * Writes under way, oldest first. `to` is how far completion makes the log durable *as it is now*: when a
+   * suffix is overwritten, the writes that carried it claim no more than what precedes it. So a late completion
+   * says nothing about what took its place, even if the very same (index, term) came back meanwhile.
+   */
+  #writes: { readonly ticket: PersistTicket; to: LogIndex }[] = []
+
+  constructor(recovered: Recovered, cacheBytesMax: number) {
+    const { base, lastIndex } = recovered
+    assert(base.index <= lastIndex, 'the log ends at or after its base')
+    this.#base = base
+    this.#lastIndex = lastIndex
+    this.#lastTerm = recovered.lastTerm
+    this.#persisted = lastIndex
+    this.#handed = lastIndex
+    this.#runs = new TermRuns(recovered.termRuns)
+    this.#cache = new EntryCache((lastIndex + 1) as LogIndex, cacheBytesMax)
+    this.#configurations = [...recovered.configurations]
+    assert(this.termAt(lastIndex) === recovered.lastTerm, 'the runs agree with the last term')
+  }
+
+  get base(): SnapshotMeta {
+    return this.#base
+  }
+
+  get lastIndex(): LogIndex {
+    return this.#lastIndex
+  }
+
+  get lastTerm(): Term {
+    return this.#lastTerm
+  }
+
+  get persisted(): LogIndex {
+    return this.#persisted
+  }
+
+  /** The latest in the log. */
+  get configuration(): Configuration {
+    return this.#configurations.at(-1)?.configuration ?? this.#base.configuration
+  }
+
+  /** Where the latest configuration stands; the base's index, or 0, when no entry holds it. */
+  get configurationIndex(): LogIndex {
+    return this.#configurations.at(-1)?.index ?? this.#base.index
+  }
+
+  /** Bytes of entries that this member's disk may not have. */
+  get bytesInMemory(): number {
+    return this.#cache.bytes
+  }
+
+  /** @returns null when `index` was cut or lies beyond the end */
+  termAt(index: LogIndex): Term | null {
+    if (index === this.#base.index) return this.#base.term
+    if (index < this.#base.index || index > this.#lastIndex) return null
+    return this.#runs.termAt(index)
+  }
+
+  /**
+   * The last index at or below `index` whose term is at most `term`: where two logs may still agree.
+   * @returns null when that was cut
+   */
+  lastAtMost(index: LogIndex, term: Term): { readonly index: LogIndex; readonly term: Term } | null {
+    if (index < this.#base.index) return null
+    const found = this.#runs.lastAtMost(Math.min(index, this.#lastIndex) as LogIndex, term)
+    if (found !== null && found.index > this.#base.index) return found
+    return this.#base.term <= term ? { index: this.#base.index, term: this.#base.term } : null
+  }
+
+  /** Would a voter with this log elect one whose log ends there? Raft paper §5.4.1. */
+  admits(lastIndex: LogIndex, lastTerm: Term): boolean {
+    return lastTerm > this.#lastTerm || (lastTerm === this.#lastTerm && lastIndex >= this.#lastIndex)
+  }
+
+  inMemory(index: LogIndex): boolean {
+    return this.#cache.has(index)
+  }
+
+  /** @param from in memory */
+  slice(from: LogIndex, bytesMax: number): readonly Entry[] {
+    return this.#cache.slice(from, bytesMax)
+  }
+
+  entryInMemory(index: LogIndex): Entry {
+    return this.#cache.at(index)
+  }
+
+  append(entry: Entry): void {
+    assert(entry.index === this.#lastIndex + 1, `entry ${entry.index} follows the last one`)
+    assert(entry.term >= this.#lastTerm, 'terms never go back along the log')
+    this.#runs.append(entry.index, entry.term)
+    this.#cache.append(entry)
+    if (entry.kind === 'configuration') {
+      this.#configurations.push({ index: entry.index, configuration: entry.configuration })
+    }
+    this.#lastIndex = entry.index
+    this.#lastTerm = entry.term
+  }
+
+  /** Forgets everything from `index` on, configurations included. @param index above the commit index */
+  truncateFrom(index: LogIndex): void {
+    assert(index > this.#base.index, 'the base is not truncated')
+    const last = (index - 1) as LogIndex
+    this.#lastTerm = present(this.termAt(last), 'the log is known from its base on')
+    this.#lastIndex = last
+    this.#runs.truncateFrom(index)
+    this.#cache.truncateFrom(index)
+    while ((this.#configurations.at(-1)?.index ?? -1) >= index) this.#configurations.pop()
+    this.#disclaimFrom(index)
+  }
+
+  /** Replaces everything by a snapshot that lies ahead. @param commit of what was there; stays durable meanwhile */
+  restore(snapshot: SnapshotMeta, commit: LogIndex): void {
+    assert(snapshot.index > commit, 'a snapshot that replaces the log is ahead of it')
+    this.#disclaimFrom((commit + 1) as LogIndex)
+    this.#base = snapshot
+    this.#snapshot = snapshot
+    this.#lastIndex = snapshot.index
+    this.#lastTerm = snapshot.term
+    this.#handed = snapshot.index
+    this.#runs.truncateFrom(noIndex)
+    this.#cache.reset((snapshot.index + 1) as LogIndex)
+    this.#configurations.length = 0
+  }
+
+  /** The log thread has forgotten everything at and below `base.index`. */
+  cut(base: SnapshotMeta): void {
+    if (base.index <= this.#base.index) return
+    assert(base.index <= this.#persisted, 'only what is durable is cut')
+    assert(this.termAt(base.index) === base.term, 'the cut agrees with the log')
+    this.#runs.cut(base.index, this.#lastIndex)
+    this.#cache.cut(base.index)
+    let passed = 0
+    while ((this.#configurations[passed]?.index ?? Infinity) <= base.index) passed++
+    const cut = this.#configurations.splice(0, passed)
+    // The very object in force, so that nobody takes a cut for a change.
+    const configuration = cut.at(-1)?.configuration ?? this.#base.configuration
+    this.#base = { ...base, configuration }
+  }
+
+  /** Lets memory go that nobody needs. */
+  evict(commit: LogIndex): void {
+    this.#cache.evict(Math.min(commit, this.#persisted) as LogIndex)
+  }
+
+  get hasDuty(): boolean {
+    return this.#snapshot !== null || this.#handed < this.#lastIndex
+  }
+
+  /** A snapshot replaces the log and is not durable yet. */
+  get restoring(): boolean {
+    return this.#snapshot !== null || this.#snapshotTicket !== null
+  }
+
+  /** All that was not handed out before. The caller hands it to the log under `ticket`. */
+  takeDuty(ticket: PersistTicket): LogDuty {
+    const from = (this.#handed + 1) as LogIndex
+    const entries = from <= this.#lastIndex ? this.#cache.slice(from, Infinity) : []
+    const snapshot = this.#snapshot
+    if (snapshot !== null) this.#snapshotTicket = ticket
+    this.#snapshot = null
+    this.#handed = this.#lastIndex
+    this.#writes.push({ ticket, to: this.#lastIndex })
+    return { snapshot, entries }
+  }
+
+  /** Writes up to and including `ticket` are durable. */
+  notePersisted(ticket: PersistTicket): void {
+    let done = 0
+    for (const write of this.#writes) {
+      if (write.ticket > ticket) break
+      if (write.to > this.#persisted) this.#persisted = write.to
+      done++
+    }
+    this.#writes.splice(0, done)
+    if (this.#snapshotTicket !== null && this.#snapshotTicket <= ticket) this.#snapshotTicket = null
+    assert(this.#persisted <= this.#lastIndex, 'no more is durable than there is')
+  }
+
+  #disclaimFrom(index: LogIndex): void {
+    const last = (index - 1) as LogIndex
+    if (this.#persisted > last) this.#persisted = last
+    if (this.#handed > last) this.#handed = last
+    for (const write of this.#writes) if (write.to > last) write.to = last
+  }
+}

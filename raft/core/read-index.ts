@@ -1,0 +1,113 @@
+import type { Message, ReadContext } from './message.ts'
+import type { ReadAnswer } from './errors.ts'
+import { isQuorum, quorumValue } from './quorum.ts'
+import { committedInTerm, configuration, sendAtOnce } from './state.ts'
+import type { State } from './state.ts'
+import type { LogIndex } from './types.ts'
+
+/**
+ * Reads that wait for proof that this member still led when they asked (thesis §6.4).
+ *
+ * A round is opened by `readIndex`, waits until the leader has committed an entry of its term, is then given the
+ * commit index of that moment and sent with a heartbeat. A follower that answers context n has recognised the
+ * leader after every round up to n was opened, so it confirms them all. Contexts never repeat within the
+ * process, and a later reign has a later term, so a late answer can confirm no later round.
+ */
+export type Reads = {
+  /** Of the next round. Survives reigns. */
+  nextContext: number
+  /** Oldest first; those with an index were sent. */
+  readonly rounds: { readonly context: ReadContext; index: LogIndex | null }[]
+  /** The latest that was sent, or null; heartbeats repeat it while its round waits. */
+  sent: ReadContext | null
+}
+
+export function newReads(): Reads {
+  return { nextContext: 1, rounds: [], sent: null }
+}
+
+export function openRead(state: State): ReadAnswer {
+  if (state.role !== 'leader') {
+    return { kind: 'dropped', reason: state.leader === null ? 'no-leader' : 'not-leader' }
+  }
+  if (state.reads.rounds.length >= state.config.readRoundsMax) {
+    return { kind: 'dropped', reason: 'too-many-reads' }
+  }
+  const context = state.reads.nextContext++ as ReadContext
+  state.reads.rounds.push({ context, index: null })
+  return { kind: 'accepted', context }
+}
+
+/** Whether `sendReadRounds` would do anything. */
+export function hasUnsentReads(state: State): boolean {
+  return state.reads.rounds.at(-1)?.index === null && state.role === 'leader' && committedInTerm(state)
+}
+
+/** Fixes the index of every round that waited and asks the quorum once for all of them. */
+export function sendReadRounds(state: State): void {
+  if (!hasUnsentReads(state)) return
+  for (const round of state.reads.rounds) {
+    if (round.index !== null) continue
+    round.index = state.commit
+    state.reads.sent = round.context
+  }
+  if (isQuorum(configuration(state), (id) => id === state.id)) confirmReads(state)
+  else broadcastHeartbeat(state)
+}
+
+/** Confirms every round that a quorum has answered, or a later one. */
+export function confirmReads(state: State): void {
+  const { rounds, sent } = state.reads
+  if (sent === null || rounds.length === 0) return
+  const confirmed = quorumValue(configuration(state), (id) =>
+    id === state.id ? sent : (state.progress.get(id)?.readConfirmed ?? 0),
+  )
+  let done = 0
+  for (const { context, index } of rounds) {
+    if (context > confirmed || index === null) break
+    state.outbox.readsConfirmed.push({ context, index })
+    done++
+  }
+  rounds.splice(0, done)
+}
+
+/** Leadership is lost: what waited will not be confirmed. */
+export function abandonReads(state: State): void {
+  for (const { context } of state.reads.rounds) state.outbox.readsFailed.push(context)
+  state.reads.rounds.length = 0
+  state.reads.sent = null
+}
+
+/**
+ * Tells every follower that this leader lives. It commits no more there than the follower is known to have.
+ * Carries the latest round that waits.
+ */
+export function broadcastHeartbeat(state: State): void {
+  state.contactCounted = false
+  const context = state.reads.rounds.length > 0 ? state.reads.sent : null
+  for (const progress of state.progress.values()) {
+    progress.answeredHeartbeat = false
+    const message: Message = {
+      kind: 'heartbeat',
+      from: state.id,
+      to: progress.id,
+      term: state.term,
+      commit: Math.min(progress.match, state.commit) as LogIndex,
+      context,
+    }
+    sendAtOnce(state, message)
+  }
+  noteContact(state)
+}
+
+/** Counts the proof that a quorum is in touch, once per heartbeat. */
+export function noteContact(state: State): void {
+  if (state.contactCounted) return
+  const answered = isQuorum(
+    configuration(state),
+    (id) => id === state.id || state.progress.get(id)?.answeredHeartbeat === true,
+  )
+  if (!answered) return
+  state.contactCounted = true
+  state.quorumContacts++
+}

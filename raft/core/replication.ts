@@ -1,0 +1,171 @@
+import { assert, assertNever } from '../base/assert.ts'
+import { afterCommit } from './leader.ts'
+import type { Progress } from './progress.ts'
+import { quorumValue } from './quorum.ts'
+import { configuration, sendAtOnce } from './state.ts'
+import type { State } from './state.ts'
+import { trackFollowers } from './transitions.ts'
+import { entryBytes } from './types.ts'
+import type { Entry, LogIndex } from './types.ts'
+
+/** A leader only ever adds to its log. Raft paper figure 3, leader append-only. */
+export function appendOwn(state: State, entries: readonly Entry[]): void {
+  assert(state.role === 'leader', 'only a leader adds entries of its own')
+  for (const entry of entries) {
+    assert(entry.term === state.term, 'a leader adds entries of its term')
+    assert(
+      entry.kind !== 'configuration' || state.log.configurationIndex <= state.commit,
+      'one configuration at a time is uncommitted',
+    )
+    state.log.append(entry)
+    state.uncommittedBytes += entryBytes(entry)
+    if (entry.kind === 'configuration') trackFollowers(state)
+  }
+  state.outbox.replicationDue = true
+}
+
+/** Commits what a quorum has durably, if that reaches an entry of this term (Raft paper §5.4.2). */
+export function maybeCommit(state: State): boolean {
+  if (state.role !== 'leader') return false
+  // The leader is one of many: its own disk counts like any other, and is not waited for.
+  const index = quorumValue(configuration(state), (id) =>
+    id === state.id ? state.log.persisted : (state.progress.get(id)?.match ?? 0),
+  ) as LogIndex
+  if (index <= state.commit || state.log.termAt(index) !== state.term) return false
+  advanceCommit(state, index)
+  state.outbox.replicationDue = true
+  afterCommit(state)
+  return true
+}
+
+export function advanceCommit(state: State, index: LogIndex): void {
+  assert(index > state.commit, 'the commit index never goes back')
+  assert(index <= state.log.lastIndex, 'only what is there is committed')
+  if (state.role === 'leader') releaseUncommitted(state, index)
+  state.commit = index
+  state.log.evict(index)
+}
+
+/** Gives every follower what it is owed. Called once per Ready, so that all appends of a turn travel together. */
+export function replicate(state: State): void {
+  state.outbox.replicationDue = false
+  if (state.role !== 'leader') return
+  for (const progress of state.progress.values()) {
+    switch (progress.state) {
+      case 'probe':
+        probe(state, progress)
+        break
+      case 'replicate':
+        stream(state, progress)
+        break
+      case 'snapshot':
+        break
+      default:
+        assertNever(progress.state)
+    }
+  }
+}
+
+/** Entries that were asked for have come from disk. */
+export function supplyEntries(state: State, entries: readonly Entry[]): void {
+  const first = entries[0]
+  if (first === undefined) {
+    // Cut meanwhile, so whoever waits needs the state instead: look again.
+    state.fetching.clear()
+    for (const progress of state.progress.values()) progress.fetching = null
+    state.outbox.replicationDue = true
+    return
+  }
+  state.fetching.delete(first.index)
+  if (state.role !== 'leader') return
+  // They may answer a question of an earlier reign, about a log that was overwritten since.
+  const current = entries.every((entry) => state.log.termAt(entry.index) === entry.term)
+  for (const progress of state.progress.values()) {
+    if (progress.fetching !== first.index) continue
+    progress.fetching = null
+    state.outbox.replicationDue = true
+    if (!current || progress.state !== 'replicate') continue
+    if (progress.next !== first.index || progress.inflights.full) continue
+    sendEntries(state, progress, entries)
+  }
+}
+
+function probe(state: State, progress: Progress): void {
+  if (progress.probing) return
+  const previous = (progress.next - 1) as LogIndex
+  if (state.log.termAt(previous) === null) return startSnapshot(state, progress)
+  progress.probing = true
+  // Where the logs agree is not known yet, so nothing is fetched from disk for it.
+  const entries = state.log.inMemory(progress.next)
+    ? state.log.slice(progress.next, state.config.appendBytesMax)
+    : []
+  sendAppend(state, progress, entries)
+}
+
+function stream(state: State, progress: Progress): void {
+  const { log } = state
+  let spoke = false
+  while (progress.next <= log.lastIndex && !progress.inflights.full) {
+    if (log.termAt((progress.next - 1) as LogIndex) === null) return startSnapshot(state, progress)
+    if (!log.inMemory(progress.next)) {
+      fetch(state, progress)
+      break
+    }
+    sendEntries(state, progress, log.slice(progress.next, state.config.appendBytesMax))
+    spoke = true
+  }
+  const commit = Math.min(state.commit, progress.next - 1)
+  if (spoke || (commit <= progress.toldCommit && !progress.nudge)) return
+  if (log.termAt((progress.next - 1) as LogIndex) === null) return startSnapshot(state, progress)
+  sendAppend(state, progress, [])
+}
+
+function sendEntries(state: State, progress: Progress, entries: readonly Entry[]): void {
+  let bytes = 0
+  for (const entry of entries) bytes += entryBytes(entry)
+  const last = (progress.next + entries.length - 1) as LogIndex
+  sendAppend(state, progress, entries)
+  progress.sent(last, bytes)
+}
+
+function sendAppend(state: State, progress: Progress, entries: readonly Entry[]): void {
+  const previousIndex = (progress.next - 1) as LogIndex
+  const previousTerm = state.log.termAt(previousIndex)
+  assert(previousTerm !== null, 'the entry before an append is known')
+  progress.nudge = false
+  progress.toldCommit = Math.min(state.commit, previousIndex + entries.length) as LogIndex
+  sendAtOnce(state, {
+    kind: 'append-request',
+    from: state.id,
+    to: progress.id,
+    term: state.term,
+    previousIndex,
+    previousTerm,
+    entries,
+    commit: state.commit,
+  })
+}
+
+function fetch(state: State, progress: Progress): void {
+  if (progress.fetching === progress.next) return
+  progress.fetching = progress.next
+  if (state.fetching.has(progress.next)) return
+  state.fetching.add(progress.next)
+  state.outbox.fetches.push({ from: progress.next, bytesMax: state.config.appendBytesMax })
+}
+
+/** Its next entries were cut. Nobody who is out of reach is sent a state; a heartbeat's answer brings us back. */
+function startSnapshot(state: State, progress: Progress): void {
+  if (!progress.recentlyActive) return
+  progress.becomeSnapshot()
+  state.outbox.snapshotsToSend.push(progress.id)
+}
+
+/** Entries of earlier reigns were never counted, so they are not released. */
+function releaseUncommitted(state: State, commit: LogIndex): void {
+  let index = Math.max(state.commit + 1, state.reignStart) as LogIndex
+  for (; index <= commit; index = (index + 1) as LogIndex) {
+    state.uncommittedBytes -= entryBytes(state.log.entryInMemory(index))
+  }
+  assert(state.uncommittedBytes >= 0, 'no more is released than was counted')
+}

@@ -1,0 +1,94 @@
+import { assertNever } from '../base/assert.ts'
+import { becomeFollower } from './transitions.ts'
+import { stepCandidate } from './candidate.ts'
+import { answerPreVote, answerVote, holdsLease } from './election.ts'
+import { stepFollower } from './follower.ts'
+import { stepLeader } from './leader.ts'
+import type { Message } from './message.ts'
+import { sendAtOnce } from './state.ts'
+import type { State } from './state.ts'
+
+/** First the term, then the handler of the present role. */
+export function step(state: State, message: Message): void {
+  // Meant for another identity at this address, or echoed.
+  if (message.to !== state.id || message.from === state.id) return
+  if (message.term < state.term) return answerStale(state, message)
+  if (message.term > state.term && !admitLaterTerm(state, message)) return
+
+  switch (message.kind) {
+    case 'pre-vote-request':
+      return answerPreVote(state, message)
+    case 'vote-request':
+      return answerVote(state, message)
+    default:
+      break
+  }
+  switch (state.role) {
+    case 'follower':
+      return stepFollower(state, message)
+    case 'pre-candidate':
+    case 'candidate':
+      return stepCandidate(state, message)
+    case 'leader':
+      return stepLeader(state, message)
+    default:
+      return assertNever(state.role)
+  }
+}
+
+/** @returns false when the message is to be ignored */
+function admitLaterTerm(state: State, message: Message): boolean {
+  switch (message.kind) {
+    case 'pre-vote-request':
+      return !holdsLease(state)
+    case 'pre-vote-response':
+      // A grant names the term that was asked for, which is nobody's yet.
+      if (!message.granted) becomeFollower(state, message.term, null)
+      return true
+    case 'vote-request':
+      if (holdsLease(state) && !message.transfer) return false
+      becomeFollower(state, message.term, null)
+      return true
+    case 'append-request':
+    case 'heartbeat':
+    case 'snapshot':
+    case 'timeout-now':
+      becomeFollower(state, message.term, message.from)
+      return true
+    case 'vote-response':
+    case 'append-accepted':
+    case 'append-refused':
+    case 'heartbeat-response':
+      becomeFollower(state, message.term, null)
+      return true
+    default:
+      return assertNever(message)
+  }
+}
+
+/**
+ * Tells whoever lives in an earlier term about this one. A leader needs to know: this member hears nobody, and
+ * its pre-votes are ignored as long as the others hear that leader.
+ */
+function answerStale(state: State, message: Message): void {
+  const answer = { from: state.id, to: message.from, term: state.term }
+  switch (message.kind) {
+    case 'append-request':
+    case 'heartbeat':
+    case 'snapshot':
+      return sendAtOnce(state, { kind: 'heartbeat-response', ...answer, context: null })
+    case 'pre-vote-request':
+      return sendAtOnce(state, { kind: 'pre-vote-response', ...answer, granted: false })
+    case 'vote-request':
+      return sendAtOnce(state, { kind: 'vote-response', ...answer, granted: false })
+    case 'pre-vote-response':
+    case 'vote-response':
+    case 'append-accepted':
+    case 'append-refused':
+    case 'heartbeat-response':
+    case 'timeout-now':
+      return
+    default:
+      return assertNever(message)
+  }
+}

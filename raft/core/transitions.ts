@@ -1,0 +1,108 @@
+import { assert } from '../base/assert.ts'
+import type { LogIndex, NodeId, Term } from './types.ts'
+import { Progress } from './progress.ts'
+import { abandonReads } from './read-index.ts'
+import type { Role } from './ready.ts'
+import { appendOwn } from './replication.ts'
+import { configuration, isVoter } from './state.ts'
+import type { State } from './state.ts'
+
+/*
+ * Who may become what. Nothing else writes role, term, vote and leader.
+ *
+ *                      timeout                majority would            own vote durable
+ *     follower ──────────────► pre-candidate ────────────► candidate ───────────────────► leader
+ *        ▲                          │                          │      and a majority         │
+ *        └──────────────────────────┴──────────────────────────┴────────────────────────────┘
+ *              a later term, a leader of this term, an election lost, no quorum in touch
+ */
+
+type Writable = { role: Role; term: Term; vote: NodeId | null; leader: NodeId | null }
+
+/** @param leader of `term` when known */
+export function becomeFollower(state: State, term: Term, leader: NodeId | null): void {
+  assert(term >= state.term, 'terms never go back')
+  const sameTerm = term === state.term
+  assert(!sameTerm || leader === null || state.role !== 'leader', 'a term has one leader')
+  const known = sameTerm && state.leader !== state.id ? state.leader : null
+  assert(known === null || leader === null || known === leader, 'a term has one leader')
+  leaveOffice(state)
+  const own: Writable = state
+  if (!sameTerm) own.vote = null
+  own.term = term
+  own.role = 'follower'
+  own.leader = leader
+}
+
+/** Asks whether it could win, before it disturbs anyone with a new term. Thesis §9.6. */
+export function becomePreCandidate(state: State): void {
+  assert(state.role !== 'leader', 'a leader does not stand')
+  leaveOffice(state)
+  const own: Writable = state
+  own.role = 'pre-candidate'
+  own.leader = null
+  // It promises nothing to itself by this, so it counts at once.
+  state.votes.set(state.id, true)
+}
+
+/** Its own vote counts once durable, so `votes` does not have it yet. */
+export function becomeCandidate(state: State): void {
+  assert(state.role !== 'leader', 'a leader does not stand')
+  assert(isVoter(state, state.id), 'only a voter stands')
+  leaveOffice(state)
+  const own: Writable = state
+  own.term = (state.term + 1) as Term
+  own.vote = state.id
+  own.role = 'candidate'
+  own.leader = null
+}
+
+export function becomeLeader(state: State): void {
+  assert(state.role === 'candidate', 'only a candidate takes office')
+  assert(state.votes.get(state.id) === true, 'its own vote is durable')
+  leaveOffice(state)
+  const own: Writable = state
+  own.role = 'leader'
+  own.leader = state.id
+  trackFollowers(state)
+  state.reignStart = (state.log.lastIndex + 1) as LogIndex
+  appendOwn(state, [{ index: state.reignStart, term: state.term, kind: 'empty' }])
+}
+
+/** Must be durable before anyone is told; see `sendOncePersisted`. */
+export function recordVote(state: State, candidate: NodeId): void {
+  assert(state.role === 'follower', 'only a follower votes for others')
+  assert(state.vote === null || state.vote === candidate, 'one vote in a term')
+  const own: Writable = state
+  own.vote = candidate
+  state.electionElapsed = 0
+}
+
+/** Brings `progress` in line with the configuration in force. On a leader only. */
+export function trackFollowers(state: State): void {
+  const { voters, votersOutgoing, learners } = configuration(state)
+  const others = new Set([...voters, ...(votersOutgoing ?? []), ...learners])
+  others.delete(state.id)
+  for (const id of state.progress.keys()) if (!others.has(id)) state.progress.delete(id)
+  const next = (state.log.lastIndex + 1) as LogIndex
+  for (const id of [...others].sort((a, b) => a - b)) {
+    if (!state.progress.has(id)) state.progress.set(id, new Progress(id, next, state.config))
+  }
+  state.outbox.replicationDue = true
+}
+
+/** Whatever belonged to the role is gone; the next wait is drawn anew. */
+function leaveOffice(state: State): void {
+  state.electionElapsed = 0
+  state.heartbeatElapsed = 0
+  state.electionDue = state.config.electionTicks + state.config.random.below(state.config.electionTicks)
+  state.votes.clear()
+  state.progress.clear()
+  state.uncommittedBytes = 0
+  state.transfer = null
+  state.fetching.clear()
+  state.contactCounted = false
+  state.outbox.snapshotsToSend = []
+  state.outbox.fetches = []
+  abandonReads(state)
+}
