@@ -1,0 +1,233 @@
+import { assert } from '../base/assert.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import { entryBytes, logIndex, noIndex } from '../core/types.ts'
+import type { Entry, LogIndex, SnapshotMeta, Term } from '../core/types.ts'
+import type { SettledProposal, StateMachine } from '../ports.ts'
+
+/** Reads committed entries from the log actor. */
+export interface LogReader {
+  /** @returns null when `from` was cut from the log */
+  read(from: LogIndex, to: LogIndex, bytesMax: number): Promise<readonly Entry[] | null>
+}
+
+export type ApplierOptions<Outcome> = {
+  readonly machine: StateMachine<Outcome>
+  readonly session: number
+  readonly clock: Clock
+  readonly reader: LogReader
+  /** Applied in one go, at most, before others get a turn. One entry always is. */
+  readonly sliceBytesMax: number
+  readonly sliceEntriesMax: number
+  /** Asked of the log at once. */
+  readonly readBytesMax: number
+  /** Credit is handed back at the latest when this much is owed, or after `creditDelayMs`. */
+  readonly creditBytesMin: number
+  readonly creditDelayMs: number
+  readonly onSettled: (settled: readonly SettledProposal<Outcome>[]) => void
+  /** After each slice. */
+  readonly onApplied: (index: LogIndex, term: Term) => void
+  readonly grant: (index: LogIndex, credit: number) => void
+  readonly resume: (from: LogIndex) => void
+  readonly onBroken: (cause: unknown) => void
+}
+
+/**
+ * Brings committed entries to the state machine, in order, each once, in slices that leave the thread
+ * responsive. Entries come from the raft thread while this side keeps up (`streamed`), else from the log:
+ *
+ *   committed(entries) ──> queue ──slice──> machine
+ *   committed(index)   ──> read the log ──> queue ... caught up ──> resume
+ */
+export class Applier<Outcome> {
+  readonly #options: ApplierOptions<Outcome>
+  #queue: Batch[] = []
+  /** Taken out of the first batch already. */
+  #offset = 0
+  /** Last index queued or applied. */
+  #received: LogIndex
+  #applied: LogIndex
+  #commit: LogIndex = noIndex
+  #persisted: LogIndex = noIndex
+  #reading = false
+  #installing = false
+  /** Answers asked for before an installation are void. */
+  #era = 0
+  #running = false
+  #owed = 0
+  #creditTimer: Timer | null = null
+  #stopped = false
+
+  constructor(options: ApplierOptions<Outcome>) {
+    this.#options = options
+    this.#applied = options.machine.appliedMemory
+    this.#received = this.#applied
+  }
+
+  get applied(): LogIndex {
+    return this.#applied
+  }
+
+  /** Entries known to be committed and not applied yet. */
+  get lag(): number {
+    return Math.max(0, this.#commit - this.#applied)
+  }
+
+  /** The raft thread's word. */
+  committed(entries: readonly Entry[], commit: LogIndex, persisted: LogIndex): void {
+    if (this.#stopped) return
+    if (commit > this.#commit) this.#commit = commit
+    if (persisted > this.#persisted) {
+      this.#persisted = persisted
+      this.#options.machine.logPersisted(persisted)
+    }
+    const first = entries[0]
+    if (first !== undefined) {
+      if (!this.#installing && first.index === this.#received + 1) this.#push(entries, true)
+      else this.#owe(sum(entries))
+    }
+    this.#run()
+    this.#catchUp()
+  }
+
+  /** The log begins with this state now; so does memory, as soon as it is installed. */
+  async install(snapshot: SnapshotMeta): Promise<void> {
+    this.#installing = true
+    this.#era++
+    this.#reading = false
+    for (const batch of this.#queue) {
+      if (batch.streamed) this.#owe(sum(batch.entries.slice(this.#offset)))
+      this.#offset = 0
+    }
+    this.#queue = []
+    await this.#options.machine.installSnapshot(snapshot)
+    assert(this.#options.machine.appliedMemory === snapshot.index, 'the installed state is at its index')
+    if (this.#stopped) return
+    this.#installing = false
+    this.#applied = snapshot.index
+    this.#received = snapshot.index
+    if (this.#commit < snapshot.index) this.#commit = snapshot.index
+    if (this.#persisted < snapshot.index) this.#persisted = snapshot.index
+    this.#options.machine.logPersisted(this.#persisted)
+    this.#options.onApplied(snapshot.index, snapshot.term)
+  }
+
+  /** Asks to be sent entries from where this side is. */
+  resume(): void {
+    this.#options.resume(logIndex(this.#received + 1))
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#creditTimer?.cancel()
+    this.#queue = []
+  }
+
+  #push(entries: readonly Entry[], streamed: boolean): void {
+    this.#queue.push({ entries, streamed })
+    this.#received = logIndex(this.#received + entries.length)
+  }
+
+  /** One slice now, the rest soon. */
+  #run(): void {
+    if (this.#running || this.#queue.length === 0) return
+    this.#slice()
+    if (this.#queue.length === 0) return
+    this.#running = true
+    this.#options.clock.soon(() => {
+      this.#running = false
+      if (!this.#stopped && !this.#installing) {
+        this.#run()
+        this.#catchUp()
+      }
+    })
+  }
+
+  #slice(): void {
+    const slice: Entry[] = []
+    let bytes = 0
+    let streamedBytes = 0
+    while (slice.length < this.#options.sliceEntriesMax) {
+      const batch = this.#queue[0]
+      const entry = batch?.entries[this.#offset]
+      if (batch === undefined || entry === undefined) break
+      const size = entryBytes(entry)
+      if (slice.length > 0 && bytes + size > this.#options.sliceBytesMax) break
+      slice.push(entry)
+      bytes += size
+      if (batch.streamed) streamedBytes += size
+      this.#offset++
+      if (this.#offset === batch.entries.length) {
+        this.#queue.shift()
+        this.#offset = 0
+      }
+    }
+    const last = slice[slice.length - 1]
+    if (last === undefined) return
+    assert(slice[0]?.index === this.#applied + 1, 'entries are applied in order, each once')
+    const settled = this.#options.machine.apply(slice, this.#options.session)
+    this.#applied = last.index
+    this.#options.onSettled(settled)
+    this.#options.onApplied(last.index, last.term)
+    this.#owe(streamedBytes)
+  }
+
+  /** Reads what will not be sent. At most one read at a time, and only behind a short queue. */
+  #catchUp(): void {
+    if (this.#reading || this.#installing || this.#stopped || this.#queue.length > 1) return
+    if (this.#received >= this.#commit) return
+    const to = this.#persisted < this.#commit ? this.#persisted : this.#commit
+    if (to <= this.#received) {
+      // Committed elsewhere before this member's own disk has it: only the raft thread can tell.
+      this.resume()
+      return
+    }
+    this.#reading = true
+    const era = this.#era
+    const from = logIndex(this.#received + 1)
+    this.#options.reader.read(from, to, this.#options.readBytesMax).then(
+      (entries) => {
+        if (this.#stopped || era !== this.#era) return
+        this.#reading = false
+        this.#readDone(from, entries)
+      },
+      (cause: unknown) => {
+        if (!this.#stopped && era === this.#era) this.#options.onBroken(cause)
+      },
+    )
+  }
+
+  #readDone(from: LogIndex, entries: readonly Entry[] | null): void {
+    // Cut under our feet: only a snapshot does that, and its installation is on the way.
+    if (entries === null || entries.length === 0) return
+    if (from === this.#received + 1) this.#push(entries, false)
+    this.#run()
+    if (this.#received >= this.#commit) this.resume()
+    else this.#catchUp()
+  }
+
+  #owe(bytes: number): void {
+    this.#owed += bytes
+    if (this.#owed >= this.#options.creditBytesMin) this.#grant()
+    else if (this.#creditTimer === null && !this.#stopped) {
+      this.#creditTimer = this.#options.clock.after(this.#options.creditDelayMs, () => {
+        this.#creditTimer = null
+        this.#grant()
+      })
+    }
+  }
+
+  #grant(): void {
+    if (this.#stopped) return
+    const credit = this.#owed
+    this.#owed = 0
+    this.#options.grant(this.#applied, credit)
+  }
+}
+
+type Batch = { readonly entries: readonly Entry[]; readonly streamed: boolean }
+
+function sum(entries: readonly Entry[]): number {
+  let bytes = 0
+  for (const entry of entries) bytes += entryBytes(entry)
+  return bytes
+}

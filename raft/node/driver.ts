@@ -1,0 +1,370 @@
+import { assert } from '../base/assert.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import type { Message } from '../core/message.ts'
+import type { Ready } from '../core/ready.ts'
+import { Raft } from '../core/raft.ts'
+import { entryBytes } from '../core/types.ts'
+import type { Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
+import type { Channel, LogWrite, PeerMessage, RecoveredLog, Transport } from '../ports.ts'
+import { CutPlanner } from './cut-planner.ts'
+import { EntryFeed } from './entry-feed.ts'
+import { checkNodeOptions, coreConfigOf } from './options.ts'
+import type { NodeOptions } from './options.ts'
+import { ProposalRelay } from './proposal-relay.ts'
+import type { ApiToRaft, RaftToApi } from './protocol.ts'
+import { ReadRelay } from './read-relay.ts'
+import { SnapshotInbox } from './snapshot-inbox.ts'
+import { SnapshotOutbox } from './snapshot-outbox.ts'
+
+/** The log actor, as the driver uses it. Answers come back through `Driver.written` and `Driver.fetched`. */
+export interface LogLink {
+  write(ticket: number, write: LogWrite): void
+  fetch(from: LogIndex, bytesMax: number): void
+  cut(base: SnapshotMeta): void
+}
+
+export type DriverOptions = {
+  readonly node: NodeOptions
+  readonly clock: Clock
+  readonly random: Random
+  readonly transport: Transport
+  readonly api: Channel<RaftToApi, ApiToRaft>
+  readonly log: LogLink
+  readonly recovered: RecoveredLog
+}
+
+/**
+ * The raft thread: the core, its ticks, and its links to the peers, the log and the api thread. It decides
+ * nothing about consensus and touches no file. One turn:
+ *
+ *   inputs (ticks, peers, log, api) ──> proposals and reads of the turn, each as one ──> ready ──┐
+ *   ┌────────────────────────────────────────────────────────────────────────────────────────────┘
+ *   └─> send at once ─> write to the log ─> commit and entries to api ─> reads, snapshots, fetches
+ *                             └ durable ─> held messages leave, `persisted`
+ */
+export class Driver {
+  readonly #options: DriverOptions
+  readonly #id: NodeId
+  readonly #core: Raft
+  readonly #feed: EntryFeed
+  readonly #planner: CutPlanner
+  readonly #proposals: ProposalRelay
+  readonly #reads: ReadRelay
+  readonly #outbox: SnapshotOutbox
+  readonly #inbox: SnapshotInbox
+  /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
+  readonly #writes: Held[] = []
+  readonly #ticks: Timer
+  #base: SnapshotMeta
+  #lastIndex: LogIndex
+  #turnPlanned = false
+  #stopped = false
+  #toldTerm = -1
+  #toldLeader: NodeId | null = null
+  #statusAtMs = Number.NEGATIVE_INFINITY
+  #contacts = 0
+  #contactAtMs: number | null = null
+
+  /** @param applied what the state machine durably holds */
+  constructor(options: DriverOptions, applied: SnapshotMeta) {
+    const { node, clock, random, recovered, api } = options
+    checkNodeOptions(node)
+    this.#options = options
+    this.#id = node.id
+    this.#base = recovered.base
+    this.#lastIndex = recovered.lastIndex
+    assert(applied.index <= recovered.lastIndex, 'the log reaches as far as the database')
+    this.#core = new Raft(coreConfigOf(node, random), recovered, laterOf(applied.index, recovered.base.index))
+    const { limits } = node
+    const post = (message: RaftToApi): void => api.post(message)
+    this.#feed = new EntryFeed(
+      { creditBytes: limits.entryCreditBytes, tailBytesMax: limits.entryTailBytesMax, post },
+      recovered.lastIndex,
+    )
+    this.#planner = new CutPlanner(limits)
+    const needs = this.#needs(post)
+    this.#proposals = new ProposalRelay(needs, {
+      forwardBytesMax: limits.appendBytesMax,
+      waitingBytesMax: limits.forwardedBytesMax,
+    })
+    this.#reads = new ReadRelay(needs, { waitingMax: limits.readRequestsMax }, random)
+    this.#outbox = new SnapshotOutbox(needs, {
+      streamsMax: limits.snapshotStreamsMax,
+      windowChunks: limits.snapshotWindowChunks,
+    })
+    this.#inbox = new SnapshotInbox(needs, { windowChunks: limits.snapshotWindowChunks })
+    options.transport.setPeers(recovered.configuration.members)
+    // A late tick is not made up for: after a pause the world has moved on, not this member's patience.
+    this.#ticks = clock.every(node.timing.tickMs, () => this.#tick())
+    const { voters, votersOutgoing } = recovered.configuration
+    if (voters.length === 1 && voters[0] === node.id && votersOutgoing === null) this.#core.campaign()
+    this.#planTurn()
+  }
+
+  /** The receiver of the transport. */
+  receive(message: PeerMessage): void {
+    if (this.#stopped) return
+    switch (message.kind) {
+      case 'core':
+        // A snapshot is believed only from the channel that staged it.
+        if (message.message.to !== this.#id || message.message.kind === 'snapshot') return
+        this.#core.step(message.message)
+        break
+      case 'forward':
+        if (message.to === this.#id) this.#proposals.forwarded(message)
+        break
+      case 'forward-refused':
+        if (message.to === this.#id) this.#proposals.refused(message)
+        break
+      case 'read-request':
+        if (message.to === this.#id) this.#reads.requested(message)
+        break
+      case 'read-response':
+        if (message.to === this.#id) this.#reads.responded(message)
+        break
+    }
+    this.#planTurn()
+  }
+
+  unreachable(peer: NodeId): void {
+    if (this.#stopped) return
+    this.#core.reportUnreachable(peer)
+    this.#planTurn()
+  }
+
+  get inbox(): SnapshotInbox {
+    return this.#inbox
+  }
+
+  /** The log: everything up to `ticket` is durable. */
+  written(ticket: number): void {
+    if (this.#stopped) return
+    this.#core.persisted(ticket)
+    this.#feed.written(ticket)
+    for (;;) {
+      const held = this.#writes[0]
+      if (held === undefined || held.ticket > ticket) break
+      this.#writes.shift()
+      for (const message of held.messages) this.#send({ kind: 'core', message })
+      if (held.snapshot !== null) this.#inbox.install(held.snapshot)
+    }
+    this.#planTurn()
+  }
+
+  /** The log: what a fetch asked for; empty when it was cut meanwhile. */
+  fetched(entries: readonly Entry[]): void {
+    if (this.#stopped) return
+    this.#core.supply(entries)
+    this.#planTurn()
+  }
+
+  /** The api thread, except `start` and `stop`. */
+  take(message: ApiToRaft): void {
+    if (this.#stopped) return
+    switch (message.kind) {
+      case 'propose':
+        this.#proposals.local(message.term, message.proposals)
+        break
+      case 'read':
+        this.#reads.local(message.round)
+        break
+      case 'transfer':
+        this.#transfer(message.request, message.to)
+        break
+      case 'applied':
+        this.#core.applied(message.index)
+        this.#feed.granted(message.credit)
+        return
+      case 'applied-disk':
+        this.#appliedDisk(message.snapshot)
+        return
+      case 'resume':
+        this.#feed.resume(message.from)
+        return
+      case 'installed':
+        this.#core.applied(message.index)
+        this.#inbox.installed()
+        return
+      case 'source-opened':
+      case 'source-chunk':
+      case 'source-failed':
+        this.#outbox.take(message)
+        return
+      case 'sink-taken':
+      case 'sink-failed':
+        this.#inbox.take(message)
+        return
+      case 'start':
+      case 'stop':
+        assert(false, 'the life of the driver is in its owner’s hands')
+    }
+    this.#planTurn()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#ticks.cancel()
+    this.#outbox.close()
+    this.#inbox.close()
+  }
+
+  #tick(): void {
+    this.#core.tick()
+    const now = this.#options.clock.monotonicMs()
+    if (now - this.#statusAtMs >= statusPeriodMs) this.#postStatus(now)
+    this.#planTurn()
+  }
+
+  #planTurn(): void {
+    if (this.#turnPlanned || this.#stopped) return
+    this.#turnPlanned = true
+    this.#options.clock.soon(() => {
+      this.#turnPlanned = false
+      if (!this.#stopped) this.#turn()
+    })
+  }
+
+  #turn(): void {
+    // First who leads, so that the api thread never asks again by an older word than the answer it got.
+    if (this.#core.term !== this.#toldTerm || this.#core.leader !== this.#toldLeader) {
+      this.#reads.leaderChanged()
+      this.#postStatus(this.#options.clock.monotonicMs())
+    }
+    this.#proposals.flush()
+    this.#reads.flush()
+    let rounds = 0
+    while (this.#core.hasReady() && rounds++ < readyRoundsMax) this.#perform(this.#core.ready())
+    if (rounds > readyRoundsMax) this.#planTurn()
+    else this.#inbox.turnEnded()
+    this.#feed.move(this.#core.commit)
+    if (this.#core.quorumContacts !== this.#contacts) {
+      this.#contacts = this.#core.quorumContacts
+      this.#contactAtMs = this.#options.clock.monotonicMs()
+    }
+  }
+
+  #perform(ready: Ready): void {
+    for (const message of ready.messagesAtOnce) this.#send({ kind: 'core', message })
+    if (ready.persist !== null) this.#persist(ready.persist)
+    if (ready.transition !== null) {
+      this.#options.transport.setPeers(ready.transition.configuration.members)
+      this.#reads.leaderChanged()
+      this.#postStatus(this.#options.clock.monotonicMs())
+    }
+    for (const { context, index } of ready.readsConfirmed) this.#reads.confirmed(context, index)
+    for (const context of ready.readsFailed) this.#reads.failed(context)
+    for (const peer of ready.snapshotsToSend) this.#outbox.wanted(peer)
+    for (const { from, bytesMax } of ready.fetches) this.#options.log.fetch(from, bytesMax)
+  }
+
+  #persist({ ticket, snapshot, entries, hardState, messages }: NonNullable<Ready['persist']>): void {
+    this.#writes.push({ ticket, messages, snapshot })
+    this.#feed.writing(ticket, snapshot, entries)
+    if (snapshot !== null) {
+      this.#base = snapshot
+      this.#lastIndex = snapshot.index
+      this.#planner.reset()
+      this.#inbox.taken()
+    }
+    const last = entries[entries.length - 1]
+    if (last !== undefined) {
+      this.#lastIndex = last.index
+      let bytes = 0
+      for (const entry of entries) bytes += entryBytes(entry)
+      this.#planner.appended(bytes)
+    }
+    this.#options.log.write(ticket, { snapshot, entries, hardState })
+  }
+
+  #send(message: PeerMessage): void {
+    this.#options.transport.send(message)
+  }
+
+  #transfer(request: number, to: NodeId): void {
+    const answer = this.#core.transferLeadership(to)
+    if (answer.kind === 'refused') {
+      this.#options.api.post({ kind: 'transfer-refused', request, reason: answer.reason })
+    }
+  }
+
+  #appliedDisk(snapshot: SnapshotMeta): void {
+    // Overtaken by an installed snapshot: that is its own base.
+    if (snapshot.index <= this.#base.index) return
+    this.#core.applied(snapshot.index)
+    this.#planner.durable(this.#complete(snapshot))
+    if (this.#outbox.opening) return
+    const base = this.#planner.next(this.#lastIndex, this.#outbox.lowestIndex)
+    if (base === null || base.index <= this.#base.index) return
+    this.#base = base
+    this.#core.cut(base)
+    this.#options.log.cut(base)
+  }
+
+  /** A state machine that saw no configuration entry yet is still under the one the log began with. */
+  #complete(snapshot: SnapshotMeta): SnapshotMeta {
+    if (snapshot.configuration.members.length > 0) return snapshot
+    return { ...snapshot, configuration: this.#base.configuration }
+  }
+
+  #postStatus(now: number): void {
+    const status = this.#core.status()
+    this.#toldTerm = status.term
+    this.#toldLeader = status.leader
+    this.#statusAtMs = now
+    const quorumContactAgeMs = this.#contactAtMs === null ? null : now - this.#contactAtMs
+    this.#options.api.post({ kind: 'status', status: { ...status, quorumContactAgeMs } })
+  }
+
+  /** The core and the shell, as the relays and the snapshot streams see them. */
+  #needs(post: (message: RaftToApi) => void): Needs {
+    const core = this.#core
+    return {
+      self: this.#id,
+      transport: this.#options.transport,
+      get term() {
+        return core.term
+      },
+      get leader() {
+        return core.leader
+      },
+      post,
+      propose: (datas, expectedTerm) => core.propose(datas, expectedTerm),
+      readIndex: () => core.readIndex(),
+      send: (message) => this.#send(message),
+      answer: (round, index) => post({ kind: 'read-result', round, index }),
+      dropped: (term, proposals, reason) => post({ kind: 'dropped', term, proposals, reason }),
+      complete: (snapshot) => this.#complete(snapshot),
+      report: (peer, outcome) => {
+        if (this.#stopped) return
+        core.reportSnapshot(peer, outcome)
+        this.#planTurn()
+      },
+      staged: (message) => {
+        if (this.#stopped) return
+        core.step(message)
+        this.#planTurn()
+      },
+    }
+  }
+}
+
+/** Without news, status is told this often, so that its age says whether the raft thread lives. */
+const statusPeriodMs = 100
+/** A bound on one turn; the core settles in two or three. */
+const readyRoundsMax = 16
+
+type Held = {
+  readonly ticket: number
+  readonly messages: readonly Message[]
+  readonly snapshot: SnapshotMeta | null
+}
+
+type Needs = ConstructorParameters<typeof ProposalRelay>[0] &
+  ConstructorParameters<typeof ReadRelay>[0] &
+  ConstructorParameters<typeof SnapshotOutbox>[0] &
+  ConstructorParameters<typeof SnapshotInbox>[0]
+
+function laterOf(a: LogIndex, b: LogIndex): LogIndex {
+  return a > b ? a : b
+}

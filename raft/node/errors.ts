@@ -1,0 +1,13 @@
+import { Failure } from '../base/failure.ts'
+import type { ConsensusFailureCode } from '../consensus.ts'
+
+/**
+ * What callers of consensus must expect.
+ *
+ * - `timed-out`: the deadline came first
+ * - `overloaded`: a bound was reached, nothing was done, try later
+ * - `stopped`: this member is shutting down, or broke
+ * - `no-leader`: no leader is known, or this member is not the one that can do it
+ * - `not-a-voter`: leadership can only go to a voter of the present configuration
+ */
+export class ConsensusFailure extends Failure<ConsensusFailureCode> {}

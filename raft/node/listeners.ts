@@ -1,0 +1,16 @@
+/** Who wants to hear of something, in order of asking. Leaving while being told is allowed. */
+export class Listeners<T> {
+  readonly #listeners = new Set<(value: T) => void>()
+
+  /** @returns stops listening */
+  add(listener: (value: T) => void): () => void {
+    // Its own function, so that one listener may be added twice.
+    const own = (value: T): void => listener(value)
+    this.#listeners.add(own)
+    return () => this.#listeners.delete(own)
+  }
+
+  tell(value: T): void {
+    for (const listener of this.#listeners) listener(value)
+  }
+}

@@ -1,0 +1,139 @@
+import type { ProposeAnswer } from '../core/errors.ts'
+import type { Dropped } from '../core/ready.ts'
+import type { NodeId, Term } from '../core/types.ts'
+import type { PeerMessage, ProposalId } from '../ports.ts'
+import { isEnvelope, proposalIdOf } from './envelope.ts'
+
+/** What the relay asks of the core and of the shell around it. */
+export interface ProposalRelayNeeds {
+  readonly self: NodeId
+  readonly term: Term
+  /** On the leader its own id. */
+  readonly leader: NodeId | null
+  propose(datas: readonly Uint8Array[], expectedTerm: Term): ProposeAnswer
+  send(message: PeerMessage): void
+  /** To the api thread of this member. */
+  dropped(term: Term, proposals: readonly ProposalId[], reason: Dropped): void
+}
+
+export type ProposalRelayLimits = {
+  /**
+   * Bytes of proposals in one forward, and of those that wait for the end of a turn from all peers together.
+   */
+  readonly forwardBytesMax: number
+  readonly waitingBytesMax: number
+}
+
+/**
+ * Gathers the proposals of one turn, of this member and of followers that forward theirs, and brings them to
+ * the
+ * leader: into one append here, or into one message there. What is refused is certainly without effect, and
+ * said
+ * so; what is lost on the way is sent again by its proposer.
+ */
+export class ProposalRelay {
+  readonly #needs: ProposalRelayNeeds
+  readonly #limits: ProposalRelayLimits
+  #waiting: Batch[] = []
+  #waitingBytes = 0
+
+  constructor(needs: ProposalRelayNeeds, limits: ProposalRelayLimits) {
+    this.#needs = needs
+    this.#limits = limits
+  }
+
+  /** From the api thread, which bounds what it has under way. */
+  local(term: Term, proposals: readonly Uint8Array[]): void {
+    this.#waiting.push({ from: null, term, proposals })
+  }
+
+  forwarded(message: PeerMessage & { readonly kind: 'forward' }): void {
+    const proposals = message.proposals.filter(isEnvelope)
+    const bytes = sum(proposals)
+    const batch: Batch = { from: message.from, term: message.term, proposals }
+    if (this.#waitingBytes + bytes > this.#limits.waitingBytesMax) this.#drop(batch, 'too-many-uncommitted')
+    else {
+      this.#waitingBytes += bytes
+      this.#waiting.push(batch)
+    }
+  }
+
+  refused(message: PeerMessage & { readonly kind: 'forward-refused' }): void {
+    this.#needs.dropped(message.term, message.proposals, 'not-leader')
+  }
+
+  /** The end of a turn's inputs. */
+  flush(): void {
+    if (this.#waiting.length === 0) return
+    const waiting = this.#waiting
+    this.#waiting = []
+    this.#waitingBytes = 0
+    const { term, leader, self } = this.#needs
+    const current: Batch[] = []
+    for (const batch of waiting) {
+      if (batch.term !== term) this.#drop(batch, 'term-changed')
+      else if (leader === null) this.#drop(batch, 'no-leader')
+      else if (leader === self) current.push(batch)
+      else if (batch.from === null) this.#forward(leader, term, batch.proposals)
+      // Forwarding what was forwarded could go in circles.
+      else this.#drop(batch, 'not-leader')
+    }
+    if (current.length > 0) this.#propose(term, current)
+  }
+
+  #propose(term: Term, batches: readonly Batch[]): void {
+    const all = batches.length === 1 ? (batches[0]?.proposals ?? []) : batches.flatMap((b) => b.proposals)
+    if (all.length === 0) return
+    const answer = this.#needs.propose(all, term)
+    if (answer.kind === 'accepted') return
+    // All or none: with less at once some may still fit.
+    if (answer.reason === 'too-many-uncommitted' && batches.length > 1) {
+      for (const batch of batches) this.#propose(term, [batch])
+    } else for (const batch of batches) this.#drop(batch, answer.reason)
+  }
+
+  #forward(leader: NodeId, term: Term, proposals: readonly Uint8Array[]): void {
+    let part: Uint8Array[] = []
+    let bytes = 0
+    const send = (): void => {
+      if (part.length === 0) return
+      this.#needs.send({ kind: 'forward', from: this.#needs.self, to: leader, term, proposals: part })
+      part = []
+      bytes = 0
+    }
+    for (const proposal of proposals) {
+      if (bytes + proposal.byteLength > this.#limits.forwardBytesMax) send()
+      part.push(proposal)
+      bytes += proposal.byteLength
+    }
+    send()
+  }
+
+  #drop(batch: Batch, reason: Dropped): void {
+    const proposals = batch.proposals.map(proposalIdOf)
+    if (proposals.length === 0) return
+    if (batch.from === null) this.#needs.dropped(batch.term, proposals, reason)
+    else {
+      this.#needs.send({
+        kind: 'forward-refused',
+        from: this.#needs.self,
+        to: batch.from,
+        term: batch.term,
+        proposals,
+      })
+    }
+  }
+}
+
+/** @param from null: this member's own */
+type Batch = {
+  readonly from: NodeId | null
+  readonly term: Term
+  readonly proposals: readonly Uint8Array[]
+}
+
+function sum(proposals: readonly Uint8Array[]): number {
+  let bytes = 0
+  for (const proposal of proposals) bytes += proposal.byteLength
+  return bytes
+}

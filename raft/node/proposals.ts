@@ -1,0 +1,238 @@
+import { Deferred } from '../base/deferred.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Fate } from '../consensus.ts'
+import type { Dropped } from '../core/ready.ts'
+import { noTerm } from '../core/types.ts'
+import type { Term } from '../core/types.ts'
+import type { SettledProposal } from '../ports.ts'
+import { encodeEnvelope, envelopeBytes } from './envelope.ts'
+
+export type ProposalsOptions = {
+  /** Random, once per life of the process. */
+  readonly session: number
+  readonly clock: Clock
+  /** Waiting at once; above it: not applied, overloaded. */
+  readonly countMax: number
+  /** Payload bytes waiting at once; above it: not applied, overloaded. */
+  readonly bytesMax: number
+  /** One envelope, at most; above it: not applied, too large. */
+  readonly entryBytesMax: number
+  /** A try that was not heard of for this long may be lost on the way: it is sent again. */
+  readonly resendMs: number
+  /** Deadlines and retries are looked at this often. */
+  readonly sweepMs: number
+  readonly send: (term: Term, proposals: readonly Uint8Array[]) => void
+}
+
+/**
+ * Proposals of this process that wait for their fate. Each is settled exactly once.
+ *
+ * Every try carries the term it was made for and is void in any other. So a try is certainly without
+ * effect when it was dropped, found void, or when an entry of a later term was applied: terms only grow along
+ * the log. While every try of a proposal is of that kind it is *open for retry*; at its deadline it is then
+ * `not-applied`, else `unknown`. All tries share one sequence, of which the state machine applies at most
+ * one.
+ */
+export class Proposals<Outcome> {
+  readonly #options: ProposalsOptions
+  /** In order of sequence. */
+  readonly #pending = new Map<number, Pending<Outcome>>()
+  #bytes = 0
+  #nextSequence = 1
+  #lowest = 1
+  /** The leader's term as last told; null without a leader. */
+  #leaderTerm: Term | null = null
+  #appliedTerm: Term = noTerm
+  #sweep: Timer | null = null
+  #stopped = false
+
+  constructor(options: ProposalsOptions) {
+    this.#options = options
+  }
+
+  get count(): number {
+    return this.#pending.size
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** @param deadlineMs on the monotonic clock */
+  propose(payload: Uint8Array, deadlineMs: number): Promise<Fate<Outcome>> {
+    const { countMax, bytesMax, entryBytesMax, clock } = this.#options
+    if (this.#stopped) return Promise.resolve({ kind: 'not-applied', reason: 'stopped' })
+    if (payload.byteLength + envelopeBytes > entryBytesMax) {
+      return Promise.resolve({ kind: 'not-applied', reason: 'too-large' })
+    }
+    if (this.#pending.size >= countMax || this.#bytes + payload.byteLength > bytesMax) {
+      return Promise.resolve({ kind: 'not-applied', reason: 'overloaded' })
+    }
+    if (deadlineMs <= clock.monotonicMs()) {
+      return Promise.resolve({ kind: 'not-applied', reason: 'no-leader' })
+    }
+    const pending: Pending<Outcome> = {
+      sequence: this.#nextSequence++,
+      payload,
+      deadlineMs,
+      deferred: new Deferred(),
+      openTries: [],
+      triedMs: Number.NEGATIVE_INFINITY,
+      unseen: false,
+      lastDrop: null,
+    }
+    this.#pending.set(pending.sequence, pending)
+    this.#bytes += payload.byteLength
+    if (this.#leaderTerm !== null) this.#send(this.#leaderTerm, [pending])
+    this.#armSweep()
+    return pending.deferred.promise
+  }
+
+  /** The raft thread's word on who leads. A new leader is sent what is open for retry. */
+  leaderIs(term: Term | null): void {
+    if (this.#leaderTerm === term) return
+    this.#leaderTerm = term
+    this.#sendOpen()
+  }
+
+  /** An entry of `term` was applied here: tries made for earlier terms never will be. */
+  termApplied(term: Term): void {
+    if (term <= this.#appliedTerm) return
+    this.#appliedTerm = term
+    for (const pending of this.#pending.values()) {
+      pending.openTries = pending.openTries.filter((made) => made >= term)
+    }
+    this.#sendOpen()
+  }
+
+  /** The raft thread or the leader turned these tries away. */
+  dropped(term: Term, sequences: readonly number[], reason: Dropped): void {
+    for (const sequence of sequences) {
+      const pending = this.#pending.get(sequence)
+      if (pending === undefined) continue
+      removeOne(pending.openTries, term)
+      pending.lastDrop = reason
+    }
+    // Under the same leader it is refused for want of room; the sweep tries again a little later.
+    if (this.#leaderTerm !== null && this.#leaderTerm !== term) this.#sendOpen()
+  }
+
+  /** The state machine applied entries of this session. */
+  settle(settled: readonly SettledProposal<Outcome>[]): void {
+    for (const { sequence, index, fate } of settled) {
+      const pending = this.#pending.get(sequence)
+      if (pending === undefined) continue
+      if (fate.kind === 'applied') this.#end(pending, { kind: 'applied', index, outcome: fate.outcome })
+      // A void try needs no note: the term it was made for is over, and `termApplied` says so.
+    }
+  }
+
+  /**
+   * State was installed over entries this member never applied, so tries made before may have taken effect
+   * unseen. Sending them again is safe and may tell; claiming that they had none is not.
+   */
+  entriesSkipped(): void {
+    for (const pending of this.#pending.values()) {
+      if (pending.openTries.length > 0) pending.unseen = true
+    }
+  }
+
+  /** Ends all that wait. */
+  stop(): void {
+    this.#stopped = true
+    this.#sweep?.cancel()
+    this.#sweep = null
+    for (const pending of [...this.#pending.values()]) {
+      this.#end(pending, certain(pending) ? { kind: 'not-applied', reason: 'stopped' } : { kind: 'unknown' })
+    }
+  }
+
+  #sendOpen(): void {
+    const term = this.#leaderTerm
+    if (term === null || this.#stopped) return
+    const open: Pending<Outcome>[] = []
+    for (const pending of this.#pending.values()) if (pending.openTries.length === 0) open.push(pending)
+    this.#send(term, open)
+  }
+
+  #send(term: Term, batch: readonly Pending<Outcome>[]): void {
+    // What was applied says more than what was told: a leader of a past term is none.
+    if (batch.length === 0 || term < this.#appliedTerm) return
+    const now = this.#options.clock.monotonicMs()
+    while (this.#lowest < this.#nextSequence && !this.#pending.has(this.#lowest)) this.#lowest++
+    const proposals = batch.map((pending) => {
+      pending.openTries.push(term)
+      pending.triedMs = now
+      return encodeEnvelope({
+        session: this.#options.session,
+        sequence: pending.sequence,
+        acknowledgedBelow: this.#lowest,
+        expectedTerm: term,
+        payload: pending.payload,
+      })
+    })
+    this.#options.send(term, proposals)
+  }
+
+  #armSweep(): void {
+    if (this.#sweep !== null || this.#pending.size === 0 || this.#stopped) return
+    this.#sweep = this.#options.clock.after(this.#options.sweepMs, () => {
+      this.#sweep = null
+      this.#sweepNow()
+      this.#armSweep()
+    })
+  }
+
+  #sweepNow(): void {
+    const now = this.#options.clock.monotonicMs()
+    const again: Pending<Outcome>[] = []
+    for (const pending of [...this.#pending.values()]) {
+      if (pending.deadlineMs <= now) this.#expire(pending)
+      else if (pending.openTries.length === 0) again.push(pending)
+      else if (now - pending.triedMs >= this.#options.resendMs && pending.openTries.length < triesMax) {
+        again.push(pending)
+      }
+    }
+    if (this.#leaderTerm !== null) this.#send(this.#leaderTerm, again)
+  }
+
+  #expire(pending: Pending<Outcome>): void {
+    if (!certain(pending)) this.#end(pending, { kind: 'unknown' })
+    else {
+      const reason = pending.lastDrop === 'too-many-uncommitted' ? 'overloaded' : 'no-leader'
+      this.#end(pending, { kind: 'not-applied', reason })
+    }
+  }
+
+  #end(pending: Pending<Outcome>, fate: Fate<Outcome>): void {
+    this.#pending.delete(pending.sequence)
+    this.#bytes -= pending.payload.byteLength
+    pending.deferred.resolve(fate)
+  }
+}
+
+/** Copies of one command that may be under way at once: the first and four that replace lost ones. */
+const triesMax = 5
+
+type Pending<Outcome> = {
+  readonly sequence: number
+  readonly payload: Uint8Array
+  readonly deadlineMs: number
+  readonly deferred: Deferred<Fate<Outcome>>
+  /** The term of each try that may still take effect. */
+  openTries: Term[]
+  /** A try may have taken effect in entries this member skipped. */
+  unseen: boolean
+  triedMs: number
+  lastDrop: Dropped | null
+}
+
+/** Without effect, now and later. */
+function certain(pending: { readonly openTries: readonly Term[]; readonly unseen: boolean }): boolean {
+  return pending.openTries.length === 0 && !pending.unseen
+}
+
+function removeOne(terms: Term[], term: Term): void {
+  const at = terms.indexOf(term)
+  if (at >= 0) terms.splice(at, 1)
+}

@@ -1,0 +1,96 @@
+import type { CoreStatus, Dropped } from '../core/ready.ts'
+import type { ProposalId } from '../ports.ts'
+import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
+
+/*
+ * What the api thread and the raft thread of one member say to each other. The channel keeps order and
+ * loses nothing, and carries everything one turn posted as one slab.
+ *
+ * Entries flow by credit: the raft thread sends committed entries while the api thread has granted
+ * bytes for them, and from then on only the new commit index. The api thread reads the rest from the log
+ * thread at its own pace and asks to be sent entries again once it caught up.
+ */
+
+export type ApiToRaft =
+  /** The first word: the state machine is open and durably holds this much. Consensus begins with it. */
+  | { readonly kind: 'start'; readonly applied: SnapshotMeta }
+  /** Envelopes made for `term`; dropped at once when the core is not at that term any more. */
+  | { readonly kind: 'propose'; readonly term: Term; readonly proposals: readonly Uint8Array[] }
+  /** Answered by one `read-result` of the same round, unless lost on the way to the leader. */
+  | { readonly kind: 'read'; readonly round: number }
+  /** Refused by `transfer-refused`, else seen by a change of leader in `status`. */
+  | { readonly kind: 'transfer'; readonly request: number; readonly to: NodeId }
+  /** Applied to memory up to here; `credit` more bytes of entries may be sent. */
+  | { readonly kind: 'applied'; readonly index: LogIndex; readonly credit: number }
+  /** The database has all of this: the log may be cut below it. */
+  | { readonly kind: 'applied-disk'; readonly snapshot: SnapshotMeta }
+  /** Caught up by reading: send entries again, beginning with this index. */
+  | { readonly kind: 'resume'; readonly from: LogIndex }
+  /** Answers `install`. */
+  | { readonly kind: 'installed'; readonly index: LogIndex }
+  | SnapshotOutAnswer
+  | SnapshotInAnswer
+  | { readonly kind: 'stop' }
+
+/** A snapshot on its way out: the api thread produces what the raft thread pulls. */
+export type SnapshotOutAnswer =
+  | { readonly kind: 'source-opened'; readonly stream: number; readonly snapshot: SnapshotMeta }
+  /** One for each `source-pull`, in order; null at the end. */
+  | { readonly kind: 'source-chunk'; readonly stream: number; readonly bytes: Uint8Array | null }
+  | { readonly kind: 'source-failed'; readonly stream: number; readonly cause: string }
+
+/** A snapshot on its way in: one answer for each `sink-open`, `sink-chunk` and `sink-finish`, in order. */
+export type SnapshotInAnswer =
+  | { readonly kind: 'sink-taken'; readonly stream: number }
+  | { readonly kind: 'sink-failed'; readonly stream: number; readonly cause: string }
+
+export type RaftToApi =
+  /** The first word: what the log begins and ends with. */
+  | {
+      readonly kind: 'recovered'
+      readonly base: SnapshotMeta
+      readonly lastIndex: LogIndex
+      readonly repaired: string | null
+    }
+  | { readonly kind: 'status'; readonly status: RaftStatus }
+  /** Entries are consecutive; none when credit is spent. Comes on each move of either index. */
+  | {
+      readonly kind: 'committed'
+      readonly entries: readonly Entry[]
+      readonly commit: LogIndex
+      /** Committed and durable in this member's own log up to here. */
+      readonly persisted: LogIndex
+    }
+  /** These tries are certainly without effect. */
+  | {
+      readonly kind: 'dropped'
+      readonly term: Term
+      readonly proposals: readonly ProposalId[]
+      readonly reason: Dropped
+    }
+  /** null: not confirmed, ask again. */
+  | { readonly kind: 'read-result'; readonly round: number; readonly index: LogIndex | null }
+  | {
+      readonly kind: 'transfer-refused'
+      readonly request: number
+      readonly reason: 'not-leader' | 'not-a-voter'
+    }
+  | { readonly kind: 'source-open'; readonly stream: number }
+  /** Credit for one more chunk. */
+  | { readonly kind: 'source-pull'; readonly stream: number }
+  | { readonly kind: 'source-close'; readonly stream: number }
+  | { readonly kind: 'sink-open'; readonly stream: number; readonly snapshot: SnapshotMeta }
+  | { readonly kind: 'sink-chunk'; readonly stream: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'sink-finish'; readonly stream: number }
+  | { readonly kind: 'sink-abort'; readonly stream: number; readonly cause: string }
+  /** The log names this state, durably: it is the state now. No entries come before `resume`. */
+  | { readonly kind: 'install'; readonly snapshot: SnapshotMeta }
+  /** One line; nothing follows. */
+  | { readonly kind: 'fatal'; readonly cause: string }
+  | { readonly kind: 'stopped' }
+
+/** The core's status, and how long ago a quorum was last heard: ages travel, moments of one thread do not. */
+export type RaftStatus = CoreStatus & {
+  /** ms before this was posted; null: never. */
+  readonly quorumContactAgeMs: number | null
+}

@@ -1,0 +1,174 @@
+import { Deferred } from '../base/deferred.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { LogIndex } from '../core/types.ts'
+import { noIndex } from '../core/types.ts'
+import { ConsensusFailure } from './errors.ts'
+
+export type ReadBarrierOptions = {
+  readonly clock: Clock
+  /** Callers waiting at once; above it: overloaded. */
+  readonly waitersMax: number
+  /** Rounds sent and not answered; while full, callers gather in the open one. */
+  readonly roundsMax: number
+  /** A round not answered for this long may be lost on the way: its callers join the next one. */
+  readonly retryMs: number
+  /** Deadlines and lost rounds are looked at this often. */
+  readonly sweepMs: number
+  readonly send: (round: number) => void
+}
+
+/**
+ * One ReadIndex round for every caller that waits when it is sent (Raft thesis §6.4).
+ *
+ *   callers ──join──> open ──send──> under way ──index──> waiting for applied >= index ──> resolved
+ *                      ^                 │
+ *                      └── not confirmed, lost, leader changed
+ *
+ * Nobody joins a round that was sent: its index may be older than what that caller must see. Round numbers
+ * are
+ * never used twice, so a late answer finds nobody.
+ */
+export class ReadBarrier {
+  readonly #options: ReadBarrierOptions
+  #open: Waiter[] = []
+  readonly #sent = new Map<number, { readonly waiters: Waiter[]; readonly sentMs: number }>()
+  #confirmed: { readonly index: LogIndex; readonly waiters: Waiter[] }[] = []
+  #applied: LogIndex = noIndex
+  #nextRound = 1
+  #waiting = 0
+  #flushPlanned = false
+  #sweep: Timer | null = null
+  #stopped = false
+
+  constructor(options: ReadBarrierOptions) {
+    this.#options = options
+  }
+
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /**
+   * @param deadlineMs on the monotonic clock
+   * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
+   */
+  wait(deadlineMs: number): Promise<LogIndex> {
+    if (this.#stopped) return Promise.reject(new ConsensusFailure('stopped', 'this member is stopping'))
+    if (this.#waiting >= this.#options.waitersMax) {
+      return Promise.reject(new ConsensusFailure('overloaded', 'too many reads wait for a barrier'))
+    }
+    const waiter: Waiter = { deadlineMs, deferred: new Deferred() }
+    this.#waiting++
+    this.#open.push(waiter)
+    this.#planFlush()
+    this.#armSweep()
+    return waiter.deferred.promise
+  }
+
+  /** @param index null: not confirmed */
+  answered(round: number, index: LogIndex | null): void {
+    const sent = this.#sent.get(round)
+    if (sent === undefined) return
+    this.#sent.delete(round)
+    if (index === null) {
+      // Asked again by the sweep, not at once: whoever refused needs a moment to learn who leads.
+      this.#open.push(...sent.waiters)
+    } else if (index <= this.#applied) this.#resolve(sent.waiters)
+    else this.#confirmed.push({ index, waiters: sent.waiters })
+    if (this.#open.length > 0 && index !== null) this.#planFlush()
+  }
+
+  appliedUpTo(index: LogIndex): void {
+    this.#applied = index
+    if (this.#confirmed.length === 0) return
+    const rest = []
+    for (const round of this.#confirmed) {
+      if (round.index <= index) this.#resolve(round.waiters)
+      else rest.push(round)
+    }
+    this.#confirmed = rest
+  }
+
+  /** Rounds under way were asked of somebody who leads no more. */
+  leaderChanged(): void {
+    for (const sent of this.#sent.values()) this.#open.push(...sent.waiters)
+    this.#sent.clear()
+    if (this.#open.length > 0) this.#planFlush()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#sweep?.cancel()
+    this.#sweep = null
+    const failure = new ConsensusFailure('stopped', 'this member is stopping')
+    for (const waiters of this.#groups()) for (const waiter of waiters) waiter.deferred.reject(failure)
+    this.#open = []
+    this.#sent.clear()
+    this.#confirmed = []
+    this.#waiting = 0
+  }
+
+  #planFlush(): void {
+    if (this.#flushPlanned || this.#sent.size >= this.#options.roundsMax) return
+    this.#flushPlanned = true
+    this.#options.clock.soon(() => {
+      this.#flushPlanned = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#stopped || this.#open.length === 0 || this.#sent.size >= this.#options.roundsMax) return
+    const round = this.#nextRound++
+    this.#sent.set(round, { waiters: this.#open, sentMs: this.#options.clock.monotonicMs() })
+    this.#open = []
+    this.#options.send(round)
+  }
+
+  #resolve(waiters: readonly Waiter[]): void {
+    this.#waiting -= waiters.length
+    for (const waiter of waiters) waiter.deferred.resolve(this.#applied)
+  }
+
+  #armSweep(): void {
+    if (this.#sweep !== null || this.#waiting === 0 || this.#stopped) return
+    this.#sweep = this.#options.clock.after(this.#options.sweepMs, () => {
+      this.#sweep = null
+      this.#sweepNow()
+      this.#armSweep()
+    })
+  }
+
+  #sweepNow(): void {
+    const now = this.#options.clock.monotonicMs()
+    for (const [round, sent] of this.#sent) {
+      if (now - sent.sentMs < this.#options.retryMs) continue
+      this.#sent.delete(round)
+      this.#open.push(...sent.waiters)
+    }
+    for (const waiters of this.#groups()) this.#expire(waiters, now)
+    this.#confirmed = this.#confirmed.filter((round) => round.waiters.length > 0)
+    if (this.#open.length > 0) this.#planFlush()
+  }
+
+  /** Takes those whose time is over out of `waiters`, in place. */
+  #expire(waiters: Waiter[], now: number): void {
+    let kept = 0
+    for (const waiter of waiters) {
+      if (waiter.deadlineMs > now) waiters[kept++] = waiter
+      else waiter.deferred.reject(new ConsensusFailure('timed-out', 'no quorum confirmed the read in time'))
+    }
+    this.#waiting -= waiters.length - kept
+    waiters.length = kept
+  }
+
+  #groups(): Waiter[][] {
+    return [
+      this.#open,
+      ...[...this.#sent.values()].map((sent) => sent.waiters),
+      ...this.#confirmed.map((round) => round.waiters),
+    ]
+  }
+}
+
+type Waiter = { readonly deadlineMs: number; readonly deferred: Deferred<LogIndex> }

@@ -1,0 +1,143 @@
+import type { Random } from '../base/random.ts'
+import type { ReadAnswer } from '../core/errors.ts'
+import type { ReadContext } from '../core/message.ts'
+import type { LogIndex, NodeId, Term } from '../core/types.ts'
+import type { PeerMessage } from '../ports.ts'
+
+/** What the relay asks of the core and of the shell around it. */
+export interface ReadRelayNeeds {
+  readonly self: NodeId
+  readonly term: Term
+  readonly leader: NodeId | null
+  readIndex(): ReadAnswer
+  send(message: PeerMessage): void
+  /** To the api thread of this member; null: not confirmed. */
+  answer(round: number, index: LogIndex | null): void
+}
+
+export type ReadRelayLimits = {
+  /**
+   * Requests of peers gathered in one turn, and rounds sent to a leader without answer; more fail at once.
+   */
+  readonly waitingMax: number
+}
+
+/**
+ * Gathers the read rounds of one turn, of this member and of followers, into one question: to the core of the
+ * leader here, or to the leader elsewhere.
+ *
+ * A round sent to a leader is named by a number this process has not used before, nor a former life of it:
+ * otherwise an answer that was late by a restart would confirm a younger read.
+ */
+export class ReadRelay {
+  readonly #needs: ReadRelayNeeds
+  readonly #limits: ReadRelayLimits
+  #waiting: Asker[] = []
+  /** On the leader: who waits for which of the core's rounds. */
+  readonly #rounds = new Map<ReadContext, readonly Asker[]>()
+  /** On a follower: rounds of the api thread that wait for the leader's answer, oldest first. */
+  readonly #asked = new Map<number, readonly number[]>()
+  #nextRound: number
+
+  constructor(needs: ReadRelayNeeds, limits: ReadRelayLimits, random: Random) {
+    this.#needs = needs
+    this.#limits = limits
+    // 2^48 starting points, far apart for as long as any process lives.
+    this.#nextRound = random.below(2 ** 32) * 2 ** 20 + random.below(2 ** 16) * 2 ** 4
+  }
+
+  local(round: number): void {
+    this.#waiting.push({ from: null, round, term: this.#needs.term })
+  }
+
+  requested(message: PeerMessage & { readonly kind: 'read-request' }): void {
+    const asker: Asker = { from: message.from, round: message.round, term: message.term }
+    if (this.#waiting.length >= this.#limits.waitingMax) this.#tell(asker, null)
+    else this.#waiting.push(asker)
+  }
+
+  responded(message: PeerMessage & { readonly kind: 'read-response' }): void {
+    const rounds = this.#asked.get(message.round)
+    if (rounds === undefined) return
+    this.#asked.delete(message.round)
+    for (const round of rounds) this.#needs.answer(round, message.index)
+  }
+
+  confirmed(context: ReadContext, index: LogIndex): void {
+    this.#settle(context, index)
+  }
+
+  failed(context: ReadContext): void {
+    this.#settle(context, null)
+  }
+
+  /** Whom we asked leads no more, or not in that term. */
+  leaderChanged(): void {
+    const asked = [...this.#asked.values()]
+    this.#asked.clear()
+    for (const rounds of asked) for (const round of rounds) this.#needs.answer(round, null)
+  }
+
+  /** The end of a turn's inputs. */
+  flush(): void {
+    if (this.#waiting.length === 0) return
+    const waiting = this.#waiting
+    this.#waiting = []
+    if (this.#needs.leader === this.#needs.self) this.#ask(waiting)
+    else this.#pass(waiting)
+  }
+
+  #ask(waiting: readonly Asker[]): void {
+    const answer = this.#needs.readIndex()
+    if (answer.kind === 'accepted') {
+      const before = this.#rounds.get(answer.context)
+      this.#rounds.set(answer.context, before === undefined ? waiting : [...before, ...waiting])
+    } else for (const asker of waiting) this.#tell(asker, null)
+  }
+
+  #pass(waiting: readonly Asker[]): void {
+    const { leader, self, term } = this.#needs
+    const local: number[] = []
+    for (const asker of waiting) {
+      if (asker.from === null && leader !== null) local.push(asker.round)
+      else this.#tell(asker, null)
+    }
+    if (local.length === 0 || leader === null) return
+    if (this.#asked.size >= this.#limits.waitingMax) this.#giveUpOldest()
+    const round = this.#nextRound++
+    this.#asked.set(round, local)
+    this.#needs.send({ kind: 'read-request', from: self, to: leader, term, round })
+  }
+
+  /** The oldest is the likeliest to be lost. */
+  #giveUpOldest(): void {
+    for (const [oldest, rounds] of this.#asked) {
+      this.#asked.delete(oldest)
+      for (const round of rounds) this.#needs.answer(round, null)
+      return
+    }
+  }
+
+  #settle(context: ReadContext, index: LogIndex | null): void {
+    const askers = this.#rounds.get(context)
+    this.#rounds.delete(context)
+    for (const asker of askers ?? []) this.#tell(asker, index)
+  }
+
+  #tell(asker: Asker, index: LogIndex | null): void {
+    if (asker.from === null) this.#needs.answer(asker.round, index)
+    else {
+      this.#needs.send({
+        kind: 'read-response',
+        from: this.#needs.self,
+        to: asker.from,
+        term: asker.term,
+        round: asker.round,
+        index,
+      })
+    }
+  }
+}
+
+/** @param from null: the api thread of this member */
+type Asker = { readonly from: NodeId | null; readonly round: number; readonly term: Term }

@@ -1,0 +1,149 @@
+import { Deferred } from '../base/deferred.ts'
+import type { Message } from '../core/message.ts'
+import type { NodeId, SnapshotMeta } from '../core/types.ts'
+import type { SnapshotHeader, SnapshotSink } from '../ports.ts'
+import type { RaftToApi, SnapshotInAnswer } from './protocol.ts'
+
+/** What the inbox asks of the driver. */
+export interface SnapshotInboxNeeds {
+  readonly self: NodeId
+  post(message: RaftToApi): void
+  /** All of it is staged and verified: the core may take it. */
+  staged(message: Message & { readonly kind: 'snapshot' }): void
+}
+
+export type SnapshotInboxLimits = {
+  /** Chunks handed to the api thread and not yet taken. */
+  readonly windowChunks: number
+}
+
+/**
+ * Snapshots on their way in: one at a time, and none while one that the core took is being installed. A
+ * refused
+ * sender comes again.
+ */
+export class SnapshotInbox {
+  readonly #needs: SnapshotInboxNeeds
+  readonly #limits: SnapshotInboxLimits
+  #stream: Stream | null = null
+  #nextStream = 1
+  /**
+   * `staged`: offered to the core. `taken`: the core took it; it waits for the log, then for the
+   * installation.
+   */
+  #state: 'free' | 'staged' | 'taken' = 'free'
+
+  constructor(needs: SnapshotInboxNeeds, limits: SnapshotInboxLimits) {
+    this.#needs = needs
+    this.#limits = limits
+  }
+
+  async receive(header: SnapshotHeader): Promise<SnapshotSink> {
+    if (header.to !== this.#needs.self) throw new Error('this snapshot is for another member')
+    if (this.#stream !== null || this.#state !== 'free') throw new Error('another snapshot is being received')
+    const stream: Stream = { id: this.#nextStream++, answers: [] }
+    this.#stream = stream
+    this.#needs.post({ kind: 'sink-open', stream: stream.id, snapshot: header.snapshot })
+    try {
+      await this.#answer(stream)
+    } catch (cause) {
+      this.#forget(stream)
+      throw cause
+    }
+    return {
+      chunk: (bytes) => this.#chunk(stream, bytes),
+      finish: () => this.#finish(stream, header),
+      abort: (cause) => this.#abort(stream, cause),
+    }
+  }
+
+  take(answer: SnapshotInAnswer): void {
+    const stream = this.#stream
+    if (stream === null || stream.id !== answer.stream) return
+    const waiting = stream.answers.shift()
+    if (answer.kind === 'sink-taken') {
+      waiting?.resolve(undefined)
+      return
+    }
+    const failure = new Error(answer.cause)
+    stream.failed = failure
+    waiting?.reject(failure)
+    for (const later of stream.answers.splice(0)) later.reject(failure)
+  }
+
+  /** The core named the staged state in a write: it replaces the log. */
+  taken(): void {
+    this.#state = 'taken'
+  }
+
+  /** A turn ended: what the core did not take by now it has no use for. The next snapshot replaces it. */
+  turnEnded(): void {
+    if (this.#state === 'staged') this.#state = 'free'
+  }
+
+  /** The log names it durably; the api thread makes it the live state. */
+  install(snapshot: SnapshotMeta): void {
+    this.#needs.post({ kind: 'install', snapshot })
+  }
+
+  installed(): void {
+    this.#state = 'free'
+  }
+
+  close(): void {
+    for (const waiting of this.#stream?.answers.splice(0) ?? []) waiting.reject(new Error('stopping'))
+    this.#stream = null
+  }
+
+  async #chunk(stream: Stream, bytes: Uint8Array): Promise<void> {
+    this.#check(stream)
+    const taken = this.#answer(stream)
+    this.#needs.post({ kind: 'sink-chunk', stream: stream.id, bytes })
+    // The window: go on while the oldest of so many chunks is taken.
+    if (stream.answers.length < this.#limits.windowChunks) return
+    await (stream.answers[0]?.promise ?? taken)
+  }
+
+  async #finish(stream: Stream, header: SnapshotHeader): Promise<void> {
+    this.#check(stream)
+    const done = this.#answer(stream)
+    this.#needs.post({ kind: 'sink-finish', stream: stream.id })
+    try {
+      await done
+    } finally {
+      this.#forget(stream)
+    }
+    const { from, to, term, snapshot } = header
+    this.#state = 'staged'
+    this.#needs.staged({ kind: 'snapshot', from, to, term, snapshot })
+  }
+
+  #abort(stream: Stream, cause: unknown): void {
+    if (this.#stream !== stream) return
+    this.#forget(stream)
+    const text = cause instanceof Error ? cause.message : 'the stream broke'
+    this.#needs.post({ kind: 'sink-abort', stream: stream.id, cause: text })
+  }
+
+  #answer(stream: Stream): Promise<void> {
+    const waiting = new Deferred<void>()
+    stream.answers.push(waiting)
+    return waiting.promise
+  }
+
+  #check(stream: Stream): void {
+    if (stream.failed !== undefined) throw stream.failed
+    if (this.#stream !== stream) throw new Error('the stream was given up')
+  }
+
+  #forget(stream: Stream): void {
+    if (this.#stream === stream) this.#stream = null
+  }
+}
+
+type Stream = {
+  readonly id: number
+  /** One for each word that waits for its answer, in order. */
+  readonly answers: Deferred<void>[]
+  failed?: Error
+}

@@ -1,0 +1,134 @@
+import { Deferred } from '../base/deferred.ts'
+import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
+import type { Transport } from '../ports.ts'
+import { oneLine } from './snapshot-desk.ts'
+import type { RaftToApi, SnapshotOutAnswer } from './protocol.ts'
+
+/** What the outbox asks of the driver. */
+export interface SnapshotOutboxNeeds {
+  readonly self: NodeId
+  readonly term: Term
+  readonly transport: Transport
+  post(message: RaftToApi): void
+  /** The state machine's own idea of the membership, or the log's where it has none. */
+  complete(snapshot: SnapshotMeta): SnapshotMeta
+  report(peer: NodeId, outcome: 'finished' | 'failed'): void
+}
+
+export type SnapshotOutboxLimits = {
+  /** Streams at once; peers beyond that are told to wait by a failed report, and the core asks again. */
+  readonly streamsMax: number
+  /** Chunks asked for ahead of the peer. */
+  readonly windowChunks: number
+}
+
+/** Snapshots on their way to peers: chunks pulled from the api thread as fast as the peer takes them. */
+export class SnapshotOutbox {
+  readonly #needs: SnapshotOutboxNeeds
+  readonly #limits: SnapshotOutboxLimits
+  readonly #streams = new Map<number, Stream>()
+  #nextStream = 1
+
+  constructor(needs: SnapshotOutboxNeeds, limits: SnapshotOutboxLimits) {
+    this.#needs = needs
+    this.#limits = limits
+  }
+
+  /** The lowest index a peer will continue from: the log is not cut above it. null: none under way. */
+  get lowestIndex(): LogIndex | null {
+    let lowest: LogIndex | null = null
+    for (const { snapshot } of this.#streams.values()) {
+      if (snapshot !== null && (lowest === null || snapshot.index < lowest)) lowest = snapshot.index
+    }
+    return lowest
+  }
+
+  /** Whether a stream has been asked for and its index is not known yet. */
+  get opening(): boolean {
+    for (const { snapshot } of this.#streams.values()) if (snapshot === null) return true
+    return false
+  }
+
+  wanted(peer: NodeId): void {
+    for (const stream of this.#streams.values()) if (stream.to === peer) return
+    if (this.#streams.size >= this.#limits.streamsMax) {
+      this.#needs.report(peer, 'failed')
+      return
+    }
+    const id = this.#nextStream++
+    this.#streams.set(id, { id, to: peer, snapshot: null, ready: [], waiting: null })
+    this.#needs.post({ kind: 'source-open', stream: id })
+  }
+
+  take(answer: SnapshotOutAnswer): void {
+    const stream = this.#streams.get(answer.stream)
+    if (stream === undefined) return
+    switch (answer.kind) {
+      case 'source-opened':
+        this.#begin(stream, this.#needs.complete(answer.snapshot))
+        return
+      case 'source-chunk':
+        if (stream.waiting === null) stream.ready.push(answer.bytes)
+        else {
+          const waiting = stream.waiting
+          stream.waiting = null
+          waiting.resolve(answer.bytes)
+        }
+        return
+      case 'source-failed':
+        if (stream.snapshot === null) this.#end(stream, 'failed')
+        else stream.waiting?.reject(new Error(answer.cause))
+        stream.failed = answer.cause
+        return
+    }
+  }
+
+  close(): void {
+    for (const stream of this.#streams.values()) stream.waiting?.reject(new Error('stopping'))
+    this.#streams.clear()
+  }
+
+  #begin(stream: Stream, snapshot: SnapshotMeta): void {
+    stream.snapshot = snapshot
+    const { self, term, transport } = this.#needs
+    for (let count = 0; count < this.#limits.windowChunks; count++) this.#pull(stream)
+    transport
+      .sendSnapshot(stream.to, { from: self, to: stream.to, term, snapshot }, () => this.#next(stream))
+      .then(
+        () => this.#end(stream, 'finished'),
+        () => this.#end(stream, 'failed'),
+      )
+  }
+
+  async #next(stream: Stream): Promise<Uint8Array | null> {
+    if (stream.failed !== undefined) throw new Error(oneLine(stream.failed))
+    const ready = stream.ready.shift()
+    if (ready !== undefined) {
+      if (ready !== null) this.#pull(stream)
+      return ready
+    }
+    stream.waiting = new Deferred()
+    const bytes = await stream.waiting.promise
+    if (bytes !== null) this.#pull(stream)
+    return bytes
+  }
+
+  #pull(stream: Stream): void {
+    if (this.#streams.has(stream.id)) this.#needs.post({ kind: 'source-pull', stream: stream.id })
+  }
+
+  #end(stream: Stream, outcome: 'finished' | 'failed'): void {
+    if (!this.#streams.delete(stream.id)) return
+    this.#needs.post({ kind: 'source-close', stream: stream.id })
+    this.#needs.report(stream.to, outcome)
+  }
+}
+
+type Stream = {
+  readonly id: number
+  readonly to: NodeId
+  snapshot: SnapshotMeta | null
+  readonly ready: (Uint8Array | null)[]
+  waiting: Deferred<Uint8Array | null> | null
+  failed?: string
+}

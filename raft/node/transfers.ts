@@ -1,0 +1,76 @@
+import { Deferred } from '../base/deferred.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { ConsensusStatus } from '../consensus.ts'
+import type { NodeId } from '../core/types.ts'
+import { ConsensusFailure } from './errors.ts'
+
+/** Requests to hand leadership to somebody, until they lead or time is over. */
+export class Transfers {
+  readonly #clock: Clock
+  readonly #send: (request: number, to: NodeId) => void
+  readonly #pending = new Map<number, Pending>()
+  #nextRequest = 1
+
+  constructor(clock: Clock, send: (request: number, to: NodeId) => void) {
+    this.#clock = clock
+    this.#send = send
+  }
+
+  /** @throws ConsensusFailure `no-leader` when this member does not lead, `not-a-voter`, `timed-out` */
+  begin(to: NodeId, status: ConsensusStatus, deadlineMs: number): Promise<void> {
+    if (status.leader === to) return Promise.resolve()
+    if (status.role !== 'leader') {
+      return Promise.reject(new ConsensusFailure('no-leader', 'only the leader can hand leadership on'))
+    }
+    if (!status.configuration.voters.includes(to)) {
+      return Promise.reject(new ConsensusFailure('not-a-voter', `member ${to} does not vote`))
+    }
+    if (this.#pending.size >= pendingMax) {
+      return Promise.reject(new ConsensusFailure('overloaded', 'other transfers are under way'))
+    }
+    const request = this.#nextRequest++
+    const deferred = new Deferred<void>()
+    const timer = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonicMs()), () => {
+      this.#fail(request, new ConsensusFailure('timed-out', `member ${to} did not take over in time`))
+    })
+    this.#pending.set(request, { to, deferred, timer })
+    this.#send(request, to)
+    return deferred.promise
+  }
+
+  refused(request: number, reason: 'not-leader' | 'not-a-voter'): void {
+    const failure =
+      reason === 'not-leader'
+        ? new ConsensusFailure('no-leader', 'only the leader can hand leadership on')
+        : new ConsensusFailure('not-a-voter', 'only a voter can lead')
+    this.#fail(request, failure)
+  }
+
+  statusTold(status: ConsensusStatus): void {
+    for (const [request, { to, deferred, timer }] of this.#pending) {
+      if (status.leader !== to) continue
+      this.#pending.delete(request)
+      timer.cancel()
+      deferred.resolve(undefined)
+    }
+  }
+
+  stop(): void {
+    for (const request of [...this.#pending.keys()]) {
+      this.#fail(request, new ConsensusFailure('stopped', 'this member is stopping'))
+    }
+  }
+
+  #fail(request: number, failure: ConsensusFailure): void {
+    const pending = this.#pending.get(request)
+    if (pending === undefined) return
+    this.#pending.delete(request)
+    pending.timer.cancel()
+    pending.deferred.reject(failure)
+  }
+}
+
+/** Transfers one caller can wait for at once; more is a mistake, and answered so. */
+const pendingMax = 16
+
+type Pending = { readonly to: NodeId; readonly deferred: Deferred<void>; readonly timer: Timer }
