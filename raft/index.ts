@@ -1,0 +1,47 @@
+/** The door of the consensus library: whoever is outside `raft/` imports from here, or from `raft/base`. */
+export type {
+  Configuration,
+  Entry,
+  HardState,
+  LogIndex,
+  MemberInfo,
+  MemberRole,
+  NodeId,
+  SnapshotMeta,
+  Term,
+} from './core/types.ts'
+export {
+  emptyConfiguration,
+  entryBytes,
+  logIndex,
+  nodeId,
+  noIndex,
+  noSnapshot,
+  noTerm,
+  term,
+} from './core/types.ts'
+export type { CoreStatus, FollowerStatus, Role } from './core/ready.ts'
+export type {
+  Channel,
+  LogDisk,
+  LogFile,
+  LogStore,
+  PeerMessage,
+  ProposalId,
+  RecoveredLog,
+  SettledProposal,
+  SnapshotHeader,
+  SnapshotSink,
+  SnapshotSource,
+  StateMachine,
+  Transport,
+  TransportReceiver,
+} from './ports.ts'
+export type { Consensus, ConsensusFailureCode, ConsensusStatus, Fate } from './consensus.ts'
+export { ConsensusFailure } from './node/errors.ts'
+export type { Envelope } from './node/envelope.ts'
+export { decodeEnvelope, encodeEnvelope, envelopeBytes } from './node/envelope.ts'
+export type { NodeLimits, NodeOptions, NodeTiming } from './node/options.ts'
+export { defaultLimits, defaultTiming, initialConfiguration } from './node/options.ts'
+export type { NodeLoad, RaftNodeOptions, RecoveredSummary } from './node/node.ts'
+export { RaftNode } from './node/node.ts'
