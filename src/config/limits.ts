@@ -13,6 +13,28 @@ export const limits = Object.freeze({
   appendBytesMax: 1 * MiB,
   /** One message between peers. gRPC's own default would be 4 MiB. */
   messageBytesMax: 8 * MiB,
+  /** Requests being answered at once, by kind; watches and health apart. When full: 429, `Retry-After: 1`. */
+  requestsReadingMax: 400,
+  requestsWritingMax: 200,
+  /** Watches of one member's clients. When full: 429, `Retry-After: 1`. */
+  watchesMax: 20_000,
+  /** Connections to the client port. When full: a new one is closed at once. */
+  connectionsMax: 25_000,
+  /** Requests at once on one HTTP/2 connection. When full: the client waits, as the protocol says. */
+  streamsPerConnectionMax: 250,
+  /** Memory of one HTTP/2 connection, MB. When full: its streams are refused until some ended. */
+  sessionMemoryMbMax: 64,
+  /** All headers of one request. When full: 431. */
+  headerBytesMax: 32 * KiB,
+  /** How long a request may take; a shorter `timeout` parameter counts. When over: 504. */
+  requestMsMax: 60_000,
+  /** How long a client may take none of the bytes waiting for it. When over: its connection is cut. */
+  writeStallMsMax: 60_000,
+  /** `Warning` headers of one answer, and the length of each. When full: later ones are dropped, long ones cut. */
+  warningsMax: 16,
+  warningCharactersMax: 256,
+  /** How long a connection's credentials are believed without looking again. */
+  authenticationMemoMs: 10_000,
 })
 
 assert(limits.requestBytesMax < limits.entryBytesMax, 'a full request fits one entry')

@@ -1,0 +1,142 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { ConsensusStatus } from '../../raft/index.ts'
+import type { LogIndex, MemberInfo } from '../../raft/index.ts'
+
+/** One named question about this member. */
+export type HealthCheck = {
+  readonly name: string
+  /** Also asked for liveness: a failure means that only a restart helps. */
+  readonly live: boolean
+  /** Why it fails; null when all is well. Cheap, and safe to show to the caller. */
+  readonly failure: () => string | null
+}
+
+/** Which checks stand behind which path. The set never changes, the answers do, in both directions. */
+export type Health = {
+  readonly livez: readonly HealthCheck[]
+  readonly readyz: readonly HealthCheck[]
+  /** From now on this member says that it is not ready, so that clients turn elsewhere. */
+  readonly shutDown: () => void
+  readonly close: () => void
+}
+
+/** The part of `Consensus` that health looks at. */
+export type StatusSource = {
+  readonly status: ConsensusStatus
+  readonly onStatus: (listener: (status: ConsensusStatus) => void) => () => void
+}
+
+export type HealthOptions = {
+  readonly consensus: StatusSource
+  readonly clock: Clock
+  readonly bounds: HealthBounds
+  /** Both threads besides this one answer; null when all do, else which does not. */
+  readonly silentThread: () => string | null
+  /** What other parts want asked. */
+  readonly more?: readonly HealthCheck[]
+}
+
+/** How bad is bad. */
+export type HealthBounds = {
+  /** Entries that memory may lag behind what is committed, before `apply-lag` fails. */
+  readonly applyLagEntriesMax: number
+  /** How long memory or log may make no progress while work waits. */
+  readonly stallMsMax: number
+  /** How long ago the last proof of a quorum may be. */
+  readonly quorumContactMsMax: number
+}
+
+export const defaultHealthBounds: HealthBounds = Object.freeze({
+  applyLagEntriesMax: 5000,
+  stallMsMax: 3000,
+  quorumContactMsMax: 5000,
+})
+
+/**
+ * Health of one member as spec 4.5 wants it told. Readiness follows membership: only a caught-up member of a
+ * configuration with a reachable quorum is ready. Every check asks anew, so a member that recovers is ready again.
+ */
+export function memberHealth(options: HealthOptions): Health {
+  const { consensus, clock, bounds } = options
+  const logProgress = new Progress(clock)
+  const applyProgress = new Progress(clock)
+  const note = (status: ConsensusStatus): void => {
+    logProgress.note(status.persistedIndex, status.lastIndex)
+    applyProgress.note(status.appliedMemory, status.commit)
+  }
+  note(consensus.status)
+  const stopListening = consensus.onStatus(note)
+  let shuttingDown = false
+
+  const check = (name: string, live: boolean, failure: () => string | null): HealthCheck => ({
+    name,
+    live,
+    failure,
+  })
+  const checks: readonly HealthCheck[] = [
+    check('ping', true, () => null),
+    check('threads', true, () => {
+      const silent = options.silentThread()
+      return silent === null ? null : `the ${silent} thread does not answer`
+    }),
+    check('leader', false, () => (consensus.status.leader === null ? 'no leader is known' : null)),
+    check('log', false, () => {
+      note(consensus.status)
+      return logProgress.stalledMs() > bounds.stallMsMax ? 'the log makes no progress' : null
+    }),
+    check('apply-lag', false, () => {
+      note(consensus.status)
+      const { commit, appliedMemory } = consensus.status
+      if (commit - appliedMemory > bounds.applyLagEntriesMax)
+        return `${commit - appliedMemory} entries behind`
+      return applyProgress.stalledMs() > bounds.stallMsMax ? 'committed entries are not applied' : null
+    }),
+    check('membership', false, () => membershipFailure(consensus.status, clock, bounds)),
+    ...(options.more ?? []),
+    check('shutdown', false, () => (shuttingDown ? 'this member is shutting down' : null)),
+  ]
+  return {
+    livez: checks.filter(({ live }) => live),
+    readyz: checks,
+    shutDown: () => {
+      shuttingDown = true
+    },
+    close: stopListening,
+  }
+}
+
+function membershipFailure(status: ConsensusStatus, clock: Clock, bounds: HealthBounds): string | null {
+  const me = status.configuration.members.find((member) => member.id === status.id)
+  if (me === undefined) return 'this member is not part of the configuration'
+  if (!takesPart(me, status)) return 'this member is still catching up'
+  if (status.quorumContactMs === null) return 'no quorum was reached yet'
+  const ageMs = clock.monotonicMs() - status.quorumContactMs
+  return ageMs > bounds.quorumContactMsMax ? 'no quorum was reached lately' : null
+}
+
+/** A learner that is meant to stay one is as good as a voter; one on its way to be promoted is not yet. */
+function takesPart(me: MemberInfo, status: ConsensusStatus): boolean {
+  if (status.configuration.voters.includes(me.id)) return true
+  return me.role === 'learner' && me.wantedRole === 'learner'
+}
+
+/** Since when something that should go forward does not. */
+class Progress {
+  readonly #clock: Clock
+  #reached = -1
+  #sinceMs: number | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  note(reached: LogIndex, wanted: LogIndex): void {
+    if (reached >= wanted) this.#sinceMs = null
+    else if (this.#sinceMs === null || reached !== this.#reached) this.#sinceMs = this.#clock.monotonicMs()
+    this.#reached = reached
+  }
+
+  stalledMs(): number {
+    return this.#sinceMs === null ? 0 : this.#clock.monotonicMs() - this.#sinceMs
+  }
+}

@@ -1,0 +1,108 @@
+import { Failure } from '../../raft/base/failure.ts'
+import type { Consensus, ConsensusStatus } from '../../raft/index.ts'
+import type { MemberInfo, NodeId } from '../../raft/index.ts'
+import type { Health } from './health.ts'
+
+/** What `GET /cluster/v1/status` says. Ids are decimal text: they are wider than 32 bits. */
+export type ClusterStatus = {
+  readonly name: string
+  readonly id: string
+  readonly role: string
+  readonly term: number
+  readonly leader: { readonly id: string; readonly name: string } | null
+  readonly commit: number
+  readonly appliedMemory: number
+  readonly appliedDisk: number
+  readonly members: readonly {
+    readonly id: string
+    readonly name: string
+    readonly role: string
+    readonly wantedRole: string
+    readonly peerAddress: string
+    readonly clientAddress: string
+  }[]
+  readonly ready: boolean
+}
+
+/**
+ * - `unknown-member`: no member has that name
+ * - `no-candidate`: no other voter is there to lead
+ */
+export type MembersFailureCode = 'unknown-member' | 'no-candidate'
+
+export class MembersFailure extends Failure<MembersFailureCode> {}
+
+/** The request side of membership: who belongs to the cluster, and who leads it. */
+export class Members {
+  readonly #consensus: Pick<Consensus<never>, 'status' | 'transferLeadership'>
+  readonly #health: Health
+
+  constructor(parts: {
+    readonly consensus: Pick<Consensus<never>, 'status' | 'transferLeadership'>
+    readonly health: Health
+  }) {
+    this.#consensus = parts.consensus
+    this.#health = parts.health
+  }
+
+  status(): ClusterStatus {
+    const { status } = this.#consensus
+    const { members } = status.configuration
+    const leader = members.find(({ id }) => id === status.leader)
+    return {
+      name: members.find(({ id }) => id === status.id)?.name ?? '',
+      id: String(status.id),
+      role: roleOf(status),
+      term: status.term,
+      leader: leader === undefined ? null : { id: String(leader.id), name: leader.name },
+      commit: status.commit,
+      appliedMemory: status.appliedMemory,
+      appliedDisk: status.appliedDisk,
+      members: members.map((member) => ({
+        id: String(member.id),
+        name: member.name,
+        role: member.role,
+        wantedRole: member.wantedRole,
+        peerAddress: member.peerAddress,
+        clientAddress: member.clientAddress,
+      })),
+      ready: this.#health.readyz.every(({ failure }) => failure() === null),
+    }
+  }
+
+  /**
+   * Makes another member the leader.
+   *
+   * @param to name of a voter; null: whichever is most up to date, as far as this member knows
+   * @param deadlineMs on the monotonic clock
+   * @throws MembersFailure; ConsensusFailure `not-a-voter`, `no-leader`, `timed-out`
+   */
+  async transferLeadership(to: string | null, deadlineMs: number): Promise<void> {
+    const { status } = this.#consensus
+    await this.#consensus.transferLeadership(
+      to === null ? successor(status) : named(status, to).id,
+      deadlineMs,
+    )
+  }
+}
+
+function named(status: ConsensusStatus, name: string): MemberInfo {
+  const member = status.configuration.members.find((candidate) => candidate.name === name)
+  if (member === undefined)
+    throw new MembersFailure('unknown-member', `there is no member ${JSON.stringify(name)}`)
+  return member
+}
+
+/** Of the other voters the one with the longest log; without being leader nobody knows that, so the first. */
+function successor(status: ConsensusStatus): NodeId {
+  const matchOf = (id: NodeId): number => status.followers.find((follower) => follower.id === id)?.match ?? 0
+  const others = status.configuration.voters.filter((id) => id !== status.leader)
+  const [best] = others.toSorted((a, b) => matchOf(b) - matchOf(a))
+  if (best === undefined) throw new MembersFailure('no-candidate', 'there is no other voter')
+  return best
+}
+
+/** A learner is a follower to consensus; to its operator it is a learner. */
+function roleOf(status: ConsensusStatus): string {
+  return status.configuration.voters.includes(status.id) ? status.role : 'learner'
+}

@@ -1,0 +1,154 @@
+import type { WatchStream } from '../registry/answer.ts'
+import type { Call } from './call.ts'
+import type { Reply, Request } from './fastify-types.ts'
+import { answerError, asApiError } from './plugins/errors.ts'
+import type { ErrorParts } from './plugins/errors.ts'
+import { JSON_TYPE, baseHeaders, sendBytes, writeHead, writePiece } from './wire.ts'
+
+type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+type Puller = Iterator<Uint8Array> | AsyncIterator<Uint8Array>
+
+/**
+ * Sends a list piece by piece, taking the next one only when the client took the last. What fits one piece
+ * goes as one document with its length.
+ */
+export function answerPieces(
+  pieces: Pieces,
+  call: Call,
+  request: Request,
+  reply: Reply,
+  parts: ErrorParts,
+): void {
+  const puller: Puller =
+    Symbol.iterator in pieces ? pieces[Symbol.iterator]() : pieces[Symbol.asyncIterator]()
+  pump(puller, call, request, reply).catch((error: unknown) => {
+    // After the first byte nothing can be said any more: a cut answer tells the client that it is not whole.
+    if (!reply.raw.headersSent) answerError(error, request, reply, parts)
+    else cutOff(error, call, parts)
+  })
+}
+
+async function pump(puller: Puller, call: Call, request: Request, reply: Reply): Promise<void> {
+  const raw = reply.raw
+  const first = await puller.next()
+  const second = first.done === true ? first : await puller.next()
+  reply.hijack()
+  const headers = baseHeaders(call, JSON_TYPE)
+  if (second.done === true) {
+    sendBytes(raw, request.method, 200, headers, first.done === true ? new Uint8Array(0) : first.value)
+    return
+  }
+  if (raw.headersSent || raw.destroyed) return
+  writeHead(raw, 200, headers)
+  if (request.method === 'HEAD') {
+    raw.end()
+    await puller.return?.()
+    return
+  }
+  writePiece(raw, first.value as Uint8Array)
+  let next: IteratorResult<Uint8Array, unknown> = second
+  while (next.done !== true) {
+    if (!writePiece(raw, next.value)) await takenByClient(call)
+    if (call.closed) {
+      await puller.return?.()
+      return
+    }
+    const pulled = puller.next()
+    next = pulled instanceof Promise ? await pulled : pulled
+  }
+  raw.end()
+}
+
+/** Resolves when the client took what waits for it, or left. */
+function takenByClient(call: Call): Promise<void> {
+  return new Promise((resolve) => {
+    const { reply } = call
+    if (call.closed) {
+      resolve()
+      return
+    }
+    call.blockedSinceMs = call.nowMs()
+    const go = (): void => {
+      call.blockedSinceMs = null
+      reply.off('drain', go)
+      reply.off('close', go)
+      resolve()
+    }
+    reply.on('drain', go)
+    reply.on('close', go)
+  })
+}
+
+/** Carries a watch until it ends by itself, the client leaves, or the server drains. */
+export function answerWatch(
+  stream: WatchStream,
+  call: Call,
+  request: Request,
+  reply: Reply,
+  parts: ErrorParts,
+): void {
+  const raw = reply.raw
+  reply.hijack()
+  if (call.closed || raw.destroyed) {
+    stream.close()
+    return
+  }
+  writeHead(raw, 200, baseHeaders(call, JSON_TYPE))
+  if (request.method === 'HEAD') {
+    stream.close()
+    raw.end()
+    return
+  }
+  // The client must learn that the watch stands, even when nothing happens for long.
+  if (!('stream' in raw)) raw.flushHeaders()
+  let ended = false
+  const end = (): void => {
+    if (ended) return
+    ended = true
+    stream.close()
+    if (!raw.destroyed) raw.end()
+  }
+  call.endStream = end
+  const turn = (): void => {
+    try {
+      while (!ended) {
+        const next = stream.next()
+        if (next instanceof Promise) {
+          next.then(taken, failed)
+          return
+        }
+        if (!pass(next)) return
+      }
+    } catch (error) {
+      failed(error)
+    }
+  }
+  /** @returns whether to go on at once */
+  const pass = (piece: Uint8Array | null): boolean => {
+    if (piece === null) {
+      end()
+      return false
+    }
+    if (piece.byteLength === 0) {
+      stream.onMore(turn)
+      return false
+    }
+    if (writePiece(raw, piece)) return true
+    takenByClient(call).then(turn, failed)
+    return false
+  }
+  const taken = (piece: Uint8Array | null): void => {
+    if (!ended && pass(piece)) turn()
+  }
+  const failed = (error: unknown): void => {
+    ended = true
+    stream.close()
+    cutOff(error, call, parts)
+  }
+  turn()
+}
+
+function cutOff(error: unknown, call: Call, parts: ErrorParts): void {
+  asApiError(error, call, parts)
+  call.reply.destroy()
+}

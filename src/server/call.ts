@@ -1,0 +1,115 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import { assert, present } from '../../raft/base/assert.ts'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { UserInfo } from '../api/object.ts'
+import type { Credentials, PeerCertificate } from '../auth/credentials.ts'
+import type { RequestContext } from '../registry/request.ts'
+import { limits } from '../config/limits.ts'
+import { connectionOf, peerCertificateOf } from './peer.ts'
+import type { RequestInfo } from './request-info.ts'
+import { warningHeader } from './warning.ts'
+
+export type RawRequest = IncomingMessage | Http2ServerRequest
+export type RawReply = ServerResponse | Http2ServerResponse
+
+/** All the server knows of one request while it lasts; also what verbs and authentication see of it. */
+export class Call implements RequestContext, Credentials {
+  readonly id: string
+  readonly info: RequestInfo
+  readonly startedMs: number
+  readonly raw: RawRequest
+  readonly reply: RawReply
+  /** On the monotonic clock. */
+  deadlineMs: number
+  /** Monotonic ms since when the client takes none of the bytes waiting for it; null while it does. */
+  blockedSinceMs: number | null = null
+  /** Set by flow control: how the place it holds is given back. */
+  release: (() => void) | null = null
+  /** A watch in progress, ended by whoever calls this. */
+  endStream: (() => void) | null = null
+  /** The server drains: the client of an HTTP/1.1 connection should turn elsewhere after this answer. */
+  lastOnConnection = false
+  /** The answer has ended, one way or the other. */
+  closed = false
+  #user: UserInfo | null = null
+  readonly #clock: Clock
+  #abort: AbortController | null = null
+  #warnings: string[] | null = null
+
+  constructor(of: {
+    readonly id: string
+    readonly info: RequestInfo
+    readonly clock: Clock
+    /** How long it may take. */
+    readonly allowedMs: number
+    readonly raw: RawRequest
+    readonly reply: RawReply
+  }) {
+    this.id = of.id
+    this.info = of.info
+    this.#clock = of.clock
+    this.startedMs = of.clock.monotonicMs()
+    this.deadlineMs = this.startedMs + of.allowedMs
+    this.raw = of.raw
+    this.reply = of.reply
+  }
+
+  nowMs(): number {
+    return this.#clock.monotonicMs()
+  }
+
+  get user(): UserInfo {
+    return present(this.#user, 'the caller was authenticated')
+  }
+
+  /** Whether the caller is known already. */
+  get authenticated(): boolean {
+    return this.#user !== null
+  }
+
+  set user(user: UserInfo) {
+    assert(this.#user === null, 'a call has one user')
+    this.#user = user
+  }
+
+  get userAgent(): string {
+    return this.raw.headers['user-agent'] ?? ''
+  }
+
+  get authorization(): string | undefined {
+    return this.raw.headers.authorization
+  }
+
+  get connection(): object | null {
+    return connectionOf(this.raw)
+  }
+
+  peerCertificate(): PeerCertificate | null {
+    return peerCertificateOf(this.raw)
+  }
+
+  /** Made on first use: most calls never ask for it. */
+  get signal(): AbortSignal {
+    if (this.#abort === null) {
+      this.#abort = new AbortController()
+      if (this.closed) this.#abort.abort()
+    }
+    return this.#abort.signal
+  }
+
+  get warnings(): readonly string[] | null {
+    return this.#warnings
+  }
+
+  /** An arrow, as verbs may hand it on. */
+  readonly warn = (text: string): void => {
+    this.#warnings ??= []
+    if (this.#warnings.length < limits.warningsMax) this.#warnings.push(warningHeader(text))
+  }
+
+  /** The client is gone or was told that time is up: whoever still works for it may stop. */
+  abort(): void {
+    this.#abort?.abort()
+  }
+}

@@ -1,0 +1,47 @@
+import { fastify } from 'fastify'
+import type {
+  FastifyHttpOptions,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  RawServerBase,
+  RouteGenericInterface,
+} from 'fastify'
+import { present } from '../../raft/base/assert.ts'
+import type { Server } from 'node:http'
+import type { Call } from './call.ts'
+import type { RawHandler, RawServer } from './listener.ts'
+
+/** Fastify over either protocol. */
+export type App = FastifyInstance<RawServerBase>
+export type Request = FastifyRequest<RouteGenericInterface, RawServerBase>
+export type Reply = FastifyReply<RouteGenericInterface, RawServerBase>
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the first hook; null only for what fails before any hook runs. */
+    call: Call | null
+  }
+}
+
+/**
+ * Fastify on a server of our own making. Its declarations know one protocol at a time, hence the detour; what runs
+ * asks each request which one it came with.
+ */
+export function appOn(
+  makeServer: (handler: RawHandler) => RawServer,
+  options: Omit<FastifyHttpOptions<Server>, 'serverFactory'>,
+): App {
+  const app: unknown = fastify({
+    ...options,
+    serverFactory: (handler) => makeServer(handler as RawHandler) as Server,
+  })
+  return app as App
+}
+
+export function callOf(request: Request): Call {
+  return present(request.call, 'the first hook made the call')
+}
+
+/** All methods the router knows, for routes that judge the method themselves. */
+export const EVERY_METHOD = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']

@@ -1,0 +1,93 @@
+import type { Clock, Timer } from '../../raft/base/clock.ts'
+import { timeout } from '../api/api-errors.ts'
+import { limits } from '../config/limits.ts'
+import type { Call } from './call.ts'
+import type { RequestMetrics } from './request-metrics.ts'
+import { sendError } from './wire.ts'
+
+/**
+ * Every call from its first hook to the end of its answer. One look each second enforces deadlines and
+ * finds clients that stopped reading, which spares each request a timer of its own.
+ *
+ * Bounded by the connections and the streams on each.
+ */
+export class InFlight {
+  readonly #calls = new Set<Call>()
+  readonly #clock: Clock
+  readonly #metrics: RequestMetrics
+  readonly #sweep: Timer
+  #draining = false
+  #onEmpty: (() => void) | null = null
+
+  constructor(clock: Clock, metrics: RequestMetrics) {
+    this.#clock = clock
+    this.#metrics = metrics
+    this.#sweep = clock.every(1000, () => this.#look())
+  }
+
+  get count(): number {
+    return this.#calls.size
+  }
+
+  begin(call: Call): void {
+    call.lastOnConnection = this.#draining
+    this.#calls.add(call)
+    // The request's own `close` comes with the end of its body in HTTP/1.1; only the reply's tells the end.
+    call.reply.on('close', () => this.#end(call))
+  }
+
+  /** From now on answers end their HTTP/1.1 connections, and watches end. */
+  drain(): void {
+    this.#draining = true
+    for (const call of this.#calls) {
+      call.lastOnConnection = true
+      call.endStream?.()
+    }
+  }
+
+  /** Resolves when no call is left. */
+  async empty(): Promise<void> {
+    if (this.#calls.size === 0) return
+    await new Promise<void>((resolve) => {
+      this.#onEmpty = resolve
+    })
+  }
+
+  close(): void {
+    this.#sweep.cancel()
+  }
+
+  #end(call: Call): void {
+    if (call.closed) return
+    call.closed = true
+    this.#calls.delete(call)
+    call.release?.()
+    call.release = null
+    call.endStream?.()
+    call.endStream = null
+    call.abort()
+    this.#metrics.observe(call, this.#clock.monotonicMs())
+    if (this.#calls.size === 0) this.#onEmpty?.()
+  }
+
+  #look(): void {
+    const now = this.#clock.monotonicMs()
+    for (const call of this.#calls) {
+      if (call.blockedSinceMs !== null && now - call.blockedSinceMs > limits.writeStallMsMax) {
+        call.reply.destroy()
+      } else if (now > call.deadlineMs + DEADLINE_GRACE_MS && !call.reply.headersSent) {
+        call.lastOnConnection = true
+        call.abort()
+        sendError(
+          call.reply,
+          call,
+          call.raw.method,
+          timeout('request did not complete within the allotted timeout'),
+        )
+      }
+    }
+  }
+}
+
+/** Verbs keep the deadline themselves and say more about it: this is for what they do not see, as slow bodies. */
+const DEADLINE_GRACE_MS = 1000

@@ -1,0 +1,114 @@
+import * as http from 'node:http'
+import * as http2 from 'node:http2'
+import type { ServerHttp2Session } from 'node:http2'
+import * as https from 'node:https'
+import type { Socket } from 'node:net'
+import { limits } from '../config/limits.ts'
+import type { RawReply, RawRequest } from './call.ts'
+import type { TlsFiles } from './parts.ts'
+
+export type RawServer = http.Server | https.Server | http2.Http2SecureServer
+export type ListenerOptions = {
+  readonly tls: TlsFiles | null
+  readonly protocols: 'http2-and-http1' | 'http1'
+}
+export type RawHandler = (request: RawRequest, reply: RawReply) => void
+
+/** The socket side: accepts connections in the protocols wanted, knows them all, and can close them. */
+export class Listener {
+  readonly server: RawServer
+  readonly #sockets = new Set<Socket>()
+  readonly #sessions = new Set<ServerHttp2Session>()
+
+  constructor(options: ListenerOptions) {
+    this.server = serverOf(options)
+    this.server.maxConnections = limits.connectionsMax
+    this.server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket)
+      socket.on('close', () => this.#sockets.delete(socket))
+    })
+    this.server.on('session', (session: ServerHttp2Session) => {
+      this.#sessions.add(session)
+      session.on('close', () => this.#sessions.delete(session))
+      // A session that breaks ends its streams; there is nobody to tell.
+      session.on('error', () => undefined)
+    })
+  }
+
+  /** Hands every request to `handler`. */
+  handle(handler: RawHandler): RawServer {
+    this.server.on('request', handler)
+    // A client that asks first is told to go on only when it may write; see `plugins/continue.ts`.
+    this.server.on('checkContinue', handler)
+    return this.server
+  }
+
+  /** New connections get the new certificate and trust; old ones keep what they have. */
+  reload(tls: TlsFiles): void {
+    if ('setSecureContext' in this.server) this.server.setSecureContext(contextOf(tls))
+  }
+
+  /** No new connections, and HTTP/2 clients are told to go elsewhere with their next request. */
+  stopAccepting(): void {
+    this.server.close()
+    for (const session of this.#sessions) session.close()
+    if ('closeIdleConnections' in this.server) this.server.closeIdleConnections()
+  }
+
+  /** Whoever is still there is cut off. */
+  destroy(): void {
+    for (const session of this.#sessions) session.destroy()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}
+
+function serverOf(options: ListenerOptions): RawServer {
+  const { tls } = options
+  if (tls === null) return http.createServer(CONNECTION)
+  const secure = {
+    ...CONNECTION,
+    ...contextOf(tls),
+    requestCert: tls.clientAuthorities !== null,
+    // Others may come without a certificate, or with one that proves nothing: authentication decides.
+    rejectUnauthorized: false,
+  }
+  if (options.protocols === 'http1') return https.createServer(secure)
+  return http2.createSecureServer({
+    ...secure,
+    allowHTTP1: true,
+    maxSessionMemory: limits.sessionMemoryMbMax,
+    settings: {
+      maxConcurrentStreams: limits.streamsPerConnectionMax,
+      // The default of 64 KiB makes a client of a long request body wait after every 64 KiB.
+      initialWindowSize: STREAM_WINDOW_BYTES,
+    },
+  })
+}
+
+const STREAM_WINDOW_BYTES = 1024 * 1024
+
+const CONNECTION = {
+  noDelay: true,
+  // Finds clients that went away without a word, under a watch that has nothing to send.
+  keepAlive: true,
+  keepAliveInitialDelay: 30_000,
+  maxHeaderSize: limits.headerBytesMax,
+  headersTimeout: 20_000,
+  requestTimeout: limits.requestMsMax,
+  keepAliveTimeout: 120_000,
+} as const
+
+function contextOf(tls: TlsFiles): {
+  readonly cert: string
+  readonly key: string
+  readonly ca?: string
+  readonly minVersion: 'TLSv1.2'
+} {
+  const { clientAuthorities } = tls
+  return {
+    cert: tls.certificate,
+    key: tls.key,
+    minVersion: 'TLSv1.2',
+    ...(clientAuthorities === null ? {} : { ca: clientAuthorities }),
+  }
+}

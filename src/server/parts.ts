@@ -1,0 +1,69 @@
+import type { Registry as MetricsRegistry } from 'prom-client'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import type { Names } from '../api/names.ts'
+import type { Authenticator } from '../auth/authenticate.ts'
+import type { Authorizer } from '../auth/decision.ts'
+import type { Health } from '../cluster/health.ts'
+import type { Members } from '../cluster/members.ts'
+import type { Registry } from '../registry/answer.ts'
+import type { OpenApiDocuments } from './routes/openapi.ts'
+
+/** Everything the server is built from. It makes none of it and closes only what it opened itself. */
+export type ServerParts = {
+  readonly registry: Registry
+  readonly authenticator: Authenticator
+  readonly authorizer: Authorizer
+  readonly health: Health
+  readonly members: Members
+  readonly openapi: OpenApiDocuments
+  readonly names: Names
+  readonly version: ServerVersion
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: ServerLog
+  readonly metrics: MetricsRegistry
+  /** null: no TLS, and so no client certificates. For tests, and behind a proxy on the same machine. */
+  readonly tls: TlsFiles | null
+  /** HTTP/2 costs more processor time per small request; without it, clients that would choose it use 1.1. */
+  readonly protocols: 'http2-and-http1' | 'http1'
+  readonly limits: ServerLimits
+  /** The program contradicted itself while it served a request: log, flush and exit. */
+  readonly crash: (broken: Error) => void
+}
+
+/** Contents, not paths, in PEM. */
+export type TlsFiles = {
+  readonly certificate: string
+  readonly key: string
+  /** Who vouches for clients; null: client certificates are not asked for. */
+  readonly clientAuthorities: string | null
+}
+
+export type ServerVersion = {
+  /** Such as `0.1.0`. */
+  readonly program: string
+  readonly gitCommit: string
+  /** RFC 3339. */
+  readonly buildDate: string
+  /** Such as `v20.20.2`. */
+  readonly runtime: string
+  /** Such as `linux/x64`. */
+  readonly platform: string
+}
+
+/** Those an operator may set; the others are constants. See `src/config/limits.ts` for what happens when full. */
+export type ServerLimits = {
+  readonly requestsReadingMax: number
+  readonly requestsWritingMax: number
+  readonly watchesMax: number
+  readonly requestMsMax: number
+  readonly requestBytesMax: number
+}
+
+/** What this room tells the operator. A `pino` logger is one. */
+export type ServerLog = {
+  readonly info: (fields: object, message: string) => void
+  readonly warn: (fields: object, message: string) => void
+  readonly error: (fields: object, message: string) => void
+}

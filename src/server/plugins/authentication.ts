@@ -1,0 +1,23 @@
+import { unauthorized } from '../../api/api-errors.ts'
+import type { UserInfo } from '../../api/object.ts'
+import type { Authenticator } from '../../auth/authenticate.ts'
+import { callOf } from '../fastify-types.ts'
+import type { App } from '../fastify-types.ts'
+
+/** Finds out who asks, before anything of the body is read. */
+export function authentication(app: App, authenticator: Authenticator): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const call = callOf(request)
+    const settle = (user: UserInfo | null): void => {
+      if (user === null) {
+        done(unauthorized())
+        return
+      }
+      call.user = user
+      done()
+    }
+    const user = authenticator.authenticate(call)
+    if (user instanceof Promise) user.then(settle, done)
+    else settle(user)
+  })
+}

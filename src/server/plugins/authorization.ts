@@ -1,0 +1,29 @@
+import { forbidden } from '../../api/api-errors.ts'
+import type { ApiError } from '../../api/api-error.ts'
+import { refusalText } from '../../auth/action.ts'
+import type { Authorizer, Decision } from '../../auth/decision.ts'
+import type { Call } from '../call.ts'
+import { callOf } from '../fastify-types.ts'
+import type { App } from '../fastify-types.ts'
+
+/** Lets pass only what some mode allows. */
+export function authorization(app: App, authorizer: Authorizer): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const call = callOf(request)
+    const settle = (decision: Decision): void => {
+      if (decision.kind === 'allow') done()
+      else done(refusal(call, decision.reason))
+    }
+    const decision = authorizer.authorize(call.user, call.info.action)
+    if (decision instanceof Promise) decision.then(settle, done)
+    else settle(decision)
+  })
+}
+
+function refusal(call: Call, reason: string): ApiError {
+  const { action } = call.info
+  const text = refusalText(call.user.name, action)
+  const why = reason === '' ? text : `${text}: ${reason}`
+  if (action.kind === 'path') return forbidden({ group: '', resource: '' }, '', why)
+  return forbidden({ group: action.group, resource: action.resource }, action.name, why)
+}

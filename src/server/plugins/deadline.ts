@@ -1,0 +1,24 @@
+import { badRequest } from '../../api/api-errors.ts'
+import { callOf } from '../fastify-types.ts'
+import type { App } from '../fastify-types.ts'
+import { parseDuration } from '../duration.ts'
+import { firstOf } from '../query.ts'
+
+/** A caller that waits for less than the server would says so with `timeout`; nobody may ask for more. */
+export function deadline(app: App): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const call = callOf(request)
+    const { query, action } = call.info
+    const text = query.size === 0 ? null : firstOf(query, 'timeout')
+    if (text !== null && text !== '' && action.verb !== 'watch') {
+      const wantedMs = parseDuration(text)
+      if (wantedMs === null || wantedMs < 0) {
+        done(badRequest('invalid timeout specified in the request URL'))
+        return
+      }
+      // Zero says "no opinion", as upstream has it.
+      if (wantedMs > 0) call.deadlineMs = Math.min(call.deadlineMs, call.startedMs + wantedMs)
+    }
+    done()
+  })
+}

@@ -1,0 +1,75 @@
+import type { FastifyError } from 'fastify'
+import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { ApiError } from '../../api/api-error.ts'
+import {
+  badRequest,
+  internal,
+  methodNotAllowed,
+  pathNotFound,
+  tooLarge,
+  unsupportedMediaType,
+} from '../../api/api-errors.ts'
+import type { Call } from '../call.ts'
+import type { App, Reply, Request } from '../fastify-types.ts'
+import type { ServerLog } from '../parts.ts'
+import { sendError } from '../wire.ts'
+
+export type ErrorParts = {
+  readonly log: ServerLog
+  readonly requestBytesMax: number
+  readonly crash: (broken: Error) => void
+}
+
+/** Whatever a hook, a parser or a verb throws leaves as a `Status`; nothing of an unknown error's text does. */
+export function errors(app: App, parts: ErrorParts): void {
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, parts))
+  app.setNotFoundHandler((request, reply) => answerError(pathNotFound(), request, reply, parts))
+}
+
+export function answerError(error: unknown, request: Request, reply: Reply, parts: ErrorParts): void {
+  const { call } = request
+  const apiError = asApiError(error, call, parts)
+  reply.hijack()
+  // A body that was not read to its end would be taken for the next request of the connection.
+  const unread = apiError.code === 'RequestEntityTooLarge' || apiError.code === 'UnsupportedMediaType'
+  sendError(reply.raw, call, request.method, apiError, unread ? { connection: 'close' } : {})
+}
+
+/** @returns what the caller may know; the rest goes to the log under the id the caller sees */
+export function asApiError(error: unknown, call: Call | null, parts: ErrorParts): ApiError {
+  if (error instanceof ApiError) return error
+  const known = isFastifyError(error) ? ofFastify(error, parts) : null
+  if (known !== null) return known
+  const id = call?.id ?? ''
+  parts.log.error({ err: error, request: id, path: call?.info.action.path }, 'request failed unexpectedly')
+  if (error instanceof BrokenInvariant) parts.crash(error)
+  return internal(`unexpected; the server's log says more under request ${JSON.stringify(id)}`)
+}
+
+const CAN_BE_READ = ['application/json', 'application/yaml']
+
+function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | null {
+  switch (error.code) {
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_ASYNC_CONSTRAINT':
+      return badRequest('invalid URL escape in the path')
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return tooLarge(`limit is ${parts.requestBytesMax}`)
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return unsupportedMediaType(CAN_BE_READ)
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return badRequest('the body is not as long as Content-Length says')
+    case 'FST_ERR_NOT_FOUND':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return pathNotFound()
+    case 'FST_ERR_ROUTE_METHOD_NOT_SUPPORTED':
+      return methodNotAllowed()
+    default:
+      // Such as a connection that broke while the body was read.
+      return error.statusCode === 400 ? badRequest('the request could not be read') : null
+  }
+}
+
+function isFastifyError(error: unknown): error is FastifyError {
+  return error instanceof Error && 'statusCode' in error
+}

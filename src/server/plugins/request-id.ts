@@ -1,0 +1,51 @@
+import type { Clock } from '../../../raft/base/clock.ts'
+import type { Random } from '../../../raft/base/random.ts'
+import { Call } from '../call.ts'
+import type { App } from '../fastify-types.ts'
+import { requestInfo } from '../request-info.ts'
+import type { InFlight } from '../in-flight.ts'
+
+/** Begins every call: names it, finds out what it is about, and sees to it that its end is noticed. */
+export function beginCalls(
+  app: App,
+  parts: {
+    readonly clock: Clock
+    readonly random: Random
+    readonly inFlight: InFlight
+    readonly requestMsMax: number
+  },
+): void {
+  const { clock, inFlight, requestMsMax } = parts
+  const nextId = requestIds(parts.random)
+  app.decorateRequest('call', null)
+  app.addHook('onRequest', (request, reply, done) => {
+    const raw = request.raw
+    const call = new Call({
+      id: clientId(raw.headers['audit-id']) ?? nextId(),
+      info: requestInfo(request.method, raw.url ?? '/'),
+      clock,
+      allowedMs: requestMsMax,
+      raw,
+      reply: reply.raw,
+    })
+    request.call = call
+    inFlight.begin(call)
+    done()
+  })
+}
+
+/**
+ * Names such as upstream's: 128 bits, unique across members and restarts. Only the first half is drawn, once;
+ * the rest counts, as a draw for each request buys nothing.
+ */
+function requestIds(random: Random): () => string {
+  const drawn = Array.from(random.bytes(10), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const prefix = `${drawn.slice(0, 8)}-${drawn.slice(8, 12)}-4${drawn.slice(13, 16)}-a${drawn.slice(17, 20)}-`
+  let count = 0
+  return () => prefix + (++count).toString(16).padStart(12, '0')
+}
+
+/** A caller may name its call itself, to find it in the audit log again. */
+function clientId(header: string | readonly string[] | undefined): string | null {
+  return typeof header === 'string' && /^[\w.:-]{1,64}$/.test(header) ? header : null
+}

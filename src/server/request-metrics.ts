@@ -1,0 +1,74 @@
+import { Counter, Gauge, Histogram } from 'prom-client'
+import type { Registry } from 'prom-client'
+import type { Call } from './call.ts'
+
+/** Counts and times every answer. Names and labels are upstream's, as dashboards expect them. */
+export class RequestMetrics {
+  readonly #total: Counter<'verb' | 'group' | 'version' | 'resource' | 'subresource' | 'code'>
+  readonly #seconds: Histogram<'verb' | 'group' | 'version' | 'resource' | 'subresource'>
+  readonly #knows: (group: string, version: string, resource: string) => boolean
+
+  /** @param knows whether a resource exists: others are counted together, or strangers could make series */
+  constructor(
+    registry: Registry,
+    knows: (group: string, version: string, resource: string) => boolean,
+    inFlight: () => { readonly reading: number; readonly writing: number; readonly watching: number },
+  ) {
+    this.#knows = knows
+    const registers = [registry]
+    this.#total = new Counter({
+      name: 'apiserver_request_total',
+      help: 'Requests answered, by what they asked for and the HTTP code.',
+      labelNames: ['verb', 'group', 'version', 'resource', 'subresource', 'code'],
+      registers,
+    })
+    this.#seconds = new Histogram({
+      name: 'apiserver_request_duration_seconds',
+      help: 'Time from the first line of a request to the end of its answer; watches apart.',
+      labelNames: ['verb', 'group', 'version', 'resource', 'subresource'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+      registers,
+    })
+    new Gauge({
+      name: 'apiserver_current_inflight_requests',
+      help: 'Requests being answered; watches apart.',
+      labelNames: ['request_kind'],
+      registers,
+      collect() {
+        const { reading, writing } = inFlight()
+        this.set({ request_kind: 'readOnly' }, reading)
+        this.set({ request_kind: 'mutating' }, writing)
+      },
+    })
+    new Gauge({
+      name: 'apiserver_longrunning_requests',
+      help: 'Watches being served.',
+      registers,
+      collect() {
+        this.set(inFlight().watching)
+      },
+    })
+  }
+
+  observe(call: Call, nowMs: number): void {
+    const { action } = call.info
+    const known = action.kind === 'resource' && this.#knows(action.group, action.version, action.resource)
+    const labels = {
+      verb: KNOWN_VERBS.has(action.verb) ? action.verb : 'other',
+      group: known ? action.group : '',
+      version: known ? action.version : '',
+      resource: known ? action.resource : '',
+      subresource: known && KNOWN_SUBRESOURCES.has(action.subresource) ? action.subresource : '',
+    }
+    // 499 marks a client that left before it was answered; nobody ever receives it.
+    const code = call.reply.headersSent ? call.reply.statusCode : 499
+    this.#total.inc({ ...labels, code })
+    if (action.verb !== 'watch') this.#seconds.observe(labels, (nowMs - call.startedMs) / 1000)
+  }
+}
+
+const KNOWN_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize', 'scale', 'approval'])
+
+const KNOWN_VERBS: ReadonlySet<string> = new Set(
+  'get list watch create update patch delete deletecollection post put head options'.split(' '),
+)

@@ -1,0 +1,18 @@
+import type { Registry } from 'prom-client'
+import { callOf } from '../fastify-types.ts'
+import type { App } from '../fastify-types.ts'
+import { baseHeaders, sendBytes } from '../wire.ts'
+
+/** `/metrics`, in the text form scrapers read. */
+export function metricsRoutes(app: App, registry: Registry): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/metrics',
+    handler: async (request, reply) => {
+      const text = await registry.metrics()
+      reply.hijack()
+      const headers = baseHeaders(callOf(request), registry.contentType)
+      sendBytes(reply.raw, request.method, 200, headers, Buffer.from(text))
+    },
+  })
+}

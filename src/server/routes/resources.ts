@@ -1,0 +1,144 @@
+import { badRequest, methodNotAllowed, notAcceptable, pathNotFound } from '../../api/api-errors.ts'
+import type { ResourceAction } from '../../auth/action.ts'
+import type { Answer, Registry, VerbHandler } from '../../registry/answer.ts'
+import type { ResourceDefinition, Verb } from '../../registry/definition.ts'
+import type { Target } from '../../registry/request.ts'
+import { acceptsJson } from '../accept.ts'
+import { answerPieces, answerWatch } from '../answer-stream.ts'
+import type { Call } from '../call.ts'
+import { EVERY_METHOD, callOf } from '../fastify-types.ts'
+import type { App, Reply, Request } from '../fastify-types.ts'
+import type { ErrorParts } from '../plugins/errors.ts'
+import { sendMethodNotAllowed } from '../method-not-allowed.ts'
+import { isPathSegment } from '../request-info.ts'
+import { JSON_TYPE, baseHeaders, sendBytes } from '../wire.ts'
+
+/** All paths of spec 4.1 behind one dispatcher: the target was taken apart already, only the kind is looked up. */
+export function resourceRoutes(app: App, parts: { readonly registry: Registry } & ErrorParts): void {
+  const handler = dispatcher(parts)
+  for (const url of ['/api/*', '/apis/*']) app.route({ method: EVERY_METHOD, url, handler })
+}
+
+type DispatchParts = { readonly registry: Registry } & ErrorParts
+
+function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => Promise<void> {
+  const { registry } = parts
+  const handlers = {
+    get: registry.get,
+    list: registry.list,
+    watch: registry.watch,
+    create: registry.create,
+    update: registry.update,
+    patch: registry.patch,
+    delete: registry.delete,
+    deletecollection: registry.deleteCollection,
+  } satisfies Record<Verb, VerbHandler>
+
+  return async (request, reply) => {
+    const call = callOf(request)
+    const { action, query, shape } = call.info
+    if (action.kind === 'path' || shape === 'odd') throw pathNotFound()
+    const definition = registry.catalog.find(action.group, action.version, action.resource)
+    if (definition === null) throw pathNotFound()
+    const target = targetOf(definition, action)
+    const { verb } = action
+    const verbs = verbsAt(definition, target)
+    if (!isOneOf(verbs, verb)) {
+      sendMethodNotAllowed(reply, call, request.method, methodsOf(verbs, target), methodNotAllowed())
+      return
+    }
+    if (!acceptsJson(request.raw.headers.accept)) throw notAcceptable([JSON_TYPE])
+    const answer = await handlers[verb]({
+      definition,
+      context: call,
+      target,
+      query,
+      body: Buffer.isBuffer(request.body) ? request.body : NO_BODY,
+      contentType: mediaTypeOf(request.raw.headers['content-type']),
+    })
+    send(answer, call, request, reply, parts)
+  }
+}
+
+const NO_BODY = new Uint8Array(0)
+
+/** @throws ApiError `NotFound` where such a path is not served, `BadRequest` for names nothing can have */
+function targetOf(definition: ResourceDefinition, action: ResourceAction): Target {
+  const namespaced = definition.scope === 'Namespaced'
+  // The path of a namespace itself counts as within it for authorization; the object has none.
+  const inNamespace = action.namespace !== '' && action.resource !== 'namespaces'
+  if (inNamespace && !namespaced) throw pathNotFound()
+  // For list and watch the name may come from a field selector; the verb reads that itself.
+  const collection = action.verb === 'list' || action.verb === 'watch'
+  const name = collection || action.name === '' ? null : action.name
+  if (name !== null && namespaced && action.namespace === '') throw pathNotFound()
+  for (const [what, part] of [
+    ['Name', action.name],
+    ['Namespace', action.namespace],
+  ] as const) {
+    if (!isPathSegment(part)) throw badRequest(`${what} parameter invalid: ${JSON.stringify(part)}`)
+  }
+  return {
+    namespace: namespaced && action.namespace !== '' ? action.namespace : null,
+    name,
+    subresource: action.subresource === '' ? null : action.subresource,
+  }
+}
+
+/** @throws ApiError `NotFound` for a subresource this kind has not */
+function verbsAt(definition: ResourceDefinition, target: Target): readonly Verb[] {
+  if (target.subresource !== null) {
+    const subresource = definition.subresources.find(({ name }) => name === target.subresource)
+    if (subresource === undefined || target.name === null) throw pathNotFound()
+    return subresource.verbs
+  }
+  if (target.name !== null) return definition.verbs.filter((verb) => INSTANCE_VERBS.has(verb))
+  const everywhere = definition.scope === 'Namespaced' && target.namespace === null
+  return definition.verbs.filter((verb) => (everywhere ? ACROSS_VERBS : COLLECTION_VERBS).has(verb))
+}
+
+const INSTANCE_VERBS: ReadonlySet<Verb> = new Set(['get', 'update', 'patch', 'delete'])
+const COLLECTION_VERBS: ReadonlySet<Verb> = new Set(['list', 'watch', 'create', 'deletecollection'])
+/** Over all namespaces at once one may only look. */
+const ACROSS_VERBS: ReadonlySet<Verb> = new Set(['list', 'watch'])
+
+const METHOD_OF = {
+  get: 'GET',
+  list: 'GET',
+  watch: 'GET',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETE',
+} as const satisfies Record<Verb, string>
+
+function methodsOf(verbs: readonly Verb[], target: Target): readonly string[] {
+  const methods = verbs.map((verb) => METHOD_OF[verb] as string)
+  const reading = target.name === null ? verbs.includes('list') : verbs.includes('get')
+  return [...new Set(reading ? [...methods, 'HEAD'] : methods)]
+}
+
+function isOneOf(verbs: readonly Verb[], verb: string): verb is Verb {
+  return (verbs as readonly string[]).includes(verb)
+}
+
+function mediaTypeOf(header: string | undefined): string {
+  if (header === undefined) return ''
+  const semicolon = header.indexOf(';')
+  return (semicolon === -1 ? header : header.slice(0, semicolon)).trim().toLowerCase()
+}
+
+function send(answer: Answer, call: Call, request: Request, reply: Reply, parts: ErrorParts): void {
+  switch (answer.kind) {
+    case 'document':
+      reply.hijack()
+      sendBytes(reply.raw, request.method, answer.code, baseHeaders(call, JSON_TYPE), answer.bytes)
+      return
+    case 'pieces':
+      answerPieces(answer.pieces, call, request, reply, parts)
+      return
+    case 'watch':
+      answerWatch(answer.stream, call, request, reply, parts)
+  }
+}

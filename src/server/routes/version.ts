@@ -1,0 +1,26 @@
+import type { App } from '../fastify-types.ts'
+import type { ServerVersion } from '../parts.ts'
+import { jsonBytes, sendJson } from './json.ts'
+
+/** `/version`: which release's API is spoken, and what speaks it. @source spec 9.8; apimachinery `pkg/version` */
+export function versionRoutes(app: App, version: ServerVersion): void {
+  const bytes = jsonBytes({
+    major: '1',
+    minor: '24',
+    gitVersion: `v1.24.0+orch-${version.program}`,
+    gitCommit: version.gitCommit,
+    gitTreeState: 'clean',
+    buildDate: version.buildDate,
+    // Clients expect the keys; this server is no Go program.
+    goVersion: version.runtime,
+    compiler: 'node',
+    platform: version.platform,
+  })
+  for (const url of ['/version', '/version/']) {
+    app.route({
+      method: ['GET', 'HEAD'],
+      url,
+      handler: (request, reply) => sendJson(request, reply, bytes),
+    })
+  }
+}

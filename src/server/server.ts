@@ -1,0 +1,159 @@
+import type { AddressInfo } from 'node:net'
+import { methodNotAllowed, pathNotFound } from '../api/api-errors.ts'
+import { EVERY_METHOD, appOn, callOf } from './fastify-types.ts'
+import type { App } from './fastify-types.ts'
+import { InFlight } from './in-flight.ts'
+import { Listener } from './listener.ts'
+import type { ServerParts, TlsFiles } from './parts.ts'
+import { authentication } from './plugins/authentication.ts'
+import { authorization } from './plugins/authorization.ts'
+import { continues } from './plugins/continue.ts'
+import { deadline } from './plugins/deadline.ts'
+import { answerError, errors } from './plugins/errors.ts'
+import { Room, flowControl } from './plugins/flow-control.ts'
+import { beginCalls } from './plugins/request-id.ts'
+import { RequestMetrics } from './request-metrics.ts'
+import { clusterRoutes } from './routes/cluster.ts'
+import { discoveryDocuments, discoveryRoutes } from './routes/discovery.ts'
+import { healthRoutes } from './routes/health.ts'
+import { metricsRoutes } from './routes/metrics.ts'
+import { openApiRoutes } from './routes/openapi.ts'
+import { resourceRoutes } from './routes/resources.ts'
+import { rootRoutes } from './routes/root.ts'
+import { versionRoutes } from './routes/version.ts'
+
+/** The HTTP face of one member, built from its parts, in order. */
+export async function createServer(parts: ServerParts): Promise<ApiServer> {
+  const { registry, limits, clock } = parts
+  const room = new Room()
+  const knows = (group: string, version: string, plural: string): boolean =>
+    registry.catalog.find(group, version, plural) !== null
+  const inFlight = new InFlight(clock, new RequestMetrics(parts.metrics, knows, () => room))
+  const errorParts = { log: parts.log, requestBytesMax: limits.requestBytesMax, crash: parts.crash }
+  const listener = new Listener(parts)
+
+  const app = appOn((handler) => listener.handle(handler), {
+    // Names go to 253 characters; the router's default refuses more than 100.
+    routerOptions: { maxParamLength: 1024, querystringParser: () => NO_QUERY },
+    bodyLimit: limits.requestBytesMax,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => answerError(error, request, reply, errorParts),
+  })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+
+  errors(app, errorParts)
+  beginCalls(app, { clock, random: parts.random, inFlight, requestMsMax: limits.requestMsMax })
+  authentication(app, parts.authenticator)
+  authorization(app, parts.authorizer)
+  continues(app, limits.requestBytesMax)
+  // A probe must be answered however busy the server is.
+  healthRoutes(app, parts)
+
+  await app.register(async (scope: App) => {
+    flowControl(scope, room, limits)
+    deadline(scope)
+    versionRoutes(scope, parts.version)
+    metricsRoutes(scope, parts.metrics)
+    clusterRoutes(scope, parts.members)
+    openApiRoutes(scope, parts.openapi)
+    discoveryRoutes(scope, registry.catalog)
+    resourceRoutes(scope, { registry, ...errorParts })
+    rootRoutes(scope, [...FIXED_PATHS, ...discoveryDocuments(registry.catalog).keys()])
+    everythingElse(scope)
+  })
+  await app.ready()
+  return new ApiServer(app, listener, inFlight, parts)
+}
+
+const NO_QUERY = Object.freeze({})
+
+const FIXED_PATHS = [
+  ...['/healthz', '/livez', '/readyz', '/metrics', '/version', '/openapi/v2', '/openapi/v3'],
+  ...['/cluster/v1/status', '/cluster/v1/transfer-leader'],
+]
+
+/** Paths nobody serves, and known ones with another method: `OPTIONS` among them. */
+function everythingElse(app: App): void {
+  app.route({
+    method: EVERY_METHOD,
+    url: '/*',
+    handler: (request) => {
+      const { path } = callOf(request).info.action
+      throw FIXED_PATHS.includes(path) || path === '/' ? methodNotAllowed() : pathNotFound()
+    },
+  })
+}
+
+/** A server that listens, or is about to. */
+export class ApiServer {
+  readonly #app: App
+  readonly #listener: Listener
+  readonly #inFlight: InFlight
+  readonly #parts: ServerParts
+  #drained: Promise<void> | null = null
+
+  constructor(app: App, listener: Listener, inFlight: InFlight, parts: ServerParts) {
+    this.#app = app
+    this.#listener = listener
+    this.#inFlight = inFlight
+    this.#parts = parts
+  }
+
+  /** For tests: `inject` asks without a socket. */
+  get app(): App {
+    return this.#app
+  }
+
+  /** @returns where it listens; @param port 0: any free one */
+  async listen(host: string, port: number): Promise<AddressInfo> {
+    await this.#app.listen({ host, port })
+    const address = this.#listener.server.address()
+    if (address === null || typeof address === 'string')
+      throw new TypeError('a network address was listened on')
+    return address
+  }
+
+  /** New certificate, key or client authorities, for connections from now on. */
+  reload(tls: TlsFiles): void {
+    this.#listener.reload(tls)
+  }
+
+  /**
+   * Stops gracefully: says "not ready" for `shutdownDelayMs` while it still serves, then takes no new
+   * connections, ends watches, lets calls finish until `graceMs` are over, and closes. Once only.
+   */
+  drain(of: { readonly shutdownDelayMs: number; readonly graceMs: number }): Promise<void> {
+    this.#drained ??= this.#drain(of.shutdownDelayMs, of.graceMs)
+    return this.#drained
+  }
+
+  async #drain(shutdownDelayMs: number, graceMs: number): Promise<void> {
+    const { health, clock } = this.#parts
+    health.shutDown()
+    if (shutdownDelayMs > 0) await this.#wait(shutdownDelayMs)
+    this.#inFlight.drain()
+    this.#listener.stopAccepting()
+    await new Promise<void>((resolve) => {
+      const timer = clock.after(graceMs, resolve)
+      void this.#inFlight.empty().then(() => {
+        timer.cancel()
+        resolve()
+      })
+    })
+    // The last answers are still on their way out of this process's buffers.
+    await this.#wait(this.#inFlight.count === 0 ? 0 : LAST_WORDS_MS)
+    this.#listener.destroy()
+    this.#inFlight.close()
+    await this.#app.close()
+  }
+
+  #wait(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#parts.clock.after(delayMs, resolve)
+    })
+  }
+}
+
+const LAST_WORDS_MS = 50

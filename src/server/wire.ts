@@ -1,0 +1,92 @@
+import type { Http2ServerResponse } from 'node:http2'
+import type { ApiError } from '../api/api-error.ts'
+import { httpCodeOf, statusOf } from '../api/status.ts'
+import type { Call, RawReply } from './call.ts'
+
+export const JSON_TYPE = 'application/json'
+export const TEXT_TYPE = 'text/plain; charset=utf-8'
+
+/** What an HTTP/2 stream takes in one go, so that a slow client's memory stays bounded. */
+const CHUNK_BYTES = 64 * 1024
+
+export type ReplyHeaders = Record<string, string | number | readonly string[]>
+
+/** Headers every answer carries. */
+export function baseHeaders(call: Call | null, contentType: string): ReplyHeaders {
+  const headers: ReplyHeaders = { 'cache-control': 'no-cache, private', 'content-type': contentType }
+  if (call !== null) {
+    headers['audit-id'] = call.id
+    if (call.warnings !== null) headers['warning'] = call.warnings
+    if (call.lastOnConnection) headers['connection'] = 'close'
+  }
+  return headers
+}
+
+/** Sends a whole answer. Nothing happens when one was begun already, or nobody is there to take it. */
+export function sendBytes(
+  reply: RawReply,
+  method: string | undefined,
+  code: number,
+  headers: ReplyHeaders,
+  bytes: Uint8Array,
+): void {
+  if (reply.headersSent || reply.destroyed) return
+  headers['content-length'] = bytes.byteLength
+  writeHead(reply, code, headers)
+  if (method === 'HEAD' || bytes.byteLength === 0) reply.end()
+  else if ('stream' in reply && bytes.byteLength > CHUNK_BYTES) writeChunks(reply, bytes, 0)
+  else reply.end(bytes)
+}
+
+export function sendText(
+  reply: RawReply,
+  call: Call | null,
+  method: string | undefined,
+  code: number,
+  text: string,
+): void {
+  const headers = baseHeaders(call, TEXT_TYPE)
+  headers['x-content-type-options'] = 'nosniff'
+  sendBytes(reply, method, code, headers, Buffer.from(text))
+}
+
+/** An error as the `Status` it is. */
+export function sendError(
+  reply: RawReply,
+  call: Call | null,
+  method: string | undefined,
+  error: ApiError,
+  extra: ReplyHeaders = {},
+): void {
+  const headers = { ...baseHeaders(call, JSON_TYPE), ...extra }
+  const { retryAfterSeconds } = error.details
+  if (retryAfterSeconds !== undefined) headers['retry-after'] = retryAfterSeconds
+  if (error.code === 'Unauthorized') headers['www-authenticate'] = 'Bearer'
+  sendBytes(reply, method, httpCodeOf(error.code), headers, Buffer.from(JSON.stringify(statusOf(error))))
+}
+
+/** Both protocols' replies begin an answer alike, but their declared types do not share a signature. */
+export function writeHead(reply: RawReply, code: number, headers: ReplyHeaders): void {
+  if ('stream' in reply) {
+    delete headers['connection']
+    reply.writeHead(code, headers as Record<string, string | number | string[]>)
+  } else reply.writeHead(code, headers as Record<string, string | number | string[]>)
+}
+
+/** @returns false when the client should be given time to take what waits for it */
+export function writePiece(reply: RawReply, piece: Uint8Array): boolean {
+  return 'stream' in reply ? reply.write(piece) : reply.write(piece)
+}
+
+function writeChunks(reply: Http2ServerResponse, bytes: Uint8Array, from: number): void {
+  let at = from
+  while (at < bytes.byteLength && !reply.destroyed) {
+    const piece = bytes.subarray(at, at + CHUNK_BYTES)
+    at += CHUNK_BYTES
+    if (at >= bytes.byteLength) reply.end(piece)
+    else if (!reply.write(piece)) {
+      reply.once('drain', () => writeChunks(reply, bytes, at))
+      return
+    }
+  }
+}
