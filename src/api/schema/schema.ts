@@ -48,7 +48,10 @@ export type NumberSchema = Common & { readonly type: 'number' }
 /** A struct: named members. */
 export type ObjectSchema = Common & {
   readonly type: 'object'
-  /** Name in OpenAPI definitions, for shapes that have one: `io.k8s.api.core.v1.ConfigMap`, in `names.ts` spelling. */
+  /**
+   * Name in OpenAPI definitions, for shapes that have one: neutral as `core.v1.ConfigMap` or `meta.v1.ObjectMeta`,
+   * which `names.definition` spells for the domain. A kind's own shape is named by its group, version and kind.
+   */
   readonly definition?: string
   readonly properties: { readonly [name: string]: Schema }
   /** In OpenAPI and in validation: absent is `FieldValueRequired`. */
@@ -57,6 +60,8 @@ export type ObjectSchema = Common & {
   readonly protobuf?: { readonly [name: string]: number }
   /** Server-side apply: replaced as a whole. */
   readonly mapType?: 'atomic'
+  /** Strategic merge patch: the struct is taken as it stands, or clients say which members stay. */
+  readonly patchStrategy?: 'replace' | 'retainKeys'
 }
 
 export type MapSchema = Common & {

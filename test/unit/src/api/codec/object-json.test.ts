@@ -48,7 +48,7 @@ test('offsets count bytes, whatever the name is made of', () => {
 })
 
 test('an object with nothing but a kind still has a place for its revision', () => {
-  const { text, whole } = spliced({ kind: 'A', apiVersion: 'v1', metadata: {} } as Object, '1')
+  const { text, whole } = spliced({ kind: 'A', apiVersion: 'v1', metadata: {} }, '1')
   assert.equal(text, '{"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":""}}')
   assert.deepEqual(whole, { kind: 'A', apiVersion: 'v1', metadata: { resourceVersion: '1' } })
 })

@@ -1,0 +1,12 @@
+/** A place in a document. @source RFC 6901 */
+export type Pointer = { readonly text: string; readonly steps: readonly string[] }
+
+const LENGTH_MAX = 4096
+
+/** @returns null when the text is no pointer */
+export function parsePointer(text: string): Pointer | null {
+  if (text === '') return { text, steps: [] }
+  if (!text.startsWith('/') || text.length > LENGTH_MAX || /~(?![01])/.test(text)) return null
+  const steps = text.slice(1).split('/')
+  return { text, steps: steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')) }
+}

@@ -1,0 +1,141 @@
+import { tooLarge } from '../api-errors.ts'
+import type { Json, JsonObjectDraft } from '../json.ts'
+import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
+import type { Pointer } from './json-pointer.ts'
+import { patchDoesNotApply } from './patch-errors.ts'
+
+/** Elements that insertions and removals may shift, all together: keeps many operations on a long list short. */
+const SHIFTED_MAX = 20_000_000
+
+/**
+ * A document that operations change one after the other. What came from outside is never changed: a container
+ * is copied the first time something in it changes, and only then belongs to the draft.
+ */
+export class PatchDraft {
+  #root: Json
+  readonly #owned = new WeakSet<object>()
+  #shifted = 0
+
+  constructor(document: Json) {
+    this.#root = document
+  }
+
+  get document(): Json {
+    return this.#root
+  }
+
+  /**
+   * @param missing stands for a last member that an object lacks; undefined: that is refused
+   * @throws ApiError Invalid: nothing is there
+   */
+  read(pointer: Pointer, missing?: Json): Json {
+    let value = this.#root
+    pointer.steps.forEach((step, at) => {
+      let next: Json | undefined
+      if (isJsonList(value)) next = value[indexOf(step, value.length, pointer)]
+      else if (isJsonObject(value)) next = memberOf(value, step)
+      if (next === undefined && at === pointer.steps.length - 1 && isJsonObject(value)) next = missing
+      if (next === undefined) throw leadsNowhere(pointer)
+      value = next
+    })
+    return value
+  }
+
+  /** Sets a member or inserts an element; `-` is the end of a list. @throws ApiError Invalid */
+  add(pointer: Pointer, value: Json): void {
+    const step = pointer.steps.at(-1)
+    if (step === undefined) {
+      this.#root = value
+      return
+    }
+    const parent = this.#ownedParent(pointer)
+    if (!Array.isArray(parent)) {
+      setMember(parent, step, value)
+      return
+    }
+    const index = step === '-' ? parent.length : indexOf(step, parent.length + 1, pointer)
+    this.#shift(parent.length - index)
+    parent.splice(index, 0, value)
+  }
+
+  /** @throws ApiError Invalid: there is nothing to replace */
+  replace(pointer: Pointer, value: Json): void {
+    const step = pointer.steps.at(-1)
+    if (step === undefined) {
+      this.#root = value
+      return
+    }
+    const parent = this.#ownedParent(pointer)
+    if (Array.isArray(parent)) parent[indexOf(step, parent.length, pointer)] = value
+    else if (memberOf(parent, step) === undefined) throw leadsNowhere(pointer)
+    else setMember(parent, step, value)
+  }
+
+  /** @throws ApiError Invalid: there is nothing to remove */
+  remove(pointer: Pointer): void {
+    const step = pointer.steps.at(-1)
+    if (step === undefined) throw leadsNowhere(pointer)
+    const parent = this.#ownedParent(pointer)
+    if (Array.isArray(parent)) {
+      const index = indexOf(step, parent.length, pointer)
+      this.#shift(parent.length - index)
+      parent.splice(index, 1)
+    } else if (memberOf(parent, step) === undefined) {
+      throw leadsNowhere(pointer)
+    } else {
+      delete parent[step]
+    }
+  }
+
+  /** The container of the last step, made the draft's own with all containers on the way. */
+  #ownedParent(pointer: Pointer): Json[] | JsonObjectDraft {
+    let parent = this.#own(this.#root, pointer)
+    this.#root = parent
+    for (const step of pointer.steps.slice(0, -1)) {
+      const name = Array.isArray(parent) ? indexOf(step, parent.length, pointer) : step
+      const child = Array.isArray(parent) ? parent[Number(name)] : memberOf(parent, step)
+      const owned = this.#own(child, pointer)
+      if (Array.isArray(parent)) parent[Number(name)] = owned
+      else setMember(parent, step, owned)
+      parent = owned
+    }
+    return parent
+  }
+
+  #own(value: Json | undefined, pointer: Pointer): Json[] | JsonObjectDraft {
+    if (!isJsonList(value) && !isJsonObject(value)) throw leadsNowhere(pointer)
+    // Owned containers were made below, as drafts.
+    if (this.#owned.has(value)) return value as Json[] | JsonObjectDraft
+    const copy: Json[] | JsonObjectDraft = isJsonList(value) ? [...value] : { ...value }
+    this.#owned.add(copy)
+    return copy
+  }
+
+  #shift(elements: number): void {
+    this.#shifted += elements
+    if (this.#shifted > SHIFTED_MAX) throw tooLarge('the JSON patch moves too many list elements')
+  }
+}
+
+/** A copy that shares nothing, for a value that will stand in two places of a draft. */
+export function deepCopy(value: Json): Json {
+  if (isJsonList(value)) return value.map(deepCopy)
+  if (!isJsonObject(value)) return value
+  const copy: JsonObjectDraft = {}
+  for (const name of Object.keys(value)) setMember(copy, name, deepCopy(value[name] as Json))
+  return copy
+}
+
+/** An index below `length`; a negative one counts from the end. */
+function indexOf(step: string, length: number, pointer: Pointer): number {
+  if (!/^(?:0|-?[1-9][0-9]{0,9})$/.test(step)) throw leadsNowhere(pointer)
+  const index = Number(step) < 0 ? Number(step) + length : Number(step)
+  if (index < 0 || index >= length) {
+    throw patchDoesNotApply(`Unable to access invalid index: ${step} in path ${pointer.text}`)
+  }
+  return index
+}
+
+function leadsNowhere(pointer: Pointer): Error {
+  return patchDoesNotApply(`doc is missing path: ${pointer.text}: missing value`)
+}
