@@ -1,7 +1,6 @@
 import { assert } from '../../raft/base/assert.ts'
 import { encodeObject } from '../api/codec/object-json.ts'
 import { isJsonObject } from '../api/json.ts'
-import type { Json } from '../api/json.ts'
 import type { EncodedObject } from '../store/command.ts'
 import type { Revision } from '../store/revision.ts'
 import type { StoredObject } from '../store/object-store.ts'
@@ -52,19 +51,4 @@ export function parseStored(stored: StoredObject): AnyObject {
   const value: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
   assert(isJsonObject(value) && isJsonObject(value['metadata']), 'a stored object has metadata')
   return value as AnyObject
-}
-
-/** Whether two JSON values say the same; the order of members does not count. */
-export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
-  if (a === b) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-  if (Array.isArray(a) || Array.isArray(b)) {
-    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false
-    return a.every((value, at) => sameJson(value as Json, b[at] as Json))
-  }
-  const left = a as { readonly [name: string]: Json }
-  const right = b as { readonly [name: string]: Json }
-  const names = Object.keys(left)
-  if (names.length !== Object.keys(right).length) return false
-  return names.every((name) => Object.hasOwn(right, name) && sameJson(left[name], right[name]))
 }

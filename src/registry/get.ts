@@ -2,13 +2,13 @@ import { methodNotSupported, notFound } from '../api/api-errors.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { resourceOf } from './definition.ts'
 import { readGetOptions } from './options.ts'
-import type { RegistryParts } from './parts.ts'
+import type { VerbParts } from './parts.ts'
 import { readState } from './read-state.ts'
 import { keyOfTarget } from './request.ts'
 import { subresourceOf } from './subresource.ts'
 
 /** Answers with the stored bytes; nothing is parsed or copied. */
-export async function get(parts: RegistryParts, request: VerbRequest): Promise<Answer> {
+export async function get(parts: VerbParts, request: VerbRequest): Promise<Answer> {
   const { definition, target, context } = request
   const subresource = subresourceOf(definition, target)
   if (subresource !== null && !subresource.verbs.includes('get')) {

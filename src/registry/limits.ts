@@ -10,12 +10,12 @@ export type RegistryLimits = {
   readonly futureWaitMs: number
   /** Lists and watches leave in pieces of about this size; an object larger than it is a piece of its own. */
   readonly pieceBytes: number
-  /** Objects examined in one go by a list with a selector and by deletecollection. More: another slice. */
+  /** Objects examined in one go by a list with a selector. More: another slice. */
   readonly sliceObjectsMax: number
+  /** Objects that deletecollection deletes at once. More: the next slice. */
+  readonly deleteCollectionAtOnce: number
   /** A continue token as sent. Longer: 400. */
   readonly continueTokenBytesMax: number
-  /** Operations in a JSON patch. More: 413, as upstream. */
-  readonly jsonPatchOperationsMax: number
   /** A watch without `timeoutSeconds` ends after this long, up to twice as long. */
   readonly watchTimeoutMsMin: number
   /** Between two bookmarks of one watch. */
@@ -33,8 +33,8 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   futureWaitMs: 3000,
   pieceBytes: 64 * KiB,
   sliceObjectsMax: 500,
+  deleteCollectionAtOnce: 64,
   continueTokenBytesMax: 2 * KiB,
-  jsonPatchOperationsMax: 10_000,
   watchTimeoutMsMin: 30 * 60_000,
   watchBookmarkPeriodMs: 60_000,
   watchEventsPerPull: 128,

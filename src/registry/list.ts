@@ -8,7 +8,7 @@ import { readContinueToken, writeContinueToken } from './continue-token.ts'
 import { apiVersionOf } from './definition.ts'
 import { readListOptions } from './options.ts'
 import type { ListOptions } from './options.ts'
-import type { RegistryParts } from './parts.ts'
+import type { VerbParts } from './parts.ts'
 import { listPieces } from './pieces.ts'
 import { readState } from './read-state.ts'
 import { selectionOf } from './selection.ts'
@@ -16,7 +16,7 @@ import type { Selection } from './selection.ts'
 import { apiErrorOf } from './store-errors.ts'
 
 /** Spec 4.8. All pages of a list show one revision; a page needs nothing kept on any member. */
-export async function list(parts: RegistryParts, request: VerbRequest): Promise<Answer> {
+export async function list(parts: VerbParts, request: VerbRequest): Promise<Answer> {
   const options = readListOptions(request.query)
   const selection = selectionOf(request.definition, request.target, options)
   const page = await readPage(parts, request, options, selection)
@@ -35,7 +35,7 @@ type Page = {
 }
 
 async function readPage(
-  parts: RegistryParts,
+  parts: VerbParts,
   request: VerbRequest,
   options: ListOptions,
   selection: Selection,
@@ -78,7 +78,7 @@ type Start = {
 /** Synchronous: the newest view is good until something is awaited. */
 function pageOf(
   view: View,
-  parts: RegistryParts,
+  parts: VerbParts,
   options: ListOptions,
   selection: Selection,
   start: Start,
@@ -98,7 +98,7 @@ function pageOf(
 }
 
 async function pageAt(
-  parts: RegistryParts,
+  parts: VerbParts,
   revision: Revision,
   options: ListOptions,
   selection: Selection,
@@ -174,14 +174,15 @@ function* matching(objects: readonly StoredObject[], selection: Selection): Gene
   for (const stored of objects) if (selection.matches(stored)) yield stored
 }
 
-function continueTokenOf(parts: RegistryParts, page: Page, selection: Selection): string | null {
+function continueTokenOf(parts: VerbParts, page: Page, selection: Selection): string | null {
   if (page.next === null) return null
   return writeContinueToken({ revision: page.revision, ...page.next }, selection.prefix, continueKey(parts))
 }
 
-function continueKey(parts: RegistryParts): Uint8Array {
+function continueKey(parts: VerbParts): Uint8Array {
   const { identity } = parts.store
-  if (identity === null) throw serviceUnavailable('the cluster has not been created yet', { retryAfterSeconds: 1 })
+  if (identity === null)
+    throw serviceUnavailable('the cluster has not been created yet', { retryAfterSeconds: 1 })
   return identity.continueTokenKey
 }
 

@@ -3,7 +3,7 @@ import type { Random } from '../../raft/base/random.ts'
 import { generateName } from '../api/generate-name.ts'
 import type { ObjectMeta } from '../api/object.ts'
 import { formatTime } from '../api/time.ts'
-import { sameJson } from './encode.ts'
+import { equalJson } from '../api/json.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 
 type Stamping = {
@@ -35,7 +35,11 @@ export function stampCreated(object: AnyObject, namespace: string | null, parts:
 }
 
 /** Keeps what no update may change; counts the generation on. */
-export function stampUpdated(object: AnyObject, current: AnyObject, definition: ResourceDefinition): AnyObject {
+export function stampUpdated(
+  object: AnyObject,
+  current: AnyObject,
+  definition: ResourceDefinition,
+): AnyObject {
   const { generateName: prefix } = object.metadata
   const old = current.metadata
   const metadata: ObjectMeta = {
@@ -89,7 +93,7 @@ function nextGeneration(object: AnyObject, current: AnyObject): number {
   const names = new Set([...Object.keys(object), ...Object.keys(current)])
   for (const name of names) {
     if (name === 'metadata' || name === 'status') continue
-    if (!sameJson(object[name], current[name])) return before + 1
+    if (!equalJson(object[name], current[name])) return before + 1
   }
   return before
 }

@@ -77,7 +77,8 @@ function readListRevision(query: Query, limited: boolean, continued: boolean): W
       throw forbiddenMatch('resourceVersionMatch is forbidden unless resourceVersion is provided')
     }
     if (match === 'Exact') {
-      if (wanted === 0) throw forbiddenMatch('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"')
+      if (wanted === 0)
+        throw forbiddenMatch('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"')
       return { kind: 'exact', revision: wanted }
     }
   }
@@ -93,7 +94,8 @@ export function readWatchOptions(query: Query): WatchOptions {
   const wanted = readRevision(query)
   const match = readMatch(query)
   const initial = query.has('sendInitialEvents') ? readBoolean(query, 'sendInitialEvents') : null
-  if (readText(query, 'continue') !== '') throw badRequest('continue: Forbidden: continue is forbidden for watch')
+  if (readText(query, 'continue') !== '')
+    throw badRequest('continue: Forbidden: continue is forbidden for watch')
   if (initial === null) {
     if (match !== null) throw forbiddenMatch('resourceVersionMatch is forbidden for watch')
   } else if (match !== 'NotOlderThan') {
@@ -169,7 +171,8 @@ function readRevision(query: Query): Revision | null {
   const value = readText(query, 'resourceVersion')
   if (value === '') return null
   const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : NaN
-  if (!Number.isSafeInteger(number)) throw malformed('resourceVersion', value, 'must be a version of this server')
+  if (!Number.isSafeInteger(number))
+    throw malformed('resourceVersion', value, 'must be a version of this server')
   return revision(number)
 }
 

@@ -1,13 +1,17 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
 import type { Names } from '../api/names.ts'
+import { wholeObject } from '../api/schema/shared.ts'
+import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Admission } from './admission.ts'
 import type { Catalog } from './catalog.ts'
+import type { ResourceDefinition } from './definition.ts'
+import type { EventFrames } from './event-frames.ts'
 import type { RegistryLimits } from './limits.ts'
 
 /** What the verbs are made of. */
-export type RegistryParts = {
+export type VerbParts = {
   readonly store: ObjectStore
   readonly clock: Clock
   readonly random: Random
@@ -15,4 +19,20 @@ export type RegistryParts = {
   readonly catalog: Catalog
   readonly admission: Admission
   readonly limits: RegistryLimits
+  readonly frames: EventFrames
+  readonly schemas: WholeSchemas
+}
+
+/** Each kind's schema with metadata, made when first needed. One per definition, so as many as the catalog has. */
+export class WholeSchemas {
+  readonly #byDefinition = new WeakMap<ResourceDefinition, ObjectSchema>()
+
+  of(definition: ResourceDefinition): ObjectSchema {
+    let schema = this.#byDefinition.get(definition)
+    if (schema === undefined) {
+      schema = wholeObject(definition.schema)
+      this.#byDefinition.set(definition, schema)
+    }
+    return schema
+  }
 }

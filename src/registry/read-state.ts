@@ -1,7 +1,7 @@
 import type { Revision } from '../store/revision.ts'
 import type { RequestContext } from './request.ts'
 import type { WantedRevision } from './options.ts'
-import type { RegistryParts } from './parts.ts'
+import type { VerbParts } from './parts.ts'
 import { fromStore, notReached } from './store-errors.ts'
 
 /**
@@ -12,7 +12,7 @@ import { fromStore, notReached } from './store-errors.ts'
  * @source spec 4.8 items 3 and 5
  */
 export async function readState(
-  parts: RegistryParts,
+  parts: VerbParts,
   context: RequestContext,
   wanted: WantedRevision,
 ): Promise<void> {
@@ -28,7 +28,7 @@ export async function readState(
   }
 }
 
-async function reached(parts: RegistryParts, context: RequestContext, wanted: Revision): Promise<void> {
+async function reached(parts: VerbParts, context: RequestContext, wanted: Revision): Promise<void> {
   const { store, clock, limits } = parts
   if (store.view().revision >= wanted) return
   const deadlineMs = Math.min(context.deadlineMs, clock.monotonicMs() + limits.futureWaitMs)

@@ -34,6 +34,7 @@ export type Target = {
 export function keyOfTarget(definition: ResourceDefinition, target: Target): Key {
   const name = target.name ?? ''
   const namespace = target.namespace ?? ''
-  if (name === '' || name.includes('/') || namespace.includes('/')) throw notFound(resourceOf(definition), name)
+  if (name === '' || name.includes('/') || namespace.includes('/'))
+    throw notFound(resourceOf(definition), name)
   return keyOf({ group: definition.group, plural: definition.plural, namespace, name })
 }

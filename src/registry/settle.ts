@@ -4,7 +4,7 @@ import type { Condition, Operation } from '../store/command.ts'
 import type { Revision } from '../store/revision.ts'
 import type { VerbRequest } from './answer.ts'
 import { resourceOf } from './definition.ts'
-import type { RegistryParts } from './parts.ts'
+import type { VerbParts } from './parts.ts'
 import { fromStore } from './store-errors.ts'
 
 /** What evaluating a write on this member's memory comes to. */
@@ -36,7 +36,7 @@ export type SettleOptions = {
  * @throws ApiError
  */
 export async function settle<T>(
-  parts: RegistryParts,
+  parts: VerbParts,
   request: VerbRequest,
   evaluate: () => Plan<T> | Promise<Plan<T>>,
   options: SettleOptions,

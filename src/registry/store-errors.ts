@@ -54,6 +54,7 @@ const tooNew = {
 
 /** Waiting for a version ended without it. @source spec 4.8 item 5 */
 export function notReached(wanted: Revision, current: Revision, cause: unknown): unknown {
-  if (cause instanceof StoreFailure && cause.code === 'future') return tooLargeResourceVersion(wanted, current)
+  if (cause instanceof StoreFailure && cause.code === 'future')
+    return tooLargeResourceVersion(wanted, current)
   return apiErrorOf(cause)
 }

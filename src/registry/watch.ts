@@ -1,10 +1,9 @@
 import type { Answer, VerbRequest } from './answer.ts'
 import { apiVersionOf } from './definition.ts'
-import type { EventFrames } from './event-frames.ts'
 import { readWatchOptions } from './options.ts'
 import type { WantedRevision } from './options.ts'
 import { ObjectWatch } from './object-watch.ts'
-import type { RegistryParts } from './parts.ts'
+import type { VerbParts } from './parts.ts'
 import { readState } from './read-state.ts'
 import { selectionOf } from './selection.ts'
 import type { Selection } from './selection.ts'
@@ -15,11 +14,7 @@ import type { StoredObject, WatchCursor } from '../store/object-store.ts'
  * Spec 4.8 item 4. Nothing is sent before the start is known to be within the history, so a start that is
  * too old is a plain 410.
  */
-export async function watch(
-  parts: RegistryParts,
-  frames: EventFrames,
-  request: VerbRequest,
-): Promise<Answer> {
+export async function watch(parts: VerbParts, request: VerbRequest): Promise<Answer> {
   const { definition, context } = request
   const options = readWatchOptions(request.query)
   const selection = selectionOf(definition, request.target, options)
@@ -31,7 +26,7 @@ export async function watch(
     store: parts.store,
     clock: parts.clock,
     limits: parts.limits,
-    frames,
+    frames: parts.frames,
     selection,
     type: { kind: definition.kind, apiVersion: apiVersionOf(definition) },
     initial: start.initial,
@@ -52,7 +47,7 @@ type Start = {
 }
 
 /** Synchronous, so that no change falls between the objects and the cursor. */
-function startOf(parts: RegistryParts, selection: Selection, wanted: WantedRevision): Start {
+function startOf(parts: VerbParts, selection: Selection, wanted: WantedRevision): Start {
   const { store } = parts
   const view = store.view()
   const { prefix, key } = selection
@@ -72,7 +67,7 @@ function startOf(parts: RegistryParts, selection: Selection, wanted: WantedRevis
 }
 
 /** Spread, so that the watches of a restart do not all end in the same second. */
-function randomTimeoutMs(parts: RegistryParts): number {
+function randomTimeoutMs(parts: VerbParts): number {
   const { watchTimeoutMsMin } = parts.limits
   return watchTimeoutMsMin + parts.random.below(watchTimeoutMsMin)
 }

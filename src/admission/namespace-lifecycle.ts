@@ -1,0 +1,48 @@
+import { forbidden } from '../api/api-errors.ts'
+import type { Names } from '../api/names.ts'
+import type { AdmissionRequest } from '../registry/admission.ts'
+import { resourceOf } from '../registry/definition.ts'
+import { namespaceRefusal } from '../registry/namespace-state.ts'
+import type { NamespaceState } from '../registry/namespace-state.ts'
+import type { AdmissionPlugin } from './chain.ts'
+
+/**
+ * Nothing is created in a namespace that is missing or going, and the namespaces the platform stands on
+ * are not deleted. The command says `namespace-active` too, so a race is decided at apply.
+ *
+ * @source apiserver `pkg/admission/plugin/namespace/lifecycle`
+ */
+export function namespaceLifecycle(parts: {
+  readonly names: Names
+  readonly namespaceState: (namespace: string) => NamespaceState
+}): AdmissionPlugin {
+  const { names, namespaceState } = parts
+  const immortal: ReadonlySet<string> = new Set(['default', names.systemNamespace, names.publicNamespace])
+  return {
+    name: 'NamespaceLifecycle',
+    mutate: (request) => {
+      refuseDeletion(request, immortal)
+      refuseCreation(request, namespaceState)
+      return request.object
+    },
+  }
+}
+
+function refuseDeletion(request: AdmissionRequest, immortal: ReadonlySet<string>): void {
+  const { definition, target, operation } = request
+  if (operation !== 'DELETE' || definition.holdsNamespaces !== true || target.name === null) return
+  if (!immortal.has(target.name)) return
+  throw forbidden(resourceOf(definition), target.name, 'this namespace may not be deleted')
+}
+
+function refuseCreation(
+  request: AdmissionRequest,
+  namespaceState: (namespace: string) => NamespaceState,
+): void {
+  const { definition, target, operation, object } = request
+  if (operation !== 'CREATE' || target.namespace === null) return
+  const state = namespaceState(target.namespace)
+  if (state === 'active') return
+  const name = object?.metadata.name ?? target.name ?? ''
+  throw namespaceRefusal(state, { definition, namespace: target.namespace, name })
+}

@@ -1,0 +1,28 @@
+import { assert } from '../../raft/base/assert.ts'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import { validateMetaOnCreate } from '../api/object-meta.ts'
+import type { Operation } from '../store/command.ts'
+import { keyOf } from '../store/key.ts'
+import { apiVersionOf } from './definition.ts'
+import type { AnyObject, ResourceDefinition } from './definition.ts'
+import { encode } from './encode.ts'
+import { stampCreated } from './metadata.ts'
+
+/** An object that a cluster begins with, as an operation of its first command. */
+export function bootstrapOperation(
+  definition: ResourceDefinition,
+  target: { readonly name: string; readonly namespace: string | null },
+  parts: { readonly clock: Clock; readonly random: Random },
+): Operation {
+  const { group, plural, kind, hooks } = definition
+  const { name, namespace } = target
+  const bare: AnyObject = { kind, apiVersion: apiVersionOf(definition), metadata: { name } }
+  const stamped = stampCreated(bare, namespace, { ...parts, definition })
+  const object = hooks.prepareForCreate?.(stamped) ?? stamped
+  const rules = { namespaced: namespace !== null, validateName: definition.validateName }
+  const wrong = [...validateMetaOnCreate(object.metadata, rules), ...(hooks.validate?.(object) ?? [])]
+  assert(wrong.length === 0, `${plural} ${name} follows the rules of its kind`)
+  const key = keyOf({ group, plural, namespace: namespace ?? '', name })
+  return { kind: 'put', key, conditions: [{ kind: 'absent' }], object: encode(object) }
+}

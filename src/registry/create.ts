@@ -1,0 +1,141 @@
+import {
+  alreadyExists,
+  badRequest,
+  generateNameConflict,
+  methodNotSupported,
+  tooLarge,
+} from '../api/api-errors.ts'
+import { ApiError } from '../api/api-error.ts'
+import { invalidObject } from '../api/field-error.ts'
+import { validateMetaOnCreate } from '../api/object-meta.ts'
+import { validateSchema } from '../api/schema/validate.ts'
+import type { Condition, EncodedObject } from '../store/command.ts'
+import { keyOf } from '../store/key.ts'
+import type { Key } from '../store/key.ts'
+import type { Revision } from '../store/revision.ts'
+import type { AdmissionRequest } from './admission.ts'
+import type { Answer, VerbRequest } from './answer.ts'
+import { checkNamespace, decodeObject } from './decode.ts'
+import { resourceOf } from './definition.ts'
+import type { AnyObject } from './definition.ts'
+import { encode, parseStored, withRevision } from './encode.ts'
+import { stampCreated } from './metadata.ts'
+import { readWriteOptions } from './options.ts'
+import type { VerbParts } from './parts.ts'
+import { settle } from './settle.ts'
+import type { Plan } from './settle.ts'
+
+/**
+ * Answers 201 with the stored object.
+ *
+ * @throws ApiError
+ * @source spec 2.1, 4.2, 4.9; upstream's order: admit (mutate), prepare, validate, admit (validate)
+ */
+export async function create(parts: VerbParts, request: VerbRequest): Promise<Answer> {
+  const { definition, target } = request
+  const resource = resourceOf(definition)
+  if (target.subresource !== null) throw methodNotSupported(resource, 'create')
+  const options = readWriteOptions(request.query)
+  const sent = decodeObject(parts, request, options.fieldValidation)
+  checkNamespace(sent, target)
+  if (definition.scope === 'Namespaced' && target.namespace === null) {
+    throw badRequest('an empty namespace may not be set during creation')
+  }
+  if (sent.metadata.resourceVersion) {
+    throw badRequest('resourceVersion should not be set on objects to be created')
+  }
+  const { name, generateName } = sent.metadata
+  return settle(parts, request, () => planCreate(parts, request, sent, options.dryRun), {
+    attemptsMax: parts.limits.generateNameAttemptsMax,
+    exhausted: () =>
+      name ? alreadyExists(resource, name) : generateNameConflict(resource, generateName ?? ''),
+  })
+}
+
+/** One evaluation; a generated name is another one each time. */
+export async function planCreate(
+  parts: VerbParts,
+  request: VerbRequest,
+  sent: AnyObject,
+  dryRun: boolean,
+): Promise<Plan<Answer>> {
+  const { store, admission } = parts
+  const { definition, target } = request
+  const { namespace } = target
+  const stamped = stampCreated(sent, namespace, { ...parts, definition })
+  const asked = admissionRequest(request, stamped, dryRun)
+  const mutated = (await admission.mutate(asked)) ?? stamped
+  const object = definition.hooks.prepareForCreate?.(mutated) ?? mutated
+  checkNew(request, object)
+  await admission.validate({ ...asked, object })
+
+  const name = object.metadata.name ?? ''
+  const key = keyOf({ group: definition.group, plural: definition.plural, namespace: namespace ?? '', name })
+  refuseExisting(parts, request, key, sent.metadata.name ? null : name)
+  const encoded = encode(object)
+  checkSize(parts, encoded)
+  if (dryRun) return { kind: 'answer', value: document(201, withRevision(encoded, null)) }
+  const conditions: Condition[] = [{ kind: 'absent' }]
+  if (namespace !== null) conditions.push({ kind: 'namespace-active', namespace })
+  return {
+    kind: 'write',
+    operations: [{ kind: 'put', key, conditions, object: encoded }],
+    done: ([revision]) => document(201, bytesAt(store.view().get(key), encoded, revision as Revision)),
+  }
+}
+
+function admissionRequest(request: VerbRequest, object: AnyObject, dryRun: boolean): AdmissionRequest {
+  const { definition, target, context } = request
+  return {
+    operation: 'CREATE',
+    definition,
+    target,
+    object,
+    oldObject: null,
+    user: context.user,
+    dryRun,
+    warn: context.warn,
+  }
+}
+
+function checkNew(request: VerbRequest, object: AnyObject): void {
+  const { definition } = request
+  const rules = { namespaced: definition.scope === 'Namespaced', validateName: definition.validateName }
+  const causes = [
+    ...validateMetaOnCreate(object.metadata, rules),
+    ...validateSchema(definition.schema, object),
+    ...(definition.hooks.validate?.(object) ?? []),
+  ]
+  if (causes.length === 0) return
+  const name = object.metadata.name ?? object.metadata.generateName ?? ''
+  throw invalidObject(definition, name, causes)
+}
+
+/** Spares the log a command that is known to lose. A generated name that is taken is simply another try. */
+function refuseExisting(parts: VerbParts, request: VerbRequest, key: Key, generated: string | null): void {
+  const existing = parts.store.view().get(key)
+  if (existing === null || generated !== null) return
+  const { name, deletionTimestamp } = parseStored(existing).metadata
+  const refusal = alreadyExists(resourceOf(request.definition), name ?? '')
+  if (typeof deletionTimestamp !== 'string') throw refusal
+  throw new ApiError('AlreadyExists', `object is being deleted: ${refusal.message}`, refusal.details)
+}
+
+/** @throws ApiError `RequestEntityTooLarge` */
+export function checkSize(parts: VerbParts, encoded: EncodedObject): void {
+  const { objectBytesMax } = parts.store.settings
+  if (encoded.bytes.length > objectBytesMax) throw tooLarge(`limit of an object is ${objectBytesMax}`)
+}
+
+/** The stored bytes where memory still shows that version; else made from what was written. */
+export function bytesAt(
+  stored: { readonly revision: Revision; readonly bytes: Uint8Array } | null,
+  encoded: EncodedObject,
+  revision: Revision,
+): Uint8Array {
+  return stored?.revision === revision ? stored.bytes : withRevision(encoded, revision)
+}
+
+export function document(code: 200 | 201 | 202, bytes: Uint8Array): Answer {
+  return { kind: 'document', code, bytes }
+}

@@ -1,0 +1,114 @@
+import { isUtf8 } from 'node:buffer'
+import { badRequest, unsupportedMediaType } from '../api/api-errors.ts'
+import { parseJsonObject } from '../api/codec/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import { conform, strictDecodingError, unknownFieldWords } from '../api/schema/conform.ts'
+import { applyDefaults } from '../api/schema/default.ts'
+import type { VerbRequest } from './answer.ts'
+import { apiVersionOf } from './definition.ts'
+import type { AnyObject, ResourceDefinition } from './definition.ts'
+import type { FieldValidation } from './options.ts'
+import type { VerbParts } from './parts.ts'
+import type { Target } from './request.ts'
+
+/** What a body may be written in. */
+export const bodyMediaTypes: readonly string[] = ['application/json', 'application/yaml']
+
+/**
+ * The object that a body says, of the types its kind has, with defaults.
+ *
+ * @throws ApiError `UnsupportedMediaType`; `BadRequest` for what is no such object
+ */
+export function decodeObject(parts: VerbParts, request: VerbRequest, validation: FieldValidation): AnyObject {
+  const { definition, context } = request
+  const sent = checkType(parseBody(request), definition)
+  return shape(parts, definition, sent, { validation, warn: context.warn })
+}
+
+/** A body in any accepted media type, as JSON. */
+export function parseBody(request: VerbRequest): JsonObject {
+  const { contentType } = request
+  if (contentType !== '' && contentType !== 'application/json') throw unsupportedMediaType(bodyMediaTypes)
+  return parseJsonObject(bodyText(request.body))
+}
+
+export function bodyText(body: Uint8Array): string {
+  if (!isUtf8(body)) throw badRequest('the body is not valid UTF-8')
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
+}
+
+/**
+ * Gives an object its kind's types, reports members the kind does not have, and fills in defaults.
+ *
+ * @param object carries kind and apiVersion
+ */
+export function shape(
+  parts: VerbParts,
+  definition: ResourceDefinition,
+  object: JsonObject,
+  options: { readonly validation: FieldValidation; readonly warn: (text: string) => void },
+): AnyObject {
+  const schema = parts.schemas.of(definition)
+  const { value, unknown } = conform(schema, object)
+  if (unknown.length > 0 && options.validation !== 'Ignore') {
+    const findings = unknown.map(unknownFieldWords)
+    if (options.validation === 'Strict') throw strictDecodingError(object, findings)
+    for (const finding of findings.slice(0, parts.limits.fieldWarningsMax)) options.warn(finding)
+  }
+  const whole = applyDefaults(schema, value['metadata'] === undefined ? { ...value, metadata: {} } : value)
+  // Conforming to a schema with metadata is the check.
+  return whole as AnyObject
+}
+
+/** Absent kind and version are those of the path, as upstream takes them. */
+export function checkType(object: JsonObject, definition: ResourceDefinition): JsonObject {
+  const apiVersion = apiVersionOf(definition)
+  const version = object['apiVersion']
+  const kind = object['kind']
+  if (isSaid(version) && version !== apiVersion) {
+    throw badRequest(
+      `the API version in the data (${shown(version)}) does not match the expected API version (${apiVersion})`,
+    )
+  }
+  if (isSaid(kind) && kind !== definition.kind) {
+    throw badRequest(
+      `${shown(kind)} in version ${JSON.stringify(definition.version)} cannot be handled as a ` +
+        `${definition.kind}: the kind in the data does not match the kind of the resource`,
+    )
+  }
+  if (isSaid(version) && isSaid(kind)) return object
+  return { ...object, kind: definition.kind, apiVersion }
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== ''
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, 256) : JSON.stringify(value).slice(0, 256)
+}
+
+/** @throws ApiError `BadRequest` in upstream's words when path and body name different objects */
+export function checkNames(object: AnyObject, target: Target): void {
+  const { name, namespace } = object.metadata
+  if (!name) {
+    throw badRequest(
+      `the name of the object (${target.name} based on URL) was undeterminable: name must be provided`,
+    )
+  }
+  if (name !== target.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
+  }
+  if (target.namespace !== null && namespace && namespace !== target.namespace) {
+    throw badRequest(
+      `the namespace of the object (${namespace}) does not match the namespace on the request (${target.namespace})`,
+    )
+  }
+}
+
+/** @throws ApiError `BadRequest` */
+export function checkNamespace(object: AnyObject, target: Target): void {
+  const { namespace } = object.metadata
+  if (target.namespace === null || !namespace || namespace === target.namespace) return
+  throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+}

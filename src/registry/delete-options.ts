@@ -1,0 +1,65 @@
+import { badRequest } from '../api/api-errors.ts'
+import { conform } from '../api/schema/conform.ts'
+import { deleteOptionsSchema } from '../api/schema/shared.ts'
+import { isJsonObject, memberOf, textMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import type { VerbRequest } from './answer.ts'
+import { parseBody } from './decode.ts'
+import { isDryRun, readBoolean, readDryRun, readInteger, readText, unsupported } from './options.ts'
+
+export type DeleteOptions = {
+  readonly dryRun: boolean
+  /** null: any. */
+  readonly uid: string | null
+  /** null: any. */
+  readonly resourceVersion: string | null
+}
+
+/**
+ * Options of a deletion, from the body where there is one, else from the query; a dry run may be asked for in
+ * either, because deleting by mistake is worse. Grace periods and propagation are checked; the kinds served
+ * so far end at once and have no dependents that the server collects.
+ *
+ * @throws ApiError `BadRequest`
+ */
+export function readDeleteOptions(request: VerbRequest): DeleteOptions {
+  const { query } = request
+  const dryRun = readDryRun(query)
+  if (request.body.length > 0) {
+    const read = fromBody(request)
+    return { ...read, dryRun: dryRun || read.dryRun }
+  }
+  readInteger(query, 'gracePeriodSeconds')
+  const policy = readText(query, 'propagationPolicy')
+  checkPropagation(policy, query.has('orphanDependents') ? readBoolean(query, 'orphanDependents') : null)
+  return { dryRun, uid: null, resourceVersion: null }
+}
+
+function fromBody(request: VerbRequest): DeleteOptions {
+  const sent = parseBody(request)
+  const kind = textMember(sent, 'kind')
+  if (kind !== '' && kind !== 'DeleteOptions') {
+    throw badRequest(`${kind.slice(0, 256)} cannot be handled as DeleteOptions`)
+  }
+  const { value } = conform(deleteOptionsSchema, { apiVersion: 'v1', ...sent, kind: 'DeleteOptions' })
+  const orphan = memberOf(value, 'orphanDependents')
+  checkPropagation(textMember(value, 'propagationPolicy'), typeof orphan === 'boolean' ? orphan : null)
+  const preconditions = memberOf(value, 'preconditions')
+  const wanted: JsonObject = isJsonObject(preconditions) ? preconditions : {}
+  const dryRun = memberOf(value, 'dryRun')
+  const values = Array.isArray(dryRun) ? dryRun.map(String) : []
+  return {
+    dryRun: values.map(isDryRun).includes(true),
+    uid: textMember(wanted, 'uid') || null,
+    resourceVersion: textMember(wanted, 'resourceVersion') || null,
+  }
+}
+
+function checkPropagation(policy: string, orphan: boolean | null): void {
+  const supported = ['Orphan', 'Background', 'Foreground']
+  if (policy !== '' && !supported.includes(policy)) throw unsupported('propagationPolicy', policy, supported)
+  if (policy === '' || orphan === null) return
+  throw badRequest(
+    'propagationPolicy: Invalid value: orphanDependents and deletionPropagation cannot be both set',
+  )
+}

@@ -1,0 +1,129 @@
+import { methodNotSupported, notFound, revisionConflict, uidConflict } from '../api/api-errors.ts'
+import { deletedStatus } from '../api/status.ts'
+import type { StoredObject } from '../store/object-store.ts'
+import type { Revision } from '../store/revision.ts'
+import type { Answer, VerbRequest } from './answer.ts'
+import { bytesAt, document } from './create.ts'
+import { resourceOf } from './definition.ts'
+import type { AnyObject } from './definition.ts'
+import { readDeleteOptions } from './delete-options.ts'
+import type { DeleteOptions } from './delete-options.ts'
+import { encode, parseStored, withRevision } from './encode.ts'
+import { isHeld, removalConditions, removalLost } from './finalize.ts'
+import { stampDeleted } from './metadata.ts'
+import type { VerbParts } from './parts.ts'
+import { keyOfTarget } from './request.ts'
+import { settle } from './settle.ts'
+import type { Plan } from './settle.ts'
+
+/**
+ * Spec 3.1: removes an object, or marks it where finalizers hold it. 200 when it is gone, with a `Status` or
+ * the object; 202 with the object while it remains.
+ *
+ * @throws ApiError
+ */
+export async function remove(parts: VerbParts, request: VerbRequest): Promise<Answer> {
+  const { definition, target } = request
+  if (target.subresource !== null) throw methodNotSupported(resourceOf(definition), 'delete')
+  return removeWith(parts, request, readDeleteOptions(request))
+}
+
+/** @param request its body and query were read already */
+export function removeWith(parts: VerbParts, request: VerbRequest, options: DeleteOptions): Promise<Answer> {
+  return settle(parts, request, () => planRemove(parts, request, options), {
+    attemptsMax: parts.limits.rewriteAttemptsMax,
+    onLost: (lost) => removalLost(request.definition, request.target.name ?? '', lost),
+  })
+}
+
+async function planRemove(
+  parts: VerbParts,
+  request: VerbRequest,
+  options: DeleteOptions,
+): Promise<Plan<Answer>> {
+  const { definition, target, context } = request
+  const key = keyOfTarget(definition, target)
+  const stored = parts.store.view().get(key)
+  if (stored === null) throw notFound(resourceOf(definition), target.name ?? '')
+  const current = parseStored(stored)
+  checkPreconditions(request, options, current, stored.revision)
+  const asked = {
+    operation: 'DELETE',
+    definition,
+    target,
+    object: null,
+    oldObject: current,
+    user: context.user,
+    dryRun: options.dryRun,
+    warn: context.warn,
+  } as const
+  await parts.admission.mutate(asked)
+  await parts.admission.validate(asked)
+  if (!isHeld(definition, current)) return planGone(parts, request, options, { current, stored })
+  if (typeof current.metadata.deletionTimestamp === 'string') {
+    return { kind: 'answer', value: document(202, stored.bytes) }
+  }
+  return planMark(parts, request, options, { current, stored })
+}
+
+type Found = { readonly current: AnyObject; readonly stored: StoredObject }
+
+function planGone(
+  parts: VerbParts,
+  request: VerbRequest,
+  options: DeleteOptions,
+  found: Found,
+): Plan<Answer> {
+  const { definition } = request
+  const { key, revision, uid } = found.stored
+  const value = definition.deleteReturnsObject
+    ? document(200, found.stored.bytes)
+    : document(
+        200,
+        statusBytes(deletedStatus({ name: request.target.name ?? '', ...resourceOf(definition), uid })),
+      )
+  if (options.dryRun) return { kind: 'answer', value }
+  const conditions = removalConditions(parts, definition, found.current, revision)
+  return { kind: 'write', operations: [{ kind: 'delete', key, conditions }], done: () => value }
+}
+
+function planMark(
+  parts: VerbParts,
+  request: VerbRequest,
+  options: DeleteOptions,
+  found: Found,
+): Plan<Answer> {
+  const { definition } = request
+  const { key, revision } = found.stored
+  const marked = stampDeleted(found.current, { ...parts, definition })
+  const encoded = encode(definition.hooks.prepareForDelete?.(marked) ?? marked)
+  if (options.dryRun) return { kind: 'answer', value: document(202, withRevision(encoded, revision)) }
+  return {
+    kind: 'write',
+    operations: [{ kind: 'put', key, conditions: [{ kind: 'revision-is', revision }], object: encoded }],
+    done: ([made]) => document(202, bytesAt(parts.store.view().get(key), encoded, made as Revision)),
+  }
+}
+
+/** @throws ApiError `Conflict` */
+function checkPreconditions(
+  request: VerbRequest,
+  options: DeleteOptions,
+  current: AnyObject,
+  revision: Revision,
+): void {
+  const resource = resourceOf(request.definition)
+  const name = request.target.name ?? ''
+  const uid = current.metadata.uid ?? ''
+  if (options.uid !== null && options.uid !== uid) {
+    throw uidConflict(resource, name, { wanted: options.uid, stored: uid })
+  }
+  const wanted = options.resourceVersion
+  if (wanted !== null && wanted !== String(revision)) {
+    throw revisionConflict(resource, name, { wanted, stored: String(revision) })
+  }
+}
+
+export function statusBytes(status: object): Uint8Array {
+  return Buffer.from(JSON.stringify(status))
+}

@@ -1,0 +1,45 @@
+import { conflict } from '../api/api-errors.ts'
+import type { ApiError } from '../api/api-error.ts'
+import type { Condition } from '../store/command.ts'
+import { prefixOf } from '../store/key.ts'
+import type { Revision } from '../store/revision.ts'
+import { resourceOf } from './definition.ts'
+import type { AnyObject, ResourceDefinition } from './definition.ts'
+import type { VerbParts } from './parts.ts'
+
+/** Whether anything keeps an object that is being deleted. @source spec 3.1 */
+export function isHeld(definition: ResourceDefinition, object: AnyObject): boolean {
+  const { finalizers } = object.metadata
+  return (finalizers !== undefined && finalizers.length > 0) || definition.hooks.isHeld?.(object) === true
+}
+
+/** Deletion was asked for and nothing holds it back: the next write removes the object. */
+export function isGone(definition: ResourceDefinition, object: AnyObject): boolean {
+  return typeof object.metadata.deletionTimestamp === 'string' && !isHeld(definition, object)
+}
+
+/** What must hold when an object is removed. A namespace goes last: nothing may be left in it. */
+export function removalConditions(
+  parts: VerbParts,
+  definition: ResourceDefinition,
+  object: AnyObject,
+  current: Revision,
+): readonly Condition[] {
+  const unchanged: Condition = { kind: 'revision-is', revision: current }
+  if (definition.holdsNamespaces !== true) return [unchanged]
+  const namespace = object.metadata.name ?? ''
+  const namespaced = parts.catalog.all().filter(({ scope }) => scope === 'Namespaced')
+  const prefixes = namespaced.map(({ group, plural }) => prefixOf({ group, plural, namespace }))
+  return [unchanged, { kind: 'prefix-empty', prefixes }]
+}
+
+/** A removal that lost: only content of a namespace is worth telling, all else is tried again. */
+export function removalLost(definition: ResourceDefinition, name: string, lost: Condition): ApiError | null {
+  if (lost.kind !== 'prefix-empty') return null
+  return conflict(
+    resourceOf(definition),
+    name,
+    'the system is ensuring all content is removed from this namespace. ' +
+      'Upon completion, this namespace will automatically be purged by the system.',
+  )
+}

@@ -1,0 +1,53 @@
+import { methodNotSupported } from '../api/api-errors.ts'
+import type { Registry, VerbHandler } from './answer.ts'
+import { create } from './create.ts'
+import { removeCollection } from './delete-collection.ts'
+import { remove } from './delete.ts'
+import { resourceOf } from './definition.ts'
+import type { Verb } from './definition.ts'
+import { EventFrames } from './event-frames.ts'
+import { get } from './get.ts'
+import { defaultRegistryLimits } from './limits.ts'
+import type { RegistryLimits } from './limits.ts'
+import { list } from './list.ts'
+import { WholeSchemas } from './parts.ts'
+import type { VerbParts } from './parts.ts'
+import { patch } from './patch.ts'
+import { update } from './update.ts'
+import { watch } from './watch.ts'
+
+export type RegistryParts = Omit<VerbParts, 'limits' | 'frames' | 'schemas'> & {
+  /** Unset: the defaults. */
+  readonly limits?: RegistryLimits
+}
+
+/** The verbs over one member's store. */
+export function registry(given: RegistryParts): Registry {
+  const parts: VerbParts = {
+    ...given,
+    limits: given.limits ?? defaultRegistryLimits,
+    frames: new EventFrames(),
+    schemas: new WholeSchemas(),
+  }
+  const handler =
+    (verb: Verb, handle: (parts: VerbParts, ...rest: Parameters<VerbHandler>) => ReturnType<VerbHandler>) =>
+    async (...[request]: Parameters<VerbHandler>) => {
+      const { definition, target } = request
+      // Which verbs a subresource has is its own to say.
+      if (target.subresource === null && !definition.verbs.includes(verb)) {
+        throw methodNotSupported(resourceOf(definition), verb)
+      }
+      return handle(parts, request)
+    }
+  return {
+    catalog: given.catalog,
+    get: handler('get', get),
+    list: handler('list', list),
+    watch: handler('watch', watch),
+    create: handler('create', create),
+    update: handler('update', update),
+    patch: handler('patch', patch),
+    delete: handler('delete', remove),
+    deleteCollection: handler('deletecollection', removeCollection),
+  }
+}

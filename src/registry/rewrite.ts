@@ -1,0 +1,146 @@
+import { modifiedConflict, uidConflict } from '../api/api-errors.ts'
+import { invalidObject } from '../api/field-error.ts'
+import { equalJson } from '../api/json.ts'
+import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
+import { validateMetaOnUpdate } from '../api/object-meta.ts'
+import { validateSchema } from '../api/schema/validate.ts'
+import type { StoredObject } from '../store/object-store.ts'
+import type { Revision } from '../store/revision.ts'
+import type { Answer, VerbRequest } from './answer.ts'
+import { bytesAt, checkSize, document } from './create.ts'
+import { resourceOf } from './definition.ts'
+import type { AnyObject, SubresourceDefinition } from './definition.ts'
+import { encode, parseStored, withRevision } from './encode.ts'
+import { isGone, removalConditions } from './finalize.ts'
+import { stampUpdated } from './metadata.ts'
+import type { VerbParts } from './parts.ts'
+import { keyOfTarget } from './request.ts'
+import type { Plan } from './settle.ts'
+
+export type Rewrite = {
+  readonly subresource: SubresourceDefinition | null
+  readonly dryRun: boolean
+  /** What the caller wants instead of `current`, its resourceVersion included. Throws `ApiError`. */
+  readonly change: (current: AnyObject) => AnyObject
+  readonly onMissing: () => Plan<Answer> | Promise<Plan<Answer>>
+}
+
+/**
+ * One evaluation of an update or patch: read, change, admit, prepare, validate, and a conditional write;
+ * nothing changed means no write.
+ *
+ * @throws ApiError
+ */
+export async function planRewrite(
+  parts: VerbParts,
+  request: VerbRequest,
+  rewrite: Rewrite,
+): Promise<Plan<Answer>> {
+  const { definition, target } = request
+  const key = keyOfTarget(definition, target)
+  const stored = parts.store.view().get(key)
+  if (stored === null) return rewrite.onMissing()
+  const current = parseStored(stored)
+  const changed = rewrite.change(current)
+  checkPreconditions(request, changed, current, stored.revision)
+  const object = await admitted(parts, request, rewrite, { changed, current })
+
+  if (isGone(definition, object)) return planRemoval(parts, request, rewrite, { object, stored })
+  if (isSame(object, current)) return { kind: 'answer', value: document(200, stored.bytes) }
+  const encoded = encode(object)
+  checkSize(parts, encoded)
+  const { revision } = stored
+  if (rewrite.dryRun) return { kind: 'answer', value: document(200, withRevision(encoded, revision)) }
+  const conditions = [{ kind: 'revision-is', revision } as const]
+  return {
+    kind: 'write',
+    operations: [{ kind: 'put', key, conditions, object: encoded }],
+    done: ([made]) => document(200, bytesAt(parts.store.view().get(key), encoded, made as Revision)),
+  }
+}
+
+/** An update may let go of what still held a terminating object. */
+function planRemoval(
+  parts: VerbParts,
+  request: VerbRequest,
+  rewrite: Rewrite,
+  of: { readonly object: AnyObject; readonly stored: StoredObject },
+): Plan<Answer> {
+  const encoded = encode(of.object)
+  const { key, revision } = of.stored
+  if (rewrite.dryRun) return { kind: 'answer', value: document(200, withRevision(encoded, revision)) }
+  const conditions = removalConditions(parts, request.definition, of.object, revision)
+  return {
+    kind: 'write',
+    operations: [{ kind: 'delete', key, conditions }],
+    done: ([made]) => document(200, withRevision(encoded, made as Revision)),
+  }
+}
+
+async function admitted(
+  parts: VerbParts,
+  request: VerbRequest,
+  rewrite: Rewrite,
+  of: { readonly changed: AnyObject; readonly current: AnyObject },
+): Promise<AnyObject> {
+  const { definition, target, context } = request
+  const { current } = of
+  const stamped = stampUpdated(of.changed, current, definition)
+  const asked = {
+    operation: 'UPDATE',
+    definition,
+    target,
+    object: stamped,
+    oldObject: current,
+    user: context.user,
+    dryRun: rewrite.dryRun,
+    warn: context.warn,
+  } as const
+  const mutated = (await parts.admission.mutate(asked)) ?? stamped
+  const prepare = rewrite.subresource?.prepareForUpdate ?? definition.hooks.prepareForUpdate
+  const object = prepare?.(mutated, current) ?? mutated
+  checkChanged(request, rewrite.subresource, object, current)
+  await parts.admission.validate({ ...asked, object })
+  return object
+}
+
+/** @throws ApiError `Conflict` when the caller meant another object or another version */
+function checkPreconditions(
+  request: VerbRequest,
+  changed: AnyObject,
+  current: AnyObject,
+  revision: Revision,
+): void {
+  const resource = resourceOf(request.definition)
+  const name = request.target.name ?? ''
+  const { uid, resourceVersion } = changed.metadata
+  const stored = current.metadata.uid ?? ''
+  if (uid && uid !== stored) throw uidConflict(resource, name, { wanted: uid, stored })
+  if (resourceVersion && resourceVersion !== String(revision)) throw modifiedConflict(resource, name)
+}
+
+function checkChanged(
+  request: VerbRequest,
+  subresource: SubresourceDefinition | null,
+  object: AnyObject,
+  current: AnyObject,
+): void {
+  const { definition } = request
+  const { hooks } = definition
+  const own = subresource === null ? hooks.validateUpdate : subresource.validateUpdate
+  const causes = [
+    ...validateMetaOnUpdate(object.metadata, current.metadata),
+    ...validateSchema(definition.schema, object),
+    ...(subresource === null ? (hooks.validate?.(object) ?? []) : []),
+    ...(own?.(object, current) ?? []),
+  ]
+  if (causes.length > 0) throw invalidObject(definition, object.metadata.name ?? '', causes)
+}
+
+function isSame(object: AnyObject, current: AnyObject): boolean {
+  const { metadata, ...rest } = object
+  const { metadata: oldMetadata, ...oldRest } = current
+  const old: JsonObjectDraft = { ...(oldMetadata as JsonObject) }
+  delete old['resourceVersion']
+  return equalJson(metadata as JsonObject, old) && equalJson(rest, oldRest)
+}

@@ -1,0 +1,61 @@
+import { methodNotSupported, notFound, uidConflict } from '../api/api-errors.ts'
+import type { Answer, VerbRequest } from './answer.ts'
+import { planCreate } from './create.ts'
+import { checkNames, decodeObject } from './decode.ts'
+import { resourceOf } from './definition.ts'
+import type { AnyObject } from './definition.ts'
+import { removalLost } from './finalize.ts'
+import { readWriteOptions } from './options.ts'
+import type { WriteOptions } from './options.ts'
+import type { VerbParts } from './parts.ts'
+import { planRewrite } from './rewrite.ts'
+import { settle } from './settle.ts'
+import type { Plan } from './settle.ts'
+import { subresourceOf } from './subresource.ts'
+
+/**
+ * Replaces an object: 200, or 201 where a missing one may be created. A body with a resourceVersion
+ * replaces only that version; without one it replaces whatever is there.
+ *
+ * @throws ApiError
+ */
+export async function update(parts: VerbParts, request: VerbRequest): Promise<Answer> {
+  const { definition, target } = request
+  const subresource = subresourceOf(definition, target)
+  if (subresource !== null && !subresource.verbs.includes('update')) {
+    throw methodNotSupported(resourceOf(definition), 'update')
+  }
+  const options = readWriteOptions(request.query)
+  const sent = decodeObject(parts, request, options.fieldValidation)
+  checkNames(sent, target)
+  const rewrite = {
+    subresource,
+    dryRun: options.dryRun,
+    change: () => sent,
+    onMissing: () => planMissing(parts, request, sent, options),
+  }
+  return settle(parts, request, () => planRewrite(parts, request, rewrite), {
+    attemptsMax: parts.limits.rewriteAttemptsMax,
+    onLost: (lost) => removalLost(definition, target.name ?? '', lost),
+  })
+}
+
+/** A body that names a version or uid means an object that existed. */
+function planMissing(
+  parts: VerbParts,
+  request: VerbRequest,
+  sent: AnyObject,
+  options: WriteOptions,
+): Plan<Answer> | Promise<Plan<Answer>> {
+  const { definition, target } = request
+  const resource = resourceOf(definition)
+  const name = target.name ?? ''
+  const { uid, resourceVersion } = sent.metadata
+  const allowed = definition.putCreates === true || parts.names.putCreates
+  if (!allowed || target.subresource !== null || !definition.verbs.includes('create')) {
+    throw notFound(resource, name)
+  }
+  if (uid) throw uidConflict(resource, name, { wanted: uid, stored: '' })
+  if (resourceVersion) throw notFound(resource, name)
+  return planCreate(parts, request, sent, options.dryRun)
+}

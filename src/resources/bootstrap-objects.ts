@@ -1,0 +1,16 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import type { Names } from '../api/names.ts'
+import { bootstrapOperation } from '../registry/bootstrap.ts'
+import type { Operation } from '../store/command.ts'
+import { namespaceDefinition } from './namespace.ts'
+
+/** What every cluster begins with: the namespaces that the platform itself needs. */
+export function bootstrapOperations(
+  names: Names,
+  parts: { readonly clock: Clock; readonly random: Random },
+): readonly Operation[] {
+  const definition = namespaceDefinition(names)
+  const namespaces = ['default', names.systemNamespace, names.publicNamespace, names.nodeLeaseNamespace]
+  return namespaces.map((name) => bootstrapOperation(definition, { name, namespace: null }, parts))
+}

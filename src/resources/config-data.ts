@@ -1,0 +1,57 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
+import { equalJson, isJsonObject, memberOf } from '../api/json.ts'
+import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
+import { checkConfigKey } from '../api/name-rules.ts'
+import type { AnyObject } from '../registry/definition.ts'
+
+/** What ConfigMap and Secret share: maps of keys that become file names, and `immutable`. */
+
+/** Bytes of all values of one object together. */
+export const dataBytesMax = 1024 * 1024
+
+/** A member that is a map; empty when absent. */
+export function mapOf(object: AnyObject, member: string): JsonObject {
+  const value = memberOf(object, member)
+  return isJsonObject(value) ? value : {}
+}
+
+/** Absent and empty mean the same, so empty maps are not stored. */
+export function withoutEmptyMaps(object: AnyObject, members: readonly string[]): AnyObject {
+  const empty = members.filter((member) => {
+    const value = memberOf(object, member)
+    return isJsonObject(value) && Object.keys(value).length === 0
+  })
+  if (empty.length === 0) return object
+  const draft: JsonObjectDraft = { ...object }
+  for (const member of empty) delete draft[member]
+  return { ...draft, apiVersion: object.apiVersion, kind: object.kind, metadata: object.metadata }
+}
+
+export function checkKeys(member: string, map: JsonObject): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  for (const key of Object.keys(map)) {
+    for (const words of checkConfigKey(key)) causes.push(invalid(keyPath(member, key), key, words))
+  }
+  return causes
+}
+
+/**
+ * An immutable object stays immutable, and its data as it is.
+ *
+ * @source spec 2.2, 2.3
+ */
+export function checkImmutable(
+  object: AnyObject,
+  current: AnyObject,
+  members: readonly string[],
+): readonly ApiErrorCause[] {
+  if (memberOf(current, 'immutable') !== true) return []
+  const words = 'field is immutable when `immutable` is set'
+  const causes: ApiErrorCause[] = []
+  if (memberOf(object, 'immutable') !== true) causes.push(fieldForbidden('immutable', words))
+  for (const member of members) {
+    if (!equalJson(mapOf(object, member), mapOf(current, member))) causes.push(fieldForbidden(member, words))
+  }
+  return causes
+}

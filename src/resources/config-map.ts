@@ -1,0 +1,72 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { invalid, keyPath, tooLong } from '../api/field-error.ts'
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import { base64Bytes } from '../api/schema/scalar.ts'
+import type { ObjectSchema } from '../api/schema/schema.ts'
+import { utf8Length } from '../api/utf8.ts'
+import type { AnyObject, DefinitionFor, ResourceDefinition } from '../registry/definition.ts'
+import { checkImmutable, checkKeys, dataBytesMax, mapOf, withoutEmptyMaps } from './config-data.ts'
+
+/** Configuration for other objects to use. @source spec 2.2 */
+export const configMapDefinition: DefinitionFor = () =>
+  Object.freeze({
+    group: '',
+    version: 'v1',
+    kind: 'ConfigMap',
+    plural: 'configmaps',
+    singular: 'configmap',
+    shortNames: ['cm'],
+    categories: [],
+    scope: 'Namespaced',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: configMapSchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: false,
+    hooks: {
+      prepareForCreate: (object) => withoutEmptyMaps(object, maps),
+      prepareForUpdate: (object) => withoutEmptyMaps(object, maps),
+      validate,
+      validateUpdate: (object, current) => checkImmutable(object, current, maps),
+    },
+    subresources: [],
+  } satisfies ResourceDefinition)
+
+const maps = ['data', 'binaryData']
+
+const configMapSchema: ObjectSchema = {
+  type: 'object',
+  definition: 'core.v1.ConfigMap',
+  description: 'Configuration for other objects to use, by key.',
+  properties: {
+    data: {
+      type: 'map',
+      values: { type: 'string' },
+      description: 'Text by key; a key here may not be one of binaryData.',
+    },
+    binaryData: {
+      type: 'map',
+      values: { type: 'string', format: 'bytes' },
+      description: 'Bytes by key, written in base64; a key here may not be one of data.',
+    },
+    immutable: {
+      type: 'boolean',
+      description: 'Once true, neither this nor the data can change; only the metadata can.',
+    },
+  },
+  protobuf: { data: 2, binaryData: 3, immutable: 4 },
+}
+
+function validate(object: AnyObject): readonly ApiErrorCause[] {
+  const data = mapOf(object, 'data')
+  const binaryData = mapOf(object, 'binaryData')
+  const causes = [...checkKeys('data', data), ...checkKeys('binaryData', binaryData)]
+  let bytes = 0
+  for (const [key, value] of Object.entries(data)) {
+    bytes += utf8Length(String(value))
+    if (!Object.hasOwn(binaryData, key)) continue
+    causes.push(invalid(keyPath('data', key), key, 'duplicate of key present in binaryData'))
+  }
+  for (const value of Object.values(binaryData)) bytes += base64Bytes(String(value))
+  if (bytes > dataBytesMax) causes.push(tooLong('', dataBytesMax))
+  return causes
+}

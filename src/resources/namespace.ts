@@ -1,0 +1,186 @@
+import { equalJson, isJsonObject, memberOf } from '../api/json.ts'
+import type { Json, JsonObject } from '../api/json.ts'
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { fieldForbidden, invalid } from '../api/field-error.ts'
+import { checkDns1123Label, checkQualifiedName } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import type { ObjectSchema } from '../api/schema/schema.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+
+/**
+ * A space for names. Deleting one marks it; its finalizer goes when everything in it is gone, and with the
+ * finalizer the namespace itself.
+ */
+export function namespaceDefinition(names: Names): ResourceDefinition {
+  const labelled = (object: AnyObject) => withNameLabel(object, names)
+  return Object.freeze({
+    group: '',
+    version: 'v1',
+    kind: 'Namespace',
+    plural: 'namespaces',
+    singular: 'namespace',
+    shortNames: ['ns'],
+    categories: [],
+    scope: 'Cluster',
+    verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: namespaceSchema,
+    validateName: checkDns1123Label,
+    deleteReturnsObject: true,
+    holdsNamespaces: true,
+    selectableFields: ['status.phase'],
+    hooks: {
+      prepareForCreate: (object) => labelled(withFinalizer(withStatus(object, { phase: 'Active' }), names)),
+      prepareForUpdate: (object, current) =>
+        labelled(withMember(withMember(object, 'spec', current), 'status', current)),
+      prepareForDelete: (object) => withStatus(object, { ...statusOf(object), phase: 'Terminating' }),
+      validate: (object) => checkFinalizers(object, names),
+      isHeld: (object) => finalizersOf(object).length > 0,
+    },
+    subresources: [
+      {
+        name: 'status',
+        verbs: ['get', 'update', 'patch'],
+        prepareForUpdate: (object, current) => labelled(withMember(object, 'spec', current)),
+        validateUpdate: checkPhase,
+      },
+      {
+        name: 'finalize',
+        verbs: ['update'],
+        prepareForUpdate: (object, current) => labelled(withMember(object, 'status', current)),
+        validateUpdate: (object, current) => [
+          ...checkFinalizers(object, names),
+          ...checkNothingAdded(object, current),
+        ],
+      },
+    ],
+  } satisfies ResourceDefinition)
+}
+
+const conditionSchema: ObjectSchema = {
+  type: 'object',
+  definition: 'core.v1.NamespaceCondition',
+  description: 'One aspect of a namespace that is being deleted.',
+  properties: {
+    type: { type: 'string', description: 'Which aspect.' },
+    status: { type: 'string', description: 'True, False or Unknown.' },
+    lastTransitionTime: {
+      type: 'string',
+      format: 'date-time',
+      nullable: true,
+      description: 'When the status last changed.',
+    },
+    reason: { type: 'string', description: 'Why, in one word for programs.' },
+    message: { type: 'string', description: 'Why, for people.' },
+  },
+  required: ['type', 'status'],
+  protobuf: { type: 1, status: 2, lastTransitionTime: 4, reason: 5, message: 6 },
+}
+
+const namespaceSchema: ObjectSchema = {
+  type: 'object',
+  definition: 'core.v1.Namespace',
+  description: 'A space in which names of objects are unique.',
+  properties: {
+    spec: {
+      type: 'object',
+      definition: 'core.v1.NamespaceSpec',
+      description: 'How the namespace behaves.',
+      properties: {
+        finalizers: {
+          type: 'list',
+          items: { type: 'string' },
+          description: 'Who has something to do before the namespace may go; it goes when none is left.',
+        },
+      },
+      protobuf: { finalizers: 1 },
+      default: {},
+    },
+    status: {
+      type: 'object',
+      definition: 'core.v1.NamespaceStatus',
+      description: 'Where the namespace is in its life; set by the server.',
+      properties: {
+        phase: { type: 'string', enum: ['Active', 'Terminating'], description: 'Active or Terminating.' },
+        conditions: {
+          type: 'list',
+          items: conditionSchema,
+          patchMergeKey: 'type',
+          patchStrategy: 'merge',
+          description: 'How the deletion of its content is going.',
+        },
+      },
+      protobuf: { phase: 1, conditions: 2 },
+      default: {},
+    },
+  },
+  protobuf: { spec: 2, status: 3 },
+}
+
+/** Selectors of namespaces can name one by this label, so it cannot be anything but the name. */
+function withNameLabel(object: AnyObject, names: Names): AnyObject {
+  const key = names.label('metadata.name')
+  const { name, labels } = object.metadata
+  if (name === undefined || labels?.[key] === name) return object
+  return { ...object, metadata: { ...object.metadata, labels: { ...labels, [key]: name } } }
+}
+
+function withFinalizer(object: AnyObject, names: Names): AnyObject {
+  const finalizers = finalizersOf(object)
+  if (finalizers.includes(names.namespaceFinalizer)) return object
+  return { ...object, spec: { finalizers: [...finalizers, names.namespaceFinalizer] } }
+}
+
+function withStatus(object: AnyObject, status: JsonObject): AnyObject {
+  return { ...object, status }
+}
+
+/** The member as `current` has it. */
+function withMember(object: AnyObject, member: 'spec' | 'status', current: AnyObject): AnyObject {
+  const kept = memberOf(current, member)
+  return kept === undefined ? object : { ...object, [member]: kept }
+}
+
+function statusOf(object: AnyObject): JsonObject {
+  const status = memberOf(object, 'status')
+  return isJsonObject(status) ? status : {}
+}
+
+function finalizersOf(object: AnyObject): readonly string[] {
+  const spec = memberOf(object, 'spec')
+  const finalizers: Json | undefined = isJsonObject(spec) ? memberOf(spec, 'finalizers') : undefined
+  return Array.isArray(finalizers) ? finalizers.map(String) : []
+}
+
+function checkFinalizers(object: AnyObject, names: Names): ApiErrorCause[] {
+  const field = 'spec.finalizers'
+  const causes: ApiErrorCause[] = []
+  for (const finalizer of finalizersOf(object)) {
+    const wrong = checkQualifiedName(finalizer)
+    for (const words of wrong) causes.push(invalid(field, finalizer, words))
+    if (wrong.length === 0 && !finalizer.includes('/') && finalizer !== names.namespaceFinalizer) {
+      const words = 'name is neither a standard finalizer name nor is it fully qualified'
+      causes.push(invalid(field, finalizer, words))
+    }
+  }
+  return causes
+}
+
+/** While a namespace goes, its holders may only become fewer. */
+function checkNothingAdded(object: AnyObject, current: AnyObject): ApiErrorCause[] {
+  if (typeof current.metadata.deletionTimestamp !== 'string') return []
+  const before = finalizersOf(current)
+  const added = finalizersOf(object).filter((finalizer) => !before.includes(finalizer))
+  const words = `no new finalizers can be added if the object is being deleted: ${JSON.stringify(added)}`
+  return added.length === 0 ? [] : [fieldForbidden('spec.finalizers', words)]
+}
+
+function checkPhase(object: AnyObject): readonly ApiErrorCause[] {
+  const phase = memberOf(statusOf(object), 'phase')
+  const terminating = typeof object.metadata.deletionTimestamp === 'string'
+  const wanted = terminating ? 'Terminating' : 'Active'
+  if (phase === undefined || equalJson(phase, wanted)) return []
+  const words = terminating
+    ? 'must be Terminating when `metadata.deletionTimestamp` is not empty'
+    : 'must be Active if `metadata.deletionTimestamp` is empty'
+  return [invalid('status.Phase', phase, words)]
+}

@@ -1,0 +1,138 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { invalid, keyPath, required, tooLong } from '../api/field-error.ts'
+import { isJsonObject, memberOf, setMember, textMember } from '../api/json.ts'
+import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { base64Bytes } from '../api/schema/scalar.ts'
+import type { ObjectSchema } from '../api/schema/schema.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import { checkBootstrapToken } from './bootstrap-token.ts'
+import { checkImmutable, checkKeys, dataBytesMax, mapOf, withoutEmptyMaps } from './config-data.ts'
+
+/** Confidential data of a limited size. @source spec 2.3, 2.4 */
+export function secretDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: '',
+    version: 'v1',
+    kind: 'Secret',
+    plural: 'secrets',
+    singular: 'secret',
+    shortNames: [],
+    categories: [],
+    scope: 'Namespaced',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: secretSchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: false,
+    selectableFields: ['type'],
+    hooks: {
+      prepareForCreate: (object) => withoutEmptyMaps(withStringData(object), ['data']),
+      prepareForUpdate: (object, current) =>
+        withoutEmptyMaps(withStringData(keepType(object, current)), ['data']),
+      validate: (object) => validate(object, names),
+      validateUpdate,
+    },
+    subresources: [],
+  } satisfies ResourceDefinition)
+}
+
+const secretSchema: ObjectSchema = {
+  type: 'object',
+  definition: 'core.v1.Secret',
+  description: 'Confidential data by key; at most 1 MiB.',
+  properties: {
+    data: {
+      type: 'map',
+      values: { type: 'string', format: 'bytes' },
+      description: 'Bytes by key, written in base64.',
+    },
+    stringData: {
+      type: 'map',
+      values: { type: 'string' },
+      description: 'Text to write into data, replacing what is there under the same key; never read back.',
+    },
+    type: { type: 'string', description: 'What the data is, for programs; Opaque when unset.' },
+    immutable: {
+      type: 'boolean',
+      description: 'Once true, neither this nor the data can change; only the metadata can.',
+    },
+  },
+  protobuf: { data: 2, stringData: 4, type: 3, immutable: 5 },
+}
+
+/** Merges the write-only text into the data, and says what type the data is. */
+function withStringData(object: AnyObject): AnyObject {
+  const typed = textMember(object, 'type') === '' ? { ...object, type: 'Opaque' } : object
+  const text = memberOf(typed, 'stringData')
+  if (text === undefined) return typed
+  const data: JsonObjectDraft = { ...mapOf(object, 'data') }
+  for (const [key, value] of Object.entries(isJsonObject(text) ? text : {})) {
+    setMember(data, key, Buffer.from(String(value)).toString('base64'))
+  }
+  const draft: JsonObjectDraft = { ...typed, data }
+  delete draft['stringData']
+  return { ...draft, apiVersion: object.apiVersion, kind: object.kind, metadata: object.metadata }
+}
+
+/** An update that says no type means the one there is. */
+function keepType(object: AnyObject, current: AnyObject): AnyObject {
+  return textMember(object, 'type') === '' ? { ...object, type: textMember(current, 'type') } : object
+}
+
+function validate(object: AnyObject, names: Names): readonly ApiErrorCause[] {
+  const data = mapOf(object, 'data')
+  const causes = [...checkKeys('data', data), ...checkContent(object, data, names)]
+  let bytes = 0
+  for (const value of Object.values(data)) bytes += base64Bytes(String(value))
+  if (bytes > dataBytesMax) causes.push(tooLong('data', dataBytesMax))
+  return causes
+}
+
+function validateUpdate(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+  const causes = [...checkImmutable(object, current, ['data'])]
+  const type = textMember(object, 'type')
+  if (type !== textMember(current, 'type')) causes.push(invalid('type', type, 'field is immutable'))
+  return causes
+}
+
+/** What the known types need to be of use. */
+function checkContent(object: AnyObject, data: JsonObject, names: Names): readonly ApiErrorCause[] {
+  const types = names.secretTypes
+  switch (textMember(object, 'type')) {
+    case types.serviceAccountToken: {
+      const annotation = names.label('service-account.name')
+      const named = object.metadata.annotations?.[annotation] ?? ''
+      return named === '' ? [required(keyPath('metadata.annotations', annotation))] : []
+    }
+    case types.dockerCfg:
+      return checkJson('.dockercfg', data)
+    case types.dockerConfigJson:
+      return checkJson('.dockerconfigjson', data)
+    case types.basicAuth:
+      if (Object.hasOwn(data, 'username') || Object.hasOwn(data, 'password')) return []
+      return [required(keyPath('data', 'username')), required(keyPath('data', 'password'))]
+    case types.sshAuth:
+      return textMember(data, 'ssh-privatekey') === '' ? [required(keyPath('data', 'ssh-privatekey'))] : []
+    case types.tls:
+      return ['tls.crt', 'tls.key']
+        .filter((key) => !Object.hasOwn(data, key))
+        .map((key) => required(keyPath('data', key)))
+    case types.bootstrapToken:
+      // The other domain's clients expect such a Secret to be taken and ignored at use.
+      return names.domain === 'orch.io' ? checkBootstrapToken(object, data, names) : []
+    default:
+      return []
+  }
+}
+
+/** The content is not told: it is secret. */
+function checkJson(key: string, data: JsonObject): readonly ApiErrorCause[] {
+  if (!Object.hasOwn(data, key)) return [required(keyPath('data', key))]
+  try {
+    if (isJsonObject(JSON.parse(Buffer.from(textMember(data, key), 'base64').toString('utf8')))) return []
+  } catch {
+    return [invalid(keyPath('data', key), '<secret contents redacted>', 'must be JSON')]
+  }
+  return [invalid(keyPath('data', key), '<secret contents redacted>', 'must be a JSON object')]
+}
