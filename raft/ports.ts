@@ -198,6 +198,13 @@ export interface StateMachine<Outcome> {
    * @returns the outcome of each command whose session is `session`, for whoever waits for it
    */
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[]
+  /**
+   * Bytes that may still be applied before the database has to follow. At or below 0 nothing is applied
+   * until `onRoom`.
+   */
+  readonly room: number
+  /** Calls `wake` whenever there is room again. Set once. */
+  onRoom(wake: () => void): void
   /** The log has everything up to here on this member's own disk; the database may follow, never pass. */
   logPersisted(index: LogIndex): void
   /** A consistent copy of the durable state, to be streamed to a peer. */

@@ -61,6 +61,11 @@ export class Applier<Outcome> {
     this.#options = options
     this.#applied = options.machine.appliedMemory
     this.#received = this.#applied
+    options.machine.onRoom(() => {
+      if (this.#running || this.#installing || this.#stopped) return
+      this.#run()
+      this.#catchUp()
+    })
   }
 
   get applied(): LogIndex {
@@ -129,9 +134,9 @@ export class Applier<Outcome> {
 
   /** One slice now, the rest soon. */
   #run(): void {
-    if (this.#running || this.#queue.length === 0) return
+    if (this.#running || this.#queue.length === 0 || this.#options.machine.room <= 0) return
     this.#slice()
-    if (this.#queue.length === 0) return
+    if (this.#queue.length === 0 || this.#options.machine.room <= 0) return
     this.#running = true
     this.#options.clock.soon(() => {
       this.#running = false

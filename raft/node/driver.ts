@@ -328,6 +328,9 @@ export class Driver {
       get leader() {
         return core.leader
       },
+      get commit() {
+        return core.commit
+      },
       post,
       propose: (datas, expectedTerm) => core.propose(datas, expectedTerm),
       readIndex: () => core.readIndex(),

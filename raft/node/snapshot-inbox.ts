@@ -1,12 +1,13 @@
 import { Deferred } from '../base/deferred.ts'
 import type { Message } from '../core/message.ts'
-import type { NodeId, SnapshotMeta } from '../core/types.ts'
+import type { LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { SnapshotHeader, SnapshotSink } from '../ports.ts'
 import type { RaftToApi, SnapshotInAnswer } from './protocol.ts'
 
 /** What the inbox asks of the driver. */
 export interface SnapshotInboxNeeds {
   readonly self: NodeId
+  readonly commit: LogIndex
   post(message: RaftToApi): void
   /** All of it is staged and verified: the core may take it. */
   staged(message: Message & { readonly kind: 'snapshot' }): void
@@ -41,6 +42,7 @@ export class SnapshotInbox {
   async receive(header: SnapshotHeader): Promise<SnapshotSink> {
     if (header.to !== this.#needs.self) throw new Error('this snapshot is for another member')
     if (this.#stream !== null || this.#state !== 'free') throw new Error('another snapshot is being received')
+    if (header.snapshot.index <= this.#needs.commit) throw new Error('this member is further than that')
     const stream: Stream = { id: this.#nextStream++, answers: [] }
     this.#stream = stream
     this.#needs.post({ kind: 'sink-open', stream: stream.id, snapshot: header.snapshot })

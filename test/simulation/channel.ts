@@ -1,0 +1,96 @@
+import type { Channel } from '../../raft/ports.ts'
+import type { Owner, World } from './world.ts'
+
+export type ChannelDelays = {
+  /** Drawn for each slab. */
+  readonly delayMsMax: number
+  /** Now and then a slab takes up to this long: a thread that was busy. */
+  readonly stallMsMax: number
+  readonly stallChance: number
+}
+
+/** Watches what passes, for checkers. */
+export type Tap<M> = (message: M) => void
+
+/** Two ends of a pipe between two actors of one process: ordered, lossless, as slow as the seed says. */
+export function simChannel<A, B>(options: {
+  readonly world: World
+  readonly ownerA: Owner
+  readonly ownerB: Owner
+  readonly label: string
+  readonly delays: ChannelDelays
+  readonly tapAtoB?: Tap<A>
+  readonly tapBtoA?: Tap<B>
+}): { readonly a: Channel<A, B>; readonly b: Channel<B, A> } {
+  const { world, delays, ownerA, ownerB, label } = options
+  const a = new End<A, B>({ world, delays, owner: ownerA }, `${label}>`, options.tapAtoB)
+  const b = new End<B, A>({ world, delays, owner: ownerB }, `${label}<`, options.tapBtoA)
+  a.peer = b
+  b.peer = a
+  return { a, b }
+}
+
+class End<Out, In> implements Channel<Out, In> {
+  peer: End<In, Out> | null = null
+  readonly #world: World
+  readonly #owner: Owner
+  readonly #delays: ChannelDelays
+  readonly #label: string
+  readonly #tap: Tap<Out> | undefined
+  #slab: Out[] = []
+  #lastArrival = 0
+  #handler: ((messages: readonly In[]) => void) | null = null
+  #early: In[] = []
+  #closed = false
+
+  constructor(
+    options: { readonly world: World; readonly owner: Owner; readonly delays: ChannelDelays },
+    label: string,
+    tap: Tap<Out> | undefined,
+  ) {
+    this.#world = options.world
+    this.#owner = options.owner
+    this.#delays = options.delays
+    this.#label = label
+    this.#tap = tap
+  }
+
+  post(message: Out): void {
+    if (this.#closed) return
+    this.#tap?.(message)
+    this.#slab.push(message)
+    if (this.#slab.length > 1) return
+    const { random, now } = this.#world
+    const slow = random.chance(this.#delays.stallChance)
+    const bound = slow ? this.#delays.stallMsMax : this.#delays.delayMsMax
+    const delay = (random.below(1000) / 1000) * bound
+    // The slab is filled until the turn ends; it is taken when it arrives, so order is kept.
+    const arrival = Math.max(now + delay, this.#lastArrival)
+    this.#lastArrival = arrival
+    this.#world.schedule(0, `${this.#label} post`, this.#owner, () => {
+      const slab = this.#slab
+      this.#slab = []
+      const wait = arrival - this.#world.now
+      const { peer } = this
+      if (peer === null) return
+      this.#world.schedule(wait, `${this.#label} ${slab.length}`, peer.#owner, () => peer.arrive(slab))
+    })
+  }
+
+  onMessages(handler: (messages: readonly In[]) => void): void {
+    this.#handler = handler
+    const early = this.#early
+    this.#early = []
+    if (early.length > 0) handler(early)
+  }
+
+  close(): void {
+    this.#closed = true
+  }
+
+  arrive(messages: readonly In[]): void {
+    if (this.#closed) return
+    if (this.#handler === null) this.#early.push(...messages)
+    else this.#handler(messages)
+  }
+}
