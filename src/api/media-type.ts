@@ -1,0 +1,170 @@
+import { badRequest, notAcceptable, unsupportedMediaType } from './api-errors.ts'
+import type { Names } from './names.ts'
+
+/** One entry of an Accept header, or a Content-Type. */
+export type MediaType = {
+  /** Lower-case, such as `application/json` or `text/*`. */
+  readonly type: string
+  /** Names lower-case, without `q`. */
+  readonly parameters: ReadonlyMap<string, string>
+  /** 0 to 1 */
+  readonly quality: number
+}
+
+/** An answer that this server can make. */
+export type Served = {
+  readonly type: string
+  /** Values a parameter may have; one that is not named here must not be asked for. */
+  readonly parameters?: { readonly [name: string]: readonly string[] }
+}
+
+/** What objects, lists and watches are sent as. */
+export const JSON_SERVED: readonly Served[] = [
+  { type: 'application/json', parameters: { charset: ['utf-8', 'utf8'], stream: ['watch'] } },
+]
+
+const HEADER_LENGTH_MAX = 8 * 1024
+const ENTRIES_MAX = 64
+
+/**
+ * The first of `served` that the client likes best. Entries are taken by quality, then as the client ordered
+ * them; those we do not serve (Table, protobuf, YAML) are passed over, which is how clients name fallbacks.
+ *
+ * @param accept header value; empty: anything
+ * @param served in our order of preference, which `*` gets
+ * @throws ApiError NotAcceptable; BadRequest: a header beyond the bounds
+ * @source RFC 9110 section 12.5.1; spec 4.7
+ */
+export function negotiate<T extends Served>(accept: string, served: readonly T[]): T {
+  const wanted = parseAccept(accept)
+  for (const entry of wanted) {
+    if (entry.quality === 0) continue
+    const found = served.find((one) => accepts(entry, one) && !refused(wanted, one))
+    if (found !== undefined) return found
+  }
+  throw notAcceptable(served.map((one) => one.type))
+}
+
+/** @returns by quality, highest first, equals in order; an absent header accepts anything */
+export function parseAccept(accept: string): readonly MediaType[] {
+  if (accept.length > HEADER_LENGTH_MAX) throw badRequest('the Accept header is too long')
+  const entries = splitOutsideQuotes(accept, ',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+  if (entries.length > ENTRIES_MAX) throw badRequest('the Accept header has too many entries')
+  if (entries.length === 0) return [{ type: '*/*', parameters: new Map(), quality: 1 }]
+  return entries.map(parseMediaType).sort((a, b) => b.quality - a.quality)
+}
+
+export function parseMediaType(text: string): MediaType {
+  const [type = '', ...rest] = splitOutsideQuotes(text, ';').map((part) => part.trim())
+  const parameters = new Map<string, string>()
+  let quality = 1
+  for (const part of rest) {
+    const equals = part.indexOf('=')
+    if (equals === -1) continue
+    const name = part.slice(0, equals).trim().toLowerCase()
+    const value = unquoted(part.slice(equals + 1).trim())
+    if (name === 'q') quality = qualityOf(value)
+    else parameters.set(name, value)
+  }
+  return { type: type.toLowerCase(), parameters, quality }
+}
+
+/** How a body of a create or update is written. */
+export type BodyFormat = 'json' | 'yaml'
+
+/**
+ * @param contentType header value; empty means JSON, as upstream takes it
+ * @throws ApiError UnsupportedMediaType, also for protobuf, which is known but not read yet
+ */
+export function bodyFormatOf(contentType: string): BodyFormat {
+  switch (parseMediaType(contentType).type) {
+    case '':
+    case '*/*':
+    case 'application/json':
+      return 'json'
+    case 'application/yaml':
+      return 'yaml'
+    default:
+      throw unsupportedMediaType(['application/json', 'application/yaml'])
+  }
+}
+
+export type PatchFormat = 'json-patch' | 'merge-patch' | 'strategic-merge-patch' | 'apply-patch'
+
+const PATCH_FORMATS = Object.freeze({
+  'json-patch': 'application/json-patch+json',
+  'merge-patch': 'application/merge-patch+json',
+  'strategic-merge-patch': 'application/strategic-merge-patch+json',
+  'apply-patch': 'application/apply-patch+yaml',
+}) satisfies Record<PatchFormat, string>
+
+/**
+ * @param known formats that the kind takes
+ * @throws ApiError UnsupportedMediaType
+ * @source spec 4.3
+ */
+export function patchFormatOf(contentType: string, known: readonly PatchFormat[]): PatchFormat {
+  const { type } = parseMediaType(contentType)
+  const found = known.find((format) => PATCH_FORMATS[format] === type)
+  if (found === undefined) throw unsupportedMediaType(known.map((format) => PATCH_FORMATS[format]))
+  return found
+}
+
+export function patchMediaType(format: PatchFormat): string {
+  return PATCH_FORMATS[format]
+}
+
+/** What an Accept entry asks for that is known but not served yet: so that logs and metrics can tell. */
+export function isKnownForm(entry: MediaType, names: Names): boolean {
+  if (['application/json', 'application/yaml', names.protobufMediaType].includes(entry.type)) return true
+  return entry.parameters.has('as')
+}
+
+function accepts(entry: MediaType, served: Served): boolean {
+  if (!covers(entry.type, served.type)) return false
+  for (const [name, value] of entry.parameters) {
+    const known = served.parameters?.[name]
+    if (known === undefined || !known.includes(value.toLowerCase())) return false
+  }
+  return true
+}
+
+/** A type named with quality 0 is not sent, even where a wildcard would take it. */
+function refused(wanted: readonly MediaType[], served: Served): boolean {
+  const exact = wanted.filter((entry) => entry.type === served.type && entry.parameters.size === 0)
+  return exact.length > 0 && exact.every((entry) => entry.quality === 0)
+}
+
+function covers(range: string, type: string): boolean {
+  if (range === '*/*' || range === '*' || range === type) return true
+  return range.endsWith('/*') && type.startsWith(range.slice(0, -1))
+}
+
+function qualityOf(value: string): number {
+  return /^(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)$/.test(value) ? Number(value) : 1
+}
+
+function unquoted(value: string): string {
+  if (value.length < 2 || !value.startsWith('"') || !value.endsWith('"')) return value
+  return value.slice(1, -1).replace(/\\(.)/g, '$1')
+}
+
+function splitOutsideQuotes(text: string, separator: string): string[] {
+  if (!text.includes('"')) return text.split(separator)
+  const parts: string[] = []
+  let start = 0
+  let quoted = false
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charAt(at)
+    if (quoted && char === '\\') at++
+    else if (char === '"') quoted = !quoted
+    else if (char === separator && !quoted) {
+      parts.push(text.slice(start, at))
+      start = at + 1
+    }
+  }
+  parts.push(text.slice(start))
+  return parts
+}

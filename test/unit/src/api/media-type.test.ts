@@ -1,0 +1,84 @@
+// Goal: content negotiation as spec 4.7 and existing clients have it. Method: headers that clients really send.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '../../../../src/api/api-error.ts'
+import { bodyFormatOf, JSON_SERVED, negotiate, patchFormatOf } from '../../../../src/api/media-type.ts'
+
+const jsonAndPlain = [...JSON_SERVED, { type: 'text/plain' }]
+
+test('spec 4.7: what is not served falls back to what is', () => {
+  for (const accept of [
+    '',
+    '*/*',
+    'application/*',
+    'application/json',
+    'Application/JSON; charset=utf-8',
+    'application/json;stream=watch',
+    'application/vnd.kubernetes.protobuf, */*',
+    'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json',
+    'application/yaml;q=1, application/json;q=0.1',
+    'text/html;q=0.9, application/xml;level="a,b";q=0.8, */*;q=0.1',
+  ]) {
+    assert.equal(negotiate(accept, JSON_SERVED).type, 'application/json', accept)
+  }
+})
+
+test('spec 4.7: when nothing asked for is served the answer is 406', () => {
+  for (const accept of [
+    'application/yaml',
+    'application/json;as=Table;v=v1;g=meta.k8s.io',
+    'application/json;q=0',
+    'application/json;q=0, */*',
+    'nonsense',
+  ]) {
+    assert.throws(
+      () => negotiate(accept, JSON_SERVED),
+      (error) => error instanceof ApiError && error.code === 'NotAcceptable',
+      accept,
+    )
+  }
+})
+
+test('quality decides, then the client’s order, then ours', () => {
+  assert.equal(negotiate('application/json;q=0.5, text/plain', jsonAndPlain).type, 'text/plain')
+  assert.equal(negotiate('text/plain, application/json', jsonAndPlain).type, 'text/plain')
+  assert.equal(negotiate('*/*', jsonAndPlain).type, 'application/json')
+  assert.equal(negotiate('application/json;q=0, */*', jsonAndPlain).type, 'text/plain')
+})
+
+test('a header beyond the bounds is a 400', () => {
+  for (const accept of ['a'.repeat(9000), Array.from({ length: 65 }, () => 'a/b').join()]) {
+    assert.throws(
+      () => negotiate(accept, JSON_SERVED),
+      (error) => error instanceof ApiError && error.code === 'BadRequest',
+    )
+  }
+})
+
+test('a body is JSON unless it says otherwise; what is not read is a 415', () => {
+  assert.equal(bodyFormatOf(''), 'json')
+  assert.equal(bodyFormatOf('application/json; charset=utf-8'), 'json')
+  assert.equal(bodyFormatOf('application/yaml'), 'yaml')
+  for (const type of [
+    'text/plain',
+    'application/vnd.kubernetes.protobuf',
+    'application/x-www-form-urlencoded',
+  ]) {
+    assert.throws(
+      () => bodyFormatOf(type),
+      (error) => error instanceof ApiError && error.code === 'UnsupportedMediaType',
+    )
+  }
+})
+
+test('spec 4.3: patches are told apart by content type', () => {
+  const known = ['json-patch', 'merge-patch', 'strategic-merge-patch'] as const
+  assert.equal(patchFormatOf('application/merge-patch+json', known), 'merge-patch')
+  assert.equal(patchFormatOf('application/strategic-merge-patch+json;x=y', known), 'strategic-merge-patch')
+  for (const type of ['application/json', '', 'application/apply-patch+yaml']) {
+    assert.throws(
+      () => patchFormatOf(type, known),
+      (error) => error instanceof ApiError && error.code === 'UnsupportedMediaType',
+    )
+  }
+})
