@@ -5,18 +5,21 @@ import type { Configuration, Entry, HardState, SnapshotMeta } from './types.ts'
 
 /*
  * One line of text for everything the core says, for logs and transcripts. A position in the log is written
- * term/index.
+ * term/index. Commands may hold secrets, so only their size is told unless the caller knows better.
  */
 
-export function describeMessage(message: Message): string {
-  return `${message.from}->${message.to} ${message.kind} term=${message.term}${detailsOf(message)}`
+/** How the data of a command is shown. */
+export type ShowData = (data: Uint8Array) => string
+
+export function describeMessage(message: Message, show: ShowData = sizeOf): string {
+  return `${message.from}->${message.to} ${message.kind} term=${message.term}${detailsOf(message, show)}`
 }
 
-export function describeEntry(entry: Entry): string {
+export function describeEntry(entry: Entry, show: ShowData = sizeOf): string {
   const at = `${entry.term}/${entry.index}`
   switch (entry.kind) {
     case 'command':
-      return `${at} ${describeData(entry.data)}`
+      return `${at} ${show(entry.data)}`
     case 'empty':
       return `${at} empty`
     case 'configuration':
@@ -51,15 +54,15 @@ export function describeTransition(transition: Transition): string {
 }
 
 /** One line per duty, in the order of duty. */
-export function describeReady(ready: Ready): readonly string[] {
-  const lines = ready.messagesAtOnce.map((message) => `send ${describeMessage(message)}`)
+export function describeReady(ready: Ready, show: ShowData = sizeOf): readonly string[] {
+  const lines = ready.messagesAtOnce.map((message) => `send ${describeMessage(message, show)}`)
   if (ready.persist !== null) {
     const { ticket, snapshot, entries, hardState, messages } = ready.persist
     const parts = [`persist #${ticket}`]
     if (snapshot !== null) parts.push(`snapshot ${describeSnapshot(snapshot)}`)
     if (hardState !== null) parts.push(describeHardState(hardState))
-    parts.push(`[${entries.map(describeEntry).join(', ')}]`)
-    lines.push(parts.join(' '), ...messages.map((message) => `then send ${describeMessage(message)}`))
+    parts.push(`[${describeEntries(entries, show)}]`)
+    lines.push(parts.join(' '), ...messages.map((message) => `then send ${describeMessage(message, show)}`))
   }
   if (ready.commit !== null) lines.push(`commit ${ready.commit}`)
   for (const { context, index } of ready.readsConfirmed) lines.push(`read ${context} confirmed at ${index}`)
@@ -70,7 +73,7 @@ export function describeReady(ready: Ready): readonly string[] {
   return lines
 }
 
-function detailsOf(message: Message): string {
+function detailsOf(message: Message, show: ShowData): string {
   switch (message.kind) {
     case 'pre-vote-request':
       return ` last=${message.lastTerm}/${message.lastIndex}`
@@ -81,7 +84,7 @@ function detailsOf(message: Message): string {
       return message.granted ? ' granted' : ' refused'
     case 'append-request': {
       const { previousTerm, previousIndex, commit, entries } = message
-      return ` prev=${previousTerm}/${previousIndex} commit=${commit} [${entries.map(describeEntry).join(', ')}]`
+      return ` prev=${previousTerm}/${previousIndex} commit=${commit} [${describeEntries(entries, show)}]`
     }
     case 'append-accepted':
       return ` index=${message.index}`
@@ -100,8 +103,10 @@ function detailsOf(message: Message): string {
   }
 }
 
-/** Short printable commands as text, others by size. */
-function describeData(data: Uint8Array): string {
-  const printable = data.byteLength <= 24 && data.every((byte) => byte >= 0x20 && byte < 0x7f)
-  return printable ? JSON.stringify(String.fromCharCode(...data)) : `${data.byteLength} bytes`
+function describeEntries(entries: readonly Entry[], show: ShowData): string {
+  return entries.map((entry) => describeEntry(entry, show)).join(', ')
+}
+
+function sizeOf(data: Uint8Array): string {
+  return `${data.byteLength} bytes`
 }

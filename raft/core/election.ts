@@ -1,7 +1,7 @@
 import { becomeCandidate, becomeFollower, becomePreCandidate, recordVote } from './transitions.ts'
 import { tallyVotes } from './candidate.ts'
 import type { Message } from './message.ts'
-import { configuration, isVoter, sendAtOnce, sendOncePersisted } from './state.ts'
+import { configuration, isVoterOf, sendAtOnce, sendOncePersisted } from './state.ts'
 import type { State } from './state.ts'
 import type { NodeId, Term } from './types.ts'
 
@@ -11,8 +11,9 @@ type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
 export function tickElection(state: State): void {
   state.electionElapsed++
   if (state.electionElapsed < state.electionDue) return
-  state.electionElapsed = 0
+  // Who may not stand at least admits that it knows no leader: else it would seem to hold a lease again.
   if (mayStand(state)) stand(state)
+  else becomeFollower(state, state.term, null)
 }
 
 /** Begins with the question whether it could win (pre-vote). */
@@ -45,9 +46,14 @@ export function standForOffice(state: State, reason: 'majority-would' | 'transfe
   }
 }
 
-/** A member whose log is about to be replaced does not know what it would lead. */
+/**
+ * Voters stand. So does who is no voter any more in a configuration that is not known committed: it may be the only
+ * one to have that entry, and then nobody else can win; once elected it commits the entry and steps down (thesis
+ * §4.2.2). A member whose log is about to be replaced does not know what it would lead.
+ */
 export function mayStand(state: State): boolean {
-  return state.role !== 'leader' && isVoter(state, state.id) && !state.log.restoring
+  if (state.role === 'leader' || state.log.restoring) return false
+  return state.log.someUndecided(state.commit, (configuration) => isVoterOf(configuration, state.id))
 }
 
 /**

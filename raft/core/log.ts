@@ -86,6 +86,17 @@ export class RaftLog {
     return this.#configurations.at(-1)?.index ?? this.#base.index
   }
 
+  /** Whether `holds` for a configuration that is, or with this commit index may still be, decided upon. */
+  someUndecided(commit: LogIndex, holds: (configuration: Configuration) => boolean): boolean {
+    for (let at = this.#configurations.length - 1; at >= 0; at--) {
+      const later = this.#configurations[at]
+      if (later === undefined) break
+      if (holds(later.configuration)) return true
+      if (later.index <= commit) return false
+    }
+    return holds(this.#base.configuration)
+  }
+
   /** Bytes of entries that this member's disk may not have. */
   get bytesInMemory(): number {
     return this.#cache.bytes

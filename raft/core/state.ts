@@ -162,7 +162,10 @@ export function configuration(state: State): Configuration {
 }
 
 export function isVoter(state: State, id: NodeId): boolean {
-  const { voters, votersOutgoing } = configuration(state)
+  return isVoterOf(configuration(state), id)
+}
+
+export function isVoterOf({ voters, votersOutgoing }: Configuration, id: NodeId): boolean {
   return voters.includes(id) || (votersOutgoing !== null && votersOutgoing.includes(id))
 }
 

@@ -4,7 +4,7 @@ import { Progress } from './progress.ts'
 import { abandonReads } from './read-index.ts'
 import type { Role } from './ready.ts'
 import { appendOwn } from './replication.ts'
-import { configuration, isVoter } from './state.ts'
+import { configuration } from './state.ts'
 import type { State } from './state.ts'
 
 /*
@@ -48,7 +48,6 @@ export function becomePreCandidate(state: State): void {
 /** Its own vote counts once durable, so `votes` does not have it yet. */
 export function becomeCandidate(state: State): void {
   assert(state.role !== 'leader', 'a leader does not stand')
-  assert(isVoter(state, state.id), 'only a voter stands')
   leaveOffice(state)
   const own: Writable = state
   own.term = (state.term + 1) as Term

@@ -1,0 +1,193 @@
+import { assert, present } from '../../raft/base/assert.ts'
+import type { CoreConfig } from '../../raft/core/config.ts'
+import type { Message } from '../../raft/core/message.ts'
+import { Raft } from '../../raft/core/raft.ts'
+import type { Ready } from '../../raft/core/ready.ts'
+import type { Recovered } from '../../raft/core/state.ts'
+import { logIndex, noTerm } from '../../raft/core/types.ts'
+import type {
+  Configuration,
+  Entry,
+  HardState,
+  LogIndex,
+  NodeId,
+  SnapshotMeta,
+  Term,
+} from '../../raft/core/types.ts'
+
+type Persist = NonNullable<Ready['persist']>
+
+/** A log as plain data: everything after `base`. */
+export type LogImage = { base: SnapshotMeta; entries: Entry[] }
+
+/**
+ * One core with a disk that takes its time. Writes wait in `underWay` until `finishWrite`; a crash forgets those
+ * that did not finish.
+ */
+export class Member {
+  readonly id: NodeId
+  readonly #config: CoreConfig
+  raft: Raft
+  /** What survives a crash. */
+  disk: LogImage & { hardState: HardState; applied: LogIndex }
+  /** The log as the core has told it so far, durable or not. */
+  memory: LogImage
+  underWay: Persist[] = []
+  /** In memory; follows commit at once. */
+  applied: LogIndex
+
+  constructor(config: CoreConfig, disk: Member['disk']) {
+    this.id = config.id
+    this.#config = config
+    this.disk = disk
+    this.memory = { base: disk.base, entries: [...disk.entries] }
+    this.applied = disk.applied
+    this.raft = new Raft(config, recovered(disk), disk.applied)
+  }
+
+  /** Does at once what needs no disk; the write waits. @returns what the core said */
+  takeReady(): Ready {
+    const ready = this.raft.ready()
+    if (ready.persist !== null) {
+      this.underWay.push(ready.persist)
+      write(this.memory, ready.persist)
+    }
+    if (ready.commit !== null) {
+      this.applied = ready.commit
+      this.raft.applied(ready.commit)
+    }
+    return ready
+  }
+
+  /** The oldest write is durable and the core knows. @returns what may be sent now */
+  finishWrite(): readonly Message[] {
+    const persist = this.#writeOldest()
+    this.raft.persisted(persist.ticket)
+    return persist.messages
+  }
+
+  /** Loses every write that was not finished; some of them may have reached the disk unnoticed. */
+  crash(writesThatSurvive: number): void {
+    for (let left = writesThatSurvive; left > 0 && this.underWay.length > 0; left--) this.#writeOldest()
+    this.underWay = []
+    this.memory = { base: this.disk.base, entries: [...this.disk.entries] }
+    this.applied = this.disk.applied
+    this.raft = new Raft(this.#config, recovered(this.disk), this.disk.applied)
+  }
+
+  /** The state machine's own disk catches up, never beyond the log's. */
+  flush(): void {
+    const durable = Math.min(this.applied, this.raft.status().persistedIndex)
+    if (durable > this.disk.applied) this.disk.applied = logIndex(durable)
+  }
+
+  /** Forgets the log at and below `index`. @param index at most what the state machine has durably */
+  cut(index: LogIndex): void {
+    assert(index <= this.disk.applied, 'only what the state holds is cut')
+    const base = snapshotAt(this.memory, index)
+    this.raft.cut(base)
+    cutImage(this.memory, base)
+    cutImage(this.disk, base)
+  }
+
+  /** The durable state, as it would be streamed to a peer. */
+  snapshot(): SnapshotMeta {
+    this.flush()
+    return snapshotAt(this.memory, this.disk.applied)
+  }
+
+  /** Answers a fetch from disk. */
+  fetch(from: LogIndex, bytesMax: number): void {
+    const at = from - this.disk.base.index - 1
+    if (at < 0) return this.raft.supply([])
+    const entries: Entry[] = []
+    let bytes = 0
+    for (const entry of this.disk.entries.slice(at)) {
+      bytes += 32 + (entry.kind === 'command' ? entry.data.byteLength : 0)
+      if (entries.length > 0 && bytes > bytesMax) break
+      entries.push(entry)
+    }
+    this.raft.supply(entries)
+  }
+
+  #writeOldest(): Persist {
+    const persist = present(this.underWay.shift(), 'a write is under way')
+    write(this.disk, persist)
+    if (persist.hardState !== null) this.disk.hardState = persist.hardState
+    if (persist.snapshot !== null) this.disk.applied = persist.snapshot.index
+    return persist
+  }
+}
+
+/** A disk on which `members` have agreed on their configuration and `index - 1` further entries. */
+export function newDisk(configuration: Configuration, index: LogIndex, term: Term): Member['disk'] {
+  const base = { index, term, configuration }
+  return {
+    base,
+    entries: [],
+    hardState: { term, vote: null, commit: index },
+    applied: index,
+  }
+}
+
+export function lastIndexOf(image: LogImage): LogIndex {
+  return logIndex(image.base.index + image.entries.length)
+}
+
+/** @returns null when it was cut or is not there */
+export function entryAt(image: LogImage, index: LogIndex): Entry | null {
+  return image.entries[index - image.base.index - 1] ?? null
+}
+
+export function termAt(image: LogImage, index: LogIndex): Term | null {
+  return index === image.base.index ? image.base.term : (entryAt(image, index)?.term ?? null)
+}
+
+/** What a snapshot of the state at `index` says of itself. */
+export function snapshotAt(image: LogImage, index: LogIndex): SnapshotMeta {
+  let { configuration } = image.base
+  for (const entry of image.entries) {
+    if (entry.index <= index && entry.kind === 'configuration') ({ configuration } = entry)
+  }
+  return { index, term: present(termAt(image, index), 'the index is in the log'), configuration }
+}
+
+function write(image: LogImage, persist: Persist): void {
+  if (persist.snapshot !== null) {
+    image.base = persist.snapshot
+    image.entries = []
+  }
+  const first = persist.entries[0]
+  if (first === undefined) return
+  assert(first.index > image.base.index, 'what was cut is not written again')
+  assert(first.index <= lastIndexOf(image) + 1, 'writes leave no gap')
+  image.entries.length = first.index - image.base.index - 1
+  image.entries.push(...persist.entries)
+}
+
+function cutImage(image: LogImage, base: SnapshotMeta): void {
+  if (base.index <= image.base.index) return
+  image.entries.splice(0, base.index - image.base.index)
+  image.base = base
+}
+
+function recovered(disk: Member['disk']): Recovered {
+  const configurations = disk.entries.flatMap((entry) =>
+    entry.kind === 'configuration' ? [{ index: entry.index, configuration: entry.configuration }] : [],
+  )
+  const termRuns: { first: LogIndex; term: Term }[] = []
+  for (const entry of disk.entries) {
+    if ((termRuns.at(-1)?.term ?? noTerm) !== entry.term) {
+      termRuns.push({ first: entry.index, term: entry.term })
+    }
+  }
+  return {
+    hardState: disk.hardState,
+    base: disk.base,
+    configuration: configurations.at(-1)?.configuration ?? disk.base.configuration,
+    configurations,
+    lastIndex: lastIndexOf(disk),
+    lastTerm: disk.entries.at(-1)?.term ?? disk.base.term,
+    termRuns,
+  }
+}

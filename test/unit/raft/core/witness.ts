@@ -1,0 +1,134 @@
+import { assert } from '../../../../raft/base/assert.ts'
+import type { ReadAnswer } from '../../../../raft/core/errors.ts'
+import type { ReadContext } from '../../../../raft/core/message.ts'
+import { isQuorum } from '../../../../raft/core/quorum.ts'
+import type { Ready } from '../../../../raft/core/ready.ts'
+import type { Entry, LogIndex, NodeId, Term } from '../../../../raft/core/types.ts'
+import { entryAt, lastIndexOf, termAt } from '../../../scenario/member.ts'
+import type { Member } from '../../../scenario/member.ts'
+
+type Committed = { readonly entry: Entry; readonly seenInTerm: Term }
+
+/**
+ * Sees all members at once and knows what no single one can: who led which term, what was committed, what was
+ * acknowledged before a read began. Raft paper figure 3.
+ */
+export class Witness {
+  readonly #members: ReadonlyMap<NodeId, Member>
+  readonly #leaders = new Map<Term, NodeId>()
+  readonly #seen = new Map<string, { readonly entry: Entry; readonly previousTerm: Term | null }>()
+  /** By index. */
+  readonly #committed = new Map<LogIndex, Committed>()
+  #commit = 0
+  /** What was committed when each read was opened. */
+  readonly #reads = new Map<NodeId, Map<ReadContext, number>>()
+  confirmedReads = 0
+
+  constructor(members: ReadonlyMap<NodeId, Member>) {
+    this.#members = members
+  }
+
+  get commit(): number {
+    return this.#commit
+  }
+
+  noteReady(member: Member, ready: Ready): void {
+    for (const entry of ready.persist?.entries ?? []) this.#noteEntry(member, entry)
+    if (ready.transition?.role === 'leader') this.#noteLeader(member)
+    if (ready.commit !== null) this.#noteCommit(member, ready.commit)
+    for (const { context, index } of ready.readsConfirmed) {
+      const least = this.#reads.get(member.id)?.get(context)
+      assert(least !== undefined, 'a read is confirmed once, on the process that opened it')
+      assert(index >= least, 'a read sees everything acknowledged before it')
+      this.#reads.get(member.id)?.delete(context)
+      this.confirmedReads++
+    }
+    for (const context of ready.readsFailed) this.#reads.get(member.id)?.delete(context)
+  }
+
+  noteRead(member: Member, answer: ReadAnswer): void {
+    if (answer.kind === 'dropped') return
+    const reads = this.#reads.get(member.id) ?? new Map<ReadContext, number>()
+    reads.set(answer.context, this.#commit)
+    this.#reads.set(member.id, reads)
+  }
+
+  noteCrash(member: Member): void {
+    this.#reads.delete(member.id)
+  }
+
+  /** Nothing on a disk contradicts what is committed there. */
+  noteDisk(member: Member): void {
+    const { commit } = member.disk.hardState
+    assert(commit <= lastIndexOf(member.disk), 'a disk knows no more committed than it has')
+    for (let index = commit; index > member.disk.base.index; index--) {
+      const [entry, committed] = [
+        entryAt(member.disk, index as LogIndex),
+        this.#committed.get(index as LogIndex),
+      ]
+      if (committed === undefined) continue
+      assert(entry?.term === committed.entry.term, `what disk ${member.id} knows committed at ${index} is so`)
+    }
+  }
+
+  #noteEntry(member: Member, entry: Entry): void {
+    const key = `${entry.term}/${entry.index}`
+    const previousTerm = termAt(member.memory, (entry.index - 1) as LogIndex)
+    const seen = this.#seen.get(key)
+    if (seen === undefined) {
+      this.#seen.set(key, { entry, previousTerm })
+      return
+    }
+    assert(sameEntry(seen.entry, entry), `log matching: ${key} is one entry`)
+    assert(seen.previousTerm === previousTerm, `log matching: what precedes ${key} is one log`)
+  }
+
+  #noteLeader(member: Member): void {
+    const { term } = member.raft.status()
+    const other = this.#leaders.get(term)
+    assert(other === undefined || other === member.id, `election safety: term ${term} has one leader`)
+    this.#leaders.set(term, member.id)
+    for (const [index, { entry, seenInTerm }] of this.#committed) {
+      if (seenInTerm >= term || index <= member.memory.base.index) continue
+      assert(
+        termAt(member.memory, index) === entry.term,
+        `leader completeness: the leader of ${term} has ${entry.term}/${index}`,
+      )
+    }
+  }
+
+  #noteCommit(member: Member, commit: LogIndex): void {
+    const { memory } = member
+    const { role, term, configuration } = member.raft.status()
+    for (let at = memory.base.index + 1; at <= commit; at++) {
+      const index = at as LogIndex
+      const entry = entryAt(memory, index)
+      assert(entry !== null, 'what is committed is there')
+      const known = this.#committed.get(index)
+      if (known !== undefined) {
+        assert(sameEntry(known.entry, entry), `state machine safety: one entry is committed at ${index}`)
+      } else {
+        this.#committed.set(index, { entry, seenInTerm: term })
+        if (role === 'leader' && index === commit) {
+          assert(
+            isQuorum(configuration, (id) => this.#isOnDisk(id, entry)),
+            `what is committed at ${index} is durable at a quorum`,
+          )
+        }
+      }
+    }
+    this.#commit = Math.max(this.#commit, commit)
+  }
+
+  #isOnDisk(id: NodeId, entry: Entry): boolean {
+    const disk = this.#members.get(id)?.disk
+    if (disk === undefined) return false
+    return disk.base.index >= entry.index || termAt(disk, entry.index) === entry.term
+  }
+}
+
+function sameEntry(a: Entry, b: Entry): boolean {
+  if (a.term !== b.term || a.index !== b.index || a.kind !== b.kind) return false
+  if (a.kind !== 'command' || b.kind !== 'command') return true
+  return a.data.length === b.data.length && a.data.every((byte, at) => byte === b.data[at])
+}
