@@ -15,9 +15,6 @@ export type MessagePortChannelOptions = {
 
 /** Slabs taken in one go; the rest waits for the next turn, so that timers get theirs. */
 const slabsPerTurnMax = 64
-const slabBytesMin = 4 * 1024
-/** A slab's first size follows the one before, up to here; larger ones grow as they are packed. */
-const slabBytesGuessMax = 1024 * 1024
 
 /**
  * One end of a pipe to another thread. All posts of one turn of the event loop are packed into one
@@ -35,7 +32,6 @@ export class MessagePortChannel<Out, In> implements Channel<Out, In> {
   readonly #lifetime: 'ref' | 'unref'
   #outgoing: Out[] = []
   #flushing: NodeJS.Immediate | null = null
-  #guessBytes = slabBytesMin
   #closed = false
 
   constructor({ port, lifetime }: MessagePortChannelOptions) {
@@ -77,14 +73,12 @@ export class MessagePortChannel<Out, In> implements Channel<Out, In> {
   }
 
   #pack(messages: readonly Out[]): Uint8Array<ArrayBuffer> {
-    // Given a buffer of its own the packer writes there, or into a larger one it makes: never into its
-    // pool, which must not change hands.
-    this.#packr.useBuffer(Buffer.allocUnsafeSlow(this.#guessBytes))
+    // The packer writes into a pool that all packers of this thread share, so what it made is copied
+    // out: the pool must not change hands.
     const packed = this.#packr.pack(messages)
-    const { buffer } = packed
-    assert(buffer instanceof ArrayBuffer, 'a slab can change hands')
-    this.#guessBytes = Math.min(Math.max(packed.length * 2, slabBytesMin), slabBytesGuessMax)
-    return new Uint8Array(buffer, packed.byteOffset, packed.length)
+    const slab = new Uint8Array(Buffer.allocUnsafeSlow(packed.length).buffer)
+    slab.set(packed)
+    return slab
   }
 
   #take(first: unknown): readonly In[] {

@@ -1,0 +1,67 @@
+import { logIndex, term } from '../core/types.ts'
+import type { Configuration, HardState, MemberInfo, NodeId, SnapshotMeta } from '../core/types.ts'
+
+/** Configurations are rare and small, so they are kept as JSON: readable in a dump, open to new fields. */
+export function encodeConfiguration(configuration: Configuration): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(configuration))
+}
+
+/** @returns null when the bytes are no configuration */
+export function decodeConfiguration(bytes: Uint8Array): Configuration | null {
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return null
+  }
+  return isConfiguration(value) ? value : null
+}
+
+export const noHardState: HardState = Object.freeze({ term: term(0), vote: null, commit: logIndex(0) })
+
+export function sameBase(one: SnapshotMeta, other: SnapshotMeta): boolean {
+  return one.index === other.index && one.term === other.term
+}
+
+export function isNodeId(value: unknown): value is NodeId {
+  return Number.isSafeInteger(value) && typeof value === 'number' && value >= 1
+}
+
+function isConfiguration(value: unknown): value is Configuration {
+  return (
+    isRecord(value) &&
+    isNodeIds(value['voters']) &&
+    (value['votersOutgoing'] === null || isNodeIds(value['votersOutgoing'])) &&
+    isNodeIds(value['learners']) &&
+    isNodeIds(value['learnersNext']) &&
+    typeof value['autoLeave'] === 'boolean' &&
+    Array.isArray(value['members']) &&
+    value['members'].every(isMember)
+  )
+}
+
+function isMember(value: unknown): value is MemberInfo {
+  return (
+    isRecord(value) &&
+    isNodeId(value['id']) &&
+    typeof value['name'] === 'string' &&
+    isRole(value['role']) &&
+    isRole(value['wantedRole']) &&
+    typeof value['peerAddress'] === 'string' &&
+    typeof value['clientAddress'] === 'string' &&
+    typeof value['version'] === 'string' &&
+    typeof value['featureLevel'] === 'number'
+  )
+}
+
+function isRole(value: unknown): boolean {
+  return value === 'voter' || value === 'learner'
+}
+
+function isNodeIds(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isNodeId)
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

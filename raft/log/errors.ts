@@ -1,0 +1,32 @@
+import { Failure } from '../base/failure.ts'
+
+/**
+ * What can go wrong under a log. Every code but `cut` and `missing` is final: the member must stop.
+ *
+ * - `damaged`: bytes on disk are not what was written; durable promises may be lost with them
+ * - `missing-segment`: a file the log needs is not there
+ * - `foreign`: a file belongs to something else, or to another log
+ * - `newer-format`: written by a later version of this program
+ * - `disk-full`: no room for a write
+ * - `io`: the operating system refused for another reason
+ * - `dead`: an earlier operation failed; what is on disk is unknown until the log is opened anew
+ * - `cut`: the entry was forgotten, its effect is in the state machine
+ * - `missing`: the entry was not written yet
+ */
+export type LogFailureCode =
+  'damaged' | 'missing-segment' | 'foreign' | 'newer-format' | 'disk-full' | 'io' | 'dead' | 'cut' | 'missing'
+
+/** The message is one line that names the file and, where there is one, the remedy. */
+export class LogFailure extends Failure<LogFailureCode> {}
+
+/** What an operator does about a log that may have lost a vote or an entry. */
+const replaceMember =
+  'this member must not vote again: empty its data directory and let it join as a new member'
+
+export function damaged(file: string, offset: number, what: string): LogFailure {
+  return new LogFailure('damaged', `log ${file} is damaged at byte ${offset}: ${what}; ${replaceMember}`)
+}
+
+export function missingSegment(file: string): LogFailure {
+  return new LogFailure('missing-segment', `log ${file} is missing; ${replaceMember}`)
+}

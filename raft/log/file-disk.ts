@@ -1,0 +1,123 @@
+import {
+  closeSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { LogDisk, LogFile } from '../ports.ts'
+import { LogFailure } from './errors.ts'
+
+/** The files of a log in one directory of a real disk. */
+export class FileDisk implements LogDisk {
+  readonly #directory: string
+
+  /** Makes the directory when it is not there. @throws LogFailure */
+  constructor(directory: string) {
+    this.#directory = directory
+    translate(`make directory ${directory}`, () => mkdirSync(directory, { recursive: true, mode: 0o700 }))
+  }
+
+  list(): readonly string[] {
+    return translate(`list ${this.#directory}`, () => readdirSync(this.#directory))
+  }
+
+  open(name: string, mode: 'create' | 'existing'): LogFile {
+    const path = join(this.#directory, name)
+    const flags = mode === 'create' ? 'wx+' : 'r+'
+    return new RealFile(
+      path,
+      translate(`open ${path}`, () => openSync(path, flags, 0o600)),
+    )
+  }
+
+  rename(from: string, to: string): void {
+    const [source, target] = [join(this.#directory, from), join(this.#directory, to)]
+    translate(`rename ${source}`, () => renameSync(source, target))
+  }
+
+  remove(name: string): void {
+    const path = join(this.#directory, name)
+    translate(`remove ${path}`, () => rmSync(path))
+  }
+
+  syncDirectory(): void {
+    translate(`sync directory ${this.#directory}`, () => {
+      const descriptor = openSync(this.#directory, 'r')
+      try {
+        fsyncSync(descriptor)
+      } finally {
+        closeSync(descriptor)
+      }
+    })
+  }
+}
+
+class RealFile implements LogFile {
+  readonly #path: string
+  readonly #descriptor: number
+
+  constructor(path: string, descriptor: number) {
+    this.#path = path
+    this.#descriptor = descriptor
+  }
+
+  size(): number {
+    return translate(`measure ${this.#path}`, () => fstatSync(this.#descriptor).size)
+  }
+
+  read(position: number, length: number): Uint8Array {
+    const slab = Buffer.allocUnsafeSlow(length)
+    let at = 0
+    while (at < length) {
+      const got = translate(`read ${this.#path}`, () =>
+        readSync(this.#descriptor, slab, at, length - at, position + at),
+      )
+      if (got === 0) break
+      at += got
+    }
+    return new Uint8Array(slab.buffer, 0, at)
+  }
+
+  write(position: number, bytes: Uint8Array): void {
+    let at = 0
+    while (at < bytes.length) {
+      at += translate(`write ${this.#path}`, () =>
+        writeSync(this.#descriptor, bytes, at, bytes.length - at, position + at),
+      )
+    }
+  }
+
+  truncate(length: number): void {
+    translate(`truncate ${this.#path}`, () => ftruncateSync(this.#descriptor, length))
+  }
+
+  sync(): void {
+    translate(`sync ${this.#path}`, () => fdatasyncSync(this.#descriptor))
+  }
+
+  close(): void {
+    translate(`close ${this.#path}`, () => closeSync(this.#descriptor))
+  }
+}
+
+const noRoom = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+function translate<T>(deed: string, action: () => T): T {
+  try {
+    return action()
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
+    if (noRoom.has(code))
+      throw new LogFailure('disk-full', `cannot ${deed}: the disk is full (${code})`, { cause })
+    throw new LogFailure('io', `cannot ${deed}: the operating system refused (${code})`, { cause })
+  }
+}

@@ -1,0 +1,137 @@
+import { assertNever } from '../base/assert.ts'
+import type { Clock } from '../base/clock.ts'
+import { logIndex } from '../core/types.ts'
+import type { LogIndex } from '../core/types.ts'
+import type { Channel, LogStore } from '../ports.ts'
+import { LogFailure } from './errors.ts'
+import type { ApiToLog, LogFailed, LogToApi, LogToRaft, RaftToLog, ReadRefusal } from './log-protocol.ts'
+
+/** Above every index: read on to the end. */
+const endless = logIndex(Number.MAX_SAFE_INTEGER)
+
+type Write = Extract<RaftToLog, { kind: 'write' }>
+
+export type LogActorOptions = {
+  readonly store: LogStore
+  readonly raft: Channel<LogToRaft, RaftToLog>
+  /** Whoever reads committed entries at its own pace; null when nobody does. */
+  readonly api: Channel<LogToApi, ApiToLog> | null
+  /** Measures the disk. */
+  readonly clock: Clock
+  /** Called after each group commit was answered: time for the log to write ahead. */
+  readonly prepare: (() => void) | null
+  /** The log failed and both neighbours were told: the process must stop. */
+  readonly onFailed: (failed: LogFailed) => void
+}
+
+/**
+ * The log thread's whole life: serves messages in the order they came. It waits for the disk in every
+ * call; whatever arrives meanwhile becomes the next group.
+ */
+export class LogActor {
+  readonly #options: LogActorOptions
+  #over = false
+
+  constructor(options: LogActorOptions) {
+    this.#options = options
+  }
+
+  /** Says what was found and begins to serve. */
+  start(): void {
+    const { raft, api, store } = this.#options
+    raft.onMessages((messages) => this.#guard(() => this.#serveRaft(messages)))
+    api?.onMessages((messages) => this.#guard(() => this.#serveApi(messages)))
+    raft.post({ kind: 'opened', recovered: store.recovered })
+  }
+
+  #serveRaft(messages: readonly RaftToLog[]): void {
+    let group: Write[] = []
+    for (const message of messages) {
+      if (message.kind === 'write') {
+        group.push(message)
+        continue
+      }
+      this.#commit(group)
+      group = []
+      if (this.#over) return
+      this.#serveOne(message)
+    }
+    this.#commit(group)
+  }
+
+  #serveOne(message: Exclude<RaftToLog, Write>): void {
+    const { raft, store } = this.#options
+    switch (message.kind) {
+      case 'fetch': {
+        const { id, from, bytesMax } = message
+        const refused = this.#read(from, null, bytesMax, (entries) =>
+          raft.post({ kind: 'fetched', id, entries }),
+        )
+        if (refused !== null) raft.post({ kind: 'fetch-refused', id, reason: refused })
+        return
+      }
+      case 'cut':
+        store.cut(message.base)
+        raft.post({ kind: 'cut-done', index: message.base.index })
+        return
+      case 'stop':
+        this.#over = true
+        store.close()
+        raft.post({ kind: 'stopped' })
+        return
+      default:
+        assertNever(message)
+    }
+  }
+
+  #serveApi(messages: readonly ApiToLog[]): void {
+    const { api } = this.#options
+    for (const { id, from, to, bytesMax } of messages) {
+      const refused = this.#read(from, to, bytesMax, (entries) =>
+        api?.post({ kind: 'read-done', id, entries }),
+      )
+      if (refused !== null) api?.post({ kind: 'read-refused', id, reason: refused })
+    }
+  }
+
+  #commit(group: readonly Write[]): void {
+    const last = group.at(-1)
+    if (last === undefined || this.#over) return
+    const { store, raft, clock, prepare } = this.#options
+    const began = clock.monotonicMs()
+    store.append(group)
+    raft.post({ kind: 'persisted', ticket: last.ticket, syncMs: clock.monotonicMs() - began })
+    if (prepare !== null) clock.soon(() => this.#guard(prepare))
+  }
+
+  /** @returns why there is nothing to answer, or null when there was */
+  #read(
+    from: LogIndex,
+    to: LogIndex | null,
+    bytesMax: number,
+    answer: (entries: ReturnType<LogStore['read']>) => void,
+  ): ReadRefusal | null {
+    try {
+      answer(this.#options.store.read(from, to ?? endless, bytesMax))
+      return null
+    } catch (cause) {
+      if (cause instanceof LogFailure && (cause.code === 'cut' || cause.code === 'missing')) return cause.code
+      throw cause
+    }
+  }
+
+  /** A failure of the log is told to everyone who waits for an answer, once, and ends the service. */
+  #guard(action: () => void): void {
+    if (this.#over) return
+    try {
+      action()
+    } catch (cause) {
+      if (!(cause instanceof LogFailure)) throw cause
+      this.#over = true
+      const failed: LogFailed = { kind: 'failed', code: cause.code, message: cause.message }
+      this.#options.raft.post(failed)
+      this.#options.api?.post(failed)
+      this.#options.onFailed(failed)
+    }
+  }
+}

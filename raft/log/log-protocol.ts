@@ -1,0 +1,57 @@
+import type { PersistTicket } from '../core/ready.ts'
+import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
+import type { LogWrite, RecoveredLog } from '../ports.ts'
+import type { LogFailureCode } from './errors.ts'
+
+/*
+ * What the log thread and its two neighbours say to each other. Messages of one neighbour are served
+ * in order; consecutive writes that arrived together are one group commit.
+ */
+
+export type RaftToLog =
+  /** Answered by `persisted`. Tickets ascend. */
+  | ({ readonly kind: 'write'; readonly ticket: PersistTicket } & LogWrite)
+  /** Answered by `fetched` or `fetch-refused` with the same id. At least one entry, then up to `bytesMax`. */
+  | { readonly kind: 'fetch'; readonly id: number; readonly from: LogIndex; readonly bytesMax: number }
+  /** Answered by `cut-done`. At or below the present base it does nothing. */
+  | { readonly kind: 'cut'; readonly base: SnapshotMeta }
+  /** Closes the log. Answered by `stopped`, the last word. */
+  | { readonly kind: 'stop' }
+
+export type LogToRaft =
+  /** The first word: what was found on disk. */
+  | { readonly kind: 'opened'; readonly recovered: RecoveredLog }
+  /** Every write up to and including this ticket is durable. `syncMs`: how long the disk took for the group. */
+  | { readonly kind: 'persisted'; readonly ticket: PersistTicket; readonly syncMs: number }
+  | { readonly kind: 'fetched'; readonly id: number; readonly entries: readonly Entry[] }
+  | { readonly kind: 'fetch-refused'; readonly id: number; readonly reason: ReadRefusal }
+  /** Durable: nothing at or below this index is in the log. */
+  | { readonly kind: 'cut-done'; readonly index: LogIndex }
+  /** Instead of any answer; nothing follows. The member must stop. */
+  | LogFailed
+  | { readonly kind: 'stopped' }
+
+export type ApiToLog = {
+  readonly kind: 'read'
+  readonly id: number
+  readonly from: LogIndex
+  /** Included. The reader asks for no more than it knows to be committed. */
+  readonly to: LogIndex
+  /** At least one entry is answered, then up to this many bytes. */
+  readonly bytesMax: number
+}
+
+export type LogToApi =
+  | { readonly kind: 'read-done'; readonly id: number; readonly entries: readonly Entry[] }
+  | { readonly kind: 'read-refused'; readonly id: number; readonly reason: ReadRefusal }
+  | LogFailed
+
+/** `cut`: replaced by state. `missing`: not written yet. */
+export type ReadRefusal = 'cut' | 'missing'
+
+export type LogFailed = {
+  readonly kind: 'failed'
+  readonly code: LogFailureCode
+  /** One line. */
+  readonly message: string
+}

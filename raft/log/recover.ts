@@ -1,0 +1,270 @@
+import { assert, present } from '../base/assert.ts'
+import { logIndex } from '../core/types.ts'
+import type { LogDisk } from '../ports.ts'
+import { sameBase } from './configuration-codec.ts'
+import { EntryIndex } from './entry-index.ts'
+import { damaged, LogFailure, missingSegment } from './errors.ts'
+import { decodeGroupHeader } from './group-decoder.ts'
+import type { PlacedRecord } from './group-decoder.ts'
+import {
+  groupHeaderBytes,
+  isUnfinished,
+  preambleBytes,
+  sectorsUp,
+  segmentName,
+  segmentNumber,
+} from './layout.ts'
+import { LogShape } from './log-shape.ts'
+import { GroupScanner } from './scan.ts'
+import type { FoundGroup } from './scan.ts'
+import { checkPreamble, SegmentWindow } from './segment.ts'
+import type { Segment } from './segment.ts'
+
+/** A log as it was left, and where the next group goes. */
+export type RecoveredFiles = {
+  readonly logId: Uint8Array
+  /** Ascending, without holes, the last one not sealed. */
+  readonly segments: Segment[]
+  readonly shape: LogShape
+  readonly index: EntryIndex
+  readonly chain: number
+  /** Sequence of the next group. */
+  readonly sequence: number
+  readonly repaired: string | null
+}
+
+const windowBytes = 1024 * 1024
+
+/**
+ * Reads all there is. What the power cut interrupted is taken away; anything else that is not as it was
+ * written is refused.
+ *
+ * @returns null when there is no log yet
+ * @throws LogFailure
+ */
+export function recover(disk: LogDisk): RecoveredFiles | null {
+  const names = disk.list()
+  for (const name of names.filter(isUnfinished)) disk.remove(name)
+  const numbers = names
+    .map(segmentNumber)
+    .filter((number) => number !== null)
+    .sort((a, b) => a - b)
+  if (numbers.length === 0) return null
+  return new Recovery(disk, lastRun(numbers)).run(numbers)
+}
+
+/** Cutting removes the oldest first, but a crash may bring some back: what lies before a hole was cut. */
+function lastRun(numbers: readonly number[]): readonly number[] {
+  let start = numbers.length - 1
+  while (start > 0 && numbers[start - 1] === (numbers[start] as number) - 1) start--
+  return numbers.slice(start)
+}
+
+class Recovery {
+  readonly #disk: LogDisk
+  readonly #run: readonly number[]
+  readonly #segments: Segment[] = []
+  readonly #repairs: string[] = []
+  #shape: LogShape | null = null
+  #index = new EntryIndex(logIndex(1))
+  #logId: Uint8Array | null = null
+  #chain: number | null = null
+  #sequence: number | null = null
+
+  constructor(disk: LogDisk, run: readonly number[]) {
+    this.#disk = disk
+    this.#run = run
+  }
+
+  run(all: readonly number[]): RecoveredFiles {
+    try {
+      for (const [at, number] of this.#run.entries()) {
+        const sealed = this.#segment(number)
+        const next = this.#run[at + 1]
+        if (!sealed && next !== undefined) this.#withdrawUnfinished(number, next, this.#run[at + 2])
+        if (!sealed) break
+        if (next === undefined) throw missingSegment(segmentName(number + 1))
+      }
+      const shape = present(this.#shape, 'a segment was read')
+      if (this.#index.first > shape.base.index + 1) {
+        throw missingSegment(segmentName((this.#run[0] as number) - 1))
+      }
+      this.#makeDurable()
+      for (const number of all.filter((n) => !this.#run.includes(n))) this.#disk.remove(segmentName(number))
+      this.#disk.syncDirectory()
+      return {
+        logId: present(this.#logId, 'a preamble was read'),
+        segments: this.#segments,
+        shape,
+        index: this.#index,
+        chain: present(this.#chain, 'a group was read'),
+        sequence: present(this.#sequence, 'a group was read'),
+        repaired: this.#repairs.length === 0 ? null : this.#repairs.join('; '),
+      }
+    } catch (cause) {
+      for (const segment of this.#segments) segment.file.close()
+      throw cause
+    }
+  }
+
+  /** @returns whether it is sealed */
+  #segment(number: number): boolean {
+    const name = segmentName(number)
+    const file = this.#disk.open(name, 'existing')
+    const segment: Segment = { number, name, file, end: preambleBytes, size: 0, lastGroup: preambleBytes }
+    this.#segments.push(segment)
+    const window = new SegmentWindow(file, windowBytes)
+    const logId = checkPreamble(name, number, window.bytes(0, Math.min(preambleBytes, window.size)))
+    if (this.#logId !== null && !sameBytes(this.#logId, logId)) {
+      throw new LogFailure('foreign', `log ${name} belongs to another log; remove it, the others are whole`)
+    }
+    this.#logId = logId
+    const scanner = new GroupScanner({
+      name,
+      number,
+      logId,
+      window,
+      chain: this.#chain,
+      sequence: this.#sequence,
+    })
+    const sealed = this.#groups(segment, scanner)
+    if (segment.end === preambleBytes) throw damaged(name, preambleBytes, 'its head is not as it was written')
+    this.#chain = scanner.chain
+    this.#sequence = scanner.sequence
+    segment.size = file.size()
+    return sealed
+  }
+
+  #groups(segment: Segment, scanner: GroupScanner): boolean {
+    const { name, file, number } = segment
+    for (;;) {
+      const found = scanner.next(segment.end)
+      if (found.kind === 'end') return false
+      if (found.kind === 'interrupted' && segment.end > preambleBytes) {
+        file.truncate(segment.end)
+        file.sync()
+        this.#repairs.push(
+          `took away an interrupted write of ${found.bytes} bytes at byte ${segment.end} of log ${name}`,
+        )
+        return false
+      }
+      if (found.kind === 'interrupted') throw damaged(name, segment.end, 'its head is not as it was written')
+      const isHead = segment.end === preambleBytes
+      for (const placed of found.records) {
+        if (placed.record.kind === 'seal') {
+          if (placed.record.next !== number + 1) throw damaged(name, found.offset, 'its seal names another')
+          scanner.forgetSeal(found)
+        } else if (isHead) this.#head(name, found, placed)
+        else this.#record(segment, found, placed)
+      }
+      segment.lastGroup = found.offset
+      segment.end = found.offset + found.length
+      if (found.records.some((placed) => placed.record.kind === 'seal')) return true
+    }
+  }
+
+  /** The first head read says where the log begins; the others must agree with what was read by then. */
+  #head(name: string, group: FoundGroup, { record }: PlacedRecord): void {
+    const shape = this.#shape
+    const first = this.#segments.length === 1
+    const disagrees = (): LogFailure => damaged(name, group.offset, 'it does not continue the one before')
+    switch (record.kind) {
+      case 'base':
+        if (first) this.#shape = new LogShape(record.meta)
+        else if (shape === null || !sameBase(record.meta, shape.base)) throw disagrees()
+        return
+      case 'tail':
+        if (shape === null) throw disagrees()
+        if (first) {
+          shape.skipTo(record)
+          this.#index = new EntryIndex(logIndex(record.index + 1))
+        } else if (record.index !== shape.lastIndex || record.term !== shape.lastTerm) throw disagrees()
+        return
+      case 'hard-state':
+        if (shape === null) throw disagrees()
+        shape.setHardState(record.hardState)
+        return
+      default:
+        throw damaged(name, group.offset, `its head holds a ${record.kind}`)
+    }
+  }
+
+  #record(segment: Segment, group: FoundGroup, placed: PlacedRecord): void {
+    const shape = present(this.#shape, 'a head comes first')
+    const { record } = placed
+    const wrong = (what: string): LogFailure => damaged(segment.name, group.offset + placed.offset, what)
+    switch (record.kind) {
+      case 'entry': {
+        const { index } = record.entry
+        if (index <= shape.base.index || index > shape.lastIndex + 1)
+          throw wrong(`entry ${index} is out of order`)
+        shape.put(record.entry)
+        const { length, seed } = placed
+        this.#index.put(index, {
+          segment: segment.number,
+          offset: group.offset + placed.offset,
+          length,
+          seed,
+        })
+        return
+      }
+      case 'hard-state':
+        shape.setHardState(record.hardState)
+        return
+      case 'base':
+        if (record.meta.index <= shape.base.index || record.meta.index > shape.lastIndex) {
+          throw wrong('a base outside the log')
+        }
+        shape.cut(record.meta)
+        this.#index.cut(logIndex(record.meta.index + 1))
+        return
+      case 'snapshot':
+        shape.reset(record.meta)
+        this.#index.reset(logIndex(record.meta.index + 1))
+        return
+      default:
+        throw wrong(`a ${record.kind} outside a head`)
+    }
+  }
+
+  /**
+   * A segment is made before its predecessor is sealed, and nothing is appended to it before that. So one
+   * that follows an unsealed segment is the newest and holds its head only; it is made again when needed.
+   */
+  #withdrawUnfinished(unsealed: number, next: number, afterNext: number | undefined): void {
+    const name = segmentName(next)
+    const file = this.#disk.open(name, 'existing')
+    try {
+      const window = new SegmentWindow(file, windowBytes)
+      const header = decodeGroupHeader(window.bytes(preambleBytes, groupHeaderBytes), 0)
+      const end = preambleBytes + (header === null ? 0 : sectorsUp(groupHeaderBytes + header.bodyBytes))
+      if (header === null || afterNext !== undefined || window.lastNonZero(end) !== null) {
+        const { end: at } = present(this.#segments.at(-1), 'the unsealed segment was read')
+        throw damaged(segmentName(unsealed), at, `it ends before the place where ${name} begins`)
+      }
+    } finally {
+      file.close()
+    }
+    this.#disk.remove(name)
+    this.#disk.syncDirectory()
+  }
+
+  /**
+   * What can be read need not be on disk: it may be a write whose sync was interrupted, or failed and
+   * left the cache looking clean. Only the last group of a segment can be such a write, so these are
+   * written once more.
+   */
+  #makeDurable(): void {
+    for (const segment of this.#segments.slice(-2)) {
+      const { file, lastGroup, end } = segment
+      const bytes = file.read(lastGroup, end - lastGroup)
+      assert(bytes.length > 0, 'a segment has a group')
+      file.write(lastGroup, bytes)
+      file.sync()
+    }
+  }
+}
+
+function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, at) => byte === other[at])
+}

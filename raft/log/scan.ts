@@ -1,0 +1,119 @@
+import { damaged } from './errors.ts'
+import { decodeGroup, decodeGroupHeader } from './group-decoder.ts'
+import type { GroupHeader, PlacedRecord } from './group-decoder.ts'
+import { countZeroSectors, groupHeaderBytes, isZero, sectorBytes, sectorsUp } from './layout.ts'
+import type { SegmentWindow } from './segment.ts'
+
+export type FoundGroup = {
+  readonly kind: 'group'
+  /** In the file; records are placed relative to it. */
+  readonly offset: number
+  /** Whole sectors. */
+  readonly length: number
+  /** Their bytes are valid until the next group is read. */
+  readonly records: readonly PlacedRecord[]
+}
+
+export type Found =
+  | FoundGroup
+  | { readonly kind: 'end' }
+  /** A write nobody was told to be durable; it and the `bytes` it reaches go. */
+  | { readonly kind: 'interrupted'; readonly bytes: number }
+
+/** Walks the groups of one segment and tells an interrupted write from damage. */
+export class GroupScanner {
+  readonly #name: string
+  readonly #number: number
+  readonly #logId: Uint8Array
+  readonly #window: SegmentWindow
+  #chain: number | null
+  #sequence: number | null
+
+  /** @param options `chain` and `sequence` are null when no group was read before: the first is believed */
+  constructor(options: {
+    readonly name: string
+    readonly number: number
+    readonly logId: Uint8Array
+    readonly window: SegmentWindow
+    readonly chain: number | null
+    readonly sequence: number | null
+  }) {
+    this.#name = options.name
+    this.#number = options.number
+    this.#logId = options.logId
+    this.#window = options.window
+    this.#chain = options.chain
+    this.#sequence = options.sequence
+  }
+
+  get chain(): number | null {
+    return this.#chain
+  }
+
+  /** Of the next group. */
+  get sequence(): number | null {
+    return this.#sequence
+  }
+
+  /** The next segment was written before the seal, so it continues the chain from before it. */
+  forgetSeal(group: FoundGroup): void {
+    this.#chain = group.records[0]?.seed ?? this.#chain
+    this.#sequence = (this.#sequence ?? 1) - 1
+  }
+
+  /** @throws LogFailure `damaged` */
+  next(at: number): Found {
+    if (at >= this.#window.size) return { kind: 'end' }
+    const header = decodeGroupHeader(this.#window.bytes(at, groupHeaderBytes), 0)
+    if (header === null) return this.#withoutHeader(at)
+    this.#checkPlace(at, header)
+    const bodyEnd = groupHeaderBytes + header.bodyBytes
+    const length = sectorsUp(bodyEnd)
+    const bytes = this.#window.bytes(at, length)
+    const records = decodeGroup(bytes, header)
+    if (records === null) return this.#broken(at, header, bytes)
+    if (!isZero(bytes, bodyEnd, length)) throw damaged(this.#name, at + bodyEnd, 'padding is not zero')
+    this.#chain = records.at(-1)?.chain ?? header.seed
+    this.#sequence = header.sequence + 1
+    return { kind: 'group', offset: at, length, records }
+  }
+
+  #checkPlace(at: number, header: GroupHeader): void {
+    const ours = header.logId.every((byte, place) => byte === this.#logId[place])
+    if (!ours || header.segment !== this.#number)
+      throw damaged(this.#name, at, 'a write meant for another place')
+    const follows =
+      (this.#sequence === null || header.sequence === this.#sequence) &&
+      (this.#chain === null || header.seed === this.#chain)
+    if (!follows) throw damaged(this.#name, at, 'a write that does not follow the one before it')
+  }
+
+  /** The header is whole, so the length is known; its records are not. */
+  #broken(at: number, header: GroupHeader, bytes: Uint8Array): Found {
+    const end = groupHeaderBytes + header.bodyBytes
+    const sectorsMissing = countZeroSectors(bytes) > header.zeroSectors
+    const endMissing = bytes[end - 1] === 0
+    if (!sectorsMissing && !endMissing) throw damaged(this.#name, at, 'a record is not as it was written')
+    if (this.#window.lastNonZero(at + bytes.length) !== null) {
+      throw damaged(this.#name, at, 'sectors are missing and more was written after them')
+    }
+    return { kind: 'interrupted', bytes: end }
+  }
+
+  #withoutHeader(at: number): Found {
+    const last = this.#window.lastNonZero(at)
+    if (last === null) return { kind: 'end' }
+    const interrupted: Found = { kind: 'interrupted', bytes: last + 1 - at }
+    if (isZero(this.#window.bytes(at, sectorBytes), 0, sectorBytes)) {
+      // The first sector is missing. A later group would show that it once was durable.
+      for (let sector = at + sectorBytes; sector <= last; sector += sectorBytes) {
+        const later = decodeGroupHeader(this.#window.bytes(sector, groupHeaderBytes), 0)
+        if (later !== null) throw damaged(this.#name, at, 'a sector is missing and more was written after it')
+      }
+      return interrupted
+    }
+    // The end of the header did not arrive, and nothing after it.
+    if (last + 1 - at < groupHeaderBytes) return interrupted
+    throw damaged(this.#name, at, 'the header of a write is not as it was written')
+  }
+}

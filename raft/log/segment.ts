@@ -1,0 +1,138 @@
+import type { LogDisk, LogFile } from '../ports.ts'
+import { checksum } from './checksum.ts'
+import { damaged, LogFailure } from './errors.ts'
+import {
+  formatVersion,
+  logIdBytes,
+  preambleBytes,
+  sectorBytes,
+  segmentMagic,
+  segmentName,
+  unfinishedName,
+} from './layout.ts'
+
+/** One file of the log, open. */
+export type Segment = {
+  readonly number: number
+  readonly name: string
+  readonly file: LogFile
+  /** End of the last group. Whole sectors. */
+  end: number
+  /** Length of the file; what lies between `end` and here is zero. */
+  size: number
+  /** Offset of the last group. */
+  lastGroup: number
+}
+
+/**
+ * Writes preamble and head aside, makes them durable and only then gives the file its name, so that a
+ * segment that has its name is whole.
+ */
+export function createSegment(
+  disk: LogDisk,
+  { number, logId, head }: { readonly number: number; readonly logId: Uint8Array; readonly head: Uint8Array },
+): Segment {
+  const name = segmentName(number)
+  const file = disk.open(unfinishedName(number), 'create')
+  const bytes = new Uint8Array(preambleBytes + head.length)
+  bytes.set(encodePreamble(number, logId), 0)
+  bytes.set(head, preambleBytes)
+  file.write(0, bytes)
+  file.sync()
+  disk.rename(unfinishedName(number), name)
+  disk.syncDirectory()
+  return { number, name, file, end: bytes.length, size: bytes.length, lastGroup: preambleBytes }
+}
+
+function encodePreamble(number: number, logId: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(preambleBytes)
+  const view = new DataView(bytes.buffer)
+  bytes.set(segmentMagic, 0)
+  view.setUint32(8, formatVersion, true)
+  bytes.set(logId, 16)
+  view.setUint32(24, number, true)
+  view.setUint32(12, preambleChecksum(bytes), true)
+  return bytes
+}
+
+/**
+ * @returns the log's id
+ * @throws LogFailure `foreign`, `newer-format`, `damaged`
+ */
+export function checkPreamble(name: string, number: number, bytes: Uint8Array): Uint8Array {
+  if (bytes.length < preambleBytes) throw damaged(name, bytes.length, 'the file ends within its preamble')
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (view.getUint32(12, true) !== preambleChecksum(bytes)) {
+    if (looksLikeOurs(bytes)) throw damaged(name, 0, 'the preamble is not as it was written')
+    throw new LogFailure('foreign', `log ${name} is no log segment; choose another --data-dir or remove it`)
+  }
+  // The preamble is the one thing every format has in common, so its number can be believed.
+  const version = view.getUint32(8, true)
+  if (version > formatVersion) {
+    throw new LogFailure(
+      'newer-format',
+      `log ${name} has format ${version}, this program reads up to ${formatVersion}; start the newer program`,
+    )
+  }
+  if (view.getUint32(24, true) !== number) {
+    throw new LogFailure(
+      'foreign',
+      `log ${name} is segment ${view.getUint32(24, true)} under another's name; give it back its own`,
+    )
+  }
+  return bytes.slice(16, 16 + logIdBytes)
+}
+
+function preambleChecksum(bytes: Uint8Array): number {
+  return checksum(bytes.subarray(16, sectorBytes), checksum(bytes.subarray(0, 12), 0))
+}
+
+/** Most of the magic is there: rot, not somebody else's file. */
+function looksLikeOurs(bytes: Uint8Array): boolean {
+  return segmentMagic.filter((byte, at) => bytes[at] === byte).length >= segmentMagic.length / 2
+}
+
+/** Reads a segment front to back through one buffer; past the end of the file everything is zero. */
+export class SegmentWindow {
+  readonly #file: LogFile
+  readonly #windowBytes: number
+  readonly size: number
+  #bytes: Uint8Array = new Uint8Array(0)
+  #start = 0
+
+  constructor(file: LogFile, windowBytes: number) {
+    this.#file = file
+    this.#windowBytes = windowBytes
+    this.size = file.size()
+  }
+
+  /** A view, valid until the next call. */
+  bytes(at: number, length: number): Uint8Array {
+    if (at < this.#start || at + length > this.#start + this.#bytes.length) {
+      const wanted = Math.max(length, this.#windowBytes)
+      const found = at >= this.size ? new Uint8Array(0) : this.#file.read(at, wanted)
+      this.#start = at
+      if (found.length >= length) this.#bytes = found
+      else {
+        this.#bytes = new Uint8Array(length)
+        this.#bytes.set(found)
+      }
+    }
+    return this.#bytes.subarray(at - this.#start, at - this.#start + length)
+  }
+
+  /** Position of the last byte from `at` on that is not zero; null when all are. */
+  lastNonZero(at: number): number | null {
+    let last: number | null = null
+    for (let start = at; start < this.size; start += this.#windowBytes) {
+      const bytes = this.bytes(start, Math.min(this.#windowBytes, this.size - start))
+      for (let place = bytes.length - 1; place >= 0; place--) {
+        if (bytes[place] !== 0) {
+          last = start + place
+          break
+        }
+      }
+    }
+    return last
+  }
+}

@@ -1,0 +1,303 @@
+import { assert, present } from '../base/assert.ts'
+import type { Random } from '../base/random.ts'
+import { entryBytes, logIndex, noSnapshot } from '../core/types.ts'
+import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
+import type { LogDisk, LogStore, LogWrite, RecoveredLog } from '../ports.ts'
+import { EntryIndex } from './entry-index.ts'
+import type { EntryPlace } from './entry-index.ts'
+import { damaged, LogFailure } from './errors.ts'
+import { decodeRecord } from './group-decoder.ts'
+import { GroupEncoder } from './group-encoder.ts'
+import type { PlacedEntry } from './group-encoder.ts'
+import { logIdBytes, preambleBytes } from './layout.ts'
+import { LogShape } from './log-shape.ts'
+import { recover } from './recover.ts'
+import type { RecoveredFiles } from './recover.ts'
+import { createSegment } from './segment.ts'
+import type { Segment } from './segment.ts'
+
+export type WalOptions = {
+  readonly disk: LogDisk
+  /** Names a new log, so that a segment of another one is recognized. */
+  readonly random: Random
+  /** A segment is left for the next when a write would pass this; one write may be larger. 1 to 1024 MiB. */
+  readonly segmentBytes?: number
+  /** Zeros `prepare` keeps ahead of the writes, so that a sync need not make a new file length durable. */
+  readonly aheadBytes?: number
+}
+
+const MiB = 1024 * 1024
+/** Bytes between two wanted records that are worth reading over instead of reading twice. */
+const gapBytesMax = 64 * 1024
+
+/** The log on disk; see `layout.ts` for how it lies there. */
+export class Wal implements LogStore {
+  readonly recovered: RecoveredLog
+  readonly #disk: LogDisk
+  readonly #segmentBytes: number
+  readonly #aheadBytes: number
+  readonly #zeros: Uint8Array
+  readonly #encoder = new GroupEncoder()
+  readonly #logId: Uint8Array
+  readonly #shape: LogShape
+  readonly #index: EntryIndex
+  readonly #segments: Segment[]
+  #chain: number
+  #sequence: number
+  #dead = false
+  #closed = false
+
+  /** @throws LogFailure */
+  static open(options: WalOptions): Wal {
+    return new Wal(options, recover(options.disk) ?? create(options))
+  }
+
+  private constructor(options: WalOptions, files: RecoveredFiles) {
+    this.#disk = options.disk
+    this.#segmentBytes = options.segmentBytes ?? 64 * MiB
+    this.#aheadBytes = options.aheadBytes ?? 4 * MiB
+    assert(this.#segmentBytes <= 1024 * MiB, 'a place in a segment fits 32 bits')
+    this.#zeros = new Uint8Array(this.#aheadBytes)
+    this.#logId = files.logId
+    this.#shape = files.shape
+    this.#index = files.index
+    this.#segments = files.segments
+    this.#chain = files.chain
+    this.#sequence = files.sequence
+    this.recovered = this.#shape.describe(files.repaired)
+    this.#guard(() => this.#removeUnneeded())
+  }
+
+  /** Of the log as it is now. */
+  get lastIndex(): LogIndex {
+    return this.#shape.lastIndex
+  }
+
+  append(writes: readonly LogWrite[]): void {
+    this.#guard(() => {
+      this.#makeRoom(writes)
+      const { placed, segment, offset } = this.#commit((encoder) => {
+        for (const write of writes) encoder.write(write)
+      })
+      let at = 0
+      for (const write of writes) {
+        if (write.snapshot !== null) this.#reset(write.snapshot)
+        for (const entry of write.entries) {
+          this.#shape.put(entry)
+          this.#index.put(entry.index, place(segment, offset, placed[at++] as PlacedEntry))
+        }
+        if (write.hardState !== null) this.#shape.setHardState(write.hardState)
+      }
+      if (writes.some((write) => write.snapshot !== null)) this.#removeUnneeded()
+    })
+  }
+
+  read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[] {
+    assert(from <= to, 'a read runs upward')
+    assert(!this.#closed, 'the log is open')
+    if (from <= this.#shape.base.index) {
+      throw new LogFailure(
+        'cut',
+        `entry ${from} was cut from the log, which begins after ${this.#shape.base.index}`,
+      )
+    }
+    if (from > this.#shape.lastIndex) {
+      throw new LogFailure(
+        'missing',
+        `entry ${from} is not in the log, which ends at ${this.#shape.lastIndex}`,
+      )
+    }
+    const end = Math.min(to, this.#shape.lastIndex)
+    const entries: Entry[] = []
+    let left = bytesMax
+    for (let next: number = from; next <= end;) {
+      const run = this.#placesFrom(logIndex(next), end, left)
+      for (const entry of this.#readRun(logIndex(next), run)) {
+        left -= entryBytes(entry)
+        if (left < 0 && entries.length > 0) return entries
+        entries.push(entry)
+        next++
+      }
+    }
+    return entries
+  }
+
+  cut(base: SnapshotMeta): void {
+    if (base.index <= this.#shape.base.index) return
+    assert(base.index <= this.#shape.lastIndex, 'a cut stays within the log')
+    this.#guard(() => {
+      this.#makeRoom([])
+      this.#commit((encoder) => encoder.meta('base', base))
+      this.#shape.cut(base)
+      this.#index.cut(logIndex(base.index + 1))
+      this.#removeUnneeded()
+    })
+  }
+
+  /** Writes zeros ahead when few are left. For moments in which nobody waits for the disk. */
+  prepare(): void {
+    const segment = this.#last()
+    const wanted = Math.min(segment.end + this.#aheadBytes, this.#segmentBytes)
+    if (this.#dead || segment.size >= wanted || segment.size - segment.end > this.#aheadBytes / 2) return
+    this.#guard(() => {
+      const from = Math.max(segment.size, segment.end)
+      segment.file.write(from, this.#zeros.subarray(0, wanted - from))
+      segment.file.sync()
+      segment.size = wanted
+    })
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    for (const segment of this.#segments) segment.file.close()
+  }
+
+  /** After one failure nobody knows what is on disk, so nothing more is written or promised. */
+  #guard(action: () => void): void {
+    assert(!this.#closed, 'the log is open')
+    if (this.#dead) throw new LogFailure('dead', 'the log failed before; it must be opened anew')
+    this.#dead = true
+    action()
+    this.#dead = false
+  }
+
+  /** One group: one write, one sync. */
+  #commit(fill: (encoder: GroupEncoder) => void): {
+    readonly placed: readonly PlacedEntry[]
+    readonly segment: Segment
+    readonly offset: number
+  } {
+    const segment = this.#last()
+    const offset = segment.end
+    this.#encoder.begin({
+      logId: this.#logId,
+      segment: segment.number,
+      sequence: this.#sequence,
+      seed: this.#chain,
+    })
+    fill(this.#encoder)
+    const { bytes, chain, placed } = this.#encoder.finish()
+    segment.file.write(offset, bytes)
+    segment.file.sync()
+    segment.lastGroup = offset
+    segment.end = offset + bytes.length
+    segment.size = Math.max(segment.size, segment.end)
+    this.#chain = chain
+    this.#sequence++
+    return { placed, segment, offset }
+  }
+
+  /** Goes on to the next segment when this one has no room for `writes`. */
+  #makeRoom(writes: readonly LogWrite[]): void {
+    const segment = this.#last()
+    let bytes = 0
+    for (const write of writes) for (const entry of write.entries) bytes += entryBytes(entry)
+    const holdsOnlyHead = segment.lastGroup === preambleBytes
+    if (holdsOnlyHead || segment.end + bytes <= this.#segmentBytes) return
+    const chain = this.#chain
+    const sequence = this.#sequence
+    const number = segment.number + 1
+    this.#encoder.begin({ logId: this.#logId, segment: number, sequence, seed: chain })
+    fillHead(this.#encoder, this.#shape)
+    const head = this.#encoder.finish()
+    const next = createSegment(this.#disk, { number, logId: this.#logId, head: head.bytes })
+    // Only now, as a seal says that the next one is there.
+    this.#commit((encoder) => encoder.seal(number))
+    this.#segments.push(next)
+    this.#chain = head.chain
+    this.#sequence = sequence + 1
+  }
+
+  #reset(base: SnapshotMeta): void {
+    this.#shape.reset(base)
+    this.#index.reset(logIndex(base.index + 1))
+  }
+
+  /** Oldest first, so that what a crash leaves is still a log. */
+  #removeUnneeded(): void {
+    const first = logIndex(this.#shape.base.index + 1)
+    const needed = this.#index.has(first) ? this.#index.place(first).segment : this.#last().number
+    let removed = false
+    while ((this.#segments[0] as Segment).number < needed) {
+      const segment = present(this.#segments.shift(), 'there is a segment')
+      segment.file.close()
+      this.#disk.remove(segment.name)
+      removed = true
+    }
+    if (removed) this.#disk.syncDirectory()
+  }
+
+  /** Places of the entries from `from` on that one read of one file covers. */
+  #placesFrom(from: LogIndex, to: number, bytesMax: number): readonly EntryPlace[] {
+    const places = [this.#index.place(from)]
+    const first = places[0] as EntryPlace
+    let end = first.offset + first.length
+    let bytes = first.length
+    for (let index = from + 1; index <= to; index++) {
+      const next = this.#index.place(logIndex(index))
+      bytes += next.length
+      if (next.segment !== first.segment || bytes > bytesMax) break
+      if (next.offset < end || next.offset - end > gapBytesMax) break
+      end = next.offset + next.length
+      places.push(next)
+    }
+    return places
+  }
+
+  #readRun(from: LogIndex, places: readonly EntryPlace[]): readonly Entry[] {
+    const first = places[0] as EntryPlace
+    const last = places.at(-1) as EntryPlace
+    const segment = present(
+      this.#segments.find(({ number }) => number === first.segment),
+      'the segment of an entry is open',
+    )
+    const bytes = segment.file.read(first.offset, last.offset + last.length - first.offset)
+    return places.map(({ offset, length, seed }, at) => {
+      const start = offset - first.offset
+      const record = decodeRecord(bytes, start, Math.min(start + length, bytes.length), seed)?.record
+      if (record?.kind !== 'entry' || record.entry.index !== from + at) {
+        throw damaged(segment.name, offset, `entry ${from + at} is not as it was written`)
+      }
+      return record.entry
+    })
+  }
+
+  #last(): Segment {
+    return present(this.#segments.at(-1), 'a log has a segment')
+  }
+}
+
+function create({ disk, random }: WalOptions): RecoveredFiles {
+  const logId = random.bytes(logIdBytes)
+  const shape = new LogShape(noSnapshot)
+  const encoder = new GroupEncoder()
+  encoder.begin({ logId, segment: 1, sequence: 1, seed: 0 })
+  fillHead(encoder, shape)
+  const { bytes, chain } = encoder.finish()
+  const segment = createSegment(disk, { number: 1, logId, head: bytes })
+  return {
+    logId,
+    segments: [segment],
+    shape,
+    index: new EntryIndex(logIndex(1)),
+    chain,
+    sequence: 2,
+    repaired: null,
+  }
+}
+
+function fillHead(encoder: GroupEncoder, shape: LogShape): void {
+  encoder.meta('base', shape.base)
+  encoder.tail({ index: shape.lastIndex, term: shape.lastTerm })
+  encoder.hardState(shape.hardState)
+}
+
+function place(segment: Segment, offset: number, placed: PlacedEntry): EntryPlace {
+  return {
+    segment: segment.number,
+    offset: offset + placed.offset,
+    length: placed.length,
+    seed: placed.seed,
+  }
+}
