@@ -23,3 +23,17 @@ export class StoreFailure extends Failure<StoreFailureCode> {
     this.applied = options?.applied ?? 'no'
   }
 }
+
+/**
+ * Final: this member can serve nothing from here on and must stop.
+ *
+ * - `damaged`: stored bytes do not pass their check, or do not fit together
+ * - `digest`: the database as a whole is not what was written
+ * - `behind-log`: the log was cut beyond what the database holds
+ * - `beyond-log`: the database holds what the log lost: this member may have lost its vote too
+ * - `unsupported`: written by a newer program
+ * - `io`: the disk refused
+ */
+export type StorageFailureCode = 'damaged' | 'digest' | 'behind-log' | 'beyond-log' | 'unsupported' | 'io'
+
+export class StorageFailure extends Failure<StorageFailureCode> {}

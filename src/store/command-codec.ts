@@ -1,0 +1,268 @@
+import { Packr } from 'msgpackr'
+import { assertNever } from '../../raft/base/assert.ts'
+import { Failure } from '../../raft/base/failure.ts'
+import type { ClusterIdentity, Command, Condition, EncodedObject, Operation, Settings } from './command.ts'
+import type { Key } from './key.ts'
+import { revision } from './revision.ts'
+import type { Revision } from './revision.ts'
+
+/** The bytes are no command this program knows. */
+export class CommandMalformed extends Failure<'command-malformed'> {
+  constructor(what: string) {
+    super('command-malformed', `malformed command: ${what}`)
+  }
+}
+
+/*
+ * A command is one msgpack array: [format, kind, ...fields]. Operations, conditions and objects are
+ * arrays too, in the order of the lists below. Numbers that name kinds are never changed or reused.
+ *
+ * Bytes are made once, by the proposer, and travel: members never compare what they would encode themselves.
+ */
+const packr = new Packr({ useRecords: false, variableMapSize: true })
+const format = 1
+
+const commandNumber = {
+  write: 0,
+  bootstrap: 1,
+  trim: 2,
+  'change-settings': 3,
+  'raise-feature-level': 4,
+  'expire-sessions': 5,
+} as const satisfies Record<Command['kind'], number>
+
+const conditionNumber = {
+  absent: 0,
+  exists: 1,
+  'uid-is': 2,
+  'revision-is': 3,
+  'namespace-active': 4,
+  'prefix-empty': 5,
+} as const satisfies Record<Condition['kind'], number>
+
+const operationNumber = { put: 0, delete: 1 } as const satisfies Record<Operation['kind'], number>
+
+/** Fresh bytes, which the caller owns. */
+export function encodeCommand(command: Command): Uint8Array {
+  return Uint8Array.prototype.slice.call(
+    packr.pack([format, commandNumber[command.kind], ...fields(command)]),
+  )
+}
+
+/**
+ * The bytes of objects are views of `bytes`, not copies.
+ * @throws CommandMalformed
+ */
+export function decodeCommand(bytes: Uint8Array): Command {
+  const [version, kind, ...rest] = array(unpack(bytes), 'command')
+  if (version !== format) throw new CommandMalformed(`its format is not ${format}`)
+  switch (kind) {
+    case commandNumber.write:
+      return { kind: 'write', operations: operations(rest[0]) }
+    case commandNumber.bootstrap:
+      return {
+        kind: 'bootstrap',
+        identity: identity(rest[0]),
+        settings: settings(rest[1]),
+        operations: operations(rest[2]),
+      }
+    case commandNumber.trim:
+      return { kind: 'trim', upTo: revisionIn(rest[0]) }
+    case commandNumber['change-settings']:
+      return { kind: 'change-settings', settings: settings(rest[0]) }
+    case commandNumber['raise-feature-level']:
+      return { kind: 'raise-feature-level', level: whole(rest[0], 'level') }
+    case commandNumber['expire-sessions']:
+      return { kind: 'expire-sessions', before: whole(rest[0], 'before') }
+    default:
+      throw new CommandMalformed('its kind is unknown')
+  }
+}
+
+function fields(command: Command): unknown[] {
+  switch (command.kind) {
+    case 'write':
+      return [command.operations.map(operationFields)]
+    case 'bootstrap': {
+      const { clusterId, apiDomain, continueTokenKey, keyFingerprints } = command.identity
+      return [
+        [clusterId, apiDomain, continueTokenKey, keyFingerprints],
+        settingsFields(command.settings),
+        command.operations.map(operationFields),
+      ]
+    }
+    case 'trim':
+      return [command.upTo]
+    case 'change-settings':
+      return [settingsFields(command.settings)]
+    case 'raise-feature-level':
+      return [command.level]
+    case 'expire-sessions':
+      return [command.before]
+    default:
+      return assertNever(command)
+  }
+}
+
+function settingsFields(value: Settings): unknown[] {
+  return [value.historyWindowMs, value.historyEventsMin, value.objectBytesMax]
+}
+
+function operationFields(operation: Operation): unknown[] {
+  const { kind, key } = operation
+  const conditions = operation.conditions.map(conditionFields)
+  if (operation.kind === 'delete') return [operationNumber[kind], key, conditions]
+  const { bytes, revisionOffset, itemOffset, uid, terminating, labels } = operation.object
+  return [
+    operationNumber[kind],
+    key,
+    conditions,
+    [bytes, revisionOffset, itemOffset, uid, terminating, labels],
+  ]
+}
+
+function conditionFields(condition: Condition): unknown[] {
+  const number = conditionNumber[condition.kind]
+  switch (condition.kind) {
+    case 'absent':
+    case 'exists':
+      return [number]
+    case 'uid-is':
+      return [number, condition.uid]
+    case 'revision-is':
+      return [number, condition.revision]
+    case 'namespace-active':
+      return [number, condition.namespace]
+    case 'prefix-empty':
+      return [number, condition.prefixes]
+    default:
+      return assertNever(condition)
+  }
+}
+
+function unpack(bytes: Uint8Array): unknown {
+  try {
+    const value: unknown = packr.unpack(bytes)
+    return value
+  } catch (cause) {
+    throw new CommandMalformed(cause instanceof Error ? cause.message : 'not msgpack')
+  }
+}
+
+function operations(value: unknown): Operation[] {
+  return array(value, 'operations').map(operation)
+}
+
+function operation(value: unknown): Operation {
+  const [kind, key, conditions, object] = array(value, 'operation')
+  const common = { key: keyIn(key), conditions: array(conditions, 'conditions').map(condition) }
+  if (kind === operationNumber.put) return { kind: 'put', ...common, object: objectIn(object) }
+  if (kind === operationNumber.delete) return { kind: 'delete', ...common }
+  throw new CommandMalformed('an operation is of no known kind')
+}
+
+function condition(value: unknown): Condition {
+  const [kind, field] = array(value, 'condition')
+  switch (kind) {
+    case conditionNumber.absent:
+      return { kind: 'absent' }
+    case conditionNumber.exists:
+      return { kind: 'exists' }
+    case conditionNumber['uid-is']:
+      return { kind: 'uid-is', uid: text(field, 'uid') }
+    case conditionNumber['revision-is']:
+      return { kind: 'revision-is', revision: revisionIn(field) }
+    case conditionNumber['namespace-active']: {
+      const namespace = text(field, 'namespace')
+      if (namespace.includes('/')) throw new CommandMalformed('a namespace holds a slash')
+      return { kind: 'namespace-active', namespace }
+    }
+    case conditionNumber['prefix-empty']:
+      return {
+        kind: 'prefix-empty',
+        prefixes: array(field, 'prefixes').map((prefix) => text(prefix, 'prefix')),
+      }
+    default:
+      throw new CommandMalformed('a condition is of no known kind')
+  }
+}
+
+function objectIn(value: unknown): EncodedObject {
+  const [bytes, revisionOffset, itemOffset, uid, terminating, labels] = array(value, 'object')
+  if (!(bytes instanceof Uint8Array)) throw new CommandMalformed('an object has no bytes')
+  const offsets = { revisionOffset: whole(revisionOffset, 'offset'), itemOffset: whole(itemOffset, 'offset') }
+  if (offsets.itemOffset > offsets.revisionOffset || offsets.revisionOffset > bytes.byteLength) {
+    throw new CommandMalformed('an offset lies outside its object')
+  }
+  if (typeof terminating !== 'boolean') throw new CommandMalformed('terminating is no boolean')
+  return {
+    bytes,
+    ...offsets,
+    uid: text(uid, 'uid', partBytesMax),
+    terminating,
+    labels: labels === null ? null : texts(labels, 'labels'),
+  }
+}
+
+function identity(value: unknown): ClusterIdentity {
+  const [clusterId, apiDomain, continueTokenKey, keyFingerprints] = array(value, 'identity')
+  if (apiDomain !== 'orch.io' && apiDomain !== 'k8s.io')
+    throw new CommandMalformed('the API domain is unknown')
+  if (!(continueTokenKey instanceof Uint8Array)) throw new CommandMalformed('a key has no bytes')
+  return {
+    clusterId: text(clusterId, 'cluster id'),
+    apiDomain,
+    // Lives as long as the cluster: not a view of a whole log entry.
+    continueTokenKey: Uint8Array.from(continueTokenKey),
+    keyFingerprints: texts(keyFingerprints, 'fingerprints'),
+  }
+}
+
+function settings(value: unknown): Settings {
+  const [historyWindowMs, historyEventsMin, objectBytesMax] = array(value, 'settings')
+  return {
+    historyWindowMs: whole(historyWindowMs, 'window'),
+    historyEventsMin: whole(historyEventsMin, 'events'),
+    objectBytesMax: whole(objectBytesMax, 'bytes'),
+  }
+}
+
+/** A record stores the lengths of keys and uids in 16 bits; a UTF-16 unit takes three bytes at most. */
+const partBytesMax = 20_000
+
+function keyIn(value: unknown): Key {
+  const key = text(value, 'key', partBytesMax)
+  if (key.split('/').length !== 4) throw new CommandMalformed('a key has not four parts')
+  return key as Key
+}
+
+function revisionIn(value: unknown): Revision {
+  return revision(whole(value, 'revision'))
+}
+
+function array(value: unknown, what: string): unknown[] {
+  if (!Array.isArray(value)) throw new CommandMalformed(`${what} is no array`)
+  return value
+}
+
+function text(value: unknown, what: string, most = Number.MAX_SAFE_INTEGER): string {
+  if (typeof value !== 'string' || value.length > most)
+    throw new CommandMalformed(`${what} is no text, or too long`)
+  return value
+}
+
+function whole(value: unknown, what: string): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw new CommandMalformed(`${what} is no whole number`)
+  }
+  return value
+}
+
+function texts(value: unknown, what: string): Record<string, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new CommandMalformed(`${what} is no record`)
+  }
+  const record: Record<string, string> = {}
+  for (const [name, one] of Object.entries(value)) record[name] = text(one, what)
+  return record
+}

@@ -1,0 +1,132 @@
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Level } from 'level'
+import { StorageFailure } from '../errors.ts'
+import { rangeBytesMax } from './key-value-store.ts'
+import type {
+  KeyValueChange,
+  KeyValueHome,
+  KeyValueRange,
+  KeyValueSnapshot,
+  KeyValueStore,
+} from './key-value-store.ts'
+
+/**
+ * LevelDB databases, one directory each, under one directory that belongs to this process alone (our own
+ * lock sees to that: LevelDB's is lost when one process opens a database twice).
+ */
+export class LevelKeyValueHome implements KeyValueHome {
+  readonly #directory: string
+
+  /** @param directory need not exist */
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  async list(): Promise<readonly string[]> {
+    try {
+      const found = await readdir(this.#directory, { withFileTypes: true })
+      return found.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+    } catch (cause) {
+      if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return []
+      throw storageFailure(cause)
+    }
+  }
+
+  async open(name: string): Promise<KeyValueStore> {
+    const level = new Level<Uint8Array, Uint8Array>(join(this.#directory, name), {
+      keyEncoding: 'view',
+      valueEncoding: 'view',
+      // Memory before a table is written: large, because every value is written once and read rarely.
+      writeBufferSize: 16 * 1024 * 1024,
+      // Values are read in key order at start and one by one behind that; memory holds what is hot.
+      cacheSize: 4 * 1024 * 1024,
+      maxFileSize: 8 * 1024 * 1024,
+    })
+    try {
+      await level.open()
+    } catch (cause) {
+      throw storageFailure(cause)
+    }
+    return new LevelKeyValueStore(level)
+  }
+
+  async destroy(name: string): Promise<void> {
+    await rm(join(this.#directory, name), { recursive: true, force: true })
+  }
+}
+
+class LevelKeyValueStore implements KeyValueStore {
+  readonly #level: Level<Uint8Array, Uint8Array>
+  #broken: unknown = null
+
+  constructor(level: Level<Uint8Array, Uint8Array>) {
+    this.#level = level
+  }
+
+  async getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | null)[]> {
+    try {
+      const values: readonly (Uint8Array | undefined)[] = await this.#level.getMany([...keys])
+      return values.map((value) => value ?? null)
+    } catch (cause) {
+      throw storageFailure(cause)
+    }
+  }
+
+  async write(changes: readonly KeyValueChange[]): Promise<void> {
+    if (this.#broken !== null) throw storageFailure(this.#broken)
+    try {
+      await this.#level.batch(
+        changes.map((change) =>
+          change.kind === 'put'
+            ? { type: 'put', key: change.key, value: change.value }
+            : { type: 'del', key: change.key },
+        ),
+        { sync: true },
+      )
+    } catch (cause) {
+      this.#broken = cause
+      throw storageFailure(cause)
+    }
+  }
+
+  snapshot(): KeyValueSnapshot {
+    const level = this.#level
+    const picture = level.snapshot()
+    return {
+      range: (from, to): KeyValueRange => {
+        const iterator = level.iterator({
+          gte: from,
+          lt: to,
+          snapshot: picture,
+          highWaterMarkBytes: rangeBytesMax,
+          fillCache: false,
+        })
+        return {
+          next: async () => {
+            try {
+              return await iterator.nextv(rangePairsMax)
+            } catch (cause) {
+              throw storageFailure(cause)
+            }
+          },
+          close: () => iterator.close(),
+        }
+      },
+      close: () => picture.close(),
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#level.close()
+  }
+}
+
+/** Bytes bound a reading first; this keeps small values from making large arrays. */
+const rangePairsMax = 2000
+
+function storageFailure(cause: unknown): StorageFailure {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const message = cause instanceof Error ? cause.message : String(cause)
+  return new StorageFailure(code === 'LEVEL_CORRUPTION' ? 'damaged' : 'io', message, { cause })
+}

@@ -1,0 +1,57 @@
+import { assert } from '../../../raft/base/assert.ts'
+import { revision } from '../revision.ts'
+import type { Revision } from '../revision.ts'
+
+/*
+ * Where the state lies in the database. Numbers are highest byte first, so that byte order is number order.
+ *
+ *   0      1                9
+ *   | 0x01 |                          the head: everything there is one of; see `stored-head.ts`
+ *   | 0x02 | session       |          what one proposing process was told; see `machine/sessions.ts`
+ *   | 0x03 | revision      |          one version and the event that made it; see `machine/version.ts`
+ *
+ * Versions are the bulk. New ones always have the highest key and the first to go have about the
+ * lowest, so tables hardly overlap and compaction is cheap. There is no index from key to revision on disk:
+ * memory has one of all objects, and it is rebuilt by reading the versions in order, which a start
+ * does anyway to verify them.
+ */
+
+export const headKey = Uint8Array.of(1)
+/** Half-open ranges. */
+export const sessionRange = { from: Uint8Array.of(2), to: Uint8Array.of(3) } as const
+export const versionRange = { from: Uint8Array.of(3), to: Uint8Array.of(4) } as const
+
+export function sessionKey(session: number): Uint8Array {
+  return numbered(2, session)
+}
+
+export function versionKey(at: Revision): Uint8Array {
+  return numbered(3, at)
+}
+
+/** @returns null when it is not the key of a session */
+export function sessionOf(key: Uint8Array): number | null {
+  return key.byteLength === 9 && key[0] === 2 ? numberIn(key) : null
+}
+
+/** @returns null when it is not the key of a version */
+export function revisionOf(key: Uint8Array): Revision | null {
+  const number = key.byteLength === 9 && key[0] === 3 ? numberIn(key) : null
+  return number === null ? null : revision(number)
+}
+
+function numbered(kind: number, number: number): Uint8Array {
+  assert(Number.isSafeInteger(number) && number >= 0, 'a key holds a whole number from 0')
+  const key = new Uint8Array(9)
+  const view = new DataView(key.buffer)
+  view.setUint8(0, kind)
+  view.setUint32(1, Math.floor(number / 2 ** 32))
+  view.setUint32(5, number >>> 0)
+  return key
+}
+
+function numberIn(key: Uint8Array): number | null {
+  const view = new DataView(key.buffer, key.byteOffset, key.byteLength)
+  const number = view.getUint32(1) * 2 ** 32 + view.getUint32(5)
+  return Number.isSafeInteger(number) ? number : null
+}

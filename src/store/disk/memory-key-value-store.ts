@@ -1,0 +1,102 @@
+import { assert } from '../../../raft/base/assert.ts'
+import { rangeBytesMax } from './key-value-store.ts'
+import type {
+  KeyValueChange,
+  KeyValueHome,
+  KeyValuePair,
+  KeyValueRange,
+  KeyValueSnapshot,
+  KeyValueStore,
+} from './key-value-store.ts'
+
+/** Databases that live as long as the process: `--in-memory`, and the reference for the others. */
+export class MemoryKeyValueHome implements KeyValueHome {
+  readonly #contents = new Map<string, Map<string, KeyValuePair>>()
+  readonly #open = new Set<string>()
+
+  async list(): Promise<readonly string[]> {
+    return [...this.#contents.keys()]
+  }
+
+  async open(name: string): Promise<KeyValueStore> {
+    assert(!this.#open.has(name), `the database ${name} is opened once at a time`)
+    this.#open.add(name)
+    const content = this.#contents.get(name) ?? new Map<string, KeyValuePair>()
+    this.#contents.set(name, content)
+    return new MemoryKeyValueStore(content, () => this.#open.delete(name))
+  }
+
+  async destroy(name: string): Promise<void> {
+    assert(!this.#open.has(name), `the database ${name} is closed before it is destroyed`)
+    this.#contents.delete(name)
+  }
+}
+
+/** Keeps the values it is given, without copying: in memory, versions of the state live only once. */
+class MemoryKeyValueStore implements KeyValueStore {
+  /** By key as text, one UTF-16 unit for each byte, so that text order is byte order. */
+  readonly #content: Map<string, KeyValuePair>
+  readonly #closed: () => void
+  #isClosed = false
+
+  constructor(content: Map<string, KeyValuePair>, closed: () => void) {
+    this.#content = content
+    this.#closed = closed
+  }
+
+  async getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | null)[]> {
+    assert(!this.#isClosed, 'an open database is read')
+    return keys.map((key) => this.#content.get(textOf(key))?.[1] ?? null)
+  }
+
+  async write(changes: readonly KeyValueChange[]): Promise<void> {
+    assert(!this.#isClosed, 'an open database is written to')
+    for (const change of changes) {
+      if (change.kind === 'put') this.#content.set(textOf(change.key), [change.key, change.value])
+      else this.#content.delete(textOf(change.key))
+    }
+  }
+
+  /** Costs a copy of the table, not of the values: only snapshots for other members and starts need it. */
+  snapshot(): KeyValueSnapshot {
+    assert(!this.#isClosed, 'an open database is read')
+    return memorySnapshot(this.#content)
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#closed()
+  }
+}
+
+/** A picture of `content` as it is now, by key as `textOf` gives it. */
+export function memorySnapshot(content: ReadonlyMap<string, KeyValuePair>): KeyValueSnapshot {
+  const sorted = [...content].sort(([a], [b]) => (a < b ? -1 : 1))
+  return {
+    range: (from, to) => {
+      const [first, end] = [textOf(from), textOf(to)]
+      return memoryRange(sorted.filter(([key]) => key >= first && key < end).map(([, pair]) => pair))
+    },
+    close: async () => undefined,
+  }
+}
+
+function memoryRange(pairs: readonly KeyValuePair[]): KeyValueRange {
+  let at = 0
+  return {
+    next: async () => {
+      const start = at
+      for (let bytes = 0; at < pairs.length && (at === start || bytes < rangeBytesMax); at++) {
+        bytes += pairs[at]?.[1].byteLength ?? 0
+      }
+      return pairs.slice(start, at)
+    },
+    close: async () => undefined,
+  }
+}
+
+/** One UTF-16 unit for each byte, so that text order is byte order. */
+export function textOf(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
+}

@@ -1,0 +1,158 @@
+import type { Clock, Timer } from '../../../raft/base/clock.ts'
+import { noIndex } from '../../../raft/index.ts'
+import type { LogIndex, SnapshotMeta } from '../../../raft/index.ts'
+import type { StoreLimits } from '../limits.ts'
+import { digestOf, headOf } from '../machine/digest.ts'
+import { encodeHead } from '../machine/head.ts'
+import type { Machine } from '../machine/machine.ts'
+import { recordOf } from '../machine/version.ts'
+import type { Revision } from '../revision.ts'
+import type { KeyValueChange, KeyValueStore } from './key-value-store.ts'
+import { headKey, sessionKey, versionKey } from './machine-keys.ts'
+import { encodeStoredHead } from './stored-head.ts'
+
+export type PersisterOptions = {
+  readonly machine: Machine
+  readonly store: KeyValueStore
+  readonly clock: Clock
+  readonly limits: StoreLimits
+  /** A batch is durable: the database stands at `applied`, with every version up to `revision`. */
+  readonly onDisk: (applied: SnapshotMeta, revision: Revision) => void
+  /** The disk refused: nothing will be written any more. */
+  readonly onFailure: (cause: unknown) => void
+}
+
+/**
+ * Lets the database follow memory, in batches that each hold a whole prefix of the log:
+ *
+ *   apply ──> open ──seal──> sealed, sealed ──log has it──> writing ──> on disk
+ *
+ * What is open is still changing with memory. Sealing takes a picture of it, of the small parts of the
+ * state and of the digest, at the index where memory stands; that picture is written once this
+ * member's own log has everything up to there on disk.
+ */
+export class Persister {
+  readonly #options: PersisterOptions
+  #sealed: Cut[] = []
+  #sealedBytes = 0
+  #writing: Promise<void> | null = null
+  #writingBytes = 0
+  #logPersisted: LogIndex = noIndex
+  #sealedIndex: LogIndex
+  #timer: Timer | null = null
+  #stopped = false
+
+  constructor(options: PersisterOptions) {
+    this.#options = options
+    this.#sealedIndex = options.machine.state.appliedIndex
+  }
+
+  /** Applied and not on disk. */
+  get backlogBytes(): number {
+    return this.#options.machine.changedBytes + this.#sealedBytes + this.#writingBytes
+  }
+
+  /** Memory moved on. */
+  applied(): void {
+    if (this.#stopped) return
+    const { machine, limits, clock } = this.#options
+    if (machine.changedBytes >= limits.batchBytesMax) {
+      this.#seal()
+      this.#write()
+      return
+    }
+    this.#timer ??= clock.after(limits.batchGatherMs, () => {
+      this.#timer = null
+      // While the disk is busy changes gather on: the next batch is the larger.
+      if (this.#writing === null && this.#sealed.length === 0) this.#seal()
+      this.#write()
+    })
+  }
+
+  logPersisted(index: LogIndex): void {
+    if (index > this.#logPersisted) this.#logPersisted = index
+    this.#write()
+  }
+
+  /** Writes all that the log allows; nothing afterwards. */
+  async flush(): Promise<void> {
+    if (this.#stopped) return
+    this.#seal()
+    this.#write()
+    while (this.#writing !== null) await this.#writing
+    await this.stop()
+  }
+
+  /** Ends after the write under way; the rest is left to the log. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#timer?.cancel()
+    this.#timer = null
+    this.#sealed = []
+    this.#sealedBytes = 0
+    if (this.#writing !== null) await this.#writing
+  }
+
+  #seal(): void {
+    const { machine } = this.#options
+    const { state } = machine
+    if (state.appliedIndex === this.#sealedIndex) return
+    const { made, gone, bytes } = machine.takeChanges()
+    const changes: KeyValueChange[] = []
+    for (const version of made) {
+      changes.push({ kind: 'put', key: versionKey(version.revision), value: recordOf(version) })
+    }
+    // Behind the puts: a version may have come and gone within one batch.
+    for (const version of gone) changes.push({ kind: 'delete', key: versionKey(version) })
+    for (const [session, record] of state.sessions.takeChanges()) {
+      const key = sessionKey(session)
+      changes.push(record === null ? { kind: 'delete', key } : { kind: 'put', key, value: record })
+    }
+    const head = encodeStoredHead(encodeHead(headOf(state)), digestOf(state))
+    changes.push({ kind: 'put', key: headKey, value: head })
+    this.#sealed.push({ applied: machine.applied, revision: state.revision, changes, bytes })
+    this.#sealedBytes += bytes
+    this.#sealedIndex = state.appliedIndex
+  }
+
+  #write(): void {
+    const cut = this.#sealed[0]
+    if (this.#writing !== null || this.#stopped || cut === undefined) return
+    if (cut.applied.index > this.#logPersisted) return
+    this.#sealed.shift()
+    this.#sealedBytes -= cut.bytes
+    this.#writingBytes = cut.bytes
+    this.#writing = this.#options.store.write(cut.changes).then(
+      () => this.#written(cut),
+      (cause: unknown) => {
+        this.#writing = null
+        this.#stopped = true
+        this.#timer?.cancel()
+        this.#options.onFailure(cause)
+      },
+    )
+  }
+
+  #written(cut: Cut): void {
+    this.#writing = null
+    this.#writingBytes = 0
+    this.#options.onDisk(cut.applied, cut.revision)
+    this.#write()
+    // What gathered meanwhile may wait for a timer that came while the disk was busy.
+    if (
+      this.#writing === null &&
+      !this.#stopped &&
+      this.#options.machine.state.appliedIndex > this.#sealedIndex
+    ) {
+      this.applied()
+    }
+  }
+}
+
+/** A prefix of the log, ready to be written. */
+type Cut = {
+  readonly applied: SnapshotMeta
+  readonly revision: Revision
+  readonly changes: readonly KeyValueChange[]
+  readonly bytes: number
+}

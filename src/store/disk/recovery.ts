@@ -1,0 +1,141 @@
+import { StorageFailure } from '../errors.ts'
+import type { StoreLimits } from '../limits.ts'
+import { digestOf } from '../machine/digest.ts'
+import { addHash, hashText, newHash, readHash, sameHash } from '../machine/hash.ts'
+import type { Hash128 } from '../machine/hash.ts'
+import type { Head } from '../machine/head.ts'
+import { History } from '../machine/history.ts'
+import { ObjectTable } from '../machine/objects.ts'
+import { Sessions } from '../machine/sessions.ts'
+import { emptyState, featureLevelMax } from '../machine/state.ts'
+import type { MachineState } from '../machine/state.ts'
+import { decodeVersion } from '../machine/version.ts'
+import type { Version } from '../machine/version.ts'
+import { noRevision } from '../revision.ts'
+import type { KeyValueSnapshot, KeyValueStore } from './key-value-store.ts'
+import { headKey, revisionOf, sessionOf, sessionRange, versionRange } from './machine-keys.ts'
+import { decodeStoredHead } from './stored-head.ts'
+
+/**
+ * Reads the whole state into memory, and proves on the way that it is what was written: each value by
+ * its own hash, all of them together by the digest stored with the last batch.
+ *
+ * @returns the empty state for an empty database
+ * @throws StorageFailure `damaged`, `digest`, `unsupported`, `io`
+ */
+export async function loadState(store: KeyValueStore, limits: StoreLimits): Promise<MachineState> {
+  const snapshot = store.snapshot()
+  try {
+    const [stored] = await store.getMany([headKey])
+    if (stored === null || stored === undefined) {
+      await proveEmpty(snapshot)
+      return emptyState()
+    }
+    const { head, digest } = decodeStoredHead(stored)
+    if (head.featureLevel > featureLevelMax) {
+      throw new StorageFailure('unsupported', `the cluster is at feature level ${head.featureLevel}`)
+    }
+    const state = stateOf(head)
+    await loadVersions(snapshot, state, limits)
+    await loadSessions(snapshot, state.sessions)
+    verify(state, head, digest)
+    return state
+  } finally {
+    await snapshot.close()
+  }
+}
+
+/** Versions without a head were half a snapshot, or lost their head: nothing to build on. */
+async function proveEmpty(snapshot: KeyValueSnapshot): Promise<void> {
+  const range = snapshot.range(versionRange.from, versionRange.to)
+  const pairs = await range.next()
+  await range.close()
+  if (pairs.length > 0) throw new StorageFailure('damaged', 'the database has versions and no head')
+}
+
+function stateOf(head: Head): MachineState {
+  return {
+    appliedIndex: head.appliedIndex,
+    appliedTerm: head.appliedTerm,
+    configuration: head.configuration,
+    revision: head.revision,
+    identity: head.identity,
+    settings: head.settings,
+    featureLevel: head.featureLevel,
+    objects: new ObjectTable(),
+    history: new History(head.trimmed),
+    sessions: new Sessions(),
+    versionsSum: newHash(),
+  }
+}
+
+/**
+ * In ascending order of revision, so that each version meets the one it replaced. Those at or below
+ * `trimmed` have no event any more: they are still current, or leave with their successor's.
+ */
+async function loadVersions(
+  snapshot: KeyValueSnapshot,
+  state: MachineState,
+  limits: StoreLimits,
+): Promise<void> {
+  const bounds = { events: limits.historyMemoryEventsMax, bytes: limits.historyMemoryBytesMax }
+  const range = snapshot.range(versionRange.from, versionRange.to)
+  const hash = newHash()
+  try {
+    for (let pairs = await range.next(); pairs.length > 0; pairs = await range.next()) {
+      for (const [key, record] of pairs) {
+        const at = revisionOf(key)
+        if (at === null || at > state.revision)
+          throw new StorageFailure('damaged', 'a version lies where none belongs')
+        const version = decodeVersion(record, at)
+        addHash(state.versionsSum, readHash(record, 0, hash))
+        takeIn(state, version)
+      }
+      state.history.shrink(state.history.last, bounds)
+    }
+  } finally {
+    await range.close()
+  }
+}
+
+function takeIn(state: MachineState, version: Version): void {
+  const { objects, history } = state
+  const old = objects.get(version.key)
+  if (version.revision > history.trimmed) {
+    const isNext = version.revision === history.last + 1 && version.previous === (old?.revision ?? noRevision)
+    if (!isNext)
+      throw new StorageFailure('damaged', `the version ${version.revision} does not follow the ones before`)
+    history.append(version, old)
+  } else if (old !== null || version.kind === 'deleted') {
+    throw new StorageFailure('damaged', `the version ${version.revision} should have left`)
+  }
+  if (version.kind !== 'deleted') objects.set(version)
+  else if (old !== null) objects.delete(version.key)
+}
+
+async function loadSessions(snapshot: KeyValueSnapshot, sessions: Sessions): Promise<void> {
+  const range = snapshot.range(sessionRange.from, sessionRange.to)
+  try {
+    for (let pairs = await range.next(); pairs.length > 0; pairs = await range.next()) {
+      for (const [key, record] of pairs) {
+        const session = sessionOf(key)
+        if (session === null) throw new StorageFailure('damaged', 'a session lies where none belongs')
+        sessions.load(session, record)
+      }
+    }
+  } finally {
+    await range.close()
+  }
+}
+
+function verify(state: MachineState, head: Head, digest: Hash128): void {
+  if (state.history.last !== head.revision) {
+    throw new StorageFailure('damaged', `events end at ${state.history.last} instead of ${head.revision}`)
+  }
+  const found = digestOf(state)
+  if (sameHash(found, digest)) return
+  throw new StorageFailure(
+    'digest',
+    `the database at index ${head.appliedIndex} has digest ${hashText(found)}, written was ${hashText(digest)}`,
+  )
+}

@@ -1,0 +1,91 @@
+import type { SnapshotMeta, SnapshotSource } from '../../../raft/index.ts'
+import { StorageFailure } from '../errors.ts'
+import type { StoreLimits } from '../limits.ts'
+import type { KeyValueRange, KeyValueSnapshot, KeyValueStore, KeyValuePair } from './key-value-store.ts'
+import { headKey, sessionRange, versionRange } from './machine-keys.ts'
+import { encodeFrame } from './snapshot-frames.ts'
+import { decodeStoredHead } from './stored-head.ts'
+
+/**
+ * Streams the durable state as it was when the stream was opened, however much is written meanwhile. The
+ * receiver verifies; here nothing is decoded, so a damaged value is found there and refused.
+ */
+export class SnapshotReader implements SnapshotSource {
+  readonly snapshot: SnapshotMeta
+  readonly #storedHead: Uint8Array
+  readonly #picture: KeyValueSnapshot
+  readonly #frameBytesMax: number
+  readonly #ranges: KeyValueRange[]
+  #waiting: KeyValuePair[] = []
+  #state: 'head' | 'pairs' | 'done' = 'head'
+  #pairs = 0
+
+  /** @throws StorageFailure `damaged` when the head is; `io` when nothing was written yet */
+  static async open(store: KeyValueStore, limits: StoreLimits): Promise<SnapshotReader> {
+    const picture = store.snapshot()
+    try {
+      const head = picture.range(headKey, sessionRange.from)
+      const [pair] = await head.next()
+      await head.close()
+      if (pair === undefined) throw new StorageFailure('io', 'there is no durable state to send yet')
+      return new SnapshotReader(picture, pair[1], limits.snapshotFrameBytesMax)
+    } catch (cause) {
+      await picture.close()
+      throw cause
+    }
+  }
+
+  private constructor(picture: KeyValueSnapshot, storedHead: Uint8Array, frameBytesMax: number) {
+    const { head } = decodeStoredHead(storedHead)
+    this.snapshot = { index: head.appliedIndex, term: head.appliedTerm, configuration: head.configuration }
+    this.#storedHead = storedHead
+    this.#picture = picture
+    this.#frameBytesMax = frameBytesMax
+    this.#ranges = [sessionRange, versionRange].map(({ from, to }) => picture.range(from, to))
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    switch (this.#state) {
+      case 'head':
+        this.#state = 'pairs'
+        return encodeFrame({ kind: 'head', storedHead: this.#storedHead })
+      case 'pairs': {
+        const pairs = await this.#frameOfPairs()
+        if (pairs.length > 0) return encodeFrame({ kind: 'pairs', pairs })
+        this.#state = 'done'
+        return encodeFrame({ kind: 'end', pairs: this.#pairs })
+      }
+      case 'done':
+        return null
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const range of this.#ranges) await range.close()
+    await this.#picture.close()
+  }
+
+  async #frameOfPairs(): Promise<readonly KeyValuePair[]> {
+    if (this.#waiting.length === 0) await this.#fill()
+    let bytes = 0
+    let count = 0
+    for (const [, value] of this.#waiting) {
+      if (count > 0 && bytes + value.byteLength > this.#frameBytesMax) break
+      bytes += value.byteLength
+      count++
+    }
+    const pairs = this.#waiting.slice(0, count)
+    this.#waiting = this.#waiting.slice(count)
+    this.#pairs += count
+    return pairs
+  }
+
+  async #fill(): Promise<void> {
+    for (let range = this.#ranges[0]; range !== undefined; range = this.#ranges[0]) {
+      this.#waiting = [...(await range.next())]
+      if (this.#waiting.length > 0) return
+      this.#ranges.shift()
+      await range.close()
+    }
+  }
+}

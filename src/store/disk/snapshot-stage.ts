@@ -1,0 +1,136 @@
+import { present } from '../../../raft/base/assert.ts'
+import type { SnapshotMeta, SnapshotSink } from '../../../raft/index.ts'
+import { StorageFailure } from '../errors.ts'
+import type { StoreLimits } from '../limits.ts'
+import type { MachineState } from '../machine/state.ts'
+import type { KeyValueChange, KeyValueHome, KeyValuePair, KeyValueStore } from './key-value-store.ts'
+import { headKey, revisionOf, sessionOf } from './machine-keys.ts'
+import { loadState } from './recovery.ts'
+import { FrameParser } from './snapshot-frames.ts'
+import type { SnapshotFrame } from './snapshot-frames.ts'
+import { decodeStoredHead } from './stored-head.ts'
+
+export type SnapshotStageOptions = {
+  readonly home: KeyValueHome
+  /** Of a database that does not exist yet. */
+  readonly name: string
+  readonly limits: StoreLimits
+  readonly snapshot: SnapshotMeta
+}
+
+/**
+ * Takes another member's state into a database of its own, aside from the live one. It counts only once
+ * all of it is there, was read back from disk, and has the digest the sender wrote:
+ *
+ *   receiving ──finish──> staged ──take──> the live state
+ *       └──abort, damage──> discarded <──discard──┘
+ */
+export class SnapshotStage implements SnapshotSink {
+  readonly snapshot: SnapshotMeta
+  readonly #options: SnapshotStageOptions
+  readonly #parser = new FrameParser()
+  #store: KeyValueStore | null
+  #storedHead: Uint8Array | null = null
+  #changes: KeyValueChange[] = []
+  #changesBytes = 0
+  #pairs = 0
+  #ended = false
+  #state: MachineState | null = null
+
+  static async open(options: SnapshotStageOptions): Promise<SnapshotStage> {
+    return new SnapshotStage(options, await options.home.open(options.name))
+  }
+
+  private constructor(options: SnapshotStageOptions, store: KeyValueStore) {
+    this.#options = options
+    this.#store = store
+    this.snapshot = options.snapshot
+  }
+
+  /** @throws StorageFailure `damaged`, `unsupported`, `io`; the stage is of no use then */
+  async chunk(bytes: Uint8Array): Promise<void> {
+    for (const frame of this.#parser.push(bytes)) this.#take(frame)
+    if (this.#changesBytes >= this.#options.limits.batchBytesMax) await this.#write([])
+  }
+
+  async finish(): Promise<void> {
+    const { limits, snapshot } = this.#options
+    if (!this.#ended || !this.#parser.atBorder)
+      throw new StorageFailure('damaged', 'the snapshot ended early')
+    const head = present(this.#storedHead, 'a snapshot that ended began with its head')
+    // The head comes last: a database without one is known to be incomplete.
+    await this.#write([{ kind: 'put', key: headKey, value: head }])
+    const state = await loadState(this.#opened(), limits)
+    if (state.appliedIndex !== snapshot.index || state.appliedTerm !== snapshot.term) {
+      throw new StorageFailure('damaged', 'the snapshot is not the one announced')
+    }
+    this.#opened()
+    this.#state = state
+  }
+
+  abort(): void {
+    // Nobody waits: a leftover is removed at the next staging or start.
+    this.discard().catch(() => undefined)
+  }
+
+  /** The verified state and its database, which belong to the caller from here on. */
+  take(): { readonly state: MachineState; readonly store: KeyValueStore } {
+    const taken = {
+      state: present(this.#state, 'a snapshot is staged before it is installed'),
+      store: this.#opened(),
+    }
+    this.#store = null
+    return taken
+  }
+
+  /** Removes what was staged; does nothing after `take`. */
+  async discard(): Promise<void> {
+    const store = this.#store
+    if (store === null) return
+    this.#store = null
+    this.#state = null
+    await store.close()
+    await this.#options.home.destroy(this.#options.name)
+  }
+
+  #take(frame: SnapshotFrame): void {
+    if (this.#ended) throw new StorageFailure('damaged', 'the snapshot goes on behind its end')
+    if (frame.kind === 'head') {
+      if (this.#storedHead !== null) throw new StorageFailure('damaged', 'the snapshot begins twice')
+      decodeStoredHead(frame.storedHead)
+      this.#storedHead = frame.storedHead
+      return
+    }
+    if (this.#storedHead === null)
+      throw new StorageFailure('damaged', 'the snapshot does not begin with its head')
+    if (frame.kind === 'end') {
+      if (frame.pairs !== this.#pairs)
+        throw new StorageFailure('damaged', 'the snapshot lost some of its pairs')
+      this.#ended = true
+      return
+    }
+    for (const pair of frame.pairs) this.#pair(pair)
+  }
+
+  #pair([key, value]: KeyValuePair): void {
+    if (sessionOf(key) === null && revisionOf(key) === null) {
+      throw new StorageFailure('damaged', 'the snapshot holds a key that has no place')
+    }
+    this.#pairs++
+    this.#changes.push({ kind: 'put', key, value })
+    this.#changesBytes += key.byteLength + value.byteLength
+  }
+
+  async #write(more: readonly KeyValueChange[]): Promise<void> {
+    const changes = [...this.#changes, ...more]
+    this.#changes = []
+    this.#changesBytes = 0
+    await this.#opened().write(changes)
+  }
+
+  #opened(): KeyValueStore {
+    const store = this.#store
+    if (store === null) throw new StorageFailure('io', 'the snapshot was given up')
+    return store
+  }
+}

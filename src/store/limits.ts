@@ -1,0 +1,51 @@
+/** Every bound of this room. The composition root passes its own; these are the documented defaults. */
+export type StoreLimits = {
+  /** One encoded command. When full: `too-large`, the API's 413. */
+  readonly commandBytesMax: number
+  /** Bytes of superseded versions kept in memory behind the events that watchers read. When full: older ones come from disk. */
+  readonly historyMemoryBytesMax: number
+  /** Events kept in memory as ready values. When full: older ones come from disk. */
+  readonly historyMemoryEventsMax: number
+  /** Applied and not yet on disk. When full: nothing more is applied until the disk has followed. */
+  readonly backlogBytesMax: number
+  /** One batch to the database, about. When full: the next batch begins. */
+  readonly batchBytesMax: number
+  /** How long changes gather before they go to disk; long, because one sync pays for all of them. */
+  readonly batchGatherMs: number
+  /** Requests waiting for a revision. When full: `overloaded`. */
+  readonly waitersMax: number
+  /** Open watch cursors. When full: `overloaded`. */
+  readonly cursorsMax: number
+  /** Watchers are woken for this long at a stretch, then others get their turn. */
+  readonly wakeSliceMs: number
+  /** Versions one read of the past fetches from disk at once. When full: it reads again. */
+  readonly diskReadVersionsMax: number
+  /** Events looked through at a stretch by a read of the past, then others get their turn. */
+  readonly scanEventsMax: number
+  /** Events one trim command forgets. When full: the next command forgets more. */
+  readonly trimEventsMax: number
+  /** How often the leader looks for history to forget, and notes where it is. */
+  readonly trimPeriodMs: number
+  /** One frame of a snapshot stream, about; a single larger object still fits. */
+  readonly snapshotFrameBytesMax: number
+}
+
+const KiB = 1024
+const MiB = 1024 * KiB
+
+export const defaultStoreLimits: StoreLimits = Object.freeze({
+  commandBytesMax: 3 * MiB + 63 * KiB,
+  historyMemoryBytesMax: 32 * MiB,
+  historyMemoryEventsMax: 65_536,
+  backlogBytesMax: 64 * MiB,
+  batchBytesMax: 4 * MiB,
+  batchGatherMs: 20,
+  waitersMax: 10_000,
+  cursorsMax: 20_000,
+  wakeSliceMs: 8,
+  diskReadVersionsMax: 128,
+  scanEventsMax: 100_000,
+  trimEventsMax: 10_000,
+  trimPeriodMs: 1_000,
+  snapshotFrameBytesMax: 256 * KiB,
+})

@@ -1,0 +1,101 @@
+import { assertNever } from '../../../raft/base/assert.ts'
+import type { Condition, Operation, Outcome } from '../command.ts'
+import { keyOf } from '../key.ts'
+import type { Key } from '../key.ts'
+import { noRevision, revision } from '../revision.ts'
+import type { Revision } from '../revision.ts'
+import type { ObjectTable } from './objects.ts'
+
+export type Refusal = Extract<Outcome, { readonly kind: 'refused' }>
+
+/**
+ * Whether all operations of one command may take effect. Later ones see what earlier ones would have
+ * done. Changes nothing.
+ *
+ * @param last the revision before the command; operation i gets the (i + 1)th after it
+ * @returns null: all of them may
+ */
+export function refusalOf(
+  objects: ObjectTable,
+  operations: readonly Operation[],
+  last: Revision,
+): Refusal | null {
+  const picture = new Picture(objects)
+  for (const [at, operation] of operations.entries()) {
+    const lost = lostCondition(picture, operation)
+    if (lost !== null) {
+      const current = picture.get(operation.key)?.revision ?? noRevision
+      return { kind: 'refused', operation: at, condition: lost, current }
+    }
+    // What the only operation does, nobody sees.
+    if (operations.length > 1) picture.perform(operation, revision(last + at + 1))
+  }
+  return null
+}
+
+/** What conditions look at of an object. */
+type Seen = { readonly revision: Revision; readonly uid: string; readonly terminating: boolean }
+
+/** The objects as the operations so far would have left them. */
+class Picture {
+  readonly #objects: ObjectTable
+  /** null: deleted. */
+  readonly #changed = new Map<Key, Seen | null>()
+
+  constructor(objects: ObjectTable) {
+    this.#objects = objects
+  }
+
+  get(key: Key): Seen | null {
+    const changed = this.#changed.get(key)
+    return changed === undefined ? this.#objects.get(key) : changed
+  }
+
+  perform(operation: Operation, at: Revision): void {
+    if (operation.kind === 'delete') {
+      this.#changed.set(operation.key, null)
+      return
+    }
+    const { uid, terminating } = operation.object
+    this.#changed.set(operation.key, { revision: at, uid, terminating })
+  }
+
+  isEmpty(prefix: string): boolean {
+    for (const [key, seen] of this.#changed) {
+      if (seen !== null && key.startsWith(prefix)) return false
+    }
+    return this.#objects.first(prefix, (version) => this.#changed.get(version.key) !== null) === null
+  }
+}
+
+function lostCondition(picture: Picture, operation: Operation): Condition | null {
+  const seen = picture.get(operation.key)
+  for (const condition of operation.conditions) {
+    if (!holds(picture, seen, condition)) return condition
+  }
+  // Nothing can be deleted that is not there, whether or not the command says so.
+  return operation.kind === 'delete' && seen === null ? { kind: 'exists' } : null
+}
+
+function holds(picture: Picture, seen: Seen | null, condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'absent':
+      return seen === null
+    case 'exists':
+      return seen !== null
+    case 'uid-is':
+      return seen?.uid === condition.uid
+    case 'revision-is':
+      return (seen?.revision ?? noRevision) === condition.revision
+    case 'namespace-active':
+      return picture.get(namespaceKey(condition.namespace))?.terminating === false
+    case 'prefix-empty':
+      return condition.prefixes.every((prefix) => picture.isEmpty(prefix))
+    default:
+      return assertNever(condition)
+  }
+}
+
+function namespaceKey(name: string): Key {
+  return keyOf({ group: '', plural: 'namespaces', namespace: '', name })
+}

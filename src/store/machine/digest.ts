@@ -1,0 +1,30 @@
+import { addHash, hash128, newHash } from './hash.ts'
+import type { Hash128 } from './hash.ts'
+import { encodeHead } from './head.ts'
+import type { Head } from './head.ts'
+import type { MachineState } from './state.ts'
+
+export function headOf(state: MachineState): Head {
+  return {
+    appliedIndex: state.appliedIndex,
+    appliedTerm: state.appliedTerm,
+    configuration: state.configuration,
+    revision: state.revision,
+    trimmed: state.history.trimmed,
+    identity: state.identity,
+    settings: state.settings,
+    featureLevel: state.featureLevel,
+  }
+}
+
+/**
+ * Fingerprint of the whole state: equal on all members that applied the same entries, however they were
+ * cut into batches and wherever they came from. The sum over all readable versions is kept up to date by
+ * `Machine`; what is small is hashed anew.
+ */
+export function digestOf(state: MachineState): Hash128 {
+  const digest = hash128(encodeHead(headOf(state)), 0, newHash())
+  addHash(digest, state.versionsSum)
+  state.sessions.addTo(digest)
+  return digest
+}

@@ -1,0 +1,156 @@
+import { logIndex, nodeId, term } from '../../../raft/index.ts'
+import type { Configuration, LogIndex, MemberInfo, MemberRole, NodeId, Term } from '../../../raft/index.ts'
+import type { ClusterIdentity, Settings } from '../command.ts'
+import { StorageFailure } from '../errors.ts'
+import { revision } from '../revision.ts'
+import type { Revision } from '../revision.ts'
+import { ByteReader, ByteWriter } from './bytes.ts'
+
+/** What there is only one of: everything of the state but versions and sessions. */
+export type Head = {
+  readonly appliedIndex: LogIndex
+  readonly appliedTerm: Term
+  readonly configuration: Configuration
+  readonly revision: Revision
+  /** See `History.trimmed`. */
+  readonly trimmed: Revision
+  readonly identity: ClusterIdentity | null
+  readonly settings: Settings
+  readonly featureLevel: number
+}
+
+const formatVersion = 1
+const writer = new ByteWriter()
+
+/** Equal heads have equal bytes: every field in a fixed order, records by ascending name. */
+export function encodeHead(head: Head): Uint8Array {
+  writer.u8(formatVersion)
+  writer.number(head.appliedIndex)
+  writer.number(head.appliedTerm)
+  writeConfiguration(head.configuration)
+  writer.number(head.revision)
+  writer.number(head.trimmed)
+  writer.u8(head.identity === null ? 0 : 1)
+  if (head.identity !== null) writeIdentity(head.identity)
+  writer.number(head.settings.historyWindowMs)
+  writer.number(head.settings.historyEventsMin)
+  writer.number(head.settings.objectBytesMax)
+  writer.number(head.featureLevel)
+  return writer.take()
+}
+
+/** @throws StorageFailure `unsupported`, `damaged` */
+export function decodeHead(bytes: Uint8Array): Head {
+  const reader = new ByteReader(bytes)
+  const version = reader.u8()
+  if (version !== formatVersion) {
+    throw new StorageFailure(
+      'unsupported',
+      `the database has format ${version}, this program knows ${formatVersion}`,
+    )
+  }
+  const head: Head = {
+    appliedIndex: logIndex(reader.number()),
+    appliedTerm: term(reader.number()),
+    configuration: readConfiguration(reader),
+    revision: revision(reader.number()),
+    trimmed: revision(reader.number()),
+    identity: reader.u8() === 0 ? null : readIdentity(reader),
+    settings: {
+      historyWindowMs: reader.number(),
+      historyEventsMin: reader.number(),
+      objectBytesMax: reader.number(),
+    },
+    featureLevel: reader.number(),
+  }
+  if (!reader.done) throw new StorageFailure('damaged', 'the stored head is longer than it should be')
+  return head
+}
+
+function writeIdentity(identity: ClusterIdentity): void {
+  writer.text(identity.clusterId)
+  writer.text(identity.apiDomain)
+  writer.bytes(identity.continueTokenKey)
+  const names = Object.keys(identity.keyFingerprints).sort()
+  writer.u32(names.length)
+  for (const name of names) {
+    writer.text(name)
+    writer.text(identity.keyFingerprints[name] ?? '')
+  }
+}
+
+function readIdentity(reader: ByteReader): ClusterIdentity {
+  const clusterId = reader.text()
+  const apiDomain = reader.text()
+  if (apiDomain !== 'orch.io' && apiDomain !== 'k8s.io') {
+    throw new StorageFailure('unsupported', `the database is of the API domain ${apiDomain}`)
+  }
+  const continueTokenKey = Uint8Array.from(reader.bytes())
+  const keyFingerprints: Record<string, string> = {}
+  for (let left = reader.u32(); left > 0; left--) {
+    const name = reader.text()
+    keyFingerprints[name] = reader.text()
+  }
+  return { clusterId, apiDomain, continueTokenKey, keyFingerprints }
+}
+
+function writeConfiguration(configuration: Configuration): void {
+  writeIds(configuration.voters)
+  writer.u8(configuration.votersOutgoing === null ? 0 : 1)
+  writeIds(configuration.votersOutgoing ?? [])
+  writeIds(configuration.learners)
+  writeIds(configuration.learnersNext)
+  writer.u8(configuration.autoLeave ? 1 : 0)
+  writer.u32(configuration.members.length)
+  for (const member of configuration.members) {
+    writer.number(member.id)
+    writer.text(member.name)
+    writer.text(member.role)
+    writer.text(member.wantedRole)
+    writer.text(member.peerAddress)
+    writer.text(member.clientAddress)
+    writer.text(member.version)
+    writer.number(member.featureLevel)
+  }
+}
+
+function readConfiguration(reader: ByteReader): Configuration {
+  const voters = readIds(reader)
+  const joint = reader.u8() === 1
+  const outgoing = readIds(reader)
+  const learners = readIds(reader)
+  const learnersNext = readIds(reader)
+  const autoLeave = reader.u8() === 1
+  const members: MemberInfo[] = []
+  for (let left = reader.u32(); left > 0; left--) {
+    members.push({
+      id: nodeId(reader.number()),
+      name: reader.text(),
+      role: readRole(reader),
+      wantedRole: readRole(reader),
+      peerAddress: reader.text(),
+      clientAddress: reader.text(),
+      version: reader.text(),
+      featureLevel: reader.number(),
+    })
+  }
+  return { voters, votersOutgoing: joint ? outgoing : null, learners, learnersNext, autoLeave, members }
+}
+
+function writeIds(ids: readonly NodeId[]): void {
+  writer.u32(ids.length)
+  for (const id of ids) writer.number(id)
+}
+
+function readIds(reader: ByteReader): NodeId[] {
+  const ids: NodeId[] = []
+  for (let left = reader.u32(); left > 0; left--) ids.push(nodeId(reader.number()))
+  return ids
+}
+
+function readRole(reader: ByteReader): MemberRole {
+  const role = reader.text()
+  if (role !== 'voter' && role !== 'learner')
+    throw new StorageFailure('unsupported', `no member is a ${role}`)
+  return role
+}

@@ -1,0 +1,243 @@
+import { assert, present } from '../../../raft/base/assert.ts'
+import type { Key } from '../key.ts'
+import type { StoreEvent } from '../object-store.ts'
+import { noRevision, revision } from '../revision.ts'
+import type { Revision } from '../revision.ts'
+import { addHash, newHash } from './hash.ts'
+import type { Hash128 } from './hash.ts'
+import { scopeHashes } from './scope.ts'
+import type { Scope } from './scope.ts'
+import { hashOf, versionOverheadBytes } from './version.ts'
+import type { Version } from './version.ts'
+
+/** What memory knows of every event in the window, wherever the versions themselves are. */
+export type EventNote = {
+  readonly revision: Revision
+  readonly key: Key
+  readonly kind: Version['kind']
+  /** The version before; 0 when there was none. */
+  readonly previous: Revision
+  readonly lastOfCommand: boolean
+  /** null: the versions are on disk only. */
+  readonly event: StoreEvent | null
+}
+
+/**
+ * The event log: one event for each revision, without gaps.
+ *
+ *        trimmed              inMemory               last
+ *   ───────┼──────────────────────┼────────────────────┤
+ *   gone   │ noted; versions on   │ noted, and ready   │
+ *          │ disk                 │ as values          │
+ *
+ * A note takes about 50 bytes in typed arrays, so the whole window is searched without touching a
+ * disk. A version leaves (memory, disk and digest) when its successor's event is trimmed; a deletion's
+ * last version has none and leaves with its own.
+ */
+export class History {
+  #segments: Segment[] = []
+  #trimmed: Revision
+  #last: Revision
+  /** Events above it are ready as values. */
+  #inMemory: Revision
+  #heldBytes = 0
+
+  /** Empty, as if everything up to `trimmed` had been forgotten. */
+  constructor(trimmed: Revision) {
+    this.#trimmed = trimmed
+    this.#last = trimmed
+    this.#inMemory = trimmed
+  }
+
+  /** Events at and below are forgotten; the state at this revision can still be read. */
+  get trimmed(): Revision {
+    return this.#trimmed
+  }
+
+  get last(): Revision {
+    return this.#last
+  }
+
+  get inMemory(): Revision {
+    return this.#inMemory
+  }
+
+  /** Bytes of versions that only the ready events keep alive. */
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  /** @param old the version it replaced, when there was one */
+  append(version: Version, old: Version | null): void {
+    assert(version.revision === this.#last + 1, 'every revision has one event')
+    assert((old?.revision ?? noRevision) === version.previous, 'an event knows the version before it')
+    const slot = version.revision % segmentEvents
+    let segment = this.#segments[this.#segments.length - 1]
+    if (segment === undefined || slot === 0) {
+      segment = newSegment(version.revision - slot)
+      this.#segments.push(segment)
+    }
+    segment.keys[slot] = version.key
+    segment.previous[slot] = version.previous
+    segment.kinds[slot] = kinds.indexOf(version.kind) | (version.lastOfCommand ? lastFlag : 0)
+    const hashes = scopeHashes(version.key)
+    segment.resources[slot] = hashes.resource
+    segment.namespaces[slot] = hashes.namespace
+    segment.sums.set(leavingSum(version, old), 4 * slot)
+    const event = {
+      kind: version.kind,
+      revision: version.revision,
+      key: version.key,
+      object: version,
+      previous: old,
+    }
+    segment.events[slot] = event
+    this.#heldBytes += heldBy(event)
+    this.#last = version.revision
+  }
+
+  /** @param at within the window: above `trimmed`, at most `last` */
+  note(at: Revision): EventNote {
+    assert(at > this.#trimmed && at <= this.#last, 'the event is in the window')
+    const segment = this.#segmentOf(at)
+    const slot = at % segmentEvents
+    const kind = segment.kinds[slot] ?? 0
+    return {
+      revision: at,
+      key: present(segment.keys[slot], 'an event has a key'),
+      kind: present(kinds[kind & ~lastFlag], 'an event is of a known kind'),
+      previous: revision(segment.previous[slot] ?? 0),
+      lastOfCommand: (kind & lastFlag) !== 0,
+      event: segment.events[slot] ?? null,
+    }
+  }
+
+  /** Whether this is where a command ended, so that a reader may stop behind it. */
+  endsCommand(at: Revision): boolean {
+    return ((this.#segmentOf(at).kinds[at % segmentEvents] ?? 0) & lastFlag) !== 0
+  }
+
+  /**
+   * The first event of `scope` above `after` and at most at `upTo`. Compares numbers only, until one is
+   * probably right: a million events take a few milliseconds.
+   */
+  seek(scope: Scope, after: Revision, upTo: Revision): Revision | null {
+    assert(after >= this.#trimmed && upTo <= this.#last, 'the events are in the window')
+    let at = after + 1
+    while (at <= upTo) {
+      const segment = this.#segmentOf(at)
+      const end = Math.min(upTo - segment.base, segmentEvents - 1)
+      const column = scope.level === 'namespace' ? segment.namespaces : segment.resources
+      for (let slot = at - segment.base; slot <= end; slot++) {
+        if (scope.level !== 'all' && column[slot] !== scope.hash) continue
+        const key = present(segment.keys[slot], 'an event has a key')
+        if (key.startsWith(scope.prefix)) return revision(segment.base + slot)
+      }
+      at = segment.base + segmentEvents
+    }
+    return null
+  }
+
+  /**
+   * Forgets events up to `upTo`.
+   * @param leaving called with each version that nobody can read any more
+   * @returns what those versions contributed to the digest
+   */
+  trim(upTo: Revision, leaving: (version: Revision) => void): Hash128 {
+    assert(upTo > this.#trimmed && upTo <= this.#last, 'what is trimmed was there')
+    const sum = newHash()
+    const one = newHash()
+    for (let at = this.#trimmed + 1; at <= upTo; at++) {
+      const note = this.note(revision(at))
+      if (note.previous !== 0) leaving(note.previous)
+      if (note.kind === 'deleted') leaving(note.revision)
+      const slot = at % segmentEvents
+      one.set(this.#segmentOf(at).sums.subarray(4 * slot, 4 * slot + 4))
+      addHash(sum, one)
+      this.#release(note)
+      this.#trimmed = note.revision
+    }
+    if (this.#inMemory < this.#trimmed) this.#inMemory = this.#trimmed
+    while (this.#segments[0] !== undefined && this.#segments[0].base + segmentEvents - 1 <= this.#trimmed) {
+      this.#segments.shift()
+    }
+    return sum
+  }
+
+  /**
+   * Lets go of the oldest ready events until the bounds are kept.
+   * @param onDisk only versions up to here can be read back, so only they are let go of
+   */
+  shrink(onDisk: Revision, bounds: { readonly events: number; readonly bytes: number }): void {
+    while (
+      this.#inMemory < onDisk &&
+      this.#inMemory < this.#last &&
+      (this.#last - this.#inMemory > bounds.events || this.#heldBytes > bounds.bytes)
+    ) {
+      const oldest = revision(this.#inMemory + 1)
+      this.#release(this.note(oldest))
+      this.#inMemory = oldest
+    }
+  }
+
+  #release(note: EventNote): void {
+    if (note.event === null) return
+    this.#segmentOf(note.revision).events[note.revision % segmentEvents] = null
+    this.#heldBytes -= heldBy(note.event)
+  }
+
+  #segmentOf(at: number): Segment {
+    const first = present(this.#segments[0], 'the window has events')
+    return present(
+      this.#segments[(at - first.base - (at % segmentEvents)) / segmentEvents],
+      'the event is in the window',
+    )
+  }
+}
+
+/** Consecutive events, by slot = revision modulo their number. */
+type Segment = {
+  /** Revision of slot 0. */
+  readonly base: number
+  readonly keys: (Key | undefined)[]
+  readonly previous: Float64Array
+  readonly kinds: Uint8Array
+  readonly resources: Uint32Array
+  readonly namespaces: Uint32Array
+  /** Four lanes each: what leaves the digest together with the event. */
+  readonly sums: Uint32Array
+  readonly events: (StoreEvent | null | undefined)[]
+}
+
+const segmentEvents = 1024
+const kinds = ['created', 'updated', 'deleted'] as const
+const lastFlag = 0x80
+const noHash = newHash()
+const leaving = newHash()
+const ownHash = newHash()
+
+function newSegment(base: number): Segment {
+  return {
+    base,
+    keys: new Array<Key | undefined>(segmentEvents),
+    previous: new Float64Array(segmentEvents),
+    kinds: new Uint8Array(segmentEvents),
+    resources: new Uint32Array(segmentEvents),
+    namespaces: new Uint32Array(segmentEvents),
+    sums: new Uint32Array(4 * segmentEvents),
+    events: new Array<StoreEvent | null | undefined>(segmentEvents),
+  }
+}
+
+function leavingSum(version: Version, old: Version | null): Hash128 {
+  if (old === null) leaving.set(noHash)
+  else hashOf(old, leaving)
+  if (version.kind === 'deleted') addHash(leaving, hashOf(version, ownHash))
+  return leaving
+}
+
+/** The version an event replaced has no other home; neither has a deletion's last one. */
+function heldBy(event: StoreEvent): number {
+  const previous = event.previous === null ? 0 : event.previous.bytes.byteLength + versionOverheadBytes
+  return event.kind === 'deleted' ? previous + event.object.bytes.byteLength + versionOverheadBytes : previous
+}

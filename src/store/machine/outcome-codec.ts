@@ -1,0 +1,103 @@
+import { assertNever } from '../../../raft/base/assert.ts'
+import type { Condition, Outcome } from '../command.ts'
+import { StorageFailure } from '../errors.ts'
+import { revision } from '../revision.ts'
+import type { ByteReader, ByteWriter } from './bytes.ts'
+
+/** Numbers are part of the stored format: never changed, never reused. */
+const outcomeNumber = { done: 0, refused: 1, nothing: 2 } as const satisfies Record<Outcome['kind'], number>
+const conditionNumber = {
+  absent: 0,
+  exists: 1,
+  'uid-is': 2,
+  'revision-is': 3,
+  'namespace-active': 4,
+  'prefix-empty': 5,
+} as const satisfies Record<Condition['kind'], number>
+
+export function writeOutcome(writer: ByteWriter, outcome: Outcome): void {
+  writer.u8(outcomeNumber[outcome.kind])
+  switch (outcome.kind) {
+    case 'done':
+      writer.u32(outcome.revisions.length)
+      for (const one of outcome.revisions) writer.number(one)
+      return
+    case 'refused':
+      writer.u32(outcome.operation)
+      writer.number(outcome.current)
+      writeCondition(writer, outcome.condition)
+      return
+    case 'nothing':
+      return
+    default:
+      assertNever(outcome)
+  }
+}
+
+/** @throws StorageFailure `unsupported` */
+export function readOutcome(reader: ByteReader): Outcome {
+  const number = reader.u8()
+  switch (number) {
+    case outcomeNumber.done:
+      return { kind: 'done', revisions: list(reader, () => revision(reader.number())) }
+    case outcomeNumber.refused: {
+      const operation = reader.u32()
+      const current = revision(reader.number())
+      return { kind: 'refused', operation, condition: readCondition(reader), current }
+    }
+    case outcomeNumber.nothing:
+      return { kind: 'nothing' }
+    default:
+      throw new StorageFailure('unsupported', `no outcome has the number ${number}`)
+  }
+}
+
+function writeCondition(writer: ByteWriter, condition: Condition): void {
+  writer.u8(conditionNumber[condition.kind])
+  switch (condition.kind) {
+    case 'absent':
+    case 'exists':
+      return
+    case 'uid-is':
+      writer.text(condition.uid)
+      return
+    case 'revision-is':
+      writer.number(condition.revision)
+      return
+    case 'namespace-active':
+      writer.text(condition.namespace)
+      return
+    case 'prefix-empty':
+      writer.u32(condition.prefixes.length)
+      for (const prefix of condition.prefixes) writer.text(prefix)
+      return
+    default:
+      assertNever(condition)
+  }
+}
+
+function readCondition(reader: ByteReader): Condition {
+  const number = reader.u8()
+  switch (number) {
+    case conditionNumber.absent:
+      return { kind: 'absent' }
+    case conditionNumber.exists:
+      return { kind: 'exists' }
+    case conditionNumber['uid-is']:
+      return { kind: 'uid-is', uid: reader.text() }
+    case conditionNumber['revision-is']:
+      return { kind: 'revision-is', revision: revision(reader.number()) }
+    case conditionNumber['namespace-active']:
+      return { kind: 'namespace-active', namespace: reader.text() }
+    case conditionNumber['prefix-empty']:
+      return { kind: 'prefix-empty', prefixes: list(reader, () => reader.text()) }
+    default:
+      throw new StorageFailure('unsupported', `no condition has the number ${number}`)
+  }
+}
+
+function list<T>(reader: ByteReader, one: () => T): T[] {
+  const items: T[] = []
+  for (let left = reader.u32(); left > 0; left--) items.push(one())
+  return items
+}

@@ -1,0 +1,55 @@
+import { emptyConfiguration, noIndex, noTerm } from '../../../raft/index.ts'
+import type { Configuration, LogIndex, Term } from '../../../raft/index.ts'
+import type { ClusterIdentity, Settings } from '../command.ts'
+import { noRevision } from '../revision.ts'
+import type { Revision } from '../revision.ts'
+import { newHash } from './hash.ts'
+import type { Hash128 } from './hash.ts'
+import { History } from './history.ts'
+import { ObjectTable } from './objects.ts'
+import { Sessions } from './sessions.ts'
+
+/** The replicated state, all of it, as one record. Only `Machine` writes to it. */
+export type MachineState = {
+  /** The last entry whose effects are here. */
+  appliedIndex: LogIndex
+  appliedTerm: Term
+  /** In effect at `appliedIndex`. */
+  configuration: Configuration
+  revision: Revision
+  identity: ClusterIdentity | null
+  settings: Settings
+  /** Which rules apply; raised by command once every member knows them. */
+  featureLevel: number
+  readonly objects: ObjectTable
+  readonly history: History
+  readonly sessions: Sessions
+  /** Sum of the hashes of all versions that can still be read. */
+  readonly versionsSum: Hash128
+}
+
+/** The newest rules this program knows. */
+export const featureLevelMax = 1
+
+/** In effect until the first command of the cluster says otherwise. */
+export const initialSettings: Settings = Object.freeze({
+  historyWindowMs: 5 * 60 * 1000,
+  historyEventsMin: 1000,
+  objectBytesMax: 3 * 1024 * 1024,
+})
+
+export function emptyState(): MachineState {
+  return {
+    appliedIndex: noIndex,
+    appliedTerm: noTerm,
+    configuration: emptyConfiguration,
+    revision: noRevision,
+    identity: null,
+    settings: initialSettings,
+    featureLevel: 1,
+    objects: new ObjectTable(),
+    history: new History(noRevision),
+    sessions: new Sessions(),
+    versionsSum: newHash(),
+  }
+}

@@ -1,0 +1,40 @@
+import { StoreFailure } from './errors.ts'
+import type { Version } from './machine/version.ts'
+import type { Revision } from './revision.ts'
+import type { StoreMachine } from './store-machine.ts'
+
+/**
+ * Superseded versions, read from disk.
+ *
+ * @param since the revision whose readers need them
+ * @returns null when a snapshot was installed meanwhile: look again where they are
+ * @throws StoreFailure `compacted`; StorageFailure
+ */
+export async function resolveVersions(
+  machine: StoreMachine,
+  wanted: readonly Revision[],
+  options: { readonly since: Revision; readonly atOnce: number },
+): Promise<ReadonlyMap<Revision, Version> | null> {
+  const { state } = machine
+  const found = new Map<Revision, Version>()
+  for (let from = 0; from < wanted.length; from += options.atOnce) {
+    const some = wanted.slice(from, from + options.atOnce)
+    const versions = await machine.readVersions(some)
+    if (machine.state !== state) return null
+    for (const [at, version] of versions.entries()) {
+      const asked = some[at]
+      if (asked === undefined) continue
+      if (version !== null) found.set(asked, version)
+      else if (options.since < state.history.trimmed) throw compacted(options.since, state.history.trimmed)
+      else throw machine.damaged(`the version ${asked} is missing on disk`)
+    }
+  }
+  return found
+}
+
+export function compacted(asked: Revision, trimmed: Revision): StoreFailure {
+  return new StoreFailure(
+    'compacted',
+    `revision ${asked} is older than the history kept, which begins behind ${trimmed}`,
+  )
+}

@@ -1,0 +1,182 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { StoreLimits } from './limits.ts'
+import type { Key, KeyPrefix } from './key.ts'
+import { scopeOf } from './machine/scope.ts'
+import type { Scope } from './machine/scope.ts'
+import type { MachineState } from './machine/state.ts'
+import type { ListSlice, PastView, StoredObject } from './object-store.ts'
+import { compacted, resolveVersions } from './past-versions.ts'
+import type { Revision } from './revision.ts'
+import type { StoreMachine } from './store-machine.ts'
+
+export type PastViewOptions = {
+  readonly machine: StoreMachine
+  readonly clock: Clock
+  readonly limits: StoreLimits
+  readonly revision: Revision
+}
+
+type ListOptions = { readonly after: Key | null; readonly limit: number | null }
+
+/**
+ * The state at a revision of the past: the newest state, with the events since then undone. An object
+ * that did not change since is the one in memory; of one that did, the first event since names the
+ * version it replaced.
+ */
+export class UndoneView implements PastView {
+  readonly revision: Revision
+  readonly #options: PastViewOptions
+
+  constructor(options: PastViewOptions) {
+    this.#options = options
+    this.revision = options.revision
+  }
+
+  async get(key: Key): Promise<StoredObject | null> {
+    while (true) {
+      const { state } = this.#options.machine
+      this.#check(state)
+      const current = state.objects.get(key)
+      if (current !== null && current.revision <= this.revision) return current
+      const first = this.#firstEventOf(state, key)
+      if (first === null) return null
+      const [found] = (await this.#before(state, [first])) ?? [undefined]
+      if (found !== undefined) return found
+    }
+  }
+
+  async list(prefix: KeyPrefix, options: ListOptions): Promise<ListSlice> {
+    const scope = scopeOf(prefix)
+    while (true) {
+      const { state } = this.#options.machine
+      this.#check(state)
+      const undone = await this.#undo(state, scope, options.after)
+      if (undone === null || state !== this.#options.machine.state) continue
+      // No await from here to the end of the merge: both halves are of the same moment.
+      const plan = this.#merge(state, prefix, options, undone)
+      const places = plan.places.filter((place) => typeof place === 'number')
+      const versions = await this.#before(state, places)
+      if (versions === null) continue
+      let next = 0
+      const objects: StoredObject[] = []
+      for (const place of plan.places) {
+        const object = typeof place === 'number' ? versions[next++] : place
+        if (object !== null && object !== undefined) objects.push(object)
+      }
+      return { objects, more: plan.more }
+    }
+  }
+
+  /** @throws StoreFailure `compacted` */
+  #check(state: MachineState): void {
+    const { trimmed } = state.history
+    if (this.revision < trimmed) throw compacted(this.revision, trimmed)
+  }
+
+  #firstEventOf(state: MachineState, key: Key): Revision | null {
+    const { history } = state
+    const scope = scopeOf(key.slice(0, key.lastIndexOf('/') + 1))
+    let at = this.revision
+    while (at < history.last) {
+      const next = history.seek(scope, at, history.last)
+      if (next === null || history.note(next).key === key) return next
+      at = next
+    }
+    return null
+  }
+
+  /**
+   * The first event since the revision of every key in scope that changed, up to the newest.
+   * @returns null when a snapshot was installed meanwhile
+   */
+  async #undo(
+    state: MachineState,
+    scope: Scope,
+    after: Key | null,
+  ): Promise<ReadonlyMap<Key, Revision> | null> {
+    const { machine, clock, limits } = this.#options
+    const { history } = state
+    const first = new Map<Key, Revision>()
+    let at = this.revision
+    let looked = 0
+    while (at < history.last) {
+      const next = history.seek(scope, at, history.last)
+      if (next === null) break
+      at = next
+      const { key } = history.note(next)
+      if (!first.has(key) && (after === null || key > after)) first.set(key, next)
+      if (++looked % limits.scanEventsMax !== 0) continue
+      await new Promise<void>((resolve) => clock.soon(resolve))
+      if (machine.state !== state) return null
+      this.#check(state)
+    }
+    return first
+  }
+
+  /** Unchanged objects and, by their first event, changed ones, in key order. */
+  #merge(
+    state: MachineState,
+    prefix: KeyPrefix,
+    options: ListOptions,
+    undone: ReadonlyMap<Key, Revision>,
+  ): { readonly places: readonly (StoredObject | Revision)[]; readonly more: boolean } {
+    const most = options.limit ?? Number.MAX_SAFE_INTEGER
+    const unchanged = this.#unchanged(state, prefix, options.after, most)
+    const lastKey = unchanged.length > most ? unchanged[unchanged.length - 1]?.key : undefined
+    const changed = [...undone]
+      .filter(
+        ([key, first]) =>
+          (lastKey === undefined || key < lastKey) && state.history.note(first).previous !== 0,
+      )
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+    const places: (StoredObject | Revision)[] = []
+    let at = 0
+    for (const object of unchanged) {
+      for (let one = changed[at]; one !== undefined && one[0] < object.key; one = changed[++at])
+        places.push(one[1])
+      places.push(object)
+    }
+    for (; at < changed.length; at++) places.push(...changed.slice(at, at + 1).map(([, first]) => first))
+    return { places: places.slice(0, most), more: places.length > most }
+  }
+
+  /** One more than `most`, so that the caller knows of more. */
+  #unchanged(state: MachineState, prefix: KeyPrefix, after: Key | null, most: number): StoredObject[] {
+    const found: StoredObject[] = []
+    let behind = after
+    while (found.length <= most) {
+      const slice = state.objects.list(prefix, behind, walkObjects)
+      for (const object of slice.objects) {
+        if (object.revision <= this.revision && found.length <= most) found.push(object)
+        behind = object.key
+      }
+      if (!slice.more) break
+    }
+    return found
+  }
+
+  /**
+   * The versions that these events replaced; null for a creation.
+   * @returns null when a snapshot was installed meanwhile
+   */
+  async #before(
+    state: MachineState,
+    events: readonly Revision[],
+  ): Promise<readonly (StoredObject | null)[] | null> {
+    const { machine, limits } = this.#options
+    const notes = events.map((event) => state.history.note(event))
+    const wanted = notes
+      .filter((note) => note.event === null && note.previous !== 0)
+      .map((note) => note.previous)
+    if (wanted.length === 0) return notes.map((note) => note.event?.previous ?? null)
+    const options = { since: this.revision, atOnce: limits.diskReadVersionsMax }
+    const versions = await resolveVersions(machine, wanted, options)
+    if (versions === null) return null
+    return notes.map((note) =>
+      note.event === null ? (versions.get(note.previous) ?? null) : note.event.previous,
+    )
+  }
+}
+
+/** Objects looked through at a time. */
+const walkObjects = 1000

@@ -1,0 +1,250 @@
+import { assert, present } from '../../raft/base/assert.ts'
+import type { Clock } from '../../raft/base/clock.ts'
+import { noIndex } from '../../raft/index.ts'
+import type {
+  Entry,
+  LogIndex,
+  SettledProposal,
+  SnapshotMeta,
+  SnapshotSink,
+  SnapshotSource,
+  StateMachine,
+} from '../../raft/index.ts'
+import type { Outcome } from './command.ts'
+import { databaseName, indexOfDatabase } from './disk/database-names.ts'
+import type { KeyValueHome, KeyValueStore } from './disk/key-value-store.ts'
+import { Persister } from './disk/persister.ts'
+import { loadState } from './disk/recovery.ts'
+import { SnapshotReader } from './disk/snapshot-reader.ts'
+import { SnapshotStage } from './disk/snapshot-stage.ts'
+import { readVersions } from './disk/version-reader.ts'
+import { StorageFailure } from './errors.ts'
+import type { StoreLimits } from './limits.ts'
+import { digestOf } from './machine/digest.ts'
+import { hashText } from './machine/hash.ts'
+import { Machine } from './machine/machine.ts'
+import type { MachineState } from './machine/state.ts'
+import type { Version } from './machine/version.ts'
+import type { Revision } from './revision.ts'
+
+export type StoreMachineOptions = {
+  readonly home: KeyValueHome
+  readonly clock: Clock
+  readonly limits: StoreLimits
+  /** Where the recovered log begins: tells which database is the live one. */
+  readonly logBase: SnapshotMeta
+  /** Where it ends: the database never passed it, unless the log lost entries. */
+  readonly logLast: LogIndex
+  /** The database cannot be trusted or written any more: the member must stop. Called once at most. */
+  readonly onFailure: (cause: unknown) => void
+}
+
+/**
+ * The replicated state of one member: memory, which leads, and the database, which follows. Fills the
+ * socket of the consensus library; requests come through `Store`.
+ */
+export class StoreMachine implements StateMachine<Outcome> {
+  readonly #options: StoreMachineOptions
+  #database: Database
+  #machine: Machine
+  #persister: Persister
+  #appliedDisk: SnapshotMeta
+  #staged: SnapshotStage | null = null
+  readonly #listeners = new Set<() => void>()
+  #onRoom: () => void = () => undefined
+  #failed = false
+
+  /**
+   * Opens the live database, proves it whole and reads it into memory; removes leftovers of others.
+   * @throws StorageFailure
+   */
+  static async open(options: StoreMachineOptions): Promise<StoreMachine> {
+    const name = await liveDatabase(options.home, options.logBase)
+    const store = await options.home.open(name)
+    try {
+      const state = await loadState(store, options.limits)
+      if (state.appliedIndex < options.logBase.index) {
+        throw new StorageFailure(
+          'behind-log',
+          `the database is at index ${state.appliedIndex}, the log begins behind ${options.logBase.index}`,
+        )
+      }
+      if (state.appliedIndex > options.logLast) {
+        throw new StorageFailure(
+          'beyond-log',
+          `the database is at index ${state.appliedIndex}, the log ends at ${options.logLast}`,
+        )
+      }
+      return new StoreMachine(options, { name, store }, state)
+    } catch (cause) {
+      await store.close()
+      throw cause
+    }
+  }
+
+  private constructor(options: StoreMachineOptions, database: Database, state: MachineState) {
+    this.#options = options
+    this.#database = database
+    this.#machine = new Machine(state)
+    this.#appliedDisk = this.#machine.applied
+    this.#persister = this.#newPersister()
+  }
+
+  get appliedMemory(): LogIndex {
+    return this.#machine.state.appliedIndex
+  }
+
+  get appliedDisk(): SnapshotMeta {
+    return this.#appliedDisk
+  }
+
+  /** Only to be read. A snapshot's installation replaces it. */
+  get state(): MachineState {
+    return this.#machine.state
+  }
+
+  /** Fingerprint of the state in memory; equal on all members at equal indexes. */
+  get digest(): string {
+    return hashText(digestOf(this.#machine.state))
+  }
+
+  get room(): number {
+    return this.#options.limits.backlogBytesMax - this.#persister.backlogBytes
+  }
+
+  onRoom(wake: () => void): void {
+    this.#onRoom = wake
+  }
+
+  /** Calls `listener` after each batch was applied, and after a snapshot was installed. @returns stops it */
+  onApplied(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[] {
+    assert(!this.#failed, 'nothing is applied once the database failed')
+    const settled = this.#machine.apply(entries, session)
+    this.#persister.applied()
+    for (const listener of this.#listeners) listener()
+    return settled
+  }
+
+  logPersisted(index: LogIndex): void {
+    this.#persister.logPersisted(index)
+  }
+
+  /**
+   * Versions by revision, from disk; null for one that left meanwhile.
+   * @throws StorageFailure
+   */
+  async readVersions(revisions: readonly Revision[]): Promise<readonly (Version | null)[]> {
+    const { store } = this.#database
+    try {
+      return await readVersions(store, revisions)
+    } catch (cause) {
+      // Another database took its place while we read: what it held is there, or is compacted.
+      if (store !== this.#database.store) return readVersions(this.#database.store, revisions)
+      this.#fail(cause)
+      throw cause
+    }
+  }
+
+  /** What was read from disk contradicts memory: nothing more is served. */
+  damaged(what: string): StorageFailure {
+    const failure = new StorageFailure('damaged', what)
+    this.#fail(failure)
+    return failure
+  }
+
+  async produceSnapshot(): Promise<SnapshotSource> {
+    return SnapshotReader.open(this.#database.store, this.#options.limits)
+  }
+
+  /** One at a time: a new stage takes the place of one that was not installed. */
+  async stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink> {
+    const before = this.#staged
+    this.#staged = null
+    await before?.discard()
+    const name = databaseName(snapshot.index)
+    assert(name !== this.#database.name, 'a snapshot lies ahead of the live database')
+    await this.#options.home.destroy(name)
+    const stage = await SnapshotStage.open({
+      home: this.#options.home,
+      name,
+      limits: this.#options.limits,
+      snapshot,
+    })
+    this.#staged = stage
+    return stage
+  }
+
+  async installSnapshot(snapshot: SnapshotMeta): Promise<void> {
+    const stage = present(this.#staged, 'an installed snapshot was staged')
+    assert(stage.snapshot.index === snapshot.index, 'the installed snapshot is the one staged last')
+    this.#staged = null
+    await this.#persister.stop()
+    const old = this.#database
+    const { store, state } = stage.take()
+    this.#database = { name: databaseName(snapshot.index), store }
+    this.#machine = new Machine(state)
+    this.#appliedDisk = this.#machine.applied
+    this.#persister = this.#newPersister()
+    for (const listener of this.#listeners) listener()
+    this.#onRoom()
+    await old.store.close()
+    await this.#options.home.destroy(old.name)
+  }
+
+  /** Writes what the log allows, then closes. What is missing on disk is in the log. */
+  async close(): Promise<void> {
+    await this.#staged?.discard()
+    this.#staged = null
+    await this.#persister.flush()
+    await this.#database.store.close()
+  }
+
+  #newPersister(): Persister {
+    const machine = this.#machine
+    return new Persister({
+      machine,
+      store: this.#database.store,
+      clock: this.#options.clock,
+      limits: this.#options.limits,
+      onDisk: (applied, revision) => this.#onDisk(machine, applied, revision),
+      onFailure: (cause) => this.#fail(cause),
+    })
+  }
+
+  #onDisk(machine: Machine, applied: SnapshotMeta, revision: Revision): void {
+    if (machine !== this.#machine) return
+    this.#appliedDisk = applied
+    const { historyMemoryEventsMax, historyMemoryBytesMax } = this.#options.limits
+    machine.state.history.shrink(revision, { events: historyMemoryEventsMax, bytes: historyMemoryBytesMax })
+    if (this.room > 0) this.#onRoom()
+  }
+
+  #fail(cause: unknown): void {
+    if (this.#failed) return
+    this.#failed = true
+    this.#options.onFailure(cause)
+  }
+}
+
+type Database = { readonly name: string; readonly store: KeyValueStore }
+
+/**
+ * The database with the highest index that is not beyond the log's base: one beyond it was staged and
+ * never became the state, because the log record that says so is the commit point.
+ */
+async function liveDatabase(home: KeyValueHome, logBase: SnapshotMeta): Promise<string> {
+  const found = (await home.list()).map((name) => ({ name, index: indexOfDatabase(name) }))
+  let live: LogIndex | null = null
+  for (const { index } of found) {
+    if (index !== null && index <= logBase.index && (live === null || index > live)) live = index
+  }
+  for (const { name, index } of found) {
+    if (index !== null && index !== live) await home.destroy(name)
+  }
+  return databaseName(live ?? noIndex)
+}

@@ -1,0 +1,178 @@
+import { assert } from '../../raft/base/assert.ts'
+import type { Clock } from '../../raft/base/clock.ts'
+import { ConsensusFailure } from '../../raft/index.ts'
+import type { Consensus, Fate } from '../../raft/index.ts'
+import { encodeCommand } from './command-codec.ts'
+import type { ClusterIdentity, Command, Outcome, Settings } from './command.ts'
+import { StoreFailure } from './errors.ts'
+import type { Key, KeyPrefix } from './key.ts'
+import type { StoreLimits } from './limits.ts'
+import type { MachineState } from './machine/state.ts'
+import type { ListSlice, ObjectStore, PastView, StoredObject, View, WatchCursor } from './object-store.ts'
+import { compacted } from './past-versions.ts'
+import { UndoneView } from './past-view.ts'
+import type { Revision } from './revision.ts'
+import { RevisionWaiters } from './revision-waiters.ts'
+import type { StoreMachine } from './store-machine.ts'
+import { WatchHub } from './watch/hub.ts'
+
+export type StoreOptions = {
+  readonly consensus: Consensus<Outcome>
+  readonly machine: StoreMachine
+  readonly clock: Clock
+  readonly limits: StoreLimits
+}
+
+/** The request side of one member's state: reads from memory, writes through the log. */
+export class Store implements ObjectStore {
+  readonly #options: StoreOptions
+  readonly #hub: WatchHub
+  readonly #waiters: RevisionWaiters
+  readonly #unsubscribe: () => void
+
+  constructor(options: StoreOptions) {
+    this.#options = options
+    const { machine, clock, limits } = options
+    this.#hub = new WatchHub({ machine, clock, limits })
+    this.#waiters = new RevisionWaiters({ clock, waitersMax: limits.waitersMax })
+    this.#unsubscribe = machine.onApplied(() => {
+      this.#waiters.reached(machine.state.revision)
+      this.#hub.applied()
+    })
+  }
+
+  get identity(): ClusterIdentity | null {
+    return this.#options.machine.state.identity
+  }
+
+  get settings(): Settings {
+    return this.#options.machine.state.settings
+  }
+
+  get openWatches(): number {
+    return this.#hub.openCursors
+  }
+
+  view(): View {
+    return new NewestView(this.#options.machine.state)
+  }
+
+  viewAt(revision: Revision): PastView {
+    const { machine, clock, limits } = this.#options
+    const { state } = machine
+    if (revision > state.revision) {
+      throw new StoreFailure(
+        'future',
+        `revision ${revision} was not reached yet, the newest is ${state.revision}`,
+      )
+    }
+    if (revision < state.history.trimmed) throw compacted(revision, state.history.trimmed)
+    return new UndoneView({ machine, clock, limits, revision })
+  }
+
+  async barrier(deadlineMs: number): Promise<void> {
+    try {
+      await this.#options.consensus.barrier(deadlineMs)
+    } catch (cause) {
+      throw translated(cause)
+    }
+  }
+
+  waitFor(revision: Revision, deadlineMs: number): Promise<void> {
+    return this.#waiters.wait(revision, { reached: this.#options.machine.state.revision, deadlineMs })
+  }
+
+  async write(command: Command, deadlineMs: number): Promise<Outcome> {
+    const payload = encodeCommand(command)
+    const { consensus, limits } = this.#options
+    if (payload.byteLength > limits.commandBytesMax) {
+      throw new StoreFailure(
+        'too-large',
+        `the command has ${payload.byteLength} bytes of ${limits.commandBytesMax}`,
+      )
+    }
+    let fate: Fate<Outcome>
+    try {
+      fate = await consensus.propose(payload, deadlineMs)
+    } catch (cause) {
+      throw translated(cause)
+    }
+    if (fate.kind === 'applied') return fate.outcome
+    throw fate.kind === 'unknown' ? unknownFate() : notApplied(fate.reason)
+  }
+
+  watch(prefix: KeyPrefix, after: Revision): WatchCursor {
+    return this.#hub.open(prefix, after)
+  }
+
+  /** Ends all watches and waits. The machine and consensus are closed by whoever opened them. */
+  close(): void {
+    this.#unsubscribe()
+    this.#hub.close()
+    this.#waiters.close()
+  }
+}
+
+class NewestView implements View {
+  readonly revision: Revision
+  readonly #state: MachineState
+
+  constructor(state: MachineState) {
+    this.#state = state
+    this.revision = state.revision
+  }
+
+  get(key: Key): StoredObject | null {
+    this.#check()
+    return this.#state.objects.get(key)
+  }
+
+  list(prefix: KeyPrefix, options: { readonly after: Key | null; readonly limit: number | null }): ListSlice {
+    this.#check()
+    return this.#state.objects.list(prefix, options.after, options.limit)
+  }
+
+  count(prefix: KeyPrefix): number {
+    this.#check()
+    return this.#state.objects.count(prefix)
+  }
+
+  /** A view kept over an `await` would tell newer objects under an older revision: watchers would miss events. */
+  #check(): void {
+    assert(this.#state.revision === this.revision, 'a view is read in the turn it was taken in')
+  }
+}
+
+function translated(cause: unknown): unknown {
+  if (!(cause instanceof ConsensusFailure)) return cause
+  const { code } = cause
+  switch (code) {
+    case 'overloaded':
+    case 'stopped':
+      return new StoreFailure(code, cause.message, { cause })
+    case 'timed-out':
+    case 'no-leader':
+      return new StoreFailure('timed-out', cause.message, { cause })
+    case 'not-a-voter':
+      return cause
+  }
+}
+
+function notApplied(
+  reason: Extract<Fate<Outcome>, { readonly kind: 'not-applied' }>['reason'],
+): StoreFailure {
+  switch (reason) {
+    case 'no-leader':
+      return new StoreFailure('timed-out', 'no leader took the command in time')
+    case 'overloaded':
+      return new StoreFailure('overloaded', 'too many commands wait')
+    case 'stopped':
+      return new StoreFailure('stopped', 'this member is stopping')
+    case 'too-large':
+      return new StoreFailure('too-large', 'the command exceeds one log entry')
+  }
+}
+
+function unknownFate(): StoreFailure {
+  return new StoreFailure('timed-out', 'the command was not confirmed in time', { applied: 'unknown' })
+}

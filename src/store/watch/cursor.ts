@@ -1,0 +1,191 @@
+import { assert } from '../../../raft/base/assert.ts'
+import type { KeyPrefix } from '../key.ts'
+import { scopeOf } from '../machine/scope.ts'
+import type { Scope } from '../machine/scope.ts'
+import type { History } from '../machine/history.ts'
+import type { StoreEvent, WatchCursor } from '../object-store.ts'
+import { compacted, resolveVersions } from '../past-versions.ts'
+import { revision } from '../revision.ts'
+import type { Revision } from '../revision.ts'
+import type { StoreMachine } from '../store-machine.ts'
+
+/** The hub's side of a cursor. */
+export interface CursorHome {
+  /** Wakes the cursor once, when an event of its scope is applied. */
+  wait(cursor: Cursor): void
+  /** Wakes the cursor soon. */
+  wake(cursor: Cursor): void
+  forget(cursor: Cursor): void
+  /** Everything up to here was offered to all that waited. */
+  readonly seen: Revision
+}
+
+export type CursorOptions = {
+  readonly machine: StoreMachine
+  readonly home: CursorHome
+  /** Of a resource, or of a namespace in one. */
+  readonly prefix: KeyPrefix
+  readonly after: Revision
+  /** Versions read from disk at once. */
+  readonly diskVersionsMax: number
+}
+
+/** One reader's place in the event log. Holds no events: they stay in the log until it asks. */
+export class Cursor implements WatchCursor {
+  readonly scope: Scope
+  readonly #options: CursorOptions
+  #position: Revision
+  #state: 'idle' | 'waiting' | 'woken' | 'reading' | 'closed' = 'idle'
+  #wake: () => void = () => undefined
+
+  constructor(options: CursorOptions) {
+    this.#options = options
+    this.scope = scopeOf(options.prefix)
+    this.#position = options.after
+  }
+
+  get closed(): boolean {
+    return this.#state === 'closed'
+  }
+
+  get revision(): Revision {
+    // Whoever waits was offered everything the hub has seen, and wanted none of it.
+    const { seen } = this.#options.home
+    return this.#state === 'waiting' && seen > this.#position ? seen : this.#position
+  }
+
+  next(limit: number): readonly StoreEvent[] | Promise<readonly StoreEvent[]> {
+    assert(this.#state !== 'reading', 'a cursor is asked one thing at a time')
+    assert(limit >= 1, 'at least one event is asked for')
+    if (this.#state === 'closed') return []
+    this.#leave()
+    const events: StoreEvent[] = []
+    const found = this.#collect(limit, events)
+    if (found.missing === null) {
+      this.#position = found.upTo
+      return events
+    }
+    this.#state = 'reading'
+    return this.#read(Math.min(limit, Math.max(1, this.#options.diskVersionsMax >>> 1))).finally(() => {
+      if (this.#state === 'reading') this.#state = 'idle'
+    })
+  }
+
+  onMore(wake: () => void): void {
+    if (this.#state === 'closed') return
+    this.#wake = wake
+    if (this.#state === 'woken' || this.#state === 'waiting') return
+    const { home, machine } = this.#options
+    const { history } = machine.state
+    this.#state = 'waiting'
+    const first = this.#position < history.trimmed ? this.#position : this.#seek(history, this.#position)
+    if (first === null) {
+      this.#position = history.last > this.#position ? history.last : this.#position
+      home.wait(this)
+      return
+    }
+    this.#state = 'woken'
+    home.wake(this)
+  }
+
+  /** By the hub: there is something at `first`, and nothing of this scope before it. */
+  found(first: number): void {
+    if (this.#state !== 'waiting') return
+    this.#state = 'woken'
+    if (first - 1 > this.#position) this.#position = revision(first - 1)
+  }
+
+  /** By the hub: now. */
+  ring(): void {
+    if (this.#state !== 'woken') return
+    this.#state = 'idle'
+    this.#wake()
+  }
+
+  close(): void {
+    this.#leave()
+    this.#state = 'closed'
+    this.#wake = () => undefined
+    this.#options.home.forget(this)
+  }
+
+  /** Stops waiting, without losing what waiting has told. */
+  #leave(): void {
+    if (this.#state !== 'waiting') {
+      if (this.#state === 'woken') this.#state = 'idle'
+      return
+    }
+    this.#position = this.revision
+    this.#state = 'idle'
+    this.#options.home.forget(this)
+  }
+
+  /**
+   * Takes events of this scope into `events` as long as they are in memory; whole commands, so that a
+   * reader never sees half of one.
+   */
+  #collect(
+    limit: number,
+    events: StoreEvent[],
+  ): { readonly upTo: Revision; readonly missing: Revision | null } {
+    const { history } = this.#options.machine.state
+    if (this.#position < history.trimmed) throw compacted(this.#position, history.trimmed)
+    let at = this.#position
+    if (at >= history.last) return { upTo: at, missing: null }
+    while (true) {
+      const next = this.#seek(history, at)
+      const limitReached = events.length >= limit && (next === null || commandEnded(history, at, next))
+      if (limitReached) return { upTo: at, missing: null }
+      if (next === null) return { upTo: history.last, missing: null }
+      const { event } = history.note(next)
+      if (event === null) return { upTo: at, missing: next }
+      events.push(event)
+      at = next
+    }
+  }
+
+  async #read(limit: number): Promise<readonly StoreEvent[]> {
+    const { machine } = this.#options
+    while (true) {
+      const { state } = machine
+      const { history } = state
+      if (this.#position < history.trimmed) throw compacted(this.#position, history.trimmed)
+      const notes = []
+      let at = this.#position
+      for (let next = this.#seek(history, at); next !== null; next = this.#seek(history, at)) {
+        if (notes.length >= limit && commandEnded(history, at, next)) break
+        notes.push(history.note(next))
+        at = next
+      }
+      const wanted = notes.flatMap((note) =>
+        note.event !== null ? [] : note.previous === 0 ? [note.revision] : [note.revision, note.previous],
+      )
+      const versions = await resolveVersions(machine, wanted, {
+        since: this.#position,
+        atOnce: this.#options.diskVersionsMax,
+      })
+      if (this.closed) return []
+      if (machine.state !== state || versions === null) continue
+      this.#position = at
+      return notes.map((note): StoreEvent => {
+        if (note.event !== null) return note.event
+        const object = versions.get(note.revision)
+        assert(object !== undefined, 'every version asked for was read')
+        const previous = note.previous === 0 ? null : (versions.get(note.previous) ?? null)
+        return { kind: note.kind, revision: note.revision, key: note.key, object, previous }
+      })
+    }
+  }
+
+  #seek(history: History, after: Revision): Revision | null {
+    return after >= history.last ? null : history.seek(this.scope, after, history.last)
+  }
+}
+
+/** Whether `next` belongs to a later command than `at`. */
+function commandEnded(history: History, at: Revision, next: Revision): boolean {
+  for (let between = at; between < next; between = revision(between + 1)) {
+    if (history.endsCommand(between)) return true
+  }
+  return false
+}

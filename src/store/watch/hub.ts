@@ -1,0 +1,149 @@
+import { assert } from '../../../raft/base/assert.ts'
+import type { Clock } from '../../../raft/base/clock.ts'
+import { StoreFailure } from '../errors.ts'
+import type { KeyPrefix } from '../key.ts'
+import type { StoreLimits } from '../limits.ts'
+import { prefixesOf, scopeOf } from '../machine/scope.ts'
+import type { WatchCursor } from '../object-store.ts'
+import { compacted } from '../past-versions.ts'
+import { revision } from '../revision.ts'
+import type { Revision } from '../revision.ts'
+import type { StoreMachine } from '../store-machine.ts'
+import { Cursor } from './cursor.ts'
+import type { CursorHome } from './cursor.ts'
+
+export type WatchHubOptions = {
+  readonly machine: StoreMachine
+  readonly clock: Clock
+  readonly limits: StoreLimits
+}
+
+/**
+ * Wakes cursors that wait. Each is found by the prefix it watches, so an event costs three look-ups and
+ * those it concerns, however many others wait; they are woken in slices, so that a crowd does not hold
+ * up everything else.
+ */
+export class WatchHub implements CursorHome {
+  readonly #options: WatchHubOptions
+  readonly #open = new Set<Cursor>()
+  readonly #waiting = new Map<string, Set<Cursor>>()
+  #toWake: Cursor[] = []
+  #waking = false
+  #seen: Revision
+  #closed = false
+
+  constructor(options: WatchHubOptions) {
+    this.#options = options
+    this.#seen = options.machine.state.revision
+  }
+
+  get openCursors(): number {
+    return this.#open.size
+  }
+
+  /** @throws StoreFailure `compacted`, `overloaded`, `stopped` */
+  open(prefix: KeyPrefix, after: Revision): WatchCursor {
+    const { machine, limits } = this.#options
+    assert(scopeOf(prefix).level !== 'all', 'a watch is on a resource or a namespace in one')
+    if (this.#closed) throw new StoreFailure('stopped', 'no watch begins any more')
+    const { trimmed } = machine.state.history
+    if (after < trimmed) throw compacted(after, trimmed)
+    if (this.#open.size >= limits.cursorsMax)
+      throw new StoreFailure('overloaded', 'too many watches are open')
+
+    const cursor = new Cursor({
+      machine,
+      home: this,
+      prefix,
+      after,
+      diskVersionsMax: limits.diskReadVersionsMax,
+    })
+    this.#open.add(cursor)
+    return cursor
+  }
+
+  /** Memory moved on: finds out who waited for it. */
+  applied(): void {
+    const { history } = this.#options.machine.state
+    const from = this.#seen
+    this.#seen = history.last
+    if (this.#waiting.size === 0) return
+    // Behind an installed snapshot there is no telling which events came between: everyone looks.
+    if (from < history.trimmed || from > history.last) {
+      this.#wakeAll(from)
+      return
+    }
+    for (let at = from + 1; at <= history.last && this.#waiting.size > 0; at++) {
+      const { key } = history.note(revision(at))
+      for (const prefix of prefixesOf(key)) this.#found(prefix, at)
+    }
+  }
+
+  get seen(): Revision {
+    return this.#seen
+  }
+
+  wait(cursor: Cursor): void {
+    const { prefix } = cursor.scope
+    const cursors = this.#waiting.get(prefix)
+    if (cursors === undefined) this.#waiting.set(prefix, new Set([cursor]))
+    else cursors.add(cursor)
+  }
+
+  wake(cursor: Cursor): void {
+    this.#toWake.push(cursor)
+    if (this.#waking) return
+    this.#waking = true
+    this.#options.clock.soon(() => this.#slice())
+  }
+
+  forget(cursor: Cursor): void {
+    const { prefix } = cursor.scope
+    const cursors = this.#waiting.get(prefix)
+    if (cursors?.delete(cursor) === true && cursors.size === 0) this.#waiting.delete(prefix)
+    if (cursor.closed) this.#open.delete(cursor)
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const cursor of [...this.#open]) cursor.close()
+  }
+
+  #found(prefix: string, at: number): void {
+    const cursors = this.#waiting.get(prefix)
+    if (cursors === undefined) return
+    this.#waiting.delete(prefix)
+    for (const cursor of cursors) {
+      cursor.found(at)
+      this.wake(cursor)
+    }
+  }
+
+  #wakeAll(from: Revision): void {
+    const cursors = [...this.#waiting.values()].flatMap((set) => [...set])
+    this.#waiting.clear()
+    for (const cursor of cursors) {
+      cursor.found(from + 1)
+      this.wake(cursor)
+    }
+  }
+
+  /** Rings as many as fit the slice. Closed ones and those that read meanwhile do not ring. */
+  #slice(): void {
+    const { clock, limits } = this.#options
+    const until = clock.monotonicMs() + limits.wakeSliceMs
+    const queue = this.#toWake
+    let rung = 0
+    while (rung < queue.length) {
+      queue[rung]?.ring()
+      rung++
+      if (rung % ringsPerLook === 0 && clock.monotonicMs() >= until) break
+    }
+    this.#toWake = queue.slice(rung)
+    this.#waking = this.#toWake.length > 0
+    if (this.#waking) clock.soon(() => this.#slice())
+  }
+}
+
+/** Reading the clock costs about as much as ringing an idle watcher. */
+const ringsPerLook = 8

@@ -1,0 +1,115 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import { encodeEnvelope, logIndex, nodeId, noTerm, term } from '../../raft/index.ts'
+import type {
+  Configuration,
+  Consensus,
+  ConsensusStatus,
+  Fate,
+  LogIndex,
+  MemberInfo,
+} from '../../raft/index.ts'
+import type { StoreMachine } from '../../src/store/store-machine.ts'
+import type { Outcome } from '../../src/store/command.ts'
+
+/**
+ * A cluster of one without threads, disk or elections: what is proposed is committed and applied at
+ * once, through the real envelope and the real machine.
+ */
+export class LocalConsensus implements Consensus<Outcome> {
+  readonly #machine: StoreMachine
+  readonly #session: number
+  #sequence = 0
+  #last: LogIndex
+  readonly #listeners = new Set<(applied: LogIndex) => void>()
+
+  constructor(options: { readonly machine: StoreMachine; readonly clock: Clock; readonly session?: number }) {
+    this.#machine = options.machine
+    this.#session = options.session ?? 1
+    this.#last = options.machine.appliedMemory
+    if (this.#last > 0) return
+    this.#append({ index: logIndex(1), term: onlyTerm, kind: 'configuration', configuration })
+  }
+
+  get status(): ConsensusStatus {
+    return {
+      id: onlyMember.id,
+      role: 'leader',
+      term: onlyTerm,
+      leader: onlyMember.id,
+      configuration,
+      vote: onlyMember.id,
+      commit: this.#last,
+      lastIndex: this.#last,
+      firstIndex: logIndex(1),
+      persistedIndex: this.#last,
+      transferTarget: null,
+      followers: [],
+      appliedMemory: this.#machine.appliedMemory,
+      appliedDisk: this.#machine.appliedDisk.index,
+      quorumContactMs: 0,
+    }
+  }
+
+  onStatus(): () => void {
+    return () => undefined
+  }
+
+  onApplied(listener: (applied: LogIndex) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async propose(payload: Uint8Array): Promise<Fate<Outcome>> {
+    const sequence = ++this.#sequence
+    const index = logIndex(this.#last + 1)
+    const envelope = {
+      session: this.#session,
+      sequence,
+      acknowledgedBelow: sequence,
+      expectedTerm: onlyTerm,
+      payload,
+    }
+    const data = encodeEnvelope(envelope)
+    const [settled] = this.#append({ index, term: onlyTerm, kind: 'command', data })
+    if (settled?.fate.kind !== 'applied') throw new Error('a proposal of the only member is applied')
+    return { kind: 'applied', index, outcome: settled.fate.outcome }
+  }
+
+  async barrier(): Promise<LogIndex> {
+    return this.#last
+  }
+
+  async transferLeadership(): Promise<void> {}
+
+  async stop(): Promise<void> {}
+
+  #append(entry: Parameters<StoreMachine['apply']>[0][number]): ReturnType<StoreMachine['apply']> {
+    const settled = this.#machine.apply([entry], this.#session)
+    this.#last = entry.index
+    this.#machine.logPersisted(entry.index)
+    for (const listener of this.#listeners) listener(entry.index)
+    return settled
+  }
+}
+
+const onlyTerm = term(noTerm + 1)
+
+const onlyMember: MemberInfo = {
+  id: nodeId(1),
+  name: 'n1',
+  role: 'voter',
+  wantedRole: 'voter',
+  peerAddress: '127.0.0.1:7443',
+  clientAddress: '127.0.0.1:6443',
+  version: '0.1.0',
+  featureLevel: 1,
+}
+
+const configuration: Configuration = {
+  voters: [onlyMember.id],
+  votersOutgoing: null,
+  learners: [],
+  learnersNext: [],
+  autoLeave: false,
+  members: [onlyMember],
+}
