@@ -142,5 +142,5 @@ function isSame(object: AnyObject, current: AnyObject): boolean {
   const { metadata: oldMetadata, ...oldRest } = current
   const old: JsonObjectDraft = { ...(oldMetadata as JsonObject) }
   delete old['resourceVersion']
-  return equalJson(metadata as JsonObject, old) && equalJson(rest, oldRest)
+  return equalJson(metadata, old) && equalJson(rest, oldRest)
 }

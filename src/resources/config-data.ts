@@ -1,6 +1,6 @@
 import type { ApiErrorCause } from '../api/api-error.ts'
 import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
-import { equalJson, isJsonObject, memberOf } from '../api/json.ts'
+import { equalJson, isJsonObject, memberOf, textMember } from '../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
 import { checkConfigKey } from '../api/name-rules.ts'
 import type { AnyObject } from '../registry/definition.ts'
@@ -14,6 +14,11 @@ export const dataBytesMax = 1024 * 1024
 export function mapOf(object: AnyObject, member: string): JsonObject {
   const value = memberOf(object, member)
   return isJsonObject(value) ? value : {}
+}
+
+/** The texts of a map whose schema says that its values are text. */
+export function textsOf(map: JsonObject): readonly (readonly [key: string, text: string])[] {
+  return Object.keys(map).map((key) => [key, textMember(map, key)] as const)
 }
 
 /** Absent and empty mean the same, so empty maps are not stored. */

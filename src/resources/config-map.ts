@@ -5,7 +5,7 @@ import { base64Bytes } from '../api/schema/scalar.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import { utf8Length } from '../api/utf8.ts'
 import type { AnyObject, DefinitionFor, ResourceDefinition } from '../registry/definition.ts'
-import { checkImmutable, checkKeys, dataBytesMax, mapOf, withoutEmptyMaps } from './config-data.ts'
+import { checkImmutable, checkKeys, dataBytesMax, mapOf, textsOf, withoutEmptyMaps } from './config-data.ts'
 
 /** Configuration for other objects to use. @source spec 2.2 */
 export const configMapDefinition: DefinitionFor = () =>
@@ -61,12 +61,12 @@ function validate(object: AnyObject): readonly ApiErrorCause[] {
   const binaryData = mapOf(object, 'binaryData')
   const causes = [...checkKeys('data', data), ...checkKeys('binaryData', binaryData)]
   let bytes = 0
-  for (const [key, value] of Object.entries(data)) {
-    bytes += utf8Length(String(value))
+  for (const [key, text] of textsOf(data)) {
+    bytes += utf8Length(text)
     if (!Object.hasOwn(binaryData, key)) continue
     causes.push(invalid(keyPath('data', key), key, 'duplicate of key present in binaryData'))
   }
-  for (const value of Object.values(binaryData)) bytes += base64Bytes(String(value))
+  for (const [, text] of textsOf(binaryData)) bytes += base64Bytes(text)
   if (bytes > dataBytesMax) causes.push(tooLong('', dataBytesMax))
   return causes
 }

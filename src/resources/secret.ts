@@ -8,7 +8,7 @@ import { base64Bytes } from '../api/schema/scalar.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
 import { checkBootstrapToken } from './bootstrap-token.ts'
-import { checkImmutable, checkKeys, dataBytesMax, mapOf, withoutEmptyMaps } from './config-data.ts'
+import { checkImmutable, checkKeys, dataBytesMax, mapOf, textsOf, withoutEmptyMaps } from './config-data.ts'
 
 /** Confidential data of a limited size. @source spec 2.3, 2.4 */
 export function secretDefinition(names: Names): ResourceDefinition {
@@ -67,8 +67,8 @@ function withStringData(object: AnyObject): AnyObject {
   const text = memberOf(typed, 'stringData')
   if (text === undefined) return typed
   const data: JsonObjectDraft = { ...mapOf(object, 'data') }
-  for (const [key, value] of Object.entries(isJsonObject(text) ? text : {})) {
-    setMember(data, key, Buffer.from(String(value)).toString('base64'))
+  for (const [key, value] of textsOf(isJsonObject(text) ? text : {})) {
+    setMember(data, key, Buffer.from(value).toString('base64'))
   }
   const draft: JsonObjectDraft = { ...typed, data }
   delete draft['stringData']
@@ -84,7 +84,7 @@ function validate(object: AnyObject, names: Names): readonly ApiErrorCause[] {
   const data = mapOf(object, 'data')
   const causes = [...checkKeys('data', data), ...checkContent(object, data, names)]
   let bytes = 0
-  for (const value of Object.values(data)) bytes += base64Bytes(String(value))
+  for (const [, text] of textsOf(data)) bytes += base64Bytes(text)
   if (bytes > dataBytesMax) causes.push(tooLong('data', dataBytesMax))
   return causes
 }

@@ -1,0 +1,106 @@
+import { BrokenInvariant } from '../../raft/base/assert.ts'
+import type { Clock } from '../../raft/base/clock.ts'
+import { WorkQueue } from './work-queue.ts'
+
+/** What one look at a key came to. A throw means: try again later. */
+export type Reconciled = { readonly kind: 'done' } | { readonly kind: 'again' }
+
+export type ControllerParts = {
+  readonly clock: Clock
+  /** Brings the world one step nearer to what the key's object asks for. Looks again at everything. */
+  readonly reconcile: (key: string) => Promise<Reconciled>
+  /** Every key that may need work, when work begins: events before that were not seen. */
+  readonly keys: () => Iterable<string>
+  readonly onError: (key: string, cause: unknown) => void
+  readonly limits?: ControllerLimits
+}
+
+export type ControllerLimits = {
+  /** Keys waiting. When full: more are dropped until the next start. */
+  readonly keysMax: number
+  /** The first wait after a failure; doubles each time. */
+  readonly backoffMsMin: number
+  readonly backoffMsMax: number
+  /** Failures in a row. When spent: the key is dropped until something happens to it. */
+  readonly attemptsMax: number
+}
+
+export const defaultControllerLimits: ControllerLimits = Object.freeze({
+  keysMax: 100_000,
+  backoffMsMin: 100,
+  backoffMsMax: 30_000,
+  // With doubling from 0.1 s to 30 s this is more than an hour and a half.
+  attemptsMax: 200,
+})
+
+/** Reconciles one key at a time, with growing pauses between tries that did not get there. */
+export class Controller {
+  readonly #parts: ControllerParts
+  readonly #limits: ControllerLimits
+  readonly #queue: WorkQueue
+  readonly #tries = new Map<string, number>()
+  #started = false
+  #busy = false
+
+  constructor(parts: ControllerParts) {
+    this.#parts = parts
+    this.#limits = parts.limits ?? defaultControllerLimits
+    this.#queue = new WorkQueue({ clock: parts.clock, keysMax: this.#limits.keysMax })
+  }
+
+  /** Ignored unless started: `start` looks at all keys. */
+  enqueue(key: string): void {
+    if (this.#started) this.#queue.add(key)
+  }
+
+  start(): void {
+    if (this.#started) return
+    this.#started = true
+    this.#queue.onReady(() => this.#turn())
+    for (const key of this.#parts.keys()) this.#queue.add(key)
+  }
+
+  /** What is being reconciled goes on to its end; nothing new begins. */
+  stop(): void {
+    this.#started = false
+    this.#queue.onReady(null)
+    this.#queue.clear()
+    this.#tries.clear()
+  }
+
+  #turn(): void {
+    if (this.#busy || !this.#started) return
+    const key = this.#queue.take()
+    if (key === null) return
+    this.#busy = true
+    void this.#work(key)
+  }
+
+  async #work(key: string): Promise<void> {
+    try {
+      const result = await this.#parts.reconcile(key)
+      if (result.kind === 'done') this.#tries.delete(key)
+      else this.#later(key)
+    } catch (cause) {
+      if (cause instanceof BrokenInvariant) throw cause
+      this.#parts.onError(key, cause)
+      this.#later(key)
+    } finally {
+      this.#busy = false
+      this.#queue.done(key)
+    }
+    this.#parts.clock.soon(() => this.#turn())
+  }
+
+  #later(key: string): void {
+    if (!this.#started) return
+    const tries = (this.#tries.get(key) ?? 0) + 1
+    if (tries > this.#limits.attemptsMax) {
+      this.#tries.delete(key)
+      return
+    }
+    this.#tries.set(key, tries)
+    const { backoffMsMin, backoffMsMax } = this.#limits
+    this.#queue.addAfter(key, Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(tries - 1, 30)))
+  }
+}

@@ -1,0 +1,68 @@
+import { isJsonList, isJsonObject, memberOf, textMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import type { ResourceDefinition } from '../registry/definition.ts'
+
+/** Objects of one kind that are still there. */
+export type Remaining = {
+  readonly definition: ResourceDefinition
+  /** Of each object. */
+  readonly finalizers: readonly (readonly string[])[]
+}
+
+/**
+ * The conditions of a namespace that cannot go yet, in upstream's words; others it has are kept. A time moves
+ * only with its status.
+ *
+ * @param now RFC 3339
+ */
+export function contentConditions(
+  status: JsonObject,
+  remaining: readonly Remaining[],
+  now: string,
+): readonly JsonObject[] {
+  const conditions = memberOf(status, 'conditions')
+  const old = isJsonList(conditions) ? conditions.filter(isJsonObject) : []
+  const held = finalizerCounts(remaining)
+  const made: readonly JsonObject[] = [
+    {
+      type: 'NamespaceContentRemaining',
+      status: 'True',
+      reason: 'SomeResourcesRemain',
+      message: `Some resources are remaining: ${remaining.map(countWords).join(', ')}`,
+    },
+    {
+      type: 'NamespaceFinalizersRemaining',
+      status: held.length > 0 ? 'True' : 'False',
+      reason: held.length > 0 ? 'SomeFinalizersRemain' : 'ContentHasNoFinalizers',
+      message:
+        held.length > 0
+          ? `Some content in the namespace has finalizers remaining: ${held.join(', ')}`
+          : 'All content-preserving finalizers finished',
+    },
+  ]
+  const types = made.map((condition) => textMember(condition, 'type'))
+  const kept = old.filter((condition) => !types.includes(textMember(condition, 'type')))
+  return [...kept, ...made.map((condition) => withTime(condition, old, now))]
+}
+
+function withTime(condition: JsonObject, old: readonly JsonObject[], now: string): JsonObject {
+  const type = textMember(condition, 'type')
+  const before = old.find((one) => textMember(one, 'type') === type)
+  const same = before !== undefined && textMember(before, 'status') === textMember(condition, 'status')
+  const lastTransitionTime = same ? textMember(before, 'lastTransitionTime') || now : now
+  return { ...condition, lastTransitionTime }
+}
+
+function countWords({ definition, finalizers }: Remaining): string {
+  const { plural, group } = definition
+  return `${plural}.${group} has ${finalizers.length} resource instances`
+}
+
+function finalizerCounts(remaining: readonly Remaining[]): readonly string[] {
+  const counts = new Map<string, number>()
+  for (const finalizer of remaining.flatMap(({ finalizers }) => finalizers.flat())) {
+    counts.set(finalizer, (counts.get(finalizer) ?? 0) + 1)
+  }
+  const sorted = [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
+  return sorted.map(([finalizer, count]) => `${finalizer} in ${count} resource instances`)
+}

@@ -1,0 +1,148 @@
+import { formatTime } from '../api/time.ts'
+import type { Clock } from '../../raft/base/clock.ts'
+import { ApiError } from '../api/api-error.ts'
+import { equalJson, isJsonList, isJsonObject, memberOf, textMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import type { Names } from '../api/names.ts'
+import type { Catalog } from '../registry/catalog.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import type { Informer } from '../registry/informer.ts'
+import type { LocalClient } from '../registry/local-client.ts'
+import { keyOf } from '../store/key.ts'
+import { Controller } from './controller.ts'
+import type { Reconciled } from './controller.ts'
+import { contentConditions } from './namespace-conditions.ts'
+import type { Remaining } from './namespace-conditions.ts'
+
+export type NamespaceDeletionParts = {
+  readonly clock: Clock
+  readonly names: Names
+  readonly catalog: Catalog
+  readonly client: LocalClient
+  /** All namespaces, as this member knows them. */
+  readonly namespaces: Informer<AnyObject>
+  readonly onError: (key: string, cause: unknown) => void
+}
+
+/** Of one kind, looked at to say what keeps a namespace. */
+const remainingLookedAt = 500
+
+/**
+ * Empties namespaces that are being deleted, then lets go of them. Every step starts from what is there, so
+ * another leader simply goes on. The last step is refused at apply while anything is left.
+ */
+export function namespaceDeletion(parts: NamespaceDeletionParts): Controller {
+  const controller = new Controller({
+    clock: parts.clock,
+    reconcile: (name) => reconcile(parts, name),
+    keys: () => terminating(parts.namespaces),
+    onError: parts.onError,
+  })
+  parts.namespaces.subscribe((change) => {
+    if (change.kind === 'set' && isTerminating(change.value)) {
+      controller.enqueue(change.value.metadata.name ?? '')
+    }
+  })
+  return controller
+}
+
+function* terminating(namespaces: Informer<AnyObject>): Generator<string, void> {
+  for (const [, namespace] of namespaces.entries()) {
+    if (isTerminating(namespace)) yield namespace.metadata.name ?? ''
+  }
+}
+
+async function reconcile(parts: NamespaceDeletionParts, name: string): Promise<Reconciled> {
+  const { namespaces, names } = parts
+  const key = keyOf({ group: '', plural: 'namespaces', namespace: '', name })
+  const namespace = namespaces.get(key)
+  if (namespace === null || !isTerminating(namespace)) return { kind: 'done' }
+  if (!finalizersOf(namespace).includes(names.namespaceFinalizer)) return { kind: 'done' }
+  const remaining: Remaining[] = []
+  for (const definition of contentKinds(parts.catalog)) {
+    remaining.push(...(await empty(parts, definition, name)))
+  }
+  if (remaining.length === 0) return letGo(parts, namespace)
+  await tell(parts, namespace, remaining)
+  return { kind: 'again' }
+}
+
+function contentKinds(catalog: Catalog): readonly ResourceDefinition[] {
+  return catalog
+    .all()
+    .filter(({ scope, verbs }) => scope === 'Namespaced' && verbs.includes('deletecollection'))
+}
+
+/** Deletes all of a kind in the namespace. @returns what finalizers keep */
+async function empty(
+  parts: NamespaceDeletionParts,
+  definition: ResourceDefinition,
+  namespace: string,
+): Promise<readonly Remaining[]> {
+  const { client } = parts
+  const before = await client.list(definition, namespace, 1)
+  if (before.objects.length === 0) return []
+  await client.deleteCollection(definition, namespace)
+  const { objects } = await client.list(definition, namespace, remainingLookedAt)
+  if (objects.length === 0) return []
+  return [{ definition, finalizers: objects.map(objectFinalizers) }]
+}
+
+function objectFinalizers(object: JsonObject): readonly string[] {
+  const metadata = memberOf(object, 'metadata')
+  const finalizers = isJsonObject(metadata) ? memberOf(metadata, 'finalizers') : undefined
+  return isJsonList(finalizers) ? finalizers.filter((one) => typeof one === 'string') : []
+}
+
+/** Takes our finalizer off; the namespace goes with the last one. */
+async function letGo(parts: NamespaceDeletionParts, namespace: AnyObject): Promise<Reconciled> {
+  const { client, catalog, names } = parts
+  const definition = catalog.find('', 'v1', 'namespaces')
+  if (definition === null) return { kind: 'done' }
+  const name = namespace.metadata.name ?? ''
+  const finalizers = finalizersOf(namespace).filter((one) => one !== names.namespaceFinalizer)
+  try {
+    await client.update(
+      definition,
+      { namespace: null, name, subresource: 'finalize' },
+      { ...namespace, spec: { finalizers } },
+    )
+  } catch (cause) {
+    // Someone else was first, or something came in before the namespace closed: look again.
+    if (cause instanceof ApiError && cause.code === 'Conflict') return { kind: 'again' }
+    if (!(cause instanceof ApiError && cause.code === 'NotFound')) throw cause
+  }
+  return { kind: 'done' }
+}
+
+/** Says in the namespace's status what keeps it. */
+async function tell(
+  parts: NamespaceDeletionParts,
+  namespace: AnyObject,
+  remaining: readonly Remaining[],
+): Promise<void> {
+  const definition = parts.catalog.find('', 'v1', 'namespaces')
+  if (definition === null) return
+  const status = memberOf(namespace, 'status')
+  const old: JsonObject = isJsonObject(status) ? status : {}
+  const conditions = contentConditions(old, remaining, formatTime(parts.clock.wallMs()))
+  if (equalJson(conditions, memberOf(old, 'conditions'))) return
+  const changed = { ...namespace, status: { ...old, conditions } }
+  const target = { namespace: null, name: namespace.metadata.name ?? '', subresource: 'status' }
+  try {
+    await parts.client.update(definition, target, changed)
+  } catch (cause) {
+    // The next look has the newer version.
+    if (!(cause instanceof ApiError && (cause.code === 'Conflict' || cause.code === 'NotFound'))) throw cause
+  }
+}
+
+function isTerminating(namespace: AnyObject): boolean {
+  return textMember(namespace.metadata, 'deletionTimestamp') !== ''
+}
+
+function finalizersOf(namespace: AnyObject): readonly string[] {
+  const spec = memberOf(namespace, 'spec')
+  const finalizers = isJsonObject(spec) ? memberOf(spec, 'finalizers') : undefined
+  return isJsonList(finalizers) ? finalizers.filter((one) => typeof one === 'string') : []
+}

@@ -1,0 +1,141 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import { StoreFailure } from '../store/errors.ts'
+import type { Key, KeyPrefix } from '../store/key.ts'
+import type { ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../store/object-store.ts'
+
+export type InformerChange<T> =
+  | { readonly kind: 'set'; readonly key: Key; readonly value: T; readonly previous: T | null }
+  | { readonly kind: 'removed'; readonly key: Key; readonly previous: T }
+
+export type InformerParts<T> = {
+  readonly store: ObjectStore
+  readonly clock: Clock
+  readonly prefix: KeyPrefix
+  /** Called once per version. */
+  readonly parse: (stored: StoredObject) => T
+}
+
+/** Taken from the cursor in one turn; then others have theirs. */
+const eventsPerTurn = 128
+
+/**
+ * A local map of what lies under a prefix, kept current by this member's event log: list, then watch, and
+ * list again where the log was cut. It shows what this member has applied, no more. It holds one value for
+ * each object, so it is as bounded as the collection is.
+ */
+export class Informer<T> {
+  readonly #parts: InformerParts<T>
+  readonly #values = new Map<Key, { readonly version: StoredObject; readonly value: T }>()
+  readonly #listeners = new Set<(change: InformerChange<T>) => void>()
+  #cursor: WatchCursor | null = null
+  #closed = false
+
+  constructor(parts: InformerParts<T>) {
+    this.#parts = parts
+  }
+
+  /** Loads what is there, telling the listeners, and follows from then on. */
+  start(): void {
+    this.#relist()
+    this.#pump()
+  }
+
+  get(key: Key): T | null {
+    return this.#values.get(key)?.value ?? null
+  }
+
+  *entries(): Generator<readonly [Key, T], void> {
+    for (const [key, { value }] of this.#values) yield [key, value]
+  }
+
+  get size(): number {
+    return this.#values.size
+  }
+
+  /** @returns takes the listener off again */
+  subscribe(listener: (change: InformerChange<T>) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#cursor?.close()
+    this.#cursor = null
+    this.#listeners.clear()
+  }
+
+  /** Synchronous, so that nothing falls between the objects and the cursor. */
+  #relist(): void {
+    const { store, prefix } = this.#parts
+    const view = store.view()
+    const { objects } = view.list(prefix, { after: null, limit: null })
+    this.#cursor?.close()
+    this.#cursor = store.watch(prefix, view.revision)
+    const present = new Set(objects.map(({ key }) => key))
+    for (const key of [...this.#values.keys()]) if (!present.has(key)) this.#remove(key)
+    for (const stored of objects) {
+      if (this.#values.get(stored.key)?.version.revision !== stored.revision) this.#set(stored)
+    }
+  }
+
+  #pump(): void {
+    const cursor = this.#cursor
+    if (this.#closed || cursor === null) return
+    let events: readonly StoreEvent[] | Promise<readonly StoreEvent[]>
+    try {
+      events = cursor.next(eventsPerTurn)
+    } catch (cause) {
+      this.#recover(cause)
+      return
+    }
+    if ('length' in events) this.#take(cursor, events)
+    else void this.#takeLater(cursor, events)
+  }
+
+  async #takeLater(cursor: WatchCursor, later: Promise<readonly StoreEvent[]>): Promise<void> {
+    let events: readonly StoreEvent[]
+    try {
+      events = await later
+    } catch (cause) {
+      this.#recover(cause)
+      return
+    }
+    if (cursor === this.#cursor) this.#take(cursor, events)
+  }
+
+  #take(cursor: WatchCursor, events: readonly StoreEvent[]): void {
+    for (const event of events) {
+      if (event.kind === 'deleted') this.#remove(event.key)
+      else this.#set(event.object)
+    }
+    if (events.length > 0) this.#parts.clock.soon(() => this.#pump())
+    else cursor.onMore(() => this.#pump())
+  }
+
+  /** A cut log means another list; a store that stops has nothing more to tell. */
+  #recover(cause: unknown): void {
+    if (!(cause instanceof StoreFailure)) throw cause
+    if (this.#closed || cause.code !== 'compacted') return
+    this.#relist()
+    this.#parts.clock.soon(() => this.#pump())
+  }
+
+  #set(version: StoredObject): void {
+    const value = this.#parts.parse(version)
+    const previous = this.#values.get(version.key)?.value ?? null
+    this.#values.set(version.key, { version, value })
+    this.#tell({ kind: 'set', key: version.key, value, previous })
+  }
+
+  #remove(key: Key): void {
+    const known = this.#values.get(key)
+    if (known === undefined) return
+    this.#values.delete(key)
+    this.#tell({ kind: 'removed', key, previous: known.value })
+  }
+
+  #tell(change: InformerChange<T>): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+}

@@ -1,0 +1,101 @@
+import { assert } from '../../raft/base/assert.ts'
+import type { Clock } from '../../raft/base/clock.ts'
+import { ApiError } from '../api/api-error.ts'
+import { isJsonList, isJsonObject, memberOf } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import type { UserInfo } from '../api/object.ts'
+import type { Answer, Registry, VerbRequest } from './answer.ts'
+import type { AnyObject, ResourceDefinition } from './definition.ts'
+import type { Target } from './request.ts'
+
+export type LocalClientParts = {
+  readonly registry: Registry
+  readonly clock: Clock
+  /** As whom admission and audit see these calls. */
+  readonly user: UserInfo
+  /** For one call. */
+  readonly timeoutMs: number
+}
+
+/** The server's own calls of its verbs: the same way as every client's, but for HTTP and authorization. */
+export class LocalClient {
+  readonly #parts: LocalClientParts
+
+  constructor(parts: LocalClientParts) {
+    this.#parts = parts
+  }
+
+  /** The most recent state. @returns null when there is none */
+  async get(definition: ResourceDefinition, target: Target): Promise<AnyObject | null> {
+    try {
+      const answer = await this.#parts.registry.get(this.#request(definition, target))
+      return objectOf(answer)
+    } catch (cause) {
+      if (cause instanceof ApiError && cause.code === 'NotFound') return null
+      throw cause
+    }
+  }
+
+  /** At most `limit` objects of a namespace, and whether there are more. */
+  async list(
+    definition: ResourceDefinition,
+    namespace: string,
+    limit: number,
+  ): Promise<{ readonly objects: readonly JsonObject[]; readonly more: boolean }> {
+    const target = { namespace, name: null, subresource: null }
+    const query = new Map([['limit', [String(limit)]]])
+    const answer = await this.#parts.registry.list({ ...this.#request(definition, target), query })
+    assert(answer.kind === 'pieces', 'a list answers with pieces')
+    const pieces: Uint8Array[] = []
+    for await (const piece of answer.pieces) pieces.push(piece)
+    const list: unknown = JSON.parse(Buffer.concat(pieces).toString('utf8'))
+    assert(isJsonObject(list), 'a list is an object')
+    const items = memberOf(list, 'items')
+    const metadata = memberOf(list, 'metadata')
+    return {
+      objects: isJsonList(items) ? items.filter(isJsonObject) : [],
+      more: isJsonObject(metadata) && memberOf(metadata, 'continue') !== undefined,
+    }
+  }
+
+  async update(definition: ResourceDefinition, target: Target, object: AnyObject): Promise<AnyObject> {
+    const body = Buffer.from(JSON.stringify(object))
+    const request = { ...this.#request(definition, target), body, contentType: 'application/json' }
+    return objectOf(await this.#parts.registry.update(request))
+  }
+
+  async deleteCollection(definition: ResourceDefinition, namespace: string): Promise<void> {
+    const target = { namespace, name: null, subresource: null }
+    await this.#parts.registry.deleteCollection(this.#request(definition, target))
+  }
+
+  #request(definition: ResourceDefinition, target: Target): VerbRequest {
+    const { clock, timeoutMs, user } = this.#parts
+    return {
+      definition,
+      context: {
+        user,
+        userAgent: '',
+        deadlineMs: clock.monotonicMs() + timeoutMs,
+        signal: neverAborted,
+        warn: () => undefined,
+      },
+      target,
+      query: noQuery,
+      body: noBody,
+      contentType: '',
+    }
+  }
+}
+
+const neverAborted = new AbortController().signal
+const noQuery: ReadonlyMap<string, readonly string[]> = new Map()
+const noBody = new Uint8Array(0)
+
+function objectOf(answer: Answer): AnyObject {
+  assert(answer.kind === 'document', 'this verb answers with a document')
+  const { buffer, byteOffset, byteLength } = answer.bytes
+  const value: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
+  assert(isJsonObject(value) && isJsonObject(value['metadata']), 'this verb answers with an object')
+  return value as AnyObject
+}
