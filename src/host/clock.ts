@@ -1,0 +1,26 @@
+import type { Clock, Timer } from '../../raft/base/clock.ts'
+
+/** The machine's own time. */
+export class RealClock implements Clock {
+  monotonicMs(): number {
+    return performance.now()
+  }
+
+  wallMs(): number {
+    return Date.now()
+  }
+
+  after(delayMs: number, action: () => void): Timer {
+    const timer = setTimeout(action, delayMs)
+    return { cancel: () => clearTimeout(timer) }
+  }
+
+  every(periodMs: number, action: () => void): Timer {
+    const timer = setInterval(action, periodMs)
+    return { cancel: () => clearInterval(timer) }
+  }
+
+  soon(action: () => void): void {
+    setImmediate(action)
+  }
+}
