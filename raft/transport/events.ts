@@ -1,0 +1,68 @@
+import type { NodeId } from '../core/types.ts'
+
+/** Why one side turned the other away. */
+export type RefusalReason =
+  /** The certificate names no member. */
+  | 'identity'
+  /** Not a member, as far as the refusing side knows: removed, or not yet added. */
+  | 'unknown-member'
+  /** The certificate's member is another than the one the caller says it is. */
+  | 'other-member'
+  | 'other-cluster'
+  /** The caller meant somebody else. */
+  | 'other-receiver'
+  | 'other-protocol'
+  /** What came was not this protocol. */
+  | 'malformed'
+  | 'busy'
+
+/** What an operator may want to read or count. One line each; bounded by attempts, not by messages. */
+export type TransportEvent =
+  | { readonly kind: 'listening'; readonly address: string }
+  | { readonly kind: 'link-up'; readonly peer: NodeId; readonly name: string; readonly address: string }
+  /** Told once when a link that was up breaks, and when the reason for not coming up changes. */
+  | { readonly kind: 'link-down'; readonly peer: NodeId; readonly name: string; readonly cause: string }
+  /** We turned a caller away. */
+  | {
+      readonly kind: 'refused'
+      readonly reason: RefusalReason
+      readonly remote: string
+      readonly detail: string
+    }
+  | { readonly kind: 'too-large'; readonly peer: NodeId; readonly bytes: number }
+  | { readonly kind: 'snapshot-failed'; readonly peer: NodeId; readonly cause: string }
+
+/** Since the start; numbers only grow. */
+export type TransportCounters = {
+  messagesSent: number
+  framesSent: number
+  bytesSent: number
+  messagesReceived: number
+  framesReceived: number
+  bytesReceived: number
+  /** Not sent, because the link was down or its queue full. */
+  messagesDropped: number
+  /** Callers turned away. */
+  refusals: number
+  linksOpened: number
+  snapshotsSent: number
+  snapshotsReceived: number
+  snapshotsFailed: number
+}
+
+export function newCounters(): TransportCounters {
+  return {
+    messagesSent: 0,
+    framesSent: 0,
+    bytesSent: 0,
+    messagesReceived: 0,
+    framesReceived: 0,
+    bytesReceived: 0,
+    messagesDropped: 0,
+    refusals: 0,
+    linksOpened: 0,
+    snapshotsSent: 0,
+    snapshotsReceived: 0,
+    snapshotsFailed: 0,
+  }
+}

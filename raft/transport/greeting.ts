@@ -1,0 +1,51 @@
+import type { MemberInfo, NodeId } from '../core/types.ts'
+import type { RefusalReason } from './events.ts'
+import { protocolVersion } from './frame-codec.ts'
+import type { Hello } from './frame-codec.ts'
+
+/** Why a caller may not come in. `detail` is one line for the operators of both sides. */
+export type Refusal = { readonly reason: RefusalReason; readonly detail: string }
+
+/** What a caller's greeting is held against. */
+export type Doorkeeper = {
+  readonly cluster: string
+  readonly self: NodeId
+  readonly peers: ReadonlyMap<NodeId, MemberInfo>
+}
+
+/**
+ * The certificate is the only word believed: the greeting must fit it and this member.
+ *
+ * @param certified the member that the caller's verified certificate names; null when none
+ * @returns null: welcome
+ */
+export function refuse(door: Doorkeeper, certified: string | null, hello: Hello): Refusal | null {
+  if (certified === null) {
+    return { reason: 'identity', detail: 'the peer certificate names no member' }
+  }
+  if (hello.protocol !== protocolVersion) {
+    const detail = `member "${certified}" speaks peer protocol ${hello.protocol}, this member ${protocolVersion}`
+    return { reason: 'other-protocol', detail }
+  }
+  if (hello.cluster !== door.cluster) {
+    const detail = `member "${certified}" belongs to cluster "${printable(hello.cluster)}", not "${door.cluster}"`
+    return { reason: 'other-cluster', detail }
+  }
+  if (hello.to !== door.self) {
+    const detail = `member "${certified}" called member ${hello.to}, this is ${door.self}`
+    return { reason: 'other-receiver', detail }
+  }
+  const peer = door.peers.get(hello.from)
+  if (peer === undefined) {
+    return { reason: 'unknown-member', detail: `"${certified}" (${hello.from}) is not a member` }
+  }
+  if (peer.name !== certified) {
+    const detail = `the certificate of "${certified}" was used as member "${peer.name}"`
+    return { reason: 'other-member', detail }
+  }
+  return null
+}
+
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]+/g, '?').slice(0, 80)
+}

@@ -1,0 +1,197 @@
+import { Server } from '@grpc/grpc-js'
+import { assert } from '../base/assert.ts'
+import type { Clock } from '../base/clock.ts'
+import { Deferred } from '../base/deferred.ts'
+import type { Random } from '../base/random.ts'
+import type { MemberInfo, NodeId } from '../core/types.ts'
+import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../ports.ts'
+import { TransportFailure } from './errors.ts'
+import { newCounters } from './events.ts'
+import type { TransportCounters, TransportEvent } from './events.ts'
+import { protocolVersion } from './frame-codec.ts'
+import type { Hello } from './frame-codec.ts'
+import { InboundLinks } from './inbound-links.ts'
+import { InboundSnapshots } from './inbound-snapshots.ts'
+import { checkTransportLimits, method, serverOptions } from './options.ts'
+import type { TransportLimits } from './options.ts'
+import { asIs, PeerLink } from './peer-link.ts'
+import { peerTls } from './peer-identity.ts'
+import type { PeerCredentials } from './peer-identity.ts'
+import { sendSnapshotStream } from './snapshot-stream.ts'
+
+export type GrpcTransportOptions = {
+  /** Identity of the cluster, 1 to 255 bytes; peers of another are refused. */
+  readonly cluster: string
+  readonly self: { readonly id: NodeId; readonly name: string }
+  /** Where peers dial in: `host:port`, IPv6 in brackets; port 0 takes any free one. */
+  readonly listenAddress: string
+  readonly credentials: PeerCredentials
+  readonly limits: TransportLimits
+  readonly clock: Clock
+  readonly random: Random
+  /** For logs and counts only: it must not call back into the transport. */
+  readonly onEvent: (event: TransportEvent) => void
+}
+
+/**
+ * Transport over gRPC with mutual TLS. `proto/` says what travels.
+ *
+ * Every member dials every other; the stream it dialed carries its own messages. What is offered in one turn
+ * travels in one frame. A link that is down or full drops and calls the peer unreachable; it never blocks.
+ */
+export class GrpcTransport implements Transport {
+  readonly counters: TransportCounters = newCounters()
+  readonly #options: GrpcTransportOptions
+  readonly #tls: ReturnType<typeof peerTls>
+  readonly #server: Server
+  readonly #inbound: InboundLinks
+  readonly #peers = new Map<NodeId, MemberInfo>()
+  readonly #links = new Map<NodeId, PeerLink>()
+  readonly #snapshots = new Map<NodeId, Deferred<never>>()
+  #receiver: TransportReceiver | null = null
+  #port = 0
+  #closed = false
+
+  /** @throws TransportFailure `identity` */
+  constructor(options: GrpcTransportOptions) {
+    checkTransportLimits(options.limits)
+    assert(Buffer.byteLength(options.cluster) >= 1, 'a cluster has a name')
+    assert(Buffer.byteLength(options.cluster) <= 255, 'a cluster name fits a greeting')
+    this.#options = options
+    this.#tls = peerTls(options.self.name, options.credentials)
+    this.#server = new Server(serverOptions(options.limits))
+    const { limits, clock, onEvent } = options
+    const door = { cluster: options.cluster, self: options.self.id, peers: this.#peers }
+    const common = { door, limits, clock, onEvent, counters: this.counters }
+    this.#inbound = new InboundLinks({
+      ...common,
+      onMessage: (message) => this.#receiver?.receive(message),
+      onPeer: (peer) => this.#links.get(peer)?.poke(),
+    })
+    const snapshots = new InboundSnapshots({
+      ...common,
+      onSnapshot: (header) => this.#receiverNow().receiveSnapshot(header),
+    })
+    const shape = { requestSerialize: asIs, requestDeserialize: asIs }
+    const answer = { responseSerialize: asIs, responseDeserialize: asIs }
+    const link = { path: method.messages, requestStream: true, responseStream: true }
+    const snapshot = { path: method.snapshot, requestStream: true, responseStream: false }
+    this.#server.addService(
+      { messages: { ...link, ...shape, ...answer } },
+      { messages: this.#inbound.handle },
+    )
+    this.#server.addService({ send: { ...snapshot, ...shape, ...answer } }, { send: snapshots.handle })
+  }
+
+  /** The port that was bound; 0 before `start`. */
+  get port(): number {
+    return this.#port
+  }
+
+  /** @throws TransportFailure `listen` */
+  async start(receiver: TransportReceiver): Promise<void> {
+    assert(this.#receiver === null, 'a transport is started once')
+    this.#receiver = receiver
+    const { listenAddress } = this.#options
+    const bound = new Deferred<number>()
+    this.#server.bindAsync(listenAddress, this.#tls.server, (cause, port) => {
+      if (cause === null) bound.resolve(port)
+      else bound.reject(new TransportFailure('listen', `cannot listen on ${listenAddress}`, { cause }))
+    })
+    this.#port = await bound.promise
+    this.#options.onEvent({ kind: 'listening', address: `${listenAddress} port ${this.#port}` })
+    this.#relink()
+  }
+
+  setPeers(peers: readonly MemberInfo[]): void {
+    this.#peers.clear()
+    for (const peer of peers) {
+      if (peer.id !== this.#options.self.id) this.#peers.set(peer.id, peer)
+    }
+    this.#inbound.sweep()
+    this.#relink()
+  }
+
+  send(message: PeerMessage): void {
+    const { from, to } = message.kind === 'core' ? message.message : message
+    assert(from === this.#options.self.id, 'a member speaks for itself')
+    assert(to !== from, 'a member does not call itself')
+    const link = this.#links.get(to)
+    if (link !== undefined) return link.offer(message)
+    this.counters.messagesDropped++
+    queueMicrotask(() => {
+      if (!this.#closed) this.#receiver?.unreachable(to)
+    })
+  }
+
+  /** @throws TransportFailure `busy`, `unreachable`, `refused`, `aborted`, `corrupt`, `closed` */
+  async sendSnapshot(
+    to: NodeId,
+    header: SnapshotHeader,
+    next: () => Promise<Uint8Array | null>,
+  ): Promise<void> {
+    const peer = this.#peers.get(to)
+    if (this.#closed || peer === undefined) {
+      throw new TransportFailure('unreachable', `there is no way to member ${to}`)
+    }
+    if (this.#snapshots.has(to)) throw new TransportFailure('busy', `a snapshot to member ${to} is under way`)
+    const abandoned = new Deferred<never>()
+    this.#snapshots.set(to, abandoned)
+    const { limits, clock } = this.#options
+    const stream = { peer, hello: this.#hello(to), credentials: this.#tls.dial(peer.name), limits, clock }
+    try {
+      await sendSnapshotStream({ ...stream, abandoned }, header, next)
+      this.counters.snapshotsSent++
+    } catch (cause) {
+      this.counters.snapshotsFailed++
+      throw cause
+    } finally {
+      this.#snapshots.delete(to)
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    for (const link of this.#links.values()) link.close()
+    this.#links.clear()
+    const closed = new TransportFailure('closed', 'this member stops')
+    for (const abandoned of this.#snapshots.values()) abandoned.reject(closed)
+    this.#inbound.close()
+    this.#server.forceShutdown()
+  }
+
+  /** One link for each peer, at the address and under the name it has now. */
+  #relink(): void {
+    if (this.#receiver === null || this.#closed) return
+    for (const [id, link] of this.#links) {
+      const peer = this.#peers.get(id)
+      if (peer?.peerAddress === link.peer.peerAddress && peer.name === link.peer.name) continue
+      link.close()
+      this.#links.delete(id)
+      this.#snapshots.get(id)?.reject(new TransportFailure('aborted', `member ${id} left or moved`))
+    }
+    for (const peer of this.#peers.values()) {
+      if (!this.#links.has(peer.id)) this.#links.set(peer.id, this.#link(peer))
+    }
+  }
+
+  #link(peer: MemberInfo): PeerLink {
+    const { limits, clock, random, onEvent } = this.#options
+    return new PeerLink({
+      ...{ peer, limits, clock, random, onEvent, counters: this.counters },
+      hello: this.#hello(peer.id),
+      credentials: this.#tls.dial(peer.name),
+      onUnreachable: () => this.#receiver?.unreachable(peer.id),
+    })
+  }
+
+  #hello(to: NodeId): Hello {
+    return { protocol: protocolVersion, cluster: this.#options.cluster, from: this.#options.self.id, to }
+  }
+
+  #receiverNow(): TransportReceiver {
+    assert(this.#receiver !== null, 'nobody is let in before the start')
+    return this.#receiver
+  }
+}

@@ -1,0 +1,159 @@
+import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js'
+import { status } from '@grpc/grpc-js'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { NodeId } from '../core/types.ts'
+import type { PeerMessage } from '../ports.ts'
+import { TransportFailure } from './errors.ts'
+import type { RefusalReason, TransportCounters, TransportEvent } from './events.ts'
+import { decodeLinkFrame, encodeWelcome, protocolVersion } from './frame-codec.ts'
+import type { LinkFrame } from './frame-codec.ts'
+import { refuse } from './greeting.ts'
+import type { Doorkeeper } from './greeting.ts'
+import type { TransportLimits } from './options.ts'
+import { asBuffer } from './peer-link.ts'
+import { memberNameOf } from './peer-identity.ts'
+import { refusalStatus } from './status.ts'
+
+export type InboundLinksOptions = {
+  readonly door: Doorkeeper
+  readonly limits: TransportLimits
+  readonly clock: Clock
+  readonly counters: TransportCounters
+  readonly onMessage: (message: PeerMessage) => void
+  /** A member came in, so it can probably be reached too. */
+  readonly onPeer: (peer: NodeId) => void
+  readonly onEvent: (event: TransportEvent) => void
+}
+
+type Stream = ServerDuplexStream<Buffer, Buffer>
+
+/** The peers' links to us: one for each, the newest. */
+export class InboundLinks {
+  readonly #options: InboundLinksOptions
+  readonly #links = new Map<NodeId, InboundLink>()
+
+  constructor(options: InboundLinksOptions) {
+    this.#options = options
+  }
+
+  readonly handle: handleBidiStreamingCall<Buffer, Buffer> = (stream) => {
+    const link: InboundLink = new InboundLink(stream, this.#options, {
+      onOpen: (peer) => {
+        // A peer that calls again has given up its older stream, whatever that one still holds.
+        this.#links.get(peer)?.end(status.CANCELLED, 'a newer stream of this member took over')
+        this.#links.set(peer, link)
+        this.#options.onPeer(peer)
+      },
+      onClose: (peer) => {
+        if (this.#links.get(peer) === link) this.#links.delete(peer)
+      },
+    })
+  }
+
+  /** Ends the links of everybody who is no member any more, or is now another one. */
+  sweep(): void {
+    for (const [peer, link] of this.#links) {
+      if (this.#options.door.peers.get(peer)?.name !== link.certified) {
+        link.refuse('unknown-member', `"${String(link.certified)}" (${peer}) is not a member any more`)
+      }
+    }
+  }
+
+  close(): void {
+    for (const link of this.#links.values()) link.end(status.UNAVAILABLE, 'this member stops')
+  }
+}
+
+class InboundLink {
+  /** The member its verified certificate names. */
+  readonly certified: string | null
+  readonly #stream: Stream
+  readonly #options: InboundLinksOptions
+  readonly #hooks: { readonly onOpen: (peer: NodeId) => void; readonly onClose: (peer: NodeId) => void }
+  readonly #patience: Timer
+  /** Who is speaking, once welcome. */
+  #peer: NodeId | null = null
+  #ended = false
+
+  constructor(
+    stream: Stream,
+    options: InboundLinksOptions,
+    hooks: { readonly onOpen: (peer: NodeId) => void; readonly onClose: (peer: NodeId) => void },
+  ) {
+    this.#stream = stream
+    this.#options = options
+    this.#hooks = hooks
+    this.certified = memberNameOf(stream.getAuthContext().sslPeerCertificate ?? {})
+    this.#patience = options.clock.after(options.limits.connectTimeoutMs, () => {
+      this.end(status.DEADLINE_EXCEEDED, 'no greeting in time')
+    })
+    stream.on('data', (bytes: Buffer) => this.#frame(bytes))
+    stream.on('end', () => this.end(status.OK, ''))
+    stream.on('cancelled', () => this.#over())
+    stream.on('error', () => this.#over())
+    stream.on('close', () => this.#over())
+  }
+
+  refuse(reason: RefusalReason, detail: string): void {
+    if (this.#ended) return
+    this.#options.counters.refusals++
+    const remote = this.#stream.getPeer()
+    this.#options.onEvent({ kind: 'refused', reason, remote, detail })
+    this.#over()
+    this.#stream.emit('error', refusalStatus(reason, detail))
+  }
+
+  end(code: status, details: string): void {
+    if (this.#ended) return
+    this.#over()
+    if (code === status.OK) this.#stream.end()
+    else this.#stream.emit('error', { code, details })
+  }
+
+  #over(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#patience.cancel()
+    if (this.#peer !== null) this.#hooks.onClose(this.#peer)
+  }
+
+  #frame(bytes: Buffer): void {
+    if (this.#ended) return
+    let frame: LinkFrame
+    try {
+      frame = decodeLinkFrame(bytes)
+    } catch (cause) {
+      if (!(cause instanceof TransportFailure)) throw cause
+      this.refuse('malformed', cause.message)
+      return
+    }
+    if (frame.kind === 'messages' && this.#peer !== null) this.#receive(this.#peer, frame.messages, bytes)
+    else if (frame.kind === 'hello' && this.#peer === null) this.#greet(frame)
+    else this.refuse('malformed', 'a link begins with one greeting')
+  }
+
+  #greet({ hello }: Extract<LinkFrame, { readonly kind: 'hello' }>): void {
+    const refusal = refuse(this.#options.door, this.certified, hello)
+    if (refusal !== null) return this.refuse(refusal.reason, refusal.detail)
+    this.#patience.cancel()
+    this.#peer = hello.from
+    this.#stream.write(asBuffer(encodeWelcome(protocolVersion)))
+    this.#hooks.onOpen(hello.from)
+  }
+
+  #receive(peer: NodeId, messages: readonly PeerMessage[], bytes: Buffer): void {
+    const { counters, door, onMessage } = this.#options
+    counters.framesReceived++
+    counters.bytesReceived += bytes.byteLength
+    for (const peerMessage of messages) {
+      // Whoever receives a message may close or sweep us.
+      if (this.#ended) return
+      const { from, to } = peerMessage.kind === 'core' ? peerMessage.message : peerMessage
+      if (from !== peer || to !== door.self) {
+        return this.refuse('malformed', `member ${peer} passed on a message from ${from} to ${to}`)
+      }
+      counters.messagesReceived++
+      onMessage(peerMessage)
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto'
+import { status } from '@grpc/grpc-js'
+import type { handleClientStreamingCall, sendUnaryData, ServerReadableStream } from '@grpc/grpc-js'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { NodeId } from '../core/types.ts'
+import type { SnapshotHeader, SnapshotSink } from '../ports.ts'
+import { TransportFailure } from './errors.ts'
+import type { RefusalReason, TransportCounters, TransportEvent } from './events.ts'
+import { decodeSnapshotFrame } from './frame-codec.ts'
+import type { SnapshotFrame } from './frame-codec.ts'
+import { refuse } from './greeting.ts'
+import type { Doorkeeper } from './greeting.ts'
+import type { TransportLimits } from './options.ts'
+import { memberNameOf } from './peer-identity.ts'
+import { refusalStatus } from './status.ts'
+
+export type InboundSnapshotsOptions = {
+  readonly door: Doorkeeper
+  readonly limits: TransportLimits
+  readonly clock: Clock
+  readonly counters: TransportCounters
+  readonly onSnapshot: (header: SnapshotHeader) => Promise<SnapshotSink>
+  readonly onEvent: (event: TransportEvent) => void
+}
+
+type Stream = ServerReadableStream<Buffer, Buffer>
+type Opening = Extract<SnapshotFrame, { readonly kind: 'opening' }>
+type Trailer = Extract<SnapshotFrame, { readonly kind: 'trailer' }>
+
+/** Snapshots that peers send us, at most one from each at a time. */
+export class InboundSnapshots {
+  readonly #options: InboundSnapshotsOptions
+  readonly #busy = new Set<NodeId>()
+
+  constructor(options: InboundSnapshotsOptions) {
+    this.#options = options
+  }
+
+  readonly handle: handleClientStreamingCall<Buffer, Buffer> = (stream, answer) => {
+    // Without a listener the runtime would take a broken connection for a bug of ours.
+    stream.on('error', () => undefined)
+    void this.#take(stream, answer)
+  }
+
+  async #take(stream: Stream, answer: sendUnaryData<Buffer>): Promise<void> {
+    const frames = new IncomingFrames(stream, this.#options)
+    try {
+      const opening = await frames.next()
+      if (opening?.kind !== 'opening') {
+        throw new TransportFailure('malformed', 'a snapshot begins with its opening')
+      }
+      const peer = opening.hello.from
+      const certified = memberNameOf(stream.getAuthContext().sslPeerCertificate ?? {})
+      const refusal = refuse(this.#options.door, certified, opening.hello)
+      if (refusal !== null) return this.#refuse(stream, answer, refusal.reason, refusal.detail)
+      if (this.#busy.has(peer)) {
+        return this.#refuse(stream, answer, 'busy', `a snapshot of member ${peer} is under way already`)
+      }
+      this.#busy.add(peer)
+      try {
+        await this.#receive(opening, frames)
+        this.#options.counters.snapshotsReceived++
+        answer(null, Buffer.alloc(0))
+      } catch (cause) {
+        this.#failed(peer, cause, answer)
+      } finally {
+        this.#busy.delete(peer)
+      }
+    } catch (cause) {
+      const detail = cause instanceof TransportFailure ? cause.message : 'no opening'
+      this.#refuse(stream, answer, 'malformed', detail)
+    } finally {
+      frames.close()
+    }
+  }
+
+  /** The one place that owes the sink its one ending. */
+  async #receive(opening: Opening, frames: IncomingFrames): Promise<void> {
+    const { hello, term, snapshot } = opening
+    const header = { from: hello.from, to: hello.to, term, snapshot }
+    const sink = await this.#options.onSnapshot(header)
+    try {
+      const hash = createHash('sha256')
+      let bytes = 0
+      let frame = await frames.next()
+      while (frame?.kind === 'chunk') {
+        hash.update(frame.bytes)
+        bytes += frame.bytes.byteLength
+        await sink.chunk(frame.bytes)
+        frame = await frames.next()
+      }
+      if (frame?.kind !== 'trailer')
+        throw new TransportFailure('aborted', 'the stream ended before its trailer')
+      checkTrailer(frame, bytes, hash.digest())
+    } catch (cause) {
+      sink.abort(cause)
+      throw cause
+    }
+    await sink.finish()
+  }
+
+  #refuse(stream: Stream, answer: sendUnaryData<Buffer>, reason: RefusalReason, detail: string): void {
+    this.#options.counters.refusals++
+    this.#options.onEvent({ kind: 'refused', reason, remote: stream.getPeer(), detail })
+    answer(refusalStatus(reason, detail))
+  }
+
+  #failed(peer: NodeId, cause: unknown, answer: sendUnaryData<Buffer>): void {
+    const text = cause instanceof Error ? cause.message : String(cause)
+    this.#options.counters.snapshotsFailed++
+    this.#options.onEvent({ kind: 'snapshot-failed', peer, cause: text })
+    const isCorrupt = cause instanceof TransportFailure && cause.code === 'corrupt'
+    answer({ code: isCorrupt ? status.DATA_LOSS : status.ABORTED, details: text })
+  }
+}
+
+/** Frames one at a time: the next is read from the connection only when it is asked for. */
+class IncomingFrames {
+  readonly #stream: Stream
+  readonly #frames: AsyncIterator<unknown>
+  readonly #options: InboundSnapshotsOptions
+
+  constructor(stream: Stream, options: InboundSnapshotsOptions) {
+    this.#stream = stream
+    this.#frames = stream[Symbol.asyncIterator]()
+    this.#options = options
+  }
+
+  /** @returns null when the sender ended the stream @throws TransportFailure `aborted`, `malformed` */
+  async next(): Promise<SnapshotFrame | null> {
+    const patience = this.#patience()
+    let result: IteratorResult<unknown>
+    try {
+      result = await this.#frames.next()
+    } catch (cause) {
+      throw new TransportFailure('aborted', 'the snapshot stream broke', { cause })
+    } finally {
+      patience.cancel()
+    }
+    if (result.done === true) {
+      if (this.#stream.cancelled) throw new TransportFailure('aborted', 'the sender gave up')
+      return null
+    }
+    if (!(result.value instanceof Uint8Array)) throw new TransportFailure('malformed', 'a frame is bytes')
+    return decodeSnapshotFrame(result.value)
+  }
+
+  close(): void {
+    this.#stream.destroy()
+  }
+
+  #patience(): Timer {
+    return this.#options.clock.after(this.#options.limits.snapshotStallMsMax, () => {
+      this.#stream.destroy(new TransportFailure('aborted', 'the snapshot stream stands still'))
+    })
+  }
+}
+
+/** @throws TransportFailure `corrupt` */
+function checkTrailer(trailer: Trailer, bytes: number, digest: Buffer): void {
+  if (trailer.bytes !== bytes) {
+    throw new TransportFailure('corrupt', `${bytes} bytes arrived of ${trailer.bytes}`)
+  }
+  if (!digest.equals(trailer.sha256)) throw new TransportFailure('corrupt', 'the checksum does not match')
+}

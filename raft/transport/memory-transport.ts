@@ -1,0 +1,177 @@
+import { assert } from '../base/assert.ts'
+import { BoundedQueue } from '../base/bounded-queue.ts'
+import type { Clock } from '../base/clock.ts'
+import type { MemberInfo, NodeId } from '../core/types.ts'
+import type { PeerMessage, SnapshotHeader, SnapshotSink, Transport, TransportReceiver } from '../ports.ts'
+import { TransportFailure } from './errors.ts'
+
+/**
+ * Members of one process that find each other by identity: for tests. Nothing is lost but what is cut, goes
+ * to a member that is not there, or overflows a bounded queue.
+ */
+export class MemoryNetwork {
+  readonly #members = new Map<NodeId, MemoryTransport>()
+  readonly #cuts = new Set<string>()
+
+  /** From now on nothing passes from `from` to `to`; the other direction stays. */
+  cut(from: NodeId, to: NodeId): void {
+    this.#cuts.add(`${from}>${to}`)
+  }
+
+  heal(): void {
+    this.#cuts.clear()
+  }
+
+  /** @throws TransportFailure `listen` when a member of that identity is there already */
+  join(id: NodeId, transport: MemoryTransport): void {
+    if (this.#members.has(id)) throw new TransportFailure('listen', `member ${id} is running already`)
+    this.#members.set(id, transport)
+  }
+
+  leave(id: NodeId, transport: MemoryTransport): void {
+    if (this.#members.get(id) === transport) this.#members.delete(id)
+  }
+
+  /** @returns null when nothing that is sent now would arrive */
+  route(from: NodeId, to: NodeId): MemoryTransport | null {
+    return this.#cuts.has(`${from}>${to}`) ? null : (this.#members.get(to) ?? null)
+  }
+}
+
+export type MemoryTransportOptions = {
+  readonly network: MemoryNetwork
+  readonly cluster: string
+  readonly self: { readonly id: NodeId; readonly name: string }
+  readonly clock: Clock
+  /** Messages waiting to be received by this member. When full: dropped, and told as unreachable. */
+  readonly queueMessagesMax: number
+}
+
+/** One member's place in a `MemoryNetwork`. Delivers in a later turn, never from within a call. */
+export class MemoryTransport implements Transport {
+  readonly #options: MemoryTransportOptions
+  readonly #inbox: BoundedQueue<PeerMessage>
+  readonly #peers = new Map<NodeId, MemberInfo>()
+  readonly #sending = new Set<NodeId>()
+  #receiver: TransportReceiver | null = null
+  #delivering = false
+  #closed = false
+
+  constructor(options: MemoryTransportOptions) {
+    this.#options = options
+    this.#inbox = new BoundedQueue(options.queueMessagesMax)
+  }
+
+  async start(receiver: TransportReceiver): Promise<void> {
+    assert(this.#receiver === null, 'a transport is started once')
+    this.#receiver = receiver
+    this.#options.network.join(this.#options.self.id, this)
+  }
+
+  setPeers(peers: readonly MemberInfo[]): void {
+    this.#peers.clear()
+    for (const peer of peers) {
+      if (peer.id !== this.#options.self.id) this.#peers.set(peer.id, peer)
+    }
+  }
+
+  send(message: PeerMessage): void {
+    const { from, to } = message.kind === 'core' ? message.message : message
+    assert(from === this.#options.self.id, 'a member speaks for itself')
+    assert(to !== from, 'a member does not call itself')
+    const target = this.#reach(to)
+    if (target?.accept(message, this.#options) === true) return
+    this.#options.clock.soon(() => {
+      if (!this.#closed) this.#receiver?.unreachable(to)
+    })
+  }
+
+  /** Called by the sender. @returns false when the message is not welcome or there is no room */
+  accept(message: PeerMessage, sender: Pick<MemoryTransportOptions, 'cluster' | 'self'>): boolean {
+    if (!this.#welcomes(sender) || !this.#inbox.offer(message)) return false
+    if (!this.#delivering) {
+      this.#delivering = true
+      this.#options.clock.soon(() => this.#deliver())
+    }
+    return true
+  }
+
+  async sendSnapshot(
+    to: NodeId,
+    header: SnapshotHeader,
+    next: () => Promise<Uint8Array | null>,
+  ): Promise<void> {
+    if (this.#sending.has(to)) throw new TransportFailure('busy', `a snapshot to member ${to} is under way`)
+    this.#sending.add(to)
+    try {
+      await this.#stream(to, header, next)
+    } finally {
+      this.#sending.delete(to)
+    }
+  }
+
+  /** Called by the sender. @throws TransportFailure `refused` */
+  async open(
+    header: SnapshotHeader,
+    sender: Pick<MemoryTransportOptions, 'cluster' | 'self'>,
+  ): Promise<SnapshotSink> {
+    if (this.#receiver === null || !this.#welcomes(sender)) {
+      throw new TransportFailure('refused', `member ${sender.self.id} is not welcome`)
+    }
+    return this.#receiver.receiveSnapshot(header)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#inbox.clear()
+    this.#options.network.leave(this.#options.self.id, this)
+  }
+
+  async #stream(to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
+    const target = this.#reach(to)
+    if (target === null) throw new TransportFailure('unreachable', `there is no way to member ${to}`)
+    const sink = await aborting(target.open(header, this.#options))
+    try {
+      for (let piece = await next(); piece !== null; piece = await next()) {
+        if (this.#reach(to) !== target) throw new TransportFailure('unreachable', `member ${to} is gone`)
+        await sink.chunk(Uint8Array.from(piece))
+      }
+    } catch (cause) {
+      sink.abort(cause)
+      throw cause instanceof TransportFailure
+        ? cause
+        : new TransportFailure('aborted', 'cut short', { cause })
+    }
+    await aborting(sink.finish())
+  }
+
+  #reach(to: NodeId): MemoryTransport | null {
+    if (this.#closed || this.#receiver === null || !this.#peers.has(to)) return null
+    return this.#options.network.route(this.#options.self.id, to)
+  }
+
+  #welcomes(sender: Pick<MemoryTransportOptions, 'cluster' | 'self'>): boolean {
+    const isOurs = sender.cluster === this.#options.cluster
+    return isOurs && this.#peers.get(sender.self.id)?.name === sender.self.name
+  }
+
+  /** What is in the inbox now; what arrives meanwhile has its own turn. */
+  #deliver(): void {
+    this.#delivering = false
+    for (let left = this.#inbox.size; left > 0; left--) {
+      const message = this.#inbox.poll()
+      if (message === undefined) return
+      const { from } = message.kind === 'core' ? message.message : message
+      if (this.#peers.has(from)) this.#receiver?.receive(message)
+    }
+  }
+}
+
+async function aborting<T>(step: Promise<T>): Promise<T> {
+  try {
+    return await step
+  } catch (cause) {
+    if (cause instanceof TransportFailure) throw cause
+    throw new TransportFailure('aborted', 'the receiver could not take the snapshot', { cause })
+  }
+}

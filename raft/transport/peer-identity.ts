@@ -1,0 +1,97 @@
+import { X509Certificate } from 'node:crypto'
+import { createSecureContext, DEFAULT_MIN_VERSION } from 'node:tls'
+import type { PeerCertificate } from 'node:tls'
+import { credentials, ServerCredentials } from '@grpc/grpc-js'
+import type { ChannelCredentials } from '@grpc/grpc-js'
+import { TransportFailure } from './errors.ts'
+
+/** This member's peer certificate, its key, and the one authority that vouches for peers. PEM text. */
+export type PeerCredentials = {
+  readonly authorityPem: string
+  readonly certificatePem: string
+  readonly keyPem: string
+}
+
+/**
+ * A peer is who its certificate says: the verified certificate holds exactly one URI `orch://member/<name>`.
+ * Common names are for people and decide nothing. (src/pki issues such certificates.)
+ */
+const memberUri = /^URI:orch:\/\/member\/([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)$/
+
+/** What TLS asks a member for. It is matched by the URI, so it never has to resolve. */
+export function serverNameOf(member: string): string {
+  return `${member}.member.orch.internal`
+}
+
+/**
+ * @param certificate already verified against the peers' authority
+ * @returns null when it names no member, or several
+ */
+export function memberNameOf(certificate: Pick<PeerCertificate, 'subjectaltname'>): string | null {
+  const names = certificate.subjectaltname ?? ''
+  // Quotes appear when a name holds commas or quotes itself; no certificate of ours does, so trust none that does.
+  if (names.includes('"')) return null
+  const members = names
+    .split(', ')
+    .map((name) => memberUri.exec(name)?.[1])
+    .filter((name) => name !== undefined)
+  return members.length === 1 ? (members[0] ?? null) : null
+}
+
+/**
+ * Both sides of mutual TLS, TLS 1.2 or later, for one member. `dial` gives the credentials to call the member
+ * of that name and nobody else.
+ *
+ * @throws TransportFailure `identity` when the files do not make this member out
+ */
+export function peerTls(
+  self: string,
+  peer: PeerCredentials,
+): { readonly server: ServerCredentials; readonly dial: (member: string) => ChannelCredentials } {
+  const named = memberNameOf({ subjectaltname: certificateOf(peer).subjectAltName ?? '' })
+  if (named !== self) {
+    const whose = named === null ? 'names no member' : `is that of member "${named}"`
+    throw new TransportFailure('identity', `the peer certificate ${whose}, this member is "${self}"`)
+  }
+  if (DEFAULT_MIN_VERSION < 'TLSv1.2') {
+    throw new TransportFailure(
+      'identity',
+      `peers do not speak ${DEFAULT_MIN_VERSION}; drop that runtime flag`,
+    )
+  }
+  try {
+    const context = createSecureContext({
+      ca: peer.authorityPem,
+      cert: peer.certificatePem,
+      key: peer.keyPem,
+      minVersion: 'TLSv1.2',
+    })
+    const pair = { private_key: Buffer.from(peer.keyPem), cert_chain: Buffer.from(peer.certificatePem) }
+    return {
+      server: ServerCredentials.createSsl(Buffer.from(peer.authorityPem), [pair], true),
+      dial: (member) =>
+        credentials.createFromSecureContext(context, {
+          checkServerIdentity: (_host, certificate) => refusal(member, certificate),
+        }),
+    }
+  } catch (cause) {
+    throw new TransportFailure('identity', 'the peer certificate, key and authority do not fit together', {
+      cause,
+    })
+  }
+}
+
+function refusal(expected: string, certificate: PeerCertificate): Error | undefined {
+  const found = memberNameOf(certificate)
+  if (found === expected) return undefined
+  const who = found === null ? 'no member' : `member "${found}"`
+  return new TransportFailure('identity', `the certificate there names ${who}, not "${expected}"`)
+}
+
+function certificateOf(peer: PeerCredentials): X509Certificate {
+  try {
+    return new X509Certificate(peer.certificatePem)
+  } catch (cause) {
+    throw new TransportFailure('identity', 'the peer certificate is not a PEM certificate', { cause })
+  }
+}

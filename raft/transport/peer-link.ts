@@ -1,0 +1,241 @@
+import { BinaryWriter } from '@bufbuild/protobuf/wire'
+import { Client } from '@grpc/grpc-js'
+import type { ChannelCredentials, ClientDuplexStream } from '@grpc/grpc-js'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import type { MemberInfo } from '../core/types.ts'
+import type { PeerMessage } from '../ports.ts'
+import { TransportFailure } from './errors.ts'
+import type { TransportCounters, TransportEvent } from './events.ts'
+import { decodeWelcome, encodeHelloFrame, encodeMessagesFrame, protocolVersion } from './frame-codec.ts'
+import type { Hello } from './frame-codec.ts'
+import { channelOptions, method } from './options.ts'
+import type { TransportLimits } from './options.ts'
+import { OutboundQueue } from './outbound-queue.ts'
+import { failureOf } from './status.ts'
+
+export type PeerLinkOptions = {
+  readonly peer: MemberInfo
+  readonly hello: Hello
+  readonly credentials: ChannelCredentials
+  readonly limits: TransportLimits
+  readonly clock: Clock
+  readonly random: Random
+  readonly counters: TransportCounters
+  /** Never called from within a call of ours. */
+  readonly onUnreachable: () => void
+  readonly onEvent: (event: TransportEvent) => void
+}
+
+/** One try to reach the peer, from dialing to whatever ends it. */
+type Attempt = {
+  readonly client: Client
+  readonly stream: ClientDuplexStream<Buffer, Buffer>
+  readonly patience: Timer
+}
+
+type State =
+  | { readonly kind: 'dialing'; readonly attempt: Attempt }
+  | { readonly kind: 'up'; readonly attempt: Attempt }
+  | { readonly kind: 'waiting'; readonly timer: Timer; readonly refused: boolean }
+  | { readonly kind: 'closed' }
+
+/**
+ * Our messages to one peer:
+ *
+ *   dialing ──welcome──> up ──broke──> waiting ──backoff──> dialing
+ *
+ * Takes messages only while up; otherwise, or when its queue is full, it drops them and says so. Each attempt
+ * has a connection of its own, because a kept one would add its own pauses to ours.
+ */
+export class PeerLink {
+  readonly peer: MemberInfo
+  readonly #options: PeerLinkOptions
+  readonly #queue: OutboundQueue
+  #writer = new BinaryWriter()
+  #state: State
+  #failures = 0
+  #lastCause = ''
+  #flushing = false
+  /** Bytes given to gRPC that the connection has not taken yet. */
+  #writing = 0
+  /** gRPC asked for a pause. */
+  #paused = false
+  #unreachableAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: PeerLinkOptions) {
+    this.#options = options
+    this.peer = options.peer
+    this.#queue = new OutboundQueue(options.limits)
+    this.#state = { kind: 'dialing', attempt: this.#dial() }
+  }
+
+  offer(message: PeerMessage): void {
+    if (this.#state.kind !== 'up' || !this.#queue.offer(message)) {
+      this.#options.counters.messagesDropped++
+      this.#tellUnreachable()
+      return
+    }
+    if (this.#flushing) return
+    // The end of the caller's turn: all it says to this peer travels together.
+    this.#flushing = true
+    queueMicrotask(() => this.#flush())
+  }
+
+  /** The peer was just heard of: try now instead of waiting. */
+  poke(): void {
+    if (this.#state.kind !== 'waiting' || this.#state.refused) return
+    this.#state.timer.cancel()
+    this.#state = { kind: 'dialing', attempt: this.#dial() }
+  }
+
+  close(): void {
+    const state = this.#state
+    this.#state = { kind: 'closed' }
+    this.#queue.clear()
+    if (state.kind === 'waiting') state.timer.cancel()
+    else if (state.kind !== 'closed') abandon(state.attempt)
+  }
+
+  #dial(): Attempt {
+    const { peer, credentials, limits, clock, hello } = this.#options
+    const client = new Client(peer.peerAddress, credentials, channelOptions(limits, peer.name))
+    const stream = client.makeBidiStreamRequest(method.messages, asIs, asIs)
+    const patience = clock.after(limits.connectTimeoutMs, () => {
+      this.#broke(attempt, new TransportFailure('unreachable', 'no answer in time'))
+    })
+    const attempt = { client, stream, patience }
+    stream.on('data', (bytes: Buffer) => this.#welcome(attempt, bytes))
+    stream.on('error', (error: Parameters<typeof failureOf>[0]) => this.#broke(attempt, failureOf(error)))
+    stream.on('end', () =>
+      this.#broke(attempt, new TransportFailure('unreachable', 'the peer ended the link')),
+    )
+    stream.on('drain', () => {
+      if (!this.#isCurrent(attempt)) return
+      this.#paused = false
+      this.#flush()
+    })
+    stream.write(asBuffer(encodeHelloFrame(hello)))
+    return attempt
+  }
+
+  #welcome(attempt: Attempt, bytes: Buffer): void {
+    if (this.#state.kind !== 'dialing' || !this.#isCurrent(attempt)) return
+    try {
+      const protocol = decodeWelcome(bytes)
+      if (protocol !== protocolVersion) {
+        throw new TransportFailure(
+          'refused',
+          `the peer answers in protocol ${protocol}, not ${protocolVersion}`,
+        )
+      }
+    } catch (cause) {
+      this.#broke(attempt, cause instanceof TransportFailure ? cause : failedWelcome(cause))
+      return
+    }
+    attempt.patience.cancel()
+    this.#state = { kind: 'up', attempt }
+    this.#failures = 0
+    this.#lastCause = ''
+    this.#writing = 0
+    this.#paused = false
+    const { id: peer, name, peerAddress: address } = this.peer
+    this.#options.counters.linksOpened++
+    this.#options.onEvent({ kind: 'link-up', peer, name, address })
+  }
+
+  #isCurrent(attempt: Attempt): boolean {
+    return 'attempt' in this.#state && this.#state.attempt === attempt
+  }
+
+  #broke(attempt: Attempt, failure: TransportFailure): void {
+    if (!this.#isCurrent(attempt)) return
+    abandon(attempt)
+    const wasUp = this.#state.kind === 'up'
+    const refused = failure.code === 'refused'
+    const delayMs = this.#backoffMs(refused)
+    const timer = this.#options.clock.after(delayMs, () => {
+      if (this.#state.kind === 'waiting' && this.#state.timer === timer) {
+        this.#state = { kind: 'dialing', attempt: this.#dial() }
+      }
+    })
+    this.#state = { kind: 'waiting', timer, refused }
+    this.#options.counters.messagesDropped += this.#queue.size
+    this.#queue.clear()
+    if (wasUp || failure.message !== this.#lastCause) {
+      this.#lastCause = failure.message
+      const { id: peer, name } = this.peer
+      this.#options.onEvent({ kind: 'link-down', peer, name, cause: `${failure.code}: ${failure.message}` })
+    }
+    if (wasUp) this.#tellUnreachable()
+  }
+
+  /** Doubles with each failure; half of it is chance, so that members do not dial in step. */
+  #backoffMs(refused: boolean): number {
+    const { backoffMsMin, backoffMsMax } = this.#options.limits
+    const doubled = backoffMsMin * 2 ** Math.min(this.#failures++, 20)
+    const wholeMs = refused ? backoffMsMax : Math.min(backoffMsMax, doubled)
+    return Math.ceil(wholeMs / 2) + this.#options.random.below(Math.floor(wholeMs / 2) + 1)
+  }
+
+  #flush(): void {
+    this.#flushing = false
+    const { limits, counters } = this.#options
+    while (this.#queue.size > 0 && this.#state.kind === 'up') {
+      if (this.#paused || this.#writing >= limits.writeWindowBytesMax) return
+      const { attempt } = this.#state
+      const messages = this.#queue.takeFrame()
+      const frame = this.#encode(messages)
+      if (frame === null) continue
+      this.#writing += frame.byteLength
+      counters.framesSent++
+      counters.messagesSent += messages.length
+      counters.bytesSent += frame.byteLength
+      this.#paused = !attempt.stream.write(frame, () => {
+        if (!this.#isCurrent(attempt)) return
+        this.#writing -= frame.byteLength
+        if (this.#queue.size > 0) this.#flush()
+      })
+    }
+  }
+
+  /** @returns null when what should travel is larger than any receiver takes */
+  #encode(messages: readonly PeerMessage[]): Buffer | null {
+    const frame = asBuffer(encodeMessagesFrame(this.#writer, messages))
+    // The writer keeps its memory from frame to frame; not that of a giant.
+    if (frame.byteLength > this.#options.limits.frameBytesMax) this.#writer = new BinaryWriter()
+    if (frame.byteLength <= this.#options.limits.messageBytesMax) return frame
+    this.#options.counters.messagesDropped += messages.length
+    this.#options.onEvent({ kind: 'too-large', peer: this.peer.id, bytes: frame.byteLength })
+    return null
+  }
+
+  /** At most once in a while, and never from within the caller's turn. */
+  #tellUnreachable(): void {
+    const now = this.#options.clock.monotonicMs()
+    if (now - this.#unreachableAtMs < this.#options.limits.unreachableMsMin) return
+    this.#unreachableAtMs = now
+    queueMicrotask(() => {
+      if (this.#state.kind !== 'closed') this.#options.onUnreachable()
+    })
+  }
+}
+
+function abandon(attempt: Attempt): void {
+  attempt.patience.cancel()
+  attempt.stream.cancel()
+  attempt.client.close()
+}
+
+function failedWelcome(cause: unknown): TransportFailure {
+  return new TransportFailure('malformed', 'the peer answers in no known way', { cause })
+}
+
+export function asIs(bytes: Buffer): Buffer {
+  return bytes
+}
+
+/** The same memory, as gRPC wants to see it. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { Client } from '@grpc/grpc-js'
+import type { ChannelCredentials, ClientWritableStream } from '@grpc/grpc-js'
+import type { Clock, Timer } from '../base/clock.ts'
+import { Deferred } from '../base/deferred.ts'
+import type { MemberInfo } from '../core/types.ts'
+import type { SnapshotHeader } from '../ports.ts'
+import { TransportFailure } from './errors.ts'
+import { encodeSnapshotFrame } from './frame-codec.ts'
+import type { Hello, SnapshotFrame } from './frame-codec.ts'
+import { channelOptions, method } from './options.ts'
+import type { TransportLimits } from './options.ts'
+import { asBuffer, asIs } from './peer-link.ts'
+import { failureOf } from './status.ts'
+
+export type SnapshotSendOptions = {
+  readonly peer: MemberInfo
+  readonly hello: Hello
+  readonly credentials: ChannelCredentials
+  readonly limits: TransportLimits
+  readonly clock: Clock
+  /** Settled from outside to give up. */
+  readonly abandoned: Deferred<never>
+}
+
+/**
+ * One snapshot to one peer, on a connection of its own. Resolves once the receiver has taken all of it.
+ * A piece is asked for only when the connection took the one before.
+ *
+ * @param next null at the end; its failure ends the stream and is the cause of ours
+ * @throws TransportFailure `unreachable`, `refused`, `busy`, `aborted`, `corrupt`
+ */
+export async function sendSnapshotStream(
+  options: SnapshotSendOptions,
+  header: SnapshotHeader,
+  next: () => Promise<Uint8Array | null>,
+): Promise<void> {
+  const stream = new OutgoingStream(options)
+  try {
+    await stream.write({
+      kind: 'opening',
+      hello: options.hello,
+      term: header.term,
+      snapshot: header.snapshot,
+    })
+    const hash = createHash('sha256')
+    let bytes = 0
+    for (;;) {
+      const piece = await stream.during(nextPiece(next))
+      if (piece === null) break
+      hash.update(piece)
+      bytes += piece.byteLength
+      for (const chunk of split(piece, options.limits.chunkBytesMax)) {
+        await stream.write({ kind: 'chunk', bytes: chunk })
+      }
+    }
+    await stream.write({ kind: 'trailer', bytes, sha256: hash.digest() })
+    await stream.finish()
+  } finally {
+    stream.close()
+  }
+}
+
+/** Writes frames one after the other and breaks, once, when anything is wrong. */
+class OutgoingStream {
+  readonly #client: Client
+  readonly #call: ClientWritableStream<Buffer>
+  readonly #options: SnapshotSendOptions
+  /** Resolved by the answer, rejected by whatever ends the stream before. */
+  readonly #answer = new Deferred<undefined>()
+  #patience: Timer
+
+  constructor(options: SnapshotSendOptions) {
+    const { peer, credentials, limits } = options
+    this.#options = options
+    this.#client = new Client(peer.peerAddress, credentials, channelOptions(limits, peer.name))
+    this.#call = this.#client.makeClientStreamRequest<Buffer, Buffer>(
+      method.snapshot,
+      asIs,
+      asIs,
+      (error) => {
+        if (error === null) this.#answer.resolve(undefined)
+        else this.#answer.reject(failureOf(error))
+      },
+    )
+    this.#call.on('error', (error: Parameters<typeof failureOf>[0]) => this.#answer.reject(failureOf(error)))
+    options.abandoned.promise.catch((cause: unknown) => this.#answer.reject(cause))
+    this.#patience = this.#wait(limits.connectTimeoutMs + limits.snapshotStallMsMax)
+  }
+
+  /** Whatever comes first: `step`, or the end of the stream. */
+  during<T>(step: Promise<T>): Promise<T> {
+    return Promise.race([step, this.#answer.promise.then(early)])
+  }
+
+  async write(frame: SnapshotFrame): Promise<void> {
+    const taken = new Deferred<undefined>()
+    this.#call.write(asBuffer(encodeSnapshotFrame(frame)), (error?: Error | null) => {
+      // A broken stream also tells its status, which says more than this error.
+      if (error === null || error === undefined) taken.resolve(undefined)
+    })
+    await this.during(taken.promise)
+    this.#patience.cancel()
+    this.#patience = this.#wait(this.#options.limits.snapshotStallMsMax)
+  }
+
+  /** The receiver may take its time to verify what it got: keepalive watches over the connection. */
+  async finish(): Promise<void> {
+    this.#patience.cancel()
+    this.#call.end()
+    await this.#answer.promise
+  }
+
+  close(): void {
+    this.#patience.cancel()
+    this.#call.cancel()
+    this.#client.close()
+  }
+
+  #wait(ms: number): Timer {
+    return this.#options.clock.after(ms, () => {
+      this.#answer.reject(new TransportFailure('unreachable', 'the snapshot stream stands still'))
+    })
+  }
+}
+
+function early(): never {
+  throw new TransportFailure('aborted', 'the receiver answered before it had everything')
+}
+
+async function nextPiece(next: () => Promise<Uint8Array | null>): Promise<Uint8Array | null> {
+  try {
+    return await next()
+  } catch (cause) {
+    throw new TransportFailure('aborted', 'the snapshot could not be read to its end', { cause })
+  }
+}
+
+function* split(bytes: Uint8Array, bytesMax: number): Generator<Uint8Array> {
+  for (let from = 0; from < bytes.byteLength; from += bytesMax) yield bytes.subarray(from, from + bytesMax)
+}
