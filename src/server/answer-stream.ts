@@ -32,7 +32,6 @@ async function pump(puller: Puller, call: Call, request: Request, reply: Reply):
   const raw = reply.raw
   const first = await puller.next()
   const second = first.done === true ? first : await puller.next()
-  reply.hijack()
   const headers = baseHeaders(call, JSON_TYPE)
   if (second.done === true) {
     sendBytes(raw, request.method, 200, headers, first.done === true ? new Uint8Array(0) : first.value)

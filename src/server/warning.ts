@@ -3,8 +3,7 @@ import { limits } from '../config/limits.ts'
 /** The value of a `Warning` header. @source RFC 7234 section 5.5; spec 7 */
 export function warningHeader(text: string): string {
   // A header holds printable ASCII only; a line break in it would be another header.
-  // eslint-disable-next-line no-control-regex
-  const plain = text.replace(/[\u0000-\u001f\u007f]+/g, ' ').replace(/[^ -~]/g, '?')
+  const plain = text.replace(/[^ -~]+/g, ' ')
   const cut = plain.length > limits.warningCharactersMax ? plain.slice(0, limits.warningCharactersMax) : plain
   return `299 - "${cut.replace(/[\\"]/g, '\\$&')}"`
 }

@@ -1,0 +1,133 @@
+/**
+ * Goal: what clients read before they ask for objects: discovery, OpenAPI, version, health, metrics, membership.
+ * Method: `inject` against the real server.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { nodeId } from '../../raft/index.ts'
+import { FakeRegistry } from '../support/fake-registry.ts'
+import { ADMIN, serverAround } from '../support/server-fixture.ts'
+
+async function start(t: TestContext) {
+  const { server, consensus } = await serverAround(new FakeRegistry().registry)
+  t.after(() => server.drain({ shutdownDelayMs: 0, graceMs: 0 }))
+  const get = (url: string, headers: Record<string, string> = {}) =>
+    server.app.inject({ method: 'GET', url, headers: { ...ADMIN, ...headers } })
+  const json = async (url: string): Promise<unknown> => JSON.parse((await get(url)).body)
+  return { server, consensus, get, json }
+}
+
+test('discovery lists versions, groups and resources with their subresources', async (t) => {
+  const { json } = await start(t)
+  assert.deepEqual(await json('/api'), {
+    kind: 'APIVersions',
+    versions: ['v1'],
+    serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: '' }],
+  })
+  const version = { groupVersion: 'example.io/v1', version: 'v1' }
+  const group = { name: 'example.io', versions: [version], preferredVersion: version }
+  assert.deepEqual(await json('/apis'), { kind: 'APIGroupList', apiVersion: 'v1', groups: [group] })
+  assert.deepEqual(await json('/apis/example.io/'), { kind: 'APIGroup', apiVersion: 'v1', ...group })
+  const core = (await json('/api/v1')) as { groupVersion: string; resources: { name: string }[] }
+  assert.equal(core.groupVersion, 'v1')
+  assert.deepEqual(
+    core.resources.map(({ name }) => name),
+    ['configmaps', 'namespaces', 'namespaces/finalize', 'namespaces/status'],
+  )
+  assert.deepEqual(core.resources[0], {
+    name: 'configmaps',
+    singularName: 'configmap',
+    namespaced: true,
+    kind: 'ConfigMap',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    shortNames: ['cm'],
+  })
+})
+
+test('the root lists the paths there are', async (t) => {
+  const { json } = await start(t)
+  const { paths } = (await json('/')) as { paths: string[] }
+  for (const path of ['/api', '/api/v1', '/apis/example.io/v1', '/healthz', '/openapi/v2', '/version']) {
+    assert.ok(paths.includes(path), path)
+  }
+  assert.deepEqual(paths, paths.toSorted())
+})
+
+test('spec 9.8: the version names the release whose API is spoken', async (t) => {
+  const { json } = await start(t)
+  const version = (await json('/version')) as Record<string, string>
+  assert.equal(`${version['major']}.${version['minor']}`, '1.24')
+  assert.equal(version['gitVersion'], 'v1.24.0+orch-0.0.0')
+  for (const key of ['gitCommit', 'gitTreeState', 'buildDate', 'goVersion', 'compiler', 'platform']) {
+    assert.equal(typeof version[key], 'string', key)
+  }
+})
+
+test('OpenAPI is served as JSON or protobuf, and not again to those who have it', async (t) => {
+  const { get } = await start(t)
+  const plain = await get('/openapi/v2')
+  assert.equal(plain.body, '{"swagger":"2.0"}')
+  const same = await get('/openapi/v2', { 'if-none-match': String(plain.headers['etag']) })
+  assert.equal(same.statusCode, 304)
+  const type = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
+  const binary = await get('/openapi/v2', { accept: type })
+  assert.equal(binary.headers['content-type'], type)
+  assert.deepEqual([...binary.rawPayload], [1, 2, 3])
+  assert.equal((await get('/openapi/v2', { accept: 'text/html' })).statusCode, 406)
+  assert.equal((await get('/openapi/v3/api/v1')).body, '{"openapi":"3.0.0"}')
+})
+
+test('spec 4.5: health is 200 or 500, verbose on wish and when it fails, and recovers by itself', async (t) => {
+  const { get, consensus } = await start(t)
+  assert.equal((await get('/readyz')).body, 'ok')
+  const verbose = (await get('/readyz?verbose')).body
+  assert.ok(verbose.startsWith('[+]ping ok\n'))
+  assert.ok(verbose.endsWith('[+]shutdown ok\nhealthz check passed\n'))
+  consensus.change({ leader: null })
+  const failing = await get('/readyz')
+  assert.equal(failing.statusCode, 500)
+  assert.ok(failing.body.includes('[-]leader failed: reason withheld\n'))
+  assert.ok(failing.body.endsWith('readyz check failed\n'))
+  assert.equal((await get('/livez')).statusCode, 200)
+  assert.equal((await get('/readyz/leader')).statusCode, 500)
+  assert.equal((await get('/readyz?exclude=leader')).statusCode, 200)
+  assert.ok((await get('/readyz?verbose&exclude=leader')).body.includes('[+]leader excluded: ok\n'))
+  consensus.change({ leader: nodeId(2) })
+  assert.equal((await get('/readyz')).statusCode, 200)
+})
+
+test('metrics count answers by what was asked', async (t) => {
+  const { get } = await start(t)
+  await get('/api/v1/namespaces/ns/configmaps/a')
+  await get('/api/v1/namespaces/ns/made-up-by-a-stranger/a')
+  const { body } = await get('/metrics')
+  assert.match(
+    body,
+    /apiserver_request_total\{verb="get",group="",version="v1",resource="configmaps",subresource="",code="200"\} 1/,
+  )
+  assert.ok(body.includes('apiserver_request_duration_seconds_bucket'))
+  assert.ok(!body.includes('made-up'))
+})
+
+test('the cluster status names the members; leadership moves on request', async (t) => {
+  const { server, consensus, json } = await start(t)
+  const status = (await json('/cluster/v1/status')) as Record<string, unknown>
+  assert.deepEqual(
+    { ...status, members: (status['members'] as unknown[]).length },
+    {
+      ...{ name: 'n1', id: '1', role: 'leader', term: 3, leader: { id: '1', name: 'n1' } },
+      ...{ commit: 10, appliedMemory: 10, appliedDisk: 9, members: 3, ready: true },
+    },
+  )
+  const transfer = (payload: string) =>
+    server.app.inject({ method: 'POST', url: '/cluster/v1/transfer-leader', payload, headers: ADMIN })
+  assert.equal((await transfer('{"to":"n2"}')).statusCode, 200)
+  consensus.change({ leader: nodeId(1), role: 'leader' })
+  assert.equal((await transfer('{"to":null}')).statusCode, 200)
+  // The third member's log is the longest of the others'.
+  assert.deepEqual(consensus.transfers, [2, 3])
+  for (const wrong of ['{', '[]', '{"to":1}', '{"to":"nobody"}']) {
+    assert.equal((await transfer(wrong)).statusCode, 400, wrong)
+  }
+})

@@ -1,0 +1,405 @@
+/**
+ * Goal: every path and method reaches the right verb, or ends in the right `Status`.
+ * Method: `inject` against the real server around a registry that records what it was called with.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import type { InjectOptions } from 'fastify'
+import { BrokenInvariant } from '../../raft/base/assert.ts'
+import { ApiError } from '../../src/api/api-error.ts'
+import { FakeRegistry } from '../support/fake-registry.ts'
+import { ADMIN, NOBODY, serverAround } from '../support/server-fixture.ts'
+
+type Reply = { readonly status: number; readonly headers: Record<string, unknown>; readonly text: string }
+
+async function start(t: TestContext, change: Parameters<typeof serverAround>[1] = {}) {
+  const fake = new FakeRegistry()
+  const { server, parts, consensus } = await serverAround(fake.registry, change)
+  t.after(() => server.drain({ shutdownDelayMs: 0, graceMs: 0 }))
+  const ask = async (method: string, url: string, more: InjectOptions = {}): Promise<Reply> => {
+    const reply = await server.app.inject({
+      method: method as 'GET',
+      url,
+      ...more,
+      headers: { ...ADMIN, ...more.headers },
+    })
+    return { status: reply.statusCode, headers: reply.headers, text: reply.body }
+  }
+  return { fake, parts, consensus, server, ask }
+}
+
+function statusOf(reply: Reply): Record<string, unknown> {
+  const status = JSON.parse(reply.text) as Record<string, unknown>
+  assert.equal(status['kind'], 'Status')
+  assert.equal(status['code'], reply.status)
+  return status
+}
+
+test('spec 4.2: method and path decide the verb, the target and the body', async (t) => {
+  const { fake, ask } = await start(t)
+  const cm = '/api/v1/namespaces/ns/configmaps'
+  const cases: readonly [string, string, string, object][] = [
+    ['GET', `${cm}/a`, 'get', { namespace: 'ns', name: 'a', subresource: null }],
+    ['GET', cm, 'list', { namespace: 'ns', name: null, subresource: null }],
+    ['GET', '/api/v1/configmaps', 'list', { namespace: null, name: null, subresource: null }],
+    ['POST', cm, 'create', { namespace: 'ns', name: null, subresource: null }],
+    ['PUT', `${cm}/a`, 'update', { namespace: 'ns', name: 'a', subresource: null }],
+    ['PATCH', `${cm}/a`, 'patch', { namespace: 'ns', name: 'a', subresource: null }],
+    ['DELETE', `${cm}/a`, 'delete', { namespace: 'ns', name: 'a', subresource: null }],
+    ['DELETE', cm, 'deletecollection', { namespace: 'ns', name: null, subresource: null }],
+    ['GET', '/api/v1/namespaces/ns', 'get', { namespace: null, name: 'ns', subresource: null }],
+    [
+      'PUT',
+      '/api/v1/namespaces/ns/finalize',
+      'update',
+      { namespace: null, name: 'ns', subresource: 'finalize' },
+    ],
+    [
+      'GET',
+      '/apis/example.io/v1/namespaces/ns/widgets/w',
+      'get',
+      { namespace: 'ns', name: 'w', subresource: null },
+    ],
+    ['GET', `${cm}/a/`, 'get', { namespace: 'ns', name: 'a', subresource: null }],
+    ['GET', `${cm}/system%3Anode`, 'get', { namespace: 'ns', name: 'system:node', subresource: null }],
+    ['GET', `${cm}/${'n'.repeat(253)}`, 'get', { namespace: 'ns', name: 'n'.repeat(253), subresource: null }],
+    [
+      'GET',
+      `${cm}?fieldSelector=metadata.name%3Da`,
+      'list',
+      { namespace: 'ns', name: null, subresource: null },
+    ],
+  ]
+  for (const [method, url, verb, target] of cases) {
+    const writes = method === 'POST' || method === 'PUT' || method === 'PATCH'
+    const reply = await ask(method, url, writes ? { payload: '{"x":1}' } : {})
+    assert.equal(reply.status, verb === 'create' ? 201 : 200, `${method} ${url}: ${reply.text}`)
+    const call = fake.calls.at(-1)
+    assert.deepEqual({ verb: call?.verb, target: call?.request.target }, { verb, target }, `${method} ${url}`)
+    assert.equal(Buffer.from(call?.request.body ?? []).toString(), writes ? '{"x":1}' : '')
+  }
+})
+
+test('query, media type, user and deadline reach the verb as they were sent', async (t) => {
+  const { fake, ask, parts } = await start(t)
+  await ask('PATCH', '/api/v1/namespaces/ns/configmaps/a?fieldManager=a+b&dryRun=All&dryRun=x&timeout=5s', {
+    payload: '{}',
+    headers: { 'content-type': 'Application/Merge-Patch+JSON; charset=utf-8', 'user-agent': 'tester' },
+  })
+  const { request } = fake.calls[0] ?? assert.fail('the verb was not called')
+  assert.deepEqual(request.query.get('fieldManager'), ['a b'])
+  assert.deepEqual(request.query.get('dryRun'), ['All', 'x'])
+  assert.equal(request.contentType, 'application/merge-patch+json')
+  assert.equal(request.context.user.name, 'admin')
+  assert.ok(request.context.user.groups.includes('system:authenticated'))
+  assert.equal(request.context.userAgent, 'tester')
+  assert.ok(request.context.deadlineMs <= parts.clock.monotonicMs() + 5000)
+})
+
+test('spec 4.2: a DELETE may carry options, and a body without a type is read', async (t) => {
+  const { fake, ask } = await start(t)
+  await ask('DELETE', '/api/v1/namespaces/ns/configmaps/a', { payload: '{"kind":"DeleteOptions"}' })
+  assert.equal(Buffer.from(fake.calls[0]?.request.body ?? []).toString(), '{"kind":"DeleteOptions"}')
+  assert.equal(fake.calls[0]?.request.contentType, '')
+})
+
+test('what leads nowhere is a 404 Status', async (t) => {
+  const { fake, ask } = await start(t)
+  const paths = [
+    '/nothing',
+    '/api/v2',
+    '/apis/unknown.io',
+    '/apis/unknown.io/v1',
+    '/api/v1/pods',
+    '/api/v1/configmaps/a',
+    '/api/v1/namespaces/ns/configmaps/a/status',
+    '/api/v1/namespaces/ns/configmaps/a/b/c',
+    '/api/v1/namespaces//configmaps',
+    '/api/v1/watch/configmaps',
+    '/apis/example.io/v2/widgets',
+    '/openapi/v3/api/v9',
+    '/healthz/nothing',
+  ]
+  for (const path of paths) {
+    const reply = await ask('GET', path)
+    assert.equal(reply.status, 404, path)
+    assert.equal(statusOf(reply)['message'], 'the server could not find the requested resource', path)
+  }
+  assert.equal(fake.calls.length, 0)
+})
+
+test('an object that is not there is told by its verb, with details', async (t) => {
+  const { ask } = await start(t)
+  const status = statusOf(await ask('GET', '/api/v1/namespaces/ns/configmaps/missing'))
+  assert.equal(status['reason'], 'NotFound')
+  assert.deepEqual(status['details'], { name: 'missing', kind: 'configmaps' })
+})
+
+test('a method a resource has not is a 405 that names the others', async (t) => {
+  const { ask } = await start(t)
+  const cases: readonly [string, string, string][] = [
+    ['POST', '/api/v1/configmaps', 'GET, HEAD'],
+    ['POST', '/api/v1/namespaces/ns/configmaps/a', 'GET, PUT, PATCH, DELETE, HEAD'],
+    ['PUT', '/api/v1/namespaces/ns/configmaps', 'GET, POST, DELETE, HEAD'],
+    ['DELETE', '/api/v1/namespaces', 'GET, POST, HEAD'],
+    ['GET', '/api/v1/namespaces/ns/finalize', 'PUT'],
+    ['OPTIONS', '/api/v1/namespaces/ns/configmaps/a', 'GET, PUT, PATCH, DELETE, HEAD'],
+    ['POST', '/apis/example.io/v1/namespaces/ns/widgets', 'GET, HEAD'],
+  ]
+  for (const [method, url, allow] of cases) {
+    const reply = await ask(method, url, method === 'GET' ? {} : { payload: '{}' })
+    assert.equal(reply.status, 405, `${method} ${url}`)
+    assert.equal(reply.headers['allow'], allow, `${method} ${url}`)
+    assert.equal(statusOf(reply)['reason'], 'MethodNotAllowed')
+  }
+  assert.equal((await ask('POST', '/version', { payload: '' })).status, 405)
+})
+
+test('names that cannot be are refused before any verb', async (t) => {
+  const { fake, ask } = await start(t)
+  for (const part of ['..', '.', '%25', 'a%25b']) {
+    assert.equal((await ask('GET', `/api/v1/namespaces/ns/configmaps/${part}`)).status, 400, part)
+  }
+  assert.equal((await ask('GET', '/api/v1/namespaces/ns/configmaps/%zz')).status, 400)
+  assert.equal((await ask('GET', '/api/v1/configmaps?x=%zz')).status, 400)
+  assert.equal(fake.calls.length, 0)
+})
+
+test('an escaped slash separates parts, for authorization and dispatch alike', async (t) => {
+  const { fake, ask } = await start(t)
+  await ask('GET', '/api/v1/namespaces/ns%2Fconfigmaps/a')
+  assert.deepEqual(fake.calls[0]?.request.target, { namespace: 'ns', name: 'a', subresource: null })
+})
+
+test('spec 4.7: an Accept without JSON is a 406, one with a fallback is served', async (t) => {
+  const { ask } = await start(t)
+  const path = '/api/v1/namespaces/ns/configmaps'
+  const table = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+  for (const accept of ['text/html', table, 'application/vnd.kubernetes.protobuf', 'application/json;q=0']) {
+    const reply = await ask('GET', path, { headers: { accept } })
+    assert.equal(reply.status, 406, accept)
+    assert.equal(statusOf(reply)['reason'], 'NotAcceptable')
+  }
+  for (const accept of [
+    `${table},application/json`,
+    '*/*',
+    'application/*',
+    'application/json; charset=utf-8',
+  ]) {
+    assert.equal((await ask('GET', path, { headers: { accept } })).status, 200, accept)
+  }
+})
+
+test('a body over the limit is a 413, a malformed content type a 415, without any verb', async (t) => {
+  const { fake, ask, parts } = await start(t)
+  const path = '/api/v1/namespaces/ns/configmaps'
+  const big = await ask('POST', path, {
+    payload: Buffer.alloc(parts.limits.requestBytesMax + 1),
+    headers: { 'content-type': 'application/json' },
+  })
+  assert.equal(big.status, 413)
+  assert.equal(statusOf(big)['reason'], 'RequestEntityTooLarge')
+  const odd = await ask('POST', path, { payload: '{}', headers: { 'content-type': 'garbage' } })
+  assert.equal(odd.status, 415)
+  assert.equal(statusOf(odd)['reason'], 'UnsupportedMediaType')
+  assert.equal(fake.calls.length, 0)
+})
+
+test('spec 5: a wrong token is a 401 even where anonymous callers are let in', async (t) => {
+  const { ask } = await start(t)
+  const reply = await ask('GET', '/version', { headers: { authorization: 'Bearer wrong' } })
+  assert.equal(reply.status, 401)
+  assert.equal(statusOf(reply)['message'], 'Unauthorized')
+})
+
+test('spec 5.7: what no rule allows is a 403 with the words of upstream', async (t) => {
+  const { fake, ask } = await start(t)
+  const cases: readonly [string, string, Record<string, string>, string][] = [
+    [
+      'GET',
+      '/api/v1/namespaces/y/configmaps',
+      NOBODY,
+      'configmaps is forbidden: User "nobody" cannot list resource "configmaps" in API group "" in the namespace "y"',
+    ],
+    [
+      'GET',
+      '/api/v1/namespaces/y/configmaps?watch=true',
+      NOBODY,
+      'configmaps is forbidden: User "nobody" cannot watch resource "configmaps" in API group "" in the namespace "y"',
+    ],
+    [
+      'PUT',
+      '/api/v1/namespaces/y/finalize',
+      { authorization: '' },
+      'namespaces "y" is forbidden: User "system:anonymous" cannot update resource "namespaces/finalize" in API group "" in the namespace "y"',
+    ],
+    [
+      'GET',
+      '/apis/example.io/v1/widgets',
+      { authorization: '' },
+      'widgets.example.io is forbidden: User "system:anonymous" cannot list resource "widgets" in API group "example.io" at the cluster scope',
+    ],
+    ['GET', '/metrics', NOBODY, 'forbidden: User "nobody" cannot get path "/metrics"'],
+    ['GET', '/nothing', NOBODY, 'forbidden: User "nobody" cannot get path "/nothing"'],
+    [
+      'POST',
+      '/cluster/v1/transfer-leader',
+      NOBODY,
+      'forbidden: User "nobody" cannot post path "/cluster/v1/transfer-leader"',
+    ],
+  ]
+  for (const [method, url, headers, message] of cases) {
+    const reply = await ask(method, url, method === 'GET' ? { headers } : { headers, payload: '{}' })
+    assert.equal(reply.status, 403, url)
+    assert.equal(statusOf(reply)['message'], message)
+  }
+  assert.equal(fake.calls.length, 0)
+})
+
+test('health, version and discovery need no credentials', async (t) => {
+  const { ask } = await start(t)
+  const open = ['/healthz', '/livez', '/readyz', '/readyz/leader', '/version', '/api', '/api/v1', '/apis']
+  for (const path of [...open, '/apis/example.io', '/apis/example.io/v1']) {
+    assert.equal((await ask('GET', path, { headers: { authorization: '' } })).status, 200, path)
+  }
+})
+
+test('an unknown error is a 500 that tells the caller an id and the log the rest', async (t) => {
+  const logged: object[] = []
+  const { fake, ask } = await start(t, {
+    log: { info: () => undefined, warn: () => undefined, error: (fields) => logged.push(fields) },
+  })
+  fake.answer = () => {
+    throw new Error('the secret of the room')
+  }
+  const reply = await ask('GET', '/api/v1/namespaces/ns/configmaps/a')
+  const id = reply.headers['audit-id'] as string
+  assert.equal(reply.status, 500)
+  assert.equal(statusOf(reply)['reason'], 'InternalError')
+  assert.ok(!reply.text.includes('secret'))
+  assert.ok(reply.text.includes(id))
+  assert.equal((logged[0] as { request: string }).request, id)
+})
+
+test('a broken invariant in a verb stops the process', async (t) => {
+  const broken: Error[] = []
+  const { fake, ask } = await start(t, { crash: (error) => broken.push(error) })
+  fake.answer = () => {
+    throw new BrokenInvariant('two and two is four')
+  }
+  assert.equal((await ask('GET', '/api/v1/namespaces/ns/configmaps/a')).status, 500)
+  assert.equal(broken.length, 1)
+})
+
+test('an error that names a time to retry says so in a header, too', async (t) => {
+  const { fake, ask } = await start(t)
+  fake.answer = () => {
+    throw new ApiError('Timeout', 'Too large resource version', { retryAfterSeconds: 1 })
+  }
+  const reply = await ask('GET', '/api/v1/configmaps')
+  assert.equal(reply.status, 504)
+  assert.equal(reply.headers['retry-after'], '1')
+})
+
+test('warnings of a verb become headers, without line breaks', async (t) => {
+  const { fake, ask } = await start(t)
+  fake.answer = (_verb, request) => {
+    request.context.warn('old "thing"\r\nSet-Cookie: x')
+    return { kind: 'document', code: 200, bytes: Buffer.from('{}') }
+  }
+  const reply = await ask('GET', '/api/v1/configmaps')
+  assert.deepEqual(reply.headers['warning'], ['299 - "old \\"thing\\" Set-Cookie: x"'])
+})
+
+test('a full house answers 429 at once, and still answers probes', async (t) => {
+  const { fake, ask, parts } = await start(t, {
+    limits: {
+      requestsReadingMax: 1,
+      requestsWritingMax: 1,
+      watchesMax: 1,
+      requestMsMax: 60_000,
+      requestBytesMax: 1000,
+    },
+  })
+  const waiting: (() => void)[] = []
+  fake.answer = () =>
+    new Promise((resolve) => {
+      waiting.push(() => resolve({ kind: 'document', code: 200, bytes: Buffer.from('{}') }))
+    })
+  const first = ask('GET', '/api/v1/configmaps')
+  while (waiting.length === 0) await new Promise(setImmediate)
+  const second = await ask('GET', '/api/v1/configmaps')
+  assert.equal(second.status, 429)
+  assert.equal(second.headers['retry-after'], '1')
+  assert.equal(statusOf(second)['reason'], 'TooManyRequests')
+  assert.equal((await ask('GET', '/readyz')).status, 200)
+  assert.ok(
+    (await parts.metrics.metrics()).includes(
+      'apiserver_current_inflight_requests{request_kind="readOnly"} 1',
+    ),
+  )
+  waiting[0]?.()
+  assert.equal((await first).status, 200)
+  const third = ask('GET', '/api/v1/configmaps')
+  while (waiting.length === 1) await new Promise(setImmediate)
+  waiting[1]?.()
+  assert.equal((await third).status, 200)
+})
+
+test('HEAD answers like GET without a body', async (t) => {
+  const { ask } = await start(t)
+  for (const path of ['/version', '/api/v1/namespaces/ns/configmaps/a', '/readyz']) {
+    const [get, head] = [await ask('GET', path), await ask('HEAD', path)]
+    assert.equal(head.status, get.status, path)
+    assert.equal(head.text, '')
+    assert.equal(Number(head.headers['content-length']), Buffer.byteLength(get.text), path)
+  }
+})
+
+test('a list of one piece has a length, a longer one goes in pieces', async (t) => {
+  const { fake, ask } = await start(t)
+  fake.answer = () => ({ kind: 'pieces', code: 200, pieces: [Buffer.from('{"items":[]}')] })
+  const short = await ask('GET', '/api/v1/configmaps')
+  assert.equal(Number(short.headers['content-length']), 12)
+  fake.answer = () => ({ kind: 'pieces', code: 200, pieces: [Buffer.from('{"items":['), Buffer.from(']}')] })
+  const long = await ask('GET', '/api/v1/configmaps')
+  assert.equal(long.headers['content-length'], undefined)
+  assert.equal(long.text, '{"items":[]}')
+})
+
+test('a list that fails before its first byte is a Status', async (t) => {
+  const { fake, ask } = await start(t)
+  fake.answer = () => ({
+    kind: 'pieces',
+    code: 200,
+    pieces: (async function* () {
+      await Promise.resolve()
+      throw new ApiError('Expired', 'too old')
+      yield Buffer.alloc(0)
+    })(),
+  })
+  assert.equal((await ask('GET', '/api/v1/configmaps')).status, 410)
+})
+
+test('a timeout that is no duration is a 400', async (t) => {
+  const { ask } = await start(t)
+  assert.equal((await ask('GET', '/api/v1/configmaps?timeout=soon')).status, 400)
+  assert.equal((await ask('GET', '/api/v1/configmaps?timeout=1m30s')).status, 200)
+})
+
+test('every answer carries an id; a caller may choose it', async (t) => {
+  const { ask } = await start(t)
+  const ids = new Set<unknown>()
+  for (let at = 0; at < 3; at++) ids.add((await ask('GET', '/version')).headers['audit-id'])
+  assert.equal(ids.size, 3)
+  assert.equal(
+    (await ask('GET', '/version', { headers: { 'audit-id': 'mine-1' } })).headers['audit-id'],
+    'mine-1',
+  )
+  const odd = await ask('GET', '/version', { headers: { 'audit-id': 'a b' } })
+  assert.match(
+    String(odd.headers['audit-id']),
+    /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/,
+  )
+})

@@ -1,0 +1,124 @@
+import { Registry as MetricsRegistry } from 'prom-client'
+import { namesOf } from '../../src/api/names.ts'
+import { Authenticator } from '../../src/auth/authenticate.ts'
+import { authorizerFor } from '../../src/auth/authorize.ts'
+import { bootstrapPolicy } from '../../src/auth/bootstrap-policy.ts'
+import { clientCertificates } from '../../src/auth/client-certificate.ts'
+import { staticRules } from '../../src/auth/static-rules.ts'
+import { tokenFile } from '../../src/auth/token-file.ts'
+import { memberHealth, defaultHealthBounds } from '../../src/cluster/health.ts'
+import { Members } from '../../src/cluster/members.ts'
+import { limits } from '../../src/config/limits.ts'
+import { createAuthority, issueCertificate } from '../../src/pki/authority.ts'
+import type { Authority } from '../../src/pki/authority.ts'
+import { generateKeyPair, privateKeyPem } from '../../src/pki/keys.ts'
+import { createServer } from '../../src/server/server.ts'
+import type { ApiServer } from '../../src/server/server.ts'
+import type { ServerParts } from '../../src/server/parts.ts'
+import type { Registry } from '../../src/registry/answer.ts'
+import { FakeConsensus } from './fake-consensus.ts'
+import { freshRandom, systemClock } from './system.ts'
+
+/** A bearer of everything, and one of nothing but what everybody may. */
+export const ADMIN = { authorization: 'Bearer admin-token' }
+export const NOBODY = { authorization: 'Bearer nobody-token' }
+
+const TOKENS = 'admin-token,admin,1,system:masters\nnobody-token,nobody,2\n'
+
+/** A server of real parts around the given registry. */
+export async function serverAround(
+  registry: Registry,
+  change: Partial<ServerParts> = {},
+): Promise<{ readonly server: ApiServer; readonly parts: ServerParts; readonly consensus: FakeConsensus }> {
+  const names = namesOf('k8s.io')
+  const consensus = new FakeConsensus(systemClock)
+  const health = memberHealth({
+    consensus,
+    clock: systemClock,
+    bounds: defaultHealthBounds,
+    silentThread: () => null,
+  })
+  const parts: ServerParts = {
+    registry,
+    authenticator: new Authenticator({
+      methods: [clientCertificates(systemClock), tokenFile(TOKENS, 'tokens.csv')],
+      allowAnonymous: true,
+      clock: systemClock,
+      memoMs: limits.authenticationMemoMs,
+    }),
+    authorizer: authorizerFor(['RBAC'], staticRules(bootstrapPolicy(names))),
+    health,
+    members: new Members({ consensus, health }),
+    openapi: {
+      v2: () => ({ bytes: Buffer.from('{"swagger":"2.0"}'), etag: '"v2"' }),
+      v2Protobuf: () => ({ bytes: Buffer.from([1, 2, 3]), etag: '"v2p"' }),
+      v3Index: () => ({ bytes: Buffer.from('{"paths":{}}'), etag: '"v3"' }),
+      v3: (path) => (path === 'api/v1' ? { bytes: Buffer.from('{"openapi":"3.0.0"}'), etag: '"a"' } : null),
+    },
+    names,
+    version: {
+      program: '0.0.0',
+      gitCommit: 'abc',
+      buildDate: '2026-01-01T00:00:00Z',
+      runtime: process.version,
+      platform: 'linux/x64',
+    },
+    clock: systemClock,
+    random: freshRandom(),
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    metrics: new MetricsRegistry(),
+    tls: null,
+    protocols: 'http2-and-http1',
+    limits: {
+      requestsReadingMax: limits.requestsReadingMax,
+      requestsWritingMax: limits.requestsWritingMax,
+      watchesMax: limits.watchesMax,
+      requestMsMax: limits.requestMsMax,
+      requestBytesMax: limits.requestBytesMax,
+    },
+    crash: (broken) => {
+      throw broken
+    },
+    ...change,
+  }
+  return { server: await createServer(parts), parts, consensus }
+}
+
+export type Identity = { readonly cert: string; readonly key: string }
+
+/** An authority of the test's own, and who it vouches for. */
+export class TestAuthority {
+  readonly #authority: Authority
+  readonly pem: string
+
+  constructor(commonName = 'test-ca') {
+    this.#authority = createAuthority({ commonName, random: freshRandom(), ...validity() })
+    this.pem = this.#authority.certificatePem
+  }
+
+  server(): Identity {
+    return this.#issue('server', 'localhost', [])
+  }
+
+  client(name: string, groups: readonly string[]): Identity {
+    return this.#issue('client', name, groups)
+  }
+
+  #issue(usage: 'server' | 'client', commonName: string, organizations: readonly string[]): Identity {
+    const keys = generateKeyPair()
+    const request = {
+      ...validity(),
+      subject: { commonName, organizations },
+      names: { dns: usage === 'server' ? ['localhost'] : [], ips: [], uris: [] },
+      usages: [usage],
+      publicKey: keys.publicKey,
+    }
+    const cert = issueCertificate(this.#authority, request, freshRandom())
+    return { cert, key: privateKeyPem(keys.privateKey) }
+  }
+}
+
+function validity(): { readonly notBeforeMs: number; readonly notAfterMs: number } {
+  const now = Date.now()
+  return { notBeforeMs: now - 60_000, notAfterMs: now + 3_600_000 }
+}
