@@ -1,0 +1,12 @@
+import { Failure } from '../../raft/base/failure.ts'
+
+/**
+ * Why a server did not start. The message is the one line its operator reads; exit code by code:
+ * - `usage` (2): a flag or a file says something that cannot be
+ * - `data-directory` (1): it belongs to somebody else, or is of a newer format
+ * - `keys` (1): certificates or keys are missing or do not fit
+ * - `address` (1): a port is taken
+ */
+export type StartFailureCode = 'usage' | 'data-directory' | 'keys' | 'address'
+
+export class StartFailure extends Failure<StartFailureCode> {}

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { nodeId } from '../../raft/index.ts'
+import type { NodeId } from '../../raft/index.ts'
+import type { ApiDomain } from '../api/names.ts'
+import { makeDirectory, readFileIfThere, writeNewFile } from '../pki/files.ts'
+import { StartFailure } from './errors.ts'
+
+/** Whose data a directory holds; written before anything else is, never changed. */
+export type MemberIdentity = {
+  readonly cluster: string
+  readonly member: string
+  readonly id: NodeId
+  readonly apiDomain: ApiDomain
+}
+
+const format = 1
+const fileName = 'member.json'
+
+/**
+ * The id of a member of a new cluster: equal on all who compute it, different between clusters. 48 bits of a hash, so
+ * that ten members collide once in 6 * 10^12 clusters.
+ */
+export function memberId(cluster: string, member: string): NodeId {
+  const hash = createHash('sha256').update(`${cluster}\n${member}`).digest()
+  return nodeId(hash.readUIntBE(0, 6) + 1)
+}
+
+/**
+ * Claims the directory for `identity`, or checks that it was claimed for it before.
+ *
+ * @throws StartFailure `data-directory` naming what differs and what to do
+ */
+export function claimDirectory(directory: string, identity: MemberIdentity): void {
+  makeDirectory(directory)
+  const path = join(directory, fileName)
+  const text = readFileIfThere(path)
+  if (text === null) {
+    writeNewFile(path, `${JSON.stringify({ format, ...identity }, null, 2)}\n`, 'public')
+    return
+  }
+  const found = parsed(path, text)
+  if (found['format'] !== format) {
+    throw refused(`${path} is of format ${String(found['format'])}, this program knows ${format}: use the program that wrote it`)
+  }
+  const expected: Readonly<Record<string, unknown>> = identity
+  for (const [field, flag] of [
+    ['cluster', '--cluster-name'],
+    ['member', '--name'],
+    ['apiDomain', '--api-domain'],
+    ['id', '--name'],
+  ] as const) {
+    if (found[field] === expected[field]) continue
+    const have = String(found[field])
+    throw refused(
+      `data directory ${directory} belongs to ${field} ${have}, not ${String(expected[field])}: give another --data-dir, or ${flag} ${have}`,
+    )
+  }
+}
+
+function parsed(path: string, text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>
+  } catch {
+    // Said below, with the remedy.
+  }
+  throw refused(`${path} is damaged: restore it from another copy, or replace this member by a new one`)
+}
+
+function refused(message: string): StartFailure {
+  return new StartFailure('data-directory', message)
+}

@@ -1,0 +1,54 @@
+import { ConfigFailure } from './errors.ts'
+
+export type Address = { readonly host: string; readonly port: number }
+
+/**
+ * `host:port`, `[::1]:port`.
+ * @throws ConfigFailure that says what would be right
+ */
+export function parseAddress(text: string): Address {
+  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text) ?? []
+  const host = bracketed ?? plain
+  const number = Number(port)
+  if (host === undefined || number < 1 || number > 65_535) {
+    throw new ConfigFailure(`must be host:port such as 10.0.0.1:7443, not ${JSON.stringify(text)}`)
+  }
+  return { host, port: number }
+}
+
+export function formatAddress({ host, port }: Address): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** A member of a new cluster, as all members' configuration lists it. */
+export type InitialMember = {
+  readonly name: string
+  readonly peerAddress: string
+  readonly clientAddress: string
+}
+
+/**
+ * `n1=10.0.0.1:7443/10.0.0.1:6443`, one for each member: name, where peers dial it, where clients do.
+ * In a file: a list of `{name, peer-address, client-address}`.
+ */
+export function parseInitialMember(text: string): InitialMember {
+  const [, name, peer, client] = /^([^=]+)=([^/]+)\/(.+)$/.exec(text) ?? []
+  if (name === undefined || peer === undefined || client === undefined) {
+    throw new ConfigFailure(`must be NAME=PEER_HOST:PORT/CLIENT_HOST:PORT, not ${JSON.stringify(text)}`)
+  }
+  return {
+    name: checkMemberName(name),
+    peerAddress: formatAddress(parseAddress(peer)),
+    clientAddress: formatAddress(parseAddress(client)),
+  }
+}
+
+/** A DNS label: it goes into certificates. */
+export function checkMemberName(name: string): string {
+  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) {
+    throw new ConfigFailure(
+      `must be lower-case letters, digits and "-", at most 63, not ${JSON.stringify(name)}`,
+    )
+  }
+  return name
+}

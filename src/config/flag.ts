@@ -1,0 +1,153 @@
+import { ConfigFailure } from './errors.ts'
+
+/** One setting: how it is said, what it means, and how its text becomes a value. */
+export type Flag<T> = {
+  /** Of the value, for help: `PATH`, `duration`, `host:port`, … Empty for a switch. */
+  readonly placeholder: string
+  /** One sentence, with the unit and the range. */
+  readonly help: string
+  /** Shown by help; the value when nobody says otherwise. */
+  readonly fallback: T
+  /** @param values one for each time the flag was said, in order @throws Error whose message says what would be right */
+  readonly parse: (values: readonly string[]) => T
+  /** `--flag` alone means true. */
+  readonly isSwitch: boolean
+}
+
+/** The value of a flag that may be said once. */
+function single(values: readonly string[]): string {
+  // As with other servers' flags, the last one counts.
+  return values[values.length - 1] ?? ''
+}
+
+export function text(fallback: string, placeholder: string, help: string): Flag<string> {
+  return { placeholder, help, fallback, parse: single, isSwitch: false }
+}
+
+export function choice<T extends string>(choices: readonly T[], fallback: T, help: string): Flag<T> {
+  return {
+    placeholder: choices.join('|'),
+    help,
+    fallback,
+    isSwitch: false,
+    parse: (values) => {
+      const found = choices.find((one) => one === single(values))
+      if (found === undefined) throw new ConfigFailure(`must be one of ${choices.join(', ')}`)
+      return found
+    },
+  }
+}
+
+export function toggle(fallback: boolean, help: string): Flag<boolean> {
+  return {
+    placeholder: '',
+    help,
+    fallback,
+    isSwitch: true,
+    parse: (values) => {
+      switch (single(values).toLowerCase()) {
+        case 'true':
+        case '1':
+        case 't':
+          return true
+        case 'false':
+        case '0':
+        case 'f':
+          return false
+        default:
+          throw new ConfigFailure('must be true or false')
+      }
+    },
+  }
+}
+
+export function wholeNumber(
+  fallback: number,
+  range: { readonly min: number; readonly max: number },
+  help: string,
+): Flag<number> {
+  return {
+    placeholder: 'number',
+    help,
+    fallback,
+    isSwitch: false,
+    parse: (values) => {
+      const said = single(values)
+      const value = Number(said)
+      if (!/^-?\d+$/.test(said) || value < range.min || value > range.max) {
+        throw new ConfigFailure(`must be a whole number from ${range.min} to ${range.max}`)
+      }
+      return value
+    },
+  }
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+/** `1m30s`, `500ms`, `0`; in milliseconds. */
+export function duration(
+  fallbackMs: number,
+  range: { readonly minMs: number; readonly maxMs: number },
+  help: string,
+): Flag<number> {
+  return {
+    placeholder: 'duration',
+    help,
+    fallback: fallbackMs,
+    isSwitch: false,
+    parse: (values) => {
+      const valueMs = durationMs(single(values))
+      if (valueMs === null || valueMs < range.minMs || valueMs > range.maxMs) {
+        throw new ConfigFailure(
+          `must be a duration such as 500ms or 1m30s, from ${durationText(range.minMs)} to ${durationText(range.maxMs)}`,
+        )
+      }
+      return valueMs
+    },
+  }
+}
+
+/** @returns null when it is no duration */
+export function durationMs(said: string): number | null {
+  if (said === '0') return 0
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(said)) return null
+  let sum = 0
+  for (const [, amount, , unit] of said.matchAll(/(\d+(\.\d+)?)(ms|s|m|h)/g)) {
+    sum += Number(amount) * (unitMs[unit as string] ?? 0)
+  }
+  return sum
+}
+
+export function durationText(ms: number): string {
+  if (ms === 0) return '0s'
+  for (const unit of ['h', 'm', 's'] as const) {
+    const size = unitMs[unit] ?? 1
+    if (ms % size === 0) return `${ms / size}${unit}`
+  }
+  return `${ms}ms`
+}
+
+/** Said several times, or with commas between, or both. */
+export function list(
+  fallback: readonly string[],
+  placeholder: string,
+  help: string,
+): Flag<readonly string[]> {
+  return {
+    placeholder,
+    help,
+    fallback,
+    isSwitch: false,
+    parse: (values) => values.flatMap((value) => value.split(',')).filter((value) => value !== ''),
+  }
+}
+
+/** @param parse from all that was said to the value */
+export function custom<T>(flag: {
+  readonly fallback: T
+  readonly placeholder: string
+  readonly help: string
+  readonly parse: (values: readonly string[]) => T
+}): Flag<T> {
+  return { ...flag, isSwitch: false }
+}

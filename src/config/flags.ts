@@ -1,0 +1,150 @@
+import { checkMemberName, formatAddress, parseAddress, parseInitialMember } from './address.ts'
+import type { InitialMember } from './address.ts'
+import { choice, custom, duration, list, text, toggle, wholeNumber } from './flag.ts'
+import { limits } from './limits.ts'
+
+const hourMs = 3_600_000
+const mebibyte = 1024 * 1024
+
+function addressFlag(help: string) {
+  return custom<string>({
+    fallback: '',
+    placeholder: 'host:port',
+    help,
+    parse: (values) => formatAddress(parseAddress(values.at(-1) ?? '')),
+  })
+}
+
+function file(help: string) {
+  return text('', 'FILE', help)
+}
+
+/**
+ * Every flag of the server, in the order of `--help`. A configuration file uses the same names without the
+ * dashes. Empty text means "not said".
+ */
+export const flags = {
+  name: custom<string>({
+    fallback: 'n1',
+    placeholder: 'NAME',
+    help: 'Name of this member, unique in the cluster: a DNS label.',
+    parse: (values) => checkMemberName(values.at(-1) ?? ''),
+  }),
+  'data-dir': text(
+    '',
+    'DIR',
+    'Everything this member keeps. One process, one member and one cluster per directory.',
+  ),
+  'in-memory': toggle(false, 'Keep nothing on disk: for tests. All is gone when the process ends.'),
+  config: file('Read flags from this YAML file too; what the command line says comes first.'),
+  'api-domain': choice(
+    ['orch.io', 'k8s.io'],
+    'orch.io',
+    'Whose names the API speaks; fixed when the cluster is created. k8s.io serves existing clients unchanged.',
+  ),
+
+  'bind-address': text('0.0.0.0', 'IP', 'Where to listen for clients.'),
+  'secure-port': wholeNumber(
+    6443,
+    { min: 0, max: 65_535 },
+    'Port for clients (HTTPS); 0 takes any free one.',
+  ),
+  'advertise-address': addressFlag('What clients dial; unset: this host at --secure-port.'),
+  http2: toggle(true, 'Offer HTTP/2 beside HTTP/1.1. It costs more processor time per small request.'),
+
+  'cluster-name': text('orch', 'NAME', 'Tells clusters apart; the same on every member.'),
+  'initial-members': custom<readonly InitialMember[]>({
+    fallback: [],
+    placeholder: 'NAME=PEER/CLIENT',
+    help: 'All members of a new cluster, the same on each: name, where peers dial it, where clients dial it. Unset: this member alone.',
+    parse: (values) => values.flatMap((value) => value.split(',')).map(parseInitialMember),
+  }),
+  'peer-address': addressFlag(
+    'Where to listen for peers, and what they dial unless --initial-members says otherwise.',
+  ),
+  'peer-bind-address': text('', 'IP', 'Where to listen for peers when it is not the host of --peer-address.'),
+  'election-timeout': duration(
+    300,
+    { minMs: 50, maxMs: 60_000 },
+    'A follower that hears nothing for this long, up to twice as long, stands for election.',
+  ),
+  'heartbeat-interval': duration(
+    50,
+    { minMs: 5, maxMs: 10_000 },
+    'A leader speaks at least this often; at most a third of the election timeout.',
+  ),
+
+  'tls-cert-file': file('Certificate of the client port, PEM. Unset: a single member makes its own.'),
+  'tls-private-key-file': file('Key of the client port, PEM.'),
+  'client-ca-file': file('Who vouches for client certificates, PEM.'),
+  'peer-ca-file': file('Who vouches for peers, PEM.'),
+  'peer-cert-file': file('What this member shows its peers, PEM.'),
+  'peer-key-file': file('Its key, PEM.'),
+
+  'token-auth-file': file('Bearer tokens: lines of token,user,uid,"group1,group2".'),
+  'anonymous-auth': toggle(
+    true,
+    'Treat requests without credentials as user system:anonymous instead of refusing them.',
+  ),
+  'authorization-mode': list(['RBAC'], 'MODE,…', 'Who decides, in order: RBAC, AlwaysAllow, AlwaysDeny.'),
+
+  'request-timeout': duration(
+    limits.requestMsMax,
+    { minMs: 1000, maxMs: hourMs },
+    'How long a request may take; watches excepted.',
+  ),
+  'max-requests-inflight': wholeNumber(
+    limits.requestsReadingMax,
+    { min: 1, max: 100_000 },
+    'Reads answered at once; more are told 429.',
+  ),
+  'max-mutating-requests-inflight': wholeNumber(
+    limits.requestsWritingMax,
+    { min: 1, max: 100_000 },
+    'Writes answered at once; more are told 429.',
+  ),
+  'shutdown-delay-duration': duration(
+    0,
+    { minMs: 0, maxMs: hourMs },
+    'How long to serve on while saying "not ready", so that load balancers notice.',
+  ),
+  'shutdown-grace-duration': duration(
+    10_000,
+    { minMs: 0, maxMs: hourMs },
+    'How long calls under way may take to finish after that.',
+  ),
+  'livez-grace-period': duration(
+    0,
+    { minMs: 0, maxMs: hourMs },
+    'How long after the start /livez answers without looking.',
+  ),
+
+  'initial-history-window': duration(
+    300_000,
+    { minMs: 1000, maxMs: 24 * hourMs },
+    'Of a new cluster: superseded versions stay readable this long.',
+  ),
+  'initial-history-events-min': wholeNumber(
+    10_000,
+    { min: 0, max: 10_000_000 },
+    'Of a new cluster: at least this many newest events stay.',
+  ),
+  'log-retention-entries': wholeNumber(
+    20_000,
+    { min: 0, max: 10_000_000 },
+    'Log entries kept behind the database for members that lag.',
+  ),
+  'log-retention-bytes': wholeNumber(
+    64 * mebibyte,
+    { min: 0, max: 1024 * 1024 * mebibyte },
+    'At most so many bytes of them.',
+  ),
+
+  'log-level': choice(
+    ['debug', 'info', 'warn', 'error'],
+    'info',
+    'What to write to standard output, as JSON lines.',
+  ),
+} as const
+
+export type FlagName = keyof typeof flags

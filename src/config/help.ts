@@ -1,0 +1,37 @@
+import { durationText } from './flag.ts'
+import { flags } from './flags.ts'
+import { flagNames } from './load.ts'
+
+/** What `orch-apiserver --help` prints. */
+export function helpText(): string {
+  const lines = [
+    'orch-apiserver: one member of a replicated API server.',
+    '',
+    '  orch-apiserver --data-dir ./data           a single member; makes its own keys and admin.kubeconfig',
+    '  orch-apiserver --config n1.yaml            a member of a cluster, see cluster-config/',
+    '  orch-apiserver --in-memory                 keeps nothing, for tests',
+    '',
+    'Flags (in a --config file: the same names without the dashes):',
+    '',
+  ]
+  for (const name of flagNames) {
+    const { placeholder, help, fallback } = flags[name]
+    const shown = fallbackText(name, fallback)
+    lines.push(`  --${name}${placeholder === '' ? '' : ` ${placeholder}`}`)
+    lines.push(`        ${help}${shown === '' ? '' : ` (default ${shown})`}`)
+  }
+  lines.push(
+    '',
+    'Exit status: 0 stopped, 1 could not start or go on, 2 a flag or file is wrong, 70 a broken invariant (a bug).',
+  )
+  return `${lines.join('\n')}\n`
+}
+
+function fallbackText(name: string, fallback: unknown): string {
+  if (typeof fallback === 'number') {
+    const isDuration = flags[name as keyof typeof flags].placeholder === 'duration'
+    return isDuration ? durationText(fallback) : String(fallback)
+  }
+  if (Array.isArray(fallback)) return fallback.join(',')
+  return String(fallback)
+}

@@ -1,0 +1,183 @@
+import { parse as parseYaml } from 'yaml'
+import type { Config, LoadedConfig, Source } from './config.ts'
+import { ConfigFailure } from './errors.ts'
+import { flags } from './flags.ts'
+import type { FlagName } from './flags.ts'
+import { nearest } from './nearest.ts'
+
+/** Text by flag, as said on the command line or in a file. */
+type Said = ReadonlyMap<FlagName, readonly string[]>
+
+export type Loading = {
+  /** Without program and script. */
+  readonly args: readonly string[]
+  /** @throws when the file cannot be read */
+  readonly readFile: (path: string) => string
+}
+
+export type Loaded =
+  { readonly kind: 'help' } | { readonly kind: 'version' } | ({ readonly kind: 'config' } & LoadedConfig)
+
+/** Defaults, then the file, then the command line. @throws ConfigFailure */
+export function loadConfig({ args, readFile }: Loading): Loaded {
+  if (args.includes('--help') || args.includes('-h')) return { kind: 'help' }
+  if (args.includes('--version')) return { kind: 'version' }
+  const spoken = fromCommandLine(args)
+  const path = spoken.get('config')?.at(-1)
+  const written: Said = path === undefined ? new Map() : fromFile(path, readFile)
+  const values: Partial<Record<FlagName, unknown>> = {}
+  const sources: Partial<Record<FlagName, Source>> = {}
+  for (const name of flagNames) {
+    const source: Source = spoken.has(name)
+      ? 'command line'
+      : written.has(name)
+        ? `file ${path ?? ''}`
+        : 'default'
+    const said = spoken.get(name) ?? written.get(name)
+    sources[name] = source
+    values[name] = said === undefined ? flags[name].fallback : parsed(name, said, source)
+  }
+  // Every flag was visited, and each parser gives the type its flag is declared with.
+  const config = Object.freeze(values) as Config
+  checkTogether(config)
+  return { kind: 'config', config, sources: Object.freeze(sources) as LoadedConfig['sources'] }
+}
+
+export const flagNames = Object.keys(flags) as readonly FlagName[]
+
+function isFlagName(name: string): name is FlagName {
+  return Object.hasOwn(flags, name)
+}
+
+function unknown(name: string, where: string): ConfigFailure {
+  const close = nearest(name, flagNames)
+  const dashes = where === 'command line' ? '--' : ''
+  const hint = close === null ? 'see --help' : `did you mean ${dashes}${close}?`
+  return new ConfigFailure(`unknown flag ${dashes}${name} (${where}): ${hint}`)
+}
+
+/** `--flag=value`, `--flag value`, `--switch`, `--switch=false`; a flag may be repeated. */
+function fromCommandLine(args: readonly string[]): Said {
+  const said = new Map<FlagName, string[]>()
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] as string
+    const [, name, value] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(word) ?? []
+    if (name === undefined)
+      throw new ConfigFailure(`unexpected argument ${JSON.stringify(word)}: flags begin with --, see --help`)
+    if (!isFlagName(name)) throw unknown(name, 'command line')
+    let spoken = value
+    if (spoken === undefined) {
+      if (flags[name].isSwitch) spoken = 'true'
+      else spoken = args[++at]
+      if (spoken === undefined) throw new ConfigFailure(`--${name} needs a value: ${flags[name].help}`)
+    }
+    const before = said.get(name)
+    if (before === undefined) said.set(name, [spoken])
+    else before.push(spoken)
+  }
+  return said
+}
+
+function fromFile(path: string, readFile: Loading['readFile']): Said {
+  let content: unknown
+  try {
+    content = parseYaml(readFile(path), { maxAliasCount: 0 })
+  } catch (cause) {
+    const why = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
+    throw new ConfigFailure(`configuration file ${path} cannot be read: ${why}`, { cause })
+  }
+  if (content === null) return new Map()
+  if (typeof content !== 'object' || Array.isArray(content)) {
+    throw new ConfigFailure(`configuration file ${path} must be a map of flags to values`)
+  }
+  const said = new Map<FlagName, readonly string[]>()
+  for (const [name, value] of Object.entries(content)) {
+    if (!isFlagName(name)) throw unknown(name, `file ${path}`)
+    if (name === 'config')
+      throw new ConfigFailure(`config (file ${path}): a configuration file names no other`)
+    said.set(
+      name,
+      Array.isArray(value) ? value.map((one) => asText(name, one, path)) : [asText(name, value, path)],
+    )
+  }
+  return said
+}
+
+function asText(name: FlagName, value: unknown, path: string): string {
+  switch (typeof value) {
+    case 'string':
+      return value
+    case 'number':
+    case 'boolean':
+      return String(value)
+    default:
+      if (name === 'initial-members' && typeof value === 'object' && value !== null)
+        return memberText(value, path)
+      throw new ConfigFailure(`${name} (file ${path}): must be a text, a number or a list of them`)
+  }
+}
+
+/** A member written as a map, in the words of the command line. */
+function memberText(value: object, path: string): string {
+  const fields = ['name', 'peer-address', 'client-address'] as const
+  const given = value as Readonly<Record<string, unknown>>
+  const extra = Object.keys(given).find((key) => !fields.some((field) => field === key))
+  if (extra !== undefined)
+    throw new ConfigFailure(`initial-members (file ${path}): unknown member field ${extra}`)
+  const [name, peer, client] = fields.map((field) => {
+    const said = given[field]
+    if (typeof said !== 'string')
+      throw new ConfigFailure(`initial-members (file ${path}): each member needs ${field}`)
+    return said
+  })
+  return `${name}=${peer}/${client}`
+}
+
+function parsed(name: FlagName, said: readonly string[], source: Source): unknown {
+  try {
+    return flags[name].parse(said)
+  } catch (cause) {
+    if (!(cause instanceof ConfigFailure)) throw cause
+    const dashes = source === 'command line' ? '--' : ''
+    throw new ConfigFailure(`${dashes}${name} (${source}) ${cause.message}`, { cause })
+  }
+}
+
+/** What no flag can see alone. */
+function checkTogether(config: Config): void {
+  const wrong = (message: string): never => {
+    throw new ConfigFailure(message)
+  }
+  if (config['data-dir'] === '' && !config['in-memory'])
+    wrong('--data-dir is needed, or --in-memory to keep nothing')
+  if (config['data-dir'] !== '' && config['in-memory'])
+    wrong('--in-memory keeps nothing: leave --data-dir out')
+  if (config['election-timeout'] < 3 * config['heartbeat-interval']) {
+    wrong('--election-timeout must be at least three times --heartbeat-interval')
+  }
+  const members = config['initial-members']
+  if (members.length > 0 && !members.some(({ name }) => name === config.name)) {
+    wrong(`--initial-members does not list this member: add ${config.name}, or give another --name`)
+  }
+  if (new Set(members.map(({ name }) => name)).size !== members.length)
+    wrong('--initial-members lists a name twice')
+  if (members.length > 1 && config['peer-cert-file'] === '') {
+    wrong(
+      'a cluster of several members needs --peer-ca-file, --peer-cert-file and --peer-key-file: orchctl pki init makes them',
+    )
+  }
+  for (const [one, other] of pairs) {
+    if ((config[one] === '') !== (config[other] === '')) wrong(`--${one} and --${other} go together`)
+  }
+  for (const mode of config['authorization-mode']) {
+    if (!['RBAC', 'AlwaysAllow', 'AlwaysDeny'].includes(mode)) {
+      wrong(`--authorization-mode knows RBAC, AlwaysAllow and AlwaysDeny, not ${JSON.stringify(mode)}`)
+    }
+  }
+}
+
+const pairs = [
+  ['tls-cert-file', 'tls-private-key-file'],
+  ['peer-cert-file', 'peer-key-file'],
+  ['peer-cert-file', 'peer-ca-file'],
+] as const

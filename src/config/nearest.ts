@@ -1,0 +1,27 @@
+/** The word that is most like `said`. @returns null when none is close */
+export function nearest(said: string, words: readonly string[]): string | null {
+  let best: string | null = null
+  let bestDistance = Math.max(2, Math.floor(said.length / 2)) + 1
+  for (const word of words) {
+    const distance = editDistance(said, word)
+    if (distance < bestDistance) {
+      best = word
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+/** Letters to insert, remove or replace (Levenshtein). */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}

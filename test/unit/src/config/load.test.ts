@@ -1,0 +1,160 @@
+/*
+ * Goal: what was meant is what is configured, and what cannot be is refused in one line that names its place.
+ * Method: command lines and files, table by table.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Config } from '../../../../src/config/config.ts'
+import { ConfigFailure } from '../../../../src/config/errors.ts'
+import { durationMs, durationText } from '../../../../src/config/flag.ts'
+import { helpText } from '../../../../src/config/help.ts'
+import { flagNames, loadConfig } from '../../../../src/config/load.ts'
+import { nearest } from '../../../../src/config/nearest.ts'
+
+function load(args: readonly string[], files: Readonly<Record<string, string>> = {}): Config {
+  const loaded = loadConfig({
+    args,
+    readFile: (path) => files[path] ?? assert.fail(`ENOENT: no such file ${path}`),
+  })
+  if (loaded.kind !== 'config') return assert.fail('a configuration')
+  return loaded.config
+}
+
+function refusal(args: readonly string[], files: Readonly<Record<string, string>> = {}): string {
+  try {
+    load(args, files)
+  } catch (cause) {
+    if (cause instanceof ConfigFailure) return cause.message
+    throw cause
+  }
+  return assert.fail('it was accepted')
+}
+
+void test('flags are said with a space, with "=", as a switch, and the last one counts', () => {
+  const config = load([
+    '--data-dir',
+    '/a',
+    '--data-dir=/b',
+    '--http2=false',
+    '--secure-port=7',
+    '--request-timeout',
+    '1m30s',
+  ])
+  assert.equal(config['data-dir'], '/b')
+  assert.equal(config.http2, false)
+  assert.equal(config['secure-port'], 7)
+  assert.equal(config['request-timeout'], 90_000)
+  assert.equal(load(['--in-memory'])['in-memory'], true)
+  assert.equal(config['api-domain'], 'orch.io')
+})
+
+void test('the command line comes before the file, the file before the default', () => {
+  const files = { 'f.yaml': 'data-dir: /file\nname: n2\nsecure-port: 1234\n' }
+  const config = load(['--config', 'f.yaml', '--name=n3'], files)
+  assert.deepEqual([config.name, config['data-dir'], config['secure-port']], ['n3', '/file', 1234])
+})
+
+void test('the members of a cluster are read alike from words and from a file', () => {
+  const files = {
+    'f.yaml': [
+      'in-memory: true',
+      'name: a',
+      'initial-members:',
+      '  - {name: a, peer-address: "10.0.0.1:7443", client-address: "10.0.0.1:6443"}',
+      '  - {name: b, peer-address: "[::1]:7443", client-address: "h:6443"}',
+      'peer-cert-file: c\npeer-key-file: k\npeer-ca-file: a',
+    ].join('\n'),
+  }
+  const words = [
+    '--in-memory',
+    '--name=a',
+    '--initial-members=a=10.0.0.1:7443/10.0.0.1:6443,b=[::1]:7443/h:6443',
+  ]
+  const keys = ['--peer-cert-file=c', '--peer-key-file=k', '--peer-ca-file=a']
+  const expected = [
+    { name: 'a', peerAddress: '10.0.0.1:7443', clientAddress: '10.0.0.1:6443' },
+    { name: 'b', peerAddress: '[::1]:7443', clientAddress: 'h:6443' },
+  ]
+  assert.deepEqual(load(['--config=f.yaml'], files)['initial-members'], expected)
+  assert.deepEqual(load([...words, ...keys])['initial-members'], expected)
+})
+
+void test('every refusal is one line that names the flag, its place and the remedy', () => {
+  const table: readonly (readonly [readonly string[], RegExp])[] = [
+    [['--data-dri=x'], /--data-dri \(command line\).*--data-dir/],
+    [['--etcd-servers=x'], /unknown flag --etcd-servers/],
+    [['data'], /"data".*flags begin with --/],
+    [['--data-dir'], /--data-dir needs a value/],
+    [[], /--data-dir is needed, or --in-memory/],
+    [['--in-memory', '--data-dir=x'], /leave --data-dir out/],
+    [['--in-memory', '--secure-port=http'], /--secure-port \(command line\) must be a whole number/],
+    [['--in-memory', '--secure-port=65536'], /from 0 to 65535/],
+    [['--in-memory', '--request-timeout=soon'], /duration such as/],
+    [['--in-memory', '--api-domain=example.org'], /orch\.io, k8s\.io/],
+    [['--in-memory', '--http2=maybe'], /true or false/],
+    [['--in-memory', '--name=Not_a_label'], /--name .*lower-case/],
+    [['--in-memory', '--peer-address=nowhere'], /host:port/],
+    [['--in-memory', '--election-timeout=100ms'], /three times --heartbeat-interval/],
+    [['--in-memory', '--tls-cert-file=x'], /--tls-cert-file and --tls-private-key-file go together/],
+    [['--in-memory', '--authorization-mode=RBAC,Maybe'], /"Maybe"/],
+    [['--in-memory', '--initial-members=a=h:1/h:2'], /does not list this member/],
+    [['--in-memory', '--initial-members=n1=h:1/h:2,n1=h:1/h:2'], /a name twice/],
+    [['--in-memory', '--initial-members=n1=h:1/h:2,n2=h:1/h:2'], /orchctl pki init/],
+  ]
+  for (const [args, expected] of table) {
+    const message = refusal(args)
+    assert.match(message, expected)
+    assert.equal(message.includes('\n'), false, message)
+  }
+})
+
+void test('a file is refused with its name', () => {
+  const table: readonly (readonly [string, RegExp])[] = [
+    ['nmae: n1', /unknown flag nmae \(file f\): did you mean name\?/],
+    ['- a', /must be a map/],
+    ['a: [', /f cannot be read/],
+    ['name: {}', /name \(file f\)/],
+    ['secure-port: http', /secure-port \(file f\) must be a whole number/],
+    ['config: other', /names no other/],
+    ['initial-members: [{name: a}]', /each member needs peer-address/],
+    ['initial-members: [{name: a, role: b}]', /unknown member field role/],
+    ['a: &x [1]\nb: *x', /f cannot be read/],
+  ]
+  for (const [text, expected] of table) assert.match(refusal(['--config=f'], { f: text }), expected)
+  assert.match(refusal(['--config=gone']), /gone cannot be read/)
+})
+
+void test('durations are read and written', () => {
+  for (const [said, ms] of [
+    ['0', 0],
+    ['1h', 3_600_000],
+    ['1m30s', 90_000],
+    ['250ms', 250],
+    ['1.5s', 1500],
+    ['', null],
+    ['5', null],
+    ['-1s', null],
+    ['1d', null],
+  ] as const) {
+    assert.equal(durationMs(said), ms, said)
+  }
+  for (const [ms, said] of [
+    [0, '0s'],
+    [90_000, '90s'],
+    [300_000, '5m'],
+    [250, '250ms'],
+  ] as const) {
+    assert.equal(durationText(ms), said)
+  }
+})
+
+void test('the nearest word is found, and none when nothing is near', () => {
+  assert.equal(nearest('secure-prot', flagNames), 'secure-port')
+  assert.equal(nearest('zzzzzzzz', flagNames), null)
+})
+
+void test('help names every flag', () => {
+  const help = helpText()
+  for (const name of flagNames) assert.ok(help.includes(`--${name}`), name)
+  assert.equal(loadConfig({ args: ['--bad', '--help'], readFile: () => '' }).kind, 'help')
+})
