@@ -1,12 +1,15 @@
-import { parseDocument } from 'yaml'
-import type { Tags } from 'yaml'
+import { isScalar, parseDocument, visit } from 'yaml'
+import type { Document, Tags } from 'yaml'
 import { badRequest, tooLarge } from '../api-errors.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 import { checkTree, nameOfType } from './json.ts'
 
-/** YAML costs many times what JSON does to read, and nobody writes this much of it by hand. */
-export const YAML_LENGTH_MAX = 1024 * 1024
+/**
+ * Characters. Reading YAML costs about a hundred times what JSON does, and nobody writes this much by hand;
+ * programs send JSON, also where the media type says YAML, and that has only the bound of any body.
+ */
+export const YAML_LENGTH_MAX = 256 * 1024
 
 /** Characters of the same as JSON, where every alias stands for a copy. */
 const EXPANDED_LENGTH_MAX = 3 * 1024 * 1024
@@ -20,6 +23,10 @@ const ALIASES_MAX = 100
  *   RequestEntityTooLarge
  */
 export function parseYamlObject(text: string): JsonObject {
+  if (/^\s*\{/.test(text)) {
+    const object = tryJson(text)
+    if (object !== null) return object
+  }
   if (text.length > YAML_LENGTH_MAX) throw tooLarge(`limit for YAML is ${YAML_LENGTH_MAX} characters`)
   const value = parse(text)
   checkTree(value, 1)
@@ -28,19 +35,30 @@ export function parseYamlObject(text: string): JsonObject {
   return value
 }
 
+/** @returns null when it is no JSON, which does not mean it is no YAML */
+function tryJson(text: string): JsonObject | null {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return null
+  }
+  checkTree(value, 1)
+  return isJsonObject(value) ? value : null
+}
+
 function parse(text: string): unknown {
   try {
     const document = parseDocument(text, {
       version: '1.1',
       merge: true,
-      uniqueKeys: true,
+      uniqueKeys: false,
       prettyErrors: false,
       logLevel: 'error',
       customTags,
     })
-    const [wrong] = [...document.errors, ...document.warnings]
-    if (wrong !== undefined)
-      throw badRequest(`couldn't parse the body as YAML: ${wrong.message.slice(0, 200)}`)
+    const wrong = [...document.errors, ...document.warnings][0]?.message ?? doubledKey(document)
+    if (wrong !== null) throw badRequest(`couldn't parse the body as YAML: ${wrong.slice(0, 200)}`)
     return document.toJS({ maxAliasCount: ALIASES_MAX })
   } catch (cause) {
     // Beyond its own error this library throws ReferenceError for aliases and RangeError for depth.
@@ -49,6 +67,26 @@ function parse(text: string): unknown {
     }
     throw cause
   }
+}
+
+/** The library's own check compares every key with every other. @returns null: every key is there once */
+function doubledKey(document: Document): string | null {
+  let found: string | null = null
+  visit(document, {
+    Map: (_, map) => {
+      const keys = new Set<unknown>()
+      for (const { key } of map.items) {
+        const value: unknown = isScalar(key) ? key.value : key
+        if (keys.has(value) && value !== '<<') {
+          found = `key ${JSON.stringify(value)} is there twice`
+          return visit.BREAK
+        }
+        keys.add(value)
+      }
+      return undefined
+    },
+  })
+  return found
 }
 
 /** Types that JSON lacks, and `1:30` as a number of seconds, which upstream's reader does not know either. */
