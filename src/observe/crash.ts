@@ -1,0 +1,21 @@
+import { BrokenInvariant } from '../../raft/base/assert.ts'
+
+/** Exit status of a program that contradicted itself: a bug, worth a report. (EX_SOFTWARE of sysexits.) */
+export const brokenExitCode = 70
+/** Exit status of a member that cannot go on: its disk, a port, a file. */
+export const failedExitCode = 1
+
+export type LastWords = {
+  readonly log: { readonly fatal: (fields: object, message: string) => void }
+  readonly exit: (code: number) => void
+}
+
+/**
+ * Ends the process after something nobody may catch: says why, and goes. State is safe: what was acknowledged is in
+ * the log of a majority, and a crash is an event every member is built for.
+ */
+export function crash(cause: unknown, { log, exit }: LastWords): void {
+  const broken = cause instanceof BrokenInvariant
+  log.fatal({ err: cause }, broken ? 'broken invariant: this is a bug' : 'cannot go on')
+  exit(broken ? brokenExitCode : failedExitCode)
+}

@@ -1,0 +1,31 @@
+import { pino } from 'pino'
+import type { DestinationStream, Logger } from 'pino'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** Members whose value never reaches a log line, at the top or one level down. */
+const secrets = ['authorization', 'token', 'secret', 'password', 'key', 'privateKey', 'cookie']
+
+/**
+ * JSON lines: events with fields, not prose. Written synchronously, so that the last words of a process are
+ * not lost with it; a line is short and rare enough for that.
+ *
+ * @param base fields of every line, such as the member's name
+ */
+export function createLogger(options: {
+  readonly level: LogLevel
+  readonly base: Readonly<Record<string, unknown>>
+  readonly destination?: DestinationStream
+}): Logger {
+  return pino(
+    {
+      level: options.level,
+      base: options.base,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: [...secrets, ...secrets.map((name) => `*.${name}`)], censor: '[withheld]' },
+      serializers: { err: pino.stdSerializers.err },
+    },
+    options.destination ?? pino.destination({ fd: 1, sync: true }),
+  )
+}
