@@ -33,6 +33,11 @@ export class RaftActor {
 
   constructor(options: RaftActorOptions) {
     this.#options = options
+  }
+
+  /** Begins to listen. */
+  begin(): void {
+    const options = this.#options
     options.log.onMessages((messages) => {
       for (const message of messages) this.#fromLog(message)
     })

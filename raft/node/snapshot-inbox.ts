@@ -1,6 +1,6 @@
 import { Deferred } from '../base/deferred.ts'
 import type { Message } from '../core/message.ts'
-import type { LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
+import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import type { SnapshotHeader, SnapshotSink } from '../ports.ts'
 import type { RaftToApi, SnapshotInAnswer } from './protocol.ts'
 
@@ -41,9 +41,11 @@ export class SnapshotInbox {
 
   async receive(header: SnapshotHeader): Promise<SnapshotSink> {
     if (header.to !== this.#needs.self) throw new Error('this snapshot is for another member')
-    if (this.#stream !== null || this.#state !== 'free') throw new Error('another snapshot is being received')
+    if (this.#state !== 'free') throw new Error('another snapshot is being installed')
+    this.#supersede(header)
     if (header.snapshot.index <= this.#needs.commit) throw new Error('this member is further than that')
-    const stream: Stream = { id: this.#nextStream++, answers: [] }
+    const { from, term } = header
+    const stream: Stream = { id: this.#nextStream++, from, term, answers: [] }
     this.#stream = stream
     this.#needs.post({ kind: 'sink-open', stream: stream.id, snapshot: header.snapshot })
     try {
@@ -97,6 +99,18 @@ export class SnapshotInbox {
     this.#stream = null
   }
 
+  /** A sender that comes again has given its former stream up, and so has the leader of a former term. */
+  #supersede(header: SnapshotHeader): void {
+    const stream = this.#stream
+    if (stream === null) return
+    if (header.from !== stream.from && header.term <= stream.term) {
+      throw new Error('another snapshot is being received')
+    }
+    const cause = new Error('a newer stream took its place')
+    this.#abort(stream, cause)
+    for (const waiting of stream.answers.splice(0)) waiting.reject(cause)
+  }
+
   async #chunk(stream: Stream, bytes: Uint8Array): Promise<void> {
     this.#check(stream)
     const taken = this.#answer(stream)
@@ -145,6 +159,8 @@ export class SnapshotInbox {
 
 type Stream = {
   readonly id: number
+  readonly from: NodeId
+  readonly term: Term
   /** One for each word that waits for its answer, in order. */
   readonly answers: Deferred<void>[]
   failed?: Error

@@ -83,7 +83,12 @@ export class Network {
       await whole(this.#travel(stream))
       const receiver = this.#ports.get(to)?.receiver
       if (receiver === undefined || receiver === null) throw new Error('nobody listens there')
-      const sink = await whole(receiver.receiveSnapshot(header))
+      const opening = receiver.receiveSnapshot(header)
+      const sink = await whole(opening).catch((cause: unknown) => {
+        // Broken before the answer: whoever opened it has to hear that nothing will come.
+        opening.then((late) => late.abort(cause)).catch(() => undefined)
+        throw cause
+      })
       try {
         for (;;) {
           const bytes = await whole(next())

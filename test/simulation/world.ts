@@ -10,7 +10,13 @@ type Event = {
 }
 
 /** Whose events these are: those of a dead owner never happen, those of a paused one wait. */
-export type Owner = { readonly name: string; alive: boolean; pausedUntil: number }
+export type Owner = {
+  readonly name: string
+  alive: boolean
+  pausedUntil: number
+  /** What one of its events threw; false: a fault of the program. null: always a fault. */
+  readonly caught: ((cause: unknown) => boolean) | null
+}
 
 export type WorldOptions = {
   readonly seed: number
@@ -98,7 +104,7 @@ export class World {
     try {
       event.action()
     } catch (cause) {
-      this.fail(cause)
+      if (owner?.caught?.(cause) !== true) this.fail(cause)
     }
   }
 

@@ -1,0 +1,49 @@
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import { LogActor } from '../log/log-actor.ts'
+import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../log/log-protocol.ts'
+import type { LogStore, Transport } from '../ports.ts'
+import { directChannel } from './channel/direct-channel.ts'
+import { ChannelLogReader } from './log-reader.ts'
+import { RaftNode } from './node.ts'
+import type { NodeOptions } from './options.ts'
+import type { ApiToRaft, RaftToApi } from './protocol.ts'
+import { RaftActor } from './raft-actor.ts'
+
+export type InlineNodeOptions = {
+  readonly node: NodeOptions
+  readonly clock: Clock
+  readonly random: Random
+  readonly transport: Transport
+  /** Open; closed by the node. */
+  readonly log: LogStore
+  /** As in `RaftNodeOptions`. */
+  readonly onFatal: (cause: string) => void
+}
+
+/** All three actors of a member on the calling thread: for `--in-memory`, and for tests. */
+export function inlineNode<Outcome>(options: InlineNodeOptions): RaftNode<Outcome> {
+  const { node, clock, random, transport, log, onFatal } = options
+  const [apiToRaft, raftToApi] = directChannel<ApiToRaft, RaftToApi>()
+  const [raftToLog, logToRaft] = directChannel<RaftToLog, LogToRaft>()
+  const [apiToLog, logToApi] = directChannel<ApiToLog, LogToApi>()
+  const logActor = new LogActor({
+    store: log,
+    raft: logToRaft,
+    api: logToApi,
+    clock,
+    prepare: null,
+    // The raft actor hears of it and says so to the node.
+    onFailed: () => undefined,
+  })
+  const raftActor = new RaftActor({ node, clock, random, transport, api: raftToApi, log: raftToLog })
+  const reader = new ChannelLogReader(apiToLog)
+  const close = async (): Promise<void> => {
+    for (const channel of [apiToRaft, raftToApi, raftToLog, logToRaft, logToApi]) channel.close()
+    reader.close()
+  }
+  const raftNode = new RaftNode<Outcome>({ node, clock, random, raft: apiToRaft, reader, onFatal, close })
+  raftActor.begin()
+  logActor.start()
+  return raftNode
+}

@@ -1,0 +1,35 @@
+import { BrokenInvariant } from '../../../raft/base/assert.ts'
+
+/** Members that applied the same entries have the same state, whatever way they came there. */
+export class EqualState {
+  readonly #digests = new Map<number, { readonly digest: string; readonly member: number }>()
+  readonly #applied = new Map<number, number>()
+  #compared = 0
+
+  /** How often two members stood at one index. */
+  get compared(): number {
+    return this.#compared
+  }
+
+  /** A new process begins with what its disk holds. */
+  started(member: number): void {
+    this.#applied.delete(member)
+  }
+
+  applied(member: number, index: number, digest: string): void {
+    const before = this.#applied.get(member) ?? 0
+    if (index < before)
+      throw new BrokenInvariant(`member ${member} went from index ${before} back to ${index}`)
+    this.#applied.set(member, index)
+    const known = this.#digests.get(index)
+    if (known === undefined) this.#digests.set(index, { digest, member })
+    else {
+      if (known.member !== member) this.#compared++
+      if (known.digest !== digest) {
+        throw new BrokenInvariant(
+          `equal state: at index ${index} member ${member} has ${digest}, ${known.member} had ${known.digest}`,
+        )
+      }
+    }
+  }
+}
