@@ -114,10 +114,7 @@ class Recovery {
     const segment: Segment = { number, name, file, end: preambleBytes, size: 0, lastGroup: preambleBytes }
     this.#segments.push(segment)
     const window = new SegmentWindow(file, windowBytes)
-    const logId = checkPreamble(name, number, window.bytes(0, Math.min(preambleBytes, window.size)))
-    if (this.#logId !== null && !sameBytes(this.#logId, logId)) {
-      throw new LogFailure('foreign', `log ${name} belongs to another log; remove it, the others are whole`)
-    }
+    const logId = this.#identify(name, number, window)
     this.#logId = logId
     const scanner = new GroupScanner({
       name,
@@ -133,6 +130,15 @@ class Recovery {
     this.#sequence = scanner.sequence
     segment.size = file.size()
     return sealed
+  }
+
+  /** @returns the log's id, which every segment carries */
+  #identify(name: string, number: number, window: SegmentWindow): Uint8Array {
+    const logId = checkPreamble(name, number, window.bytes(0, Math.min(preambleBytes, window.size)))
+    if (this.#logId !== null && !sameBytes(this.#logId, logId)) {
+      throw new LogFailure('foreign', `log ${name} belongs to another log; remove it, the others are whole`)
+    }
+    return logId
   }
 
   #groups(segment: Segment, scanner: GroupScanner): boolean {
@@ -236,6 +242,7 @@ class Recovery {
     const file = this.#disk.open(name, 'existing')
     try {
       const window = new SegmentWindow(file, windowBytes)
+      this.#identify(name, next, window)
       const header = decodeGroupHeader(window.bytes(preambleBytes, groupHeaderBytes), 0)
       const end = preambleBytes + (header === null ? 0 : sectorsUp(groupHeaderBytes + header.bodyBytes))
       if (header === null || afterNext !== undefined || window.lastNonZero(end) !== null) {

@@ -1,0 +1,11 @@
+import { MessagePort, workerData } from 'node:worker_threads'
+import { MessagePortChannel } from '../../raft/node/channel/message-port-channel.ts'
+import type { Parcel } from './channel.ts'
+
+/* A thread that sends back what it is sent. */
+const port: unknown = workerData
+if (!(port instanceof MessagePort)) throw new Error('started without a port')
+const channel = new MessagePortChannel<Parcel, Parcel>({ port, lifetime: 'ref' })
+channel.onMessages((messages) => {
+  for (const message of messages) channel.post(message)
+})

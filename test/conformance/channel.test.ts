@@ -1,0 +1,64 @@
+/*
+ * Goal: the pipes between threads and the pipe within one are alike.
+ * Method: the suite of `channel.ts` on each.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import { directChannel } from '../../raft/node/channel/direct-channel.ts'
+import { MessagePortChannel } from '../../raft/node/channel/message-port-channel.ts'
+import { channelSuite } from './channel.ts'
+import type { Parcel } from './channel.ts'
+
+channelSuite('within a thread', { make: () => directChannel<Parcel, Parcel>() })
+channelSuite('within a thread, by turns', {
+  make: () => directChannel<Parcel, Parcel>((action) => setImmediate(action)),
+})
+channelSuite('message port', {
+  make: () => {
+    const { port1, port2 } = new MessageChannel()
+    return [
+      new MessagePortChannel<Parcel, Parcel>({ port: port1, lifetime: 'ref' }),
+      new MessagePortChannel<Parcel, Parcel>({ port: port2, lifetime: 'ref' }),
+    ]
+  },
+})
+
+void test('a message port reaches another thread and comes back', async () => {
+  const entry = new URL('./channel-echo.js', import.meta.url)
+  const { port1, port2 } = new MessageChannel()
+  const worker = new Worker(entry, { workerData: port2, transferList: [port2] })
+  const channel = new MessagePortChannel<Parcel, Parcel>({ port: port1, lifetime: 'ref' })
+  const sent = Uint8Array.from({ length: 100_000 }, (_, at) => at & 0xff)
+  const back = new Promise<readonly Parcel[]>((resolve) => channel.onMessages(resolve))
+  channel.post({ kind: 'number', value: 2 ** 40 })
+  channel.post({ kind: 'bytes', value: sent })
+  const [first, second] = await back
+  assert.equal(first?.value, 2 ** 40)
+  assert.ok(second?.kind === 'bytes')
+  assert.equal(Buffer.compare(second.value, sent), 0)
+  assert.equal(sent.length, 100_000)
+  channel.close()
+  await worker.terminate()
+})
+
+void test('flush sends without waiting for the end of the turn', async () => {
+  const { port1, port2 } = new MessageChannel()
+  const a = new MessagePortChannel<Parcel, Parcel>({ port: port1, lifetime: 'ref' })
+  const b = new MessagePortChannel<Parcel, Parcel>({ port: port2, lifetime: 'ref' })
+  const batches: number[] = []
+  const arrived = new Promise<void>((resolve) => {
+    b.onMessages((messages) => {
+      batches.push(messages.length)
+      if (batches.reduce((sum, size) => sum + size, 0) === 3) resolve()
+    })
+  })
+  a.post({ kind: 'number', value: 1 })
+  a.post({ kind: 'number', value: 2 })
+  a.flush()
+  a.flush()
+  a.post({ kind: 'number', value: 3 })
+  await arrived
+  a.close()
+  b.close()
+})

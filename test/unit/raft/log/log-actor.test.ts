@@ -1,0 +1,161 @@
+/*
+ * Goal: the log thread's actor answers every message, groups what came together and fails once, loudly.
+ * Method: an actor on a log in memory (or one on a failing simulated disk) behind direct channels.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Clock } from '../../../../raft/base/clock.ts'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { logIndex } from '../../../../raft/core/types.ts'
+import { LogActor } from '../../../../raft/log/log-actor.ts'
+import type {
+  ApiToLog,
+  LogFailed,
+  LogToApi,
+  LogToRaft,
+  RaftToLog,
+} from '../../../../raft/log/log-protocol.ts'
+import { MemoryLog } from '../../../../raft/log/memory-log.ts'
+import { Wal } from '../../../../raft/log/wal.ts'
+import { directChannel } from '../../../../raft/node/channel/direct-channel.ts'
+import type { Channel, LogStore, LogWrite } from '../../../../raft/ports.ts'
+import { commands, hard, meta, write } from '../../../conformance/log-store.ts'
+import { SimulatedDisk } from '../../../simulation/disk.ts'
+
+const stillClock: Clock = {
+  monotonicMs: () => 5,
+  wallMs: () => 0,
+  after: () => ({ cancel: () => undefined }),
+  every: () => ({ cancel: () => undefined }),
+  soon: queueMicrotask,
+}
+
+class Bench {
+  readonly raft: Channel<RaftToLog, LogToRaft>
+  readonly api: Channel<ApiToLog, LogToApi>
+  readonly toRaft: LogToRaft[] = []
+  readonly toApi: LogToApi[] = []
+  readonly failures: LogFailed[] = []
+  prepared = 0
+
+  constructor(store: LogStore) {
+    const [raft, logRaft] = directChannel<RaftToLog, LogToRaft>()
+    const [api, logApi] = directChannel<ApiToLog, LogToApi>()
+    this.raft = raft
+    this.api = api
+    raft.onMessages((messages) => this.toRaft.push(...messages))
+    api.onMessages((messages) => this.toApi.push(...messages))
+    new LogActor({
+      store,
+      raft: logRaft,
+      api: logApi,
+      clock: stillClock,
+      prepare: () => this.prepared++,
+      onFailed: (failed) => this.failures.push(failed),
+    }).start()
+  }
+
+  async settle(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+class CountingLog extends MemoryLog {
+  readonly groups: number[] = []
+
+  override append(writes: readonly LogWrite[]): void {
+    this.groups.push(writes.length)
+    super.append(writes)
+  }
+}
+
+const asMessage = (ticket: number, one: LogWrite): RaftToLog => ({ kind: 'write', ticket, ...one })
+
+void test('the first word is what was found', async () => {
+  const bench = new Bench(new MemoryLog())
+  await bench.settle()
+  assert.deepEqual(bench.toRaft, [{ kind: 'opened', recovered: new MemoryLog().recovered }])
+})
+
+void test('writes of one turn are one group, answered by the last ticket', async () => {
+  const store = new CountingLog()
+  const bench = new Bench(store)
+  bench.raft.post(asMessage(1, write(commands(1, 3, 1))))
+  bench.raft.post(asMessage(2, write([], hard(1, 1, 2))))
+  bench.raft.post(asMessage(3, write(commands(4, 5, 1))))
+  await bench.settle()
+  bench.raft.post(asMessage(4, write(commands(6, 6, 1))))
+  await bench.settle()
+  assert.deepEqual(store.groups, [3, 1])
+  assert.deepEqual(bench.toRaft.slice(1), [
+    { kind: 'persisted', ticket: 3, syncMs: 0 },
+    { kind: 'persisted', ticket: 4, syncMs: 0 },
+  ])
+  assert.equal(bench.prepared, 2)
+})
+
+void test('messages are served in the order they came', async () => {
+  const store = new CountingLog()
+  const bench = new Bench(store)
+  bench.raft.post(asMessage(1, write(commands(1, 5, 1))))
+  bench.raft.post({ kind: 'fetch', id: 7, from: logIndex(4), bytesMax: 1000 })
+  bench.raft.post({ kind: 'cut', base: meta(4, 1, 1) })
+  bench.raft.post(asMessage(2, write(commands(6, 6, 1))))
+  bench.raft.post({ kind: 'fetch', id: 8, from: logIndex(4), bytesMax: 1000 })
+  bench.raft.post({ kind: 'fetch', id: 9, from: logIndex(7), bytesMax: 1000 })
+  await bench.settle()
+  assert.deepEqual(store.groups, [1, 1])
+  assert.deepEqual(bench.toRaft.slice(1), [
+    { kind: 'persisted', ticket: 1, syncMs: 0 },
+    { kind: 'fetched', id: 7, entries: commands(4, 5, 1) },
+    { kind: 'cut-done', index: 4 },
+    { kind: 'persisted', ticket: 2, syncMs: 0 },
+    { kind: 'fetch-refused', id: 8, reason: 'cut' },
+    { kind: 'fetch-refused', id: 9, reason: 'missing' },
+  ])
+})
+
+void test('readers get what they ask for, at most the bytes they grant, or why not', async () => {
+  const bench = new Bench(new MemoryLog())
+  bench.raft.post(asMessage(1, write(commands(1, 9, 1))))
+  await bench.settle()
+  bench.api.post({ kind: 'read', id: 1, from: logIndex(2), to: logIndex(4), bytesMax: 1000 })
+  bench.api.post({ kind: 'read', id: 2, from: logIndex(2), to: logIndex(9), bytesMax: 1 })
+  bench.api.post({ kind: 'read', id: 3, from: logIndex(10), to: logIndex(12), bytesMax: 1 })
+  await bench.settle()
+  assert.deepEqual(bench.toApi, [
+    { kind: 'read-done', id: 1, entries: commands(2, 4, 1) },
+    { kind: 'read-done', id: 2, entries: commands(2, 2, 1) },
+    { kind: 'read-refused', id: 3, reason: 'missing' },
+  ])
+})
+
+void test('a failure is told to both neighbours, once, and nothing is answered after it', async () => {
+  const disk = new SimulatedDisk(new SeededRandom(1))
+  const bench = new Bench(Wal.open({ disk, random: new SeededRandom(2) }))
+  await bench.settle()
+  disk.fail('sync', 'disk-full')
+  bench.raft.post(asMessage(1, write(commands(1, 3, 1))))
+  bench.raft.post({ kind: 'fetch', id: 1, from: logIndex(1), bytesMax: 1 })
+  await bench.settle()
+  bench.raft.post(asMessage(2, write(commands(1, 3, 1))))
+  bench.api.post({ kind: 'read', id: 1, from: logIndex(1), to: logIndex(1), bytesMax: 1 })
+  await bench.settle()
+  assert.equal(bench.failures.length, 1)
+  const [failed] = bench.failures
+  assert.equal(failed?.code, 'disk-full')
+  assert.deepEqual(bench.toRaft.slice(1), [failed])
+  assert.deepEqual(bench.toApi, [failed])
+})
+
+void test('stop closes the log and is the last word', async () => {
+  const bench = new Bench(new MemoryLog())
+  bench.raft.post(asMessage(1, write(commands(1, 3, 1))))
+  bench.raft.post({ kind: 'stop' })
+  bench.raft.post(asMessage(2, write(commands(4, 4, 1))))
+  await bench.settle()
+  assert.deepEqual(
+    bench.toRaft.map(({ kind }) => kind),
+    ['opened', 'persisted', 'stopped'],
+  )
+})

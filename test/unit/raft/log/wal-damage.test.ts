@@ -1,0 +1,240 @@
+/*
+ * Goal: no byte that is not as it was written is ever handed out; what is lost is refused by name.
+ * Method: spoil a log on a simulated disk, byte by byte, sector by sector, file by file, and open it.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { logIndex } from '../../../../raft/core/types.ts'
+import { LogFailure } from '../../../../raft/log/errors.ts'
+import type { LogFailureCode } from '../../../../raft/log/errors.ts'
+import { formatVersion, sectorBytes, segmentName } from '../../../../raft/log/layout.ts'
+import { checksum } from '../../../../raft/log/checksum.ts'
+import { Wal } from '../../../../raft/log/wal.ts'
+import { command, commands, hard, meta, readAll, write } from '../../../conformance/log-store.ts'
+import { SimulatedDisk } from '../../../simulation/disk.ts'
+import { openTinyWal, stateOf } from './random-log.ts'
+
+const last = 30
+
+/** A log of several segments, the last of which holds several groups and zeros behind them. */
+function smallLog(): SimulatedDisk {
+  const disk = new SimulatedDisk(new SeededRandom(1))
+  const wal = openTinyWal(disk)
+  for (let index = 1; index < last; index += 3) {
+    wal.append([write(commands(index, index + 2, 1).map(padded), hard(1, 2, index))])
+    wal.prepare()
+  }
+  wal.close()
+  return disk
+}
+
+function padded(entry: ReturnType<typeof command>): ReturnType<typeof command> {
+  return command(entry.index, entry.term, `entry ${entry.index} `.repeat(60))
+}
+
+function lastSegment(disk: SimulatedDisk): string {
+  return disk.list().toSorted().at(-1) ?? ''
+}
+
+function spoiled(disk: SimulatedDisk, name: string, change: (bytes: Uint8Array) => void): SimulatedDisk {
+  const other = disk.copy(new SeededRandom(2))
+  const bytes = other.contents(name).slice()
+  change(bytes)
+  other.put(name, bytes)
+  return other
+}
+
+function refusal(disk: SimulatedDisk): LogFailure {
+  try {
+    openTinyWal(disk).close()
+  } catch (cause) {
+    if (cause instanceof LogFailure) return cause
+    throw cause
+  }
+  throw new Error('it opened')
+}
+
+function refuses(disk: SimulatedDisk, code: LogFailureCode, ...words: readonly string[]): void {
+  const failure = refusal(disk)
+  assert.equal(failure.code, code, failure.message)
+  assert.doesNotMatch(failure.message, /\n/)
+  for (const word of words) assert.ok(failure.message.includes(word), `${failure.message} names ${word}`)
+}
+
+/** Start and end of the last group's bytes, found by writing it. */
+function withLastGroup(): { disk: SimulatedDisk; name: string; start: number; end: number; before: unknown } {
+  const disk = new SimulatedDisk(new SeededRandom(3))
+  const wal = Wal.open({ disk, random: new SeededRandom(4), aheadBytes: 16 * 1024 })
+  wal.append([write(commands(1, 5, 1), hard(1, 1, 2))])
+  wal.prepare()
+  const name = lastSegment(disk)
+  const old = disk.contents(name).slice()
+  wal.close()
+  const before = stateOf(Wal.open({ disk, random: new SeededRandom(4) }))
+  const again = Wal.open({ disk, random: new SeededRandom(4) })
+  again.append([write([padded(command(6, 1)), command(7, 1, 'x'), padded(command(8, 2))], hard(2, null, 3))])
+  again.close()
+  const now = disk.contents(name)
+  const start = now.findIndex((byte, at) => byte !== old[at])
+  return { disk, name, start, end: now.findLastIndex((byte) => byte !== 0) + 1, before }
+}
+
+void test('a write that ends at any byte is taken away whole, and the log goes on', () => {
+  const { disk, name, start, end, before } = withLastGroup()
+  for (let cut = start; cut < end; cut++) {
+    const torn = spoiled(disk, name, (bytes) => bytes.fill(0, cut))
+    const wal = Wal.open({ disk: torn, random: new SeededRandom(4) })
+    assert.deepEqual(stateOf(wal), before, `cut at ${cut}`)
+    assert.equal(wal.recovered.repaired === null, cut === start, `cut at ${cut} is reported`)
+    wal.append([write(commands(6, 9, 4))])
+    wal.close()
+    const again = Wal.open({ disk: torn, random: new SeededRandom(4) })
+    assert.equal(again.recovered.repaired, null)
+    assert.deepEqual(readAll(again, 6, 9), commands(6, 9, 4))
+    again.close()
+  }
+})
+
+void test('a write of which any sectors are missing is taken away whole', () => {
+  const { disk, name, start, end, before } = withLastGroup()
+  const sectors = Math.ceil((end - start) / sectorBytes)
+  assert.ok(sectors >= 2 && start % sectorBytes === 0)
+  for (let missing = 1; missing < 2 ** sectors; missing++) {
+    const torn = spoiled(disk, name, (bytes) => {
+      for (let at = 0; at < sectors; at++) {
+        if ((missing & (1 << at)) !== 0)
+          bytes.fill(0, start + at * sectorBytes, start + (at + 1) * sectorBytes)
+      }
+    })
+    const wal = Wal.open({ disk: torn, random: new SeededRandom(4) })
+    assert.deepEqual(stateOf(wal), before)
+    wal.close()
+  }
+})
+
+void test('a file that ends early is a write that ended early', () => {
+  const { disk, name, start, end, before } = withLastGroup()
+  for (const length of [start, start + 1, start + 600, end - 1]) {
+    const torn = disk.copy(new SeededRandom(2))
+    torn.put(name, torn.contents(name).slice(0, length))
+    assert.deepEqual(stateOf(Wal.open({ disk: torn, random: new SeededRandom(4) })), before)
+  }
+})
+
+void test('a flipped bit anywhere is refused, or lay where nothing is', () => {
+  const disk = smallLog()
+  const whole = stateOf(openTinyWal(disk.copy(new SeededRandom(2))))
+  const random = new SeededRandom(7)
+  let refused = 0
+  for (const name of disk.list()) {
+    for (let at = 0; at < disk.contents(name).length; at += 1 + random.below(5)) {
+      const flipped = spoiled(disk, name, (bytes) => {
+        bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8))
+      })
+      try {
+        const wal = openTinyWal(flipped)
+        assert.deepEqual(stateOf(wal), whole, `${name} at ${at}`)
+        wal.close()
+      } catch (cause) {
+        assert.ok(cause instanceof LogFailure, `${name} at ${at}`)
+        assert.ok(['damaged', 'foreign', 'newer-format'].includes(cause.code), cause.message)
+        refused++
+      }
+    }
+  }
+  assert.ok(refused > 2_000)
+})
+
+void test('a zeroed sector under a later write is damage, not an interrupted write', () => {
+  const disk = smallLog()
+  const [first = ''] = disk.list().toSorted()
+  for (let sector = 1; sector * sectorBytes < 4096; sector++) {
+    const zeroed = spoiled(disk, first, (bytes) =>
+      bytes.fill(0, sector * sectorBytes, (sector + 1) * sectorBytes),
+    )
+    refuses(zeroed, 'damaged', first, 'byte', 'data directory')
+  }
+})
+
+void test('writes that changed places are refused, though each is intact', () => {
+  const disk = new SimulatedDisk(new SeededRandom(1))
+  const wal = Wal.open({ disk, random: new SeededRandom(4) })
+  for (let index = 1; index <= 3; index++) wal.append([write([command(index, 1, 'same size')])])
+  wal.close()
+  const name = lastSegment(disk)
+  const groups = (disk.contents(name).length - 4 * sectorBytes) / sectorBytes
+  assert.equal(groups, 1)
+  refuses(
+    spoiled(disk, name, (bytes) => {
+      const [one, two] = [bytes.slice(1024, 1536), bytes.slice(1536, 2048)]
+      bytes.set(two, 1024)
+      bytes.set(one, 1536)
+    }),
+    'damaged',
+  )
+})
+
+void test('rot under a running log is seen by the read', () => {
+  const disk = new SimulatedDisk(new SeededRandom(1))
+  const wal = Wal.open({ disk, random: new SeededRandom(4) })
+  wal.append([write(commands(1, 3, 1))])
+  const bytes = disk.contents(lastSegment(disk))
+  const at = bytes.findLastIndex((byte) => byte === 'm'.charCodeAt(0))
+  bytes[at] = 'n'.charCodeAt(0)
+  assert.deepEqual(readAll(wal, 1, 2), commands(1, 2, 1))
+  assert.throws(
+    () => wal.read(logIndex(1), logIndex(3), 1000),
+    (cause) => cause instanceof LogFailure && cause.code === 'damaged',
+  )
+})
+
+void test('a missing segment is named, wherever it is', () => {
+  const disk = smallLog()
+  const names = disk.list().toSorted()
+  assert.ok(names.length >= 3)
+  for (const name of names) {
+    const other = disk.copy(new SeededRandom(2))
+    other.remove(name)
+    refuses(other, 'missing-segment', name)
+  }
+})
+
+void test('segments a cut had removed may come back', () => {
+  const disk = smallLog()
+  const names = disk.list().toSorted()
+  const copy = disk.copy(new SeededRandom(2))
+  const wal = openTinyWal(copy)
+  wal.cut(meta(28, 1, 1))
+  wal.close()
+  assert.ok(copy.list().length < names.length - 1)
+  const [first = ''] = names
+  copy.put(first, disk.contents(first).slice())
+  const again = openTinyWal(copy)
+  assert.deepEqual(readAll(again, 29, 30), commands(29, 30, 1).map(padded))
+  assert.ok(!copy.list().includes(first))
+})
+
+void test("somebody else's file, another log's segment and a later format are refused by name", () => {
+  const disk = smallLog()
+  const names = disk.list().toSorted()
+  const [, second = ''] = names
+  const text = disk.copy(new SeededRandom(2))
+  text.put(second, new TextEncoder().encode('hello '.repeat(200)))
+  refuses(text, 'foreign', second)
+
+  const stranger = new SimulatedDisk(new SeededRandom(1))
+  const other = Wal.open({ disk: stranger, random: new SeededRandom(1234), segmentBytes: 2048 })
+  for (let index = 1; index < 50; index++) other.append([write([padded(command(index, 1))])])
+  other.close()
+  const mixed = disk.copy(new SeededRandom(2))
+  mixed.put(segmentName(names.length + 1), stranger.contents(segmentName(names.length + 1)).slice())
+  refuses(mixed, 'foreign', segmentName(names.length + 1))
+
+  const later = spoiled(disk, second, (bytes) => {
+    const view = new DataView(bytes.buffer)
+    view.setUint32(8, formatVersion + 1, true)
+    view.setUint32(12, checksum(bytes.subarray(16, 512), checksum(bytes.subarray(0, 12), 0)), true)
+  })
+  refuses(later, 'newer-format', second, `format ${formatVersion + 1}`)
+})
