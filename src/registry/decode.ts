@@ -1,18 +1,18 @@
 import { isUtf8 } from 'node:buffer'
-import { badRequest, unsupportedMediaType } from '../api/api-errors.ts'
+import { badRequest } from '../api/api-errors.ts'
+import { duplicateFields, duplicateFieldWords } from '../api/codec/json-strict.ts'
 import { parseJsonObject } from '../api/codec/json.ts'
+import { parseYamlObject } from '../api/codec/yaml.ts'
 import type { JsonObject } from '../api/json.ts'
 import { conform, strictDecodingError, unknownFieldWords } from '../api/schema/conform.ts'
 import { applyDefaults } from '../api/schema/default.ts'
+import { bodyFormatOf } from '../api/media-type.ts'
 import type { VerbRequest } from './answer.ts'
 import { apiVersionOf } from './definition.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 import type { FieldValidation } from './options.ts'
 import type { VerbParts } from './parts.ts'
 import type { Target } from './request.ts'
-
-/** What a body may be written in. */
-export const bodyMediaTypes: readonly string[] = ['application/json', 'application/yaml']
 
 /**
  * The object that a body says, of the types its kind has, with defaults.
@@ -21,15 +21,28 @@ export const bodyMediaTypes: readonly string[] = ['application/json', 'applicati
  */
 export function decodeObject(parts: VerbParts, request: VerbRequest, validation: FieldValidation): AnyObject {
   const { definition, context } = request
-  const sent = checkType(parseBody(request), definition)
-  return shape(parts, definition, sent, { validation, warn: context.warn })
+  const { value, duplicates } = readBody(request, validation)
+  const typed = checkType(value, definition)
+  return shape(parts, definition, typed, { validation, duplicates, warn: context.warn })
 }
 
-/** A body in any accepted media type, as JSON. */
-export function parseBody(request: VerbRequest): JsonObject {
-  const { contentType } = request
-  if (contentType !== '' && contentType !== 'application/json') throw unsupportedMediaType(bodyMediaTypes)
-  return parseJsonObject(bodyText(request.body))
+export type Body = {
+  readonly value: JsonObject
+  /** Paths of members that stand there twice; none where nobody asked. */
+  readonly duplicates: readonly string[]
+}
+
+/** A body in any accepted media type. */
+export function readBody(request: VerbRequest, validation: FieldValidation): Body {
+  const format = bodyFormatOf(request.contentType)
+  const text = bodyText(request.body)
+  if (format === 'yaml') return { value: parseYamlObject(text), duplicates: [] }
+  return { value: parseJsonObject(text), duplicates: duplicatesIn(text, validation) }
+}
+
+/** @param text well-formed JSON */
+export function duplicatesIn(text: string, validation: FieldValidation): readonly string[] {
+  return validation === 'Ignore' ? [] : duplicateFields(text)
 }
 
 export function bodyText(body: Uint8Array): string {
@@ -37,8 +50,16 @@ export function bodyText(body: Uint8Array): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
 }
 
+export type Shaping = {
+  readonly validation: FieldValidation
+  /** Found in the body already. */
+  readonly duplicates: readonly string[]
+  readonly warn: (text: string) => void
+}
+
 /**
- * Gives an object its kind's types, reports members the kind does not have, and fills in defaults.
+ * Gives an object its kind's types, reports members that stand there twice or that the kind does not have,
+ * and fills in defaults.
  *
  * @param object carries kind and apiVersion
  */
@@ -46,15 +67,16 @@ export function shape(
   parts: VerbParts,
   definition: ResourceDefinition,
   object: JsonObject,
-  options: { readonly validation: FieldValidation; readonly warn: (text: string) => void },
+  options: Shaping,
 ): AnyObject {
   const schema = parts.schemas.of(definition)
   const { value, unknown } = conform(schema, object)
-  if (unknown.length > 0 && options.validation !== 'Ignore') {
-    const findings = unknown.map(unknownFieldWords)
-    if (options.validation === 'Strict') throw strictDecodingError(object, findings)
-    for (const finding of findings.slice(0, parts.limits.fieldWarningsMax)) options.warn(finding)
-  }
+  const findings =
+    options.validation === 'Ignore'
+      ? []
+      : [...options.duplicates.map(duplicateFieldWords), ...unknown.map(unknownFieldWords)]
+  if (findings.length > 0 && options.validation === 'Strict') throw strictDecodingError(object, findings)
+  for (const finding of findings.slice(0, parts.limits.fieldWarningsMax)) options.warn(finding)
   const whole = applyDefaults(schema, value['metadata'] === undefined ? { ...value, metadata: {} } : value)
   // Conforming to a schema with metadata is the check.
   return whole as AnyObject

@@ -4,7 +4,7 @@ import { deleteOptionsSchema } from '../api/schema/shared.ts'
 import { isJsonObject, memberOf, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { VerbRequest } from './answer.ts'
-import { parseBody } from './decode.ts'
+import { readBody } from './decode.ts'
 import { isDryRun, readBoolean, readDryRun, readInteger, readText, unsupported } from './options.ts'
 
 export type DeleteOptions = {
@@ -36,7 +36,7 @@ export function readDeleteOptions(request: VerbRequest): DeleteOptions {
 }
 
 function fromBody(request: VerbRequest): DeleteOptions {
-  const sent = parseBody(request)
+  const sent = readBody(request, 'Ignore').value
   const kind = textMember(sent, 'kind')
   if (kind !== '' && kind !== 'DeleteOptions') {
     throw badRequest(`${kind.slice(0, 256)} cannot be handled as DeleteOptions`)

@@ -1,5 +1,5 @@
+import { WATCH_EVENT_PREFIXES, WATCH_EVENT_SUFFIX } from '../api/watch-event.ts'
 import type { StoreEvent, StoredObject } from '../store/object-store.ts'
-import type { Revision } from '../store/revision.ts'
 import { atRevision } from './encode.ts'
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
@@ -37,33 +37,8 @@ function frameOf(type: EventType, bytes: Uint8Array): Uint8Array {
 }
 
 const heads: Readonly<Record<EventType, Uint8Array>> = {
-  ADDED: Buffer.from('{"type":"ADDED","object":'),
-  MODIFIED: Buffer.from('{"type":"MODIFIED","object":'),
-  DELETED: Buffer.from('{"type":"DELETED","object":'),
+  ADDED: Buffer.from(WATCH_EVENT_PREFIXES.ADDED),
+  MODIFIED: Buffer.from(WATCH_EVENT_PREFIXES.MODIFIED),
+  DELETED: Buffer.from(WATCH_EVENT_PREFIXES.DELETED),
 }
-const tail = Buffer.from('}\n')
-
-/**
- * Tells that everything up to `at` was sent.
- *
- * @param annotation marks the end of the initial events; null: an ordinary bookmark
- * @source spec 6.1
- */
-export function bookmarkFrame(
-  type: { readonly kind: string; readonly apiVersion: string },
-  at: Revision,
-  annotation: string | null,
-): Uint8Array {
-  const annotations = annotation === null ? {} : { annotations: { [annotation]: 'true' } }
-  const object = {
-    kind: type.kind,
-    apiVersion: type.apiVersion,
-    metadata: { resourceVersion: String(at), ...annotations },
-  }
-  return Buffer.from(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`)
-}
-
-/** The last event of a watch that cannot go on. */
-export function errorFrame(status: object): Uint8Array {
-  return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`)
-}
+const tail = Buffer.from(WATCH_EVENT_SUFFIX)

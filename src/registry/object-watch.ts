@@ -1,6 +1,6 @@
 import { ApiError } from '../api/api-error.ts'
 import { internal } from '../api/api-errors.ts'
-import { statusOf } from '../api/status.ts'
+import { bookmarkEvent, errorEvent } from '../api/watch-event.ts'
 import { BrokenInvariant } from '../../raft/base/assert.ts'
 import type { Clock, Timer } from '../../raft/base/clock.ts'
 import { StoreFailure } from '../store/errors.ts'
@@ -8,7 +8,6 @@ import type { ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../stor
 import { revision } from '../store/revision.ts'
 import type { Revision } from '../store/revision.ts'
 import type { WatchStream } from './answer.ts'
-import { bookmarkFrame, errorFrame } from './event-frames.ts'
 import type { EventFrames, EventType } from './event-frames.ts'
 import type { RegistryLimits } from './limits.ts'
 import type { Selection } from './selection.ts'
@@ -164,7 +163,7 @@ export class ObjectWatch implements WatchStream {
     }
     if (this.#initialAt >= initial.length) {
       this.#initialEnded = true
-      if (initialEnd !== null) piece.add(bookmarkFrame(type, revision(after), initialEnd))
+      if (initialEnd !== null) piece.add(Buffer.from(bookmarkEvent(type, after, initialEnd)))
       if (piece.empty) return this.#pull()
     }
     return piece.bytes()
@@ -174,7 +173,8 @@ export class ObjectWatch implements WatchStream {
   #quiet(cursor: WatchCursor | null): Uint8Array | null {
     const { bookmarks, type } = this.#parts
     if (!this.#bookmarkDue && !this.#timedOut) return nothing
-    const bookmark = bookmarks && cursor !== null ? bookmarkFrame(type, cursor.revision, null) : nothing
+    const bookmark =
+      bookmarks && cursor !== null ? Buffer.from(bookmarkEvent(type, cursor.revision)) : nothing
     this.#bookmarkDue = false
     if (this.#timedOut) this.close()
     else this.#scheduleBookmark()
@@ -189,7 +189,7 @@ export class ObjectWatch implements WatchStream {
 
   #fail(error: ApiError): Uint8Array {
     this.close()
-    return errorFrame(statusOf(error))
+    return Buffer.from(errorEvent(error))
   }
 
   #scheduleBookmark(): void {

@@ -1,17 +1,20 @@
-import { badRequest, methodNotSupported, notFound, unsupportedMediaType } from '../api/api-errors.ts'
+import { BrokenInvariant } from '../../raft/base/assert.ts'
+import { badRequest, methodNotSupported, notFound } from '../api/api-errors.ts'
 import { parseJson, parseJsonObject } from '../api/codec/json.ts'
 import { isJsonObject } from '../api/json.ts'
 import type { Json } from '../api/json.ts'
 import { applyJsonPatch } from '../api/patch/json-patch.ts'
 import { mergePatch } from '../api/patch/merge-patch.ts'
 import { strategicMerge } from '../api/patch/strategic-merge.ts'
+import { patchFormatOf } from '../api/media-type.ts'
+import type { PatchFormat } from '../api/media-type.ts'
 import type { Answer, VerbRequest } from './answer.ts'
-import { bodyText, checkNames, checkType, shape } from './decode.ts'
+import { bodyText, checkNames, checkType, duplicatesIn, shape } from './decode.ts'
+import type { Shaping } from './decode.ts'
 import { resourceOf } from './definition.ts'
 import type { AnyObject } from './definition.ts'
 import { removalLost } from './finalize.ts'
 import { readWriteOptions } from './options.ts'
-import type { WriteOptions } from './options.ts'
 import type { VerbParts } from './parts.ts'
 import { planRewrite } from './rewrite.ts'
 import { settle } from './settle.ts'
@@ -31,12 +34,13 @@ export async function patch(parts: VerbParts, request: VerbRequest): Promise<Ans
     throw methodNotSupported(resourceOf(definition), 'patch')
   }
   const options = readWriteOptions(request.query)
-  const apply = patchOf(parts, request)
-  const warn = onceEach(request.context.warn)
+  const { apply, text } = readPatch(parts, request)
+  const duplicates = duplicatesIn(text, options.fieldValidation)
+  const shaping = { validation: options.fieldValidation, duplicates, warn: onceEach(request.context.warn) }
   const rewrite = {
     subresource,
     dryRun: options.dryRun,
-    change: (current: AnyObject) => changed(parts, request, options, apply(current), warn),
+    change: (current: AnyObject) => changed(parts, request, apply(current), shaping),
     onMissing: () => {
       throw notFound(resourceOf(definition), target.name ?? '')
     },
@@ -47,44 +51,37 @@ export async function patch(parts: VerbParts, request: VerbRequest): Promise<Ans
   })
 }
 
-export const patchMediaTypes: readonly string[] = [
-  'application/json-patch+json',
-  'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
-]
+const formats: readonly PatchFormat[] = ['json-patch', 'merge-patch', 'strategic-merge-patch']
+
+type ReadPatch = { readonly apply: (current: AnyObject) => Json; readonly text: string }
 
 /** The patch as a function; the body is read once, whatever races follow. */
-function patchOf(parts: VerbParts, request: VerbRequest): (current: AnyObject) => Json {
-  switch (request.contentType) {
-    case 'application/merge-patch+json': {
-      const body = parseJsonObject(bodyText(request.body))
-      return (current) => mergePatch(current, body)
+function readPatch(parts: VerbParts, request: VerbRequest): ReadPatch {
+  const format = patchFormatOf(request.contentType, formats)
+  const text = bodyText(request.body)
+  switch (format) {
+    case 'merge-patch': {
+      const patch = parseJsonObject(text)
+      return { text, apply: (current) => mergePatch(current, patch) }
     }
-    case 'application/json-patch+json': {
-      const body = parseJson(bodyText(request.body))
-      return (current) => applyJsonPatch(current, body)
+    case 'json-patch': {
+      const patch = parseJson(text)
+      return { text, apply: (current) => applyJsonPatch(current, patch) }
     }
-    case 'application/strategic-merge-patch+json': {
-      const body = parseJsonObject(bodyText(request.body))
+    case 'strategic-merge-patch': {
+      const patch = parseJsonObject(text)
       const schema = parts.schemas.of(request.definition)
-      return (current) => strategicMerge(schema, current, body)
+      return { text, apply: (current) => strategicMerge(schema, current, patch) }
     }
-    default:
-      throw unsupportedMediaType(patchMediaTypes)
+    case 'apply-patch':
+      throw new BrokenInvariant('server-side apply is not among the formats taken')
   }
 }
 
-function changed(
-  parts: VerbParts,
-  request: VerbRequest,
-  options: WriteOptions,
-  patched: Json,
-  warn: (text: string) => void,
-): AnyObject {
+function changed(parts: VerbParts, request: VerbRequest, patched: Json, shaping: Shaping): AnyObject {
   const { definition, target } = request
   if (!isJsonObject(patched)) throw badRequest('the patch leaves no object')
-  const typed = checkType(patched, definition)
-  const object = shape(parts, definition, typed, { validation: options.fieldValidation, warn })
+  const object = shape(parts, definition, checkType(patched, definition), shaping)
   checkNames(object, target)
   return object
 }

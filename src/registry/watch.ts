@@ -1,3 +1,4 @@
+import { INITIAL_EVENTS_END } from '../api/watch-event.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { apiVersionOf } from './definition.ts'
 import { readWatchOptions } from './options.ts'
@@ -33,7 +34,7 @@ export async function watch(parts: VerbParts, request: VerbRequest): Promise<Ans
     cursor: start.cursor,
     after: start.after,
     bookmarks: options.bookmarks,
-    initialEnd: options.initialEventsEnd ? `${parts.names.domain}/initial-events-end` : null,
+    initialEnd: options.initialEventsEnd ? `${parts.names.domain}/${INITIAL_EVENTS_END}` : null,
     timeoutMs,
   })
   return { kind: 'watch', stream }

@@ -1,0 +1,328 @@
+import type { Clock, Timer } from '../../../../raft/base/clock.ts'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { admissionChain } from '../../../../src/admission/chain.ts'
+import { namespaceLifecycle } from '../../../../src/admission/namespace-lifecycle.ts'
+import { ApiError } from '../../../../src/api/api-error.ts'
+import type { Json, JsonObject } from '../../../../src/api/json.ts'
+import { namesOf } from '../../../../src/api/names.ts'
+import type { ApiDomain, Names } from '../../../../src/api/names.ts'
+import { httpCodeOf, statusOf } from '../../../../src/api/status.ts'
+import type { Admission } from '../../../../src/registry/admission.ts'
+import type { Answer, Registry, VerbRequest, WatchStream } from '../../../../src/registry/answer.ts'
+import { Catalog } from '../../../../src/registry/catalog.ts'
+import type { ResourceDefinition } from '../../../../src/registry/definition.ts'
+import { defaultRegistryLimits } from '../../../../src/registry/limits.ts'
+import type { RegistryLimits } from '../../../../src/registry/limits.ts'
+import { NamespaceStates } from '../../../../src/registry/namespace-state.ts'
+import { registry } from '../../../../src/registry/registry.ts'
+import { bootstrapOperations } from '../../../../src/resources/bootstrap-objects.ts'
+import { definitionsFor } from '../../../../src/resources/index.ts'
+import type { ObjectStore } from '../../../../src/store/object-store.ts'
+import { openMemoryStore } from '../../../support/memory-store.ts'
+
+/** Time that moves only when a test says so; `soon` is the end of the real turn. */
+export class ManualClock implements Clock {
+  #now = 1_000_000
+  readonly #timers = new Set<{ readonly at: number; readonly action: () => void }>()
+
+  monotonicMs(): number {
+    return this.#now
+  }
+
+  wallMs(): number {
+    return Date.UTC(2026, 0, 2, 3, 4, 5) + this.#now - 1_000_000
+  }
+
+  after(delayMs: number, action: () => void): Timer {
+    const timer = { at: this.#now + delayMs, action }
+    this.#timers.add(timer)
+    return { cancel: () => void this.#timers.delete(timer) }
+  }
+
+  every(periodMs: number, action: () => void): Timer {
+    let timer = this.after(periodMs, function again(this: void) {
+      action()
+    })
+    const repeat = () => {
+      action()
+      timer = this.after(periodMs, repeat)
+    }
+    timer.cancel()
+    timer = this.after(periodMs, repeat)
+    return { cancel: () => timer.cancel() }
+  }
+
+  soon(action: () => void): void {
+    setImmediate(action)
+  }
+
+  advance(ms: number): void {
+    this.#now += ms
+    const due = [...this.#timers].filter(({ at }) => at <= this.#now).sort((a, b) => a.at - b.at)
+    for (const timer of due) if (this.#timers.delete(timer)) timer.action()
+  }
+}
+
+export type FixtureOptions = {
+  readonly domain?: ApiDomain
+  readonly extra?: readonly ResourceDefinition[]
+  readonly limits?: Partial<RegistryLimits>
+  /** Puts something between the registry and the store. */
+  readonly wrap?: (store: ObjectStore) => ObjectStore
+  readonly admission?: Admission
+}
+
+export type Call = {
+  readonly kind?: string
+  readonly namespace?: string | null
+  readonly name?: string
+  readonly subresource?: string
+  readonly query?: { readonly [name: string]: string }
+  readonly body?: Json
+  readonly rawBody?: Uint8Array | string
+  readonly contentType?: string
+  readonly deadlineMs?: number
+}
+
+/** A failed call, as a client would see it. */
+export type Seen = {
+  readonly code: number
+  readonly reason: string
+  readonly message: string
+  readonly status: JsonObject
+}
+
+/** The verbs over the shipped machine in memory, with the shipped kinds and admission. */
+export class Fixture {
+  readonly names: Names
+  readonly clock = new ManualClock()
+  readonly random = new SeededRandom(7)
+  readonly catalog: Catalog
+  readonly registry: Registry
+  readonly store: ObjectStore
+  readonly warnings: string[] = []
+  readonly #close: () => Promise<void>
+
+  constructor(parts: {
+    readonly names: Names
+    readonly clock: ManualClock
+    readonly store: ObjectStore
+    readonly options: FixtureOptions
+    readonly close: () => Promise<void>
+  }) {
+    const { names, store, options } = parts
+    this.names = names
+    this.clock = parts.clock
+    this.store = options.wrap?.(store) ?? store
+    this.catalog = new Catalog([...definitionsFor(names), ...(options.extra ?? [])])
+    const states = new NamespaceStates(this.store)
+    const lifecycle = namespaceLifecycle({ names, namespaceState: (namespace) => states.of(namespace) })
+    this.registry = registry({
+      store: this.store,
+      clock: this.clock,
+      random: this.random,
+      names,
+      catalog: this.catalog,
+      admission: options.admission ?? admissionChain([lifecycle]),
+      limits: { ...defaultRegistryLimits, ...options.limits },
+    })
+    this.#close = parts.close
+  }
+
+  static async open(options: FixtureOptions = {}): Promise<Fixture> {
+    const names = namesOf(options.domain ?? 'orch.io')
+    const clock = new ManualClock()
+    const memory = await openMemoryStore({ clock })
+    const random = new SeededRandom(11)
+    await memory.store.write(
+      {
+        kind: 'bootstrap',
+        identity: {
+          clusterId: 'test',
+          apiDomain: names.domain,
+          continueTokenKey: random.bytes(32),
+          keyFingerprints: {},
+        },
+        settings: memory.store.settings,
+        operations: bootstrapOperations(names, { clock, random }),
+      },
+      clock.monotonicMs() + 10_000,
+    )
+    return new Fixture({ names, clock, store: memory.store, options, close: memory.close })
+  }
+
+  close(): Promise<void> {
+    return this.#close()
+  }
+
+  definition(kind: string): ResourceDefinition {
+    const found = this.catalog.all().find((definition) => definition.kind === kind)
+    if (found === undefined) throw new Error(`no kind ${kind}`)
+    return found
+  }
+
+  request(call: Call): VerbRequest {
+    const definition = this.definition(call.kind ?? 'ConfigMap')
+    const namespaced = definition.scope === 'Namespaced'
+    const body = call.rawBody ?? (call.body === undefined ? '' : JSON.stringify(call.body))
+    return {
+      definition,
+      context: {
+        user: { name: 'tester', uid: '', groups: ['system:masters'], extra: {} },
+        userAgent: 'test/1',
+        deadlineMs: this.clock.monotonicMs() + (call.deadlineMs ?? 60_000),
+        signal: new AbortController().signal,
+        warn: (text) => void this.warnings.push(text),
+      },
+      target: {
+        namespace: namespaced ? (call.namespace === undefined ? 'default' : call.namespace) : null,
+        name: call.name ?? null,
+        subresource: call.subresource ?? null,
+      },
+      query: new Map(Object.entries(call.query ?? {}).map(([name, value]) => [name, [value]])),
+      body: typeof body === 'string' ? Buffer.from(body) : body,
+      contentType: call.contentType ?? 'application/json',
+    }
+  }
+
+  get(call: Call): Promise<Got> {
+    return this.registry.get(this.request(call)).then(read)
+  }
+
+  create(call: Call): Promise<Got> {
+    return this.registry.create(this.request(call)).then(read)
+  }
+
+  update(call: Call): Promise<Got> {
+    return this.registry.update(this.request(call)).then(read)
+  }
+
+  patch(call: Call): Promise<Got> {
+    const merge = { contentType: 'application/merge-patch+json', ...call }
+    return this.registry.patch(this.request(merge)).then(read)
+  }
+
+  delete(call: Call): Promise<Got> {
+    return this.registry.delete(this.request(call)).then(read)
+  }
+
+  deleteCollection(call: Call): Promise<Got> {
+    return this.registry.deleteCollection(this.request(call)).then(read)
+  }
+
+  async list(call: Call): Promise<List> {
+    const { object } = await this.registry.list(this.request(call)).then(read)
+    return object as unknown as List
+  }
+
+  async watch(call: Call): Promise<Events> {
+    const answer = await this.registry.watch(this.request(call))
+    if (answer.kind !== 'watch') throw new Error('a watch answers with a stream')
+    return new Events(answer.stream)
+  }
+
+  /** A ConfigMap in `default`. */
+  configMap(name: string, more: JsonObject = {}): Promise<Got> {
+    const metadata = { name, ...((more['metadata'] as JsonObject | undefined) ?? {}) }
+    return this.create({ body: { apiVersion: 'v1', kind: 'ConfigMap', ...more, metadata } })
+  }
+}
+
+export type Got = { readonly code: number; readonly object: Obj; readonly text: string }
+
+export type Obj = JsonObject & {
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string
+    readonly uid: string
+    readonly resourceVersion: string
+    readonly generation?: number
+    readonly creationTimestamp?: string
+    readonly deletionTimestamp?: string
+    readonly labels?: { readonly [key: string]: string }
+    readonly finalizers?: readonly string[]
+  }
+}
+
+export type List = {
+  readonly kind: string
+  readonly apiVersion: string
+  readonly metadata: {
+    readonly resourceVersion: string
+    readonly continue?: string
+    readonly remainingItemCount?: number
+  }
+  readonly items: readonly Obj[]
+}
+
+async function read(answer: Answer): Promise<Got> {
+  if (answer.kind === 'watch') throw new Error('not a watch')
+  const pieces: Uint8Array[] = []
+  if (answer.kind === 'document') pieces.push(answer.bytes)
+  else for await (const piece of answer.pieces) pieces.push(piece)
+  const text = Buffer.concat(pieces).toString()
+  return { code: answer.code, object: JSON.parse(text) as Obj, text }
+}
+
+export type Event = { readonly type: string; readonly object: Obj }
+
+/** A watch as a client reads it. */
+export class Events {
+  readonly stream: WatchStream
+
+  constructor(stream: WatchStream) {
+    this.stream = stream
+  }
+
+  /** What can be read without waiting. */
+  async now(): Promise<readonly Event[]> {
+    const events: Event[] = []
+    for (;;) {
+      const piece = await this.stream.next()
+      if (piece === null || piece.length === 0) return events
+      events.push(...parseEvents(piece))
+    }
+  }
+
+  /** Whether the stream has ended. */
+  async ended(): Promise<boolean> {
+    return (await this.stream.next()) === null
+  }
+
+  /** Short: `ADDED a`. */
+  async words(): Promise<readonly string[]> {
+    return (await this.now()).map(({ type, object }) => `${type} ${object.metadata.name}`)
+  }
+
+  /** Waits for the wake-up that `onMore` promises. */
+  more(): Promise<void> {
+    return new Promise((resolve) => this.stream.onMore(resolve))
+  }
+}
+
+export function parseEvents(piece: Uint8Array): readonly Event[] {
+  const lines = Buffer.from(piece).toString().trimEnd().split('\n')
+  return lines.map((line) => JSON.parse(line) as Event)
+}
+
+/** The refusal of a call that must fail. */
+export async function refused(call: Promise<unknown>): Promise<Seen> {
+  try {
+    await call
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause
+    const { code, message } = cause
+    return { code: httpCodeOf(code), reason: code, message, status: statusOf(cause) }
+  }
+  throw new Error('the call was expected to fail')
+}
+
+/** `status.details`. */
+export function details(seen: Seen): JsonObject {
+  return (seen.status['details'] ?? {}) as JsonObject
+}
+
+export function causes(seen: Seen): readonly string[] {
+  const list = (details(seen)['causes'] ?? []) as readonly JsonObject[]
+  return list.map((cause) => `${String(cause['reason'])} ${String(cause['field'] ?? '')}`)
+}
