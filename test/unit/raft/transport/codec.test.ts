@@ -20,7 +20,7 @@ import {
 import { encodeHelloFrame, encodeMessagesFrame } from '../../../../raft/transport/frame-codec.ts'
 import { encodeSnapshotFrame, encodeWelcome } from '../../../../raft/transport/frame-codec.ts'
 import type { SnapshotFrame } from '../../../../raft/transport/frame-codec.ts'
-import { sampleConfig, sampleKinds, sampleMessage } from './sample-messages.ts'
+import { plain, sampleConfig, sampleKinds, sampleMessage } from './sample-messages.ts'
 
 const protoDirectory = join(import.meta.dirname, '../../../../../proto')
 const root = new protobuf.Root()
@@ -40,14 +40,6 @@ function throughOracle(type: protobuf.Type, bytes: Uint8Array): Uint8Array {
 function framesOf(seed: number): readonly (readonly PeerMessage[])[] {
   const random = new SeededRandom(seed)
   return sampleKinds.map((kind) => [sampleMessage(kind, random), sampleMessage(kind, random)])
-}
-
-/** Buffers and arrays compare by their bytes. */
-function plain(value: unknown): unknown {
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
-  if (Array.isArray(value)) return value.map(plain)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]))
 }
 
 test('every kind of message comes back as it went, also by way of another protobuf library', () => {

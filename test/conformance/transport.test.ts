@@ -1,0 +1,7 @@
+/* Goal: what carries messages in tests acts as what carries them between machines. Method: one suite for both. */
+import { MemoryNetwork } from '../../raft/transport/memory-transport.ts'
+import { grpcHarness, memoryHarness } from '../unit/raft/transport/fixtures.ts'
+import { transportConformance } from './transport.ts'
+
+transportConformance('memory', () => memoryHarness(new MemoryNetwork()))
+transportConformance('grpc', () => grpcHarness())
