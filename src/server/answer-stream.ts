@@ -19,6 +19,8 @@ export function answerPieces(
   reply: Reply,
   parts: ErrorParts,
 ): void {
+  // At once: when the handler has returned, an answer nobody claimed would be ended as empty.
+  reply.hijack()
   const puller: Puller =
     Symbol.iterator in pieces ? pieces[Symbol.iterator]() : pieces[Symbol.asyncIterator]()
   pump(puller, call, request, reply).catch((error: unknown) => {

@@ -38,7 +38,7 @@ export class Listener {
   /** Hands every request to `handler`. */
   handle(handler: RawHandler): RawServer {
     this.server.on('request', handler)
-    // A client that asks first is told to go on only when it may write; see `plugins/continue.ts`.
+    // A client that asks first is told to go on only when it may write; see `plugins/bodies.ts`.
     this.server.on('checkContinue', handler)
     return this.server
   }

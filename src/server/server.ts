@@ -7,7 +7,7 @@ import { Listener } from './listener.ts'
 import type { ServerParts, TlsFiles } from './parts.ts'
 import { authentication } from './plugins/authentication.ts'
 import { authorization } from './plugins/authorization.ts'
-import { continues } from './plugins/continue.ts'
+import { bodies } from './plugins/bodies.ts'
 import { deadline } from './plugins/deadline.ts'
 import { answerError, errors } from './plugins/errors.ts'
 import { Room, flowControl } from './plugins/flow-control.ts'
@@ -40,14 +40,12 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => answerError(error, request, reply, errorParts),
   })
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
   errors(app, errorParts)
   beginCalls(app, { clock, random: parts.random, inFlight, requestMsMax: limits.requestMsMax })
   authentication(app, parts.authenticator)
   authorization(app, parts.authorizer)
-  continues(app, limits.requestBytesMax)
+  bodies(app, limits.requestBytesMax)
   // A probe must be answered however busy the server is.
   healthRoutes(app, parts)
 

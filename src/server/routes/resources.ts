@@ -8,6 +8,7 @@ import { answerPieces, answerWatch } from '../answer-stream.ts'
 import type { Call } from '../call.ts'
 import { EVERY_METHOD, callOf } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
+import { wasAbandoned } from '../plugins/bodies.ts'
 import type { ErrorParts } from '../plugins/errors.ts'
 import { sendMethodNotAllowed } from '../method-not-allowed.ts'
 import { isPathSegment } from '../request-info.ts'
@@ -37,6 +38,10 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
   return async (request, reply) => {
     const call = callOf(request)
     const { action, query, shape } = call.info
+    if (wasAbandoned(request)) {
+      reply.hijack()
+      return
+    }
     if (action.kind === 'path' || shape === 'odd') throw pathNotFound()
     const definition = registry.catalog.find(action.group, action.version, action.resource)
     if (definition === null) throw pathNotFound()

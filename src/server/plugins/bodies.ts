@@ -1,0 +1,37 @@
+import { tooLarge } from '../../api/api-errors.ts'
+import type { App, Request } from '../fastify-types.ts'
+
+/** What must be right about a body before and after it was read; limits and raw bytes are fastify's own. */
+export function bodies(app: App, requestBytesMax: number): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    const { headers } = request.raw
+    if (headers.expect !== undefined && headers.expect.toLowerCase() === '100-continue') {
+      // Until here nothing of the body has travelled: the caller may write, and the length is acceptable (RFC 9110
+      // section 10.1.1).
+      if (Number(headers['content-length'] ?? 0) > requestBytesMax) {
+        done(tooLarge(`limit is ${requestBytesMax}`))
+        return
+      }
+      if ('stream' in reply.raw) reply.raw.writeContinue()
+      else reply.raw.writeContinue()
+    }
+    // HTTP/2 needs neither a length nor a type to carry a body, but fastify reads none without one of them.
+    if ('stream' in request.raw && !request.raw.stream.endAfterHeaders)
+      headers['transfer-encoding'] ??= 'chunked'
+    done(null, payload)
+  })
+}
+
+/**
+ * Whether the client gave up before its request was complete. HTTP/2 tells a body that was cut short like one that
+ * ended, so this must be asked before a body counts; HTTP/1.1 fails while it is read.
+ */
+export function wasAbandoned(request: Request): boolean {
+  const { raw } = request
+  return 'stream' in raw
+    ? raw.aborted || raw.stream.aborted || raw.stream.closed || raw.stream.destroyed
+    : raw.aborted
+}

@@ -1,0 +1,94 @@
+/**
+ * Goal: a member that stops says so first, loses no call that was under way, and sends clients elsewhere.
+ * Method: real sockets against the real server around a recording registry.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import * as http2 from 'node:http2'
+import * as https from 'node:https'
+import type { IncomingMessage } from 'node:http'
+import { test } from 'node:test'
+import { FakeRegistry, FakeWatch } from '../support/fake-registry.ts'
+import { TestAuthority, serverAround } from '../support/server-fixture.ts'
+
+const trusted = new TestAuthority()
+const identity = trusted.server()
+const admin = trusted.client('kate', ['system:masters'])
+const CM = '/api/v1/namespaces/ns/configmaps'
+
+async function start() {
+  const fake = new FakeRegistry()
+  const { server } = await serverAround(fake.registry, {
+    tls: { certificate: identity.cert, key: identity.key, clientAuthorities: trusted.pem },
+  })
+  const { port } = await server.listen('127.0.0.1', 0)
+  return { fake, server, url: `https://localhost:${port}` }
+}
+
+async function get(url: string, agent: https.Agent): Promise<IncomingMessage & { text: string }> {
+  const request = https.get(url, { agent })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const chunk of response) text += String(chunk)
+  return Object.assign(response, { text })
+}
+
+test('a stopping member turns unready first and serves on for the delay', async () => {
+  const { server, url } = await start()
+  const agent = new https.Agent({ ca: trusted.pem, ...admin, keepAlive: true })
+  assert.equal((await get(`${url}/readyz`, agent)).statusCode, 200)
+  const stopped = server.drain({ shutdownDelayMs: 200, graceMs: 1000 })
+  const unready = await get(`${url}/readyz`, agent)
+  assert.equal(unready.statusCode, 500)
+  assert.ok(unready.text.includes('[-]shutdown failed'))
+  assert.equal((await get(`${url}${CM}`, agent)).statusCode, 200)
+  await stopped
+  await assert.rejects(get(`${url}/version`, agent))
+  agent.destroy()
+})
+
+test('calls under way are answered, their connections end, watches end, new ones find no door', async () => {
+  const { fake, server, url } = await start()
+  const watch = new FakeWatch()
+  let decide = (): void => undefined
+  fake.answer = (verb) =>
+    verb === 'watch'
+      ? { kind: 'watch', stream: watch }
+      : new Promise((resolve) => {
+          decide = () => resolve({ kind: 'document', code: 200, bytes: Buffer.from('{"done":true}') })
+        })
+  const agent = new https.Agent({ ca: trusted.pem, ...admin, keepAlive: true })
+  const client = http2.connect(url, { ca: trusted.pem, ...admin })
+  const watching = client.request({ ':path': `${CM}?watch=1` })
+  await once(watching, 'response')
+  watching.resume()
+  const answer = get(`${url}${CM}/a`, agent)
+  while (fake.calls.length < 2) await new Promise(setImmediate)
+
+  const goaway = once(client, 'goaway')
+  const watchEnded = once(watching, 'end')
+  const stopped = server.drain({ shutdownDelayMs: 0, graceMs: 5000 })
+  await Promise.all([goaway, watchEnded])
+  assert.ok(watch.closed)
+  const strangers = new https.Agent({ ca: trusted.pem, ...admin })
+  await assert.rejects(get(`${url}/version`, strangers))
+  decide()
+  const response = await answer
+  assert.equal(response.text, '{"done":true}')
+  assert.equal(response.headers.connection, 'close')
+  await stopped
+  client.destroy()
+  agent.destroy()
+})
+
+test('a call that does not end is cut off when the grace is over', async () => {
+  const { fake, server, url } = await start()
+  fake.answer = () => new Promise(() => undefined)
+  const agent = new https.Agent({ ca: trusted.pem, ...admin })
+  const answer = get(`${url}${CM}/a`, agent)
+  const failure = assert.rejects(answer)
+  while (fake.calls.length === 0) await new Promise(setImmediate)
+  await server.drain({ shutdownDelayMs: 0, graceMs: 50 })
+  await failure
+  agent.destroy()
+})
