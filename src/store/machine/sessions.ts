@@ -102,6 +102,13 @@ export class Sessions {
     return this.#sessions.size
   }
 
+  /** Where the session silent for longest was last heard; infinite when there is none. */
+  get oldestIndex(): number {
+    let oldest = Number.POSITIVE_INFINITY
+    for (const session of this.#sessions.values()) oldest = Math.min(oldest, session.lastIndex)
+    return oldest
+  }
+
   #touch(session: Session): void {
     this.#stale.add(session)
     this.#changed.set(session.id, session)

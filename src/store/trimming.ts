@@ -1,0 +1,114 @@
+import { assert } from '../../raft/base/assert.ts'
+import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Consensus, LogIndex } from '../../raft/index.ts'
+import { encodeCommand } from './command-codec.ts'
+import type { Command, Outcome } from './command.ts'
+import type { StoreLimits } from './limits.ts'
+import { revision } from './revision.ts'
+import type { Revision } from './revision.ts'
+import type { StoreMachine } from './store-machine.ts'
+
+export type HistoryTrimmerOptions = {
+  readonly consensus: Consensus<Outcome>
+  readonly machine: StoreMachine
+  readonly clock: Clock
+  readonly limits: StoreLimits
+  /** A proposal of this room went wrong in a way no one expects. */
+  readonly onFailure: (cause: unknown) => void
+}
+
+/**
+ * Lets go of history that is old enough. Age is no part of the replicated state, so every member notes when
+ * it applied what, by its own monotonic clock; the leader proposes to forget what it noted a whole window
+ * ago. A new leader knows only what it noted itself, so history is kept longer around a change, never
+ * shorter.
+ */
+export class HistoryTrimmer {
+  readonly #options: HistoryTrimmerOptions
+  /** Ascending in everything; spans one window and a little. */
+  #notes: Note[] = []
+  #expiredBefore = 0
+  #proposing = false
+  #timer: Timer | null = null
+
+  constructor(options: HistoryTrimmerOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    assert(this.#timer === null, 'a trimmer starts once')
+    this.#timer = this.#options.clock.every(this.#options.limits.trimPeriodMs, () => this.#look())
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = null
+    this.#notes = []
+  }
+
+  #look(): void {
+    const { clock, consensus } = this.#options
+    const nowMs = clock.monotonicMs()
+    this.#note(nowMs)
+    const old = this.#oldEnough(nowMs)
+    if (old === null || this.#proposing || consensus.status.role !== 'leader') return
+    const command = this.#trim(old.revision) ?? this.#expiry(old.index)
+    if (command === null) return
+    this.#proposing = true
+    // One at a time; whatever becomes of it, the next look sees what is left to do.
+    consensus
+      .propose(encodeCommand(command), nowMs + proposalMsMax)
+      .then((fate) => {
+        this.#proposing = false
+        if (fate.kind === 'applied' && command.kind === 'expire-sessions')
+          this.#expiredBefore = command.before
+        // A long way behind (an idle leader's first look, a shorter window): go on at once.
+        if (fate.kind === 'applied' && command.kind === 'trim' && this.#timer !== null) {
+          clock.soon(() => this.#look())
+        }
+      })
+      .catch((cause: unknown) => this.#options.onFailure(cause))
+      .finally(() => {
+        this.#proposing = false
+      })
+  }
+
+  /** Coarse enough to need few notes, however long the window is. */
+  #note(nowMs: number): void {
+    const { state } = this.#options.machine
+    const spacingMs = state.settings.historyWindowMs / notesPerWindow
+    const last = this.#notes[this.#notes.length - 1]
+    if (last !== undefined && nowMs - last.atMs < spacingMs) return
+    this.#notes.push({ atMs: nowMs, revision: state.revision, index: state.appliedIndex })
+  }
+
+  /** The newest note a whole window old. Older ones are of no more use. */
+  #oldEnough(nowMs: number): Note | null {
+    const { historyWindowMs } = this.#options.machine.state.settings
+    let young = this.#notes.findIndex((note) => nowMs - note.atMs < historyWindowMs)
+    if (young === -1) young = this.#notes.length
+    if (young === 0) return null
+    this.#notes = this.#notes.slice(young - 1)
+    return this.#notes[0] ?? null
+  }
+
+  #trim(upTo: Revision): Command | null {
+    const { machine, limits } = this.#options
+    const { history, settings, revision: last } = machine.state
+    const most = Math.min(upTo, last - settings.historyEventsMin, history.trimmed + limits.trimEventsMax)
+    return most > history.trimmed ? { kind: 'trim', upTo: revision(most) } : null
+  }
+
+  /** Not for each entry: every proposal is an entry too, and would ask for the next. */
+  #expiry(before: LogIndex): Command | null {
+    const { sessions } = this.#options.machine.state
+    if (sessions.size <= 1 || sessions.oldestIndex >= before || before <= this.#expiredBefore) return null
+    return { kind: 'expire-sessions', before }
+  }
+}
+
+type Note = { readonly atMs: number; readonly revision: Revision; readonly index: LogIndex }
+
+/** A window is known to one part in so many; as many notes are kept, and one. */
+const notesPerWindow = 100
+const proposalMsMax = 10_000

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type {
+  KeyValueHome,
+  KeyValuePair,
+  KeyValueRange,
+  KeyValueStore,
+} from '../../src/store/disk/key-value-store.ts'
+
+/** One way to keep databases. `act` runs a test where its promises make progress. */
+export type KeyValueHomeUnderTest = {
+  readonly home: KeyValueHome
+  readonly act: (body: () => Promise<void>) => Promise<void>
+  readonly destroy: () => Promise<void>
+}
+
+/** What every filling of the port must do alike. */
+export function keyValueStoreSuite(name: string, make: () => Promise<KeyValueHomeUnderTest>): void {
+  const check = (sentence: string, body: (home: KeyValueHome) => Promise<void>): void => {
+    void test(`${name}: ${sentence}`, async () => {
+      const { home, act, destroy } = await make()
+      try {
+        await act(() => body(home))
+      } finally {
+        await destroy()
+      }
+    })
+  }
+  suiteOfReads(check)
+  suiteOfWrites(check)
+  suiteOfHomes(check)
+}
+
+type Check = (sentence: string, body: (home: KeyValueHome) => Promise<void>) => void
+
+function suiteOfReads(check: Check): void {
+  check('a missing key reads as null, in the place it was asked for', async (home) => {
+    const store = await home.open('db-0')
+    await store.write([{ kind: 'put', key: bytes(1), value: bytes(9) }])
+    assert.deepEqual(plain(await store.getMany([bytes(2), bytes(1), bytes(3)])), [null, [9], null])
+    await store.close()
+  })
+
+  check('a range holds its start and not its end, ascending by bytes', async (home) => {
+    const store = await home.open('db-0')
+    for (const key of [[255], [1], [1, 0], [2], [0, 200], [128]]) {
+      await store.write([{ kind: 'put', key: bytes(...key), value: bytes(7) }])
+    }
+    assert.deepEqual(await keysBetween(store, bytes(1), bytes(255)), [[1], [1, 0], [2], [128]])
+    assert.deepEqual(await keysBetween(store, bytes(3), bytes(4)), [])
+    await store.close()
+  })
+
+  check('a range of large values comes in pieces and misses none', async (home) => {
+    const store = await home.open('db-0')
+    const value = new Uint8Array(100_000).fill(5)
+    const keys = Array.from({ length: 20 }, (_, at) => bytes(3, at))
+    await store.write(keys.map((key) => ({ kind: 'put', key, value })))
+    const snapshot = store.snapshot()
+    const range = snapshot.range(bytes(3), bytes(4))
+    const first = await range.next()
+    assert.ok(first.length >= 1)
+    assert.ok(first.length < 20)
+    const rest = await drain(range)
+    assert.equal(first.length + rest.length, 20)
+    await range.close()
+    await snapshot.close()
+    await store.close()
+  })
+
+  check('a snapshot does not see what is written after it', async (home) => {
+    const store = await home.open('db-0')
+    await store.write([
+      { kind: 'put', key: bytes(1), value: bytes(1) },
+      { kind: 'put', key: bytes(2), value: bytes(1) },
+    ])
+    const snapshot = store.snapshot()
+    await store.write([
+      { kind: 'put', key: bytes(1), value: bytes(2) },
+      { kind: 'delete', key: bytes(2) },
+      { kind: 'put', key: bytes(3), value: bytes(2) },
+    ])
+    const range = snapshot.range(bytes(0), bytes(9))
+    assert.deepEqual(
+      (await drain(range)).map(([key, value]) => [...key, ...value]),
+      [
+        [1, 1],
+        [2, 1],
+      ],
+    )
+    await range.close()
+    await snapshot.close()
+    await store.close()
+  })
+}
+
+function suiteOfWrites(check: Check): void {
+  check('later changes of a key in one batch win', async (home) => {
+    const store = await home.open('db-0')
+    await store.write([
+      { kind: 'put', key: bytes(1), value: bytes(1) },
+      { kind: 'delete', key: bytes(1) },
+      { kind: 'put', key: bytes(2), value: bytes(1) },
+      { kind: 'put', key: bytes(2), value: bytes(2) },
+    ])
+    assert.deepEqual(plain(await store.getMany([bytes(1), bytes(2)])), [null, [2]])
+    await store.close()
+  })
+
+  check('batches take effect in the order of the calls', async (home) => {
+    const store = await home.open('db-0')
+    const writes = Array.from({ length: 30 }, (_, at) =>
+      store.write([{ kind: 'put', key: bytes(1), value: bytes(at) }]),
+    )
+    await Promise.all(writes)
+    assert.deepEqual(plain(await store.getMany([bytes(1)])), [[29]])
+    await store.close()
+  })
+
+  check('what was written is there after closing and opening', async (home) => {
+    const store = await home.open('db-0')
+    await store.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
+    await store.close()
+    const again = await home.open('db-0')
+    assert.deepEqual(plain(await again.getMany([bytes(1)])), [[1]])
+    await again.close()
+  })
+
+  check('the bytes of a view into a larger buffer are written, and only they', async (home) => {
+    const store = await home.open('db-0')
+    const large = Uint8Array.from({ length: 50 }, (_, at) => at)
+    await store.write([{ kind: 'put', key: large.subarray(10, 12), value: large.subarray(20, 23) }])
+    assert.deepEqual(plain(await store.getMany([bytes(10, 11)])), [[20, 21, 22]])
+    await store.close()
+  })
+}
+
+function suiteOfHomes(check: Check): void {
+  check('databases are told apart by name', async (home) => {
+    const [first, second] = [await home.open('db-0'), await home.open('db-5')]
+    await first.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
+    assert.deepEqual(plain(await second.getMany([bytes(1)])), [null])
+    assert.deepEqual([...(await home.list())].sort(), ['db-0', 'db-5'])
+    await first.close()
+    await second.close()
+  })
+
+  check('a destroyed database is gone, and a missing one is destroyed without complaint', async (home) => {
+    const store = await home.open('db-0')
+    await store.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
+    await store.close()
+    await home.destroy('db-0')
+    await home.destroy('db-9')
+    assert.deepEqual(await home.list(), [])
+    const again = await home.open('db-0')
+    assert.deepEqual(plain(await again.getMany([bytes(1)])), [null])
+    await again.close()
+  })
+}
+
+function bytes(...values: number[]): Uint8Array {
+  return Uint8Array.from(values)
+}
+
+function plain(values: readonly (Uint8Array | null)[]): (number[] | null)[] {
+  return values.map((value) => (value === null ? null : [...value]))
+}
+
+async function keysBetween(store: KeyValueStore, from: Uint8Array, to: Uint8Array): Promise<number[][]> {
+  const snapshot = store.snapshot()
+  const range = snapshot.range(from, to)
+  const pairs = await drain(range)
+  await range.close()
+  await snapshot.close()
+  return pairs.map(([key]) => [...key])
+}
+
+async function drain(range: KeyValueRange): Promise<KeyValuePair[]> {
+  const all: KeyValuePair[] = []
+  for (let pairs = await range.next(); pairs.length > 0; pairs = await range.next()) all.push(...pairs)
+  return all
+}

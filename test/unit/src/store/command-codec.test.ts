@@ -1,0 +1,105 @@
+/*
+ * Goal: a command reads back as it was, its objects without a copy; anything else is refused.
+ * Method: random commands there and back; cut, flipped and foreign bytes.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pack } from 'msgpackr'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { CommandMalformed, decodeCommand, encodeCommand } from '../../../../src/store/command-codec.ts'
+import type { Command } from '../../../../src/store/command.ts'
+import { identityOf, randomCommand, smallSettings } from '../../../support/store-commands.ts'
+import { configMapKey, put, write } from '../../../support/store-kit.ts'
+
+const each: readonly Command[] = [
+  write(),
+  {
+    kind: 'bootstrap',
+    identity: identityOf('c'),
+    settings: smallSettings,
+    operations: [put(configMapKey('ä'), '🙂')],
+  },
+  { kind: 'change-settings', settings: smallSettings },
+  { kind: 'raise-feature-level', level: 2 },
+  { kind: 'expire-sessions', before: 2 ** 40 },
+]
+
+/** Buffers and plain arrays of bytes are the same here. */
+function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return [...value]
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one)]))
+}
+
+void test('every kind of command reads back as it was', () => {
+  for (const command of each) assert.deepEqual(plain(decodeCommand(encodeCommand(command))), plain(command))
+  const random = new SeededRandom(9)
+  for (let at = 0; at < 2000; at++) {
+    const command = randomCommand(random, at)
+    assert.deepEqual(plain(decodeCommand(encodeCommand(command))), plain(command))
+  }
+})
+
+void test('the bytes of an object are a view of the command', () => {
+  const bytes = encodeCommand(write(put(configMapKey('a'), 'value')))
+  const command = decodeCommand(bytes)
+  assert.equal(command.kind, 'write')
+  const [operation] = command.operations
+  assert.equal(operation?.kind, 'put')
+  assert.equal(operation.object.bytes.buffer, bytes.buffer)
+})
+
+void test('bytes cut anywhere are no command', () => {
+  for (const command of each) {
+    const bytes = encodeCommand(command)
+    for (let length = 0; length < bytes.byteLength; length++) {
+      assert.throws(() => decodeCommand(bytes.subarray(0, length)), CommandMalformed)
+    }
+  }
+})
+
+void test('flipped bytes are a command or malformed, never anything else', () => {
+  const random = new SeededRandom(10)
+  const bytes = encodeCommand(write(put(configMapKey('a'), 'v', { kind: 'uid-is', uid: 'u' })))
+  let malformed = 0
+  for (let at = 0; at < bytes.byteLength; at++) {
+    const flipped = Uint8Array.from(bytes)
+    flipped[at] = (flipped[at] ?? 0) ^ (1 << random.below(8))
+    try {
+      decodeCommand(flipped)
+    } catch (cause) {
+      assert.ok(cause instanceof CommandMalformed, String(cause))
+      malformed++
+    }
+  }
+  assert.ok(malformed > 10)
+})
+
+const object = [new Uint8Array(4), 2, 1, 'u', false, null]
+const foreign: readonly (readonly [string, unknown])[] = [
+  ['no array', { kind: 'write' }],
+  ['another format', [2, 0, []]],
+  ['an unknown kind', [1, 99]],
+  ['operations that are no array', [1, 0, 'x']],
+  ['an operation of no known kind', [1, 0, [[7, '/a/b/c', []]]]],
+  ['a key of three parts', [1, 0, [[1, 'a/b/c', []]]]],
+  ['a key that is too long', [1, 0, [[1, `///${'k'.repeat(30_000)}`, []]]]],
+  ['a condition of no known kind', [1, 0, [[1, '///', [[9]]]]]],
+  ['a namespace with a slash', [1, 0, [[1, '///', [[4, 'a/b']]]]]],
+  ['an object without bytes', [1, 0, [[0, '///', [], ['text', ...object.slice(1)]]]]],
+  ['an offset outside its object', [1, 0, [[0, '///', [], [object[0], 5, ...object.slice(2)]]]]],
+  [
+    'an item that begins behind the revision',
+    [1, 0, [[0, '///', [], [object[0], 1, 2, ...object.slice(3)]]]],
+  ],
+  ['labels that are no texts', [1, 0, [[0, '///', [], [...object.slice(0, 5), { a: 1 }]]]]],
+  ['a negative revision', [1, 2, -1]],
+  ['a revision that is no whole number', [1, 2, 1.5]],
+]
+
+for (const [what, value] of foreign) {
+  void test(`${what} is malformed`, () => {
+    assert.throws(() => decodeCommand(pack(value)), CommandMalformed)
+  })
+}

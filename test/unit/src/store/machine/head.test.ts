@@ -1,0 +1,67 @@
+/*
+ * Goal: everything the state has one of reads back, and equal heads have equal bytes.
+ * Method: there and back, with a joint configuration and with none.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyConfiguration, logIndex, nodeId, term } from '../../../../../raft/index.ts'
+import type { Configuration } from '../../../../../raft/index.ts'
+import { decodeStoredHead, encodeStoredHead } from '../../../../../src/store/disk/stored-head.ts'
+import { StorageFailure } from '../../../../../src/store/errors.ts'
+import { hash128, newHash, sameHash } from '../../../../../src/store/machine/hash.ts'
+import { decodeHead, encodeHead } from '../../../../../src/store/machine/head.ts'
+import type { Head } from '../../../../../src/store/machine/head.ts'
+import { revision } from '../../../../../src/store/revision.ts'
+import { memberInfo } from '../../../../support/fake-consensus.ts'
+import { identityOf, smallSettings } from '../../../../support/store-commands.ts'
+
+const joint: Configuration = {
+  voters: [nodeId(1), nodeId(2 ** 52)],
+  votersOutgoing: [nodeId(1)],
+  learners: [nodeId(4)],
+  learnersNext: [],
+  autoLeave: true,
+  members: [memberInfo(1, 'n1'), { ...memberInfo(4, 'n4'), role: 'learner' }],
+}
+
+const head: Head = {
+  appliedIndex: logIndex(2 ** 45),
+  appliedTerm: term(7),
+  configuration: joint,
+  revision: revision(99),
+  trimmed: revision(3),
+  identity: identityOf('c'),
+  settings: smallSettings,
+  featureLevel: 1,
+}
+
+void test('a head reads back as it was', () => {
+  assert.deepEqual(decodeHead(encodeHead(head)), head)
+  const young: Head = { ...head, identity: null, configuration: emptyConfiguration }
+  assert.deepEqual(decodeHead(encodeHead(young)), young)
+})
+
+void test('heads that differ only in the order of their properties have equal bytes', () => {
+  const identity = { ...identityOf('c'), keyFingerprints: { a: 'one', b: 'two' } }
+  assert.deepEqual(encodeHead({ ...head, identity }), encodeHead(head))
+})
+
+void test('a head of another format is told apart from a damaged one', () => {
+  const bytes = encodeHead(head)
+  bytes[0] = 2
+  assert.throws(() => decodeHead(bytes), { code: 'unsupported' })
+  assert.throws(() => decodeHead(encodeHead(head).subarray(0, 30)), { code: 'damaged' })
+})
+
+void test('a stored head proves itself and carries the digest', () => {
+  const digest = hash128(Uint8Array.of(1), 0, newHash())
+  const stored = encodeStoredHead(encodeHead(head), digest)
+  const read = decodeStoredHead(stored)
+  assert.deepEqual(read.head, head)
+  assert.ok(sameHash(read.digest, digest))
+  for (let at = 0; at < stored.byteLength; at++) {
+    const damaged = Uint8Array.from(stored)
+    damaged[at] = (damaged[at] ?? 0) ^ 4
+    assert.throws(() => decodeStoredHead(damaged), StorageFailure)
+  }
+})
