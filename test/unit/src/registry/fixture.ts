@@ -3,6 +3,7 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { admissionChain } from '../../../../src/admission/chain.ts'
 import { namespaceLifecycle } from '../../../../src/admission/namespace-lifecycle.ts'
 import { ApiError } from '../../../../src/api/api-error.ts'
+import { textMember } from '../../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/names.ts'
 import type { ApiDomain, Names } from '../../../../src/api/names.ts'
@@ -221,6 +222,14 @@ export class Fixture {
     return new Events(answer.stream)
   }
 
+  /** Forgets the history up to now, keeping as little as may be. */
+  async trim(): Promise<void> {
+    const deadline = this.clock.monotonicMs() + 1000
+    const settings = { ...this.store.settings, historyEventsMin: 0 }
+    await this.store.write({ kind: 'change-settings', settings }, deadline)
+    await this.store.write({ kind: 'trim', upTo: this.store.view().revision }, deadline)
+  }
+
   /** A ConfigMap in `default`. */
   configMap(name: string, more: JsonObject = {}): Promise<Got> {
     const metadata = { name, ...((more['metadata'] as JsonObject | undefined) ?? {}) }
@@ -324,5 +333,5 @@ export function details(seen: Seen): JsonObject {
 
 export function causes(seen: Seen): readonly string[] {
   const list = (details(seen)['causes'] ?? []) as readonly JsonObject[]
-  return list.map((cause) => `${String(cause['reason'])} ${String(cause['field'] ?? '')}`)
+  return list.map((cause) => `${textMember(cause, 'reason')} ${textMember(cause, 'field')}`)
 }

@@ -1,0 +1,138 @@
+/*
+ * Goal: deletion as spec 3.1 draws it, with preconditions, and of whole collections.
+ * Method: the shipped verbs on the machine in memory.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Fixture, causes, details, refused } from './fixture.ts'
+
+void test('spec 3.1, 4.4: without finalizers the object goes, and a Status is answered', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const { object } = await api.configMap('a')
+  const got = await api.delete({ name: 'a' })
+  assert.equal(got.code, 200)
+  assert.deepEqual(got.object, {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: { name: 'a', kind: 'configmaps', uid: object.metadata.uid },
+  })
+  assert.equal((await refused(api.get({ name: 'a' }))).code, 404)
+  assert.equal((await refused(api.delete({ name: 'a' }))).code, 404)
+})
+
+void test('spec 3.1: finalizers hold a deleted object until the last is removed', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await api.configMap('a', { metadata: { finalizers: ['x.io/a', 'x.io/b'] } })
+  const events = await api.watch({})
+  await events.now()
+  const marked = await api.delete({ name: 'a' })
+  assert.equal(marked.code, 202)
+  assert.equal(marked.object.metadata.deletionTimestamp, '2026-01-02T03:04:05Z')
+  api.clock.advance(5000)
+  const again = await api.delete({ name: 'a' })
+  assert.deepEqual([again.code, again.object], [202, marked.object], 'nothing changes the second time')
+  const reordered = await api.patch({ name: 'a', body: { metadata: { finalizers: ['x.io/b', 'x.io/a'] } } })
+  assert.deepEqual(reordered.object.metadata.finalizers, ['x.io/b', 'x.io/a'])
+  const added = await refused(
+    api.patch({ name: 'a', body: { metadata: { finalizers: ['x.io/a', 'x.io/b', 'x.io/c'] } } }),
+  )
+  assert.deepEqual([added.code, ...causes(added)], [422, 'FieldValueForbidden metadata.finalizers'])
+  await api.patch({ name: 'a', body: { metadata: { finalizers: ['x.io/a'] } } })
+  const last = await api.patch({ name: 'a', body: { metadata: { finalizers: null } } })
+  assert.equal(last.code, 200)
+  assert.equal((await refused(api.get({ name: 'a' }))).code, 404)
+  assert.deepEqual(await events.words(), ['MODIFIED a', 'MODIFIED a', 'MODIFIED a', 'DELETED a'])
+  events.stream.close()
+})
+
+void test('preconditions on uid and version guard a deletion', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const { object } = await api.configMap('a')
+  const { uid, resourceVersion } = object.metadata
+  const options = { kind: 'DeleteOptions', apiVersion: 'v1' }
+  const other = await refused(
+    api.delete({ name: 'a', body: { ...options, preconditions: { uid: 'other' } } }),
+  )
+  assert.equal(other.code, 409)
+  assert.match(other.message, /Precondition failed: UID in precondition: other, UID in object meta: /)
+  const old = await refused(
+    api.delete({ name: 'a', body: { ...options, preconditions: { resourceVersion: '1' } } }),
+  )
+  assert.equal(old.code, 409)
+  assert.match(old.message, /ResourceVersion in precondition: 1, ResourceVersion in object meta: /)
+  const got = await api.delete({ name: 'a', body: { ...options, preconditions: { uid, resourceVersion } } })
+  assert.equal(got.code, 200)
+})
+
+void test('malformed options of a deletion are 400 and delete nothing', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await api.configMap('a')
+  const calls = [
+    { query: { gracePeriodSeconds: 'soon' } },
+    { query: { propagationPolicy: 'Sideways' } },
+    { query: { dryRun: 'Some' } },
+    { body: { propagationPolicy: 'Sideways' } },
+    { body: { propagationPolicy: 'Orphan', orphanDependents: true } },
+    { body: { dryRun: ['Some'] } },
+    { body: { kind: 'ConfigMap' } },
+    { body: { gracePeriodSeconds: '1' } },
+  ]
+  for (const call of calls) {
+    const seen = await refused(api.delete({ name: 'a', ...call }))
+    assert.equal(seen.code, 400, JSON.stringify(call))
+  }
+  assert.equal((await api.get({ name: 'a' })).code, 200)
+})
+
+void test('spec 4.9: a dry run of a deletion deletes nothing, asked for in query or body', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await api.configMap('a')
+  await api.configMap('b', { metadata: { finalizers: ['x.io/a'] } })
+  const before = api.store.view().revision
+  assert.equal((await api.delete({ name: 'a', query: { dryRun: 'All' } })).code, 200)
+  assert.equal((await api.delete({ name: 'a', body: { dryRun: ['All'] } })).code, 200)
+  assert.equal((await api.delete({ name: 'a', query: { dryRun: 'All' }, body: {} })).code, 200)
+  const held = await api.delete({ name: 'b', query: { dryRun: 'All' } })
+  assert.equal(held.code, 202)
+  assert.ok(held.object.metadata.deletionTimestamp)
+  assert.equal((await api.deleteCollection({ query: { dryRun: 'All' } })).code, 200)
+  assert.equal(api.store.view().revision, before)
+})
+
+void test('deletecollection deletes what is selected and answers 200 with a Status', async (t) => {
+  const api = await Fixture.open({ limits: { deleteCollectionAtOnce: 3 } })
+  t.after(() => api.close())
+  for (let at = 0; at < 10; at++) {
+    await api.configMap(`a${at}`, { metadata: { labels: { odd: String(at % 2 === 1) } } })
+  }
+  await api.configMap('held', { metadata: { finalizers: ['x.io/a'], labels: { odd: 'true' } } })
+  const got = await api.deleteCollection({ query: { labelSelector: 'odd=true' } })
+  assert.equal(got.code, 200)
+  assert.equal(got.object.kind, 'Status')
+  assert.equal(got.object['status'], 'Success')
+  const left = await api.list({})
+  assert.deepEqual(
+    left.items.map(({ metadata }) => metadata.name),
+    ['a0', 'a2', 'a4', 'a6', 'a8', 'held'],
+  )
+  assert.ok(left.items.at(-1)?.metadata.deletionTimestamp)
+  await api.deleteCollection({ query: { fieldSelector: 'metadata.name=a4' } })
+  await api.deleteCollection({ query: { limit: '2' } })
+  assert.equal((await api.list({})).items.length, 3)
+  assert.equal((await refused(api.deleteCollection({ query: { labelSelector: 'a=b=c' } }))).code, 400)
+})
+
+void test('verbs that a kind has not are 405', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const seen = await refused(api.deleteCollection({ kind: 'Namespace' }))
+  assert.equal(seen.code, 405)
+  assert.deepEqual(details(seen), { kind: 'namespaces' })
+})
