@@ -1,6 +1,6 @@
 import { assertNever } from '../base/assert.ts'
 import { becomeFollower, becomeLeader } from './transitions.ts'
-import { standDown, standForOffice } from './election.ts'
+import { obeyTimeoutNow, standDown, standForOffice } from './election.ts'
 import { hearLeader } from './follower.ts'
 import type { Message } from './message.ts'
 import { voteResult } from './quorum.ts'
@@ -23,6 +23,9 @@ export function stepCandidate(state: State, message: Message): void {
       if (state.role === 'candidate') noteVote(state, message.from, message.granted)
       return
     case 'timeout-now':
+      // It asks whether it could win just when the leader wants it to.
+      if (state.role === 'pre-candidate') obeyTimeoutNow(state)
+      return
     case 'append-accepted':
     case 'append-refused':
     case 'heartbeat-response':

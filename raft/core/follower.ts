@@ -64,7 +64,11 @@ function takeAppend(state: State, message: Of<'append-request'>): void {
   const last = (message.previousIndex + message.entries.length) as LogIndex
   // Only what this message vouches for is known to agree with the leader.
   const commit = Math.min(message.commit, last) as LogIndex
-  if (commit > state.commit) advanceCommit(state, commit)
+  const commits = commit > state.commit
+  if (commits) advanceCommit(state, commit)
+  // Told the news of a commit and nothing else, there is nothing to say that was not said before. An answer that
+  // was lost is asked for again after the next heartbeat, by an append without news.
+  if (commits && message.entries.length === 0 && last <= state.acceptedTo) return
   accept(state, last)
 }
 
@@ -93,6 +97,7 @@ function checkSlice(message: Of<'append-request'>): void {
 }
 
 function accept(state: State, index: LogIndex): void {
+  if (index > state.acceptedTo) state.acceptedTo = index
   sendOncePersisted(state, {
     kind: 'append-accepted',
     from: state.id,

@@ -6,7 +6,7 @@ import type { Progress } from './progress.ts'
 import type { PersistTicket, Ready, Role, Transition } from './ready.ts'
 import { newReads } from './read-index.ts'
 import type { Reads } from './read-index.ts'
-import { noTerm } from './types.ts'
+import { noIndex, noTerm } from './types.ts'
 import type { Configuration, HardState, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
 
 /** What the shell found on disk, as the core needs it. `RecoveredLog` of the ports is one. */
@@ -42,6 +42,9 @@ export type State = {
   /** Drawn anew for every wait: electionTicks up to twice as many. */
   electionDue: number
   heartbeatElapsed: number
+
+  /** Follower: the last index it has accepted, or will once durable, from the leader of this term. */
+  acceptedTo: LogIndex
 
   /** Answers to the (pre-)candidate, its own included once it counts. */
   readonly votes: Map<NodeId, boolean>
@@ -113,6 +116,7 @@ export function newState(config: CoreConfig, recovered: Recovered, applied: LogI
     electionElapsed: 0,
     electionDue: config.electionTicks + config.random.below(config.electionTicks),
     heartbeatElapsed: 0,
+    acceptedTo: noIndex,
     votes: new Map(),
     progress: new Map(),
     reignStart: recovered.lastIndex,

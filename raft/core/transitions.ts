@@ -1,11 +1,12 @@
 import { assert } from '../base/assert.ts'
-import type { LogIndex, NodeId, Term } from './types.ts'
 import { Progress } from './progress.ts'
 import { abandonReads } from './read-index.ts'
 import type { Role } from './ready.ts'
 import { appendOwn } from './replication.ts'
 import { configuration } from './state.ts'
 import type { State } from './state.ts'
+import { noIndex } from './types.ts'
+import type { LogIndex, NodeId, Term } from './types.ts'
 
 /*
  * Who may become what. Nothing else writes role, term, vote and leader.
@@ -95,6 +96,7 @@ function leaveOffice(state: State): void {
   state.electionElapsed = 0
   state.heartbeatElapsed = 0
   state.electionDue = state.config.electionTicks + state.config.random.below(state.config.electionTicks)
+  state.acceptedTo = noIndex
   state.votes.clear()
   state.progress.clear()
   state.uncommittedBytes = 0

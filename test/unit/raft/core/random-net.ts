@@ -197,12 +197,12 @@ export class RandomNet {
     const voters = ids.filter(() => this.#random.chance(0.7))
     const learners = ids.filter((id) => !voters.includes(id))
     const answer = member.raft.changeConfiguration({ members: people(voters, learners) })
-    this.#note(`${member.id} change voters=${voters} learners=${learners} ${answer.kind}`)
+    this.#note(`${member.id} change voters=${voters.join()} learners=${learners.join()} ${answer.kind}`)
   }
 
   #partition(): void {
     this.#cutOff = new Set([...this.members.keys()].filter(() => this.#random.chance(0.4)))
-    this.#note(`cut off ${[...this.#cutOff]}`)
+    this.#note(`cut off ${[...this.#cutOff].join()}`)
   }
 
   #propose(member: Member): void {

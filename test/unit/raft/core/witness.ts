@@ -62,10 +62,7 @@ export class Witness {
     const { commit } = member.disk.hardState
     assert(commit <= lastIndexOf(member.disk), 'a disk knows no more committed than it has')
     for (let index = commit; index > member.disk.base.index; index--) {
-      const [entry, committed] = [
-        entryAt(member.disk, index as LogIndex),
-        this.#committed.get(index as LogIndex),
-      ]
+      const [entry, committed] = [entryAt(member.disk, index), this.#committed.get(index)]
       if (committed === undefined) continue
       assert(entry?.term === committed.entry.term, `what disk ${member.id} knows committed at ${index} is so`)
     }

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { runTranscript } from './runner.ts'
+
+/*
+ * Goal: what the core says in the situations that matter is on record, so that a change of behaviour shows as a
+ * diff of text. Method: each transcript is run from its commands; UPDATE=1 writes down what happens now.
+ */
+
+// The transcripts stay in the tree; this file runs from dist/.
+const directory = resolve(import.meta.dirname, '../../../test/scenario')
+const names = readdirSync(directory).filter((name) => name.endsWith('.txt'))
+
+for (const name of names.sort()) {
+  test(`transcript ${name} is what happens`, () => {
+    const file = join(directory, name)
+    const recorded = readFileSync(file, 'utf8')
+    const now = runTranscript(recorded)
+    if (process.env['UPDATE'] === '1') writeFileSync(file, now)
+    else assert.equal(now, recorded)
+  })
+}
+
+test('there are transcripts', () => {
+  assert.ok(names.length >= 12, `${names.length} transcripts were found in ${directory}`)
+})

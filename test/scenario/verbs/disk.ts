@@ -1,0 +1,45 @@
+import { logIndex, nodeId } from '../../../raft/core/types.ts'
+import type { Command } from '../runner.ts'
+import type { World } from '../world.ts'
+
+/** `slow-disk 1`: its writes are finished by `write` only, and told in full. */
+export function slowDisk(world: World, { words }: Command): void {
+  for (const word of words) world.slowDisks.add(nodeId(Number(word)))
+}
+
+/** `fast-disk 1`: what waits is finished, and so is everything later, at once. */
+export function fastDisk(world: World, { words }: Command): void {
+  for (const word of words) {
+    world.slowDisks.delete(nodeId(Number(word)))
+    const member = world.member(word)
+    while (member.underWay.length > 0) world.finishWrite(member)
+  }
+}
+
+/** `write 1`, `write 1 2`: the oldest writes are durable. First the member does what is due. */
+export function write(world: World, { words: [id = '', count = '1'] }: Command): void {
+  const member = world.member(id)
+  world.work(member)
+  for (let at = 0; at < Number(count); at++) {
+    const oldest = member.underWay[0]
+    world.say(`${id} finished ${oldest === undefined ? 'nothing' : `#${oldest.ticket}`}`)
+    if (oldest !== undefined) world.finishWrite(member)
+  }
+  world.work(member)
+}
+
+/** `crash 1 [survive=1]`: forgets unfinished writes, but for the oldest few, and starts again. */
+export function crash(world: World, { words: [id = ''], options }: Command): void {
+  const member = world.member(id)
+  member.crash(Number(options.get('survive') ?? 0))
+  world.network = world.network.filter((message) => message.from !== member.id && message.to !== member.id)
+}
+
+/** `compact 1 index=12`: its log is cut there. */
+export function compact(world: World, { words, options }: Command): void {
+  for (const id of words) {
+    const member = world.member(id)
+    member.flush()
+    member.cut(logIndex(Number(options.get('index') ?? 0)))
+  }
+}

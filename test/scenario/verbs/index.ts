@@ -1,0 +1,38 @@
+import type { Command } from '../runner.ts'
+import type { World } from '../world.ts'
+import { compact, crash, fastDisk, slowDisk, write } from './disk.ts'
+import { change, propose, read, transfer } from './lead.ts'
+import { log, status } from './look.ts'
+import { deliver, drop, heal, isolate, stabilize, unreachable } from './network.ts'
+import { member, nodes } from './setup.ts'
+import { campaign, lead, tick } from './time.ts'
+
+export type Verb = (world: World, command: Command) => void
+
+/** Everything a transcript may ask for. */
+export const verbs: ReadonlyMap<string, Verb> = new Map(
+  Object.entries({
+    nodes,
+    member,
+    tick,
+    campaign,
+    lead,
+    propose,
+    read,
+    transfer,
+    change,
+    stabilize,
+    deliver,
+    drop,
+    isolate,
+    heal,
+    unreachable,
+    'slow-disk': slowDisk,
+    'fast-disk': fastDisk,
+    write,
+    crash,
+    compact,
+    status,
+    log,
+  }),
+)

@@ -1,0 +1,35 @@
+import { nodeId } from '../../../raft/core/types.ts'
+import { people } from '../people.ts'
+import type { Command } from '../runner.ts'
+import type { World } from '../world.ts'
+import { numbers } from './setup.ts'
+
+/** `propose 1 "a" "b"`: one proposal of all the data. */
+export function propose(world: World, { words: [id = ''], data }: Command): void {
+  const { raft } = world.member(id)
+  const bytes = data.map((text) => Uint8Array.from(text, (letter) => letter.charCodeAt(0)))
+  const answer = raft.propose(bytes, raft.term)
+  if (answer.kind === 'accepted') world.say(`${id} accepts from ${answer.first}`)
+  else world.say(`${id} drops it: ${answer.reason}`)
+}
+
+/** `read 1`: a ReadIndex round. */
+export function read(world: World, { words: [id = ''] }: Command): void {
+  const answer = world.member(id).raft.readIndex()
+  if (answer.kind === 'accepted') world.say(`${id} opens read ${answer.context}`)
+  else world.say(`${id} drops the read: ${answer.reason}`)
+}
+
+/** `transfer 1 2`: leadership goes from 1 to 2. */
+export function transfer(world: World, { words: [id = '', to = ''] }: Command): void {
+  const answer = world.member(id).raft.transferLeadership(nodeId(Number(to)))
+  if (answer.kind === 'refused') world.say(`${id} refuses to hand over: ${answer.reason}`)
+}
+
+/** `change 1 voters=1,2,3 learners=4`: the membership to be. */
+export function change(world: World, { words: [id = ''], options }: Command): void {
+  const members = people(numbers(options.get('voters')), numbers(options.get('learners')))
+  const answer = world.member(id).raft.changeConfiguration({ members })
+  if (answer.kind === 'accepted') world.say(`${id} accepts the change at ${answer.index}`)
+  else world.say(`${id} does not change: ${answer.reason}`)
+}

@@ -1,0 +1,30 @@
+import { describeConfiguration } from '../../../raft/core/describe.ts'
+import type { Command } from '../runner.ts'
+import { describeEntries } from '../world.ts'
+import type { World } from '../world.ts'
+
+/** `status 1`: what it believes of itself and its followers. */
+export function status(world: World, { words }: Command): void {
+  for (const id of words) {
+    const { role, term, leader, vote, commit, lastIndex, persistedIndex, followers, transferTarget } = world
+      .member(id)
+      .raft.status()
+    const who = `${id} ${role} term=${term} vote=${vote ?? 'none'} leader=${leader ?? 'none'}`
+    const transfer = transferTarget === null ? '' : ` transfer=${transferTarget}`
+    world.say(`${who} commit=${commit} persisted=${persistedIndex} last=${lastIndex}${transfer}`)
+    for (const follower of followers) {
+      const active = follower.recentlyActive ? '' : ' silent'
+      world.say(`  ${follower.id} ${follower.state} match=${follower.match} next=${follower.next}${active}`)
+    }
+  }
+}
+
+/** `log 1`: its log, durable or not, and the configuration in force. */
+export function log(world: World, { words }: Command): void {
+  for (const id of words) {
+    const { memory, raft } = world.member(id)
+    world.say(
+      `${id} ${describeEntries(memory.entries)} ${describeConfiguration(raft.status().configuration)}`,
+    )
+  }
+}

@@ -1,0 +1,28 @@
+import type { Command } from '../runner.ts'
+import { scenarioConfig } from '../world.ts'
+import type { World } from '../world.ts'
+
+/** `tick 1 5`, `tick 1 heartbeat`, `tick 1 election`: time passes for one member; nobody works yet. */
+export function tick(world: World, { words: [id = '', amount = '1'] }: Command): void {
+  const member = world.member(id)
+  const { heartbeatTicks, electionTicks } = scenarioConfig(member.id, {})
+  // Twice an election timeout is beyond any that is drawn.
+  const ticks =
+    amount === 'heartbeat' ? heartbeatTicks : amount === 'election' ? 2 * electionTicks : Number(amount)
+  for (let at = 0; at < ticks; at++) member.raft.tick()
+}
+
+/** `campaign 1`: its election timeout is over. */
+export function campaign(world: World, { words: [id = ''] }: Command): void {
+  world.member(id).raft.campaign()
+}
+
+/** `lead 1`: it is elected and everybody comes to rest, which other transcripts tell in full. */
+export function lead(world: World, { words: [id = ''] }: Command): void {
+  const member = world.member(id)
+  member.raft.campaign()
+  world.stabilize([...world.members.keys()])
+  world.takeLines()
+  const { role, term, commit } = member.raft.status()
+  world.say(`${id} is ${role} term=${term} commit=${commit}`)
+}
