@@ -41,7 +41,9 @@ export function claimDirectory(directory: string, identity: MemberIdentity): voi
   }
   const found = parsed(path, text)
   if (found['format'] !== format) {
-    throw refused(`${path} is of format ${String(found['format'])}, this program knows ${format}: use the program that wrote it`)
+    throw refused(
+      `${path} is of format ${String(found['format'])}, this program knows ${format}: use the program that wrote it`,
+    )
   }
   const expected: Readonly<Record<string, unknown>> = identity
   for (const [field, flag] of [

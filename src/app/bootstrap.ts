@@ -1,0 +1,91 @@
+import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import type { Consensus } from '../../raft/index.ts'
+import type { Names } from '../api/names.ts'
+import { bootstrapOperations } from '../resources/bootstrap-objects.ts'
+import type { ClusterIdentity, Outcome, Settings } from '../store/command.ts'
+import { StoreFailure } from '../store/errors.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+
+export type BootstrapParts = {
+  readonly store: ObjectStore
+  readonly consensus: Consensus<Outcome>
+  readonly clock: Clock
+  readonly random: Random
+  readonly names: Names
+  readonly fingerprints: Readonly<Record<string, string>>
+  readonly settings: Settings
+}
+
+const periodMs = 50
+const proposalMsMax = 5000
+
+/**
+ * Gives a new cluster its identity, settings and first objects. Only the leader proposes it; should two, the second is
+ * void at apply, so every member ends with the same.
+ */
+export class Bootstrap {
+  readonly #parts: BootstrapParts
+  readonly #known: Promise<ClusterIdentity>
+  #tell: (identity: ClusterIdentity) => void = () => undefined
+  #timer: Timer | null = null
+  #proposing = false
+
+  constructor(parts: BootstrapParts) {
+    this.#parts = parts
+    this.#known = new Promise((resolve) => {
+      this.#tell = resolve
+    })
+  }
+
+  /** Resolves when this member has applied the cluster's first command. */
+  get identity(): Promise<ClusterIdentity> {
+    return this.#known
+  }
+
+  /** @param onFailure something nobody expects went wrong */
+  start(onFailure: (cause: unknown) => void): void {
+    const look = (): void => {
+      const { identity } = this.#parts.store
+      if (identity !== null) {
+        this.stop()
+        this.#tell(identity)
+      } else if (!this.#proposing && this.#parts.consensus.status.role === 'leader') {
+        this.#proposing = true
+        this.#propose()
+          .catch(onFailure)
+          .finally(() => {
+            this.#proposing = false
+            if (this.#timer !== null) look()
+          })
+      }
+    }
+    this.#timer = this.#parts.clock.every(periodMs, look)
+    look()
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = null
+  }
+
+  async #propose(): Promise<void> {
+    const { store, clock, random, names, fingerprints, settings } = this.#parts
+    const identity: ClusterIdentity = {
+      clusterId: Buffer.from(random.bytes(16)).toString('hex'),
+      apiDomain: names.domain,
+      continueTokenKey: random.bytes(32),
+      keyFingerprints: fingerprints,
+    }
+    const operations = bootstrapOperations(names, { clock, random })
+    try {
+      await store.write(
+        { kind: 'bootstrap', identity, settings, operations },
+        clock.monotonicMs() + proposalMsMax,
+      )
+    } catch (cause) {
+      // No quorum yet, or leadership went elsewhere: the next look decides anew.
+      if (!(cause instanceof StoreFailure)) throw cause
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import { parseAddress } from '../config/address.ts'
+import type { Config } from '../config/config.ts'
+import { readCertificate } from '../pki/certificate.ts'
+import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
+import type { TlsFiles } from '../server/parts.ts'
+import { StartFailure } from './errors.ts'
+
+/** In PEM. */
+export type PeerKeys = { readonly authority: string; readonly certificate: string; readonly key: string }
+
+export type MemberKeys = {
+  readonly server: TlsFiles
+  /** null: a single member, which has no peers. */
+  readonly peer: PeerKeys | null
+  /** Where a self-made admin's configuration is; null when the keys came from files. */
+  readonly kubeconfig: string | null
+  /** SHA-256 of what all members must share, by name; see `ClusterIdentity`. */
+  readonly fingerprints: Readonly<Record<string, string>>
+}
+
+/**
+ * Reads the keys the flags name, or makes them for a single member that was given none.
+ *
+ * @param directory where self-made ones are kept
+ * @throws StartFailure `keys`
+ */
+export function memberKeys(
+  config: Config,
+  directory: string,
+  parts: { readonly clock: Clock; readonly random: Random },
+): MemberKeys {
+  const alone = config['initial-members'].length <= 1
+  if (config['tls-cert-file'] === '') {
+    if (!alone) {
+      throw new StartFailure(
+        'keys',
+        'a cluster of several members needs --tls-cert-file and --tls-private-key-file: orchctl pki init makes them',
+      )
+    }
+    return selfMade(config, directory, parts)
+  }
+  const server = {
+    certificate: read(config, 'tls-cert-file'),
+    key: read(config, 'tls-private-key-file'),
+    clientAuthorities: config['client-ca-file'] === '' ? null : read(config, 'client-ca-file'),
+  }
+  const peer =
+    config['peer-cert-file'] === ''
+      ? null
+      : {
+          authority: read(config, 'peer-ca-file'),
+          certificate: read(config, 'peer-cert-file'),
+          key: read(config, 'peer-key-file'),
+        }
+  return { server, peer, kubeconfig: null, fingerprints: fingerprintsOf(server.clientAuthorities, peer) }
+}
+
+function selfMade(
+  config: Config,
+  directory: string,
+  parts: { readonly clock: Clock; readonly random: Random },
+): MemberKeys {
+  const pki = join(directory, 'pki')
+  const kubeconfig = join(directory, 'admin.kubeconfig')
+  ensureClusterPki({
+    directory: pki,
+    kubeconfigPath: kubeconfig,
+    members: [{ name: config.name, hosts: ownHosts(config), serverUrl: `https://${clientAddress(config)}` }],
+    ...parts,
+  })
+  const paths = clusterPkiPaths(pki)
+  const authority = readFileSync(paths.ca.certificate, 'utf8')
+  const { certificate, key } = paths.server(config.name)
+  const server = {
+    certificate: readFileSync(certificate, 'utf8'),
+    key: readFileSync(key, 'utf8'),
+    clientAuthorities: authority,
+  }
+  return { server, peer: null, kubeconfig, fingerprints: fingerprintsOf(authority, null) }
+}
+
+/** What clients dial, as far as this member can tell. */
+export function clientAddress(config: Config): string {
+  if (config['advertise-address'] !== '') return config['advertise-address']
+  const everywhere = ['0.0.0.0', '::', ''].includes(config['bind-address'])
+  const host = everywhere ? '127.0.0.1' : config['bind-address']
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${config['secure-port']}`
+}
+
+function ownHosts(config: Config): readonly string[] {
+  const hosts = new Set([hostname(), parseAddress(clientAddress(config)).host])
+  if (isIP(config['bind-address']) !== 0 && config['bind-address'] !== '0.0.0.0')
+    hosts.add(config['bind-address'])
+  return [...hosts]
+}
+
+function fingerprintsOf(
+  clientAuthorities: string | null,
+  peer: PeerKeys | null,
+): Readonly<Record<string, string>> {
+  const prints: Record<string, string> = {}
+  if (clientAuthorities !== null) prints['client-ca'] = fingerprint(clientAuthorities)
+  if (peer !== null) prints['peer-ca'] = fingerprint(peer.authority)
+  return prints
+}
+
+/** Of the first authority's public key, so that a renewed certificate of the same key is the same. */
+function fingerprint(pem: string): string {
+  const spki = readCertificate(pem).publicKey.export({ type: 'spki', format: 'der' })
+  return createHash('sha256').update(spki).digest('hex')
+}
+
+function read(
+  config: Config,
+  flag:
+    | 'tls-cert-file'
+    | 'tls-private-key-file'
+    | 'client-ca-file'
+    | 'peer-ca-file'
+    | 'peer-cert-file'
+    | 'peer-key-file',
+): string {
+  const path = config[flag]
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new StartFailure('keys', `--${flag} cannot be read: ${why}`, { cause })
+  }
+}

@@ -1,0 +1,57 @@
+import { Gauge } from 'prom-client'
+import type { Registry as MetricsRegistry } from 'prom-client'
+import type { NodeLoad } from '../../raft/index.ts'
+import type { Consensus } from '../../raft/index.ts'
+import type { Outcome } from '../store/command.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+
+export type MetricsParts = {
+  readonly consensus: Consensus<Outcome>
+  readonly node: { readonly load: NodeLoad }
+  readonly store: ObjectStore & { readonly openWatches: number }
+}
+
+/** Numbers read when they are asked for: they cost nothing in between. */
+export function registerClusterMetrics(
+  register: MetricsRegistry,
+  { consensus, node, store }: MetricsParts,
+): void {
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [register],
+      collect() {
+        this.set(read())
+      },
+    })
+  }
+  gauge('orch_raft_is_leader', '1 on the leader, else 0', () => (consensus.status.role === 'leader' ? 1 : 0))
+  gauge('orch_raft_has_leader', '1 while a leader is known', () => (consensus.status.leader === null ? 0 : 1))
+  gauge('orch_raft_term', 'term of the latest leader known', () => consensus.status.term)
+  gauge('orch_raft_commit_index', 'log entries known committed', () => consensus.status.commit)
+  gauge('orch_raft_last_index', 'last log entry of this member', () => consensus.status.lastIndex)
+  gauge(
+    'orch_raft_persisted_index',
+    'log entries on this member’s own disk',
+    () => consensus.status.persistedIndex,
+  )
+  gauge(
+    'orch_store_applied_memory_index',
+    'log entries applied to memory',
+    () => consensus.status.appliedMemory,
+  )
+  gauge(
+    'orch_store_applied_disk_index',
+    'log entries whose effect is in the database',
+    () => consensus.status.appliedDisk,
+  )
+  gauge('orch_store_revision', 'newest resourceVersion in memory', () => store.view().revision)
+  gauge('orch_store_open_watches', 'watch cursors open', () => store.openWatches)
+  gauge(
+    'orch_raft_proposals_waiting',
+    'writes of this member waiting for their fate',
+    () => node.load.proposals,
+  )
+  gauge('orch_raft_readers_waiting', 'most-recent reads waiting for their round', () => node.load.readers)
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env node
+import { readFileSync, realpathSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { BrokenInvariant } from '../raft/base/assert.ts'
+import { Failure } from '../raft/base/failure.ts'
+import { startApp } from './app.ts'
+import type { App, AppSeams } from './app.ts'
+import { StartFailure } from './app/errors.ts'
+import { ConfigFailure } from './config/errors.ts'
+import { helpText } from './config/help.ts'
+import { loadConfig } from './config/load.ts'
+import type { Config } from './config/config.ts'
+import { RealClock } from './host/clock.ts'
+import { RealRandom } from './host/random.ts'
+import { crash } from './observe/crash.ts'
+import { createLogger } from './observe/logger.ts'
+import { programVersion } from './version.ts'
+
+const usageExitCode = 2
+
+/** Runs one member until it is told to stop. @param seams for tests; see `AppSeams` */
+export async function main(seams: AppSeams = {}): Promise<void> {
+  let config: Config
+  try {
+    const loaded = loadConfig({ args: process.argv.slice(2), readFile: (path) => readFileSync(path, 'utf8') })
+    if (loaded.kind === 'help') return void process.stdout.write(helpText())
+    if (loaded.kind === 'version') return void process.stdout.write(`orch-apiserver ${programVersion}\n`)
+    config = loaded.config
+  } catch (cause) {
+    if (!(cause instanceof ConfigFailure)) throw cause
+    return lastLine(cause.message, usageExitCode)
+  }
+  await run(config, seams)
+}
+
+async function run(config: Config, seams: AppSeams): Promise<void> {
+  const log = createLogger({ level: config['log-level'], base: { member: config.name } })
+  const exit = (code: number): void => process.exit(code)
+  const onFatal = (cause: unknown): void =>
+    crash(cause instanceof Error ? cause : new Error(String(cause)), { log, exit })
+  process.on('uncaughtException', onFatal)
+  process.on('unhandledRejection', onFatal)
+  let app: App
+  try {
+    app = await startApp(
+      config,
+      { clock: new RealClock(), random: new RealRandom(), log, pid: process.pid, onFatal },
+      seams,
+    )
+  } catch (cause) {
+    if (cause instanceof BrokenInvariant || !(cause instanceof Failure)) return onFatal(cause)
+    return lastLine(
+      cause.message,
+      cause instanceof StartFailure && cause.code === 'usage' ? usageExitCode : 1,
+    )
+  }
+  if (app.kubeconfig !== null) log.info({ kubeconfig: app.kubeconfig }, 'made its own keys')
+  let signals = 0
+  const stop = (signal: NodeJS.Signals): void => {
+    signals++
+    log.info({ signal }, 'stopping')
+    // Whoever asks twice does not want to wait.
+    if (signals > 1) return exit(1)
+    app.stop().then(
+      () => exit(0),
+      (cause: unknown) => onFatal(cause),
+    )
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}
+
+/** The one line an operator reads, on standard error. */
+function lastLine(message: string, code: number): void {
+  process.stderr.write(`orch-apiserver: ${message.split('\n')[0] ?? ''}\n`)
+  process.exitCode = code
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href)
+  await main()
