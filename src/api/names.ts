@@ -27,6 +27,8 @@ export type Names = {
   readonly protobufMediaType: string
   /** `x-orch-` or `x-kubernetes-`. */
   readonly schemaMarkerPrefix: string
+  /** What existing clients look for in OpenAPI documents, whosever names the cluster speaks. */
+  readonly clientMarkerPrefix: string
   readonly secretTypes: {
     readonly serviceAccountToken: string
     readonly bootstrapToken: string
@@ -116,6 +118,7 @@ const orchNames: Names = Object.freeze({
   serviceAccountMountPath: '/var/run/secrets/orch.io/serviceaccount',
   protobufMediaType: 'application/vnd.orch.protobuf',
   schemaMarkerPrefix: 'x-orch-',
+  clientMarkerPrefix: 'x-kubernetes-',
   secretTypes: Object.freeze({
     serviceAccountToken: 'orch.io/service-account-token',
     bootstrapToken: 'bootstrap.orch.io/token',
@@ -159,6 +162,7 @@ const upstreamNames: Names = Object.freeze({
   serviceAccountMountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
   protobufMediaType: 'application/vnd.kubernetes.protobuf',
   schemaMarkerPrefix: 'x-kubernetes-',
+  clientMarkerPrefix: 'x-kubernetes-',
   secretTypes: Object.freeze({
     serviceAccountToken: 'kubernetes.io/service-account-token',
     bootstrapToken: 'bootstrap.kubernetes.io/token',

@@ -72,7 +72,8 @@ test('OpenAPI is served as JSON or protobuf, and not again to those who have it'
   assert.equal(same.statusCode, 304)
   const type = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
   const binary = await get('/openapi/v2', { accept: type })
-  assert.equal(binary.headers['content-type'], type)
+  // As asked it would be no valid media type, which clients refuse to read.
+  assert.equal(binary.headers['content-type'], type.replace('@', '.'))
   assert.deepEqual([...binary.rawPayload], [1, 2, 3])
   assert.equal((await get('/openapi/v2', { accept: 'text/html' })).statusCode, 406)
   assert.equal((await get('/openapi/v3/api/v1')).body, '{"openapi":"3.0.0"}')

@@ -74,9 +74,9 @@ function doubledKey(document: Document): string | null {
   let found: string | null = null
   visit(document, {
     Map: (_, map) => {
-      const keys = new Set<unknown>()
+      const keys = new Set<string>()
       for (const { key } of map.items) {
-        const value: unknown = isScalar(key) ? key.value : key
+        const value = String(isScalar(key) ? key.value : key)
         if (keys.has(value) && value !== '<<') {
           found = `key ${JSON.stringify(value)} is there twice`
           return visit.BREAK

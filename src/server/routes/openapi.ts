@@ -1,5 +1,6 @@
-import { notAcceptable, pathNotFound } from '../../api/api-errors.ts'
-import { acceptsJson, parseAccept } from '../accept.ts'
+import { pathNotFound } from '../../api/api-errors.ts'
+import { negotiate } from '../../api/media-type.ts'
+import { mustAcceptJson } from '../accept.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
 import { JSON_TYPE, baseHeaders, sendBytes } from '../wire.ts'
@@ -23,8 +24,11 @@ export type OpenApiDocument = {
   readonly etag: string
 }
 
-const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
-const PROTOBUF_TYPE_OLD = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
+const V2_SERVED = [
+  { type: JSON_TYPE, parameters: { charset: ['utf-8'] } },
+  { type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' },
+  { type: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf' },
+] as const
 
 /** `/openapi/v2` and `/openapi/v3`. */
 export function openApiRoutes(app: App, documents: OpenApiDocuments): void {
@@ -32,9 +36,8 @@ export function openApiRoutes(app: App, documents: OpenApiDocuments): void {
     method: ['GET', 'HEAD'],
     url: '/openapi/v2',
     handler: (request, reply) => {
-      const type = protobufType(request)
-      if (type === null) send(request, reply, documents.v2(), JSON_TYPE)
-      else send(request, reply, documents.v2Protobuf(), type)
+      const { type } = negotiate(request.raw.headers.accept ?? '', V2_SERVED)
+      send(request, reply, type === JSON_TYPE ? documents.v2() : documents.v2Protobuf(), type)
     },
   })
   app.route({
@@ -48,6 +51,7 @@ export function openApiRoutes(app: App, documents: OpenApiDocuments): void {
     handler: (request, reply) => {
       const document = documents.v3(callOf(request).info.action.path.slice('/openapi/v3/'.length))
       if (document === null) throw pathNotFound()
+      mustAcceptJson(request.raw.headers.accept)
       send(request, reply, document, JSON_TYPE)
     },
   })
@@ -55,7 +59,6 @@ export function openApiRoutes(app: App, documents: OpenApiDocuments): void {
 
 function send(request: Request, reply: Reply, document: OpenApiDocument, type: string): void {
   const { headers } = request.raw
-  if (type === JSON_TYPE && !acceptsJson(headers.accept)) throw notAcceptable([JSON_TYPE, PROTOBUF_TYPE])
   const answer = baseHeaders(callOf(request), type)
   // A client may keep what it has, but asks each time whether it is still so.
   answer['cache-control'] = 'no-cache, private'
@@ -68,11 +71,3 @@ function send(request: Request, reply: Reply, document: OpenApiDocument, type: s
 }
 
 const NOTHING = new Uint8Array(0)
-
-/** The name under which the caller prefers protobuf; null: JSON. */
-function protobufType(request: Request): string | null {
-  const { accept } = request.raw.headers
-  if (accept === undefined) return null
-  const wanted = parseAccept(accept).toSorted((a, b) => b.quality - a.quality)[0]?.type
-  return wanted === PROTOBUF_TYPE || wanted === PROTOBUF_TYPE_OLD ? wanted : null
-}

@@ -1,0 +1,139 @@
+import { assert, assertNever } from '../../../raft/base/assert.ts'
+import { equalJson } from '../../api/json.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
+import type { Names } from '../../api/names.ts'
+import type { ListSchema, MapSchema, ObjectSchema, Schema } from '../../api/schema/schema.ts'
+import { markers } from './markers.ts'
+
+/** Swagger 2.0 allows members beside a `$ref`; OpenAPI 3.0 ignores them, so there it goes into an `allOf`. */
+export type Dialect = 'v2' | 'v3'
+
+/** Collects the named shapes that a document needs while its parts are rendered. */
+export class Definitions {
+  readonly #names: Names
+  readonly #dialect: Dialect
+  readonly #byName = new Map<string, { readonly shape: JsonObject; readonly more: JsonObject }>()
+
+  constructor(names: Names, dialect: Dialect) {
+    this.#names = names
+    this.#dialect = dialect
+  }
+
+  /** By name, in order of names. */
+  all(): JsonObject {
+    const entries = [...this.#byName].sort(([a], [b]) => (a < b ? -1 : 1))
+    return Object.fromEntries(entries.map(([name, { shape, more }]) => [name, { ...shape, ...more }]))
+  }
+
+  /**
+   * A reference to a named shape, which is added with all that it refers to.
+   *
+   * @param more members of the definition itself, such as its kind
+   */
+  reference(neutral: string, schema: ObjectSchema, more: JsonObject = {}): JsonObject {
+    const name = this.#names.definition(neutral)
+    const known = this.#byName.get(name)
+    if (known === undefined || Object.keys(more).length > 0) {
+      const shape = this.#struct(schema)
+      // A kind may have been met before, inside of another.
+      assert(known === undefined || equalJson(known.shape, shape), `${name} means one shape`)
+      this.#byName.set(name, { shape, more })
+    }
+    const prefix = this.#dialect === 'v2' ? '#/definitions/' : '#/components/schemas/'
+    return { $ref: `${prefix}${name}` }
+  }
+
+  /** The schema where it is used. */
+  render(schema: Schema): JsonObject {
+    const said = this.#said(schema)
+    switch (schema.type) {
+      case 'string':
+        return {
+          ...said,
+          type: 'string',
+          ...(schema.format === undefined ? {} : { format: FORMATS[schema.format] }),
+          ...(schema.enum === undefined ? {} : { enum: schema.enum }),
+          ...(schema.lengthMax === undefined ? {} : { maxLength: schema.lengthMax }),
+        }
+      case 'boolean':
+        return { ...said, type: 'boolean' }
+      case 'integer':
+        return {
+          ...said,
+          type: 'integer',
+          format: schema.format,
+          ...(schema.minimum === undefined ? {} : { minimum: schema.minimum }),
+          ...(schema.maximum === undefined ? {} : { maximum: schema.maximum }),
+        }
+      case 'number':
+        return { ...said, type: 'number', format: 'double' }
+      case 'quantity':
+        return { ...said, type: 'string' }
+      case 'int-or-string':
+        return { ...said, type: 'string', format: 'int-or-string' }
+      case 'any':
+        return { ...said, type: 'object' }
+      case 'map':
+        return { ...said, ...this.#map(schema) }
+      case 'list':
+        return { ...said, ...this.#list(schema) }
+      case 'object':
+        return this.#use(schema, said)
+      default:
+        return assertNever(schema)
+    }
+  }
+
+  #use(schema: ObjectSchema, said: JsonObject): JsonObject {
+    const { definition } = schema
+    const strategy = markers(this.#names, 'patch-strategy', schema.patchStrategy)
+    if (definition === undefined) return { ...this.#struct(schema), ...said, ...strategy }
+    const reference = this.reference(definition, schema)
+    const beside = { ...said, ...strategy }
+    if (Object.keys(beside).length === 0) return reference
+    return this.#dialect === 'v2' ? { ...beside, ...reference } : { ...beside, allOf: [reference] }
+  }
+
+  #struct(schema: ObjectSchema): JsonObject {
+    const properties: JsonObjectDraft = {}
+    for (const [name, member] of Object.entries(schema.properties)) properties[name] = this.render(member)
+    return {
+      ...(schema.description === undefined ? {} : { description: schema.description }),
+      type: 'object',
+      ...(Object.keys(properties).length === 0 ? {} : { properties }),
+      ...(schema.required === undefined || schema.required.length === 0 ? {} : { required: schema.required }),
+      ...markers(this.#names, 'map-type', schema.mapType),
+    }
+  }
+
+  #map(schema: MapSchema): JsonObject {
+    return {
+      type: 'object',
+      additionalProperties: this.render(schema.values),
+      ...markers(this.#names, 'map-type', schema.mapType),
+    }
+  }
+
+  #list(schema: ListSchema): JsonObject {
+    return {
+      type: 'array',
+      items: this.render(schema.items),
+      ...(schema.itemsMax === undefined ? {} : { maxItems: schema.itemsMax }),
+      ...markers(this.#names, 'list-type', schema.listType),
+      ...markers(this.#names, 'list-map-keys', schema.listMapKeys),
+      ...markers(this.#names, 'patch-merge-key', schema.patchMergeKey),
+      ...markers(this.#names, 'patch-strategy', schema.patchStrategy),
+    }
+  }
+
+  /** A struct's own description belongs to its definition; so does a default that only says it is there. */
+  #said(schema: Schema): JsonObject {
+    const named = schema.type === 'object' && schema.definition !== undefined
+    const said: [string, Json][] = []
+    if (schema.description !== undefined && !named) said.push(['description', schema.description])
+    if (schema.default !== undefined) said.push(['default', schema.default])
+    return Object.fromEntries(said)
+  }
+}
+
+const FORMATS = { bytes: 'byte', 'date-time': 'date-time', 'micro-time': 'date-time' } as const

@@ -1,0 +1,58 @@
+import { Buffer } from 'node:buffer'
+import type { JsonObject } from '../../api/json.ts'
+import type { Names } from '../../api/names.ts'
+import type { ResourceDefinition } from '../../registry/definition.ts'
+import type { OpenApiDocument, OpenApiDocuments } from '../routes/openapi.ts'
+import { contentHash } from './content-hash.ts'
+import { openApiV2 } from './v2.ts'
+import { encodeOpenApiV2 } from './v2-protobuf.ts'
+import { openApiV3, openApiV3Index, v3PathOf } from './v3.ts'
+
+/** All OpenAPI documents of a set of kinds, each built when it is first asked for, and kept. */
+export function openApiDocuments(
+  kinds: readonly ResourceDefinition[],
+  names: Names,
+  version: string,
+): OpenApiDocuments {
+  const v2Json = once(() => openApiV2(kinds, names, version))
+  const v3 = new Map<string, () => OpenApiDocument>()
+  for (const [path, members] of byPath(kinds)) {
+    v3.set(
+      path,
+      once(() => jsonDocument(openApiV3(members, names, version))),
+    )
+  }
+  return {
+    v2: once(() => jsonDocument(v2Json())),
+    v2Protobuf: once(() => document(encodeOpenApiV2(v2Json()))),
+    v3Index: once(() => {
+      const entries = [...v3].map(([path, make]) => ({ path, hash: make().etag.replaceAll('"', '') }))
+      return jsonDocument(openApiV3Index(entries))
+    }),
+    v3: (path) => v3.get(path)?.() ?? null,
+  }
+}
+
+function byPath(kinds: readonly ResourceDefinition[]): ReadonlyMap<string, readonly ResourceDefinition[]> {
+  const paths = new Map<string, ResourceDefinition[]>()
+  for (const kind of kinds) {
+    const path = v3PathOf(kind)
+    const members = paths.get(path)
+    if (members === undefined) paths.set(path, [kind])
+    else members.push(kind)
+  }
+  return paths
+}
+
+function jsonDocument(json: JsonObject): OpenApiDocument {
+  return document(Buffer.from(JSON.stringify(json)))
+}
+
+function document(bytes: Uint8Array): OpenApiDocument {
+  return { bytes, etag: `"${contentHash(bytes)}"` }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null
+  return () => (made ??= { value: make() }).value
+}

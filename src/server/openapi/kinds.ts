@@ -1,0 +1,67 @@
+import type { JsonObject } from '../../api/json.ts'
+import type { Names } from '../../api/names.ts'
+import type { ObjectSchema } from '../../api/schema/schema.ts'
+import { deleteOptionsSchema, listMetaSchema, statusSchema, wholeObject } from '../../api/schema/shared.ts'
+import type { ResourceDefinition } from '../../registry/definition.ts'
+import type { Definitions } from './definitions.ts'
+import { GVK_MARKER, gvkJson, markers } from './markers.ts'
+
+/** References to the shapes that operations on a kind take and give. */
+export type KindShapes = {
+  readonly object: JsonObject
+  readonly list: JsonObject
+}
+
+/** Adds a kind's object and list to the document. */
+export function addKind(definitions: Definitions, definition: ResourceDefinition, names: Names): KindShapes {
+  const neutral = neutralName(definition, names)
+  const of = (kind: string): JsonObject =>
+    markers(names, GVK_MARKER, [gvkJson({ group: definition.group, version: definition.version, kind })])
+  const whole: ObjectSchema = { ...wholeObject(definition.schema), definition: neutral }
+  const object = definitions.reference(neutral, whole, of(definition.kind))
+  const list: ObjectSchema = {
+    type: 'object',
+    description: `A list of objects of kind ${definition.kind}.`,
+    properties: {
+      apiVersion: { type: 'string', description: 'Group and version of the shape this list has.' },
+      items: { type: 'list', items: whole, description: 'The objects.' },
+      kind: { type: 'string', description: 'What the list is; CamelCase.' },
+      metadata: listMetaSchema,
+    },
+    required: ['items'],
+  }
+  const kindOfList = `${definition.kind}List`
+  return { object, list: definitions.reference(`${neutral}List`, list, of(kindOfList)) }
+}
+
+/** Answers and bodies that belong to no kind. @param kinds whose versions such bodies may carry */
+export function addCommon(
+  definitions: Definitions,
+  kinds: readonly ResourceDefinition[],
+  names: Names,
+): { readonly status: JsonObject; readonly deleteOptions: JsonObject; readonly patch: JsonObject } {
+  const versions = new Map(kinds.map(({ group, version }) => [`${group}/${version}`, { group, version }]))
+  versions.set('/v1', { group: '', version: 'v1' })
+  const everywhere = [...versions.values()].map((of) => gvkJson({ ...of, kind: 'DeleteOptions' }))
+  const status = [gvkJson({ group: '', version: 'v1', kind: 'Status' })]
+  const patch: ObjectSchema = {
+    type: 'object',
+    description: 'A change to an object, in the form that the Content-Type names.',
+    properties: {},
+  }
+  return {
+    status: definitions.reference('meta.v1.Status', statusSchema, markers(names, GVK_MARKER, status)),
+    deleteOptions: definitions.reference(
+      'meta.v1.DeleteOptions',
+      deleteOptionsSchema,
+      markers(names, GVK_MARKER, everywhere),
+    ),
+    patch: definitions.reference('meta.v1.Patch', patch),
+  }
+}
+
+/** `core.v1.ConfigMap`, from what the kind says of itself unless its schema names it. */
+function neutralName(definition: ResourceDefinition, names: Names): string {
+  const stem = definition.group === '' ? 'core' : names.groupStem(definition.group).split('.', 1)[0]
+  return definition.schema.definition ?? `${stem}.${definition.version}.${definition.kind}`
+}

@@ -1,0 +1,180 @@
+import type { Names } from '../../api/names.ts'
+import { formatGroupVersion } from '../../api/group-version.ts'
+import type { ResourceDefinition, Verb } from '../../registry/definition.ts'
+import * as parameters from './parameters.ts'
+import type { Parameter } from './parameters.ts'
+
+/** One method of one path, before either dialect writes it down. */
+export type Operation = {
+  readonly method: 'get' | 'put' | 'post' | 'delete' | 'patch'
+  readonly id: string
+  readonly description: string
+  /** As `x-…-action` names it. */
+  readonly action: string
+  readonly parameters: readonly Parameter[]
+  readonly body: 'object' | 'delete-options' | 'patch' | null
+  readonly answer: 'object' | 'list' | 'status'
+  readonly codes: readonly (200 | 201 | 202)[]
+}
+
+export type PathOfKind = {
+  readonly path: string
+  readonly parameters: readonly Parameter[]
+  readonly definition: ResourceDefinition
+  readonly operations: readonly Operation[]
+}
+
+/** All paths of a kind: collection, instance, subresources, and the collection of all namespaces. */
+export function pathsOf(definition: ResourceDefinition, names: Names): readonly PathOfKind[] {
+  const { group, plural, scope } = definition
+  const root = group === '' ? '/api/' : '/apis/'
+  const base = `${root}${formatGroupVersion(definition)}`
+  const namespaced = scope === 'Namespaced'
+  const collection = namespaced ? `${base}/namespaces/{namespace}/${plural}` : `${base}/${plural}`
+  const place = namespaced ? [parameters.namespace] : []
+  const id = idsOf(definition, names)
+  const paths: PathOfKind[] = [
+    {
+      path: collection,
+      parameters: [...place, parameters.pretty],
+      definition,
+      operations: collectionOperations(definition, id),
+    },
+    {
+      path: `${collection}/{name}`,
+      parameters: [parameters.nameOf(definition.kind), ...place, parameters.pretty],
+      definition,
+      operations: instanceOperations(definition, id),
+    },
+  ]
+  if (namespaced && has(definition, 'list')) {
+    const all = listOperation(definition, `${id('list', '')}ForAllNamespaces`)
+    paths.push({ path: `${base}/${plural}`, parameters: [parameters.pretty], definition, operations: [all] })
+  }
+  for (const subresource of definition.subresources) {
+    paths.push({
+      path: `${collection}/{name}/${subresource.name}`,
+      parameters: [parameters.nameOf(definition.kind), ...place, parameters.pretty],
+      definition,
+      operations: subresource.verbs.map((verb) =>
+        changeOperation(verb, `${id(WORDS[verb], scope)}${capital(subresource.name)}`, {
+          of: `${subresource.name} of the specified ${definition.kind}`,
+        }),
+      ),
+    })
+  }
+  return paths.filter((path) => path.operations.length > 0)
+}
+
+const WORDS = { get: 'read', update: 'replace', patch: 'patch' } as const
+
+type Ids = (verb: string, scope: ResourceDefinition['scope'] | '') => string
+
+/** `createCoreV1NamespacedConfigMap`: client generators make method names of these. */
+function idsOf(definition: ResourceDefinition, names: Names): Ids {
+  const group = definition.group === '' ? 'core' : names.groupStem(definition.group)
+  const words = group.split(/[.-]/).map(capital).join('')
+  const version = capital(definition.version)
+  return (verb, scope) =>
+    `${verb}${words}${version}${scope === 'Namespaced' ? 'Namespaced' : ''}${definition.kind}`
+}
+
+function collectionOperations(definition: ResourceDefinition, id: Ids): Operation[] {
+  const { kind, scope } = definition
+  const operations: Operation[] = []
+  if (has(definition, 'list')) operations.push(listOperation(definition, id('list', scope)))
+  if (has(definition, 'create')) {
+    operations.push({
+      method: 'post',
+      id: id('create', scope),
+      description: `create a ${kind}`,
+      action: 'post',
+      parameters: parameters.write,
+      body: 'object',
+      answer: 'object',
+      codes: [200, 201, 202],
+    })
+  }
+  if (has(definition, 'deletecollection')) {
+    const many = id('delete', scope).replace(/^delete(.*?V\d+[a-z0-9]*)/, 'delete$1Collection')
+    operations.push({
+      method: 'delete',
+      id: many,
+      description: `delete a collection of ${kind}`,
+      action: 'deletecollection',
+      parameters: [...parameters.list, ...parameters.remove],
+      body: 'delete-options',
+      answer: 'status',
+      codes: [200],
+    })
+  }
+  return operations
+}
+
+function listOperation(definition: ResourceDefinition, id: string): Operation {
+  return {
+    method: 'get',
+    id,
+    description: `list or watch objects of kind ${definition.kind}`,
+    action: 'list',
+    parameters: parameters.listOrWatch,
+    body: null,
+    answer: 'list',
+    codes: [200],
+  }
+}
+
+function instanceOperations(definition: ResourceDefinition, id: Ids): Operation[] {
+  const { kind, scope } = definition
+  const operations: Operation[] = []
+  for (const verb of ['get', 'update', 'patch'] as const) {
+    if (!has(definition, verb)) continue
+    operations.push(changeOperation(verb, id(WORDS[verb], scope), { of: `the specified ${kind}` }))
+  }
+  if (has(definition, 'delete')) {
+    operations.push({
+      method: 'delete',
+      id: id('delete', scope),
+      description: `delete a ${kind}`,
+      action: 'delete',
+      parameters: parameters.remove,
+      body: 'delete-options',
+      answer: definition.deleteReturnsObject ? 'object' : 'status',
+      codes: [200, 202],
+    })
+  }
+  return operations
+}
+
+function changeOperation(
+  verb: 'get' | 'update' | 'patch',
+  id: string,
+  words: { readonly of: string },
+): Operation {
+  const answer = 'object'
+  switch (verb) {
+    case 'get':
+      return {
+        ...{ method: 'get', id, description: `read ${words.of}`, action: 'get' },
+        ...{ parameters: parameters.read, body: null, answer, codes: [200] },
+      }
+    case 'update':
+      return {
+        ...{ method: 'put', id, description: `replace ${words.of}`, action: 'put' },
+        ...{ parameters: parameters.write, body: 'object', answer, codes: [200, 201] },
+      }
+    case 'patch':
+      return {
+        ...{ method: 'patch', id, description: `partially update ${words.of}`, action: 'patch' },
+        ...{ parameters: parameters.patch, body: 'patch', answer, codes: [200, 201] },
+      }
+  }
+}
+
+function has(definition: ResourceDefinition, verb: Verb): boolean {
+  return definition.verbs.includes(verb)
+}
+
+function capital(word: string): string {
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
+}

@@ -1,0 +1,104 @@
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { assert } from '../../../raft/base/assert.ts'
+import { isJsonList, isJsonObject } from '../../api/json.ts'
+import type { Json, JsonObject } from '../../api/json.ts'
+import { schemaMessage } from './v2-protobuf-schema.ts'
+import { eachVendorExtension, message, named, textMember, texts } from './v2-protobuf-parts.ts'
+
+/**
+ * The Swagger 2.0 document as the protobuf message `openapi.v2.Document`, which clients up to release 1.26 ask
+ * for. Field numbers stand beside each member.
+ *
+ * @param document as `openApiV2` makes it; what that never contains is not encoded
+ * @source github.com/google/gnostic, `openapiv2/OpenAPIv2.proto`
+ */
+export function encodeOpenApiV2(document: JsonObject): Uint8Array {
+  const writer = new BinaryWriter()
+  textMember(writer, 1, document['swagger'])
+  message(writer, 2, document['info'], (info, inner) => {
+    textMember(inner, 1, info['title'])
+    textMember(inner, 2, info['version'])
+  })
+  message(writer, 8, document['paths'], (paths, inner) => {
+    named(inner, 2, paths, pathItem)
+  })
+  message(writer, 9, document['definitions'], (definitions, inner) => {
+    named(inner, 1, definitions, schemaMessage)
+  })
+  return writer.finish()
+}
+
+const METHODS = { get: 2, put: 3, post: 4, delete: 5, patch: 8 } as const
+
+function pathItem(item: JsonObject, writer: BinaryWriter): void {
+  for (const [method, field] of Object.entries(METHODS)) message(writer, field, item[method], operation)
+  parameters(writer, 9, item['parameters'])
+}
+
+function operation(of: JsonObject, writer: BinaryWriter): void {
+  texts(writer, 1, of['tags'])
+  textMember(writer, 3, of['description'])
+  textMember(writer, 5, of['operationId'])
+  texts(writer, 6, of['produces'])
+  texts(writer, 7, of['consumes'])
+  parameters(writer, 8, of['parameters'])
+  message(writer, 9, of['responses'], (responses, inner) => {
+    named(inner, 1, responses, (response, value) => {
+      message(value, 1, response, responseMessage)
+    })
+  })
+  texts(writer, 10, of['schemes'])
+  eachVendorExtension(of, writer, 13)
+}
+
+function responseMessage(response: JsonObject, writer: BinaryWriter): void {
+  textMember(writer, 1, response['description'])
+  message(writer, 2, response['schema'], (schema, item) => {
+    message(item, 1, schema, schemaMessage)
+  })
+}
+
+/** `ParametersItem { Parameter parameter = 1 }` around `Parameter { body = 1 | non-body = 2 }`. */
+function parameters(writer: BinaryWriter, field: number, list: Json | undefined): void {
+  for (const parameter of isJsonList(list) ? list : []) {
+    assert(isJsonObject(parameter), 'a parameter is an object')
+    message(writer, field, parameter, (_, item) => {
+      message(item, 1, parameter, parameterMessage)
+    })
+  }
+}
+
+function parameterMessage(parameter: JsonObject, writer: BinaryWriter): void {
+  if (parameter['in'] === 'body') {
+    message(writer, 1, parameter, (body, inner) => {
+      textMember(inner, 2, body['name'])
+      textMember(inner, 3, body['in'])
+      if (body['required'] === true) inner.tag(4, WireType.Varint).bool(true)
+      message(inner, 5, body['schema'], schemaMessage)
+    })
+    return
+  }
+  message(writer, 2, parameter, (nonBody, inner) => {
+    if (nonBody['in'] === 'query') message(inner, 3, nonBody, queryParameter)
+    else message(inner, 4, nonBody, pathParameter)
+  })
+}
+
+function queryParameter(parameter: JsonObject, writer: BinaryWriter): void {
+  place(parameter, writer)
+  textMember(writer, 6, parameter['type'])
+  if (parameter['uniqueItems'] === true) writer.tag(20, WireType.Varint).bool(true)
+}
+
+function pathParameter(parameter: JsonObject, writer: BinaryWriter): void {
+  if (parameter['required'] === true) writer.tag(1, WireType.Varint).bool(true)
+  place(parameter, writer)
+  textMember(writer, 5, parameter['type'])
+  if (parameter['uniqueItems'] === true) writer.tag(19, WireType.Varint).bool(true)
+}
+
+function place(parameter: JsonObject, writer: BinaryWriter): void {
+  textMember(writer, 2, parameter['in'])
+  textMember(writer, 3, parameter['description'])
+  textMember(writer, 4, parameter['name'])
+}

@@ -1,0 +1,86 @@
+import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
+import type { Names } from '../../api/names.ts'
+import type { ResourceDefinition } from '../../registry/definition.ts'
+import { Definitions } from './definitions.ts'
+import { addCommon, addKind } from './kinds.ts'
+import type { KindShapes } from './kinds.ts'
+import { ACTION_MARKER, GVK_MARKER, gvkJson, markers } from './markers.ts'
+import { pathsOf } from './operations.ts'
+import type { Operation, PathOfKind } from './operations.ts'
+import type { Parameter } from './parameters.ts'
+import { answerOf, CODE_WORDS, PATCH_TYPES, tagOf, UNAUTHORIZED } from './words.ts'
+
+/**
+ * The Swagger 2.0 document of all kinds. Clients read from it what objects look like, how they are patched, and
+ * what each path takes.
+ *
+ * @source OpenAPI Specification 2.0; the vendor extensions are upstream's
+ */
+export function openApiV2(kinds: readonly ResourceDefinition[], names: Names, version: string): JsonObject {
+  const definitions = new Definitions(names, 'v2')
+  const common = addCommon(definitions, kinds, names)
+  const paths: JsonObjectDraft = {}
+  for (const kind of kinds) {
+    const shapes = { ...common, ...addKind(definitions, kind, names) }
+    for (const path of pathsOf(kind, names)) paths[path.path] = pathItem(path, shapes, names)
+  }
+  return {
+    swagger: '2.0',
+    info: { title: 'Cluster control API', version },
+    paths: sorted(paths),
+    definitions: definitions.all(),
+  }
+}
+
+type Shapes = KindShapes & ReturnType<typeof addCommon>
+
+function pathItem(path: PathOfKind, shapes: Shapes, names: Names): JsonObject {
+  const item: JsonObjectDraft = { parameters: path.parameters.map(parameterOf) }
+  for (const operation of path.operations) {
+    const responses: JsonObjectDraft = {}
+    for (const code of operation.codes) {
+      responses[code] = { description: CODE_WORDS[code], schema: answerOf(operation, shapes) }
+    }
+    item[operation.method] = {
+      consumes: operation.body === 'patch' ? PATCH_TYPES : ['*/*'],
+      description: operation.description,
+      operationId: operation.id,
+      parameters: [...bodyOf(operation, shapes), ...operation.parameters.map(parameterOf)],
+      produces: ['application/json'],
+      responses: { ...responses, 401: { description: UNAUTHORIZED } },
+      schemes: ['https'],
+      tags: [tagOf(path.definition, names)],
+      ...markers(names, ACTION_MARKER, operation.action),
+      ...markers(names, GVK_MARKER, gvkJson(path.definition)),
+    }
+  }
+  return item
+}
+
+function bodyOf(operation: Operation, shapes: Shapes): readonly Json[] {
+  switch (operation.body) {
+    case null:
+      return []
+    case 'object':
+      return [{ name: 'body', in: 'body', required: true, schema: shapes.object }]
+    case 'patch':
+      return [{ name: 'body', in: 'body', required: true, schema: shapes.patch }]
+    case 'delete-options':
+      return [{ name: 'body', in: 'body', schema: shapes.deleteOptions }]
+  }
+}
+
+function parameterOf(parameter: Parameter): JsonObject {
+  return {
+    uniqueItems: true,
+    type: parameter.type,
+    description: parameter.description,
+    name: parameter.name,
+    in: parameter.in,
+    ...(parameter.required === true ? { required: true } : {}),
+  }
+}
+
+export function sorted(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)))
+}

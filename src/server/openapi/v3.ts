@@ -1,0 +1,100 @@
+import { formatGroupVersion } from '../../api/group-version.ts'
+import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
+import type { Names } from '../../api/names.ts'
+import type { ResourceDefinition } from '../../registry/definition.ts'
+import { Definitions } from './definitions.ts'
+import { addCommon, addKind } from './kinds.ts'
+import type { KindShapes } from './kinds.ts'
+import { ACTION_MARKER, GVK_MARKER, gvkJson, markers } from './markers.ts'
+import { pathsOf } from './operations.ts'
+import type { Operation, PathOfKind } from './operations.ts'
+import type { Parameter } from './parameters.ts'
+import { sorted } from './v2.ts'
+import { answerOf, CODE_WORDS, PATCH_TYPES, tagOf, UNAUTHORIZED } from './words.ts'
+
+/** Where a group and version has its document: `api/v1`, `apis/apps/v1`. */
+export function v3PathOf(of: { readonly group: string; readonly version: string }): string {
+  return `${of.group === '' ? 'api' : 'apis'}/${formatGroupVersion(of)}`
+}
+
+/**
+ * The OpenAPI 3.0 document of one group and version, complete in itself.
+ *
+ * @param kinds of that group and version
+ * @source OpenAPI Specification 3.0; the vendor extensions are upstream's
+ */
+export function openApiV3(kinds: readonly ResourceDefinition[], names: Names, version: string): JsonObject {
+  const definitions = new Definitions(names, 'v3')
+  const common = addCommon(definitions, kinds, names)
+  const paths: JsonObjectDraft = {}
+  for (const kind of kinds) {
+    const shapes = { ...common, ...addKind(definitions, kind, names) }
+    for (const path of pathsOf(kind, names)) paths[path.path] = pathItem(path, shapes, names)
+  }
+  return {
+    openapi: '3.0.0',
+    info: { title: 'Cluster control API', version },
+    paths: sorted(paths),
+    components: { schemas: definitions.all() },
+  }
+}
+
+/** What `/openapi/v3` says: where each document is, by a URL that changes when it does. */
+export function openApiV3Index(
+  documents: readonly { readonly path: string; readonly hash: string }[],
+): JsonObject {
+  const paths: JsonObjectDraft = {}
+  for (const { path, hash } of documents) {
+    paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }
+  }
+  return { paths: sorted(paths) }
+}
+
+type Shapes = KindShapes & ReturnType<typeof addCommon>
+
+function pathItem(path: PathOfKind, shapes: Shapes, names: Names): JsonObject {
+  const item: JsonObjectDraft = { parameters: path.parameters.map(parameterOf) }
+  for (const operation of path.operations) {
+    const responses: JsonObjectDraft = {}
+    for (const code of operation.codes) {
+      const content = { 'application/json': { schema: answerOf(operation, shapes) } }
+      responses[code] = { description: CODE_WORDS[code], content }
+    }
+    item[operation.method] = {
+      tags: [tagOf(path.definition, names)],
+      description: operation.description,
+      operationId: operation.id,
+      parameters: operation.parameters.map(parameterOf),
+      ...bodyOf(operation, shapes),
+      responses: { ...responses, 401: { description: UNAUTHORIZED } },
+      ...markers(names, ACTION_MARKER, operation.action),
+      ...markers(names, GVK_MARKER, gvkJson(path.definition)),
+    }
+  }
+  return item
+}
+
+function bodyOf(operation: Operation, shapes: Shapes): JsonObject {
+  switch (operation.body) {
+    case null:
+      return {}
+    case 'object':
+      return { requestBody: { content: { '*/*': { schema: shapes.object } }, required: true } }
+    case 'delete-options':
+      return { requestBody: { content: { '*/*': { schema: shapes.deleteOptions } } } }
+    case 'patch': {
+      const content = Object.fromEntries(PATCH_TYPES.map((type) => [type, { schema: shapes.patch }]))
+      return { requestBody: { content, required: true } }
+    }
+  }
+}
+
+function parameterOf(parameter: Parameter): JsonObject {
+  return {
+    name: parameter.name,
+    in: parameter.in,
+    description: parameter.description,
+    ...(parameter.required === true ? { required: true } : {}),
+    schema: { type: parameter.type, uniqueItems: true },
+  }
+}

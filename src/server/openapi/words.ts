@@ -1,0 +1,29 @@
+import type { JsonObject } from '../../api/json.ts'
+import { patchMediaType } from '../../api/media-type.ts'
+import type { Names } from '../../api/names.ts'
+import type { ResourceDefinition } from '../../registry/definition.ts'
+import type { Operation } from './operations.ts'
+
+/** What both dialects say alike. */
+export const CODE_WORDS = { 200: 'OK', 201: 'Created', 202: 'Accepted' } as const
+export const UNAUTHORIZED = 'Unauthorized'
+
+export const PATCH_TYPES: readonly string[] = [
+  patchMediaType('json-patch'),
+  patchMediaType('merge-patch'),
+  patchMediaType('strategic-merge-patch'),
+]
+
+/** `core_v1`: documentation is grouped by these. */
+export function tagOf(definition: ResourceDefinition, names: Names): string {
+  const group = definition.group === '' ? 'core' : names.groupStem(definition.group).replace(/[.-]/g, '')
+  return `${group}_${definition.version}`
+}
+
+/** Which of the shapes an operation answers with. */
+export function answerOf(
+  operation: Operation,
+  shapes: { readonly object: JsonObject; readonly list: JsonObject; readonly status: JsonObject },
+): JsonObject {
+  return shapes[operation.answer]
+}

@@ -1,0 +1,211 @@
+// Goal: the documents are complete, say what clients look for, and mean the same in all three forms. Method: the
+// server's own kinds; the protobuf form is read back by a small reader that knows the message's numbers.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isJsonList, isJsonObject } from '../../../../../src/api/json.ts'
+import type { Json, JsonObject } from '../../../../../src/api/json.ts'
+import { namesOf } from '../../../../../src/api/names.ts'
+import type { ResourceDefinition } from '../../../../../src/registry/definition.ts'
+import { definitionsFor } from '../../../../../src/resources/index.ts'
+import { contentHash } from '../../../../../src/server/openapi/content-hash.ts'
+import { openApiDocuments } from '../../../../../src/server/openapi/documents.ts'
+import { openApiV2 } from '../../../../../src/server/openapi/v2.ts'
+import { encodeOpenApiV2 } from '../../../../../src/server/openapi/v2-protobuf.ts'
+import { openApiV3 } from '../../../../../src/server/openapi/v3.ts'
+import { readDocument } from './protobuf-reader.ts'
+
+const upstream = namesOf('k8s.io')
+const orch = namesOf('orch.io')
+
+/** A kind of another group with every type of schema in it. */
+const widget: ResourceDefinition = {
+  ...(definitionsFor(upstream)[0] as ResourceDefinition),
+  group: 'storage.k8s.io',
+  version: 'v1beta1',
+  kind: 'Widget',
+  plural: 'widgets',
+  scope: 'Cluster',
+  deleteReturnsObject: true,
+  subresources: [],
+  schema: {
+    type: 'object',
+    description: 'Has everything.',
+    properties: {
+      text: { type: 'string', enum: ['a', 'b'], default: 'a', lengthMax: 9 },
+      bytes: { type: 'string', format: 'bytes' },
+      flag: { type: 'boolean' },
+      small: { type: 'integer', format: 'int32', minimum: 1, maximum: 5 },
+      number: { type: 'number' },
+      size: { type: 'quantity' },
+      port: { type: 'int-or-string' },
+      raw: { type: 'any' },
+      map: { type: 'map', values: { type: 'quantity' } },
+      empty: { type: 'object', properties: {}, default: {} },
+      keyed: {
+        type: 'list',
+        items: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+        listType: 'map',
+        listMapKeys: ['name'],
+        patchMergeKey: 'name',
+        patchStrategy: 'merge',
+        itemsMax: 7,
+      },
+    },
+    required: ['text'],
+  },
+}
+
+function at(json: Json | undefined, ...path: readonly (string | number)[]): Json | undefined {
+  let value = json
+  for (const step of path) {
+    if (isJsonList(value)) value = value[Number(step)]
+    else if (isJsonObject(value)) value = value[step]
+    else return undefined
+  }
+  return value
+}
+
+function references(json: Json): string[] {
+  if (isJsonList(json)) return json.flatMap(references)
+  if (!isJsonObject(json)) return []
+  return Object.entries(json).flatMap(([name, value]) =>
+    name === '$ref' && typeof value === 'string' ? [value] : references(value),
+  )
+}
+
+for (const names of [upstream, orch]) {
+  const kinds = [...definitionsFor(names), widget]
+
+  test(`every reference of the ${names.domain} documents leads to a definition, and every path has its answers`, () => {
+    const v2 = openApiV2(kinds, names, 'v1.2.3')
+    for (const reference of references(v2)) {
+      assert.ok(at(v2, 'definitions', reference.replace('#/definitions/', '')), reference)
+    }
+    const v3 = openApiV3(kinds, names, 'v1.2.3')
+    for (const reference of references(v3)) {
+      assert.ok(at(v3, 'components', 'schemas', reference.replace('#/components/schemas/', '')), reference)
+    }
+    assert.deepEqual(Object.keys(v2['paths'] as JsonObject), Object.keys(v3['paths'] as JsonObject))
+  })
+
+  test(`operation ids of the ${names.domain} documents are all different`, () => {
+    const ids: Json[] = []
+    for (const path of Object.values(openApiV2(kinds, names, 'v1.2.3')['paths'] as JsonObject)) {
+      for (const operation of Object.values(path as JsonObject)) {
+        const id = at(operation, 'operationId')
+        if (id !== undefined) ids.push(id)
+      }
+    }
+    assert.equal(new Set(ids).size, ids.length)
+  })
+
+  test(`the ${names.domain} protobuf form says what the JSON form says`, () => {
+    const v2 = openApiV2(kinds, names, 'v1.2.3')
+    assert.deepEqual(readDocument(encodeOpenApiV2(v2)), v2)
+  })
+}
+
+test('a kind is found by the marker that existing clients look for, in both domains', () => {
+  const gvk = [{ group: '', kind: 'ConfigMap', version: 'v1' }]
+  const there = openApiV2(definitionsFor(upstream), upstream, 'v1')
+  const here = openApiV2(definitionsFor(orch), orch, 'v1')
+  const theirs = at(there, 'definitions', 'io.k8s.api.core.v1.ConfigMap')
+  const ours = at(here, 'definitions', 'io.orch.api.core.v1.ConfigMap')
+  assert.deepEqual(at(theirs, 'x-kubernetes-group-version-kind'), gvk)
+  assert.deepEqual(at(ours, 'x-kubernetes-group-version-kind'), gvk)
+  assert.deepEqual(at(ours, 'x-orch-group-version-kind'), gvk)
+  assert.equal(at(theirs, 'x-orch-group-version-kind'), undefined)
+})
+
+test('an operation is found by its kind and tells its parameters', () => {
+  const document = openApiV3(definitionsFor(upstream), upstream, 'v1')
+  const patch = at(document, 'paths', '/api/v1/namespaces/{namespace}/configmaps/{name}', 'patch')
+  assert.equal(at(patch, 'operationId'), 'patchCoreV1NamespacedConfigMap')
+  assert.equal(at(patch, 'x-kubernetes-action'), 'patch')
+  assert.deepEqual(at(patch, 'x-kubernetes-group-version-kind'), {
+    group: '',
+    kind: 'ConfigMap',
+    version: 'v1',
+  })
+  const names = (at(patch, 'parameters') as JsonObject[]).map((parameter) => parameter['name'])
+  assert.deepEqual(names, ['dryRun', 'fieldManager', 'fieldValidation', 'force'])
+  assert.deepEqual(Object.keys(at(patch, 'requestBody', 'content') as JsonObject), [
+    'application/json-patch+json',
+    'application/merge-patch+json',
+    'application/strategic-merge-patch+json',
+  ])
+})
+
+test('spec 4.1: a kind has a path for its collection, its objects and its subresources', () => {
+  const paths = Object.keys(openApiV2(definitionsFor(upstream), upstream, 'v1')['paths'] as JsonObject)
+  assert.deepEqual(paths, [
+    '/api/v1/configmaps',
+    '/api/v1/namespaces',
+    '/api/v1/namespaces/{namespace}/configmaps',
+    '/api/v1/namespaces/{namespace}/configmaps/{name}',
+    '/api/v1/namespaces/{namespace}/secrets',
+    '/api/v1/namespaces/{namespace}/secrets/{name}',
+    '/api/v1/namespaces/{name}',
+    '/api/v1/namespaces/{name}/finalize',
+    '/api/v1/namespaces/{name}/status',
+    '/api/v1/secrets',
+  ])
+  const document = openApiV2([widget], upstream, 'v1')
+  const collection = at(document, 'paths', '/apis/storage.k8s.io/v1beta1/widgets')
+  assert.equal(at(collection, 'delete', 'operationId'), 'deleteStorageV1beta1CollectionWidget')
+  assert.deepEqual(at(collection, 'post', 'responses', '201', 'schema'), {
+    $ref: '#/definitions/io.k8s.api.storage.v1beta1.Widget',
+  })
+})
+
+test('a schema keeps its lists, merge keys, bounds and defaults', () => {
+  const properties = at(
+    openApiV2([widget], upstream, 'v1'),
+    'definitions',
+    'io.k8s.api.storage.v1beta1.Widget',
+    'properties',
+  )
+  assert.deepEqual(at(properties, 'text'), { default: 'a', type: 'string', enum: ['a', 'b'], maxLength: 9 })
+  assert.deepEqual(at(properties, 'small'), { type: 'integer', format: 'int32', minimum: 1, maximum: 5 })
+  assert.deepEqual(at(properties, 'keyed'), {
+    type: 'array',
+    items: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+    maxItems: 7,
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['name'],
+    'x-kubernetes-patch-merge-key': 'name',
+    'x-kubernetes-patch-strategy': 'merge',
+  })
+  const owners = at(
+    openApiV2([widget], orch, 'v1'),
+    'definitions',
+    'io.orch.api.meta.v1.ObjectMeta',
+    'properties',
+    'ownerReferences',
+  )
+  assert.equal(at(owners, 'x-orch-patch-merge-key'), 'uid')
+  assert.equal(at(owners, 'x-kubernetes-patch-merge-key'), 'uid')
+})
+
+test('the index names every group and version with a hash that follows the content', () => {
+  const kinds = [...definitionsFor(upstream), widget]
+  const first = openApiDocuments(kinds, upstream, 'v1')
+  const second = openApiDocuments(kinds, upstream, 'v2')
+  const index = JSON.parse(Buffer.from(first.v3Index().bytes).toString()) as JsonObject
+  assert.deepEqual(Object.keys(index['paths'] as JsonObject), ['api/v1', 'apis/storage.k8s.io/v1beta1'])
+  const url = at(index, 'paths', 'api/v1', 'serverRelativeURL')
+  assert.ok(typeof url === 'string')
+  assert.match(url, /^\/openapi\/v3\/api\/v1\?hash=[0-9a-f]{32}$/)
+  assert.equal(first.v3('api/v1')?.etag, `"${url.split('=')[1]}"`)
+  assert.notEqual(second.v3('api/v1')?.etag, first.v3('api/v1')?.etag)
+  assert.equal(first.v3('apis/none/v1'), null)
+  assert.equal(first.v2(), first.v2())
+  assert.notEqual(first.v2().etag, second.v2().etag)
+})
+
+test('a hash differs when bytes change places', () => {
+  const hashes = ['', 'a', 'b', 'ab', 'ba', 'aaaaa', 'aaaab', 'baaaa'].map((text) =>
+    contentHash(Buffer.from(text)),
+  )
+  assert.equal(new Set(hashes).size, hashes.length)
+})
