@@ -23,6 +23,7 @@ import type { Config } from './config/config.ts'
 import { limits } from './config/limits.ts'
 import { DirectoryTaken, lockDirectory } from './host/directory-lock.ts'
 import type { DirectoryLock } from './host/directory-lock.ts'
+import { makeDirectory } from './pki/files.ts'
 import { Catalog } from './registry/catalog.ts'
 import { registry as registryOf } from './registry/registry.ts'
 import { definitionsFor } from './resources/index.ts'
@@ -215,6 +216,7 @@ async function ownDirectory(config: Config, host: AppHost, closing: Closing): Pr
     return passing
   }
   let lock: DirectoryLock
+  makeDirectory(config['data-dir'])
   try {
     lock = await lockDirectory(config['data-dir'], host.pid)
   } catch (cause) {
