@@ -1,15 +1,15 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
-import { Client } from '@grpc/grpc-js'
-import type { ChannelCredentials, ClientDuplexStream } from '@grpc/grpc-js'
+import type { ChannelCredentials, Client, ClientDuplexStream } from '@grpc/grpc-js'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { MemberInfo } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
+import { asBuffer, asIs, dial, hangUp } from './dialing.ts'
 import { TransportFailure } from './errors.ts'
 import type { TransportCounters, TransportEvent } from './events.ts'
 import { decodeWelcome, encodeHelloFrame, encodeMessagesFrame, protocolVersion } from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
-import { channelOptions, method } from './options.ts'
+import { method } from './options.ts'
 import type { TransportLimits } from './options.ts'
 import { OutboundQueue } from './outbound-queue.ts'
 import { failureOf } from './status.ts'
@@ -94,12 +94,12 @@ export class PeerLink {
     this.#state = { kind: 'closed' }
     this.#queue.clear()
     if (state.kind === 'waiting') state.timer.cancel()
-    else if (state.kind !== 'closed') abandon(state.attempt)
+    else if (state.kind !== 'closed') this.#abandon(state.attempt)
   }
 
   #dial(): Attempt {
     const { peer, credentials, limits, clock, hello } = this.#options
-    const client = new Client(peer.peerAddress, credentials, channelOptions(limits, peer.name))
+    const client = dial(peer, credentials, limits)
     const stream = client.makeBidiStreamRequest(method.messages, asIs, asIs)
     const patience = clock.after(limits.connectTimeoutMs, () => {
       this.#broke(attempt, new TransportFailure('unreachable', 'no answer in time'))
@@ -150,7 +150,7 @@ export class PeerLink {
 
   #broke(attempt: Attempt, failure: TransportFailure): void {
     if (!this.#isCurrent(attempt)) return
-    abandon(attempt)
+    this.#abandon(attempt)
     const wasUp = this.#state.kind === 'up'
     const refused = failure.code === 'refused'
     const delayMs = this.#backoffMs(refused)
@@ -210,6 +210,12 @@ export class PeerLink {
     return null
   }
 
+  #abandon(attempt: Attempt): void {
+    attempt.patience.cancel()
+    attempt.stream.cancel()
+    hangUp(attempt.client, this.#options.clock)
+  }
+
   /** At most once in a while, and never from within the caller's turn. */
   #tellUnreachable(): void {
     const now = this.#options.clock.monotonicMs()
@@ -221,21 +227,6 @@ export class PeerLink {
   }
 }
 
-function abandon(attempt: Attempt): void {
-  attempt.patience.cancel()
-  attempt.stream.cancel()
-  attempt.client.close()
-}
-
 function failedWelcome(cause: unknown): TransportFailure {
   return new TransportFailure('malformed', 'the peer answers in no known way', { cause })
-}
-
-export function asIs(bytes: Buffer): Buffer {
-  return bytes
-}
-
-/** The same memory, as gRPC wants to see it. */
-export function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto'
-import { Client } from '@grpc/grpc-js'
-import type { ChannelCredentials, ClientWritableStream } from '@grpc/grpc-js'
+import type { ChannelCredentials, Client, ClientWritableStream } from '@grpc/grpc-js'
 import type { Clock, Timer } from '../base/clock.ts'
 import { Deferred } from '../base/deferred.ts'
 import type { MemberInfo } from '../core/types.ts'
 import type { SnapshotHeader } from '../ports.ts'
+import { asBuffer, asIs, dial, hangUp } from './dialing.ts'
 import { TransportFailure } from './errors.ts'
 import { encodeSnapshotFrame } from './frame-codec.ts'
 import type { Hello, SnapshotFrame } from './frame-codec.ts'
-import { channelOptions, method } from './options.ts'
+import { method } from './options.ts'
 import type { TransportLimits } from './options.ts'
-import { asBuffer, asIs } from './peer-link.ts'
 import { failureOf } from './status.ts'
 
 export type SnapshotSendOptions = {
@@ -73,7 +72,7 @@ class OutgoingStream {
   constructor(options: SnapshotSendOptions) {
     const { peer, credentials, limits } = options
     this.#options = options
-    this.#client = new Client(peer.peerAddress, credentials, channelOptions(limits, peer.name))
+    this.#client = dial(peer, credentials, limits)
     this.#call = this.#client.makeClientStreamRequest<Buffer, Buffer>(
       method.snapshot,
       asIs,
@@ -114,7 +113,7 @@ class OutgoingStream {
   close(): void {
     this.#patience.cancel()
     this.#call.cancel()
-    this.#client.close()
+    hangUp(this.#client, this.#options.clock)
   }
 
   #wait(ms: number): Timer {
