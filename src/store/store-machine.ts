@@ -196,11 +196,17 @@ export class StoreMachine implements StateMachine<Outcome> {
     await this.#options.home.destroy(old.name)
   }
 
+  /** Resolves once the database has everything that the log had on disk when this was called. */
+  async flushed(): Promise<void> {
+    await this.#persister.flush()
+  }
+
   /** Writes what the log allows, then closes. What is missing on disk is in the log. */
   async close(): Promise<void> {
     await this.#staged?.discard()
     this.#staged = null
     await this.#persister.flush()
+    await this.#persister.stop()
     await this.#database.store.close()
   }
 

@@ -53,7 +53,7 @@ function simulated(msMax: number): KeyValueHomeUnderTest {
 }
 
 function owner(): Owner {
-  return { name: 'n1', alive: true, pausedUntil: 0, caught: null }
+  return { name: 'n1', alive: true, pausedUntil: 0, caught: null, waiting: [] }
 }
 
 void test('simulated: a crash may lose any batch under way, not only the last', async () => {

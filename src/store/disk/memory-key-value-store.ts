@@ -26,6 +26,13 @@ export class MemoryKeyValueHome implements KeyValueHome {
     return new MemoryKeyValueStore(content, () => this.#open.delete(name))
   }
 
+  /** What another process would find if this one ended now. */
+  clone(): MemoryKeyValueHome {
+    const copy = new MemoryKeyValueHome()
+    for (const [name, content] of this.#contents) copy.#contents.set(name, new Map(content))
+    return copy
+  }
+
   async destroy(name: string): Promise<void> {
     assert(!this.#open.has(name), `the database ${name} is closed before it is destroyed`)
     this.#contents.delete(name)

@@ -74,13 +74,12 @@ export class Persister {
     this.#write()
   }
 
-  /** Writes all that the log allows; nothing afterwards. */
+  /** Writes all that the log allows now. */
   async flush(): Promise<void> {
     if (this.#stopped) return
     this.#seal()
     this.#write()
     while (this.#writing !== null) await this.#writing
-    await this.stop()
   }
 
   /** Ends after the write under way; the rest is left to the log. */

@@ -1,0 +1,153 @@
+/*
+ * Goal: what comes back from disk is exactly what was written, or nothing does.
+ * Method: random logs written, closed, opened; every stored value damaged or removed in turn.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { logIndex, noSnapshot } from '../../../../../raft/index.ts'
+import type { KeyValueChange, KeyValuePair } from '../../../../../src/store/disk/key-value-store.ts'
+import { MemoryKeyValueHome } from '../../../../../src/store/disk/memory-key-value-store.ts'
+import { StorageFailure } from '../../../../../src/store/errors.ts'
+import { ManualClock } from '../../../../support/manual-clock.ts'
+import { applyUpTo, digestsOf, openMachine, pairsOf, randomLog } from '../../../../support/store-machines.ts'
+
+void test('a reopened machine has the digest it was closed with, and goes on alike', async () => {
+  const log = randomLog(1, 600)
+  const digests = digestsOf(log)
+  const random = new SeededRandom(2)
+  const home = new MemoryKeyValueHome()
+  const clock = new ManualClock()
+  for (let at = 0; at < 600;) {
+    const machine = await openMachine({ home, clock })
+    assert.equal(machine.appliedDisk.index, at)
+    assert.equal(machine.appliedMemory, at)
+    assert.equal(machine.digest, digests[at])
+    at = Math.min(600, at + 1 + random.below(120))
+    applyUpTo(machine, log, at)
+    assert.equal(machine.digest, digests[at])
+    await machine.close()
+  }
+})
+
+void test('the database never passes what the log has on disk', async () => {
+  const log = randomLog(3, 200)
+  const home = new MemoryKeyValueHome()
+  const clock = new ManualClock()
+  const machine = await openMachine({ home, clock })
+  machine.apply(log.entries.slice(0, 100), 1)
+  await clock.advance(1000)
+  assert.equal(machine.appliedDisk.index, 0)
+  machine.logPersisted(logIndex(60))
+  await clock.advance(1000)
+  assert.ok(machine.appliedDisk.index <= 60)
+  machine.logPersisted(logIndex(100))
+  await clock.advance(1000)
+  assert.equal(machine.appliedDisk.index, 100)
+  machine.apply(log.entries.slice(100), 1)
+  await machine.close()
+  const again = await openMachine({ home, clock })
+  assert.equal(again.appliedDisk.index, 100)
+  assert.equal(again.digest, digestsOf(log)[100])
+  await again.close()
+})
+
+void test('changes gather into few batches, and a full backlog leaves no room', async () => {
+  const log = randomLog(4, 400)
+  const clock = new ManualClock()
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  let woken = 0
+  machine.onRoom(() => woken++)
+  for (const entry of log.entries) {
+    if (machine.room > 0) machine.apply([entry], 1)
+  }
+  assert.ok(machine.room <= 0)
+  const stoppedAt = machine.appliedMemory
+  assert.ok(stoppedAt < 400)
+  await clock.advance(1000)
+  assert.equal(woken, 0)
+  machine.logPersisted(stoppedAt)
+  await clock.advance(1000)
+  assert.ok(woken >= 1)
+  assert.equal(machine.appliedDisk.index, stoppedAt)
+  assert.equal(machine.room, 20_000)
+  await machine.close()
+  assert.equal(clock.pending, 0)
+})
+
+async function written(seed: number): Promise<readonly KeyValuePair[]> {
+  const home = new MemoryKeyValueHome()
+  const machine = await openMachine({ home, clock: new ManualClock() })
+  applyUpTo(machine, randomLog(seed, 150), 150)
+  await machine.close()
+  return pairsOf(home, 'db-0')
+}
+
+async function openedFrom(pairs: readonly KeyValuePair[]): Promise<void> {
+  const home = new MemoryKeyValueHome()
+  const store = await home.open('db-0')
+  await store.write(pairs.map(([key, value]): KeyValueChange => ({ kind: 'put', key, value })))
+  await store.close()
+  const machine = await openMachine({ home, clock: new ManualClock() })
+  await machine.close()
+}
+
+void test('a flipped bit in any stored value is found at the start', async () => {
+  const random = new SeededRandom(5)
+  const pairs = await written(6)
+  await openedFrom(pairs)
+  for (const [at, [key, value]] of pairs.entries()) {
+    const damaged = Uint8Array.from(value)
+    const place = random.below(value.byteLength)
+    damaged[place] = (damaged[place] ?? 0) ^ (1 << random.below(8))
+    await assert.rejects(
+      openedFrom(pairs.with(at, [key, damaged])),
+      StorageFailure,
+      `value ${at}, byte ${place}`,
+    )
+  }
+})
+
+void test('a value that is missing is found at the start', async () => {
+  const pairs = await written(7)
+  for (const at of pairs.keys()) {
+    await assert.rejects(openedFrom(pairs.toSpliced(at, 1)), StorageFailure, `value ${at}`)
+  }
+})
+
+void test('an older value in the place of a newer one is found at the start', async () => {
+  const [older, newer] = [new MemoryKeyValueHome(), new MemoryKeyValueHome()]
+  const log = randomLog(8, 150)
+  for (const [home, to] of [
+    [older, 120],
+    [newer, 150],
+  ] as const) {
+    const machine = await openMachine({ home, clock: new ManualClock() })
+    applyUpTo(machine, log, to)
+    await machine.close()
+  }
+  const before = new Map((await pairsOf(older, 'db-0')).map(([key, value]) => [String(key), value]))
+  const pairs = await pairsOf(newer, 'db-0')
+  let tried = 0
+  for (const [at, [key, value]] of pairs.entries()) {
+    const stale = before.get(String(key))
+    if (stale === undefined || Buffer.compare(stale, value) === 0) continue
+    tried++
+    await assert.rejects(openedFrom(pairs.with(at, [key, stale])), StorageFailure, `value ${at}`)
+  }
+  assert.ok(tried >= 2, 'the head and sessions changed in between')
+})
+
+void test('a database behind the log, or beyond its end, is refused', async () => {
+  const home = new MemoryKeyValueHome()
+  const clock = new ManualClock()
+  const machine = await openMachine({ home, clock })
+  applyUpTo(machine, randomLog(9, 50), 50)
+  await machine.close()
+  const logBase = { ...noSnapshot, index: logIndex(51) }
+  await assert.rejects(openMachine({ home, clock, logBase }), { code: 'behind-log' })
+  await assert.rejects(openMachine({ home, clock, logLast: 49 }), { code: 'beyond-log' })
+  await (
+    await openMachine({ home, clock, logLast: 50, logBase: { ...noSnapshot, index: logIndex(50) } })
+  ).close()
+})

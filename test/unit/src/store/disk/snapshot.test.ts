@@ -1,0 +1,181 @@
+/*
+ * Goal: a snapshot carries the whole state to another member, and nothing damaged is ever installed.
+ * Method: out of one machine, cut into chunks of any size, into another; then with damage.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { logIndex, term } from '../../../../../raft/index.ts'
+import type { SnapshotMeta } from '../../../../../raft/index.ts'
+import { MemoryKeyValueHome } from '../../../../../src/store/disk/memory-key-value-store.ts'
+import { StorageFailure } from '../../../../../src/store/errors.ts'
+import type { StoreMachine } from '../../../../../src/store/store-machine.ts'
+import { ManualClock } from '../../../../support/manual-clock.ts'
+import { applyUpTo, chunksOf, digestsOf, openMachine, randomLog } from '../../../../support/store-machines.ts'
+
+const log = randomLog(21, 500)
+const digests = digestsOf(log)
+
+async function sender(upTo: number): Promise<{ machine: StoreMachine; clock: ManualClock }> {
+  const clock = new ManualClock()
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  applyUpTo(machine, log, upTo)
+  await clock.advance(1000)
+  return { machine, clock }
+}
+
+async function snapshotAt(upTo: number): Promise<{ snapshot: SnapshotMeta; chunks: Uint8Array[] }> {
+  const { machine } = await sender(upTo)
+  const source = await machine.produceSnapshot()
+  const chunks = await chunksOf(source)
+  await machine.close()
+  return { snapshot: source.snapshot, chunks }
+}
+
+void test('a receiver has the digest of the sender, and goes on with the log alike', async () => {
+  const { snapshot, chunks } = await snapshotAt(300)
+  assert.equal(snapshot.index, 300)
+  assert.ok(chunks.length > 5)
+  const home = new MemoryKeyValueHome()
+  const clock = new ManualClock()
+  const receiver = await openMachine({ home, clock })
+  applyUpTo(receiver, log, 20)
+  let applied = 0
+  receiver.onApplied(() => applied++)
+  const sink = await receiver.stageSnapshot(snapshot)
+  for (const chunk of chunks) await sink.chunk(chunk)
+  await sink.finish()
+  assert.equal(receiver.appliedMemory, 20)
+  await receiver.installSnapshot(snapshot)
+  assert.equal(applied, 1)
+  assert.equal(receiver.appliedMemory, 300)
+  assert.equal(receiver.appliedDisk.index, 300)
+  assert.equal(receiver.digest, digests[300])
+  assert.deepEqual(await home.list(), ['db-300'])
+  applyUpTo(receiver, log, 500)
+  assert.equal(receiver.digest, digests[500])
+  await receiver.close()
+  const again = await openMachine({ home, clock, logBase: snapshot })
+  assert.equal(again.digest, digests[500])
+  await again.close()
+})
+
+void test('a stream does not change with what is written while it flows', async () => {
+  const { machine, clock } = await sender(200)
+  const source = await machine.produceSnapshot()
+  const first = await source.next()
+  applyUpTo(machine, log, 500)
+  await clock.advance(1000)
+  const rest = await chunksOf(source)
+  await machine.close()
+  const receiver = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  const sink = await receiver.stageSnapshot(source.snapshot)
+  for (const chunk of [first ?? assert.fail(), ...rest]) await sink.chunk(chunk)
+  await sink.finish()
+  await receiver.installSnapshot(source.snapshot)
+  assert.equal(receiver.digest, digests[200])
+  await receiver.close()
+})
+
+void test('chunks may be cut anywhere', async () => {
+  const { snapshot, chunks } = await snapshotAt(120)
+  const random = new SeededRandom(3)
+  const all = Buffer.concat(chunks)
+  const receiver = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  const sink = await receiver.stageSnapshot(snapshot)
+  for (let at = 0; at < all.length;) {
+    const end = at + 1 + random.below(500)
+    await sink.chunk(all.subarray(at, end))
+    at = end
+  }
+  await sink.finish()
+  await receiver.installSnapshot(snapshot)
+  assert.equal(receiver.digest, digests[120])
+  await receiver.close()
+})
+
+async function refuses(snapshot: SnapshotMeta, chunks: readonly Uint8Array[], what: string): Promise<void> {
+  const home = new MemoryKeyValueHome()
+  const receiver = await openMachine({ home, clock: new ManualClock() })
+  const sink = await receiver.stageSnapshot(snapshot)
+  const receive = async (): Promise<void> => {
+    for (const chunk of chunks) await sink.chunk(chunk)
+    await sink.finish()
+  }
+  await assert.rejects(receive(), StorageFailure, what)
+  sink.abort(what)
+  assert.equal(receiver.appliedMemory, 0)
+  await receiver.close()
+  assert.deepEqual(await home.list(), ['db-0'])
+}
+
+void test('a damaged, incomplete, disordered or wrongly announced stream is refused and leaves nothing', async () => {
+  const { snapshot, chunks } = await snapshotAt(150)
+  const random = new SeededRandom(4)
+  for (const [at, chunk] of chunks.entries()) {
+    const damaged = Uint8Array.from(chunk)
+    const place = random.below(chunk.byteLength)
+    damaged[place] = (damaged[place] ?? 0) ^ (1 << random.below(8))
+    await refuses(snapshot, chunks.with(at, damaged), `bit of chunk ${at} flipped at ${place}`)
+    await refuses(snapshot, chunks.toSpliced(at, 1), `chunk ${at} lost`)
+    await refuses(snapshot, chunks.toSpliced(at, 0, chunk), `chunk ${at} twice`)
+  }
+  await refuses({ ...snapshot, index: logIndex(149) }, chunks, 'another index')
+  await refuses({ ...snapshot, term: term(9999) }, chunks, 'another term')
+})
+
+void test('a staged snapshot that was never installed is gone after a restart', async () => {
+  const { snapshot, chunks } = await snapshotAt(150)
+  const home = new MemoryKeyValueHome()
+  const clock = new ManualClock()
+  const receiver = await openMachine({ home, clock })
+  applyUpTo(receiver, log, 10)
+  const sink = await receiver.stageSnapshot(snapshot)
+  for (const chunk of chunks) await sink.chunk(chunk)
+  await sink.finish()
+  await receiver.close()
+  const again = await openMachine({ home, clock })
+  assert.equal(again.digest, digests[10])
+  assert.deepEqual(await home.list(), ['db-0'])
+  await again.close()
+})
+
+void test('after a crash between the log record and the installation, the record decides', async () => {
+  const { snapshot, chunks } = await snapshotAt(150)
+  const home = new MemoryKeyValueHome()
+  const stage = await home.open('db-150')
+  await stage.close()
+  const receiver = await openMachine({ home, clock: new ManualClock() })
+  const sink = await receiver.stageSnapshot(snapshot)
+  for (const chunk of chunks) await sink.chunk(chunk)
+  await sink.finish()
+  // The process dies: another one sees what is on the disk, with the log's base at the snapshot.
+  const survivor = home.clone()
+  const again = await openMachine({ home: survivor, clock: new ManualClock(), logBase: snapshot })
+  assert.equal(again.digest, digests[150])
+  assert.deepEqual(await survivor.list(), ['db-150'])
+  await again.close()
+  await receiver.close()
+})
+
+void test('a second staging takes the place of the first', async () => {
+  const { snapshot, chunks } = await snapshotAt(150)
+  const home = new MemoryKeyValueHome()
+  const receiver = await openMachine({ home, clock: new ManualClock() })
+  const first = await receiver.stageSnapshot({ ...snapshot, index: logIndex(140) })
+  const [head] = chunks
+  await first.chunk(head ?? assert.fail())
+  const second = await receiver.stageSnapshot(snapshot)
+  await assert.rejects(first.finish(), StorageFailure)
+  for (const chunk of chunks) await second.chunk(chunk)
+  await second.finish()
+  await receiver.installSnapshot(snapshot)
+  assert.equal(receiver.digest, digests[150])
+  await receiver.close()
+})
+
+void test('a member with nothing on disk has no snapshot to give', async () => {
+  const receiver = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  await assert.rejects(receiver.produceSnapshot(), StorageFailure)
+  await receiver.close()
+})
