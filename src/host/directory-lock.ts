@@ -1,5 +1,5 @@
-import { readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { closeSync, openSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import type { Server } from 'node:net'
 import { join } from 'node:path'
 
@@ -12,38 +12,109 @@ export class DirectoryTaken extends Error {
 }
 
 const pidFile = 'pid'
+const socketFile = 'lock.sock'
 
 /**
- * Makes this process the only user of a directory. LevelDB's own lock does not do: a second open within one process drops
- * it. What is held is an abstract socket named after the directory's device and inode, which the system takes back
- * when the process is gone, so no lock is ever stale. It protects within one network namespace; LevelDB's file
- * lock stays behind it as the second line.
+ * Makes this process the only user of a directory. LevelDB's own lock does not do: a second open within one
+ * process drops it, and the log is opened before it. Two sockets are held, each for what the other cannot:
+ *
+ * - On Linux an abstract one named after the directory's device and inode. The system takes the name and gives
+ *   it back with the process, so it is never stale and two starters cannot race. It is seen within one network
+ *   namespace.
+ * - One in the directory itself, which containers that share the directory see too. A killed process leaves
+ *   its file behind, but nobody answers there: it is taken over.
  *
  * @throws DirectoryTaken
  */
-export async function lockDirectory(directory: string, pid: number): Promise<DirectoryLock> {
-  const { dev, ino } = statSync(realpathSync(directory))
-  const server = createServer((socket) => socket.destroy())
-  if (!(await listens(server, `\0orch-apiserver-data-${dev}-${ino}`))) {
-    throw new DirectoryTaken(
-      `data directory ${directory} is in use by process ${holderOf(directory)}: stop it, or give another --data-dir`,
-    )
+export async function lockDirectory(
+  directory: string,
+  pid: number,
+  platform: NodeJS.Platform = process.platform,
+): Promise<DirectoryLock> {
+  const path = realpathSync(directory)
+  const releases: (() => void)[] = []
+  const release = (): void => {
+    for (const one of releases.splice(0).reverse()) one()
   }
-  // Holding it keeps nobody awake.
-  server.unref()
-  writeFileSync(join(directory, pidFile), `${pid}\n`)
-  return { release: () => server.close() }
+  try {
+    if (platform === 'linux') {
+      const { dev, ino } = statSync(path)
+      const abstract = await listen(`\0orch-apiserver-data-${dev}-${ino}`)
+      if (abstract === null) throw taken(directory)
+      releases.push(() => abstract.close())
+    }
+    const place = socketPlace(path, platform)
+    releases.push(place.release)
+    const file = await takeSocketFile(place.path)
+    if (file === null) throw taken(directory)
+    releases.push(() => file.close())
+    writeFileSync(join(path, pidFile), `${pid}\n`)
+    return { release }
+  } catch (cause) {
+    release()
+    throw cause
+  }
 }
 
-/** @returns false when the name is taken */
-function listens(server: Server, name: string): Promise<boolean> {
+/** A socket's path may have about a hundred bytes; through an open directory any depth is short. */
+function socketPlace(
+  directory: string,
+  platform: NodeJS.Platform,
+): { readonly path: string; readonly release: () => void } {
+  if (platform === 'win32') {
+    // Pipe names are the system's to give back, as abstract ones are.
+    return {
+      path: `\\\\.\\pipe\\orch-apiserver-${directory.replace(/[\\/:]/g, '-')}`,
+      release: () => undefined,
+    }
+  }
+  if (platform !== 'linux') return { path: join(directory, socketFile), release: () => undefined }
+  const descriptor = openSync(directory, 'r')
+  return { path: `/proc/self/fd/${descriptor}/${socketFile}`, release: () => closeSync(descriptor) }
+}
+
+/** @returns null when somebody answers there */
+async function takeSocketFile(path: string): Promise<Server | null> {
+  const server = await listen(path)
+  if (server !== null) return server
+  if (await answers(path)) return null
+  rmSync(path, { force: true })
+  return listen(path)
+}
+
+/** @returns null when the name is taken */
+function listen(name: string): Promise<Server | null> {
   return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy())
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      if (cause.code === 'EADDRINUSE') resolve(false)
+      if (cause.code === 'EADDRINUSE') resolve(null)
       else reject(cause)
     })
-    server.listen(name, () => resolve(true))
+    server.listen(name, () => {
+      // Holding it keeps nobody awake.
+      server.unref()
+      resolve(server)
+    })
   })
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path)
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', (cause: NodeJS.ErrnoException) => {
+      resolve(cause.code !== 'ECONNREFUSED' && cause.code !== 'ENOENT')
+    })
+  })
+}
+
+function taken(directory: string): DirectoryTaken {
+  return new DirectoryTaken(
+    `data directory ${directory} is in use by process ${holderOf(directory)}: stop it, or give another --data-dir`,
+  )
 }
 
 function holderOf(directory: string): string {
