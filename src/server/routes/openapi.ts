@@ -24,10 +24,13 @@ export type OpenApiDocument = {
   readonly etag: string
 }
 
+const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
+
 const V2_SERVED = [
   { type: JSON_TYPE, parameters: { charset: ['utf-8'] } },
+  // What clients ask with; they refuse an answer of that type, because `@` is no part of one.
   { type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' },
-  { type: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf' },
+  { type: PROTOBUF_TYPE },
 ] as const
 
 /** `/openapi/v2` and `/openapi/v3`. */
@@ -37,7 +40,8 @@ export function openApiRoutes(app: App, documents: OpenApiDocuments): void {
     url: '/openapi/v2',
     handler: (request, reply) => {
       const { type } = negotiate(request.raw.headers.accept ?? '', V2_SERVED)
-      send(request, reply, type === JSON_TYPE ? documents.v2() : documents.v2Protobuf(), type)
+      if (type === JSON_TYPE) send(request, reply, documents.v2(), JSON_TYPE)
+      else send(request, reply, documents.v2Protobuf(), PROTOBUF_TYPE)
     },
   })
   app.route({
