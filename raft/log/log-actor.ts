@@ -42,6 +42,7 @@ export class LogActor {
     raft.onMessages((messages) => this.#guard(() => this.#serveRaft(messages)))
     api?.onMessages((messages) => this.#guard(() => this.#serveApi(messages)))
     raft.post({ kind: 'opened', recovered: store.recovered })
+    this.#prepareSoon()
   }
 
   #serveRaft(messages: readonly RaftToLog[]): void {
@@ -97,10 +98,16 @@ export class LogActor {
   #commit(group: readonly Write[]): void {
     const last = group.at(-1)
     if (last === undefined || this.#over) return
-    const { store, raft, clock, prepare } = this.#options
+    const { store, raft, clock } = this.#options
     const began = clock.monotonicMs()
     store.append(group)
     raft.post({ kind: 'persisted', ticket: last.ticket, syncMs: clock.monotonicMs() - began })
+    this.#prepareSoon()
+  }
+
+  /** In a turn of its own, so that the answer leaves first. */
+  #prepareSoon(): void {
+    const { clock, prepare } = this.#options
     if (prepare !== null) clock.soon(() => this.#guard(prepare))
   }
 

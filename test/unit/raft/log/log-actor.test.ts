@@ -91,7 +91,7 @@ void test('writes of one turn are one group, answered by the last ticket', async
     { kind: 'persisted', ticket: 3, syncMs: 0 },
     { kind: 'persisted', ticket: 4, syncMs: 0 },
   ])
-  assert.equal(bench.prepared, 2)
+  assert.equal(bench.prepared, 3)
 })
 
 void test('messages are served in the order they came', async () => {
