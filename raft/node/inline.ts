@@ -42,7 +42,16 @@ export function inlineNode<Outcome>(options: InlineNodeOptions): RaftNode<Outcom
     for (const channel of [apiToRaft, raftToApi, raftToLog, logToRaft, logToApi]) channel.close()
     reader.close()
   }
-  const raftNode = new RaftNode<Outcome>({ node, clock, random, raft: apiToRaft, reader, onFatal, close })
+  const raftNode = new RaftNode<Outcome>({
+    node,
+    clock,
+    random,
+    raft: apiToRaft,
+    reader,
+    onFatal,
+    onPeerEvent: null,
+    close,
+  })
   raftActor.begin()
   logActor.start()
   return raftNode

@@ -6,6 +6,7 @@ import type { Consensus, ConsensusStatus, Fate } from '../consensus.ts'
 import { noIndex } from '../core/types.ts'
 import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import type { Channel, StateMachine } from '../ports.ts'
+import type { TransportEvent } from '../transport/events.ts'
 import { Applier } from './applier.ts'
 import type { LogReader } from './applier.ts'
 import { ConsensusFailure } from './errors.ts'
@@ -26,6 +27,8 @@ export type RaftNodeOptions = {
   readonly reader: LogReader
   /** This member cannot go on; one line says why. Called once. */
   readonly onFatal: (cause: string) => void
+  /** Only where the transport lives on another thread; null: nobody listens. */
+  readonly onPeerEvent: ((event: TransportEvent) => void) | null
   /** Releases threads and channels, once all actors said their last word. */
   readonly close: () => Promise<void>
 }
@@ -169,6 +172,11 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.#post({ kind: 'applied-disk', snapshot: appliedDisk })
   }
 
+  /** One of its actors died without a word. */
+  fail(cause: string): void {
+    if (this.#stopping === null) this.#break(cause)
+  }
+
   stop(deadlineMs: number): Promise<void> {
     this.#stopping ??= this.#stop(deadlineMs)
     return this.#stopping
@@ -222,6 +230,9 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         return
       case 'install':
         void this.#install(message.snapshot)
+        return
+      case 'peer-event':
+        this.#options.onPeerEvent?.(message.event)
         return
       case 'fatal':
         this.#break(message.cause)

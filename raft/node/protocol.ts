@@ -1,5 +1,6 @@
 import type { CoreStatus, Dropped } from '../core/ready.ts'
 import type { ProposalId } from '../ports.ts'
+import type { TransportEvent } from '../transport/events.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 
 /*
@@ -85,6 +86,8 @@ export type RaftToApi =
   | { readonly kind: 'sink-abort'; readonly stream: number; readonly cause: string }
   /** The log names this state, durably: it is the state now. No entries come before `resume`. */
   | { readonly kind: 'install'; readonly snapshot: SnapshotMeta }
+  /** Something an operator may want to read about the links to peers. */
+  | { readonly kind: 'peer-event'; readonly event: TransportEvent }
   /** One line; nothing follows. */
   | { readonly kind: 'fatal'; readonly cause: string }
   | { readonly kind: 'stopped' }

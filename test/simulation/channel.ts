@@ -70,10 +70,9 @@ class End<Out, In> implements Channel<Out, In> {
     this.#world.schedule(0, `${this.#label} post`, this.#owner, () => {
       const slab = this.#slab
       this.#slab = []
-      const wait = arrival - this.#world.now
       const { peer } = this
       if (peer === null) return
-      this.#world.schedule(wait, `${this.#label} ${slab.length}`, peer.#owner, () => peer.arrive(slab))
+      this.#world.scheduleAt(arrival, `${this.#label} ${slab.length}`, peer.#owner, () => peer.arrive(slab))
     })
   }
 

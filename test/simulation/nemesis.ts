@@ -37,7 +37,7 @@ export class Nemesis {
     const { network, members } = this.#options
     network.faulty = false
     network.heal()
-    for (const member of members) if (!member.running) member.start()
+    for (const member of members) member.heal()
   }
 
   #repeat(kind: string, meanMs: number | null, harm: () => void): void {

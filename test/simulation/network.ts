@@ -1,6 +1,6 @@
 import { assert } from '../../raft/base/assert.ts'
 import { Deferred } from '../../raft/base/deferred.ts'
-import type { MemberInfo, NodeId } from '../../raft/core/types.ts'
+import type { NodeId } from '../../raft/core/types.ts'
 import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../../raft/ports.ts'
 import type { Owner, World } from './world.ts'
 
@@ -130,7 +130,7 @@ export class Network {
     else this.#lastArrival.set(link, arrival)
     const port = this.#ports.get(to)
     if (port === undefined) return
-    this.#world.schedule(arrival - now, `net ${link} ${nameOf(message)}`, port.owner, () => {
+    this.#world.scheduleAt(arrival, `net ${link} ${nameOf(message)}`, port.owner, () => {
       // The same process still runs there, and the link was not cut meanwhile.
       if (this.#ports.get(to) === port && this.connected(from, to)) port.receiver?.receive(message)
     })
@@ -169,7 +169,7 @@ export class SimTransport implements Transport {
     this.receiver = receiver
   }
 
-  setPeers(_peers: readonly MemberInfo[]): void {
+  setPeers(): void {
     // Everybody is known to everybody; who counts is the core's affair.
   }
 

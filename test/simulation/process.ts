@@ -74,6 +74,7 @@ export class Member {
       alive: true,
       pausedUntil: 0,
       caught: (cause) => this.#caught(cause),
+      waiting: [],
     })
     const [api, raft, log] = [owner('api'), owner('raft'), owner('log')]
     const apiRaft = simChannel<ApiToRaft, RaftToApi>({
@@ -109,6 +110,7 @@ export class Member {
       raft: apiRaft.a,
       reader: new ChannelLogReader(apiLog.a),
       onFatal: (cause) => world.fail(new Error(`member ${this.id} gave up: ${cause}`)),
+      onPeerEvent: null,
       close: async () => undefined,
     })
     const life: Life = {
@@ -151,10 +153,17 @@ export class Member {
     this.#disk.crashAfter(steps)
   }
 
+  /** Ends what `crashWithinDisk` began, and runs. */
+  heal(): void {
+    this.#disk.heal()
+    if (!this.running) this.start()
+  }
+
   /** Nothing of it, or one of its threads only, goes on for a while. */
   pause(thread: 'all' | 'api' | 'raft' | 'log', untilMs: number): void {
     for (const owner of this.life?.owners ?? []) {
-      if (thread === 'all' || owner.name.endsWith(thread)) owner.pausedUntil = untilMs
+      if (thread !== 'all' && !owner.name.endsWith(thread)) continue
+      owner.pausedUntil = Math.max(owner.pausedUntil, untilMs)
     }
   }
 

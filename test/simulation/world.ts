@@ -16,6 +16,8 @@ export type Owner = {
   pausedUntil: number
   /** What one of its events threw; false: a fault of the program. null: always a fault. */
   readonly caught: ((cause: unknown) => boolean) | null
+  /** Came while it was paused, in order. */
+  readonly waiting: Event[]
 }
 
 export type WorldOptions = {
@@ -66,8 +68,12 @@ export class World {
   }
 
   schedule(delayMs: number, label: string, owner: Owner | null, action: () => void): void {
-    const at = this.#now + Math.max(0, delayMs)
-    this.#push({ at, order: this.#order++, label, owner, action })
+    this.scheduleAt(this.#now + Math.max(0, delayMs), label, owner, action)
+  }
+
+  /** For whoever promises an order: adding a difference to now again may miss by a rounding. */
+  scheduleAt(at: number, label: string, owner: Owner | null, action: () => void): void {
+    this.#push({ at: Math.max(at, this.#now), order: this.#order++, label, owner, action })
   }
 
   /** Ends the run: a checker or an actor found something wrong. The first one counts. */
@@ -94,8 +100,7 @@ export class World {
     if (owner !== null) {
       if (!owner.alive) return
       if (owner.pausedUntil > this.#now) {
-        // Same order among themselves, behind what comes at the moment of waking.
-        this.#push({ ...event, at: owner.pausedUntil, order: this.#order++ })
+        if (owner.waiting.push(event) === 1) this.#wakeLater(owner)
         return
       }
     }
@@ -106,6 +111,19 @@ export class World {
     } catch (cause) {
       if (owner?.caught?.(cause) !== true) this.fail(cause)
     }
+  }
+
+  /** What waited happens at once then, in its old order; a pause may have been prolonged meanwhile. */
+  #wakeLater(owner: Owner): void {
+    this.scheduleAt(owner.pausedUntil, `${owner.name} wakes`, null, () => {
+      if (owner.pausedUntil > this.#now) {
+        this.#wakeLater(owner)
+        return
+      }
+      for (const event of owner.waiting.splice(0)) {
+        this.#push({ ...event, at: this.#now, order: this.#order++ })
+      }
+    })
   }
 
   #push(event: Event): void {

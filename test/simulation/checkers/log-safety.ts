@@ -60,7 +60,7 @@ export class LogSafety {
       if (next.kind === 'cut') {
         if (message.kind !== 'cut-done') return
         log.durable.base = Math.max(log.durable.base, next.base.index)
-        log.base = log.durable.base
+        log.base = Math.max(log.base, next.base.index)
         log.underWay.shift()
         return
       }

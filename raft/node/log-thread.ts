@@ -1,0 +1,38 @@
+import { workerData } from 'node:worker_threads'
+import { assert } from '../base/assert.ts'
+import { LogFailure } from '../log/errors.ts'
+import { FileDisk } from '../log/file-disk.ts'
+import { LogActor } from '../log/log-actor.ts'
+import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../log/log-protocol.ts'
+import { Wal } from '../log/wal.ts'
+import { MessagePortChannel } from './channel/message-port-channel.ts'
+import { loadThreadHost } from './thread-host.ts'
+import type { ThreadHost } from './thread-host.ts'
+import type { LogThreadData } from './threads.ts'
+
+/* The log thread's entry: it waits for the disk, and for nothing else. */
+
+const data: unknown = workerData
+assert(isLogThreadData(data), 'this file is the entry of a log thread')
+serve(data, await loadThreadHost(data.hostUrl))
+
+function serve({ directory, raft: raftPort, api: apiPort }: LogThreadData, host: ThreadHost): void {
+  const raft = new MessagePortChannel<LogToRaft, RaftToLog>({ port: raftPort, lifetime: 'ref' })
+  const api = new MessagePortChannel<LogToApi, ApiToLog>({ port: apiPort, lifetime: 'ref' })
+  let store: Wal
+  try {
+    store = Wal.open({ disk: new FileDisk(directory), random: host.random })
+  } catch (cause) {
+    if (!(cause instanceof LogFailure)) throw cause
+    raft.post({ kind: 'failed', code: cause.code, message: cause.message })
+    return
+  }
+  const { clock } = host
+  // Both neighbours are told of a failure; whoever owns the process acts on the raft thread's word.
+  const onFailed = (): void => undefined
+  new LogActor({ store, raft, api, clock, prepare: () => store.prepare(), onFailed }).start()
+}
+
+function isLogThreadData(value: unknown): value is LogThreadData {
+  return typeof value === 'object' && value !== null && 'role' in value && value.role === 'log'
+}

@@ -1,0 +1,28 @@
+import { workerData } from 'node:worker_threads'
+import { assert } from '../base/assert.ts'
+import type { LogToRaft, RaftToLog } from '../log/log-protocol.ts'
+import { GrpcTransport } from '../transport/grpc-transport.ts'
+import { MessagePortChannel } from './channel/message-port-channel.ts'
+import type { ApiToRaft, RaftToApi } from './protocol.ts'
+import { RaftActor } from './raft-actor.ts'
+import { loadThreadHost } from './thread-host.ts'
+import type { RaftThreadData } from './threads.ts'
+
+/* The raft thread's entry: core, ticks and peer links. It touches no file. */
+
+const data: unknown = workerData
+assert(isRaftThreadData(data), 'this file is the entry of a raft thread')
+const { clock, random } = await loadThreadHost(data.hostUrl)
+const api = new MessagePortChannel<RaftToApi, ApiToRaft>({ port: data.api, lifetime: 'ref' })
+const log = new MessagePortChannel<RaftToLog, LogToRaft>({ port: data.log, lifetime: 'ref' })
+const transport = new GrpcTransport({
+  ...data.transport,
+  clock,
+  random,
+  onEvent: (event) => api.post({ kind: 'peer-event', event }),
+})
+new RaftActor({ node: data.node, clock, random, transport, api, log }).begin()
+
+function isRaftThreadData(value: unknown): value is RaftThreadData {
+  return typeof value === 'object' && value !== null && 'role' in value && value.role === 'raft'
+}

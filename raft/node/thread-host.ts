@@ -1,0 +1,24 @@
+import { assert } from '../base/assert.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+
+/**
+ * Time and entropy for a thread of its own. They cannot be sent to a thread, so a thread is told the address of a
+ * module that exports one of these under the name `threadHost`.
+ */
+export type ThreadHost = { readonly clock: Clock; readonly random: Random }
+
+/** @param url of a module of this program */
+export async function loadThreadHost(url: string): Promise<ThreadHost> {
+  const loaded: unknown = await import(url)
+  assert(isModule(loaded), `${url} exports threadHost`)
+  return loaded.threadHost
+}
+
+function isModule(value: unknown): value is { readonly threadHost: ThreadHost } {
+  if (typeof value !== 'object' || value === null || !('threadHost' in value)) return false
+  const { threadHost } = value
+  return (
+    typeof threadHost === 'object' && threadHost !== null && 'clock' in threadHost && 'random' in threadHost
+  )
+}

@@ -1,0 +1,97 @@
+import { MessageChannel, Worker } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import type { ApiToLog, LogToApi } from '../log/log-protocol.ts'
+import type { TransportEvent } from '../transport/events.ts'
+import type { GrpcTransportOptions } from '../transport/grpc-transport.ts'
+import { MessagePortChannel } from './channel/message-port-channel.ts'
+import { ChannelLogReader } from './log-reader.ts'
+import { RaftNode } from './node.ts'
+import type { NodeOptions } from './options.ts'
+import type { ApiToRaft, RaftToApi } from './protocol.ts'
+import { oneLine } from './snapshot-desk.ts'
+
+export type ThreadedNodeOptions = {
+  readonly node: NodeOptions
+  /** Made when it is not there. */
+  readonly logDirectory: string
+  readonly transport: Omit<GrpcTransportOptions, 'clock' | 'random' | 'onEvent'>
+  /** Address of a module that exports `threadHost`; see `ThreadHost`. */
+  readonly hostUrl: string
+  /** Of the calling thread. */
+  readonly clock: Clock
+  readonly random: Random
+  /** As in `RaftNodeOptions`; a thread that dies is a reason too. */
+  readonly onFatal: (cause: string) => void
+  /** What operators may want to read about peer links. */
+  readonly onPeerEvent: (event: TransportEvent) => void
+}
+
+/** Plain data and ports, as the threads get them. */
+export type RaftThreadData = {
+  readonly role: 'raft'
+  readonly node: NodeOptions
+  readonly transport: ThreadedNodeOptions['transport']
+  readonly hostUrl: string
+  readonly api: MessagePort
+  readonly log: MessagePort
+}
+
+export type LogThreadData = {
+  readonly role: 'log'
+  readonly directory: string
+  readonly hostUrl: string
+  readonly raft: MessagePort
+  readonly api: MessagePort
+}
+
+/** A member whose consensus and log have threads of their own; the calling thread is its api thread. */
+export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Outcome> {
+  const { node, clock, random, hostUrl } = options
+  const apiRaft = new MessageChannel()
+  const apiLog = new MessageChannel()
+  const raftLog = new MessageChannel()
+  const raft = new MessagePortChannel<ApiToRaft, RaftToApi>({ port: apiRaft.port1, lifetime: 'ref' })
+  const log = new MessagePortChannel<ApiToLog, LogToApi>({ port: apiLog.port1, lifetime: 'ref' })
+  const logData: LogThreadData = {
+    role: 'log',
+    directory: options.logDirectory,
+    hostUrl,
+    raft: raftLog.port2,
+    api: apiLog.port2,
+  }
+  const raftData: RaftThreadData = {
+    role: 'raft',
+    node,
+    transport: options.transport,
+    hostUrl,
+    api: apiRaft.port2,
+    log: raftLog.port1,
+  }
+  const workers = [
+    startThread('./log-thread.js', 'orch-log', logData, [logData.raft, logData.api]),
+    startThread('./raft-thread.js', 'orch-raft', raftData, [raftData.api, raftData.log]),
+  ]
+  const reader = new ChannelLogReader(log)
+  const close = async (): Promise<void> => {
+    raft.close()
+    reader.close()
+    await Promise.all(workers.map((worker) => worker.terminate()))
+  }
+  const { onFatal, onPeerEvent } = options
+  const raftNode = new RaftNode<Outcome>({ node, clock, random, raft, reader, onFatal, onPeerEvent, close })
+  for (const worker of workers) {
+    worker.on('error', (cause) => raftNode.fail(`a thread died: ${oneLine(cause)}`))
+  }
+  return raftNode
+}
+
+function startThread(
+  file: string,
+  name: string,
+  workerData: RaftThreadData | LogThreadData,
+  transferList: readonly MessagePort[],
+): Worker {
+  return new Worker(new URL(file, import.meta.url), { name, workerData, transferList: [...transferList] })
+}
