@@ -1,21 +1,6 @@
 import forge from 'node-forge'
 import { PkiFailure } from './errors.ts'
 
-declare module 'node-forge' {
-  // The published types know only the older, boolean form.
-  // eslint-disable-next-line @typescript-eslint/no-namespace -- only a namespace merges with theirs
-  namespace asn1 {
-    function fromDer(
-      bytes: string,
-      options: {
-        readonly strict: boolean
-        readonly parseAllBytes: boolean
-        readonly decodeBitStrings: boolean
-      },
-    ): Asn1
-  }
-}
-
 /**
  * DER, written and read as trees. Only ASN.1 is left to node-forge: its certificates know RSA alone, and
  * every key and signature of ours is made by the runtime.
@@ -99,7 +84,8 @@ export function encodeDer(node: DerNode): Uint8Array {
 /** @throws PkiFailure `malformed`: not exactly one strict DER value */
 export function decodeDer(bytes: Uint8Array): DerNode {
   try {
-    return asn1.fromDer(binary(bytes), { strict: true, parseAllBytes: true, decodeBitStrings: false })
+    // Strict, and all of the bytes. Bit strings that look like DER are read as such, and written as they were.
+    return asn1.fromDer(binary(bytes), true)
   } catch (cause) {
     throw new PkiFailure('malformed', 'not DER', { cause })
   }
