@@ -1,0 +1,77 @@
+/*
+ * Goal: plugins run in order, the first refusal counts, and the namespaces a cluster stands on stay.
+ * Method: plugins made here for the order; the shipped lifecycle through the verbs.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { forbidden } from '../../../../src/api/api-errors.ts'
+import { admissionChain } from '../../../../src/admission/chain.ts'
+import type { AdmissionPlugin } from '../../../../src/admission/chain.ts'
+import { Fixture, refused } from '../registry/fixture.ts'
+
+void test('all mutate in order, then all validate in order, and see what came before', async (t) => {
+  const log: string[] = []
+  const plugin = (name: string): AdmissionPlugin => ({
+    name,
+    mutate: ({ object, operation }) => {
+      log.push(`mutate ${name} ${operation}`)
+      if (object === null) return null
+      const labels = {
+        ...object.metadata.labels,
+        [name]: String(Object.keys(object.metadata.labels ?? {}).length),
+      }
+      return { ...object, metadata: { ...object.metadata, labels } }
+    },
+    validate: ({ object }) => {
+      log.push(`validate ${name} ${JSON.stringify(object?.metadata.labels ?? null)}`)
+    },
+  })
+  const api = await Fixture.open({ admission: admissionChain([plugin('a'), plugin('b')]) })
+  t.after(() => api.close())
+  const { object } = await api.configMap('x')
+  assert.deepEqual(object.metadata.labels, { a: '0', b: '1' })
+  assert.deepEqual(log, [
+    'mutate a CREATE',
+    'mutate b CREATE',
+    'validate a {"a":"0","b":"1"}',
+    'validate b {"a":"0","b":"1"}',
+  ])
+})
+
+void test('a refusal stops a create, an update and a delete, dry runs too', async (t) => {
+  let refusing = false
+  const refuse: AdmissionPlugin = {
+    name: 'refuse',
+    validate: ({ target }) => {
+      if (refusing) throw forbidden({ group: '', resource: 'configmaps' }, target.name ?? '', 'because')
+    },
+  }
+  const api = await Fixture.open({ admission: admissionChain([refuse]) })
+  t.after(() => api.close())
+  await api.configMap('x')
+  refusing = true
+  const query = { dryRun: 'All' }
+  for (const call of [
+    api.configMap('y'),
+    api.create({ body: { metadata: { name: 'y' } }, query }),
+    api.patch({ name: 'x', body: { data: { k: 'v' } } }),
+    api.delete({ name: 'x' }),
+    api.delete({ name: 'x', query }),
+  ]) {
+    const seen = await refused(call)
+    assert.equal(seen.code, 403)
+    assert.match(seen.message, /is forbidden: because$/)
+  }
+})
+
+void test('the namespaces a cluster stands on are not deleted', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  for (const name of ['default', 'system-ns', 'public-ns']) {
+    const seen = await refused(api.delete({ kind: 'Namespace', name }))
+    assert.equal(seen.code, 403)
+    assert.equal(seen.message, `namespaces "${name}" is forbidden: this namespace may not be deleted`)
+  }
+  assert.equal((await api.delete({ kind: 'Namespace', name: 'node-lease-ns' })).code, 202)
+  assert.equal((await refused(api.delete({ kind: 'Namespace', name: 'missing' }))).code, 404)
+})

@@ -1,0 +1,129 @@
+/*
+ * Goal: a namespace that is deleted is emptied and goes, whatever leader does it.
+ * Method: the shipped controller on the shipped verbs, and a clock that moves by hand.
+ */
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { test } from 'node:test'
+import type { Controller } from '../../../../src/controllers/controller.ts'
+import { namespaceDeletion } from '../../../../src/controllers/namespace-deletion.ts'
+import type { JsonObject } from '../../../../src/api/json.ts'
+import type { AnyObject } from '../../../../src/registry/definition.ts'
+import { parseStored } from '../../../../src/registry/encode.ts'
+import { Informer } from '../../../../src/registry/informer.ts'
+import { LocalClient } from '../../../../src/registry/local-client.ts'
+import { prefixOf } from '../../../../src/store/key.ts'
+import { Fixture, refused } from '../registry/fixture.ts'
+
+function controllerOf(api: Fixture, errors: unknown[]): { controller: Controller; close: () => void } {
+  const { clock, names, catalog, registry, store } = api
+  const prefix = prefixOf({ group: '', plural: 'namespaces', namespace: null })
+  const namespaces = new Informer<AnyObject>({ store, clock, prefix, parse: parseStored })
+  const user = { name: 'system:controller', uid: '', groups: [], extra: {} }
+  const client = new LocalClient({ registry, clock, user, timeoutMs: 10_000 })
+  const onError = (_: string, cause: unknown) => void errors.push(cause)
+  const controller = namespaceDeletion({ clock, names, catalog, client, namespaces, onError })
+  namespaces.start()
+  return { controller, close: () => namespaces.close() }
+}
+
+async function turns(): Promise<void> {
+  for (let at = 0; at < 60; at++) await turn()
+}
+
+async function filled(): Promise<Fixture> {
+  const api = await Fixture.open()
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
+  for (let at = 0; at < 5; at++) {
+    await api.create({ namespace: 'n', body: { metadata: { name: `c${at}` } } })
+    await api.create({ kind: 'Secret', namespace: 'n', body: { metadata: { name: `s${at}` } } })
+  }
+  await api.configMap('other')
+  return api
+}
+
+void test('a deleted namespace is emptied and goes; others are left alone', async (t) => {
+  const api = await filled()
+  t.after(() => api.close())
+  const errors: unknown[] = []
+  const { controller, close } = controllerOf(api, errors)
+  controller.start()
+  await turns()
+  assert.equal((await api.list({ namespace: 'n' })).items.length, 5)
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  await turns()
+  assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
+  assert.deepEqual((await api.list({ namespace: null, kind: 'Secret' })).items, [])
+  assert.deepEqual(
+    (await api.list({ namespace: null })).items.map(({ metadata }) => metadata.name),
+    ['other'],
+  )
+  assert.deepEqual(errors, [])
+  controller.stop()
+  close()
+})
+
+void test('finalizers in a namespace are waited for, and said to be', async (t) => {
+  const api = await filled()
+  t.after(() => api.close())
+  const errors: unknown[] = []
+  const first = controllerOf(api, errors)
+  first.controller.start()
+  await api.patch({ namespace: 'n', name: 'c1', body: { metadata: { finalizers: ['x.io/a'] } } })
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  await turns()
+  const { object } = await api.get({ kind: 'Namespace', name: 'n' })
+  const status = object['status'] as JsonObject
+  assert.equal(status['phase'], 'Terminating')
+  const conditions = status['conditions'] as readonly JsonObject[]
+  assert.deepEqual(
+    conditions.map(({ type, status: word, message }) => [type, word, message]),
+    [
+      [
+        'NamespaceContentRemaining',
+        'True',
+        'Some resources are remaining: configmaps. has 1 resource instances',
+      ],
+      [
+        'NamespaceFinalizersRemaining',
+        'True',
+        'Some content in the namespace has finalizers remaining: x.io/a in 1 resource instances',
+      ],
+    ],
+  )
+  const before = api.store.view().revision
+  api.clock.advance(1000)
+  await turns()
+  assert.equal(api.store.view().revision, before, 'the same news is not written again')
+
+  // Another leader goes on where the first stopped.
+  first.controller.stop()
+  first.close()
+  await api.patch({ namespace: 'n', name: 'c1', body: { metadata: { finalizers: null } } })
+  const second = controllerOf(api, errors)
+  second.controller.start()
+  await turns()
+  assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
+  assert.deepEqual(errors, [])
+  second.controller.stop()
+  second.close()
+})
+
+void test('a namespace whose own finalizer of someone else stays is not touched again', async (t) => {
+  const api = await filled()
+  t.after(() => api.close())
+  const spec = { finalizers: ['x.io/mine'] }
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'm' }, spec } })
+  const { controller, close } = controllerOf(api, [])
+  controller.start()
+  await api.delete({ kind: 'Namespace', name: 'm' })
+  await turns()
+  const { object } = await api.get({ kind: 'Namespace', name: 'm' })
+  assert.deepEqual(object['spec'], spec)
+  const before = api.store.view().revision
+  api.clock.advance(100_000)
+  await turns()
+  assert.equal(api.store.view().revision, before)
+  controller.stop()
+  close()
+})

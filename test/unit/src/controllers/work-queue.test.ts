@@ -1,0 +1,54 @@
+/*
+ * Goal: the work queue hands out each key once at a time, in order, and is bounded.
+ * Method: a clock that moves by hand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { WorkQueue } from '../../../../src/controllers/work-queue.ts'
+import { ManualClock } from '../registry/fixture.ts'
+
+function open(keysMax = 10) {
+  const clock = new ManualClock()
+  return { clock, queue: new WorkQueue({ clock, keysMax }) }
+}
+
+void test('keys come in order of arrival, each once', () => {
+  const { queue } = open()
+  for (const key of ['a', 'b', 'a']) assert.equal(queue.add(key), true)
+  assert.deepEqual([queue.take(), queue.take(), queue.take()], ['a', 'b', null])
+})
+
+void test('a key added while it is worked on comes again when that is done', () => {
+  const { queue } = open()
+  queue.add('a')
+  queue.take()
+  queue.add('a')
+  queue.add('a')
+  assert.equal(queue.take(), null)
+  queue.done('a')
+  assert.equal(queue.take(), 'a')
+  queue.done('a')
+  assert.equal(queue.take(), null)
+})
+
+void test('a delayed key comes when its time has come, or at once when it is added', () => {
+  const { clock, queue } = open()
+  queue.addAfter('a', 100)
+  queue.addAfter('b', 100)
+  assert.equal(queue.take(), null)
+  queue.add('b')
+  assert.equal(queue.take(), 'b')
+  clock.advance(100)
+  assert.equal(queue.take(), 'a')
+  queue.done('b')
+  assert.equal(queue.take(), null)
+})
+
+void test('a full queue refuses and says so', () => {
+  const { queue } = open(2)
+  assert.deepEqual(
+    [queue.add('a'), queue.addAfter('b', 5), queue.add('c'), queue.add('a')],
+    [true, true, false, true],
+  )
+  assert.equal(queue.size, 2)
+})

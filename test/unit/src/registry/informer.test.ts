@@ -1,0 +1,56 @@
+/*
+ * Goal: an informer's map is what the store holds, and its listeners hear of every change once.
+ * Method: random writes on the machine in memory, with the history cut now and then.
+ */
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { parseStored } from '../../../../src/registry/encode.ts'
+import { Informer } from '../../../../src/registry/informer.ts'
+import type { Key } from '../../../../src/store/key.ts'
+import { prefixOf } from '../../../../src/store/key.ts'
+import { Fixture } from './fixture.ts'
+
+void test('an informer follows the store, over cuts of its history too', async (t) => {
+  const seed = 4711
+  const random = new SeededRandom(seed)
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const prefix = prefixOf({ group: '', plural: 'configmaps', namespace: null })
+  let parsed = 0
+  const informer = new Informer<string>({
+    store: api.store,
+    clock: api.clock,
+    prefix,
+    parse: (stored) => {
+      parsed++
+      return parseStored(stored).metadata.resourceVersion ?? ''
+    },
+  })
+  const told = new Map<Key, string>()
+  informer.subscribe((change) => {
+    if (change.kind === 'removed') told.delete(change.key)
+    else told.set(change.key, change.value)
+  })
+  await api.configMap('first')
+  informer.start()
+  assert.equal(informer.size, 1)
+  for (let round = 0; round < 300; round++) {
+    const name = `c${random.below(20)}`
+    const exists = api.store.view().get(`/configmaps/default/${name}` as Key) !== null
+    if (!exists) await api.configMap(name)
+    else if (random.chance(0.3)) await api.delete({ name })
+    else await api.patch({ name, body: { data: { k: String(round) } } })
+    if (random.chance(0.05)) await api.trim()
+    if (random.chance(0.3)) await turn()
+  }
+  for (let at = 0; at < 10; at++) await turn()
+  const { objects } = api.store.view().list(prefix, { after: null, limit: null })
+  const wanted = new Map(objects.map(({ key, revision }) => [key, String(revision)]))
+  const sorted = (map: Iterable<readonly [Key, string]>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1))
+  assert.deepEqual(sorted(informer.entries()), sorted(wanted), `seed ${seed}`)
+  assert.deepEqual(sorted(told), sorted(wanted), `seed ${seed}`)
+  assert.ok(parsed <= api.store.view().revision, 'a version is parsed once')
+  informer.close()
+})
