@@ -19,8 +19,8 @@ export type Reply = FastifyReply<RouteGenericInterface, RawServerBase>
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by the first hook; null only for what fails before any hook runs. */
-    call: Call | null
+    /** Set by the first hook; absent for what fails before any hook runs. */
+    call: Call | null | undefined
   }
 }
 

@@ -382,6 +382,15 @@ test('a body over the limit is a 413 over both protocols, chunked or not', async
   assert.equal(fake.calls.length, 0)
 })
 
+test('dots are no names, however they are written', async (t) => {
+  const { fake, port, url } = await start(t)
+  for (const part of ['..', '.', '%2e%2e']) {
+    const reply = await ask11(url, admin, { port, path: `${CM}/${part}` })
+    assert.equal(reply.status, 400, part)
+  }
+  assert.equal(fake.calls.length, 0)
+})
+
 test('what is no HTTP at all gets a short answer and a closed connection', async (t) => {
   const { port, url } = await start(t)
   const socket = await plainSocket(port)

@@ -27,7 +27,7 @@ export function errors(app: App, parts: ErrorParts): void {
 }
 
 export function answerError(error: unknown, request: Request, reply: Reply, parts: ErrorParts): void {
-  const { call } = request
+  const call = request.call ?? null
   const apiError = asApiError(error, call, parts)
   reply.hijack()
   // A body that was not read to its end would be taken for the next request of the connection.

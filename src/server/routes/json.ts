@@ -1,12 +1,11 @@
-import { notAcceptable } from '../../api/api-errors.ts'
-import { acceptsJson } from '../accept.ts'
+import { mustAcceptJson } from '../accept.ts'
 import { callOf } from '../fastify-types.ts'
 import type { Reply, Request } from '../fastify-types.ts'
 import { JSON_TYPE, baseHeaders, sendBytes } from '../wire.ts'
 
 /** Sends a small document the server made itself. @throws ApiError `NotAcceptable` */
 export function sendJson(request: Request, reply: Reply, bytes: Uint8Array, code = 200): void {
-  if (!acceptsJson(request.raw.headers.accept)) throw notAcceptable([JSON_TYPE])
+  mustAcceptJson(request.raw.headers.accept)
   const call = callOf(request)
   reply.hijack()
   sendBytes(reply.raw, request.method, code, baseHeaders(call, JSON_TYPE), bytes)

@@ -1,9 +1,9 @@
-import { badRequest, methodNotAllowed, notAcceptable, pathNotFound } from '../../api/api-errors.ts'
+import { badRequest, methodNotAllowed, pathNotFound } from '../../api/api-errors.ts'
 import type { ResourceAction } from '../../auth/action.ts'
 import type { Answer, Registry, VerbHandler } from '../../registry/answer.ts'
 import type { ResourceDefinition, Verb } from '../../registry/definition.ts'
 import type { Target } from '../../registry/request.ts'
-import { acceptsJson } from '../accept.ts'
+import { mustAcceptJson } from '../accept.ts'
 import { answerPieces, answerWatch } from '../answer-stream.ts'
 import type { Call } from '../call.ts'
 import { EVERY_METHOD, callOf } from '../fastify-types.ts'
@@ -52,7 +52,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       sendMethodNotAllowed(reply, call, request.method, methodsOf(verbs, target), methodNotAllowed())
       return
     }
-    if (!acceptsJson(request.raw.headers.accept)) throw notAcceptable([JSON_TYPE])
+    mustAcceptJson(request.raw.headers.accept)
     const answer = await handlers[verb]({
       definition,
       context: call,

@@ -1,0 +1,43 @@
+import { namespaceLifecycle } from '../../src/admission/namespace-lifecycle.ts'
+import { admissionChain } from '../../src/admission/chain.ts'
+import { namesOf } from '../../src/api/names.ts'
+import type { ApiDomain } from '../../src/api/names.ts'
+import type { Registry } from '../../src/registry/answer.ts'
+import { Catalog } from '../../src/registry/catalog.ts'
+import { NamespaceStates } from '../../src/registry/namespace-state.ts'
+import { registry } from '../../src/registry/registry.ts'
+import { bootstrapOperations } from '../../src/resources/bootstrap-objects.ts'
+import { definitionsFor } from '../../src/resources/index.ts'
+import { openMemoryStore } from './memory-store.ts'
+import { freshRandom, systemClock } from './system.ts'
+
+/** The shipped verbs over the shipped state machine, in memory, with the objects every cluster begins with. */
+export async function realRegistry(
+  domain: ApiDomain,
+): Promise<{ readonly registry: Registry; readonly close: () => Promise<void> }> {
+  const names = namesOf(domain)
+  const random = freshRandom()
+  const { store, close } = await openMemoryStore()
+  await store.write(
+    {
+      kind: 'bootstrap',
+      identity: {
+        clusterId: 'test',
+        apiDomain: domain,
+        continueTokenKey: random.bytes(32),
+        keyFingerprints: {},
+      },
+      settings: store.settings,
+      operations: bootstrapOperations(names, { clock: systemClock, random }),
+    },
+    systemClock.monotonicMs() + 10_000,
+  )
+  const states = new NamespaceStates(store)
+  const lifecycle = namespaceLifecycle({ names, namespaceState: (namespace) => states.of(namespace) })
+  const parts = {
+    ...{ store, clock: systemClock, random, names },
+    catalog: new Catalog(definitionsFor(names)),
+    admission: admissionChain([lifecycle]),
+  }
+  return { registry: registry(parts), close }
+}
