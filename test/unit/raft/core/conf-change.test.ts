@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { checkConfiguration, leaveJoint, transition } from '../../../../raft/core/conf-change.ts'
+import { isQuorum } from '../../../../raft/core/quorum.ts'
+import { emptyConfiguration, nodeId } from '../../../../raft/core/types.ts'
+import type { Configuration } from '../../../../raft/core/types.ts'
+import { cluster } from '../../../scenario/people.ts'
+
+/* Goal: from any membership to any other without a moment in which two quorums do not meet. */
+
+const parts = fc.array(fc.constantFrom('voter', 'learner', 'none'), { minLength: 7, maxLength: 7 })
+const configurations: fc.Arbitrary<Configuration> = parts
+  .map((roles) => {
+    const of = (role: string): readonly number[] =>
+      roles.flatMap((part, at) => (part === role ? [at + 1] : []))
+    return cluster(of('voter'), of('learner'))
+  })
+  .filter((configuration) => configuration.voters.length > 0)
+
+test('one voter more or less is changed directly, more are changed jointly', () => {
+  assert.equal(transition(cluster([1, 2, 3]), cluster([1, 2, 3, 4])).votersOutgoing, null)
+  assert.equal(transition(cluster([1, 2, 3]), cluster([1, 2], [3])).votersOutgoing, null)
+  const joint = transition(cluster([1, 2, 3], [5]), cluster([1, 2, 4], [3, 5, 6]))
+  assert.deepEqual(joint.votersOutgoing, [1, 2, 3])
+  assert.deepEqual([joint.learners, joint.learnersNext, joint.autoLeave], [[5, 6], [3], true])
+})
+
+test('a change ends in the membership that was asked for', () => {
+  fc.assert(
+    fc.property(configurations, configurations, (from, target) => {
+      const first = transition(from, target)
+      checkConfiguration(first)
+      const last = first.votersOutgoing === null ? first : leaveJoint(first)
+      checkConfiguration(last)
+      assert.deepEqual(last, target)
+    }),
+  )
+})
+
+test('quorums before, during and after a change meet', () => {
+  const sets = fc.array(fc.boolean(), { minLength: 8, maxLength: 8 })
+  fc.assert(
+    fc.property(configurations, configurations, sets, sets, (from, target, a, b) => {
+      const first = transition(from, target)
+      const steps = first.votersOutgoing === null ? [from, first] : [from, first, leaveJoint(first)]
+      for (let at = 1; at < steps.length; at++) {
+        const [before, after] = [steps[at - 1] ?? from, steps[at] ?? target]
+        if (!isQuorum(before, (id) => a[id] === true)) continue
+        if (!isQuorum(after, (id) => b[id] === true)) continue
+        assert.ok(a.some((isIn, id) => isIn && b[id] === true))
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a configuration that contradicts itself is caught', () => {
+  const good = cluster([1, 2], [3])
+  checkConfiguration(good)
+  checkConfiguration(emptyConfiguration)
+  const bad: readonly Configuration[] = [
+    { ...good, voters: [nodeId(2), nodeId(1)] },
+    { ...good, learners: [nodeId(2)] },
+    { ...good, members: good.members.slice(1) },
+    { ...good, learnersNext: [nodeId(3)] },
+    { ...good, autoLeave: true },
+  ]
+  for (const configuration of bad) {
+    assert.throws(() => checkConfiguration(configuration), { name: 'BrokenInvariant' })
+  }
+})

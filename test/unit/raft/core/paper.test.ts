@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import type { Message } from '../../../../raft/core/message.ts'
+import { cluster } from '../../../scenario/people.ts'
+import { Solo } from './solo.ts'
+
+/*
+ * Goal: each rule of the Raft paper that one member keeps by itself. Method: one core, the test says what its
+ * peers say. `thesis.test.ts` goes on with the thesis.
+ */
+
+const one = { from: nodeId(2), to: nodeId(1) }
+
+test('§5.1 a follower, a candidate and a leader that hear of a later term become followers of it', () => {
+  const follower = new Solo({ term: 1 })
+  const candidate = new Solo({ term: 1 })
+  candidate.raft.campaign()
+  const leader = new Solo({ term: 1 })
+  leader.lead()
+  assert.equal(leader.raft.status().role, 'leader')
+  for (const solo of [follower, candidate, leader]) {
+    solo.hear({ kind: 'heartbeat', ...one, term: term(9), commit: logIndex(0), context: null })
+    const { role, term: now, leader: of } = solo.raft.status()
+    assert.deepEqual([role, now, of], ['follower', 9, 2])
+  }
+})
+
+test('§5.1 a request of an earlier term is not obeyed, and its sender is told the present term', () => {
+  const solo = new Solo({ term: 5, log: [1] })
+  solo.hear(solo.append(2, 4, [1, 4], 1, 2))
+  assert.deepEqual(solo.terms(), [1])
+  assert.equal(solo.takeOnly('heartbeat-response').term, 5)
+  solo.hear({
+    kind: 'vote-request',
+    ...one,
+    term: term(4),
+    lastIndex: logIndex(9),
+    lastTerm: term(4),
+    transfer: false,
+  })
+  const answer = solo.takeOnly('vote-response')
+  assert.deepEqual([answer.granted, answer.term], [false, 5])
+})
+
+test('§5.2 a follower that hears no leader stands after a timeout of one to two election timeouts, drawn anew', () => {
+  const waits = new Set<number>()
+  for (let round = 0; round < 30; round++) {
+    const solo = new Solo({ options: { random: { below: () => round % 10, bytes: () => new Uint8Array() } } })
+    let ticks = 0
+    while (solo.raft.status().role === 'follower') {
+      solo.tick(1)
+      ticks++
+    }
+    waits.add(ticks)
+  }
+  assert.deepEqual(
+    [...waits].sort((a, b) => a - b),
+    [10, 11, 12, 13, 14, 15, 16, 17, 18, 19],
+  )
+})
+
+test('§5.2 a follower that hears its leader does not stand', () => {
+  const solo = new Solo()
+  for (let round = 0; round < 100; round++) {
+    solo.hear({ kind: 'heartbeat', ...one, term: term(1), commit: logIndex(0), context: null })
+    solo.tick(5)
+    assert.equal(solo.raft.status().role, 'follower')
+  }
+})
+
+test('§5.2 a member votes once in a term, first come first served, and repeats its vote', () => {
+  const solo = new Solo()
+  const ask = (from: number): boolean => {
+    solo.take()
+    solo.hear({
+      kind: 'vote-request',
+      from: nodeId(from),
+      to: nodeId(1),
+      term: term(1),
+      lastIndex: logIndex(0),
+      lastTerm: term(0),
+      transfer: false,
+    })
+    return solo.takeOnly('vote-response').granted
+  }
+  assert.equal(ask(2), true)
+  assert.equal(ask(3), false)
+  assert.equal(ask(2), true)
+})
+
+test('§5.2 a vote survives a crash', () => {
+  const solo = new Solo({ term: 3, vote: 2 })
+  const request: Message = {
+    kind: 'vote-request',
+    from: nodeId(3),
+    to: nodeId(1),
+    term: term(3),
+    lastIndex: logIndex(9),
+    lastTerm: term(3),
+    transfer: false,
+  }
+  solo.hear(request)
+  assert.equal(solo.takeOnly('vote-response').granted, false)
+})
+
+test('§5.2 a candidate leads with a majority, not before, and says so at once', () => {
+  const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]) })
+  solo.raft.campaign()
+  solo.work()
+  for (const from of [2, 3]) {
+    solo.hear({ kind: 'pre-vote-response', from: nodeId(from), to: nodeId(1), term: term(1), granted: true })
+  }
+  const vote = (from: number, granted: boolean): void =>
+    solo.hear({ kind: 'vote-response', from: nodeId(from), to: nodeId(1), term: term(1), granted })
+  assert.equal(solo.raft.status().role, 'candidate')
+  vote(2, true)
+  vote(2, true)
+  assert.equal(solo.raft.status().role, 'candidate')
+  solo.take()
+  vote(3, true)
+  assert.equal(solo.raft.status().role, 'leader')
+  assert.deepEqual(
+    solo.takeAll('append-request').map((message) => message.to),
+    [2, 3, 4, 5],
+  )
+})
+
+test('§5.2 a candidate that a majority refuses steps aside', () => {
+  const solo = new Solo()
+  solo.raft.campaign()
+  for (const from of [2, 3]) {
+    solo.hear({ kind: 'pre-vote-response', from: nodeId(from), to: nodeId(1), term: term(0), granted: false })
+  }
+  assert.equal(solo.raft.status().role, 'follower')
+})
+
+test('§5.2 a candidate that hears a leader of its term follows it', () => {
+  const solo = new Solo()
+  solo.raft.campaign()
+  solo.hear({ kind: 'pre-vote-response', ...one, term: term(1), granted: true })
+  assert.equal(solo.raft.status().role, 'candidate')
+  solo.hear({ ...solo.from(3), kind: 'heartbeat', commit: logIndex(0), context: null })
+  assert.deepEqual([solo.raft.status().role, solo.raft.leader], ['follower', 3])
+})
+
+test('§5.2 a leader speaks every heartbeat', () => {
+  const solo = new Solo()
+  solo.lead()
+  solo.tick(3)
+  assert.equal(solo.takeAll('heartbeat').length, 6)
+})
+
+test('§5.2 two leaders in one term are a contradiction', () => {
+  const solo = new Solo()
+  solo.lead()
+  assert.throws(() => solo.hear(solo.append(2, 1, [], 0, 0)), { name: 'BrokenInvariant' })
+})
+
+test('§5.3 an entry is committed once a majority has it, and the followers hear of it', () => {
+  const solo = new Solo()
+  solo.lead()
+  solo.propose('a')
+  assert.equal(solo.raft.commit, 1)
+  solo.take()
+  solo.acceptAll(3)
+  assert.equal(solo.raft.commit, 2)
+  const told = solo.takeAll('append-request').filter((message) => message.to === 3)
+  assert.deepEqual(
+    told.map((message) => message.commit),
+    [2],
+  )
+})
+
+test('§5.3 a follower refuses an append whose previous entry it lacks or has of another term', () => {
+  const solo = new Solo({ log: [1, 1, 2], term: 3 })
+  solo.hear(solo.append(2, 3, [1, 1, 2, 3, 3], 4, 0))
+  assert.deepEqual([solo.takeOnly('append-refused').index, solo.terms()], [4, [1, 1, 2]])
+  solo.hear(solo.append(2, 3, [1, 3, 3, 3], 3, 0))
+  assert.deepEqual([solo.takeOnly('append-refused').index, solo.terms()], [3, [1, 1, 2]])
+})
+
+test('§5.3 a follower drops what conflicts with the leader and takes what it sends', () => {
+  const solo = new Solo({ log: [1, 1, 2, 2], term: 2 })
+  solo.hear(solo.append(2, 3, [1, 1, 3], 2, 0))
+  assert.deepEqual(solo.terms(), [1, 1, 3])
+  assert.equal(solo.takeOnly('append-accepted').index, 3)
+})
+
+test('§5.3 an old append does not shorten the log that a later one made', () => {
+  const solo = new Solo()
+  solo.hear(solo.append(2, 1, [1, 1, 1], 0, 0))
+  solo.hear(solo.append(2, 1, [1], 0, 0))
+  assert.deepEqual(solo.terms(), [1, 1, 1])
+})
+
+test('§5.3 a follower commits no further than the append vouches for', () => {
+  const solo = new Solo({ log: [1, 1, 1], term: 1 })
+  solo.hear(solo.append(2, 2, [1, 1], 1, 3))
+  assert.equal(solo.raft.commit, 2)
+})
+
+test('§5.3 what is committed is never overwritten', () => {
+  const solo = new Solo({ log: [1, 1], term: 1, commit: 2 })
+  // What starts below the commit index is not even looked at; what contradicts it is refused.
+  solo.hear(solo.append(2, 2, [1, 2, 2], 0, 0))
+  assert.deepEqual([solo.terms(), solo.takeOnly('append-accepted').index], [[1, 1], 2])
+  solo.hear(solo.append(2, 2, [1, 2, 2], 2, 0))
+  assert.deepEqual([solo.terms(), solo.takeOnly('append-refused').hintIndex], [[1, 1], 2])
+})
+
+test('§5.3 figure 7: whatever a follower missed or made up, it ends with the log of the leader', () => {
+  const leader = [1, 1, 1, 4, 4, 5, 5, 6, 6, 6]
+  const followers = {
+    a: [1, 1, 1, 4, 4, 5, 5, 6, 6],
+    b: [1, 1, 1, 4],
+    c: [1, 1, 1, 4, 4, 5, 5, 6, 6, 6, 6],
+    d: [1, 1, 1, 4, 4, 5, 5, 6, 6, 6, 7, 7],
+    e: [1, 1, 1, 4, 4, 4, 4],
+    f: [1, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3],
+  }
+  for (const [name, log] of Object.entries(followers)) {
+    const lead = new Solo({ log: leader, term: 7 })
+    lead.lead([2], 'silent')
+    const follow = new Solo({ log, term: 7 })
+    lead.tick(1)
+    let refusals = 0
+    for (let round = 0; round < 20; round++) {
+      follow.take()
+      for (const message of lead.take()) {
+        if (message.to === 3) follow.hear({ ...message, to: nodeId(1), from: nodeId(2) })
+      }
+      for (const message of follow.take()) {
+        if (message.kind === 'append-refused') refusals++
+        lead.hear({ ...message, from: nodeId(3), to: nodeId(1) })
+      }
+      lead.tick(round % 3 === 2 ? 1 : 0)
+    }
+    assert.deepEqual(follow.terms(), [...leader, 8], `follower ${name}`)
+    assert.ok(refusals <= 3, `follower ${name} was asked ${refusals} times`)
+  }
+})
+
+test('§5.4.1 a member does not vote for one whose log is less up to date than its own', () => {
+  const cases = [
+    { lastTerm: 2, lastIndex: 9, granted: false },
+    { lastTerm: 3, lastIndex: 2, granted: false },
+    { lastTerm: 3, lastIndex: 3, granted: true },
+    { lastTerm: 3, lastIndex: 4, granted: true },
+    { lastTerm: 4, lastIndex: 1, granted: true },
+  ]
+  for (const { lastTerm, lastIndex, granted } of cases) {
+    const solo = new Solo({ log: [1, 2, 3], term: 4 })
+    const last = { lastTerm: term(lastTerm), lastIndex: logIndex(lastIndex) }
+    solo.hear({ kind: 'vote-request', ...one, term: term(5), ...last, transfer: false })
+    assert.equal(solo.takeOnly('vote-response').granted, granted, `${lastTerm}/${lastIndex}`)
+  }
+})
+
+test('§5.4.2 figure 8: a leader commits only entries of its own term by counting, and the earlier with them', () => {
+  const solo = new Solo({ log: [1, 2], term: 3, commit: 1, configuration: cluster([1, 2, 3, 4, 5]) })
+  solo.lead([2, 3], 'silent')
+  for (const id of [2, 3]) solo.hear({ ...solo.from(id), kind: 'append-accepted', index: logIndex(2) })
+  assert.equal(solo.raft.commit, 1)
+  for (const id of [2, 3]) solo.hear({ ...solo.from(id), kind: 'append-accepted', index: logIndex(3) })
+  assert.equal(solo.raft.commit, 3)
+})
+
+test('§5.5 a repeated request changes nothing', () => {
+  const solo = new Solo()
+  const append = solo.append(2, 1, [1, 1], 0, 0)
+  solo.hear(append)
+  solo.hear(append)
+  assert.deepEqual(solo.terms(), [1, 1])
+  assert.deepEqual(
+    solo.takeAll('append-accepted').map((message) => message.index),
+    [2, 2],
+  )
+})
+
+test('§7 a snapshot ahead of the log replaces it; one the log contains does not', () => {
+  const snapshot = (index: number, at: number): Message => ({
+    kind: 'snapshot',
+    from: nodeId(2),
+    to: nodeId(1),
+    term: term(3),
+    snapshot: { index: logIndex(index), term: term(at), configuration: cluster([1, 2]) },
+  })
+  const ahead = new Solo({ log: [1, 1, 1], term: 2, commit: 1 })
+  ahead.hear(snapshot(9, 2))
+  const { firstIndex, lastIndex, commit, configuration } = ahead.raft.status()
+  assert.deepEqual([firstIndex, lastIndex, commit, configuration.voters], [10, 9, 9, [1, 2]])
+  assert.equal(ahead.takeOnly('append-accepted').index, 9)
+
+  const contained = new Solo({ log: [1, 1, 1], term: 2, commit: 1 })
+  contained.hear(snapshot(2, 1))
+  assert.deepEqual([contained.terms(), contained.raft.commit], [[1, 1, 1], 2])
+
+  const old = new Solo({ log: [1, 1, 1], term: 2, commit: 2 })
+  old.hear(snapshot(1, 1))
+  assert.deepEqual([old.terms(), old.raft.commit], [[1, 1, 1], 2])
+  assert.equal(old.takeOnly('append-accepted').index, 2)
+})
+
+test('§7 a conflicting suffix goes when a snapshot contradicts the log', () => {
+  const solo = new Solo({ log: [1, 2, 2, 2], term: 2, commit: 1 })
+  solo.hear({
+    kind: 'snapshot',
+    ...one,
+    term: term(3),
+    snapshot: { index: logIndex(3), term: term(3), configuration: cluster([1, 2, 3]) },
+  })
+  const { firstIndex, lastIndex } = solo.raft.status()
+  assert.deepEqual([firstIndex, lastIndex], [4, 3])
+})

@@ -1,0 +1,341 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import { cluster, people } from '../../../scenario/people.ts'
+import { Solo } from './solo.ts'
+
+/*
+ * Goal: each rule of Ongaro's thesis beyond the paper that one member keeps by itself. Method: one core, the test
+ * says what its peers say.
+ */
+
+const two = { from: nodeId(2), to: nodeId(1) }
+
+test('thesis §3.10 a transfer waits until the target has everything, then tells it to stand', () => {
+  const solo = new Solo()
+  solo.lead([3])
+  solo.propose('a')
+  solo.take()
+  assert.deepEqual(solo.raft.transferLeadership(nodeId(2)), { kind: 'accepted' })
+  solo.work()
+  assert.deepEqual(solo.takeAll('timeout-now'), [])
+  assert.deepEqual(solo.propose('b'), { kind: 'dropped', reason: 'transferring' })
+  solo.acceptAll(2)
+  assert.equal(solo.takeOnly('timeout-now').to, 2)
+})
+
+test('thesis §3.10 a member told to stand does so at once, and voters do not wait out the lease', () => {
+  const solo = new Solo()
+  solo.hear({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
+  solo.hear({ kind: 'timeout-now', ...two, term: term(1) })
+  assert.equal(solo.raft.status().role, 'candidate')
+  assert.ok(solo.takeAll('vote-request').every((message) => message.transfer))
+
+  const voter = new Solo()
+  voter.hear({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
+  voter.take()
+  const last = { lastIndex: logIndex(0), lastTerm: term(0) }
+  voter.hear({ kind: 'vote-request', from: nodeId(3), to: nodeId(1), term: term(2), ...last, transfer: true })
+  assert.equal(voter.takeOnly('vote-response').granted, true)
+})
+
+test('thesis §4.1 a configuration is in force on append and goes with its entry', () => {
+  const solo = new Solo({ log: [1], term: 1, commit: 1 })
+  const entry = {
+    kind: 'configuration',
+    index: logIndex(2),
+    term: term(1),
+    configuration: cluster([1, 2, 3, 4]),
+  } as const
+  const append = solo.append(2, 1, [1], 1, 1)
+  assert.ok(append.kind === 'append-request')
+  solo.hear({ ...append, entries: [entry] })
+  assert.deepEqual(solo.raft.status().configuration.voters, [1, 2, 3, 4])
+  solo.hear(solo.append(3, 2, [1, 2], 1, 1))
+  assert.deepEqual(solo.raft.status().configuration.voters, [1, 2, 3])
+})
+
+test('thesis §4.1 one change at a time', () => {
+  const solo = new Solo()
+  solo.lead()
+  assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2, 3], [4]) }), {
+    kind: 'accepted',
+    index: 2,
+  })
+  assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2, 3], [5]) }), {
+    kind: 'refused',
+    reason: 'change-pending',
+  })
+  solo.acceptAll(2)
+  assert.equal(solo.raft.changeConfiguration({ members: people([1, 2, 3], [5]) }).kind, 'accepted')
+})
+
+test('the flaw of 2015: no change before the leader has committed an entry of its term', () => {
+  const solo = new Solo({ log: [1], term: 1, commit: 1 })
+  solo.lead([2], 'silent')
+  const members = people([1, 2, 3, 4])
+  assert.deepEqual(solo.raft.changeConfiguration({ members }), { kind: 'refused', reason: 'term-unsettled' })
+  solo.acceptAll(2)
+  assert.equal(solo.raft.changeConfiguration({ members }).kind, 'accepted')
+})
+
+test('a change that is none, or leaves nobody to decide, is refused', () => {
+  const solo = new Solo()
+  assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2]) }), {
+    kind: 'dropped',
+    reason: 'no-leader',
+  })
+  solo.lead()
+  assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2, 3]) }), {
+    kind: 'refused',
+    reason: 'unchanged',
+  })
+  assert.deepEqual(solo.raft.changeConfiguration({ members: people([], [1, 2, 3]) }), {
+    kind: 'refused',
+    reason: 'no-voters',
+  })
+})
+
+test('thesis §4.2.1 a learner gets the log, does not count and is not asked for a vote', () => {
+  const solo = new Solo({ configuration: cluster([1, 2, 3], [4, 5]) })
+  solo.raft.campaign()
+  solo.work()
+  assert.deepEqual(
+    solo.takeAll('pre-vote-request').map((message) => message.to),
+    [2, 3],
+  )
+  solo.lead()
+  solo.propose('a')
+  solo.acceptAll(4)
+  solo.acceptAll(5)
+  assert.equal(solo.raft.commit, 1)
+  solo.acceptAll(3)
+  assert.equal(solo.raft.commit, 2)
+})
+
+test('thesis §4.2.1 a learner does not stand, and admits after a while that it knows no leader', () => {
+  const solo = new Solo({ configuration: cluster([2, 3], [1]) })
+  solo.hear({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
+  solo.raft.campaign()
+  solo.tick(20)
+  assert.deepEqual([solo.raft.status().role, solo.raft.leader], ['follower', null])
+})
+
+test('thesis §4.2.2 a leader that is removed leads until that is committed, then names its heir', () => {
+  const solo = new Solo()
+  solo.lead([2, 3])
+  solo.raft.changeConfiguration({ members: people([2, 3]) })
+  solo.work()
+  solo.acceptAll(2)
+  assert.equal(solo.raft.status().role, 'leader')
+  solo.take()
+  solo.acceptAll(3)
+  assert.equal(solo.raft.status().role, 'follower')
+  const sent = solo.take()
+  assert.equal(sent.filter((message) => message.kind === 'timeout-now').length, 1)
+  assert.ok(sent.some((message) => message.kind === 'append-request' && message.commit === 2))
+})
+
+test('thesis §4.2.2 a voter on its way out stands while that is not known committed', () => {
+  const solo = new Solo({ log: [1], term: 1, commit: 1 })
+  const append = solo.append(2, 1, [1], 1, 1)
+  assert.ok(append.kind === 'append-request')
+  const entry = { kind: 'configuration', index: logIndex(2), term: term(1), configuration: cluster([2, 3]) }
+  solo.hear({ ...append, entries: [{ ...entry, kind: 'configuration' }] })
+  solo.raft.campaign()
+  assert.equal(solo.raft.status().role, 'pre-candidate')
+
+  const decided = new Solo({ log: [1], term: 1, commit: 1 })
+  decided.hear({ ...append, entries: [{ ...entry, kind: 'configuration' }], commit: logIndex(2) })
+  decided.raft.campaign()
+  assert.equal(decided.raft.status().role, 'follower')
+})
+
+test('thesis §4.2.3 while a leader is heard of, requests for votes are ignored and change no term', () => {
+  const solo = new Solo()
+  solo.hear({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
+  solo.take()
+  const ask = {
+    from: nodeId(3),
+    to: nodeId(1),
+    term: term(5),
+    lastIndex: logIndex(9),
+    lastTerm: term(4),
+  }
+  solo.hear({ kind: 'vote-request', ...ask, transfer: false })
+  solo.hear({ kind: 'pre-vote-request', ...ask })
+  assert.deepEqual([solo.take(), solo.raft.term], [[], 1])
+})
+
+test('thesis §4.2.3 a leader whose quorum answers ignores requests for votes', () => {
+  const solo = new Solo()
+  solo.lead()
+  solo.hear({
+    kind: 'vote-request',
+    from: nodeId(3),
+    to: nodeId(1),
+    term: term(7),
+    lastIndex: logIndex(9),
+    lastTerm: term(6),
+    transfer: false,
+  })
+  assert.deepEqual([solo.take(), solo.raft.status().role], [[], 'leader'])
+})
+
+test('thesis §4.3 in a joint configuration both majorities elect and commit', () => {
+  const solo = new Solo()
+  solo.lead()
+  assert.equal(solo.raft.changeConfiguration({ members: people([1, 4, 5]) }).kind, 'accepted')
+  solo.work()
+  solo.acceptAll(4)
+  assert.equal(solo.raft.commit, 1)
+  solo.acceptAll(2)
+  assert.equal(solo.raft.commit, 2)
+  // The leader left the joint configuration by itself: the new majority decides alone.
+  assert.deepEqual(solo.raft.status().configuration.votersOutgoing, null)
+  solo.acceptAll(5)
+  assert.equal(solo.raft.commit, 3)
+  assert.deepEqual(
+    solo.raft.status().followers.map((follower) => follower.id),
+    [4, 5],
+  )
+})
+
+test('thesis §6.2 a leader that no quorum answers for an election timeout steps down', () => {
+  const solo = new Solo()
+  solo.lead()
+  solo.tick(10)
+  assert.equal(solo.raft.status().role, 'leader')
+  const contacts = solo.raft.quorumContacts
+  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  assert.equal(solo.raft.quorumContacts, contacts + 1)
+  solo.tick(10)
+  assert.equal(solo.raft.status().role, 'leader')
+  solo.tick(10)
+  const { role, term: now } = solo.raft.status()
+  assert.deepEqual([role, now], ['follower', 1])
+})
+
+test('thesis §6.4 a read waits for the first commit of the term and for a quorum after that', () => {
+  const solo = new Solo({ log: [1, 1], term: 1, commit: 1 })
+  solo.lead([2], 'silent')
+  const answer = solo.raft.readIndex()
+  assert.ok(answer.kind === 'accepted')
+  solo.work()
+  assert.deepEqual(solo.takeAll('heartbeat'), [])
+  solo.acceptAll(2)
+  const heartbeats = solo.takeAll('heartbeat')
+  assert.deepEqual(
+    heartbeats.map((message) => message.context),
+    [answer.context, answer.context],
+  )
+  assert.deepEqual(solo.confirmed, [])
+  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: answer.context })
+  assert.deepEqual(solo.confirmed, [{ context: answer.context, index: 3 }])
+})
+
+test('thesis §6.4 reads of one turn share a round, and a later round confirms the earlier', () => {
+  const solo = new Solo()
+  solo.lead()
+  const contexts = [solo.raft.readIndex(), solo.raft.readIndex()].flatMap((answer) =>
+    answer.kind === 'accepted' ? [answer.context] : [],
+  )
+  solo.work()
+  assert.equal(solo.takeAll('heartbeat').length, 2)
+  solo.propose('a')
+  solo.acceptAll(3)
+  const later = solo.raft.readIndex()
+  assert.ok(later.kind === 'accepted')
+  solo.work()
+  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: later.context })
+  assert.deepEqual(solo.confirmed, [
+    { context: contexts[0], index: 1 },
+    { context: contexts[1], index: 1 },
+    { context: later.context, index: 2 },
+  ])
+})
+
+test('thesis §6.4 a read on a member that does not lead is dropped, too many are, and lost leadership fails them', () => {
+  const solo = new Solo({ options: { readRoundsMax: 2 } })
+  assert.deepEqual(solo.raft.readIndex(), { kind: 'dropped', reason: 'no-leader' })
+  solo.lead()
+  assert.equal(solo.raft.readIndex().kind, 'accepted')
+  assert.equal(solo.raft.readIndex().kind, 'accepted')
+  assert.deepEqual(solo.raft.readIndex(), { kind: 'dropped', reason: 'too-many-reads' })
+  solo.hear({ kind: 'heartbeat', ...two, term: term(9), commit: logIndex(0), context: null })
+  assert.deepEqual([solo.confirmed, solo.failed], [[], [1, 2]])
+  assert.deepEqual(solo.raft.readIndex(), { kind: 'dropped', reason: 'not-leader' })
+})
+
+test('thesis §6.4 contexts are not reused by a later reign, so a late answer confirms nothing', () => {
+  const solo = new Solo()
+  solo.lead()
+  const first = solo.raft.readIndex()
+  assert.ok(first.kind === 'accepted')
+  solo.work()
+  solo.hear({ kind: 'heartbeat', ...two, term: term(5), commit: logIndex(0), context: null })
+  solo.tick(10)
+  solo.lead([3])
+  const second = solo.raft.readIndex()
+  assert.ok(second.kind === 'accepted')
+  solo.work()
+  assert.notEqual(second.context, first.context)
+  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: first.context })
+  assert.deepEqual(solo.confirmed, [])
+})
+
+test('thesis §9.6 who asks whether it could win raises no term, its own included', () => {
+  const solo = new Solo({ log: [1], term: 4 })
+  solo.tick(20)
+  const asked = solo.takeAll('pre-vote-request')
+  assert.deepEqual([solo.raft.status().role, solo.raft.term], ['pre-candidate', 4])
+  assert.ok(asked.every((message) => message.term === 5))
+
+  const other = new Solo({ log: [1], term: 4 })
+  other.hear({ kind: 'pre-vote-request', ...two, term: term(9), lastIndex: logIndex(1), lastTerm: term(1) })
+  const { granted, term: of } = other.takeOnly('pre-vote-response')
+  assert.deepEqual([granted, of, other.raft.term, other.raft.status().vote], [true, 9, 4, null])
+})
+
+test('thesis §10.2.1 appends race the disk of the leader, and its own entries count once durable', () => {
+  const solo = new Solo()
+  solo.lead([2, 3])
+  solo.manual = true
+  solo.propose('a')
+  assert.equal(solo.takeAll('append-request').length, 2)
+  assert.equal(solo.raft.commit, 1)
+  solo.acceptAll(2)
+  assert.equal(solo.raft.commit, 1, 'one durable copy of three')
+  solo.finishWrite()
+  assert.equal(solo.raft.commit, 2)
+})
+
+test('thesis §10.2.1 a follower speaks of what it was sent only once it is durable', () => {
+  const solo = new Solo()
+  solo.manual = true
+  solo.hear(solo.append(2, 1, [1, 1], 0, 0))
+  assert.deepEqual(solo.take(), [])
+  // A repetition waits for the same write.
+  solo.hear(solo.append(2, 1, [1, 1], 0, 0))
+  assert.deepEqual(solo.take(), [])
+  solo.finishWrite()
+  assert.deepEqual(
+    solo.takeAll('append-accepted').map((message) => message.index),
+    [2, 2],
+  )
+})
+
+test('a candidate takes office only once its own vote is durable, whatever the others say', () => {
+  const solo = new Solo()
+  solo.manual = true
+  solo.raft.campaign()
+  solo.work()
+  for (const kind of ['pre-vote-response', 'vote-response'] as const) {
+    for (const from of [2, 3]) {
+      solo.hear({ kind, from: nodeId(from), to: nodeId(1), term: term(1), granted: true })
+    }
+  }
+  assert.equal(solo.raft.status().role, 'candidate')
+  solo.finishWrite()
+  assert.equal(solo.raft.status().role, 'leader')
+})
