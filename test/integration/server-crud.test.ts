@@ -83,6 +83,10 @@ function configMap(name: string, data: Record<string, string> = {}): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data }
 }
 
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
 /** Events of a watch over HTTP/1.1, as they come. */
 async function watchOf(url: string, agent: https.Agent, path: string) {
   const request = https.get(url + path, { agent })
@@ -212,7 +216,7 @@ test('a long list comes whole, in pages, and piece by piece', async (t) => {
     const page = (await ask('GET', `${CM}?limit=70&continue=${encodeURIComponent(token)}`)).json
     assert.equal(page['metadata']?.['resourceVersion'], whole['metadata']?.['resourceVersion'])
     paged.push(...(page['items'] as unknown as readonly Json[]))
-    token = String(page['metadata']?.['continue'] ?? '')
+    token = textOf(page['metadata']?.['continue'])
   } while (token !== '')
   assert.deepEqual(paged, items)
 })
@@ -220,7 +224,7 @@ test('a long list comes whole, in pages, and piece by piece', async (t) => {
 test('a thousand changes reach a watcher once each, in order', async (t) => {
   const { url, agent, ask } = await start(t, '2')
   const made = await ask('POST', CM, configMap('counter', { n: '0' }))
-  const since = String(made.json['metadata']?.['resourceVersion'])
+  const since = textOf(made.json['metadata']?.['resourceVersion'])
   const watch = await watchOf(url, agent, `${CM}?watch=1&resourceVersion=${since}`)
   const count = 1000
   for (let n = 1; n <= count; n++) {

@@ -1,0 +1,196 @@
+/**
+ * Goal: rules allow exactly what they say, and the built-in ones what spec 5.7 and the milestone say.
+ * Method: the evaluator over hand-made rules and over the built-in policy.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { namesOf } from '../../../../src/api/names.ts'
+import type { UserInfo } from '../../../../src/api/object.ts'
+import { refusalText } from '../../../../src/auth/action.ts'
+import type { Action, ResourceAction } from '../../../../src/auth/action.ts'
+import { anonymous } from '../../../../src/auth/anonymous.ts'
+import { authorizerFor, firstOpinion } from '../../../../src/auth/authorize.ts'
+import { bootstrapPolicy } from '../../../../src/auth/bootstrap-policy.ts'
+import type { Decision } from '../../../../src/auth/decision.ts'
+import { AuthFailure } from '../../../../src/auth/errors.ts'
+import { rbac } from '../../../../src/auth/rbac.ts'
+import { ruleAllows, subjectIs } from '../../../../src/auth/rules.ts'
+import type { PolicyRule, RuleSource } from '../../../../src/auth/rules.ts'
+import { staticRules } from '../../../../src/auth/static-rules.ts'
+import { authenticatedUser } from '../../../../src/auth/user.ts'
+
+function on(resource: string, more: Partial<ResourceAction> = {}): ResourceAction {
+  const [name = '', subresource = ''] = resource.split('/')
+  return {
+    ...{ kind: 'resource', verb: 'get', path: '', group: '', version: 'v1', namespace: '', name: '' },
+    ...{ resource: name, subresource },
+    ...more,
+  }
+}
+
+function path(text: string, verb = 'get'): Action {
+  return { kind: 'path', verb, path: text }
+}
+
+test('a rule needs verb, group and resource; a star stands for all', () => {
+  const rule: PolicyRule = {
+    verbs: ['get', 'list'],
+    apiGroups: ['', 'apps'],
+    resources: ['pods', 'pods/log'],
+  }
+  assert.ok(ruleAllows(rule, on('pods')))
+  assert.ok(ruleAllows(rule, on('pods/log')))
+  assert.ok(ruleAllows(rule, on('pods', { group: 'apps', verb: 'list' })))
+  for (const refused of [
+    on('pods', { verb: 'delete' }),
+    on('pods', { verb: '' }),
+    on('pods', { group: 'batch' }),
+    on('pods/status'),
+    on('secrets'),
+    path('/pods'),
+  ]) {
+    assert.ok(!ruleAllows(rule, refused), JSON.stringify(refused))
+  }
+  const all: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }
+  for (const action of [
+    on('pods'),
+    on('pods/log'),
+    on('x', { group: 'y', verb: 'z' }),
+    on('x', { verb: '' }),
+  ]) {
+    assert.ok(ruleAllows(all, action))
+  }
+  assert.ok(!ruleAllows(all, path('/metrics')))
+})
+
+test('a resource does not cover its subresources, a star before the slash covers that one everywhere', () => {
+  const plain: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['pods'] }
+  assert.ok(!ruleAllows(plain, on('pods/exec')))
+  const status: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*/status'] }
+  assert.ok(ruleAllows(status, on('pods/status')))
+  assert.ok(!ruleAllows(status, on('pods')))
+  assert.ok(!ruleAllows(status, on('pods/exec')))
+})
+
+test('names narrow a rule, and calls without a name are then not covered', () => {
+  const rule: PolicyRule = { verbs: ['*'], apiGroups: [''], resources: ['secrets'], resourceNames: ['a'] }
+  assert.ok(ruleAllows(rule, on('secrets', { name: 'a' })))
+  assert.ok(!ruleAllows(rule, on('secrets', { name: 'b' })))
+  assert.ok(!ruleAllows(rule, on('secrets', { verb: 'list' })))
+  assert.ok(ruleAllows({ ...rule, resourceNames: [] }, on('secrets', { verb: 'list' })))
+})
+
+test('paths match whole, or up to a final star', () => {
+  const rule: PolicyRule = { verbs: ['get'], nonResourceURLs: ['/metrics', '/healthz/*'] }
+  assert.ok(ruleAllows(rule, path('/metrics')))
+  assert.ok(ruleAllows(rule, path('/healthz/a/b')))
+  for (const other of ['/metrics/', '/metric', '/healthz', '/', '/x/metrics']) {
+    assert.ok(!ruleAllows(rule, path(other)), other)
+  }
+  assert.ok(!ruleAllows(rule, path('/metrics', 'post')))
+  assert.ok(ruleAllows({ verbs: ['*'], nonResourceURLs: ['*'] }, path('/anything', 'post')))
+  assert.ok(!ruleAllows({ verbs: ['*'], nonResourceURLs: ['*'] }, on('pods')))
+})
+
+test('subjects are users, groups and service accounts', () => {
+  const robot = authenticatedUser({ name: 'system:serviceaccount:ns:robot', groups: ['g'] })
+  assert.ok(subjectIs({ kind: 'ServiceAccount', namespace: 'ns', name: 'robot' }, robot))
+  assert.ok(subjectIs({ kind: 'User', name: 'system:serviceaccount:ns:robot' }, robot))
+  assert.ok(subjectIs({ kind: 'Group', name: 'g' }, robot))
+  assert.ok(!subjectIs({ kind: 'Group', name: 'robot' }, robot))
+  assert.ok(!subjectIs({ kind: 'ServiceAccount', namespace: 'other', name: 'robot' }, robot))
+})
+
+test('rules of a namespace count there only, and changed rules count at once', () => {
+  const user = authenticatedUser({ name: 'u', groups: [] })
+  let version = 1
+  let asked = 0
+  let cluster: readonly PolicyRule[] = []
+  const rule: PolicyRule = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
+  const source: RuleSource = {
+    get version() {
+      return version
+    },
+    clusterRules: () => {
+      asked++
+      return cluster
+    },
+    namespaceRules: (_user, namespace) => (namespace === 'ns' ? [rule] : []),
+  }
+  const authorizer = rbac(source)
+  const decide = (action: Action): string => (authorizer.authorize(user, action) as Decision).kind
+  assert.equal(decide(on('pods', { namespace: 'ns' })), 'allow')
+  assert.equal(decide(on('pods', { namespace: 'other' })), 'no-opinion')
+  assert.equal(decide(on('pods')), 'no-opinion')
+  assert.equal(asked, 1)
+  cluster = [rule]
+  version = 2
+  assert.equal(decide(on('pods')), 'allow')
+  assert.equal(asked, 2)
+})
+
+test('built in: masters may all, others only look around, nobody else more than health, version, discovery', () => {
+  const authorizer = authorizerFor(['RBAC'], staticRules(bootstrapPolicy(namesOf('orch.io'))))
+  const may = (user: UserInfo, action: Action): boolean =>
+    (authorizer.authorize(user, action) as Decision).kind === 'allow'
+  const master = authenticatedUser({ name: 'root', groups: ['system:masters'] })
+  const somebody = authenticatedUser({ name: 'u', groups: [] })
+  const secrets = on('secrets', { verb: 'list', namespace: 'ns' })
+  const review = on('selfsubjectaccessreviews', { verb: 'create', group: 'authorization.orch.io' })
+
+  for (const action of [secrets, path('/metrics'), path('/cluster/v1/transfer-leader', 'post')]) {
+    assert.ok(may(master, action))
+    assert.ok(!may(somebody, action))
+    assert.ok(!may(anonymous, action))
+  }
+  for (const open of [
+    '/healthz',
+    '/livez',
+    '/readyz',
+    '/readyz/leader',
+    '/version',
+    '/version/',
+    '/api',
+    '/api/v1',
+    '/apis/x',
+  ]) {
+    assert.ok(may(somebody, path(open)), open)
+    assert.ok(may(anonymous, path(open)), open)
+    assert.ok(!may(anonymous, path(open, 'post')), open)
+  }
+  assert.ok(may(somebody, path('/openapi/v2')))
+  assert.ok(!may(anonymous, path('/openapi/v2')))
+  assert.ok(may(somebody, review))
+  assert.ok(!may(anonymous, review))
+})
+
+test('the first mode with an opinion decides, and none means no', async () => {
+  const user = anonymous
+  const rules = staticRules({ roles: [], bindings: [] })
+  const kindOf = async (modes: string[]): Promise<string> =>
+    (await authorizerFor(modes, rules).authorize(user, path('/x'))).kind
+  assert.equal(await kindOf(['RBAC']), 'no-opinion')
+  assert.equal(await kindOf(['RBAC', 'AlwaysAllow']), 'allow')
+  assert.equal(await kindOf(['AlwaysDeny', 'AlwaysAllow']), 'deny')
+  const slow = {
+    name: 'slow',
+    authorize: async (): Promise<Decision> => ({ kind: 'no-opinion', reason: 'why not' }),
+  }
+  assert.deepEqual(await firstOpinion([slow, slow]).authorize(user, path('/x')), {
+    kind: 'no-opinion',
+    reason: 'why not\nwhy not',
+  })
+  assert.throws(() => authorizerFor(['Magic'], rules), AuthFailure)
+})
+
+test('a refusal says who cannot do what, and where', () => {
+  assert.equal(
+    refusalText('x', on('secrets', { verb: 'list', namespace: 'y' })),
+    'User "x" cannot list resource "secrets" in API group "" in the namespace "y"',
+  )
+  assert.equal(
+    refusalText('x', on('pods/log', { group: 'g' })),
+    'User "x" cannot get resource "pods/log" in API group "g" at the cluster scope',
+  )
+  assert.equal(refusalText('x', path('/p', 'post')), 'User "x" cannot post path "/p"')
+})

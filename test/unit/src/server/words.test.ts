@@ -1,0 +1,75 @@
+/**
+ * Goal: the small texts of HTTP: queries, durations, warnings, certificate times, health.
+ * Method: the pure functions.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseDuration } from '../../../../src/server/duration.ts'
+import { parseCertificateTime } from '../../../../src/server/peer.ts'
+import { firstOf, parseQuery } from '../../../../src/server/query.ts'
+import { healthText } from '../../../../src/server/routes/health.ts'
+import { warningHeader } from '../../../../src/server/warning.ts'
+
+test('a query keeps repeated names, empty values and odd names apart', () => {
+  const query = parseQuery('a=1&a=2&b&c=&d=x+y%26z&__proto__=p&=v')
+  assert.deepEqual(
+    [...query],
+    [
+      ['a', ['1', '2']],
+      ['b', ['']],
+      ['c', ['']],
+      ['d', ['x y&z']],
+      ['__proto__', ['p']],
+      ['', ['v']],
+    ],
+  )
+  assert.equal(firstOf(query, 'a'), '1')
+  assert.equal(firstOf(query, 'none'), null)
+  assert.equal(parseQuery('').size, 0)
+})
+
+test('durations are read as Go writes them', () => {
+  const good = {
+    '30s': 30_000,
+    '1m30s': 90_000,
+    '500ms': 500,
+    '1.5h': 5_400_000,
+    '0': 0,
+    '-2s': -2000,
+    '.5s': 500,
+  }
+  for (const [text, ms] of Object.entries(good)) assert.equal(parseDuration(text), ms, text)
+  for (const text of ['', '5', 's', '1x', '1s1', '1 s', '1e3s', '9'.repeat(40) + 's', '..s']) {
+    assert.equal(parseDuration(text), null, text)
+  }
+})
+
+test('a warning is one line of printable text, in quotes', () => {
+  assert.equal(warningHeader('a "b" \\c\r\nX: y\u00e9z'), '299 - "a \\"b\\" \\\\c X: y z"')
+  assert.ok(warningHeader('w'.repeat(1000)).length < 300)
+})
+
+test('certificate times are read without a locale', () => {
+  assert.equal(parseCertificateTime('Nov 21 02:30:00 2027 GMT'), Date.UTC(2027, 10, 21, 2, 30))
+  assert.equal(parseCertificateTime('Feb  1 00:00:00 2028 GMT'), Date.UTC(2028, 1, 1))
+  for (const text of ['', 'Xyz 1 00:00:00 2028 GMT', 'Nov 31 02:30:00 2027 GMT', 'Nov 21 02:30:00 2027']) {
+    assert.equal(parseCertificateTime(text), 0, text)
+  }
+})
+
+test('spec 4.5: health says ok, or each check when asked or failing', () => {
+  const check = (name: string, failure: string | null) => ({ name, live: true, failure: () => failure })
+  const well = { name: 'livez', checks: [check('ping', null), check('leader', null)] }
+  assert.deepEqual(healthText(well, { verbose: false, exclude: [] }), { code: 200, text: 'ok', failures: [] })
+  assert.equal(
+    healthText(well, { verbose: true, exclude: ['leader', 'stranger'] }).text,
+    '[+]ping ok\n[+]leader excluded: ok\n' +
+      'warn: some health checks cannot be excluded: no matches for "stranger"\nhealthz check passed\n',
+  )
+  const ill = { name: 'readyz', checks: [check('ping', null), check('leader', 'the reason')] }
+  assert.deepEqual(healthText(ill, { verbose: false, exclude: [] }), {
+    code: 500,
+    text: '[+]ping ok\n[-]leader failed: reason withheld\nreadyz check failed\n',
+    failures: ['leader: the reason'],
+  })
+})
