@@ -44,13 +44,13 @@ const windowBytes = 1024 * 1024
  */
 export function recover(disk: LogDisk): RecoveredFiles | null {
   const names = disk.list()
-  for (const name of names.filter(isUnfinished)) disk.remove(name)
   const numbers = names
     .map(segmentNumber)
     .filter((number) => number !== null)
     .sort((a, b) => a - b)
-  if (numbers.length === 0) return null
-  return new Recovery(disk, lastRun(numbers)).run(numbers)
+  const files = numbers.length === 0 ? null : new Recovery(disk, lastRun(numbers)).run(numbers)
+  for (const name of names.filter(isUnfinished)) disk.remove(name)
+  return files
 }
 
 /** Cutting removes the oldest first, but a crash may bring some back: what lies before a hole was cut. */
@@ -64,7 +64,8 @@ class Recovery {
   readonly #disk: LogDisk
   readonly #run: readonly number[]
   readonly #segments: Segment[] = []
-  readonly #repairs: string[] = []
+  /** Done once everything was judged: a log that is refused is left as it was found. */
+  readonly #repairs: { readonly report: string | null; readonly deed: () => void }[] = []
   #shape: LogShape | null = null
   #index = new EntryIndex(logIndex(1))
   #logId: Uint8Array | null = null
@@ -89,6 +90,7 @@ class Recovery {
       if (this.#index.first > shape.base.index + 1) {
         throw missingSegment(segmentName((this.#run[0] as number) - 1))
       }
+      for (const { deed } of this.#repairs) deed()
       this.#makeDurable()
       for (const number of all.filter((n) => !this.#run.includes(n))) this.#disk.remove(segmentName(number))
       this.#disk.syncDirectory()
@@ -99,7 +101,7 @@ class Recovery {
         index: this.#index,
         chain: present(this.#chain, 'a group was read'),
         sequence: present(this.#sequence, 'a group was read'),
-        repaired: this.#repairs.length === 0 ? null : this.#repairs.join('; '),
+        repaired: this.#repairs.map(({ report }) => report).find((report) => report !== null) ?? null,
       }
     } catch (cause) {
       for (const segment of this.#segments) segment.file.close()
@@ -147,11 +149,14 @@ class Recovery {
       const found = scanner.next(segment.end)
       if (found.kind === 'end') return false
       if (found.kind === 'interrupted' && segment.end > preambleBytes) {
-        file.truncate(segment.end)
-        file.sync()
-        this.#repairs.push(
-          `took away an interrupted write of ${found.bytes} bytes at byte ${segment.end} of log ${name}`,
-        )
+        this.#repairs.push({
+          report: `took away an interrupted write of ${found.bytes} bytes at byte ${segment.end} of log ${name}`,
+          deed: () => {
+            file.truncate(segment.end)
+            file.sync()
+            segment.size = segment.end
+          },
+        })
         return false
       }
       if (found.kind === 'interrupted') throw damaged(name, segment.end, 'its head is not as it was written')
@@ -252,8 +257,7 @@ class Recovery {
     } finally {
       file.close()
     }
-    this.#disk.remove(name)
-    this.#disk.syncDirectory()
+    this.#repairs.push({ report: null, deed: () => this.#disk.remove(name) })
   }
 
   /**

@@ -8,7 +8,7 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { logIndex } from '../../../../raft/core/types.ts'
 import { LogFailure } from '../../../../raft/log/errors.ts'
 import type { LogFailureCode } from '../../../../raft/log/errors.ts'
-import { formatVersion, sectorBytes, segmentName } from '../../../../raft/log/layout.ts'
+import { formatVersion, groupMagic, sectorBytes, segmentName } from '../../../../raft/log/layout.ts'
 import { checksum } from '../../../../raft/log/checksum.ts'
 import { Wal } from '../../../../raft/log/wal.ts'
 import { command, commands, hard, meta, readAll, write } from '../../../conformance/log-store.ts'
@@ -146,15 +146,72 @@ void test('a flipped bit anywhere is refused, or lay where nothing is', () => {
   assert.ok(refused > 2_000)
 })
 
-void test('a zeroed sector under a later write is damage, not an interrupted write', () => {
-  const disk = smallLog()
-  const [first = ''] = disk.list().toSorted()
-  for (let sector = 1; sector * sectorBytes < 4096; sector++) {
-    const zeroed = spoiled(disk, first, (bytes) =>
-      bytes.fill(0, sector * sectorBytes, (sector + 1) * sectorBytes),
+void test('a flipped bit in a last write that has sectors of zeros is no interrupted write', () => {
+  const disk = new SimulatedDisk(new SeededRandom(1))
+  const wal = Wal.open({ disk, random: new SeededRandom(4) })
+  wal.append([write(commands(1, 3, 1))])
+  const data = new Uint8Array(3000)
+  data.fill(7, 0, 100)
+  data.fill(9, 2900)
+  wal.append([write([{ index: logIndex(4), term: wal.recovered.lastTerm, kind: 'command', data }])])
+  wal.close()
+  const name = lastSegment(disk)
+  const end = disk.contents(name).findLastIndex((byte) => byte !== 0)
+  for (let at = end - 3050; at <= end; at++) {
+    refuses(
+      spoiled(disk, name, (bytes) => {
+        bytes[at] = (bytes[at] ?? 0) ^ (1 << (at % 8))
+      }),
+      'damaged',
     )
-    refuses(zeroed, 'damaged', first, 'byte', 'data directory')
   }
+})
+
+void test('a zeroed sector under a later write is damage, not an interrupted write, and is left as found', () => {
+  const disk = smallLog()
+  const names = disk.list().toSorted()
+  for (const name of [names[0] ?? '', names.at(-1) ?? '']) {
+    const whole = disk.contents(name)
+    const lastGroup = groupStarts(whole).at(-1) ?? 0
+    for (let at = sectorBytes; at < lastGroup; at += sectorBytes) {
+      const zeroed = spoiled(disk, name, (bytes) => bytes.fill(0, at, at + sectorBytes))
+      const before = zeroed.contents(name).slice()
+      refuses(zeroed, 'damaged', name, 'byte', 'data directory')
+      assert.deepEqual(zeroed.contents(name), before)
+      assert.deepEqual(zeroed.list().toSorted(), names)
+    }
+  }
+})
+
+function groupStarts(bytes: Uint8Array): readonly number[] {
+  const view = new DataView(bytes.buffer)
+  const sectors = Array.from({ length: Math.floor(bytes.length / sectorBytes) }, (_, at) => at * sectorBytes)
+  return sectors.filter((at) => view.getUint32(at, true) === groupMagic)
+}
+
+void test('a write of a copy of this log that went another way is refused', () => {
+  const disk = new SimulatedDisk(new SeededRandom(1))
+  const wal = Wal.open({ disk, random: new SeededRandom(4) })
+  wal.append([write(commands(1, 3, 1))])
+  wal.close()
+  const copy = disk.copy(new SeededRandom(2))
+  const name = lastSegment(disk)
+  for (const [one, text] of [
+    [disk, 'this'],
+    [copy, 'that'],
+  ] as const) {
+    const forked = Wal.open({ disk: one, random: new SeededRandom(4) })
+    forked.append([write([command(4, 1, text)])])
+    forked.append([write([command(5, 1, text)])])
+    forked.close()
+  }
+  const start = groupStarts(copy.contents(name)).at(-1) ?? 0
+  const foreign = copy.contents(name).slice(start)
+  refuses(
+    spoiled(disk, name, (bytes) => bytes.set(foreign, start)),
+    'damaged',
+    'does not follow',
+  )
 })
 
 void test('writes that changed places are refused, though each is intact', () => {
