@@ -51,11 +51,6 @@ export function keyPath(path: string, key: string): string {
   return `${path}[${key}]`
 }
 
-/** A member of a struct in a path. @param path empty at the root */
-export function memberPath(path: string, member: string): string {
-  return path === '' ? member : `${path}.${member}`
-}
-
 export type GroupKind = { readonly group: string; readonly kind: string }
 
 /** The 422 that carries everything found wrong. @param causes not empty */

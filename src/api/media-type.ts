@@ -1,5 +1,4 @@
 import { badRequest, notAcceptable, unsupportedMediaType } from './api-errors.ts'
-import type { Names } from './names.ts'
 
 /** One entry of an Accept header, or a Content-Type. */
 export type MediaType = {
@@ -114,12 +113,6 @@ export function patchFormatOf(contentType: string, known: readonly PatchFormat[]
 
 export function patchMediaType(format: PatchFormat): string {
   return PATCH_FORMATS[format]
-}
-
-/** What an Accept entry asks for that is known but not served yet: so that logs and metrics can tell. */
-export function isKnownForm(entry: MediaType, names: Names): boolean {
-  if (['application/json', 'application/yaml', names.protobufMediaType].includes(entry.type)) return true
-  return entry.parameters.has('as')
 }
 
 function accepts(entry: MediaType, served: Served): boolean {

@@ -37,7 +37,7 @@ export function validateMetaOnCreate(meta: ObjectMeta, rules: MetaRules): readon
 }
 
 /**
- * Checks metadata of a changed object against the stored one, after `carryServerOwned`.
+ * Checks metadata of a changed object against the stored one, after the server filled in what stays as it is.
  *
  * @source apimachinery `pkg/api/validation/objectmeta.go` ValidateObjectMetaUpdate
  */
@@ -81,47 +81,6 @@ const EMPTY_OF: Record<(typeof IMMUTABLE)[number], Json> = {
   deletionTimestamp: null,
   deletionGracePeriodSeconds: null,
 }
-
-/** What a client's word does not count for on create: the server sets it or leaves it out. */
-export function withoutServerOwned(meta: ObjectMeta): ObjectMeta {
-  const kept: Record<string, Json> = {}
-  for (const [name, value] of Object.entries(meta as JsonObject)) {
-    if (!SERVER_OWNED.has(name)) kept[name] = value
-  }
-  return kept
-}
-
-const SERVER_OWNED: ReadonlySet<string> = new Set([
-  'uid',
-  'resourceVersion',
-  'generation',
-  'creationTimestamp',
-  'deletionTimestamp',
-  'deletionGracePeriodSeconds',
-  'selfLink',
-  'clusterName',
-])
-
-/**
- * An update's metadata with what stays as stored: an empty uid means the stored one; times and generation are
- * never the client's. The resourceVersion is left out, it is the store's to write.
- */
-export function carryServerOwned(meta: ObjectMeta, stored: ObjectMeta): ObjectMeta {
-  const next: Record<string, Json> = { ...(withoutServerOwned(meta) as JsonObject) }
-  next['uid'] = meta.uid ? meta.uid : (stored.uid ?? '')
-  for (const name of CARRIED) {
-    const value = stored[name]
-    if (value !== undefined) next[name] = value
-  }
-  return next
-}
-
-const CARRIED = [
-  'generation',
-  'creationTimestamp',
-  'deletionTimestamp',
-  'deletionGracePeriodSeconds',
-] as const
 
 function checkNames(meta: ObjectMeta, rules: MetaRules): ApiErrorCause[] {
   const causes: ApiErrorCause[] = []

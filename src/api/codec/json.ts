@@ -28,11 +28,6 @@ export function parseJsonObject(text: string): JsonObject {
   return value
 }
 
-/** Parses our own bytes, which were checked when they came in. */
-export function parseStored(text: string): JsonObject {
-  return JSON.parse(text) as JsonObject
-}
-
 /** `array`, `string`, … as messages name them. */
 export function nameOfType(value: unknown): string {
   if (value === null) return 'null'

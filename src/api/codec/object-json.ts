@@ -1,4 +1,6 @@
-import type { JsonObject } from '../json.ts'
+import { assert } from '../../../raft/base/assert.ts'
+import { memberOf, setMember } from '../json.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import type { ApiObject } from '../object.ts'
 import { utf8Length } from '../utf8.ts'
 
@@ -13,8 +15,8 @@ export type ObjectText = {
 
 /**
  * Serializes an object for the store: kind and apiVersion first, then metadata in upstream's order with an
- * empty resourceVersion, then the rest in the order it came. Absent and `undefined` members are left out;
- * a resourceVersion the object carries is ignored.
+ * empty resourceVersion, then the rest in the order it came. Left out are absent and `undefined` members, the
+ * resourceVersion the object carries, and members of metadata that `ObjectMeta` does not have.
  *
  * ```
  * {"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a",…,"resourceVersion":"",…},"data":{…}}
@@ -23,19 +25,23 @@ export type ObjectText = {
  */
 export function encodeObject(object: ApiObject & JsonObject): ObjectText {
   const prefix = `{"kind":${JSON.stringify(object.kind)},"apiVersion":${JSON.stringify(object.apiVersion)},`
-  const meta = object.metadata as JsonObject
-  const beforeRevision = joined(meta, BEFORE_REVISION)
-  const head = `${prefix}"metadata":{${beforeRevision}${beforeRevision === '' ? '' : ','}"resourceVersion":"`
-  const after = joined(meta, [...AFTER_REVISION, ...Object.keys(meta).filter((name) => !KNOWN.has(name))])
-  const rest = joined(
-    object,
-    Object.keys(object).filter((name) => !TOP.has(name)),
-  )
-  const text = `${head}"${after === '' ? '' : `,${after}`}}${rest === '' ? '' : `,${rest}`}}`
-  return { text, revisionOffset: utf8Length(head), itemOffset: utf8Length(prefix) }
+  const metadata: JsonObjectDraft = {}
+  copy(object.metadata, metadata, BEFORE_REVISION)
+  metadata['resourceVersion'] = ''
+  copy(object.metadata, metadata, AFTER_REVISION)
+  const head = `${prefix}"metadata":${JSON.stringify(metadata)}`
+  const rest: JsonObjectDraft = {}
+  for (const name of Object.keys(object)) if (!HEAD.has(name)) setMember(rest, name, object[name] as Json)
+  const tail = JSON.stringify(rest)
+  const text = tail === '{}' ? `${head}}` : `${head},${tail.slice(1)}`
+  // Only scalars stand before it, and inside of a string its quotes would be escaped.
+  const revisionAt = text.indexOf(EMPTY_REVISION, prefix.length) + EMPTY_REVISION.length - 1
+  assert(revisionAt > prefix.length, 'metadata has a resourceVersion')
+  return { text, revisionOffset: utf8Length(text, revisionAt), itemOffset: utf8Length(prefix) }
 }
 
-const TOP: ReadonlySet<string> = new Set(['kind', 'apiVersion', 'metadata'])
+const HEAD: ReadonlySet<string> = new Set(['kind', 'apiVersion', 'metadata'])
+const EMPTY_REVISION = '"resourceVersion":""'
 const BEFORE_REVISION = ['name', 'generateName', 'namespace', 'selfLink', 'uid']
 const AFTER_REVISION = [
   'generation',
@@ -48,14 +54,10 @@ const AFTER_REVISION = [
   'finalizers',
   'managedFields',
 ]
-const KNOWN: ReadonlySet<string> = new Set([...BEFORE_REVISION, 'resourceVersion', ...AFTER_REVISION])
 
-function joined(from: JsonObject, names: readonly string[]): string {
-  let text = ''
+function copy(from: JsonObject, to: JsonObjectDraft, names: readonly string[]): void {
   for (const name of names) {
-    const value = Object.hasOwn(from, name) ? from[name] : undefined
-    if (value === undefined) continue
-    text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${JSON.stringify(value)}`
+    const value = memberOf(from, name)
+    if (value !== undefined) to[name] = value
   }
-  return text
 }

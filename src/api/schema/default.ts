@@ -10,7 +10,8 @@ import type { ObjectSchema, Schema } from './schema.ts'
  */
 export function applyDefaults(schema: ObjectSchema, object: JsonObject): JsonObject {
   let draft: JsonObjectDraft | null = null
-  for (const [name, type] of Object.entries(schema.properties)) {
+  for (const name in schema.properties) {
+    const type = schema.properties[name] as Schema
     const value = Object.hasOwn(object, name) ? object[name] : undefined
     const next = value === undefined ? type.default : defaultInside(type, value)
     if (next === undefined || next === value) continue

@@ -5,11 +5,9 @@ import { invalidObject } from '../../../../src/api/field-error.ts'
 import { generateName } from '../../../../src/api/generate-name.ts'
 import { checkConfigKey, checkDns1123Subdomain, checkQualifiedName } from '../../../../src/api/name-rules.ts'
 import {
-  carryServerOwned,
   fieldManagerOf,
   validateMetaOnCreate,
   validateMetaOnUpdate,
-  withoutServerOwned,
 } from '../../../../src/api/object-meta.ts'
 import type { ObjectMeta } from '../../../../src/api/object.ts'
 import { SeededRandom } from '../../../../raft/base/random.ts'
@@ -120,19 +118,6 @@ test('an object on its way out takes no new finalizer', () => {
   assert.deepEqual(validateMetaOnUpdate({ ...stored, finalizers: [] }, stored), [])
   const causes = validateMetaOnUpdate({ ...stored, finalizers: ['a/b', 'a/c'] }, stored)
   assert.equal(causes[0]?.reason, 'FieldValueForbidden')
-})
-
-test('what the server owns is not the client’s to say', () => {
-  const sent = { ...good, resourceVersion: '7', generation: 9, deletionTimestamp: 'x' }
-  assert.deepEqual(withoutServerOwned(sent), { name: 'a', namespace: 'n' })
-  const stored = { ...good, uid: 's', generation: 2 }
-  assert.deepEqual(carryServerOwned({ ...sent, uid: '' }, stored), {
-    name: 'a',
-    namespace: 'n',
-    uid: 's',
-    generation: 2,
-    creationTimestamp: '2026-01-01T00:00:00Z',
-  })
 })
 
 test('a generated name is the prefix cut to 58 characters and five random ones', () => {

@@ -22,7 +22,7 @@ function spliced(object: Object, revision: string): { whole: unknown; item: unkn
 test('kind and apiVersion come first, metadata in its order, the rest as it came', () => {
   const object = {
     data: { z: '1', a: '2' },
-    metadata: { labels: { b: 'c' }, uid: 'u', resourceVersion: '99', name: 'x', other: 1, namespace: 'n' },
+    metadata: { labels: { b: 'c' }, uid: 'u', resourceVersion: '99', name: 'x', namespace: 'n' },
     apiVersion: 'v1',
     kind: 'ConfigMap',
     extra: [1],
@@ -31,7 +31,7 @@ test('kind and apiVersion come first, metadata in its order, the rest as it came
   assert.equal(
     text,
     '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","namespace":"n","uid":"u",' +
-      '"resourceVersion":"","labels":{"b":"c"},"other":1},"data":{"z":"1","a":"2"},"extra":[1]}',
+      '"resourceVersion":"","labels":{"b":"c"}},"data":{"z":"1","a":"2"},"extra":[1]}',
   )
   assert.deepEqual(whole, { ...object, metadata: { ...object.metadata, resourceVersion: '42' } })
   assert.deepEqual(item, {
@@ -51,4 +51,21 @@ test('an object with nothing but a kind still has a place for its revision', () 
   const { text, whole } = spliced({ kind: 'A', apiVersion: 'v1', metadata: {} }, '1')
   assert.equal(text, '{"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":""}}')
   assert.deepEqual(whole, { kind: 'A', apiVersion: 'v1', metadata: { resourceVersion: '1' } })
+})
+
+test('members that look like numbers or like the place itself do not mislead', () => {
+  const decoy = { resourceVersion: '' }
+  const object = {
+    ...{
+      kind: 'A',
+      apiVersion: 'v1',
+      '1': decoy,
+      metadata: { name: '"resourceVersion":""', labels: { '2': '' } },
+    },
+    ...{ z: decoy },
+  } as Object
+  const { whole, item, text } = spliced(object, '5')
+  assert.ok(text.startsWith('{"kind":"A","apiVersion":"v1","metadata":{"name":'))
+  assert.deepEqual(whole, { ...object, metadata: { ...object.metadata, resourceVersion: '5' } })
+  assert.deepEqual(item, { '1': decoy, z: decoy, metadata: { ...object.metadata, resourceVersion: '5' } })
 })
