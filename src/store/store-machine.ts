@@ -14,9 +14,11 @@ import type { Outcome } from './command.ts'
 import { databaseName, indexOfDatabase } from './disk/database-names.ts'
 import type { KeyValueHome, KeyValueStore } from './disk/key-value-store.ts'
 import { Persister } from './disk/persister.ts'
+import { headKey } from './disk/machine-keys.ts'
 import { loadState } from './disk/recovery.ts'
 import { SnapshotReader } from './disk/snapshot-reader.ts'
 import { SnapshotStage } from './disk/snapshot-stage.ts'
+import { decodeStoredHead } from './disk/stored-head.ts'
 import { readVersions } from './disk/version-reader.ts'
 import { StorageFailure } from './errors.ts'
 import type { StoreLimits } from './limits.ts'
@@ -240,17 +242,37 @@ export class StoreMachine implements StateMachine<Outcome> {
 type Database = { readonly name: string; readonly store: KeyValueStore }
 
 /**
- * The database with the highest index that is not beyond the log's base: one beyond it was staged and
- * never became the state, because the log record that says so is the commit point.
+ * The one that is furthest among those not beyond the log's base. One beyond it was staged and never became
+ * the state, because the log record that says so is the commit point. One at or below it may have been
+ * staged and passed over, since entries overtook it: then the live one is further by now, or the log
+ * could not have been cut up to there.
  */
 async function liveDatabase(home: KeyValueHome, logBase: SnapshotMeta): Promise<string> {
-  const found = (await home.list()).map((name) => ({ name, index: indexOfDatabase(name) }))
-  let live: LogIndex | null = null
-  for (const { index } of found) {
-    if (index !== null && index <= logBase.index && (live === null || index > live)) live = index
+  const found: { readonly name: string; readonly index: LogIndex }[] = []
+  for (const name of await home.list()) {
+    const index = indexOfDatabase(name)
+    if (index !== null) found.push({ name, index })
   }
-  for (const { name, index } of found) {
-    if (index !== null && index !== live) await home.destroy(name)
+  const possible = found.filter(({ index }) => index <= logBase.index)
+  let live = possible[0]?.name ?? databaseName(noIndex)
+  if (possible.length > 1) {
+    let furthest = -1
+    for (const { name } of possible) {
+      const applied = await appliedIn(home, name)
+      if (applied > furthest) [furthest, live] = [applied, name]
+    }
   }
-  return databaseName(live ?? noIndex)
+  for (const { name } of found) if (name !== live) await home.destroy(name)
+  return live
+}
+
+/** How far a database is; -1 for one without a head, which was never whole. @throws StorageFailure */
+async function appliedIn(home: KeyValueHome, name: string): Promise<number> {
+  const store = await home.open(name)
+  try {
+    const [stored] = await store.getMany([headKey])
+    return stored === null || stored === undefined ? -1 : decodeStoredHead(stored).head.appliedIndex
+  } finally {
+    await store.close()
+  }
 }
