@@ -46,8 +46,8 @@ export function noteOwnVoteDurable(state: State): void {
 }
 
 /**
- * Draws the conclusion from the answers so far. A candidate takes office only with its own vote durable, even if
- * the others suffice: else it could, after a crash, lead the same term again with another log.
+ * Draws the conclusion from the answers so far. A candidate takes office only with its own vote durable, even
+ * if the others suffice: else it could, after a crash, lead the same term again with another log.
  */
 export function tallyVotes(state: State): void {
   const result = voteResult(configuration(state), (id) => state.votes.get(id))

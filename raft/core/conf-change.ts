@@ -9,8 +9,9 @@ import type { Configuration, LogIndex, MemberInfo, NodeId } from './types.ts'
 /**
  * Puts a new membership in force, jointly where more than one voter changes (thesis §4.1, §4.3).
  *
- * One change at a time, and only once this leader has committed an entry of its term: else two leaders could each
- * make a change that the other's quorum does not overlap (the flaw found in 2015 in single-step changes).
+ * One change at a time, and only once this leader has committed an entry of its term: else two leaders could
+ * each make a change that the other's quorum does not overlap (the flaw found in 2015 in single-step
+ * changes).
  */
 export function proposeConfiguration(state: State, members: readonly MemberInfo[]): ChangeAnswer {
   const reason = whyNot(state)

@@ -5,7 +5,9 @@ import type { NodeId } from './types.ts'
 /** How one core behaves. Time is counted in ticks; the shell says how long one is. */
 export type CoreConfig = {
   readonly id: NodeId
-  /** A follower that hears no leader for this many ticks up to twice as many (drawn anew each time) stands. */
+  /**
+   * A follower that hears no leader for this many ticks up to twice as many (drawn anew each time) stands.
+   */
   readonly electionTicks: number
   /** A leader speaks at least this often. At most a third of `electionTicks`. */
   readonly heartbeatTicks: number

@@ -50,7 +50,8 @@ export function describeSnapshot(snapshot: SnapshotMeta): string {
 
 export function describeTransition(transition: Transition): string {
   const leader = transition.leader ?? 'none'
-  return `${transition.role} term=${transition.term} leader=${leader} ${describeConfiguration(transition.configuration)}`
+  const { role, term, configuration } = transition
+  return `${role} term=${term} leader=${leader} ${describeConfiguration(configuration)}`
 }
 
 /** One line per duty, in the order of duty. */

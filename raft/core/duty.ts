@@ -72,7 +72,9 @@ export function notePersisted(state: State, ticket: PersistTicket): void {
   maybeCommit(state)
 }
 
-/** One write for everything new. Messages that speak of the disk ride on it, or on the write they speak of. */
+/**
+ * One write for everything new. Messages that speak of the disk ride on it, or on the write they speak of.
+ */
 function gatherPersist(state: State): Ready['persist'] {
   const { outbox } = state
   const messages = outbox.oncePersisted

@@ -47,9 +47,9 @@ export function standForOffice(state: State, reason: 'majority-would' | 'transfe
 }
 
 /**
- * Voters stand. So does who is no voter any more in a configuration that is not known committed: it may be the only
- * one to have that entry, and then nobody else can win; once elected it commits the entry and steps down (thesis
- * §4.2.2). A member whose log is about to be replaced does not know what it would lead.
+ * Voters stand. So does who is no voter any more in a configuration that is not known committed: it may be
+ * the only one to have that entry, and then nobody else can win; once elected it commits the entry and steps
+ * down (thesis §4.2.2). A member whose log is about to be replaced does not know what it would lead.
  */
 export function mayStand(state: State): boolean {
   if (state.role === 'leader' || state.log.restoring) return false
@@ -57,16 +57,16 @@ export function mayStand(state: State): boolean {
 }
 
 /**
- * While a leader was heard of within an election timeout, nobody is helped to disturb it. A leader holds its own
- * lease as long as its quorum answers. Raft paper §6, thesis §4.2.3.
+ * While a leader was heard of within an election timeout, nobody is helped to disturb it. A leader holds its
+ * own lease as long as its quorum answers. Raft paper §6, thesis §4.2.3.
  */
 export function holdsLease(state: State): boolean {
   return state.leader !== null && state.electionElapsed < state.config.electionTicks
 }
 
 /**
- * Whoever asks is answered, learners included: who counts is the candidate's to know, whose configuration may be
- * newer than the one here.
+ * Whoever asks is answered, learners included: who counts is the candidate's to know, whose configuration may
+ * be newer than the one here.
  */
 export function answerPreVote(state: State, message: Of<'pre-vote-request'>): void {
   const granted = message.term > state.term && state.log.admits(message.lastIndex, message.lastTerm)

@@ -66,13 +66,15 @@ function takeAppend(state: State, message: Of<'append-request'>): void {
   const commit = Math.min(message.commit, last) as LogIndex
   const commits = commit > state.commit
   if (commits) advanceCommit(state, commit)
-  // Told the news of a commit and nothing else, there is nothing to say that was not said before. An answer that
-  // was lost is asked for again after the next heartbeat, by an append without news.
+  // Told the news of a commit and nothing else, there is nothing to say that was not said before. An answer
+  // that was lost is asked for again after the next heartbeat, by an append without news.
   if (commits && message.entries.length === 0 && last <= state.acceptedTo) return
   accept(state, last)
 }
 
-/** Skips what is there already: an old message must not truncate what a later one brought. Raft paper §5.3. */
+/**
+ * Skips what is there already: an old message must not truncate what a later one brought. Raft paper §5.3.
+ */
 function appendMissing(state: State, entries: readonly Entry[]): void {
   for (const entry of entries) {
     const present = state.log.termAt(entry.index)

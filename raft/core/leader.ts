@@ -174,8 +174,8 @@ function noteRefused(state: State, progress: Progress, message: Of<'append-refus
 }
 
 /**
- * One past the last entry where the logs may agree, given the follower's guess: its entries up to `hintIndex` are
- * of terms up to `hintTerm`, so ours beyond that term differ from all of them.
+ * One past the last entry where the logs may agree, given the follower's guess: its entries up to `hintIndex`
+ * are of terms up to `hintTerm`, so ours beyond that term differ from all of them.
  */
 function firstToTry(state: State, message: Of<'append-refused'>): LogIndex {
   const ours = state.log.lastAtMost(message.hintIndex, message.hintTerm)

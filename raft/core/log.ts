@@ -41,8 +41,9 @@ export class RaftLog {
   readonly #configurations: { readonly index: LogIndex; readonly configuration: Configuration }[]
   /**
    * Writes under way, oldest first. `to` is how far completion makes the log durable *as it is now*: when a
-   * suffix is overwritten, the writes that carried it claim no more than what precedes it. So a late completion
-   * says nothing about what took its place, even if the very same (index, term) came back meanwhile.
+   * suffix is overwritten, the writes that carried it claim no more than what precedes it. So a late
+   * completion says nothing about what took its place, even if the very same (index, term) came back
+   * meanwhile.
    */
   #writes: { readonly ticket: PersistTicket; to: LogIndex }[] = []
 
@@ -162,7 +163,10 @@ export class RaftLog {
     this.#disclaimFrom(index)
   }
 
-  /** Replaces everything by a snapshot that lies ahead. @param commit of what was there; stays durable meanwhile */
+  /**
+   * Replaces everything by a snapshot that lies ahead.
+   * @param commit of what was there; stays durable meanwhile
+   */
   restore(snapshot: SnapshotMeta, commit: LogIndex): void {
     assert(snapshot.index > commit, 'a snapshot that replaces the log is ahead of it')
     this.#disclaimFrom((commit + 1) as LogIndex)

@@ -9,7 +9,10 @@ export type ReadContext = Brand<number, 'ReadContext'>
 
 type Addressed = { readonly from: NodeId; readonly to: NodeId; readonly term: Term }
 
-/** Every word the core of one member says to the core of another. Raft paper figure 2, thesis §3, §4.2.3, §6.4, §9.6. */
+/**
+ * Every word the core of one member says to the core of another. Raft paper figure 2, thesis §3, §4.2.3,
+ * §6.4, §9.6.
+ */
 export type Message =
   /** Would you vote for me at `term`? (`term` is the term it would stand for; nobody's term changes.) */
   | (Addressed & { readonly kind: 'pre-vote-request'; readonly lastIndex: LogIndex; readonly lastTerm: Term })

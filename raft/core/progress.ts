@@ -18,8 +18,8 @@ import type { LogIndex, NodeId } from './types.ts'
  *      ▼  │                             ▼
  *     snapshot ◄────────────────────────┘
  *
- * In `probe` one append per heartbeat finds where the logs agree; in `replicate` appends stream ahead of their
- * acknowledgements, bounded by `inflights`; in `snapshot` nothing is sent until the state has arrived.
+ * In `probe` one append per heartbeat finds where the logs agree; in `replicate` appends stream ahead of
+ * their acknowledgements, bounded by `inflights`; in `snapshot` nothing is sent until the state has arrived.
  */
 export class Progress {
   readonly id: NodeId

@@ -47,8 +47,9 @@ export class Raft {
   }
 
   /**
-   * A peer's core said `message`. One of kind `snapshot` only once all of the state is staged; it was taken if
-   * the next Ready names it in `persist.snapshot`, else the staged state is not needed and may be discarded.
+   * A peer's core said `message`. One of kind `snapshot` only once all of the state is staged; it was taken
+   * if the next Ready names it in `persist.snapshot`, else the staged state is not needed and may be
+   * discarded.
    */
   step(message: Message): void {
     step(this.#state, message)
@@ -66,16 +67,16 @@ export class Raft {
 
   /**
    * Asks for an index that is at least every commit acknowledged before now. On a leader only. The round is
-   * opened by the next Ready; all calls before it share it. A read on a leader that has not committed an entry of
-   * its term waits for that.
+   * opened by the next Ready; all calls before it share it. A read on a leader that has not committed an
+   * entry of its term waits for that.
    */
   readIndex(): ReadAnswer {
     return openRead(this.#state)
   }
 
   /**
-   * Replaces the membership. In force at once; done once the returned index, and after a joint configuration the
-   * entry that leaves it, is committed. A change of at most one voter is made directly, others jointly.
+   * Replaces the membership. In force at once; done once the returned index, and after a joint configuration
+   * the entry that leaves it, is committed. A change of at most one voter is made directly, others jointly.
    *
    * @param next everyone who shall be a member, each with the role it shall have
    */
@@ -124,8 +125,8 @@ export class Raft {
   }
 
   /**
-   * Answers a `Ready.fetches` with consecutive entries from its `from` on. Empty when they were cut meanwhile:
-   * whoever waits is looked at again.
+   * Answers a `Ready.fetches` with consecutive entries from its `from` on. Empty when they were cut
+   * meanwhile: whoever waits is looked at again.
    */
   supply(entries: readonly Entry[]): void {
     supplyEntries(this.#state, entries)

@@ -8,9 +8,9 @@ import type { LogIndex } from './types.ts'
 /**
  * Reads that wait for proof that this member still led when they asked (thesis §6.4).
  *
- * A round is opened by `readIndex`, waits until the leader has committed an entry of its term, is then given the
- * commit index of that moment and sent with a heartbeat. A follower that answers context n has recognised the
- * leader after every round up to n was opened, so it confirms them all. Contexts never repeat within the
+ * A round is opened by `readIndex`, waits until the leader has committed an entry of its term, is then given
+ * the commit index of that moment and sent with a heartbeat. A follower that answers context n has recognised
+ * the leader after every round up to n was opened, so it confirms them all. Contexts never repeat within the
  * process, and a later reign has a later term, so a late answer can confirm no later round.
  */
 export type Reads = {

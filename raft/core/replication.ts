@@ -46,7 +46,9 @@ export function advanceCommit(state: State, index: LogIndex): void {
   state.log.evict(index)
 }
 
-/** Gives every follower what it is owed. Called once per Ready, so that all appends of a turn travel together. */
+/**
+ * Gives every follower what it is owed. Called once per Ready, so that all appends of a turn travel together.
+ */
 export function replicate(state: State): void {
   state.outbox.replicationDue = false
   if (state.role !== 'leader') return
@@ -154,7 +156,9 @@ function fetch(state: State, progress: Progress): void {
   state.outbox.fetches.push({ from: progress.next, bytesMax: state.config.appendBytesMax })
 }
 
-/** Its next entries were cut. Nobody who is out of reach is sent a state; a heartbeat's answer brings us back. */
+/**
+ * Its next entries were cut. Nobody who is out of reach is sent a state; a heartbeat's answer brings us back.
+ */
 function startSnapshot(state: State, progress: Progress): void {
   if (!progress.recentlyActive) return
   progress.becomeSnapshot()

@@ -37,7 +37,9 @@ export type State = {
   commit: LogIndex
   applied: LogIndex
 
-  /** Ticks since the last word of the leader (follower), the last check of the quorum (leader), or standing. */
+  /**
+   * Ticks since the last word of the leader (follower), the last check of the quorum (leader), or standing.
+   */
   electionElapsed: number
   /** Drawn anew for every wait: electionTicks up to twice as many. */
   electionDue: number

@@ -67,8 +67,8 @@ function admitLaterTerm(state: State, message: Message): boolean {
 }
 
 /**
- * Tells whoever lives in an earlier term about this one. A leader needs to know: this member hears nobody, and
- * its pre-votes are ignored as long as the others hear that leader.
+ * Tells whoever lives in an earlier term about this one. A leader needs to know: this member hears nobody,
+ * and its pre-votes are ignored as long as the others hear that leader.
  */
 function answerStale(state: State, message: Message): void {
   const answer = { from: state.id, to: message.from, term: state.term }

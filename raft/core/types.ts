@@ -9,7 +9,8 @@ export type LogIndex = Brand<number, 'LogIndex'>
 export type NodeId = Brand<number, 'NodeId'>
 
 /**
- * @param value whole number >= 0. 2^53 terms, one a second, last 285 million years, so `number` is wide enough.
+ * @param value whole number >= 0. 2^53 terms, one a second, last 285 million years, so `number` is wide
+ * enough.
  */
 export function term(value: number): Term {
   assert(Number.isSafeInteger(value) && value >= 0, `term ${value} is a whole number from 0`)
@@ -17,7 +18,8 @@ export function term(value: number): Term {
 }
 
 /**
- * @param value whole number >= 0. 2^53 indexes at 10,000 entries/s last 28,000 years, so `number` is wide enough.
+ * @param value whole number >= 0. 2^53 indexes at 10,000 entries/s last 28,000 years, so `number` is wide
+ * enough.
  */
 export function logIndex(value: number): LogIndex {
   assert(Number.isSafeInteger(value) && value >= 0, `log index ${value} is a whole number from 0`)

@@ -21,8 +21,8 @@ type Persist = NonNullable<Ready['persist']>
 export type LogImage = { base: SnapshotMeta; entries: Entry[] }
 
 /**
- * One core with a disk that takes its time. Writes wait in `underWay` until `finishWrite`; a crash forgets those
- * that did not finish.
+ * One core with a disk that takes its time. Writes wait in `underWay` until `finishWrite`; a crash forgets
+ * those that did not finish.
  */
 export class Member {
   readonly id: NodeId

@@ -9,8 +9,8 @@ export function stabilize(world: World, { words }: Command): void {
 }
 
 /**
- * `deliver 1->2`, `deliver 1->2 heartbeat count=1`: first everybody's work is done, so that what is due is on its
- * way, then the oldest messages that match arrive. Their receivers work afterwards.
+ * `deliver 1->2`, `deliver 1->2 heartbeat count=1`: first everybody's work is done, so that what is due is on
+ * its way, then the oldest messages that match arrive. Their receivers work afterwards.
  */
 export function deliver(world: World, command: Command): void {
   workAll(world)

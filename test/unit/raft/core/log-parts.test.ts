@@ -114,7 +114,7 @@ test('thousands of entries pass through the cache without piling up', () => {
   assert.equal(cache.at(logIndex(5000)).index, 5000)
 })
 
-test('the window is full at its number of messages or at its bytes, and an acknowledgement frees all before', () => {
+test('the window is bounded in messages and bytes, and an acknowledgement frees all before', () => {
   const window = new Inflights(3, 100)
   window.add(logIndex(1), 10)
   window.add(logIndex(2), 10)

@@ -8,8 +8,8 @@ import { cluster } from '../../../scenario/people.ts'
 import { command } from './solo.ts'
 
 /*
- * Goal: what the log claims durable is durable and stays so, whatever is overwritten while writes are under way.
- * Method: a model disk that performs the writes in order, some time later.
+ * Goal: what the log claims durable is durable and stays so, whatever is overwritten while writes are under
+ * way. Method: a model disk that performs the writes in order, some time later.
  */
 
 const empty = {

@@ -43,7 +43,7 @@ test('§5.1 a request of an earlier term is not obeyed, and its sender is told t
   assert.deepEqual([answer.granted, answer.term], [false, 5])
 })
 
-test('§5.2 a follower that hears no leader stands after a timeout of one to two election timeouts, drawn anew', () => {
+test('§5.2 a follower that hears no leader stands after one to two election timeouts, drawn anew', () => {
   const waits = new Set<number>()
   for (let round = 0; round < 30; round++) {
     const solo = new Solo({ options: { random: { below: () => round % 10, bytes: () => new Uint8Array() } } })
@@ -257,7 +257,7 @@ test('§5.4.1 a member does not vote for one whose log is less up to date than i
   }
 })
 
-test('§5.4.2 figure 8: a leader commits only entries of its own term by counting, and the earlier with them', () => {
+test('§5.4.2 figure 8: a leader commits only entries of its own term by counting', () => {
   const solo = new Solo({ log: [1, 2], term: 3, commit: 1, configuration: cluster([1, 2, 3, 4, 5]) })
   solo.lead([2, 3], 'silent')
   for (const id of [2, 3]) solo.hear({ ...solo.from(id), kind: 'append-accepted', index: logIndex(2) })

@@ -6,7 +6,9 @@ import type { Electorate } from '../../../../raft/core/quorum.ts'
 import { nodeId } from '../../../../raft/core/types.ts'
 import type { NodeId } from '../../../../raft/core/types.ts'
 
-/* Goal: the counting is right for every electorate. Method: examples, and properties against naive counting. */
+/*
+ * Goal: the counting is right for every electorate. Method: examples, and properties against naive counting.
+ */
 
 const ids = fc
   .uniqueArray(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 7 })

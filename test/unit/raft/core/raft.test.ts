@@ -105,7 +105,7 @@ test('above the bound of uncommitted bytes proposals are dropped, and taken agai
   assert.equal(solo.propose(big).kind, 'accepted')
 })
 
-test('while its own disk stalls a leader takes no more than memory is bounded to, though others commit', () => {
+test('while its own disk stalls a leader fills its memory to the bound, though others commit', () => {
   const options = { uncommittedBytesMax: 2000, appendBytesMax: 1000, logCacheBytesMax: 1000 }
   const solo = new Solo({ options })
   solo.lead([2, 3])

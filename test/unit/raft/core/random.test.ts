@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { RandomNet } from './random-net.ts'
 
 /*
- * Goal: no schedule of losses, copies, delays, crashes, slow disks and membership changes breaks the promises of
- * figure 3 of the Raft paper, nor lets a read miss an acknowledged write; and once the world is well again,
- * everybody agrees. Method: seeded runs of cores alone, watched by one who sees all of them.
+ * Goal: no schedule of losses, copies, delays, crashes, slow disks and membership changes breaks the promises
+ * of figure 3 of the Raft paper, nor lets a read miss an acknowledged write; and once the world is well
+ * again, everybody agrees. Method: seeded runs of cores alone, watched by one who sees all of them.
  *
  * RAFT_SEED repeats one run; RAFT_SEEDS and RAFT_STEPS make it longer.
  */
@@ -24,9 +24,12 @@ test('random schedules keep election safety, log matching, leader completeness a
       for (let step = 0; step < steps; step++) net.step()
       assert.ok(net.heal(), 'after everything healed, all members agree')
     } catch (cause) {
-      const command = `RAFT_SEED=${seed} RAFT_STEPS=${steps} node --test dist/test/unit/raft/core/random.test.js`
+      const run = 'node --test dist/test/unit/raft/core/random.test.js'
       const trace = net.trace.slice(-60).join('\n')
-      throw new Error(`${trace}\n${net.describe()}\nrepeat with: ${command}`, { cause })
+      throw new Error(
+        `${trace}\n${net.describe()}\nrepeat with: RAFT_SEED=${seed} RAFT_STEPS=${steps} ${run}`,
+        { cause },
+      )
     }
     commits += net.witness.commit
     reads += net.witness.confirmedReads

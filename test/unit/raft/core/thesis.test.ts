@@ -5,8 +5,8 @@ import { cluster, people } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: each rule of Ongaro's thesis beyond the paper that one member keeps by itself. Method: one core, the test
- * says what its peers say.
+ * Goal: each rule of Ongaro's thesis beyond the paper that one member keeps by itself. Method: one core, the
+ * test says what its peers say.
  */
 
 const two = { from: nodeId(2), to: nodeId(1) }
@@ -255,7 +255,7 @@ test('thesis §6.4 reads of one turn share a round, and a later round confirms t
   ])
 })
 
-test('thesis §6.4 a read on a member that does not lead is dropped, too many are, and lost leadership fails them', () => {
+test('thesis §6.4 reads elsewhere and too many are dropped, and lost leadership fails the rest', () => {
   const solo = new Solo({ options: { readRoundsMax: 2 } })
   assert.deepEqual(solo.raft.readIndex(), { kind: 'dropped', reason: 'no-leader' })
   solo.lead()
