@@ -47,6 +47,7 @@ export async function create(parts: VerbParts, request: VerbRequest): Promise<An
   const { name, generateName } = sent.metadata
   return settle(parts, request, () => planCreate(parts, request, sent, options.dryRun), {
     attemptsMax: parts.limits.generateNameAttemptsMax,
+    key: null,
     exhausted: () =>
       name ? alreadyExists(resource, name) : generateNameConflict(resource, generateName ?? ''),
   })

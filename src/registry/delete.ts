@@ -32,6 +32,7 @@ export async function remove(parts: VerbParts, request: VerbRequest): Promise<An
 export function removeWith(parts: VerbParts, request: VerbRequest, options: DeleteOptions): Promise<Answer> {
   return settle(parts, request, () => planRemove(parts, request, options), {
     attemptsMax: parts.limits.rewriteAttemptsMax,
+    key: keyOfTarget(request.definition, request.target),
     onLost: (lost) => removalLost(request.definition, request.target.name ?? '', lost),
   })
 }

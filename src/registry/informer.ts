@@ -17,6 +17,8 @@ export type InformerParts<T> = {
 
 /** Taken from the cursor in one turn; then others have theirs. */
 const eventsPerTurn = 128
+/** Before another try to follow a store that takes no more watches. */
+const retryMs = 1000
 
 /**
  * A local map of what lies under a prefix, kept current by this member's event log: list, then watch, and
@@ -113,12 +115,22 @@ export class Informer<T> {
     else cursor.onMore(() => this.#pump())
   }
 
-  /** A cut log means another list; a store that stops has nothing more to tell. */
+  /** A cut log means another list, a crowded store a later one; one that stops has nothing more to tell. */
   #recover(cause: unknown): void {
     if (!(cause instanceof StoreFailure)) throw cause
-    if (this.#closed || cause.code !== 'compacted') return
-    this.#relist()
-    this.#parts.clock.soon(() => this.#pump())
+    if (this.#closed || cause.code === 'stopped') return
+    const { clock } = this.#parts
+    const again = () => {
+      if (this.#closed) return
+      try {
+        this.#relist()
+        this.#pump()
+      } catch (next) {
+        this.#recover(next)
+      }
+    }
+    if (cause.code === 'compacted') clock.soon(again)
+    else clock.after(retryMs, again)
   }
 
   #set(version: StoredObject): void {

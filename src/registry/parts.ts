@@ -9,6 +9,7 @@ import type { Catalog } from './catalog.ts'
 import type { ResourceDefinition } from './definition.ts'
 import type { EventFrames } from './event-frames.ts'
 import type { RegistryLimits } from './limits.ts'
+import type { Turns } from './turns.ts'
 
 /** What the verbs are made of. */
 export type VerbParts = {
@@ -21,6 +22,7 @@ export type VerbParts = {
   readonly limits: RegistryLimits
   readonly frames: EventFrames
   readonly schemas: WholeSchemas
+  readonly turns: Turns
 }
 
 /** Each kind's schema with metadata, made when first needed. One per definition, so as many as the catalog has. */

@@ -16,6 +16,7 @@ import type { AnyObject } from './definition.ts'
 import { removalLost } from './finalize.ts'
 import { readWriteOptions } from './options.ts'
 import type { VerbParts } from './parts.ts'
+import { keyOfTarget } from './request.ts'
 import { planRewrite } from './rewrite.ts'
 import { settle } from './settle.ts'
 import { subresourceOf } from './subresource.ts'
@@ -47,6 +48,7 @@ export async function patch(parts: VerbParts, request: VerbRequest): Promise<Ans
   }
   return settle(parts, request, () => planRewrite(parts, request, rewrite), {
     attemptsMax: parts.limits.rewriteAttemptsMax,
+    key: keyOfTarget(definition, target),
     onLost: (lost) => removalLost(definition, target.name ?? '', lost),
   })
 }

@@ -13,10 +13,11 @@ import { list } from './list.ts'
 import { WholeSchemas } from './parts.ts'
 import type { VerbParts } from './parts.ts'
 import { patch } from './patch.ts'
+import { Turns } from './turns.ts'
 import { update } from './update.ts'
 import { watch } from './watch.ts'
 
-export type RegistryParts = Omit<VerbParts, 'limits' | 'frames' | 'schemas'> & {
+export type RegistryParts = Omit<VerbParts, 'limits' | 'frames' | 'schemas' | 'turns'> & {
   /** Unset: the defaults. */
   readonly limits?: RegistryLimits
 }
@@ -28,6 +29,7 @@ export function registry(given: RegistryParts): Registry {
     limits: given.limits ?? defaultRegistryLimits,
     frames: new EventFrames(),
     schemas: new WholeSchemas(),
+    turns: new Turns(given.clock),
   }
   const handler =
     (verb: Verb, handle: (parts: VerbParts, ...rest: Parameters<VerbHandler>) => ReturnType<VerbHandler>) =>

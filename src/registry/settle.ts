@@ -1,6 +1,7 @@
 import { ApiError } from '../api/api-error.ts'
 import { modifiedConflict } from '../api/api-errors.ts'
 import type { Condition, Operation } from '../store/command.ts'
+import type { Key } from '../store/key.ts'
 import type { Revision } from '../store/revision.ts'
 import type { VerbRequest } from './answer.ts'
 import { resourceOf } from './definition.ts'
@@ -18,8 +19,10 @@ export type Plan<T> =
     }
 
 export type SettleOptions = {
-  /** Evaluations at most. */
+  /** Evaluations at most that end in a lost race. */
   readonly attemptsMax: number
+  /** The object meant; whoever lost a race for it waits for their turn. null: another one each time. */
+  readonly key: Key | null
   /** The error for a lost condition that another evaluation would lose again; null to try again. */
   readonly onLost?: (condition: Condition) => ApiError | null
   /** When attempts are spent. */
@@ -41,34 +44,56 @@ export async function settle<T>(
   evaluate: () => Plan<T> | Promise<Plan<T>>,
   options: SettleOptions,
 ): Promise<T> {
-  const { store } = parts
-  const { deadlineMs } = request.context
-  let fresh = false
-  let lost = 0
-  while (lost < options.attemptsMax) {
-    let plan: Plan<T>
-    try {
-      plan = await evaluate()
-    } catch (cause) {
-      if (fresh || !(cause instanceof ApiError)) throw cause
-      await fromStore(store.barrier(deadlineMs))
-      fresh = true
-      continue
+  const first = await attempt(parts, request, evaluate, options, { fresh: false })
+  if (first.kind === 'settled') return first.value
+  const { key } = options
+  if (key !== null) await parts.turns.enter(key, request.context.deadlineMs)
+  try {
+    for (let lost = 1; lost < options.attemptsMax; lost++) {
+      const again = await attempt(parts, request, evaluate, options, { fresh: true })
+      if (again.kind === 'settled') return again.value
     }
-    if (plan.kind === 'answer') {
-      if (fresh) return plan.value
-      await fromStore(store.barrier(deadlineMs))
-      fresh = true
-      continue
-    }
-    const outcome = await fromStore(store.write({ kind: 'write', operations: plan.operations }, deadlineMs))
-    if (outcome.kind === 'done') return plan.done(outcome.revisions)
-    if (outcome.kind === 'refused') {
-      const error = options.onLost?.(outcome.condition) ?? null
-      if (error !== null) throw error
-    }
-    fresh = true
-    lost++
+  } finally {
+    if (key !== null) parts.turns.leave(key)
   }
   throw options.exhausted?.() ?? modifiedConflict(resourceOf(request.definition), request.target.name ?? '')
+}
+
+type Attempt<T> = { readonly kind: 'settled'; readonly value: T } | { readonly kind: 'lost' }
+
+/** @param memory fresh: it holds everything that was acknowledged before this request came */
+async function attempt<T>(
+  parts: VerbParts,
+  request: VerbRequest,
+  evaluate: () => Plan<T> | Promise<Plan<T>>,
+  options: SettleOptions,
+  memory: { readonly fresh: boolean },
+): Promise<Attempt<T>> {
+  const { store } = parts
+  const { deadlineMs } = request.context
+  const plan = memory.fresh ? await evaluate() : await evaluateTwice(parts, request, evaluate)
+  if (plan.kind === 'answer') return { kind: 'settled', value: plan.value }
+  const outcome = await fromStore(store.write({ kind: 'write', operations: plan.operations }, deadlineMs))
+  if (outcome.kind === 'done') return { kind: 'settled', value: plan.done(outcome.revisions) }
+  if (outcome.kind === 'refused') {
+    const error = options.onLost?.(outcome.condition) ?? null
+    if (error !== null) throw error
+  }
+  return { kind: 'lost' }
+}
+
+/** Once where it comes to a write, which decides for itself; else again on memory that is surely current. */
+async function evaluateTwice<T>(
+  parts: VerbParts,
+  request: VerbRequest,
+  evaluate: () => Plan<T> | Promise<Plan<T>>,
+): Promise<Plan<T>> {
+  try {
+    const plan = await evaluate()
+    if (plan.kind === 'write') return plan
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause
+  }
+  await fromStore(parts.store.barrier(request.context.deadlineMs))
+  return evaluate()
 }

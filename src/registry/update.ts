@@ -8,6 +8,7 @@ import { removalLost } from './finalize.ts'
 import { readWriteOptions } from './options.ts'
 import type { WriteOptions } from './options.ts'
 import type { VerbParts } from './parts.ts'
+import { keyOfTarget } from './request.ts'
 import { planRewrite } from './rewrite.ts'
 import { settle } from './settle.ts'
 import type { Plan } from './settle.ts'
@@ -36,6 +37,7 @@ export async function update(parts: VerbParts, request: VerbRequest): Promise<An
   }
   return settle(parts, request, () => planRewrite(parts, request, rewrite), {
     attemptsMax: parts.limits.rewriteAttemptsMax,
+    key: keyOfTarget(definition, target),
     onLost: (lost) => removalLost(definition, target.name ?? '', lost),
   })
 }

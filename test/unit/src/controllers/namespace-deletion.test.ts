@@ -5,26 +5,19 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
-import type { Controller } from '../../../../src/controllers/controller.ts'
-import { namespaceDeletion } from '../../../../src/controllers/namespace-deletion.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
-import type { AnyObject } from '../../../../src/registry/definition.ts'
-import { parseStored } from '../../../../src/registry/encode.ts'
-import { Informer } from '../../../../src/registry/informer.ts'
-import { LocalClient } from '../../../../src/registry/local-client.ts'
-import { prefixOf } from '../../../../src/store/key.ts'
+import { startControllers } from '../../../../src/controllers/controllers.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 
-function controllerOf(api: Fixture, errors: unknown[]): { controller: Controller; close: () => void } {
-  const { clock, names, catalog, registry, store } = api
-  const prefix = prefixOf({ group: '', plural: 'namespaces', namespace: null })
-  const namespaces = new Informer<AnyObject>({ store, clock, prefix, parse: parseStored })
-  const user = { name: 'system:controller', uid: '', groups: [], extra: {} }
-  const client = new LocalClient({ registry, clock, user, timeoutMs: 10_000 })
-  const onError = (_: string, cause: unknown) => void errors.push(cause)
-  const controller = namespaceDeletion({ clock, names, catalog, client, namespaces, onError })
-  namespaces.start()
-  return { controller, close: () => namespaces.close() }
+type Running = { readonly close: () => void }
+
+/** The controllers of a member that leads. */
+function lead(api: Fixture, errors: unknown[]): Running {
+  const { clock, names, registry, store } = api
+  const leadership = { leading: true, onChange: () => () => undefined }
+  const onError = (controller: string, key: string, cause: unknown) =>
+    void errors.push([controller, key, cause])
+  return startControllers({ clock, names, registry, store, leadership, onError })
 }
 
 async function turns(): Promise<void> {
@@ -46,8 +39,7 @@ void test('a deleted namespace is emptied and goes; others are left alone', asyn
   const api = await filled()
   t.after(() => api.close())
   const errors: unknown[] = []
-  const { controller, close } = controllerOf(api, errors)
-  controller.start()
+  const member = lead(api, errors)
   await turns()
   assert.equal((await api.list({ namespace: 'n' })).items.length, 5)
   await api.delete({ kind: 'Namespace', name: 'n' })
@@ -59,16 +51,14 @@ void test('a deleted namespace is emptied and goes; others are left alone', asyn
     ['other'],
   )
   assert.deepEqual(errors, [])
-  controller.stop()
-  close()
+  member.close()
 })
 
 void test('finalizers in a namespace are waited for, and said to be', async (t) => {
   const api = await filled()
   t.after(() => api.close())
   const errors: unknown[] = []
-  const first = controllerOf(api, errors)
-  first.controller.start()
+  const first = lead(api, errors)
   await api.patch({ namespace: 'n', name: 'c1', body: { metadata: { finalizers: ['x.io/a'] } } })
   await api.delete({ kind: 'Namespace', name: 'n' })
   await turns()
@@ -97,15 +87,12 @@ void test('finalizers in a namespace are waited for, and said to be', async (t) 
   assert.equal(api.store.view().revision, before, 'the same news is not written again')
 
   // Another leader goes on where the first stopped.
-  first.controller.stop()
   first.close()
   await api.patch({ namespace: 'n', name: 'c1', body: { metadata: { finalizers: null } } })
-  const second = controllerOf(api, errors)
-  second.controller.start()
+  const second = lead(api, errors)
   await turns()
   assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
   assert.deepEqual(errors, [])
-  second.controller.stop()
   second.close()
 })
 
@@ -114,8 +101,7 @@ void test('a namespace whose own finalizer of someone else stays is not touched 
   t.after(() => api.close())
   const spec = { finalizers: ['x.io/mine'] }
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'm' }, spec } })
-  const { controller, close } = controllerOf(api, [])
-  controller.start()
+  const member = lead(api, [])
   await api.delete({ kind: 'Namespace', name: 'm' })
   await turns()
   const { object } = await api.get({ kind: 'Namespace', name: 'm' })
@@ -124,6 +110,5 @@ void test('a namespace whose own finalizer of someone else stays is not touched 
   api.clock.advance(100_000)
   await turns()
   assert.equal(api.store.view().revision, before)
-  controller.stop()
-  close()
+  member.close()
 })

@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Key } from '../../../../src/store/key.ts'
+import { Turns } from '../../../../src/registry/turns.ts'
 import { Fixture, causes, details, refused } from './fixture.ts'
 import type { Obj } from './fixture.ts'
 
@@ -177,6 +179,36 @@ void test('a patch without a version wins against whatever races it', async (t) 
   )
   const { object } = await api.get({ name: 'a' })
   assert.equal(Object.keys(object['data'] as object).length, 5)
+})
+
+void test('a crowd that changes one object at once loses nobody, and few commands', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await api.configMap('a')
+  const before = api.store.view().revision
+  const crowd = Array.from({ length: 100 }, (_, at) =>
+    api.patch({ name: 'a', body: { data: { [`k${at}`]: '' } } }),
+  )
+  await Promise.all(crowd)
+  const { object } = await api.get({ name: 'a' })
+  assert.equal(Object.keys(object['data'] as object).length, 100)
+  assert.equal(api.store.view().revision, before + 100)
+})
+
+void test('whoever waits for a turn beyond the deadline is told so, and nothing was changed', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const turns = new Turns(api.clock)
+  const key = '/configmaps/default/a' as Key
+  await turns.enter(key, Infinity)
+  const late = refused(turns.enter(key, api.clock.monotonicMs() + 100))
+  const next = turns.enter(key, api.clock.monotonicMs() + 10_000)
+  api.clock.advance(100)
+  assert.equal((await late).code, 504)
+  turns.leave(key)
+  await next
+  turns.leave(key)
+  await turns.enter(key, Infinity)
 })
 
 void test('a write that goes on losing is given up with a Conflict', async (t) => {
