@@ -11,6 +11,7 @@ import { Wal } from '../../raft/log/wal.ts'
 import { GrpcTransport } from '../../raft/transport/grpc-transport.ts'
 import { MemoryNetwork, MemoryTransport } from '../../raft/transport/memory-transport.ts'
 import { defaultTransportLimits } from '../../raft/transport/options.ts'
+import { formatAddress, parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import type { Outcome } from '../store/command.ts'
 import { featureLevel, programVersion } from '../version.ts'
@@ -40,7 +41,7 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
       : new GrpcTransport({
           cluster,
           self,
-          listenAddress: config['peer-address'],
+          listenAddress: peerListenAddress(config),
           credentials: {
             authorityPem: keys.peer.authority,
             certificatePem: keys.peer.certificate,
@@ -61,6 +62,18 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
       : Wal.open({ disk: new FileDisk(join(parts.directory, 'log')), random }),
     onFatal: (cause) => parts.onFatal(cause),
   })
+}
+
+/**
+ * Where peers dial in. Without a word of its own a member listens where the list of members says it is, so that
+ * one file serves every host.
+ */
+function peerListenAddress(config: Config): string {
+  const own = config['initial-members'].find(({ name }) => name === config.name)
+  const address = config['peer-address'] || (own?.peerAddress ?? '')
+  const bind = config['peer-bind-address']
+  if (bind === '' || address === '') return address
+  return formatAddress({ host: bind, port: parseAddress(address).port })
 }
 
 function nodeOptions(config: Config, id: NodeId): NodeOptions {

@@ -37,27 +37,41 @@ export function kubeconfig(content: KubeconfigContent, currentContext: string): 
 }
 
 /**
- * Makes the file say what `content` says. Which context is current is the user's own choice and is kept as
- * long as that context exists.
+ * Makes the file say what `content` says. What else it says is its user's business and is kept: other contexts,
+ * and which one is current.
  *
  * @throws PkiFailure `malformed` when the file is there and is no kubeconfig
  */
 export function ensureKubeconfig(path: string, content: KubeconfigContent): 'made' | 'kept' {
   const first = content.servers[0]
   if (first === undefined) throw new PkiFailure('refused', 'a cluster has at least one member')
+  const wanted = kubeconfig(content, first.name)
   const text = readFileIfThere(path)
   if (text === null) {
-    writeNewFile(path, stringify(kubeconfig(content, first.name)), 'secret')
+    writeNewFile(path, stringify(wanted), 'secret')
     return 'made'
   }
   const present = parseConfig(path, text)
-  const current = present['current-context']
-  const known = content.servers.find(({ name }) => name === current) ?? first
-  const wanted = kubeconfig(content, known.name)
-  const parts = ['clusters', 'users', 'contexts'] as const
-  if (parts.every((part) => isDeepStrictEqual(present[part], wanted[part]))) return 'kept'
-  replaceFile(path, stringify(wanted), 'secret')
+  const merged: Record<string, unknown> = { ...present }
+  for (const part of ['clusters', 'users', 'contexts']) merged[part] = merge(present[part], wanted[part])
+  merged['current-context'] ??= first.name
+  if (isDeepStrictEqual(present, merged)) return 'kept'
+  replaceFile(path, stringify(merged), 'secret')
   return 'made'
+}
+
+/** Entries of the same name are replaced where they stand, the others stay, new ones follow. */
+function merge(present: unknown, wanted: unknown): readonly unknown[] {
+  const [before, after] = [listOf(present), listOf(wanted)]
+  const nameOf = (entry: unknown): unknown =>
+    typeof entry === 'object' && entry !== null && 'name' in entry ? entry.name : null
+  const replaced = before.map((entry) => after.find((other) => nameOf(other) === nameOf(entry)) ?? entry)
+  const added = after.filter((entry) => !before.some((other) => nameOf(other) === nameOf(entry)))
+  return [...replaced, ...added]
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }
 
 function parseConfig(path: string, text: string): Record<string, unknown> {

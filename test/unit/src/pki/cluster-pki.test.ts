@@ -92,6 +92,15 @@ test('a second run keeps every file, and one with a new member adds only that me
   })
 })
 
+test('a run for some members leaves the contexts of the others alone', () => {
+  withPki((run, _directory, kubeconfig) => {
+    run([member('n1'), member('n2', '10.0.0.2')])
+    const before = readFileSync(kubeconfig, 'utf8')
+    assert.deepEqual(run([member('n1')]).made, [])
+    assert.equal(readFileSync(kubeconfig, 'utf8'), before)
+  })
+})
+
 test('the context a user chose stays chosen', () => {
   withPki((run, _directory, kubeconfig) => {
     run([member('n1'), member('n2')])

@@ -1,0 +1,161 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { Failure } from '../../raft/base/failure.ts'
+import { programVersion } from '../version.ts'
+import { clusterDown, clusterStatus, clusterUp } from './cluster.ts'
+import { CliFailure, exitCodes } from './errors.ts'
+import { memberList, transferLeader } from './member.ts'
+import { parsePkiMembers, pkiInit } from './pki-init.ts'
+import type { Format, Terminal } from './terminal.ts'
+
+const defaultDirectory = '.cluster'
+
+/**
+ * Runs one command.
+ *
+ * @param args without program and script
+ * @returns the exit code: 0 done, 1 failed, 2 not understood
+ */
+export async function cli(args: readonly string[], terminal: Terminal): Promise<number> {
+  const result: { code: number } = { code: exitCodes.done }
+  const program = orchctl(terminal, result)
+  try {
+    await program.parseAsync([...args], { from: 'user' })
+    return result.code
+  } catch (cause) {
+    // Help and version end by an exception too; commander has printed whatever there was to say.
+    if (cause instanceof CommanderError) return cause.exitCode === 0 ? exitCodes.done : exitCodes.usage
+    if (!(cause instanceof Failure)) throw cause
+    terminal.note(`orchctl: ${cause.message}`)
+    return cause instanceof CliFailure && cause.code === 'usage' ? exitCodes.usage : exitCodes.failed
+  }
+}
+
+function orchctl(terminal: Terminal, result: { code: number }): Command {
+  const program = new Command('orchctl')
+    .description('The operator’s tool of orch-apiserver: keys, local clusters, members.')
+    .version(programVersion)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.print(text.trimEnd()),
+      writeErr: (text) => terminal.note(text.trimEnd()),
+    })
+    .showSuggestionAfterError()
+    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 not understood.')
+  addPki(program, terminal)
+  addCluster(program, terminal, result)
+  addMember(program, terminal)
+  return program
+}
+
+function addPki(program: Command, terminal: Terminal): void {
+  const pki = program.command('pki').description('keys and certificates of a cluster')
+  pki
+    .command('init')
+    .description('make what is missing of a cluster’s keys; what is there is checked and kept')
+    .requiredOption('--dir <dir>', 'where the keys live; copy what a member needs to its host')
+    .requiredOption('--members <list>', 'NAME=HOST[+HOST…][:PORT], comma between members')
+    .addOption(outputOption())
+    .action((options: { readonly dir: string; readonly members: string; readonly output: Format }) => {
+      const members = parsePkiMembers(options.members)
+      pkiInit(terminal, { dir: options.dir, members, format: options.output })
+    })
+}
+
+function addCluster(program: Command, terminal: Terminal, result: { code: number }): void {
+  const cluster = program.command('cluster').description('a cluster on this machine')
+  cluster
+    .command('up')
+    .description('start it, made anew when there is none, and wait until every member is ready')
+    .option('--nodes <count>', 'members, 1 to 9', wholeNumber(1, 9), 3)
+    .addOption(
+      new Option('--domain <domain>', 'whose names the API speaks')
+        .choices(['orch.io', 'k8s.io'])
+        .default('orch.io'),
+    )
+    .addOption(directoryOption())
+    .option('--client-port <port>', 'of the first member; the others follow', wholeNumber(1, 65_000), 6443)
+    .option('--peer-port <port>', 'of the first member; the others follow', wholeNumber(1, 65_000), 7443)
+    .option('--timeout <seconds>', 'how long to wait for it to be ready', wholeNumber(1, 3600), 60)
+    .action(async (options: UpOptions) => {
+      const { nodes, domain, dir, clientPort, peerPort, timeout } = options
+      await clusterUp(terminal, {
+        nodes,
+        domain,
+        clientPort,
+        peerPort,
+        directory: dir,
+        timeoutMs: timeout * 1000,
+      })
+    })
+  cluster
+    .command('down')
+    .description('ask every member to stop and wait for it; all that it holds stays')
+    .addOption(directoryOption())
+    .option('--timeout <seconds>', 'how long to wait', wholeNumber(1, 3600), 30)
+    .option('--force', 'then end what is left the hard way', false)
+    .action(async (options: { readonly dir: string; readonly timeout: number; readonly force: boolean }) => {
+      const { dir: directory, timeout, force } = options
+      await clusterDown(terminal, { directory, force, timeoutMs: timeout * 1000 })
+    })
+  cluster
+    .command('status')
+    .description('who leads, who follows, who is ready; exit code 1 unless all are')
+    .addOption(directoryOption())
+    .addOption(outputOption())
+    .action(async (options: { readonly dir: string; readonly output: Format }) => {
+      if (!(await clusterStatus(terminal, options.dir, options.output))) result.code = exitCodes.failed
+    })
+}
+
+type UpOptions = {
+  readonly nodes: number
+  readonly domain: 'orch.io' | 'k8s.io'
+  readonly dir: string
+  readonly clientPort: number
+  readonly peerPort: number
+  readonly timeout: number
+}
+
+function addMember(program: Command, terminal: Terminal): void {
+  const member = program.command('member').description('members of a cluster, wherever it runs')
+  type Options = { readonly kubeconfig: string; readonly output: Format }
+  member
+    .command('list')
+    .description('who belongs to the cluster')
+    .addOption(kubeconfigOption())
+    .addOption(outputOption())
+    .action((options: Options) => memberList(terminal, options.kubeconfig, options.output))
+  member
+    .command('transfer-leader')
+    .description('make another member the leader')
+    .argument('[name]', 'unset: whichever is most up to date')
+    .addOption(kubeconfigOption())
+    .addOption(outputOption())
+    .action((name: string | undefined, options: Options) =>
+      transferLeader(terminal, options.kubeconfig, name ?? null, options.output),
+    )
+}
+
+function directoryOption(): Option {
+  return new Option('--dir <dir>', 'where it lives').default(defaultDirectory)
+}
+
+function outputOption(): Option {
+  return new Option('-o, --output <format>', 'how to print').choices(['table', 'json']).default('table')
+}
+
+function kubeconfigOption(): Option {
+  return new Option('--kubeconfig <file>', 'where the members are and who asks')
+    .env('KUBECONFIG')
+    .default(`${defaultDirectory}/admin.kubeconfig`)
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`)
+    }
+    return value
+  }
+}

@@ -1,0 +1,76 @@
+import { call, isRecord, jsonOf } from './member-client.ts'
+import type { Endpoint } from './member-client.ts'
+import { CliFailure } from './errors.ts'
+
+/** What a member says of itself and its cluster, as far as commands show it. */
+export type MemberStatus = {
+  readonly name: string
+  readonly role: string
+  readonly term: number
+  /** Name; null: it knows none. */
+  readonly leader: string | null
+  readonly appliedMemory: number
+  readonly ready: boolean
+  readonly members: readonly {
+    readonly id: string
+    readonly name: string
+    readonly role: string
+    readonly wantedRole: string
+    readonly peerAddress: string
+    readonly clientAddress: string
+  }[]
+}
+
+const statusTimeoutMs = 3000
+
+/** @throws CliFailure `failed` when it does not answer, or not with a status */
+export async function fetchStatus(endpoint: Endpoint): Promise<MemberStatus> {
+  const reply = await call(endpoint, { method: 'GET', path: '/cluster/v1/status' }, statusTimeoutMs)
+  return parseStatus(endpoint, jsonOf(endpoint, reply))
+}
+
+/** @throws CliFailure `failed` when no member answers */
+export async function fetchAnyStatus(
+  endpoints: readonly Endpoint[],
+): Promise<{ readonly endpoint: Endpoint; readonly status: MemberStatus }> {
+  let failure: unknown = null
+  for (const endpoint of endpoints) {
+    try {
+      return { endpoint, status: await fetchStatus(endpoint) }
+    } catch (cause) {
+      if (!(cause instanceof CliFailure)) throw cause
+      failure = cause
+    }
+  }
+  throw failure
+}
+
+export function parseStatus(endpoint: Endpoint, value: Record<string, unknown>): MemberStatus {
+  const { members, leader } = value
+  if (!Array.isArray(members)) throw new CliFailure('failed', `member ${endpoint.name} answers no status`)
+  return {
+    name: textOf(value['name']),
+    role: textOf(value['role']),
+    term: numberOf(value['term']),
+    leader: isRecord(leader) ? textOf(leader['name']) : null,
+    appliedMemory: numberOf(value['appliedMemory']),
+    ready: value['ready'] === true,
+    members: members.filter(isRecord).map((member) => ({
+      id: textOf(member['id']),
+      name: textOf(member['name']),
+      role: textOf(member['role']),
+      wantedRole: textOf(member['wantedRole']),
+      peerAddress: textOf(member['peerAddress']),
+      clientAddress: textOf(member['clientAddress']),
+    })),
+  }
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  return typeof value === 'number' ? String(value) : ''
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0
+}

@@ -1,0 +1,192 @@
+import { spawnSync } from 'node:child_process'
+import { relative } from 'node:path'
+import { fetchStatus } from './cluster-status.ts'
+import type { MemberStatus } from './cluster-status.ts'
+import { CliFailure } from './errors.ts'
+import { openCluster, prepareCluster } from './local-cluster.ts'
+import type { LocalCluster, LocalClusterOptions, LocalMember } from './local-cluster.ts'
+import { call, readEndpoints } from './member-client.ts'
+import type { Endpoint } from './member-client.ts'
+import { forgetProcess, logTail, processState, signalProcess, startProcess } from './process.ts'
+import { formatTable, sleep } from './terminal.ts'
+import type { Format, Terminal } from './terminal.ts'
+
+const pollMs = 100
+const readyTimeoutMs = 2000
+
+/** Makes and starts whatever is missing, waits until every member is ready, and says what to type next. */
+export async function clusterUp(
+  terminal: Terminal,
+  options: LocalClusterOptions & { readonly timeoutMs: number },
+): Promise<void> {
+  const cluster = prepareCluster(terminal, options)
+  for (const member of cluster.members) {
+    const state = processState(member)
+    if (state.kind === 'running') {
+      terminal.note(`${member.name} is running already (pid ${state.pid})`)
+      continue
+    }
+    if (state.kind === 'stale') terminal.note(`${member.name} ended without being told to`)
+    const pid = startProcess(member)
+    terminal.note(`${member.name} started (pid ${pid}), clients on port ${member.clientPort}`)
+  }
+  await waitReady(terminal, cluster, options.timeoutMs)
+  for (const line of nextSteps(cluster, options.domain, terminal.program)) terminal.print(line)
+}
+
+async function waitReady(terminal: Terminal, cluster: LocalCluster, timeoutMs: number): Promise<void> {
+  const endMs = terminal.clock.monotonicMs() + timeoutMs
+  const waiting = new Map(cluster.members.map((member) => [member.name, member]))
+  const endpoints = readEndpoints(cluster.kubeconfigPath)
+  while (waiting.size > 0) {
+    for (const member of waiting.values()) {
+      if (processState(member).kind !== 'running') throw ended(member)
+      const endpoint = endpointOf(endpoints, member)
+      const reply = await call(endpoint, { method: 'GET', path: '/readyz' }, readyTimeoutMs)
+      if (reply?.status !== 200) continue
+      waiting.delete(member.name)
+      terminal.note(`${member.name} is ready`)
+    }
+    if (waiting.size === 0) return
+    if (terminal.clock.monotonicMs() > endMs) throw await late(waiting, endpoints, timeoutMs)
+    await sleep(terminal.clock, pollMs)
+  }
+}
+
+function ended(member: LocalMember): CliFailure {
+  const tail = logTail(member, 5).join('\n  ')
+  return new CliFailure('failed', `${member.name} ended; the end of ${member.logPath}:\n  ${tail}`)
+}
+
+async function late(
+  waiting: ReadonlyMap<string, LocalMember>,
+  endpoints: readonly Endpoint[],
+  timeoutMs: number,
+): Promise<CliFailure> {
+  const lines: string[] = []
+  for (const member of waiting.values()) {
+    const what = { method: 'GET', path: '/readyz?verbose' } as const
+    const reply = await call(endpointOf(endpoints, member), what, readyTimeoutMs)
+    const failing = (reply?.body ?? '').split('\n').filter((line) => line.startsWith('[-]'))
+    lines.push(`${member.name}: ${failing.join(' ') || 'no answer'} (see ${member.logPath})`)
+  }
+  return new CliFailure('failed', `not ready after ${timeoutMs / 1000} s:\n  ${lines.join('\n  ')}`)
+}
+
+/** Asks every member to stop and waits for it. @throws CliFailure `failed` naming those that did not */
+export async function clusterDown(
+  terminal: Terminal,
+  options: { readonly directory: string; readonly timeoutMs: number; readonly force: boolean },
+): Promise<void> {
+  const { members } = openCluster(options.directory)
+  const stopping: { readonly member: LocalMember; readonly pid: number }[] = []
+  for (const member of members) {
+    const state = processState(member)
+    if (state.kind === 'running') {
+      signalProcess(member, state.pid, 'SIGTERM')
+      stopping.push({ member, pid: state.pid })
+    } else {
+      forgetProcess(member)
+    }
+  }
+  const left = await waitGone(terminal, stopping, options.timeoutMs)
+  if (left.length > 0 && options.force) {
+    for (const { member, pid } of left) signalProcess(member, pid, 'SIGKILL')
+    await waitGone(terminal, left, options.timeoutMs)
+    terminal.print(`killed: ${left.map(({ member }) => member.name).join(', ')}`)
+    return
+  }
+  if (left.length > 0) {
+    const names = left.map(({ member, pid }) => `${member.name} (pid ${pid})`).join(', ')
+    throw new CliFailure('failed', `still running: ${names}; --force ends them the hard way`)
+  }
+  terminal.print(stopping.length === 0 ? 'nothing was running' : `${stopping.length} stopped`)
+}
+
+async function waitGone(
+  terminal: Terminal,
+  processes: readonly { readonly member: LocalMember; readonly pid: number }[],
+  timeoutMs: number,
+): Promise<readonly { readonly member: LocalMember; readonly pid: number }[]> {
+  const endMs = terminal.clock.monotonicMs() + timeoutMs
+  let left = processes
+  for (;;) {
+    left = left.filter(({ member }) => {
+      if (processState(member).kind === 'running') return true
+      forgetProcess(member)
+      terminal.note(`${member.name} stopped`)
+      return false
+    })
+    if (left.length === 0 || terminal.clock.monotonicMs() > endMs) return left
+    await sleep(terminal.clock, pollMs)
+  }
+}
+
+/** One row for each member. @returns whether all are ready */
+export async function clusterStatus(terminal: Terminal, directory: string, format: Format): Promise<boolean> {
+  const cluster = openCluster(directory)
+  const endpoints = readEndpoints(cluster.kubeconfigPath)
+  const rows = await Promise.all(
+    cluster.members.map(async (member) => {
+      const state = processState(member)
+      const pid = state.kind === 'running' ? state.pid : null
+      return { name: member.name, pid, process: state.kind, status: await statusOrNull(endpoints, member) }
+    }),
+  )
+  if (format === 'json') {
+    terminal.print(JSON.stringify(rows, null, 2))
+  } else {
+    const heading = ['MEMBER', 'PID', 'ROLE', 'TERM', 'LEADER', 'APPLIED', 'READY']
+    const cells = rows.map(({ name, pid, process, status }) => [
+      name,
+      pid === null ? process : String(pid),
+      status?.role ?? '-',
+      status === null ? '-' : String(status.term),
+      status?.leader ?? '-',
+      status === null ? '-' : String(status.appliedMemory),
+      status?.ready === true ? 'yes' : 'no',
+    ])
+    for (const line of formatTable([heading, ...cells])) terminal.print(line)
+  }
+  return rows.every(({ status }) => status?.ready === true)
+}
+
+async function statusOrNull(
+  endpoints: readonly Endpoint[],
+  member: LocalMember,
+): Promise<MemberStatus | null> {
+  try {
+    return await fetchStatus(endpointOf(endpoints, member))
+  } catch (cause) {
+    if (cause instanceof CliFailure) return null
+    throw cause
+  }
+}
+
+function endpointOf(endpoints: readonly Endpoint[], member: LocalMember): Endpoint {
+  const found = endpoints.find(({ name }) => name === member.name)
+  if (found === undefined) throw new CliFailure('failed', `the kubeconfig has no context ${member.name}`)
+  return found
+}
+
+function nextSteps(cluster: LocalCluster, domain: string, program: string): readonly string[] {
+  const kubeconfig = relative(process.cwd(), cluster.kubeconfigPath) || cluster.kubeconfigPath
+  const directory = relative(process.cwd(), cluster.directory) || cluster.directory
+  const [first] = cluster.members
+  const last = cluster.members.at(-1)
+  const flag = directory === '.cluster' ? '' : ` --dir ${directory}`
+  const heading = `${cluster.members.length} member(s) ready, API domain ${domain}. Next:`
+  const leader = `  ${program} member transfer-leader --kubeconfig ${kubeconfig}`
+  const steps = spawnSync('kubectl', ['version', '--client']).error
+    ? [
+        `  curl --cacert ${directory}/pki/ca.crt --cert ${directory}/pki/admin.crt --key ${directory}/pki/admin.key \\`,
+        `    https://127.0.0.1:${first?.clientPort ?? 0}/api/v1/namespaces`,
+      ]
+    : [
+        `  export KUBECONFIG=${kubeconfig}`,
+        '  kubectl api-resources',
+        '  kubectl get namespaces',
+        `  kubectl --context ${last?.name ?? 'n1'} get configmaps --all-namespaces --watch`,
+      ]
+  return [heading, ...steps, `  ${program} cluster status${flag}`, leader, `  ${program} cluster down${flag}`]
+}

@@ -1,0 +1,168 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parse, stringify } from 'yaml'
+import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
+import { writeNewFile } from '../pki/files.ts'
+import { CliFailure } from './errors.ts'
+import { isRecord } from './member-client.ts'
+import type { Terminal } from './terminal.ts'
+
+/** A member of a cluster on this machine: where it lives and what clients dial. */
+export type LocalMember = {
+  readonly name: string
+  readonly directory: string
+  readonly configPath: string
+  readonly logPath: string
+  readonly pidPath: string
+  readonly clientPort: number
+}
+
+export type LocalCluster = {
+  readonly directory: string
+  readonly kubeconfigPath: string
+  readonly members: readonly LocalMember[]
+}
+
+export type LocalClusterOptions = {
+  readonly directory: string
+  readonly nodes: number
+  readonly domain: 'orch.io' | 'k8s.io'
+  /** Of the first member; the others follow. */
+  readonly clientPort: number
+  readonly peerPort: number
+}
+
+/** The program that members run, beside ours. */
+export const serverProgram = fileURLToPath(new URL('../main.js', import.meta.url))
+
+const host = '127.0.0.1'
+
+/**
+ * Makes keys and configuration files that are not there yet. What is there is kept, so that an operator may
+ * edit it; it must be the same cluster.
+ *
+ * @throws CliFailure `failed`; PkiFailure
+ */
+export function prepareCluster(terminal: Terminal, options: LocalClusterOptions): LocalCluster {
+  const directory = resolve(options.directory)
+  const present = findMembers(directory)
+  if (present.length > 0) checkSame(directory, present, options)
+  const members = Array.from({ length: options.nodes }, (_, at) => ({
+    ...memberAt(directory, `n${at + 1}`),
+    clientPort: options.clientPort + at,
+    peerPort: options.peerPort + at,
+  }))
+  const kubeconfigPath = join(directory, 'admin.kubeconfig')
+  mkdirSync(directory, { recursive: true })
+  const { clock, random } = terminal
+  if (present.length === 0) {
+    ensureClusterPki({
+      directory: join(directory, 'pki'),
+      kubeconfigPath,
+      members: members.map(({ name, clientPort }) => ({
+        name,
+        hosts: [host],
+        serverUrl: `https://${host}:${clientPort}`,
+      })),
+      clock,
+      random,
+    })
+    for (const member of members) {
+      mkdirSync(member.directory, { recursive: true })
+      writeNewFile(member.configPath, stringify(memberConfig(directory, member, members, options)), 'public')
+    }
+  }
+  return openCluster(directory)
+}
+
+/** A cluster that was made before. @throws CliFailure `failed` when there is none */
+export function openCluster(path: string): LocalCluster {
+  const directory = resolve(path)
+  const members = findMembers(directory)
+  if (members.length === 0) {
+    throw new CliFailure('failed', `there is no cluster in ${directory}: orchctl cluster up makes one`)
+  }
+  return { directory, kubeconfigPath: join(directory, 'admin.kubeconfig'), members }
+}
+
+function findMembers(directory: string): readonly LocalMember[] {
+  if (!existsSync(directory)) return []
+  return readdirSync(directory)
+    .filter((name) => /^n[1-9][0-9]*$/.test(name) && existsSync(memberAt(directory, name).configPath))
+    .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)))
+    .map((name) => {
+      const member = memberAt(directory, name)
+      return { ...member, clientPort: Number(readConfig(member.configPath)['secure-port'] ?? 0) }
+    })
+}
+
+function memberAt(directory: string, name: string): Omit<LocalMember, 'clientPort'> {
+  const home = join(directory, name)
+  return {
+    name,
+    directory: home,
+    configPath: join(home, 'config.yaml'),
+    logPath: join(home, 'server.log'),
+    pidPath: join(home, 'pid'),
+  }
+}
+
+function checkSame(directory: string, members: readonly LocalMember[], options: LocalClusterOptions): void {
+  const remedy = `orchctl cluster down and remove ${directory}, or choose another --dir`
+  if (members.length !== options.nodes) {
+    throw new CliFailure(
+      'failed',
+      `${directory} holds a cluster of ${members.length}, not ${options.nodes}: ${remedy}`,
+    )
+  }
+  for (const member of members) {
+    const domain = readConfig(member.configPath)['api-domain'] ?? 'orch.io'
+    if (domain !== options.domain) {
+      const held = `${member.configPath} says api-domain ${JSON.stringify(domain)}, not ${options.domain}`
+      throw new CliFailure('failed', `${held}: ${remedy}`)
+    }
+  }
+}
+
+function readConfig(path: string): Record<string, unknown> {
+  try {
+    const value: unknown = parse(readFileSync(path, 'utf8'), { maxAliasCount: 0 })
+    if (isRecord(value)) return value
+  } catch (cause) {
+    throw new CliFailure('failed', `${path} cannot be read as YAML`, { cause })
+  }
+  throw new CliFailure('failed', `${path} is not a map of flags to values`)
+}
+
+type Seat = LocalMember & { readonly peerPort: number }
+
+function memberConfig(
+  directory: string,
+  member: Seat,
+  all: readonly Seat[],
+  options: LocalClusterOptions,
+): Record<string, unknown> {
+  const paths = clusterPkiPaths(join(directory, 'pki'))
+  return {
+    name: member.name,
+    'data-dir': join(member.directory, 'data'),
+    'bind-address': host,
+    'secure-port': member.clientPort,
+    'advertise-address': `${host}:${member.clientPort}`,
+    'peer-address': `${host}:${member.peerPort}`,
+    'api-domain': options.domain,
+    'cluster-name': 'local',
+    'tls-cert-file': paths.server(member.name).certificate,
+    'tls-private-key-file': paths.server(member.name).key,
+    'client-ca-file': paths.ca.certificate,
+    'peer-ca-file': paths.peerCa.certificate,
+    'peer-cert-file': paths.peer(member.name).certificate,
+    'peer-key-file': paths.peer(member.name).key,
+    'initial-members': all.map(({ name, clientPort, peerPort }) => ({
+      name,
+      'peer-address': `${host}:${peerPort}`,
+      'client-address': `${host}:${clientPort}`,
+    })),
+  }
+}

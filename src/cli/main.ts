@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+import { basename, relative } from 'node:path'
+import { RealClock } from '../host/clock.ts'
+import { RealRandom } from '../host/random.ts'
+import { cli } from './cli.ts'
+
+const [, script = ''] = process.argv
+// Installed, the file goes by its command's name; from a checkout it is started by path.
+const program =
+  basename(script) === 'main.js' ? `node ${relative(process.cwd(), script) || script}` : basename(script)
+
+process.exitCode = await cli(process.argv.slice(2), {
+  print: (line) => console.log(line),
+  note: (line) => console.error(line),
+  clock: new RealClock(),
+  random: new RealRandom(),
+  program,
+})

@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { parse } from 'yaml'
+import { CliFailure } from './errors.ts'
+
+/** One member as a kubeconfig knows it, and who asks. PEM text. */
+export type Endpoint = {
+  readonly name: string
+  readonly url: string
+  readonly authority: string
+  readonly certificate: string
+  readonly key: string
+}
+
+export type Reply = { readonly status: number; readonly body: string }
+
+/** Larger than any answer a command asks for. */
+const replyBytesMax = 4 * 1024 * 1024
+
+/**
+ * Every context of the file, the current one first.
+ *
+ * @throws CliFailure `failed` naming the file
+ */
+export function readEndpoints(path: string): readonly Endpoint[] {
+  const config = readYaml(path)
+  const item = (list: unknown, name: unknown, key: string): Record<string, unknown> => {
+    const found = asList(list).find((candidate) => candidate['name'] === name)
+    const value = found?.[key]
+    if (!isRecord(value)) throw new CliFailure('failed', `${path} lacks the ${key} "${String(name)}"`)
+    return value
+  }
+  const text = (from: Record<string, unknown>, key: string): string => {
+    const value = from[`${key}-data`]
+    if (typeof value === 'string') return Buffer.from(value, 'base64').toString('utf8')
+    throw new CliFailure('failed', `${path} lacks ${key}-data`)
+  }
+  const endpoints = asList(config['contexts']).map((entry): Endpoint => {
+    const name = String(entry['name'])
+    const context = item(config['contexts'], name, 'context')
+    const cluster = item(config['clusters'], context['cluster'], 'cluster')
+    const user = item(config['users'], context['user'], 'user')
+    return {
+      name,
+      url: String(cluster['server']),
+      authority: text(cluster, 'certificate-authority'),
+      certificate: text(user, 'client-certificate'),
+      key: text(user, 'client-key'),
+    }
+  })
+  if (endpoints.length === 0) throw new CliFailure('failed', `${path} has no context`)
+  const current = config['current-context']
+  return [
+    ...endpoints.filter(({ name }) => name === current),
+    ...endpoints.filter(({ name }) => name !== current),
+  ]
+}
+
+/** @returns null when the member gave no answer @param timeoutMs for the whole call */
+export function call(
+  endpoint: Endpoint,
+  what: { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: unknown },
+  timeoutMs: number,
+): Promise<Reply | null> {
+  const body = what.body === undefined ? null : JSON.stringify(what.body)
+  return new Promise((resolve) => {
+    const outgoing = request(
+      new URL(what.path, endpoint.url),
+      {
+        method: what.method,
+        ca: endpoint.authority,
+        cert: endpoint.certificate,
+        key: endpoint.key,
+        agent: false,
+        signal: AbortSignal.timeout(timeoutMs),
+        headers: body === null ? {} : { 'content-type': 'application/json' },
+      },
+      (incoming) => {
+        const chunks: Buffer[] = []
+        let bytes = 0
+        incoming.on('data', (chunk: Buffer) => {
+          bytes += chunk.byteLength
+          if (bytes > replyBytesMax) outgoing.destroy()
+          else chunks.push(chunk)
+        })
+        incoming.on('end', () => {
+          resolve({ status: incoming.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') })
+        })
+        incoming.on('error', () => resolve(null))
+      },
+    )
+    outgoing.on('error', () => resolve(null))
+    outgoing.end(body ?? undefined)
+  })
+}
+
+/** The JSON object of a reply. @throws CliFailure `failed` with the words of the `Status` it holds instead */
+export function jsonOf(endpoint: Endpoint, reply: Reply | null): Record<string, unknown> {
+  if (reply === null)
+    throw new CliFailure('failed', `member ${endpoint.name} at ${endpoint.url} does not answer`)
+  let value: unknown
+  try {
+    value = JSON.parse(reply.body)
+  } catch {
+    throw new CliFailure('failed', `member ${endpoint.name} answers ${reply.status} and not in JSON`)
+  }
+  if (!isRecord(value)) throw new CliFailure('failed', `member ${endpoint.name} answers no object`)
+  if (reply.status >= 400) {
+    const words = typeof value['message'] === 'string' ? value['message'] : `HTTP ${reply.status}`
+    throw new CliFailure('failed', `member ${endpoint.name}: ${words}`)
+  }
+  return value
+}
+
+function readYaml(path: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = parse(readFileSync(path, 'utf8'), { maxAliasCount: 0 })
+  } catch (cause) {
+    const why = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
+    throw new CliFailure('failed', `cannot read ${path}: ${why}`, { cause })
+  }
+  if (!isRecord(value)) throw new CliFailure('failed', `${path} is not a kubeconfig`)
+  return value
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function asList(value: unknown): readonly Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : []
+}

@@ -1,0 +1,85 @@
+import { fetchAnyStatus, fetchStatus, parseStatus } from './cluster-status.ts'
+import type { MemberStatus } from './cluster-status.ts'
+import { CliFailure } from './errors.ts'
+import { call, jsonOf, readEndpoints } from './member-client.ts'
+import type { Endpoint } from './member-client.ts'
+import { formatTable, sleep } from './terminal.ts'
+import type { Format, Terminal } from './terminal.ts'
+
+const transferTimeoutMs = 15_000
+
+/** Who belongs to the cluster, as the first member that answers knows it. */
+export async function memberList(terminal: Terminal, kubeconfig: string, format: Format): Promise<void> {
+  const { status } = await fetchAnyStatus(readEndpoints(kubeconfig))
+  if (format === 'json') return terminal.print(JSON.stringify(status.members, null, 2))
+  const members = status.members.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const rows = members.map((member) => [
+    member.name,
+    member.id,
+    member.name === status.leader ? 'leader' : member.role,
+    member.role === member.wantedRole ? '-' : member.wantedRole,
+    member.peerAddress,
+    member.clientAddress,
+  ])
+  for (const line of formatTable([['NAME', 'ID', 'ROLE', 'BECOMES', 'PEERS', 'CLIENTS'], ...rows])) {
+    terminal.print(line)
+  }
+}
+
+/** @param to null: whichever member is most up to date */
+export async function transferLeader(
+  terminal: Terminal,
+  kubeconfig: string,
+  to: string | null,
+  format: Format,
+): Promise<void> {
+  const endpoints = readEndpoints(kubeconfig)
+  const { endpoint, status } = await fetchAnyStatus(endpoints)
+  if (to !== null && !status.members.some(({ name }) => name === to)) {
+    const names = status.members.map(({ name }) => name).join(', ')
+    throw new CliFailure('failed', `there is no member "${to}": the members are ${names}`)
+  }
+  const before = status.leader
+  if (before === null) throw new CliFailure('failed', 'there is no leader to hand over')
+  if (to === before) return report(terminal, { from: before, to: before }, format)
+  // Only the leader can hand over; contexts are named after their members.
+  const leader = endpoints.find(({ name }) => name === before) ?? endpoint
+  const reply = await call(
+    leader,
+    { method: 'POST', path: '/cluster/v1/transfer-leader', body: { to } },
+    transferTimeoutMs,
+  )
+  const after = await settled(terminal, leader, parseStatus(leader, jsonOf(leader, reply)), { before, to })
+  report(terminal, { from: before, to: after }, format)
+}
+
+/** Waits until the old leader knows the new one. */
+async function settled(
+  terminal: Terminal,
+  endpoint: Endpoint,
+  first: MemberStatus,
+  what: { readonly before: string; readonly to: string | null },
+): Promise<string> {
+  const endMs = terminal.clock.monotonicMs() + transferTimeoutMs
+  let status = first
+  for (;;) {
+    const { leader } = status
+    if (leader !== null && leader !== what.before && (what.to === null || leader === what.to)) return leader
+    if (terminal.clock.monotonicMs() >= endMs) {
+      throw new CliFailure('failed', `leadership is with ${leader ?? 'nobody'} after ${transferTimeoutMs} ms`)
+    }
+    await sleep(terminal.clock, 50)
+    status = await fetchStatus(endpoint)
+  }
+}
+
+function report(
+  terminal: Terminal,
+  moved: { readonly from: string; readonly to: string },
+  format: Format,
+): void {
+  if (format === 'json') return terminal.print(JSON.stringify(moved))
+  terminal.print(
+    moved.from === moved.to ? `${moved.to} leads already` : `${moved.to} leads, ${moved.from} follows`,
+  )
+}

@@ -1,0 +1,52 @@
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+import { ensureClusterPki } from '../pki/cluster-pki.ts'
+import type { PkiMember } from '../pki/cluster-pki.ts'
+import { CliFailure } from './errors.ts'
+import type { Format, Terminal } from './terminal.ts'
+
+const clientPort = 6443
+
+/** Makes what is missing of a cluster's keys and says so; checks what is there. */
+export function pkiInit(
+  terminal: Terminal,
+  options: { readonly dir: string; readonly members: readonly PkiMember[]; readonly format: Format },
+): void {
+  const { clock, random } = terminal
+  const kubeconfigPath = join(options.dir, 'admin.kubeconfig')
+  const { members } = options
+  const report = ensureClusterPki({ directory: options.dir, kubeconfigPath, members, clock, random })
+  if (options.format === 'json') return terminal.print(JSON.stringify(report, null, 2))
+  for (const path of report.made) terminal.print(`made  ${path}`)
+  terminal.print(
+    report.made.length === 0
+      ? `all ${report.kept.length} files were there and fit together`
+      : `${report.made.length} made, ${report.kept.length} kept`,
+  )
+}
+
+/**
+ * `n1=10.0.0.1+one.example:6443,n2=…`: for each member its name, the hosts clients reach it by (the first goes
+ * into the kubeconfig) and its client port, 6443 unless said.
+ *
+ * @throws CliFailure `usage`
+ */
+export function parsePkiMembers(text: string): readonly PkiMember[] {
+  const members = text.split(',').map(parseMember)
+  const names = new Set(members.map(({ name }) => name))
+  if (names.size !== members.length) throw new CliFailure('usage', '--members lists a name twice')
+  return members
+}
+
+function parseMember(text: string): PkiMember {
+  const [, name, hostText = '', portText] = /^([^=]+)=(.+?)(?::(\d{1,5}))?$/.exec(text.trim()) ?? []
+  const hosts = hostText.split('+').map((host) => host.replace(/^\[(.*)\]$/, '$1'))
+  const [first] = hosts
+  const isSensible = hosts.every((host) => isIP(host) !== 0 || /^[A-Za-z0-9][A-Za-z0-9.-]*$/.test(host))
+  const port = portText === undefined ? clientPort : Number(portText)
+  if (name === undefined || first === undefined || !isSensible || port < 1 || port > 65_535) {
+    throw new CliFailure('usage', `--members wants NAME=HOST[+HOST…][:PORT], not "${text}"`)
+  }
+  const host = isIP(first) === 6 ? `[${first}]` : first
+  return { name, hosts, serverUrl: `https://${host}:${port}` }
+}

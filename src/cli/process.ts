@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { replaceFile } from '../pki/files.ts'
+import { CliFailure } from './errors.ts'
+import { serverProgram } from './local-cluster.ts'
+import type { LocalMember } from './local-cluster.ts'
+
+/** What is true of a member's process. `stale`: its pid file names a process that is gone or somebody else's. */
+export type ProcessState =
+  | { readonly kind: 'running'; readonly pid: number }
+  | { readonly kind: 'stale' }
+  | { readonly kind: 'stopped' }
+
+/** Numbers are used again: a process is a member's only when it runs the server with that member's file. */
+export function processState(member: LocalMember): ProcessState {
+  if (!existsSync(member.pidPath)) return { kind: 'stopped' }
+  const pid = Number(readFileSync(member.pidPath, 'utf8').trim())
+  return Number.isInteger(pid) && pid > 1 && isMember(member, pid)
+    ? { kind: 'running', pid }
+    : { kind: 'stale' }
+}
+
+/** Starts the member so that it outlives us; its words go to its log. @returns its process number */
+export function startProcess(member: LocalMember): number {
+  const log = openSync(member.logPath, 'a', 0o600)
+  try {
+    const child = spawn(process.execPath, [serverProgram, '--config', member.configPath], {
+      detached: true,
+      cwd: member.directory,
+      stdio: ['ignore', log, log],
+    })
+    if (child.pid === undefined) throw new CliFailure('failed', `member ${member.name} could not be started`)
+    child.unref()
+    replaceFile(member.pidPath, `${child.pid}\n`, 'public')
+    return child.pid
+  } finally {
+    closeSync(log)
+  }
+}
+
+/** Only to a process that is still this member's. */
+export function signalProcess(member: LocalMember, pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (!isMember(member, pid)) return
+  try {
+    process.kill(pid, signal)
+  } catch (cause) {
+    // It ended between the look and the signal.
+    if (isMember(member, pid)) throw cause
+  }
+}
+
+export function forgetProcess(member: LocalMember): void {
+  rmSync(member.pidPath, { force: true })
+}
+
+/** The newest lines of a member's log, at most `count`. */
+export function logTail(member: LocalMember, count: number): readonly string[] {
+  if (!existsSync(member.logPath)) return []
+  return readFileSync(member.logPath, 'utf8').trimEnd().split('\n').slice(-count)
+}
+
+function isMember(member: LocalMember, pid: number): boolean {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+    // A process that ended and was not yet collected has no words left.
+    return words.includes(serverProgram) && words.includes(member.configPath)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,201 @@
+/*
+ * Goal: what operators type is understood or explained, and exit codes keep their meaning.
+ * Method: the whole command line in this process, on temporary directories; nothing is started.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { cli } from '../../../../src/cli/cli.ts'
+import { CliFailure } from '../../../../src/cli/errors.ts'
+import { prepareCluster } from '../../../../src/cli/local-cluster.ts'
+import { readEndpoints } from '../../../../src/cli/member-client.ts'
+import { parsePkiMembers } from '../../../../src/cli/pki-init.ts'
+import { forgetProcess, processState, signalProcess } from '../../../../src/cli/process.ts'
+import { formatTable } from '../../../../src/cli/terminal.ts'
+import type { Terminal } from '../../../../src/cli/terminal.ts'
+import { loadConfig } from '../../../../src/config/load.ts'
+import { RealClock } from '../../../../src/host/clock.ts'
+import { RealRandom } from '../../../../src/host/random.ts'
+
+type Recorded = Terminal & { readonly printed: string[]; readonly noted: string[] }
+
+function terminal(): Recorded {
+  const [printed, noted]: [string[], string[]] = [[], []]
+  return {
+    ...{ printed, noted, clock: new RealClock(), random: new RealRandom(), program: 'orchctl' },
+    print: (line) => printed.push(line),
+    note: (line) => noted.push(line),
+  }
+}
+
+async function inDirectory(body: (directory: string) => Promise<void> | void): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'orchctl-'))
+  try {
+    await body(directory)
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+const options = { nodes: 3, domain: 'k8s.io', clientPort: 16_443, peerPort: 17_443 } as const
+
+void test('help ends with 0 and lists the exit codes; what is not understood ends with 2', async () => {
+  const told = terminal()
+  assert.equal(await cli(['--help'], told), 0)
+  assert.match(told.printed.join('\n'), /Exit codes: 0 done, 1 failed, 2 not understood/)
+  const wrong: readonly (readonly string[])[] = [
+    [],
+    ['cluster'],
+    ['clustre', 'up'],
+    ['cluster', 'up', '--nodes', '0'],
+    ['cluster', 'up', '--domain', 'example.com'],
+    ['member', 'list', '-o', 'xml'],
+    ['pki', 'init'],
+    ['pki', 'init', '--dir', 'x', '--members', 'n1'],
+  ]
+  for (const args of wrong) assert.equal(await cli(args, terminal()), 2, args.join(' '))
+  const close = terminal()
+  await cli(['clustre', 'up'], close)
+  assert.match(close.noted.join('\n'), /Did you mean cluster/)
+})
+
+void test('a cluster that is not there, or no kubeconfig, is one clear line and 1', async () => {
+  await inDirectory(async (directory) => {
+    const told = terminal()
+    for (const verb of ['status', 'down'])
+      assert.equal(await cli(['cluster', verb, '--dir', directory], told), 1)
+    const path = join(directory, 'none')
+    assert.equal(await cli(['member', 'list', '--kubeconfig', path], told), 1)
+    assert.match(told.noted[0] ?? '', /orchctl: there is no cluster in/)
+    assert.match(told.noted[2] ?? '', /orchctl: cannot read .*none: ENOENT/)
+  })
+})
+
+void test('pki init makes keys once, and tells scripts what it made', async () => {
+  await inDirectory(async (directory) => {
+    const args = [
+      'pki',
+      'init',
+      '--dir',
+      directory,
+      '--members',
+      'n1=10.0.0.1+one.example:7000',
+      '-o',
+      'json',
+    ]
+    const [first, second] = [terminal(), terminal()]
+    assert.equal(await cli(args, first), 0)
+    assert.equal(await cli(args, second), 0)
+    assert.ok((JSON.parse(first.printed.join('')) as { made: string[] }).made.length > 10)
+    assert.deepEqual((JSON.parse(second.printed.join('')) as { made: string[] }).made, [])
+    const [endpoint] = readEndpoints(join(directory, 'admin.kubeconfig'))
+    assert.equal(endpoint?.url, 'https://10.0.0.1:7000')
+    assert.match(endpoint.key, /BEGIN PRIVATE KEY/)
+  })
+})
+
+void test('members of pki init: hosts, ports and IPv6, each checked', () => {
+  assert.deepEqual(parsePkiMembers('n1=10.0.0.1, n2=[::1]+two.example:7000'), [
+    { name: 'n1', hosts: ['10.0.0.1'], serverUrl: 'https://10.0.0.1:6443' },
+    { name: 'n2', hosts: ['::1', 'two.example'], serverUrl: 'https://[::1]:7000' },
+  ])
+  for (const text of ['', 'n1', 'n1=', '=h', 'n1=a b', 'n1=h:0', 'n1=h:70000', 'n1=a,n1=b', 'n1=a++b']) {
+    assert.throws(
+      () => parsePkiMembers(text),
+      (cause) => cause instanceof CliFailure && cause.code === 'usage',
+      text,
+    )
+  }
+})
+
+void test('a new local cluster has configuration files that the server understands', async () => {
+  await inDirectory((directory) => {
+    const cluster = prepareCluster(terminal(), { ...options, directory: join(directory, 'c') })
+    assert.deepEqual(
+      cluster.members.map(({ name, clientPort }) => [name, clientPort]),
+      [
+        ['n1', 16_443],
+        ['n2', 16_444],
+        ['n3', 16_445],
+      ],
+    )
+    for (const member of cluster.members) {
+      const loaded = loadConfig({
+        args: ['--config', member.configPath],
+        readFile: (path) => readFileSync(path, 'utf8'),
+      })
+      assert.ok(loaded.kind === 'config')
+      assert.equal(loaded.config.name, member.name)
+      assert.equal(loaded.config['initial-members'].length, 3)
+      for (const flag of ['tls-cert-file', 'client-ca-file', 'peer-ca-file', 'peer-key-file'] as const) {
+        assert.ok(existsSync(loaded.config[flag]), flag)
+      }
+    }
+  })
+})
+
+void test('a second preparation keeps edited files, and refuses to be another cluster', async () => {
+  await inDirectory((directory) => {
+    const [member] = prepareCluster(terminal(), { ...options, directory }).members
+    assert.ok(member)
+    const edited = `${readFileSync(member.configPath, 'utf8')}log-level: debug\n`
+    writeFileSync(member.configPath, edited)
+    prepareCluster(terminal(), { ...options, directory })
+    assert.equal(readFileSync(member.configPath, 'utf8'), edited)
+    const refused = (words: RegExp) => (cause: unknown) =>
+      cause instanceof CliFailure && cause.code === 'failed' && words.test(cause.message)
+    const other = { ...options, directory }
+    assert.throws(() => prepareCluster(terminal(), { ...other, nodes: 1 }), refused(/a cluster of 3, not 1/))
+    assert.throws(
+      () => prepareCluster(terminal(), { ...other, domain: 'orch.io' }),
+      refused(/"k8s\.io", not orch\.io/),
+    )
+  })
+})
+
+void test('a number in a pid file that belongs to a stranger is stale, and the stranger is left alone', async () => {
+  await inDirectory((directory) => {
+    const [member] = prepareCluster(terminal(), { ...options, directory, nodes: 1 }).members
+    assert.ok(member)
+    assert.deepEqual(processState(member), { kind: 'stopped' })
+    for (const text of [String(process.pid), '1', 'x', '999999999']) {
+      writeFileSync(member.pidPath, text)
+      assert.deepEqual(processState(member), { kind: 'stale' }, text)
+    }
+    let heard = 0
+    const onSignal = (): void => void heard++
+    process.on('SIGTERM', onSignal)
+    signalProcess(member, process.pid, 'SIGTERM')
+    process.off('SIGTERM', onSignal)
+    assert.equal(heard, 0)
+    forgetProcess(member)
+    assert.deepEqual(processState(member), { kind: 'stopped' })
+  })
+})
+
+void test('columns are as wide as their widest cell', () => {
+  const rows = [
+    ['A', 'LONG', 'C'],
+    ['wide', 'x', ''],
+  ]
+  assert.deepEqual(formatTable(rows), ['A      LONG   C', 'wide   x'])
+})
+
+void test('the example configurations of several hosts are understood as they stand', () => {
+  const directory = join(import.meta.dirname, '../../../../../cluster-config')
+  const readFile = (path: string): string => readFileSync(path, 'utf8')
+  const one = loadConfig({ args: ['--config', join(directory, 'one-node.yaml')], readFile })
+  assert.ok(one.kind === 'config')
+  assert.ok(one.config['data-dir'] !== '')
+  const path = join(directory, 'three-nodes.yaml')
+  const { 'initial-members': members } = parse(readFile(path)) as { 'initial-members': { name: string }[] }
+  assert.equal(members.length, 3)
+  for (const { name } of members) {
+    const three = loadConfig({ args: ['--config', path, '--name', name], readFile })
+    assert.ok(three.kind === 'config')
+    assert.equal(three.config.name, name)
+  }
+})
