@@ -2,10 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import { badRequest } from '../api/api-errors.ts'
 import { duplicateFields, duplicateFieldWords } from '../api/codec/json-strict.ts'
 import { parseJsonObject } from '../api/codec/json.ts'
+import { decodeProtobuf } from '../api/codec/protobuf.ts'
 import { parseYamlObject } from '../api/codec/yaml.ts'
 import type { JsonObject } from '../api/json.ts'
 import { conform, strictDecodingError, unknownFieldWords } from '../api/schema/conform.ts'
 import { applyDefaults } from '../api/schema/default.ts'
+import type { ObjectSchema } from '../api/schema/schema.ts'
 import { bodyFormatOf } from '../api/media-type.ts'
 import type { VerbRequest } from './answer.ts'
 import { apiVersionOf } from './definition.ts'
@@ -21,7 +23,7 @@ import type { Target } from './request.ts'
  */
 export function decodeObject(parts: VerbParts, request: VerbRequest, validation: FieldValidation): AnyObject {
   const { definition, context } = request
-  const { value, duplicates } = readBody(request, validation)
+  const { value, duplicates } = readBody(request, { schema: parts.schemas.of(definition), validation })
   const typed = checkType(value, definition)
   return shape(parts, definition, typed, { validation, duplicates, warn: context.warn })
 }
@@ -32,9 +34,16 @@ export type Body = {
   readonly duplicates: readonly string[]
 }
 
+export type Reading = {
+  /** Of what the body shall be: a protobuf message means nothing without. */
+  readonly schema: ObjectSchema
+  readonly validation: FieldValidation
+}
+
 /** A body in any accepted media type. */
-export function readBody(request: VerbRequest, validation: FieldValidation): Body {
+export function readBody(request: VerbRequest, { schema, validation }: Reading): Body {
   const format = bodyFormatOf(request.contentType)
+  if (format === 'protobuf') return { value: decodeProtobuf(schema, request.body), duplicates: [] }
   const text = bodyText(request.body)
   if (format === 'yaml') return { value: parseYamlObject(text), duplicates: [] }
   return { value: parseJsonObject(text), duplicates: duplicatesIn(text, validation) }

@@ -36,7 +36,7 @@ export function readDeleteOptions(request: VerbRequest): DeleteOptions {
 }
 
 function fromBody(request: VerbRequest): DeleteOptions {
-  const sent = readBody(request, 'Ignore').value
+  const sent = readBody(request, { schema: deleteOptionsSchema, validation: 'Ignore' }).value
   const kind = textMember(sent, 'kind')
   if (kind !== '' && kind !== 'DeleteOptions') {
     throw badRequest(`${kind.slice(0, 256)} cannot be handled as DeleteOptions`)

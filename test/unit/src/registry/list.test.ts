@@ -121,6 +121,15 @@ void test('spec 4.8.1: pages show one version whatever is written between them',
   )
 })
 
+void test('a token without a limit gives all the rest', async (t) => {
+  const api = await filled(5)
+  t.after(() => api.close())
+  const token = (await api.list({ query: { limit: '2' } })).metadata.continue ?? ''
+  assert.deepEqual(names(await api.list({ query: { continue: token } })), ['c002', 'c003', 'c004'])
+  await api.configMap('late')
+  assert.deepEqual(names(await api.list({ query: { continue: token } })), ['c002', 'c003', 'c004'])
+})
+
 void test('pages put together are the whole list, for any limit, selector and size', async (t) => {
   const seed = 20261
   const random = new SeededRandom(seed)

@@ -142,6 +142,16 @@ void test('a watch without a timeout ends after half an hour to an hour', async 
   assert.equal(await events.ended(), true)
 })
 
+void test('a watch whose time is up ends, however much is still happening', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const events = await api.watch({ query: { timeoutSeconds: '10' } })
+  assert.deepEqual(await events.now(), [])
+  api.clock.advance(10_000)
+  await api.configMap('a')
+  assert.equal(await events.ended(), true)
+})
+
 void test('the end of the first state is marked where sendInitialEvents asks for it', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await Fixture.open({ domain })
