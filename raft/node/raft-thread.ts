@@ -1,7 +1,8 @@
 import { workerData } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
 import type { LogToRaft, RaftToLog } from '../log/log-protocol.ts'
-import { GrpcTransport } from '../transport/grpc-transport.ts'
+import { MemoryNetwork, MemoryTransport } from '../transport/memory-transport.ts'
+import type { Transport } from '../ports.ts'
 import { MessagePortChannel } from './channel/message-port-channel.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { RaftActor } from './raft-actor.ts'
@@ -15,13 +16,24 @@ assert(isRaftThreadData(data), 'this file is the entry of a raft thread')
 const { clock, random } = await loadThreadHost(data.hostUrl)
 const api = new MessagePortChannel<RaftToApi, ApiToRaft>({ port: data.api, lifetime: 'ref' })
 const log = new MessagePortChannel<RaftToLog, LogToRaft>({ port: data.log, lifetime: 'ref' })
-const transport = new GrpcTransport({
-  ...data.transport,
-  clock,
-  random,
-  onEvent: (event) => api.post({ kind: 'peer-event', event }),
-})
+const transport = data.transport === null ? alone(data) : await linked(data.transport)
 new RaftActor({ node: data.node, clock, random, transport, api, log }).begin()
+
+/** gRPC is loaded only where there are peers: it is most of this thread's start. */
+async function linked(options: NonNullable<RaftThreadData['transport']>): Promise<Transport> {
+  const { GrpcTransport } = await import('../transport/grpc-transport.ts')
+  return new GrpcTransport({
+    ...options,
+    clock,
+    random,
+    onEvent: (event) => api.post({ kind: 'peer-event', event }),
+  })
+}
+
+function alone({ node }: RaftThreadData): Transport {
+  const self = { id: node.id, name: '' }
+  return new MemoryTransport({ network: new MemoryNetwork(), cluster: '', self, clock, queueMessagesMax: 1 })
+}
 
 function isRaftThreadData(value: unknown): value is RaftThreadData {
   return typeof value === 'object' && value !== null && 'role' in value && value.role === 'raft'

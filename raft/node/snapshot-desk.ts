@@ -11,6 +11,8 @@ export class SnapshotDesk {
   readonly #post: (message: ApiToRaft) => void
   readonly #sources = new Map<number, Line<SnapshotSource>>()
   readonly #sinks = new Map<number, Line<SnapshotSink>>()
+  /** The end of everything said to sinks so far: one is staged only after the one before has ended. */
+  #staging: Promise<unknown> = Promise.resolve()
 
   constructor(machine: StateMachine<unknown>, post: (message: ApiToRaft) => void) {
     this.#machine = machine
@@ -92,7 +94,8 @@ export class SnapshotDesk {
   }
 
   #openSink(stream: number, snapshot: SnapshotMeta): void {
-    const opened = this.#machine.stageSnapshot(snapshot)
+    const opened = this.#staging.then(() => this.#machine.stageSnapshot(snapshot))
+    this.#staging = opened.catch(() => undefined)
     this.#sinks.set(stream, { opened, tail: opened })
     opened.then(
       () => this.#taken(stream),
@@ -123,6 +126,7 @@ export class SnapshotDesk {
         this.#post({ kind: 'sink-taken', stream })
       })
       .catch((cause: unknown) => this.#post({ kind: 'sink-failed', stream, cause: oneLine(cause) }))
+    this.#staging = line.tail
   }
 
   #taken(stream: number): void {
@@ -139,7 +143,7 @@ export class SnapshotDesk {
     const line = this.#sinks.get(stream)
     if (line === undefined) return
     this.#sinks.delete(stream)
-    line.tail
+    this.#staging = line.tail
       .catch(() => undefined)
       .then(async () => (await line.opened).abort(cause))
       .catch(() => undefined)

@@ -16,7 +16,8 @@ export type ThreadedNodeOptions = {
   readonly node: NodeOptions
   /** Made when it is not there. */
   readonly logDirectory: string
-  readonly transport: Omit<GrpcTransportOptions, 'clock' | 'random' | 'onEvent'>
+  /** null: a member without peers, which opens no port and loads no gRPC. */
+  readonly transport: Omit<GrpcTransportOptions, 'clock' | 'random' | 'onEvent'> | null
   /** Address of a module that exports `threadHost`; see `ThreadHost`. */
   readonly hostUrl: string
   /** Of the calling thread. */

@@ -1,0 +1,225 @@
+/*
+ * Goal: members made by the library's two constructors keep a replicated list, hand leadership on, and lose nothing.
+ * Method: three of them in this process; inline ones over memory, threaded ones over gRPC and real files.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import {
+  defaultLimits,
+  defaultTiming,
+  defaultTransportLimits,
+  inlineNode,
+  MemoryLog,
+  MemoryNetwork,
+  MemoryTransport,
+  nodeId,
+  threadedNode,
+} from '../../../raft/index.ts'
+import type { MemberInfo, NodeId, RaftNode } from '../../../raft/index.ts'
+import { RealClock } from '../../../src/host/clock.ts'
+import { RealRandom } from '../../../src/host/random.ts'
+import { ListMachine } from '../../support/list-machine.ts'
+import { memberInfo, peerCredentials, testAuthority } from '../../unit/raft/transport/fixtures.ts'
+
+const clock = new RealClock()
+const random = new RealRandom()
+const hostUrl = new URL('../../../src/host/thread-host.js', import.meta.url).href
+
+type Part = { readonly id: NodeId; node: RaftNode<number>; machine: ListMachine }
+
+function soon(ms: number): number {
+  return clock.monotonicMs() + ms
+}
+
+async function propose(part: Part, text: string): Promise<number> {
+  const fate = await part.node.propose(new TextEncoder().encode(text), soon(10_000))
+  assert.equal(fate.kind, 'applied')
+  return fate.kind === 'applied' ? fate.outcome : 0
+}
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  const limit = soon(20_000)
+  while (!holds()) {
+    assert.ok(clock.monotonicMs() < limit, `in time: ${what}`)
+    await new Promise((resolve) => clock.after(5, () => resolve(undefined)))
+  }
+}
+
+function leaderOf(parts: readonly Part[]): Part | undefined {
+  return parts.find(({ node }) => node.status.role === 'leader')
+}
+
+/** Everything a cluster of three has to do, whatever it is made of. */
+async function exercise(parts: readonly Part[]): Promise<void> {
+  const [first, second, third] = parts
+  assert.ok(first && second && third)
+  await Promise.all(parts.map((part, at) => propose(part, `first ${at}`)))
+  const all = await Promise.all(
+    Array.from({ length: 300 }, (_, at) => propose(parts[at % 3] as Part, `line ${at}`)),
+  )
+  assert.equal(new Set(all).size, 300, 'each took effect once')
+  for (const part of parts) {
+    await part.node.barrier(soon(10_000))
+    assert.equal(part.machine.lines.length, 303, 'a barrier sees every acknowledged line')
+  }
+  const leader = leaderOf(parts)
+  const heir = parts.find((part) => part !== leader)
+  assert.ok(leader && heir)
+  await leader.node.transferLeadership(heir.id, soon(5_000))
+  await propose(leader, 'after the transfer')
+  await heir.node.barrier(soon(10_000))
+  assert.equal(heir.machine.lines.length, 304)
+  await until('all are equal', () => parts.every(({ machine }) => machine.lines.length === 304))
+  assert.deepEqual(first.machine.lines, second.machine.lines)
+  assert.deepEqual(first.machine.lines, third.machine.lines)
+}
+
+async function stopAll(parts: readonly Part[]): Promise<void> {
+  await Promise.all(parts.map(({ node }) => node.stop(soon(200))))
+}
+
+function mustNotFail(cause: string): void {
+  throw new Error(`a member gave up: ${cause}`)
+}
+
+void test('three inline members replicate, read and hand leadership on', async () => {
+  const network = new MemoryNetwork()
+  const members = [1, 2, 3].map((id) => memberInfo({ id: nodeId(id), name: `m${id}` }, 'memory:1'))
+  const parts = await Promise.all(members.map((member) => startInline(network, members, member)))
+  try {
+    await exercise(parts)
+  } finally {
+    await stopAll(parts)
+  }
+})
+
+void test('a member that missed what was cut from the log comes back by snapshot', async () => {
+  const network = new MemoryNetwork()
+  const members = [1, 2, 3].map((id) => memberInfo({ id: nodeId(id), name: `m${id}` }, 'memory:1'))
+  const limits = { ...defaultLimits, retentionEntries: 10 }
+  const parts = await Promise.all(members.map((member) => startInline(network, members, member, limits)))
+  try {
+    const [first, , last] = parts
+    assert.ok(first && last)
+    await propose(first, 'before')
+    for (const { id } of members.slice(0, 2)) {
+      network.cut(id, last.id)
+      network.cut(last.id, id)
+    }
+    await until('a leader among the rest', () => leaderOf(parts.slice(0, 2)) !== undefined)
+    let count = 1
+    await until('the log was cut', () => {
+      void propose(first, `line ${count++}`)
+      return first.node.status.firstIndex > 100
+    })
+    await propose(first, 'the last one')
+    const expected = [...first.machine.lines]
+    network.heal()
+    await last.node.barrier(soon(20_000))
+    assert.deepEqual(last.machine.lines, expected)
+    await propose(last, 'by itself')
+  } finally {
+    await stopAll(parts)
+  }
+})
+
+void test('three members on threads of their own replicate, restart and go on', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'raft-threads-'))
+  const addresses = await freeAddresses(3)
+  const members = addresses.map((address, at) =>
+    memberInfo({ id: nodeId(at + 1), name: `m${at + 1}` }, address),
+  )
+  const credentials = members.map(({ name }) => peerCredentials(testAuthority, name))
+  const start = async (at: number): Promise<Part> => {
+    const self = members[at] as MemberInfo
+    const node = threadedNode<number>({
+      node: { id: self.id, members, timing: defaultTiming, limits: defaultLimits },
+      logDirectory: join(directory, self.name),
+      transport: {
+        cluster: 'test',
+        self,
+        listenAddress: self.peerAddress,
+        credentials: credentials[at] as (typeof credentials)[number],
+        limits: { ...defaultTransportLimits, backoffMsMin: 10, backoffMsMax: 100 },
+      },
+      hostUrl,
+      clock,
+      random,
+      onFatal: mustNotFail,
+      onPeerEvent: () => undefined,
+    })
+    const machine = new ListMachine()
+    await node.start(machine)
+    return { id: self.id, node, machine }
+  }
+  let parts = await Promise.all([0, 1, 2].map(start))
+  try {
+    await exercise(parts)
+    await stopAll(parts)
+    parts = await Promise.all([0, 1, 2].map(start))
+    // The list has no disk of its own: all of it comes back from the logs.
+    await propose(parts[0] as Part, 'after the restart')
+    for (const part of parts) {
+      await part.node.barrier(soon(10_000))
+      assert.equal(part.machine.lines.length, 305)
+    }
+  } finally {
+    await stopAll(parts)
+    rmSync(directory, { recursive: true })
+  }
+})
+
+void test('a single member leads at once', async () => {
+  const network = new MemoryNetwork()
+  const self = memberInfo({ id: nodeId(1), name: 'm1' }, 'memory:1')
+  const part = await startInline(network, [self], self)
+  try {
+    assert.equal(await propose(part, 'only'), 1)
+    assert.equal(part.node.status.term, 1)
+    await part.node.barrier(soon(5_000))
+  } finally {
+    await stopAll([part])
+  }
+  assert.deepEqual(await part.node.propose(new Uint8Array(1), soon(100)), {
+    kind: 'not-applied',
+    reason: 'stopped',
+  })
+  await assert.rejects(part.node.barrier(soon(100)), { code: 'stopped' })
+})
+
+async function startInline(
+  network: MemoryNetwork,
+  members: readonly MemberInfo[],
+  self: MemberInfo,
+  limits = defaultLimits,
+): Promise<Part> {
+  const node = inlineNode<number>({
+    node: { id: self.id, members, timing: defaultTiming, limits },
+    clock,
+    random,
+    transport: new MemoryTransport({ network, cluster: 'test', self, clock, queueMessagesMax: 4096 }),
+    log: new MemoryLog(),
+    onFatal: mustNotFail,
+  })
+  const machine = new ListMachine()
+  await node.start(machine)
+  return { id: self.id, node, machine }
+}
+
+/** Ports nobody has right now, found by having them for a moment. */
+async function freeAddresses(count: number): Promise<string[]> {
+  const servers = Array.from({ length: count }, () => createServer())
+  const addresses: string[] = []
+  for (const server of servers) {
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
+    const { port } = server.address() as AddressInfo
+    addresses.push(`127.0.0.1:${port}`)
+  }
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return addresses
+}
