@@ -6,18 +6,33 @@ import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../src/api/json.ts'
-import { startControllers } from '../../../../src/controllers/controllers.ts'
+import { namespaceDeletion } from '../../../../src/controllers/namespace-deletion.ts'
+import type { AnyObject } from '../../../../src/registry/definition.ts'
+import { parseStored } from '../../../../src/registry/encode.ts'
+import { Informer } from '../../../../src/registry/informer.ts'
+import { LocalClient } from '../../../../src/registry/local-client.ts'
+import { prefixOf } from '../../../../src/store/key.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 
 type Running = { readonly close: () => void }
 
-/** The controllers of a member that leads. */
+/** The controller of a member that leads. */
 function lead(api: Fixture, errors: unknown[]): Running {
-  const { clock, names, registry, store } = api
-  const leadership = { leading: true, onChange: () => () => undefined }
-  const onError = (controller: string, key: string, cause: unknown) =>
-    void errors.push([controller, key, cause])
-  return startControllers({ clock, names, registry, store, leadership, onError })
+  const { clock, names, catalog, registry, store } = api
+  const prefix = prefixOf({ group: '', plural: 'namespaces', namespace: null })
+  const namespaces = new Informer<AnyObject>({ store, clock, prefix, parse: parseStored })
+  const user = { name: 'system:controller', uid: '', groups: [], extra: {} }
+  const client = new LocalClient({ registry, clock, user, timeoutMs: 10_000 })
+  const onError = (key: string, cause: unknown) => void errors.push([key, cause])
+  const controller = namespaceDeletion({ clock, names, catalog, client, namespaces, onError })
+  namespaces.start()
+  controller.start()
+  return {
+    close: () => {
+      controller.stop()
+      namespaces.close()
+    },
+  }
 }
 
 async function turns(): Promise<void> {

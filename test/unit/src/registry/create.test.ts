@@ -151,12 +151,25 @@ void test('what cannot be read is 400 or 415', async (t) => {
     ['{"metadata":[]}', 'application/json', 400],
     [Uint8Array.of(0x7b, 0xff, 0x7d), 'application/json', 400],
     ['{}', 'text/plain', 415],
-    ['{}', 'application/vnd.orch.protobuf', 415],
+    ['{}', 'application/vnd.orch.protobuf', 400],
   ]
   for (const [rawBody, contentType, code] of rows) {
     const seen = await refused(api.create({ rawBody, contentType }))
     assert.equal(seen.code, code, `${String(rawBody)} as ${contentType}: ${seen.message}`)
   }
+})
+
+void test('spec 4.7: what kubectl sends as protobuf is created', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const rawBody = Buffer.from(
+    '6b3873000a0f0a0276311209436f6e6669674d6170121b0a110a01611200' +
+      '1a0022002a0032003800420012060a01781201791a002200',
+    'hex',
+  )
+  const made = await api.create({ rawBody, contentType: 'application/vnd.kubernetes.protobuf' })
+  assert.equal(made.object['kind'], 'ConfigMap')
+  assert.deepEqual(made.object['data'], { x: 'y' })
 })
 
 void test('YAML is read too', async (t) => {
