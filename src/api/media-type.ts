@@ -1,4 +1,5 @@
 import { badRequest, notAcceptable, unsupportedMediaType } from './api-errors.ts'
+import { namesOf } from './names.ts'
 
 /** One entry of an Accept header, or a Content-Type. */
 export type MediaType = {
@@ -71,14 +72,19 @@ export function parseMediaType(text: string): MediaType {
 }
 
 /** How a body of a create or update is written. */
-export type BodyFormat = 'json' | 'yaml'
+export type BodyFormat = 'json' | 'yaml' | 'protobuf'
+
+/** A client built for either domain may write to the kinds that both have. */
+const PROTOBUF_TYPES = [namesOf('orch.io').protobufMediaType, namesOf('k8s.io').protobufMediaType]
 
 /**
  * @param contentType header value; empty means JSON, as upstream takes it
- * @throws ApiError UnsupportedMediaType, also for protobuf, which is known but not read yet
+ * @throws ApiError UnsupportedMediaType
  */
 export function bodyFormatOf(contentType: string): BodyFormat {
-  switch (parseMediaType(contentType).type) {
+  const { type } = parseMediaType(contentType)
+  if (PROTOBUF_TYPES.includes(type)) return 'protobuf'
+  switch (type) {
     case '':
     case '*/*':
     case 'application/json':
@@ -86,7 +92,7 @@ export function bodyFormatOf(contentType: string): BodyFormat {
     case 'application/yaml':
       return 'yaml'
     default:
-      throw unsupportedMediaType(['application/json', 'application/yaml'])
+      throw unsupportedMediaType(['application/json', 'application/yaml', ...PROTOBUF_TYPES])
   }
 }
 

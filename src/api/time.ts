@@ -31,6 +31,14 @@ export function formatMicroTime(wallMs: number): string {
   return `${formatSeconds(seconds)}.${digits(micros, 6)}Z`
 }
 
+/** As the two formats of a schema write it. @returns null outside of the years 1 to 9999 */
+export function formatInstant(instant: Instant, format: 'date-time' | 'micro-time'): string | null {
+  const { seconds, nanos } = instant
+  if (seconds < SECONDS_MIN || seconds > SECONDS_MAX || nanos < 0 || nanos > 999_999_999) return null
+  if (format === 'date-time') return `${formatSeconds(seconds)}Z`
+  return `${formatSeconds(seconds)}.${digits(Math.floor(nanos / 1000), 6)}Z`
+}
+
 /** @returns null when the text is no RFC 3339 time */
 export function parseTime(text: string): Instant | null {
   if (text.length > 64) return null
@@ -56,14 +64,13 @@ export function parseTimeMs(text: string): number | null {
 /** The same moment as the server writes it: whole seconds, UTC. @returns null when it is no time */
 export function canonicalTime(text: string): string | null {
   const instant = parseTime(text)
-  return instant === null ? null : `${formatSeconds(instant.seconds)}Z`
+  return instant === null ? null : formatInstant(instant, 'date-time')
 }
 
 /** The same moment with six digits, UTC. @returns null when it is no time */
 export function canonicalMicroTime(text: string): string | null {
   const instant = parseTime(text)
-  if (instant === null) return null
-  return `${formatSeconds(instant.seconds)}.${digits(Math.floor(instant.nanos / 1000), 6)}Z`
+  return instant === null ? null : formatInstant(instant, 'micro-time')
 }
 
 type Six = [number, number, number, number, number, number]

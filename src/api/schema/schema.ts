@@ -24,6 +24,8 @@ type Common = {
   readonly default?: Json
   /** `null` is a value of its own and not the same as absent. */
   readonly nullable?: true
+  /** `false`, `0` and empty text differ from absent. Of other members a protobuf message always says the zero. */
+  readonly zeroMatters?: true
 }
 
 export type StringSchema = Common & {

@@ -19,9 +19,14 @@ export const ownerReferenceSchema: ObjectSchema = {
     kind: { ...text, description: 'Kind of the owner.' },
     name: { ...text, description: 'Name of the owner.' },
     uid: { ...text, description: 'uid of the owner.' },
-    controller: { ...flag, description: 'The owner manages this object; true for one owner at most.' },
+    controller: {
+      ...flag,
+      zeroMatters: true,
+      description: 'The owner manages this object; true for one owner at most.',
+    },
     blockOwnerDeletion: {
       ...flag,
+      zeroMatters: true,
       description: 'The owner stays until this object is gone, when deletion is in the foreground.',
     },
   },
@@ -80,6 +85,7 @@ export const objectMetaSchema: ObjectSchema = {
     },
     deletionGracePeriodSeconds: {
       ...int64,
+      zeroMatters: true,
       description: 'Time to end in good order; set with the deletion.',
     },
     labels: { ...textMap, description: 'Keys and values to organize and select objects by.' },
@@ -174,7 +180,11 @@ export const deleteOptionsSchema: ObjectSchema = {
   description: 'How to delete.',
   properties: {
     ...typeMeta,
-    gracePeriodSeconds: { ...int64, description: 'Time to end in good order; 0 is at once.' },
+    gracePeriodSeconds: {
+      ...int64,
+      zeroMatters: true,
+      description: 'Time to end in good order; 0 is at once.',
+    },
     preconditions: {
       type: 'object',
       definition: 'meta.v1.Preconditions',
@@ -185,7 +195,7 @@ export const deleteOptionsSchema: ObjectSchema = {
       },
       protobuf: { uid: 1, resourceVersion: 2 },
     },
-    orphanDependents: { ...flag, description: 'Deprecated; use propagationPolicy.' },
+    orphanDependents: { ...flag, zeroMatters: true, description: 'Deprecated; use propagationPolicy.' },
     propagationPolicy: {
       ...text,
       description: 'What becomes of dependents: Orphan, Background or Foreground.',

@@ -59,11 +59,9 @@ test('a body is JSON unless it says otherwise; what is not read is a 415', () =>
   assert.equal(bodyFormatOf(''), 'json')
   assert.equal(bodyFormatOf('application/json; charset=utf-8'), 'json')
   assert.equal(bodyFormatOf('application/yaml'), 'yaml')
-  for (const type of [
-    'text/plain',
-    'application/vnd.kubernetes.protobuf',
-    'application/x-www-form-urlencoded',
-  ]) {
+  assert.equal(bodyFormatOf('application/vnd.kubernetes.protobuf'), 'protobuf')
+  assert.equal(bodyFormatOf('application/vnd.orch.protobuf'), 'protobuf')
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
     assert.throws(
       () => bodyFormatOf(type),
       (error) => error instanceof ApiError && error.code === 'UnsupportedMediaType',
