@@ -115,6 +115,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
     logBase: recovered.base,
     logLast: recovered.lastIndex,
     onFailure: onFatal,
+    onInstalled: ({ index, term }) => log.info({ index, term }, 'snapshot installed'),
   })
   await node.start(machine)
 

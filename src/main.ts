@@ -36,8 +36,13 @@ export async function main(seams: AppSeams = {}): Promise<void> {
 async function run(config: Config, seams: AppSeams): Promise<void> {
   const log = createLogger({ level: config['log-level'], base: { member: config.name } })
   const exit = (code: number): void => process.exit(code)
-  const onFatal = (cause: unknown): void =>
-    crash(cause instanceof Error ? cause : new Error(String(cause)), { log, exit })
+  const onFatal = (cause: unknown): void => {
+    const error = cause instanceof Error ? cause : new Error(String(cause))
+    // The operator's line; the log has the whole story.
+    if (!(error instanceof BrokenInvariant))
+      process.stderr.write(`orch-apiserver: ${firstLine(error.message)}\n`)
+    crash(error, { log, exit })
+  }
   process.on('uncaughtException', onFatal)
   process.on('unhandledRejection', onFatal)
   let app: App
@@ -72,8 +77,12 @@ async function run(config: Config, seams: AppSeams): Promise<void> {
 
 /** The one line an operator reads, on standard error. */
 function lastLine(message: string, code: number): void {
-  process.stderr.write(`orch-apiserver: ${message.split('\n')[0] ?? ''}\n`)
+  process.stderr.write(`orch-apiserver: ${firstLine(message)}\n`)
   process.exitCode = code
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? ''
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href)

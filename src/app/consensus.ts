@@ -2,15 +2,16 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
-import { defaultLimits } from '../../raft/index.ts'
-import { inlineNode } from '../../raft/node/inline.ts'
+import {
+  MemoryLog,
+  MemoryNetwork,
+  MemoryTransport,
+  defaultLimits,
+  defaultTransportLimits,
+  inlineNode,
+  threadedNode,
+} from '../../raft/index.ts'
 import type { MemberInfo, NodeId, NodeOptions, RaftNode } from '../../raft/index.ts'
-import { FileDisk } from '../../raft/log/file-disk.ts'
-import { MemoryLog } from '../../raft/log/memory-log.ts'
-import { Wal } from '../../raft/log/wal.ts'
-import { GrpcTransport } from '../../raft/transport/grpc-transport.ts'
-import { MemoryNetwork, MemoryTransport } from '../../raft/transport/memory-transport.ts'
-import { defaultTransportLimits } from '../../raft/transport/options.ts'
 import { formatAddress, parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import type { Outcome } from '../store/command.ts'
@@ -29,38 +30,42 @@ export type ConsensusParts = {
   readonly onFatal: (cause: unknown) => void
 }
 
-/** This member's part of consensus. @throws TransportFailure, LogFailure */
+/**
+ * This member's part of consensus: on threads of its own, or all on this one when nothing is kept and nobody
+ * else is asked.
+ */
 export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<Outcome> {
-  const { id, clock, random, keys, log } = parts
+  const { id, clock, random, keys, log, onFatal } = parts
   const node = nodeOptions(config, id)
-  const self = { id, name: config.name }
   const cluster = config['cluster-name']
-  const transport =
-    keys.peer === null
-      ? new MemoryTransport({ network: new MemoryNetwork(), cluster, self, clock, queueMessagesMax: 16 })
-      : new GrpcTransport({
-          cluster,
-          self,
-          listenAddress: peerListenAddress(config),
-          credentials: {
-            authorityPem: keys.peer.authority,
-            certificatePem: keys.peer.certificate,
-            keyPem: keys.peer.key,
-          },
-          limits: defaultTransportLimits,
-          clock,
-          random,
-          onEvent: (event) => log.info(event, 'peer link'),
-        })
-  return inlineNode<Outcome>({
+  const self = { id, name: config.name }
+  if (config['in-memory'] && keys.peer === null) {
+    const network = new MemoryNetwork()
+    const transport = new MemoryTransport({ network, cluster, self, clock, queueMessagesMax: 1 })
+    return inlineNode<Outcome>({ node, clock, random, transport, log: new MemoryLog(), onFatal })
+  }
+  const { peer } = keys
+  return threadedNode<Outcome>({
     node,
     clock,
     random,
-    transport,
-    log: config['in-memory']
-      ? new MemoryLog()
-      : Wal.open({ disk: new FileDisk(join(parts.directory, 'log')), random }),
-    onFatal: (cause) => parts.onFatal(cause),
+    logDirectory: join(parts.directory, 'log'),
+    transport:
+      peer === null
+        ? null
+        : {
+            cluster,
+            self,
+            listenAddress: peerListenAddress(config),
+            credentials: { authorityPem: peer.authority, certificatePem: peer.certificate, keyPem: peer.key },
+            limits: defaultTransportLimits,
+          },
+    hostUrl: new URL('../host/thread-host.js', import.meta.url).href,
+    onFatal,
+    onPeerEvent: (event) => {
+      if (event.kind === 'link-up' || event.kind === 'listening') log.info(event, 'peer link')
+      else log.warn(event, 'peer link')
+    },
   })
 }
 

@@ -39,6 +39,8 @@ export type StoreMachineOptions = {
   readonly logLast: LogIndex
   /** The database cannot be trusted or written any more: the member must stop. Called once at most. */
   readonly onFailure: (cause: unknown) => void
+  /** Another member's state took the place of this one's. Unset: nobody wants to know. */
+  readonly onInstalled?: (snapshot: SnapshotMeta) => void
 }
 
 /**
@@ -194,6 +196,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#persister = this.#newPersister()
     for (const listener of this.#listeners) listener()
     this.#onRoom()
+    this.#options.onInstalled?.(snapshot)
     await old.store.close()
     await this.#options.home.destroy(old.name)
   }

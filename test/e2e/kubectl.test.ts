@@ -55,7 +55,10 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       ] as const) {
         assert.match(resources, new RegExp(`^${plural}\\s+${short}`, 'm'))
       }
-      assert.match(await ok(['get', 'ns']), /default\s+Active/)
+      assert.match(
+        await ok(['get', 'ns', '-o', 'custom-columns=N:.metadata.name,P:.status.phase']),
+        /default\s+Active/,
+      )
       assert.match(await ok(['get', '--raw', '/version']), /"major": ?"1"/)
     })
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -79,32 +79,59 @@ void test('a data directory serves one process, one member, one cluster and one 
   await member.waitReady()
 })
 
-void test('a peer with a certificate of another authority is kept out, and the others go on', async (t) => {
-  const cluster = await ProcessCluster.start({ members: 3 })
-  t.after(() => cluster.remove())
-  const stranger = await ProcessCluster.prepare({ members: 3 })
-  t.after(() => stranger.remove())
-  const outsider = cluster.member('n3')
-  await outsider.stop()
-  const foreign = stranger.member('n3')
-  const paths = parse(readFileSync(join(foreign.directory, 'config.yaml'), 'utf8')) as Record<string, unknown>
-  reconfigure(outsider, {
-    'peer-ca-file': paths['peer-ca-file'],
-    'peer-cert-file': paths['peer-cert-file'],
-    'peer-key-file': paths['peer-key-file'],
-  })
-  outsider.start()
-  const first = cluster.member('n1')
-  for (let n = 0; n < 20; n++) {
-    const reply = await first.client.post('/api/v1/namespaces/default/configmaps', {
-      metadata: { name: `w${n}` },
-    })
-    assert.equal(reply.status, 201, reply.text)
-    await sleep(50)
+void describe('a peer with a wrong certificate', () => {
+  const writeOn = async (cluster: ProcessCluster, outsider: MemberProcess): Promise<void> => {
+    const first = cluster.member('n1')
+    for (let n = 0; n < 10; n++) {
+      const reply = await first.client.post('/api/v1/namespaces/default/configmaps', {
+        metadata: { generateName: 'w' },
+      })
+      assert.equal(reply.status, 201, reply.text)
+      await sleep(50)
+    }
+    assert.equal(await outsider.isReady(), false, 'nobody talks to it')
   }
-  assert.equal(await outsider.isReady(), false, 'nobody talks to it')
-  const any = await outsider.client.get('/readyz')
-  assert.equal(any.status, 500)
+
+  const filesOf = (member: MemberProcess): Record<string, unknown> =>
+    parse(readFileSync(join(member.directory, 'config.yaml'), 'utf8')) as Record<string, unknown>
+
+  void test('of another authority: one that was a member refuses to start, a new one is kept out', async (t) => {
+    const cluster = await ProcessCluster.start({ members: 3 })
+    t.after(() => cluster.remove())
+    const stranger = await ProcessCluster.prepare({ members: 3 })
+    t.after(() => stranger.remove())
+    const outsider = cluster.member('n3')
+    await outsider.stop()
+    const foreign = filesOf(stranger.member('n3'))
+    const keys = Object.fromEntries(
+      ['peer-ca-file', 'peer-cert-file', 'peer-key-file'].map((flag) => [flag, foreign[flag]]),
+    )
+    reconfigure(outsider, keys)
+    const ended = runServer(['--config', join(outsider.directory, 'config.yaml')])
+    assert.equal(ended.code, 1)
+    assert.match(ended.lines.join('\n'), /peer-ca/)
+
+    reconfigure(outsider, { ...keys, 'data-dir': join(outsider.directory, 'fresh') })
+    outsider.start()
+    await writeOn(cluster, outsider)
+  })
+
+  void test('of another member: it refuses to start, and the others go on', async (t) => {
+    const cluster = await ProcessCluster.start({ members: 3 })
+    t.after(() => cluster.remove())
+    const outsider = cluster.member('n3')
+    await outsider.stop()
+    const other = filesOf(cluster.member('n2'))
+    reconfigure(outsider, {
+      'peer-cert-file': other['peer-cert-file'],
+      'peer-key-file': other['peer-key-file'],
+    })
+    const ended = runServer(['--config', join(outsider.directory, 'config.yaml')])
+    assert.equal(ended.code, 1)
+    assert.equal(ended.lines.length, 1, ended.lines.join('\n'))
+    assert.match(ended.lines[0] ?? '', /certificate.*"n2"/)
+    await writeOn(cluster, outsider)
+  })
 })
 
 void test('a single member makes its own keys, readable by its owner alone, and asks who you are', async (t) => {
@@ -153,7 +180,9 @@ void test(
     reconfigure(member, { 'data-dir': join(small, 'data') })
     member.start()
     await member.waitReady()
+    // Some room is left: the disk fills while it is written to.
     execFileSync('sh', ['-c', `head -c 1G /dev/zero > ${join(small, 'ballast')} 2>/dev/null || true`])
+    truncateSync(join(small, 'ballast'), statSync(join(small, 'ballast')).size - 24 * 1024 * 1024)
     const acknowledged: string[] = []
     for (let n = 0; n < 4000 && member.running; n++) {
       try {
@@ -179,6 +208,7 @@ void test(
       const reply = await member.client.get(`/api/v1/namespaces/default/configmaps/${name}`)
       assert.equal(reply.status, 200, `${name}: ${reply.text}`)
     }
+    assert.ok(acknowledged.length > 0, 'there was room for some')
     console.log(`# ${acknowledged.length} acknowledged writes are there after the disk was full`)
   },
 )

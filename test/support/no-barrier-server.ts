@@ -5,15 +5,12 @@
 import { main } from '../../src/main.ts'
 
 await main({
-  consensus: (real) => ({ ...bound(real), barrier: () => Promise.resolve(real.status.appliedMemory) }),
+  consensus: (real) =>
+    new Proxy(real, {
+      get: (target, name) => {
+        if (name === 'barrier') return () => Promise.resolve(target.status.appliedMemory)
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      },
+    }),
 })
-
-/** The same object with its methods bound, so that one can be replaced. */
-function bound<T extends object>(real: T): T {
-  return new Proxy(real, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name, target)
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value
-    },
-  })
-}
