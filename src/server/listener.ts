@@ -3,6 +3,7 @@ import * as http2 from 'node:http2'
 import type { ServerHttp2Session } from 'node:http2'
 import * as https from 'node:https'
 import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import { limits } from '../config/limits.ts'
 import type { RawReply, RawRequest } from './call.ts'
 import type { TlsFiles } from './parts.ts'
@@ -27,6 +28,7 @@ export class Listener {
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket))
     })
+    this.server.on('secureConnection', deliverThroughStream)
     this.server.on('session', (session: ServerHttp2Session) => {
       this.#sessions.add(session)
       session.on('close', () => this.#sessions.delete(session))
@@ -71,6 +73,7 @@ function serverOf(options: ListenerOptions): RawServer {
     requestCert: tls.clientAuthorities !== null,
     // Others may come without a certificate, or with one that proves nothing: authentication decides.
     rejectUnauthorized: false,
+    handshakeTimeout: 10_000,
   }
   if (options.protocols === 'http1') return https.createServer(secure)
   return http2.createSecureServer({
@@ -83,6 +86,16 @@ function serverOf(options: ListenerOptions): RawServer {
       initialWindowSize: STREAM_WINDOW_BYTES,
     },
   })
+}
+
+/**
+ * Node hands what TLS decrypts straight to the HTTP/1.1 parser, past the stream, and so past its pausing: when an
+ * answer still waits to be sent and the next request's body comes in several records, the paused parser is
+ * fed and gives up with `HPE_PAUSED` (seen with 20.20). A listener for data makes the bytes take the way through the
+ * stream. HTTP/2 sessions own their socket and are left alone.
+ */
+function deliverThroughStream(socket: TLSSocket): void {
+  if (socket.alpnProtocol !== 'h2') socket.on('data', () => undefined)
 }
 
 const STREAM_WINDOW_BYTES = 1024 * 1024
