@@ -19,13 +19,11 @@ export class LocalConsensus implements Consensus<Outcome> {
   readonly #machine: StoreMachine
   readonly #session: number
   #sequence = 0
-  #last: LogIndex
   readonly #listeners = new Set<(applied: LogIndex) => void>()
 
   constructor(options: { readonly machine: StoreMachine; readonly clock: Clock; readonly session?: number }) {
     this.#machine = options.machine
     this.#session = options.session ?? 1
-    this.#last = options.machine.appliedMemory
     if (this.#last > 0) return
     this.#append({ index: logIndex(1), term: onlyTerm, kind: 'configuration', configuration })
   }
@@ -83,9 +81,13 @@ export class LocalConsensus implements Consensus<Outcome> {
 
   async stop(): Promise<void> {}
 
+  /** Everything in the log is applied; several of these may share a machine. */
+  get #last(): LogIndex {
+    return this.#machine.appliedMemory
+  }
+
   #append(entry: Parameters<StoreMachine['apply']>[0][number]): ReturnType<StoreMachine['apply']> {
     const settled = this.#machine.apply([entry], this.#session)
-    this.#last = entry.index
     this.#machine.logPersisted(entry.index)
     for (const listener of this.#listeners) listener(entry.index)
     return settled

@@ -6,9 +6,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../../raft/base/random.ts'
 import { logIndex, noSnapshot } from '../../../../../raft/index.ts'
-import type { KeyValueChange, KeyValuePair } from '../../../../../src/store/disk/key-value-store.ts'
+import type {
+  KeyValueChange,
+  KeyValueHome,
+  KeyValuePair,
+} from '../../../../../src/store/disk/key-value-store.ts'
 import { MemoryKeyValueHome } from '../../../../../src/store/disk/memory-key-value-store.ts'
 import { StorageFailure } from '../../../../../src/store/errors.ts'
+import { defaultStoreLimits } from '../../../../../src/store/limits.ts'
 import { ManualClock } from '../../../../support/manual-clock.ts'
 import { applyUpTo, digestsOf, openMachine, pairsOf, randomLog } from '../../../../support/store-machines.ts'
 
@@ -52,7 +57,7 @@ void test('the database never passes what the log has on disk', async () => {
   await again.close()
 })
 
-void test('changes gather into few batches, and a full backlog leaves no room', async () => {
+void test('a full backlog leaves no room until the disk has followed', async () => {
   const log = randomLog(4, 400)
   const clock = new ManualClock()
   const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
@@ -73,6 +78,40 @@ void test('changes gather into few batches, and a full backlog leaves no room', 
   assert.equal(machine.room, 20_000)
   await machine.close()
   assert.equal(clock.pending, 0)
+})
+
+void test('what one moment applied is one batch, and nothing new is none', async () => {
+  const log = randomLog(10, 40)
+  const memory = new MemoryKeyValueHome()
+  let batches = 0
+  const home: KeyValueHome = {
+    list: () => memory.list(),
+    destroy: (name) => memory.destroy(name),
+    open: async (name) => {
+      const store = await memory.open(name)
+      return {
+        getMany: (keys) => store.getMany(keys),
+        snapshot: () => store.snapshot(),
+        close: () => store.close(),
+        write: (changes) => {
+          batches++
+          return store.write(changes)
+        },
+      }
+    },
+  }
+  const clock = new ManualClock()
+  const machine = await openMachine({ home, clock, limits: defaultStoreLimits })
+  applyUpTo(machine, log, 20)
+  await clock.advance(1000)
+  assert.equal(batches, 1)
+  machine.apply([], 1)
+  machine.logPersisted(logIndex(40))
+  await clock.advance(1000)
+  assert.equal(batches, 1)
+  applyUpTo(machine, log, 40)
+  await machine.close()
+  assert.equal(batches, 2)
 })
 
 async function written(seed: number): Promise<readonly KeyValuePair[]> {

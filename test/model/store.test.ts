@@ -1,0 +1,236 @@
+/*
+ * Goal: the store is a map whose every past is kept: reads of now, reads of any revision in the window, pages,
+ * watches from any revision.
+ * Method: random commands (fast-check shrinks them) on the real machine with tiny memory, so that the past
+ * comes from disk, beside a model that keeps every state it ever had.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { SeededRandom } from '../../raft/base/random.ts'
+import { StoreFailure } from '../../src/store/errors.ts'
+import { prefixOf } from '../../src/store/key.ts'
+import type { Key, KeyPrefix } from '../../src/store/key.ts'
+import type { StoredObject, StoreEvent, WatchCursor } from '../../src/store/object-store.ts'
+import { revision } from '../../src/store/revision.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { openMemoryStore } from '../support/memory-store.ts'
+import type { MemoryStore } from '../support/memory-store.ts'
+import { randomCommand, randomKey, smallSettings } from '../support/store-commands.ts'
+import { allConfigMaps, configMapsOf } from '../support/store-kit.ts'
+import { tinyLimits } from '../support/store-machines.ts'
+import { NaiveStore } from './naive-store.ts'
+
+const prefixes: readonly KeyPrefix[] = [
+  allConfigMaps,
+  configMapsOf('a'),
+  configMapsOf('a-b'),
+  prefixOf({ group: '', plural: 'namespaces', namespace: null }),
+]
+
+type Step =
+  | { readonly kind: 'commands'; readonly seed: number; readonly count: number }
+  | { readonly kind: 'disk' }
+  | { readonly kind: 'read-past'; readonly seed: number }
+  | { readonly kind: 'watch'; readonly seed: number }
+  | { readonly kind: 'follow'; readonly limit: number }
+
+const seed = fc.integer({ min: 0, max: 2 ** 31 })
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        kind: fc.constant('commands' as const),
+        seed,
+        count: fc.integer({ min: 1, max: 25 }),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('disk' as const) }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('read-past' as const), seed }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('watch' as const), seed }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({ kind: fc.constant('follow' as const), limit: fc.integer({ min: 1, max: 20 }) }),
+    },
+  ),
+  { minLength: 5, maxLength: 40 },
+)
+
+void test('random use of the store agrees with the model', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (plan: readonly Step[]) => {
+      const clock = new ManualClock()
+      const opened = await openMemoryStore({ clock, limits: tinyLimits })
+      const run = new Run(opened, clock)
+      await run.start()
+      for (const step of plan) await run.step(step)
+      await run.end()
+    }),
+    { numRuns: 150 },
+  )
+})
+
+/** A reader of events, and all it was told. */
+type Reader = {
+  readonly prefix: KeyPrefix
+  readonly cursor: WatchCursor
+  readonly after: number
+  told: StoreEvent[]
+}
+
+class Run {
+  readonly #opened: MemoryStore
+  readonly #clock: ManualClock
+  readonly #model = new NaiveStore()
+  #readers: Reader[] = []
+
+  constructor(opened: MemoryStore, clock: ManualClock) {
+    this.#opened = opened
+    this.#clock = clock
+  }
+
+  async start(): Promise<void> {
+    const outcome = await this.#opened.store.write({ kind: 'change-settings', settings: smallSettings }, 0)
+    assert.deepEqual(outcome, this.#model.apply({ kind: 'change-settings', settings: smallSettings }))
+  }
+
+  async step(step: Step): Promise<void> {
+    switch (step.kind) {
+      case 'commands':
+        return this.#commands(new SeededRandom(step.seed), step.count)
+      case 'disk':
+        return this.#clock.advance(1000)
+      case 'read-past':
+        return this.#readPast(new SeededRandom(step.seed))
+      case 'watch':
+        return this.#watch(new SeededRandom(step.seed))
+      case 'follow':
+        return this.#follow(step.limit)
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#follow(1000)
+    this.#compareNow()
+    await this.#opened.close()
+    assert.equal(this.#clock.pending, 0)
+  }
+
+  async #commands(random: SeededRandom, count: number): Promise<void> {
+    for (let left = count; left > 0; left--) {
+      const command = randomCommand(random, this.#model.revision)
+      if (command.kind === 'expire-sessions') continue
+      assert.deepEqual(await this.#opened.store.write(command, 0), this.#model.apply(command))
+    }
+    this.#compareNow()
+  }
+
+  #compareNow(): void {
+    const view = this.#opened.store.view()
+    assert.equal(view.revision, this.#model.revision)
+    for (const prefix of prefixes) {
+      const objects = this.#model.at(view.revision).list(prefix)
+      assert.deepEqual(plain(view.list(prefix, { after: null, limit: null }).objects), objects)
+      assert.equal(view.count(prefix), objects.length)
+    }
+  }
+
+  async #readPast(random: SeededRandom): Promise<void> {
+    const asked = revision(random.below(this.#model.revision + 2))
+    const { store } = this.#opened
+    if (asked > this.#model.revision) {
+      assert.throws(() => store.viewAt(asked), { code: 'future' })
+      return
+    }
+    if (asked < this.#model.trimmed) {
+      assert.throws(() => store.viewAt(asked), { code: 'compacted' })
+      return
+    }
+    const past = store.viewAt(asked)
+    const model = this.#model.at(asked)
+    const key = randomKey(random)
+    const prefix = random.pick(prefixes)
+    const limit = 1 + random.below(6)
+    const got = past.get(key)
+    const all = past.list(prefix, { after: null, limit: null })
+    await this.#clock.settle()
+    const found = await got
+    assert.deepEqual(found === null ? null : plain([found])[0], model.get(key))
+    assert.deepEqual(plain((await all).objects), model.list(prefix))
+    assert.deepEqual(await this.#pages(past, prefix, limit), model.list(prefix))
+  }
+
+  async #pages(
+    past: ReturnType<MemoryStore['store']['viewAt']>,
+    prefix: KeyPrefix,
+    limit: number,
+  ): Promise<unknown[]> {
+    const found: StoredObject[] = []
+    let after: Key | null = null
+    for (;;) {
+      const reading = past.list(prefix, { after, limit })
+      await this.#clock.settle()
+      const slice: Awaited<typeof reading> = await reading
+      assert.ok(slice.objects.length <= limit)
+      assert.ok(found.length <= 1000, 'pages come to an end')
+      assert.ok(slice.objects.length > 0 || after === null, 'no page is empty but the only one')
+      found.push(...slice.objects)
+      if (!slice.more) return plain(found)
+      assert.equal(slice.objects.length, limit)
+      after = slice.objects[limit - 1]?.key ?? null
+    }
+  }
+
+  #watch(random: SeededRandom): void {
+    const prefix = random.pick(prefixes)
+    const after = revision(random.below(this.#model.revision + 1))
+    if (after < this.#model.trimmed) {
+      assert.throws(() => this.#opened.store.watch(prefix, after), { code: 'compacted' })
+      return
+    }
+    this.#readers.push({ prefix, after, cursor: this.#opened.store.watch(prefix, after), told: [] })
+  }
+
+  /** Each reader reads to the end, or was told that it fell behind. */
+  async #follow(limit: number): Promise<void> {
+    const left: Reader[] = []
+    for (const reader of this.#readers) {
+      try {
+        for (;;) {
+          const next = reader.cursor.next(limit)
+          const events = next instanceof Promise ? await next : next
+          if (events.length === 0) break
+          reader.told.push(...events)
+          assert.ok(this.#model.endsCommand(events[events.length - 1]?.revision ?? 0, reader.prefix))
+        }
+        assert.equal(reader.cursor.revision, this.#model.revision)
+        assert.deepEqual(reader.told.map(plainEvent), this.#model.events(reader.prefix, reader.after))
+        left.push(reader)
+      } catch (cause) {
+        if (!(cause instanceof StoreFailure) || cause.code !== 'compacted') throw cause
+        assert.ok(reader.cursor.revision < this.#model.trimmed)
+        reader.cursor.close()
+      }
+    }
+    this.#readers = left
+  }
+}
+
+function plain(objects: readonly StoredObject[]): unknown[] {
+  return objects.map((object) => ({
+    key: object.key,
+    revision: object.revision,
+    uid: object.uid,
+    labels: object.labels,
+    text: Buffer.from(object.bytes).toString('utf8'),
+  }))
+}
+
+function plainEvent(event: StoreEvent): unknown {
+  return {
+    kind: event.kind,
+    object: plain([event.object])[0],
+    previous: event.previous === null ? null : plain([event.previous])[0],
+  }
+}

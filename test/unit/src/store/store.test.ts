@@ -1,0 +1,147 @@
+/*
+ * Goal: what consensus says becomes what callers of the store expect; waits end; views tell one moment.
+ * Method: a store in memory, and consensus that answers what it is told to.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConsensusFailure } from '../../../../raft/index.ts'
+import type { ConsensusFailureCode, Fate } from '../../../../raft/index.ts'
+import type { Outcome } from '../../../../src/store/command.ts'
+import { StoreFailure } from '../../../../src/store/errors.ts'
+import { defaultStoreLimits } from '../../../../src/store/limits.ts'
+import { revision } from '../../../../src/store/revision.ts'
+import { Store } from '../../../../src/store/store.ts'
+import { LocalConsensus } from '../../../support/local-consensus.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+import { openMemoryStore } from '../../../support/memory-store.ts'
+import { allConfigMaps, configMapKey, decoded, put, write } from '../../../support/store-kit.ts'
+
+const command = write(put(configMapKey('a'), '1'))
+
+/** Answers every proposal and barrier alike. */
+class Answering extends LocalConsensus {
+  answer: Fate<Outcome> | ConsensusFailureCode = 'stopped'
+
+  override async propose(): Promise<Fate<Outcome>> {
+    if (typeof this.answer === 'string') throw new ConsensusFailure(this.answer, 'as told')
+    return this.answer
+  }
+
+  override async barrier(): Promise<never> {
+    assert.ok(typeof this.answer === 'string')
+    throw new ConsensusFailure(this.answer, 'as told')
+  }
+}
+
+async function answering(): Promise<{ store: Store; consensus: Answering; close: () => Promise<void> }> {
+  const clock = new ManualClock()
+  const { machine, close } = await openMemoryStore({ clock })
+  const consensus = new Answering({ machine, clock })
+  const store = new Store({ consensus, machine, clock, limits: defaultStoreLimits })
+  return {
+    store,
+    consensus,
+    close: async () => {
+      store.close()
+      await close()
+    },
+  }
+}
+
+const fates: readonly (readonly [Fate<Outcome>, code: string, applied: string])[] = [
+  [{ kind: 'not-applied', reason: 'no-leader' }, 'timed-out', 'no'],
+  [{ kind: 'not-applied', reason: 'overloaded' }, 'overloaded', 'no'],
+  [{ kind: 'not-applied', reason: 'stopped' }, 'stopped', 'no'],
+  [{ kind: 'not-applied', reason: 'too-large' }, 'too-large', 'no'],
+  [{ kind: 'unknown' }, 'timed-out', 'unknown'],
+]
+
+for (const [fate, code, applied] of fates) {
+  void test(`a write whose fate is ${JSON.stringify(fate)} fails as ${code}, applied: ${applied}`, async () => {
+    const { store, consensus, close } = await answering()
+    consensus.answer = fate
+    await assert.rejects(store.write(command, 0), (cause) => {
+      assert.ok(cause instanceof StoreFailure)
+      assert.deepEqual([cause.code, cause.applied], [code, applied])
+      return true
+    })
+    await close()
+  })
+}
+
+const failures: readonly (readonly [ConsensusFailureCode, string])[] = [
+  ['timed-out', 'timed-out'],
+  ['no-leader', 'timed-out'],
+  ['overloaded', 'overloaded'],
+  ['stopped', 'stopped'],
+]
+
+for (const [code, translated] of failures) {
+  void test(`a barrier that fails as ${code} is told as ${translated}`, async () => {
+    const { store, consensus, close } = await answering()
+    consensus.answer = code
+    await assert.rejects(store.barrier(0), { name: 'StoreFailure', code: translated })
+    await close()
+  })
+}
+
+void test('a command that is larger than an entry may be is not proposed', async () => {
+  const { store, consensus, close } = await openMemoryStore({ limits: { commandBytesMax: 1000 } })
+  const before = consensus.status.lastIndex
+  const large = write(put(configMapKey('a'), 'x'.repeat(1000)))
+  await assert.rejects(store.write(large, 0), { code: 'too-large', applied: 'no' })
+  assert.equal(consensus.status.lastIndex, before)
+  await close()
+})
+
+void test('a write is seen by the next view, and refusals name the condition', async () => {
+  const { store, close } = await openMemoryStore()
+  assert.deepEqual(await store.write(command, 0), { kind: 'done', revisions: [1] })
+  const view = store.view()
+  assert.deepEqual(decoded(view.get(configMapKey('a')) ?? assert.fail()), {
+    value: '1',
+    resourceVersion: '1',
+  })
+  assert.equal(view.revision, 1)
+  const again = await store.write(write(put(configMapKey('a'), '2', { kind: 'absent' })), 0)
+  assert.deepEqual(again, { kind: 'refused', operation: 0, condition: { kind: 'absent' }, current: 1 })
+  await close()
+})
+
+void test('a view that is kept over a write refuses to tell another moment', async () => {
+  const { store, close } = await openMemoryStore()
+  const view = store.view()
+  await store.write(command, 0)
+  assert.throws(() => view.get(configMapKey('a')), /in the turn it was taken in/)
+  assert.throws(() => view.list(allConfigMaps, { after: null, limit: null }))
+  await close()
+})
+
+void test('waiting for a revision ends when it is reached, or in time', async () => {
+  const clock = new ManualClock()
+  const { store, close } = await openMemoryStore({ clock, limits: { waitersMax: 2 } })
+  await store.waitFor(revision(0), 0)
+  await assert.rejects(store.waitFor(revision(1), clock.monotonicMs()), { code: 'future' })
+  const reached = store.waitFor(revision(1), clock.monotonicMs() + 1000)
+  const missed = store.waitFor(revision(2), clock.monotonicMs() + 1000)
+  await assert.rejects(store.waitFor(revision(1), clock.monotonicMs() + 1000), { code: 'overloaded' })
+  await store.write(command, 0)
+  await reached
+  const failed = assert.rejects(missed, { code: 'future' })
+  await clock.advance(1000)
+  await failed
+  await close()
+})
+
+void test('closing ends waits and watches', async () => {
+  const clock = new ManualClock()
+  const { store, close } = await openMemoryStore({ clock })
+  const wait = assert.rejects(store.waitFor(revision(1), clock.monotonicMs() + 1000), { code: 'stopped' })
+  store.watch(allConfigMaps, revision(0))
+  await close()
+  await wait
+  assert.equal(store.openWatches, 0)
+  assert.throws(() => store.watch(allConfigMaps, revision(0)), { code: 'stopped' })
+  await assert.rejects(store.waitFor(revision(1), 1e9), { code: 'stopped' })
+  assert.equal(clock.pending, 0)
+})

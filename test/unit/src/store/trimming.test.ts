@@ -1,0 +1,108 @@
+/*
+ * Goal: history is forgotten when it is old enough, never earlier, and only the leader says so.
+ * Method: time that stands still until told, over a store in memory.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeCommand } from '../../../../src/store/command-codec.ts'
+import { defaultStoreLimits } from '../../../../src/store/limits.ts'
+import { HistoryTrimmer } from '../../../../src/store/trimming.ts'
+import { LocalConsensus } from '../../../support/local-consensus.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+import { openMemoryStore } from '../../../support/memory-store.ts'
+import type { MemoryStore } from '../../../support/memory-store.ts'
+import { configMapKey, put, write } from '../../../support/store-kit.ts'
+
+const limits = { ...defaultStoreLimits, trimEventsMax: 10 }
+const settings = { historyWindowMs: 60_000, historyEventsMin: 5, objectBytesMax: 1000 }
+
+class Follower extends LocalConsensus {
+  override get status(): LocalConsensus['status'] {
+    return { ...super.status, role: 'follower' }
+  }
+}
+
+async function open(
+  role: 'leader' | 'follower' = 'leader',
+): Promise<
+  MemoryStore & { clock: ManualClock; writes: (count: number) => Promise<void>; end: () => Promise<void> }
+> {
+  const clock = new ManualClock()
+  const opened = await openMemoryStore({ clock })
+  const { machine, consensus, store } = opened
+  const trimmer = new HistoryTrimmer({
+    machine,
+    clock,
+    limits,
+    consensus: role === 'leader' ? consensus : new Follower({ machine, clock }),
+    onFailure: (cause) => {
+      throw cause
+    },
+  })
+  await store.write({ kind: 'change-settings', settings }, 0)
+  trimmer.start()
+  const writes = async (count: number): Promise<void> => {
+    for (let left = count; left > 0; left--) await store.write(write(put(configMapKey('a'), 'v')), 0)
+  }
+  const end = async (): Promise<void> => {
+    trimmer.stop()
+    await opened.close()
+    assert.equal(clock.pending, 0)
+  }
+  return { ...opened, clock, writes, end }
+}
+
+void test('what was applied a window ago is forgotten, in steps, down to the floor of events', async () => {
+  const { machine, clock, writes, end } = await open()
+  await writes(100)
+  await clock.advance(60_000)
+  assert.equal(machine.state.history.trimmed, 0)
+  await clock.advance(3_000)
+  assert.equal(machine.state.history.trimmed, 95)
+  await end()
+})
+
+void test('what is younger than the window stays', async () => {
+  const { machine, clock, writes, end } = await open()
+  await writes(50)
+  await clock.advance(30_000)
+  await writes(50)
+  await clock.advance(33_000)
+  assert.equal(machine.state.history.trimmed, 50)
+  await clock.advance(30_000)
+  assert.equal(machine.state.history.trimmed, 95)
+  await end()
+})
+
+void test('a follower takes notes and proposes nothing', async () => {
+  const { machine, consensus, clock, writes, end } = await open('follower')
+  await writes(50)
+  const before = consensus.status.lastIndex
+  await clock.advance(200_000)
+  assert.equal(machine.state.history.trimmed, 0)
+  assert.equal(consensus.status.lastIndex, before)
+  await end()
+})
+
+void test('an idle cluster proposes nothing once everything is forgotten', async () => {
+  const { consensus, clock, writes, end } = await open()
+  await writes(20)
+  await clock.advance(120_000)
+  const before = consensus.status.lastIndex
+  await clock.advance(600_000)
+  assert.equal(consensus.status.lastIndex, before)
+  await end()
+})
+
+void test('a session that was not heard of for a window is forgotten', async () => {
+  const { machine, clock, writes, end } = await open()
+  const other = new LocalConsensus({ machine, clock, session: 99 })
+  await other.propose(encodeCommand(write(put(configMapKey('b'), 'v'))))
+  assert.equal(machine.state.sessions.size, 2)
+  await clock.advance(40_000)
+  await writes(1)
+  assert.equal(machine.state.sessions.size, 2)
+  await clock.advance(25_000)
+  assert.equal(machine.state.sessions.size, 1)
+  await end()
+})

@@ -1,0 +1,157 @@
+/*
+ * Goal: exactly those cursors wake that an event concerns, once, soon, and in slices.
+ * Method: cursors on several prefixes over a store in memory whose time stands still.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { KeyPrefix } from '../../../../../src/store/key.ts'
+import type { WatchCursor } from '../../../../../src/store/object-store.ts'
+import { revision } from '../../../../../src/store/revision.ts'
+import { ManualClock } from '../../../../support/manual-clock.ts'
+import { openMemoryStore } from '../../../../support/memory-store.ts'
+import type { MemoryStore } from '../../../../support/memory-store.ts'
+import { allConfigMaps, configMapKey, configMapsOf, put, write } from '../../../../support/store-kit.ts'
+
+async function open(
+  limits: NonNullable<Parameters<typeof openMemoryStore>[0]>['limits'] = {},
+): Promise<MemoryStore & { clock: ManualClock; make: (name: string, namespace?: string) => Promise<void> }> {
+  const clock = new ManualClock()
+  const opened = await openMemoryStore({ clock, limits })
+  const make = async (name: string, namespace = 'a'): Promise<void> => {
+    await opened.store.write(write(put(configMapKey(name, namespace), name)), 0)
+  }
+  return { ...opened, clock, make }
+}
+
+/** What `next` gives at once. */
+function now(cursor: WatchCursor, limit = 100): readonly number[] {
+  const events = cursor.next(limit)
+  assert.ok(!(events instanceof Promise), 'everything is in memory')
+  return events.map((event) => event.revision)
+}
+
+function following(
+  store: MemoryStore['store'],
+  prefix: KeyPrefix,
+): { cursor: WatchCursor; rings: () => number } {
+  const cursor = store.watch(prefix, store.view().revision)
+  let rings = 0
+  cursor.onMore(() => rings++)
+  return { cursor, rings: () => rings }
+}
+
+void test('a cursor wakes once for events of its own prefix only', async () => {
+  const { store, clock, make, close } = await open()
+  const [all, mine, other] = [allConfigMaps, configMapsOf('a'), configMapsOf('b')].map((prefix) =>
+    following(store, prefix),
+  )
+  await make('x')
+  await make('y')
+  assert.equal(mine?.rings(), 0)
+  await clock.settle()
+  assert.deepEqual([all?.rings(), mine?.rings(), other?.rings()], [1, 1, 0])
+  assert.deepEqual(now(mine?.cursor ?? assert.fail()), [1, 2])
+  await make('z')
+  await clock.settle()
+  assert.equal(mine?.rings(), 1)
+  await close()
+})
+
+void test('a cursor that waits knows that what was applied did not concern it', async () => {
+  const { store, make, close } = await open()
+  const { cursor } = following(store, configMapsOf('b'))
+  await make('x')
+  await make('y')
+  assert.equal(cursor.revision, 2)
+  await make('z', 'b')
+  await make('x')
+  assert.equal(cursor.revision, 2)
+  assert.deepEqual(now(cursor), [3])
+  assert.equal(cursor.revision, 4)
+  await close()
+})
+
+void test('asking to be woken when there is something already wakes soon', async () => {
+  const { store, clock, make, close } = await open()
+  const cursor = store.watch(configMapsOf('a'), revision(0))
+  await make('x')
+  let rings = 0
+  cursor.onMore(() => rings++)
+  assert.equal(rings, 0)
+  await clock.settle()
+  assert.equal(rings, 1)
+  await close()
+})
+
+void test('a later wish to be woken replaces the one before', async () => {
+  const { store, clock, make, close } = await open()
+  const cursor = store.watch(configMapsOf('a'), revision(0))
+  const rung: string[] = []
+  cursor.onMore(() => rung.push('first'))
+  cursor.onMore(() => rung.push('second'))
+  await make('x')
+  await clock.settle()
+  assert.deepEqual(rung, ['second'])
+  await close()
+})
+
+void test('a closed cursor neither wakes nor tells', async () => {
+  const { store, clock, make, close } = await open()
+  const { cursor, rings } = following(store, configMapsOf('a'))
+  assert.equal(store.openWatches, 1)
+  await make('x')
+  cursor.close()
+  cursor.close()
+  await clock.settle()
+  assert.equal(rings(), 0)
+  assert.deepEqual(cursor.next(1), [])
+  assert.equal(store.openWatches, 0)
+  await close()
+})
+
+void test('no more cursors open than the limit allows', async () => {
+  const { store, close } = await open({ cursorsMax: 2 })
+  const first = store.watch(allConfigMaps, revision(0))
+  store.watch(allConfigMaps, revision(0))
+  assert.throws(() => store.watch(allConfigMaps, revision(0)), { code: 'overloaded' })
+  first.close()
+  store.watch(allConfigMaps, revision(0))
+  await close()
+})
+
+void test('a command is told whole, even when it is larger than asked for', async () => {
+  const { store, make, close } = await open()
+  const keys = ['p', 'q', 'r'].map((name) => configMapKey(name, 'a'))
+  await make('x')
+  await store.write(write(...keys.map((key) => put(key, 'v')), put(configMapKey('o', 'b'), 'v')), 0)
+  await make('y')
+  const cursor = store.watch(configMapsOf('a'), revision(0))
+  assert.deepEqual(now(cursor, 2), [1, 2, 3, 4])
+  assert.deepEqual(now(cursor, 2), [6])
+  assert.deepEqual(now(cursor, 2), [])
+  await close()
+})
+
+void test('a crowd is woken in slices, nobody is left out', async () => {
+  const { store, clock, make, close } = await open({ wakeSliceMs: 0 })
+  let turns = 0
+  const soon = clock.soon.bind(clock)
+  clock.soon = (action) => {
+    turns++
+    soon(action)
+  }
+  const crowd = Array.from({ length: 100 }, () => following(store, configMapsOf('a')))
+  await make('x')
+  await clock.settle()
+  assert.ok(crowd.every(({ rings }) => rings() === 1))
+  assert.ok(turns >= 100 / 8, `${turns} turns`)
+  await close()
+})
+
+void test('a watch starts on a resource or a namespace in one, nothing else', async () => {
+  const { store, close } = await open()
+  for (const prefix of ['', '/configmaps', '/configmaps/a/x']) {
+    assert.throws(() => store.watch(prefix as KeyPrefix, revision(0)), /a resource or a namespace/)
+  }
+  await close()
+})
