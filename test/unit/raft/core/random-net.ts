@@ -19,6 +19,7 @@ type Swarm = {
   readonly changes: number
   readonly slowDisks: number
   readonly partitions: number
+  readonly pauses: number
 }
 
 /** Cores only, on a network that loses, repeats and reorders, and on disks that are slow and crash. */
@@ -30,6 +31,8 @@ export class RandomNet {
   readonly trace: string[] = []
   #messages: Message[] = []
   #cutOff: ReadonlySet<NodeId> = new Set()
+  /** Does nothing and hears nothing, but goes on later as if nothing had been. */
+  #paused: NodeId | null = null
   #commands = 0
 
   constructor(seed: number) {
@@ -42,7 +45,8 @@ export class RandomNet {
       cuts: random.pick([0, 0.01, 0.05]),
       changes: random.pick([0, 0.005, 0.02]),
       slowDisks: random.pick([0, 0.3, 0.8]),
-      partitions: random.pick([0, 0.002, 0.01]),
+      partitions: random.pick([0, 0.001, 0.004]),
+      pauses: random.pick([0, 0.001, 0.004]),
     }
     this.witness = new Witness(this.members)
     const configuration = cluster([1, 2, 3], random.pick([[], [4], [4, 5]]))
@@ -57,13 +61,15 @@ export class RandomNet {
   step(): void {
     const random = this.#random
     const member = random.pick([...this.members.values()])
+    if (random.chance(this.#swarm.pauses)) this.#pause()
+    if (member.id === this.#paused) return
     if (random.chance(this.#swarm.crashes)) this.#crash(member)
     else if (random.chance(this.#swarm.cuts)) this.#cut(member)
     else if (random.chance(this.#swarm.changes)) this.#change(member)
     else if (random.chance(this.#swarm.partitions)) this.#partition()
     else if (random.chance(0.25)) member.raft.tick()
     else if (random.chance(0.1)) this.#propose(member)
-    else if (random.chance(0.05)) this.witness.noteRead(member, member.raft.readIndex())
+    else if (random.chance(0.12)) this.witness.noteRead(member, member.raft.readIndex())
     else if (random.chance(0.002)) member.raft.transferLeadership(random.pick([...this.members.keys()]))
     else if (random.chance(0.001)) member.raft.campaign()
     else if (random.chance(0.01)) member.raft.reportUnreachable(random.pick([...this.members.keys()]))
@@ -75,6 +81,7 @@ export class RandomNet {
   /** Everything is well from now on: the rest must follow. @returns whether all agree in the end */
   heal(): boolean {
     this.#cutOff = new Set()
+    this.#paused = null
     this.#swarm = { ...this.#swarm, loss: 0, copies: 0, slowDisks: 0 }
     for (let round = 0; round < 400; round++) {
       for (const member of this.members.values()) {
@@ -156,6 +163,7 @@ export class RandomNet {
     if (this.#messages.length === 0) return
     // Mostly in order, sometimes far from it.
     const at = this.#random.chance(0.8) ? 0 : this.#random.below(this.#messages.length)
+    if (this.#messages[at]?.to === this.#paused) return
     const message = present(this.#messages.splice(at, 1)[0], 'a message waits')
     if (this.#cutOff.has(message.from) !== this.#cutOff.has(message.to)) {
       return this.#lose(message)
@@ -203,6 +211,14 @@ export class RandomNet {
   #partition(): void {
     this.#cutOff = new Set([...this.members.keys()].filter(() => this.#random.chance(0.4)))
     this.#note(`cut off ${[...this.#cutOff].join()}`)
+  }
+
+  /** Leaders most of all: they wake up in another world. */
+  #pause(): void {
+    const leader = [...this.members.values()].find((member) => member.raft.status().role === 'leader')
+    const someone = this.#random.pick([...this.members.keys()])
+    this.#paused = this.#paused !== null ? null : (leader?.id ?? someone)
+    this.#note(`paused ${this.#paused ?? 'nobody'}`)
   }
 
   #propose(member: Member): void {

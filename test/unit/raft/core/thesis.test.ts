@@ -136,6 +136,16 @@ test('thesis §4.2.2 a leader that is removed leads until that is committed, the
   assert.ok(sent.some((message) => message.kind === 'append-request' && message.commit === 2))
 })
 
+test('thesis §4.2.2 commits before that of its removal do not end a reign', () => {
+  const solo = new Solo()
+  solo.lead([2, 3])
+  solo.propose('a')
+  solo.raft.changeConfiguration({ members: people([2, 3]) })
+  solo.work()
+  for (const id of [2, 3]) solo.hear({ ...solo.from(id), kind: 'append-accepted', index: logIndex(2) })
+  assert.deepEqual([solo.raft.commit, solo.raft.status().role], [2, 'leader'])
+})
+
 test('thesis §4.2.2 a voter on its way out stands while that is not known committed', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   const append = solo.append(2, 1, [1], 1, 1)
@@ -338,4 +348,32 @@ test('a candidate takes office only once its own vote is durable, whatever the o
   assert.equal(solo.raft.status().role, 'candidate')
   solo.finishWrite()
   assert.equal(solo.raft.status().role, 'leader')
+})
+
+test('a write from before the candidacy says nothing of its vote', () => {
+  const solo = new Solo({ log: [1], term: 1 })
+  solo.manual = true
+  solo.hear(solo.append(2, 1, [1, 1], 1, 0))
+  solo.raft.campaign()
+  solo.work()
+  for (const kind of ['pre-vote-response', 'vote-response'] as const) {
+    for (const from of [2, 3]) {
+      solo.hear({ kind, from: nodeId(from), to: nodeId(1), term: term(2), granted: true })
+    }
+  }
+  solo.finishWrite()
+  assert.deepEqual([solo.raft.status().role, solo.member.underWay.length], ['candidate', 1])
+  solo.finishWrite()
+  assert.equal(solo.raft.status().role, 'leader')
+})
+
+test('thesis §9.6 a grant for another term answers an older question', () => {
+  const solo = new Solo({ term: 3 })
+  solo.raft.campaign()
+  solo.work()
+  const grant = { kind: 'pre-vote-response', ...two, granted: true } as const
+  solo.hear({ ...grant, term: term(9) })
+  assert.equal(solo.raft.status().role, 'pre-candidate')
+  solo.hear({ ...grant, term: term(4) })
+  assert.equal(solo.raft.status().role, 'candidate')
 })

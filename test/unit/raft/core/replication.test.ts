@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import type { FollowerStatus } from '../../../../raft/core/ready.ts'
+import { cluster } from '../../../scenario/people.ts'
+import { Solo } from './solo.ts'
+
+/* Goal: what the leader believes of a follower follows what it hears, old answers included. */
+
+function follower(solo: Solo, id: number): FollowerStatus {
+  const found = solo.raft.status().followers.find((status) => status.id === id)
+  assert.ok(found !== undefined)
+  return found
+}
+
+/** A leader that has cut everything up to 3, and a follower 3 of which it knows nothing yet. */
+function leaderWithCutLog(): Solo {
+  const solo = new Solo({ log: [1, 2, 2], term: 2, commit: 3 })
+  solo.lead([2])
+  solo.member.flush()
+  solo.member.cut(logIndex(3))
+  return solo
+}
+
+test('an old refusal of what has arrived since does not stop the stream', () => {
+  const solo = new Solo()
+  solo.lead([2, 3])
+  solo.propose('a')
+  solo.acceptAll(2)
+  const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
+  solo.hear({ ...solo.from(2), kind: 'append-refused', index: logIndex(1), ...hint })
+  assert.deepEqual([follower(solo, 2).state, follower(solo, 2).match], ['replicate', 2])
+})
+
+test('a refusal beyond what is known there makes the leader probe from what is known', () => {
+  const solo = new Solo()
+  solo.lead([2, 3])
+  solo.propose('a')
+  solo.propose('b')
+  solo.take()
+  const hint = { hintIndex: logIndex(1), hintTerm: term(1) }
+  solo.hear({ ...solo.from(2), kind: 'append-refused', index: logIndex(2), ...hint })
+  assert.deepEqual([follower(solo, 2).state, follower(solo, 2).next], ['probe', 2])
+  assert.equal(solo.takeOnly('append-request').entries.length, 2)
+})
+
+test('an answer to another probe than the present one is ignored', () => {
+  const solo = new Solo({ log: [1, 1, 1], term: 1 })
+  solo.lead([2], 'silent')
+  const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
+  solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(2), ...hint })
+  assert.equal(follower(solo, 3).next, 4)
+})
+
+test('a hint of a term that was cut here leads to a snapshot at once', () => {
+  const solo = leaderWithCutLog()
+  const hint = { hintIndex: logIndex(3), hintTerm: term(1) }
+  solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
+  assert.equal(follower(solo, 3).state, 'snapshot')
+})
+
+test('nobody who is out of reach is sent a state, until it gives a sign of life', () => {
+  const solo = leaderWithCutLog()
+  solo.acceptAll(3)
+  solo.propose('a')
+  solo.acceptAll(2)
+  // The next check finds 2 only.
+  solo.tick(10)
+  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  solo.raft.reportUnreachable(nodeId(3))
+  solo.member.flush()
+  solo.member.cut(solo.raft.commit)
+  solo.tick(9)
+  assert.deepEqual([follower(solo, 3).state, follower(solo, 3).recentlyActive], ['probe', false])
+  solo.hear({ ...solo.from(3), kind: 'heartbeat-response', context: null })
+  assert.equal(follower(solo, 3).state, 'snapshot')
+})
+
+test('a follower that took the state, by whatever way, goes on by appends', () => {
+  const solo = leaderWithCutLog()
+  const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
+  solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
+  assert.equal(follower(solo, 3).state, 'snapshot')
+  solo.hear({ ...solo.from(3), kind: 'append-accepted', index: logIndex(2) })
+  assert.equal(follower(solo, 3).state, 'snapshot', 'what it has ends before the log begins')
+  solo.hear({ ...solo.from(3), kind: 'append-accepted', index: logIndex(3) })
+  assert.deepEqual([follower(solo, 3).state, follower(solo, 3).match], ['replicate', 3])
+})
+
+test('a state that was delivered or failed is followed up after the next sign of life', () => {
+  for (const outcome of ['finished', 'failed'] as const) {
+    const solo = leaderWithCutLog()
+    const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
+    solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
+    solo.hear({ ...solo.from(3), kind: 'heartbeat-response', context: null })
+    assert.equal(follower(solo, 3).state, 'snapshot')
+    solo.raft.reportSnapshot(nodeId(3), outcome)
+    solo.take()
+    solo.hear({ ...solo.from(3), kind: 'heartbeat-response', context: null })
+    const appends = solo.takeAll('append-request').map((message) => message.previousIndex)
+    if (outcome === 'finished') assert.deepEqual([follower(solo, 3).state, appends], ['probe', [3]])
+    else assert.deepEqual([follower(solo, 3).state, appends], ['snapshot', []])
+  }
+})
+
+test('an acknowledgement lost is found by the append after a heartbeat', () => {
+  const solo = new Solo({ configuration: cluster([1, 2]) })
+  solo.lead([2])
+  solo.propose('a')
+  solo.take()
+  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  const append = solo.takeOnly('append-request')
+  assert.deepEqual([append.previousIndex, append.entries.length], [2, 0])
+})
