@@ -73,8 +73,6 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         'cm',
         '-w',
         '--output-watch-events',
-        '-o',
-        'name',
       ])
       try {
         await sleep(1500)
