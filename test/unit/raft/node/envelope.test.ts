@@ -1,0 +1,52 @@
+/*
+ * Goal: the envelope of a command keeps its numbers and payload, and strangers' bytes are recognized.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { term } from '../../../../raft/core/types.ts'
+import {
+  decodeEnvelope,
+  encodeEnvelope,
+  envelopeBytes,
+  isEnvelope,
+  proposalIdOf,
+} from '../../../../raft/node/envelope.ts'
+
+const largest = Number.MAX_SAFE_INTEGER
+
+void test('an envelope comes back as it was, up to the largest numbers', () => {
+  const random = new SeededRandom(1)
+  for (const number of [0, 1, 255, 2 ** 32 - 1, 2 ** 32, 2 ** 40 + 7, largest]) {
+    const envelope = {
+      session: number,
+      sequence: largest - number,
+      acknowledgedBelow: number,
+      expectedTerm: term(number),
+      payload: random.bytes(random.below(50)),
+    }
+    const bytes = encodeEnvelope(envelope)
+    assert.equal(bytes.byteLength, envelopeBytes + envelope.payload.byteLength)
+    assert.ok(isEnvelope(bytes))
+    assert.deepEqual(decodeEnvelope(bytes), envelope)
+    assert.deepEqual(proposalIdOf(bytes), { session: number, sequence: largest - number })
+  }
+})
+
+void test('the payload is a view, not a copy', () => {
+  const bytes = encodeEnvelope({
+    ...{ session: 1, sequence: 2, acknowledgedBelow: 3, expectedTerm: term(4) },
+    payload: new Uint8Array([5]),
+  })
+  assert.equal(decodeEnvelope(bytes).payload.buffer, bytes.buffer)
+})
+
+void test('bytes that are no envelope are recognized before they are decoded', () => {
+  assert.ok(!isEnvelope(new Uint8Array(envelopeBytes - 1)))
+  for (const at of [0, 8, 16, 24]) {
+    const bytes = new Uint8Array(envelopeBytes)
+    bytes[at + 6] = 0x20
+    assert.ok(!isEnvelope(bytes), 'a number of 2^53 is none')
+    assert.throws(() => decodeEnvelope(bytes.fill(0xff)), { name: 'BrokenInvariant' })
+  }
+})

@@ -1,0 +1,174 @@
+/*
+ * Goal: every proposal gets exactly one fate, a true one, and is tried again only while that is safe.
+ * Method: the raft thread is played by the test; time stands still until told.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Fate } from '../../../../raft/consensus.ts'
+import { logIndex, term } from '../../../../raft/core/types.ts'
+import { decodeEnvelope } from '../../../../raft/node/envelope.ts'
+import type { Envelope } from '../../../../raft/node/envelope.ts'
+import { Proposals } from '../../../../raft/node/proposals.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+type Bench = {
+  readonly clock: ManualClock
+  readonly proposals: Proposals<string>
+  /** What was sent, oldest first. */
+  readonly sent: Envelope[]
+  readonly propose: (text: string, timeoutMs?: number) => Promise<Fate<string>>
+  readonly applied: (sequence: number, outcome: string) => void
+}
+
+function bench(limits: { countMax?: number; bytesMax?: number; entryBytesMax?: number } = {}): Bench {
+  const clock = new ManualClock()
+  const sent: Envelope[] = []
+  const proposals = new Proposals<string>({
+    ...{ session: 7, clock, countMax: 10, bytesMax: 1000, entryBytesMax: 200, resendMs: 100, sweepMs: 20 },
+    ...limits,
+    send: (_term, datas) => sent.push(...datas.map(decodeEnvelope)),
+  })
+  return {
+    clock,
+    proposals,
+    sent,
+    propose: (text, timeoutMs = 1000) =>
+      proposals.propose(new TextEncoder().encode(text), clock.monotonicMs() + timeoutMs),
+    applied: (sequence, outcome) =>
+      proposals.settle([{ sequence, index: logIndex(9), fate: { kind: 'applied', outcome } }]),
+  }
+}
+
+void test('a proposal waits for a leader, is sent with its term, and settled when applied', async () => {
+  const { proposals, sent, propose, applied } = bench()
+  const fate = propose('a')
+  assert.equal(sent.length, 0)
+  proposals.leaderIs(term(3))
+  assert.equal(sent.length, 1)
+  assert.equal(sent[0]?.expectedTerm, 3)
+  assert.equal(sent[0]?.session, 7)
+  applied(1, 'done')
+  assert.deepEqual(await fate, { kind: 'applied', index: 9, outcome: 'done' })
+  assert.equal(proposals.count, 0)
+  assert.equal(proposals.bytes, 0)
+})
+
+void test('everything below the oldest waiting proposal is acknowledged', async () => {
+  const { proposals, sent, propose, applied } = bench()
+  proposals.leaderIs(term(1))
+  const [first, second] = [propose('a'), propose('b')]
+  applied(2, 'b')
+  await second
+  void propose('c')
+  assert.equal(sent[2]?.acknowledgedBelow, 1, 'the first still waits')
+  applied(1, 'a')
+  await first
+  void propose('d')
+  assert.equal(sent[3]?.acknowledgedBelow, 3, 'the third is the oldest now')
+})
+
+void test('a try of a term that is over is made again once a later term was applied', () => {
+  const { proposals, sent, propose } = bench()
+  proposals.leaderIs(term(1))
+  void propose('a')
+  proposals.leaderIs(null)
+  proposals.leaderIs(term(2))
+  assert.equal(sent.length, 1, 'the entry of term 1 may still be committed')
+  proposals.termApplied(term(2))
+  assert.deepEqual(
+    sent.map(({ sequence, expectedTerm }) => [sequence, expectedTerm]),
+    [
+      [1, 1],
+      [1, 2],
+    ],
+  )
+})
+
+void test('a dropped try is made again under another leader at once, under the same one a little later', async () => {
+  const { proposals, sent, propose, clock } = bench()
+  proposals.leaderIs(term(1))
+  void propose('a')
+  proposals.dropped(term(1), [1], 'too-many-uncommitted')
+  assert.equal(sent.length, 1)
+  await clock.advance(20)
+  assert.equal(sent.length, 2)
+  proposals.leaderIs(term(2))
+  proposals.dropped(term(1), [1], 'term-changed')
+  assert.equal(sent.length, 3)
+  assert.equal(sent[2]?.expectedTerm, 2)
+})
+
+void test('a try nobody heard of is sent again with the same sequence, a bounded number of times', async () => {
+  const { proposals, sent, propose, clock } = bench()
+  proposals.leaderIs(term(1))
+  void propose('a', 100_000)
+  await clock.advance(99)
+  assert.equal(sent.length, 1)
+  await clock.advance(50)
+  assert.equal(sent.length, 2)
+  await clock.advance(50_000)
+  assert.equal(sent.length, 5)
+  assert.deepEqual(new Set(sent.map(({ sequence }) => sequence)), new Set([1]))
+})
+
+void test('at its deadline a proposal is not applied when all its tries are certainly over, else unknown', async () => {
+  const { proposals, propose, clock } = bench()
+  const never = propose('never sent', 50)
+  proposals.leaderIs(term(1))
+  const maybe = propose('may be under way', 200)
+  const refused = propose('refused', 200)
+  proposals.dropped(term(1), [1], 'too-many-uncommitted')
+  proposals.leaderIs(null)
+  proposals.dropped(term(1), [3], 'too-many-uncommitted')
+  await clock.advance(300)
+  assert.deepEqual(await never, { kind: 'not-applied', reason: 'overloaded' })
+  assert.deepEqual(await maybe, { kind: 'unknown' })
+  assert.deepEqual(await refused, { kind: 'not-applied', reason: 'overloaded' })
+})
+
+void test('two copies under way: the refusal of one says nothing about the other', async () => {
+  const { proposals, sent, propose, clock } = bench()
+  proposals.leaderIs(term(1))
+  const fate = propose('a', 150)
+  await clock.advance(130)
+  assert.equal(sent.length, 2)
+  proposals.dropped(term(1), [1], 'not-leader')
+  await clock.advance(100)
+  assert.deepEqual(await fate, { kind: 'unknown' })
+})
+
+void test('after entries were skipped by a snapshot nobody claims that a try had no effect', async () => {
+  const { proposals, sent, propose, clock, applied } = bench()
+  proposals.leaderIs(term(1))
+  const [first, second] = [propose('a', 300), propose('b', 300)]
+  proposals.entriesSkipped()
+  proposals.termApplied(term(2))
+  proposals.leaderIs(term(2))
+  assert.equal(sent.length, 4, 'they may be tried again: the machine knows their sequences')
+  proposals.dropped(term(2), [1, 2], 'transferring')
+  applied(2, 'known all along')
+  await clock.advance(400)
+  assert.deepEqual(await first, { kind: 'unknown' })
+  assert.deepEqual(await second, { kind: 'applied', index: 9, outcome: 'known all along' })
+})
+
+void test('what is over a bound is turned away at once', async () => {
+  const { proposals, propose } = bench({ countMax: 2, bytesMax: 100, entryBytesMax: 80 })
+  assert.deepEqual(await propose('x'.repeat(49)), { kind: 'not-applied', reason: 'too-large' })
+  void propose('x'.repeat(48))
+  void propose('x'.repeat(48))
+  assert.deepEqual(await propose('y'), { kind: 'not-applied', reason: 'overloaded' })
+  assert.equal(proposals.count, 2)
+})
+
+void test('stopping settles all: without effect what was never sent, unknown what was', async () => {
+  const { proposals, propose } = bench()
+  proposals.leaderIs(term(1))
+  const sent = propose('sent')
+  proposals.leaderIs(null)
+  const unsent = propose('unsent')
+  proposals.stop()
+  assert.deepEqual(await sent, { kind: 'unknown' })
+  assert.deepEqual(await unsent, { kind: 'not-applied', reason: 'stopped' })
+  assert.deepEqual(await propose('late'), { kind: 'not-applied', reason: 'stopped' })
+})

@@ -1,0 +1,102 @@
+/*
+ * Goal: one round serves all that wait when it is sent, and nobody is served by a round sent before.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex } from '../../../../raft/core/types.ts'
+import { ReadBarrier } from '../../../../raft/node/read-barrier.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+function bench(options: { waitersMax?: number; roundsMax?: number } = {}) {
+  const clock = new ManualClock()
+  const sent: number[] = []
+  const barrier = new ReadBarrier({
+    ...{ clock, waitersMax: 100, roundsMax: 1, retryMs: 100, sweepMs: 20 },
+    ...options,
+    send: (round) => sent.push(round),
+  })
+  const wait = (timeoutMs = 1000): Promise<number> => barrier.wait(clock.monotonicMs() + timeoutMs)
+  return { clock, sent, barrier, wait }
+}
+
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  const mark = Symbol('pending')
+  const first = await Promise.race([promise.catch(() => null), Promise.resolve(mark)])
+  return first !== mark
+}
+
+void test('callers of one turn share a round and resolve once its index is applied', async () => {
+  const { clock, sent, barrier, wait } = bench()
+  const waits = [wait(), wait(), wait()]
+  assert.equal(sent.length, 0)
+  await clock.advance(0)
+  assert.deepEqual(sent, [1])
+  barrier.answered(1, logIndex(5))
+  barrier.appliedUpTo(logIndex(4))
+  assert.equal(await isSettled(waits[0] as Promise<number>), false)
+  barrier.appliedUpTo(logIndex(6))
+  assert.deepEqual(await Promise.all(waits), [6, 6, 6])
+  assert.equal(barrier.waiting, 0)
+})
+
+void test('whoever comes after a round was sent waits for the next one', async () => {
+  const { clock, sent, barrier, wait } = bench()
+  barrier.appliedUpTo(logIndex(9))
+  const early = wait()
+  await clock.advance(0)
+  const late = wait()
+  await clock.advance(0)
+  assert.deepEqual(sent, [1], 'one round at a time')
+  barrier.answered(1, logIndex(5))
+  assert.equal(await early, 9)
+  assert.equal(await isSettled(late), false)
+  await clock.advance(0)
+  assert.deepEqual(sent, [1, 2])
+  barrier.answered(2, logIndex(5))
+  assert.equal(await late, 9)
+})
+
+void test('a refused, a lost and an orphaned round are asked again under a new number', async () => {
+  const { clock, sent, barrier, wait } = bench()
+  const waiting = wait(10_000)
+  await clock.advance(0)
+  barrier.answered(1, null)
+  await clock.advance(25)
+  assert.deepEqual(sent, [1, 2])
+  await clock.advance(150)
+  assert.deepEqual(sent, [1, 2, 3], 'the second was lost')
+  barrier.leaderChanged()
+  await clock.advance(0)
+  assert.deepEqual(sent, [1, 2, 3, 4])
+  barrier.appliedUpTo(logIndex(3))
+  barrier.answered(2, logIndex(1))
+  assert.equal(await isSettled(waiting), false, 'a late answer finds nobody')
+  barrier.answered(4, logIndex(3))
+  assert.equal(await waiting, 3)
+})
+
+void test('a caller whose time is over is told so, wherever it waits', async () => {
+  const { clock, barrier, wait } = bench()
+  const asked = wait(50)
+  await clock.advance(0)
+  const open = wait(50)
+  await clock.advance(80)
+  await assert.rejects(asked, { code: 'timed-out' })
+  await assert.rejects(open, { code: 'timed-out' })
+  const confirmed = wait(50)
+  await clock.advance(0)
+  await clock.advance(0)
+  barrier.answered(2, logIndex(99))
+  await clock.advance(80)
+  await assert.rejects(confirmed, { code: 'timed-out' })
+  assert.equal(barrier.waiting, 0)
+})
+
+void test('above the bound reads are turned away; stopping ends all', async () => {
+  const { barrier, wait } = bench({ waitersMax: 1 })
+  const waiting = wait()
+  await assert.rejects(wait(), { code: 'overloaded' })
+  barrier.stop()
+  await assert.rejects(waiting, { code: 'stopped' })
+  await assert.rejects(wait(), { code: 'stopped' })
+})
