@@ -52,7 +52,7 @@ export class HistoryTrimmer {
     this.#note(nowMs)
     const old = this.#oldEnough(nowMs)
     if (old === null || this.#proposing || consensus.status.role !== 'leader') return
-    const command = this.#trim(old.revision) ?? this.#expiry(old.index)
+    const command = this.#trim(old.revision) ?? this.#expiry(old.index + 1)
     if (command === null) return
     this.#proposing = true
     // One at a time; whatever becomes of it, the next look sees what is left to do.
@@ -100,7 +100,7 @@ export class HistoryTrimmer {
   }
 
   /** Not for each entry: every proposal is an entry too, and would ask for the next. */
-  #expiry(before: LogIndex): Command | null {
+  #expiry(before: number): Command | null {
     const { sessions } = this.#options.machine.state
     if (sessions.size <= 1 || sessions.oldestIndex >= before || before <= this.#expiredBefore) return null
     return { kind: 'expire-sessions', before }
