@@ -27,7 +27,10 @@ export type ApiErrorReason =
 
 /** One wrong thing in one field; `Status.details.causes`. */
 export type ApiErrorCause = {
-  /** Upstream's `FieldValueRequired`, `FieldValueInvalid`, `FieldValueNotSupported`, `ResourceVersionTooLarge`, … */
+  /**
+   * Upstream's `FieldValueRequired`, `FieldValueInvalid`, `FieldValueNotSupported`,
+   * `ResourceVersionTooLarge`, …
+   */
   readonly reason: string
   readonly message: string
   /** Path such as `metadata.name` or `data[a b]`; empty when no field is meant. */

@@ -125,7 +125,9 @@ export function tooLargeResourceVersion(wanted: number | bigint, current: number
 
 /** Certainly nothing happened; may be tried again after `retryAfterSeconds`. */
 export function serverTimeout(of: GroupResource, operation: string, retryAfterSeconds: number): ApiError {
-  const message = `The ${operation} operation against ${spell(of)} could not be completed at this time, please try again.`
+  const message =
+    `The ${operation} operation against ${spell(of)} could not be completed at this time, ` +
+    'please try again.'
   return new ApiError('ServerTimeout', message, { ...about(of, operation), retryAfterSeconds })
 }
 

@@ -14,7 +14,8 @@ const LABEL_VALUE = `(${QUALIFIED})?`
 const CONFIG_KEY = '[-._a-zA-Z0-9]+'
 
 const QUALIFIED_WORDS =
-  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+  "must consist of alphanumeric characters, '-', '_' or '.', " +
+  'and must start and end with an alphanumeric character'
 
 const labelRegExp = whole(LABEL)
 const subdomainRegExp = whole(SUBDOMAIN)
@@ -51,8 +52,8 @@ export function checkDns1123Subdomain(text: string): readonly string[] {
 export function checkDns1035Label(text: string): readonly string[] {
   return check(text, 63, label1035RegExp, () =>
     pattern(
-      "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic " +
-        'character, and end with an alphanumeric character',
+      "a DNS-1035 label must consist of lower case alphanumeric characters or '-', " +
+        'start with an alphabetic character, and end with an alphanumeric character',
       LABEL_1035,
       ['my-name', 'abc-123'],
     ),

@@ -4,7 +4,10 @@ export type ApiDomain = 'orch.io' | 'k8s.io'
 /** Every name that carries the maker's domain, and the few behaviours that differ between domains. */
 export type Names = {
   readonly domain: ApiDomain
-  /** `storage` gives `storage.orch.io` or `storage.k8s.io`; `apps`, `batch` and the core's `` stay as they are. */
+  /**
+   * `storage` gives `storage.orch.io` or `storage.k8s.io`; `apps`, `batch` and the core's `` stay as they
+   * are.
+   */
   readonly group: (stem: string) => string
   /** The other way round: `storage.orch.io` gives `storage`; a foreign group stays as it is. */
   readonly groupStem: (group: string) => string

@@ -48,7 +48,8 @@ export function validateMetaOnUpdate(meta: ObjectMeta, stored: ObjectMeta): read
     const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer))
     if (added.length > 0) {
       const shown = JSON.stringify(added)
-      const words = `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`
+      const words =
+        `no new finalizers can be added if the object is being deleted, ` + `found new finalizers ${shown}`
       causes.push(fieldForbidden('metadata.finalizers', words))
     }
   }

@@ -13,9 +13,9 @@ const MAGIC = [0x6b, 0x38, 0x73, 0x00]
 const DEPTH_MAX = 100
 
 /**
- * An object from its protobuf form: the envelope of spec 4.7 around the message that the schema numbers. Members
- * the schema does not have are passed over, as protobuf means it. Zeros of members where they do not matter
- * are taken for absent, because a message always says them.
+ * An object from its protobuf form: the envelope of spec 4.7 around the message that the schema numbers.
+ * Members the schema does not have are passed over, as protobuf means it. Zeros of members where they do
+ * not matter are taken for absent, because a message always says them.
  *
  * @throws ApiError BadRequest: not that form, or cut short
  * @source spec 4.7; apimachinery `pkg/runtime/serializer/protobuf`

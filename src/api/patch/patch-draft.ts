@@ -4,7 +4,10 @@ import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
 import type { Pointer } from './json-pointer.ts'
 import { patchDoesNotApply } from './patch-errors.ts'
 
-/** Elements that insertions and removals may shift, all together: keeps many operations on a long list short. */
+/**
+ * Elements that insertions and removals may shift, all together: keeps many operations on a long list
+ * short.
+ */
 const SHIFTED_MAX = 20_000_000
 
 /**

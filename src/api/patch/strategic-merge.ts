@@ -10,7 +10,8 @@ import { deleteScalars, mergeList, orderBy } from './strategic-list.ts'
  *
  * | directive | meaning |
  * | --- | --- |
- * | `$patch` | `replace`: this object as it stands; `delete`: nothing, or the list element; `merge`: the default |
+ * | `$patch` | `replace`: this object as it stands; `delete`: nothing, or the list element; `merge`: the
+ * default |
  * | `$retainKeys` | members that may stay |
  * | `$setElementOrder/<list>` | order of a list's elements afterwards |
  * | `$deleteFromPrimitiveList/<list>` | scalars to take out |

@@ -11,7 +11,9 @@ import type { ListSchema, MapSchema, ObjectSchema, Schema } from './schema.ts'
 
 /** What decoding made of an object. */
 export type Conformed = {
-  /** Of the schema's types; unknown members and nulls left out. The very object sent when it was so already. */
+  /**
+   * Of the schema's types; unknown members and nulls left out. The very object sent when it was so already.
+   */
   readonly value: JsonObject
   /** Paths of members the schema does not have, at most `UNKNOWN_MAX`. */
   readonly unknown: readonly string[]

@@ -24,7 +24,10 @@ type Common = {
   readonly default?: Json
   /** `null` is a value of its own and not the same as absent. */
   readonly nullable?: true
-  /** `false`, `0` and empty text differ from absent. Of other members a protobuf message always says the zero. */
+  /**
+   * `false`, `0` and empty text differ from absent. Of other members a protobuf message always says the
+   * zero.
+   */
   readonly zeroMatters?: true
 }
 
@@ -51,8 +54,9 @@ export type NumberSchema = Common & { readonly type: 'number' }
 export type ObjectSchema = Common & {
   readonly type: 'object'
   /**
-   * Name in OpenAPI definitions, for shapes that have one: neutral as `core.v1.ConfigMap` or `meta.v1.ObjectMeta`,
-   * which `names.definition` spells for the domain. A kind's own shape is named by its group, version and kind.
+   * Name in OpenAPI definitions, for shapes that have one: neutral as `core.v1.ConfigMap` or
+   * `meta.v1.ObjectMeta`, which `names.definition` spells for the domain. A kind's own shape is named by
+   * its group, version and kind.
    */
   readonly definition?: string
   readonly properties: { readonly [name: string]: Schema }

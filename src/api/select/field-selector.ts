@@ -41,8 +41,8 @@ export const EVERY_FIELD = new FieldSelector([])
 export const COMMON_FIELDS: readonly string[] = ['metadata.name', 'metadata.namespace']
 
 /**
- * Parses `metadata.name=a,metadata.namespace!=b`. A comma, equals sign or backslash of a value is escaped with a
- * backslash.
+ * Parses `metadata.name=a,metadata.namespace!=b`. A comma, equals sign or backslash of a value is escaped
+ * with a backslash.
  *
  * @param known fields that can be asked for
  * @throws ApiError BadRequest: not well-formed, another field, or beyond the bounds

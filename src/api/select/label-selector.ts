@@ -150,7 +150,8 @@ function checkRequirement(requirement: LabelRequirement): void {
   requirement.values.forEach((value, at) => {
     for (const words of checkLabelValue(value)) {
       throw badRequest(
-        `unable to parse requirement: values[${at}][${requirement.key}]: Invalid value: ${quoted(value)}: ${words}`,
+        `unable to parse requirement: values[${at}][${requirement.key}]: ` +
+          `Invalid value: ${quoted(value)}: ${words}`,
       )
     }
   })

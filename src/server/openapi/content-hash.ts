@@ -1,6 +1,6 @@
 /**
- * Names content so that caches notice when it changes; no protection against anyone who wants two contents with
- * one name. 32 hexadecimal digits, the same on every member and release for the same bytes.
+ * Names content so that caches notice when it changes; no protection against anyone who wants two contents
+ * with one name. 32 hexadecimal digits, the same on every member and release for the same bytes.
  *
  * @source FNV-1a, run as four lanes from different starts, each byte added to its place first
  */

@@ -2,7 +2,8 @@ import type { Json, JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
 
 /**
- * Vendor extensions in the domain's spelling, and in the one that existing clients look for where they differ.
+ * Vendor extensions in the domain's spelling, and in the one that existing clients look for where they
+ * differ.
  *
  * @param value undefined: nothing to say
  */

@@ -6,8 +6,8 @@ import { schemaMessage } from './v2-protobuf-schema.ts'
 import { eachVendorExtension, message, named, textMember, texts } from './v2-protobuf-parts.ts'
 
 /**
- * The Swagger 2.0 document as the protobuf message `openapi.v2.Document`, which clients up to release 1.26 ask
- * for. Field numbers stand beside each member.
+ * The Swagger 2.0 document as the protobuf message `openapi.v2.Document`, which clients up to release 1.26
+ * ask for. Field numbers stand beside each member.
  *
  * @param document as `openApiV2` makes it; what that never contains is not encoded
  * @source github.com/google/gnostic, `openapiv2/OpenAPIv2.proto`

@@ -11,8 +11,8 @@ import type { Parameter } from './parameters.ts'
 import { answerOf, CODE_WORDS, PATCH_TYPES, tagOf, UNAUTHORIZED } from './words.ts'
 
 /**
- * The Swagger 2.0 document of all kinds. Clients read from it what objects look like, how they are patched, and
- * what each path takes.
+ * The Swagger 2.0 document of all kinds. Clients read from it what objects look like, how they are patched,
+ * and what each path takes.
  *
  * @source OpenAPI Specification 2.0; the vendor extensions are upstream's
  */

@@ -1,4 +1,5 @@
-// Goal: content negotiation as spec 4.7 and existing clients have it. Method: headers that clients really send.
+// Goal: content negotiation as spec 4.7 and existing clients have it. Method: headers that clients really
+// send.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../../src/api/api-error.ts'
@@ -15,7 +16,8 @@ test('spec 4.7: what is not served falls back to what is', () => {
     'Application/JSON; charset=utf-8',
     'application/json;stream=watch',
     'application/vnd.kubernetes.protobuf, */*',
-    'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json',
+    'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,' +
+      'application/json',
     'application/yaml;q=1, application/json;q=0.1',
     'text/html;q=0.9, application/xml;level="a,b";q=0.8, */*;q=0.1',
   ]) {
