@@ -39,7 +39,10 @@ async function pump(puller: Puller, call: Call, request: Request, reply: Reply):
     sendBytes(raw, request.method, 200, headers, first.done === true ? new Uint8Array(0) : first.value)
     return
   }
-  if (raw.headersSent || raw.destroyed) return
+  if (raw.headersSent || raw.destroyed) {
+    await puller.return?.()
+    return
+  }
   writeHead(raw, 200, headers)
   if (request.method === 'HEAD') {
     raw.end()
@@ -90,7 +93,7 @@ export function answerWatch(
 ): void {
   const raw = reply.raw
   reply.hijack()
-  if (call.closed || raw.destroyed) {
+  if (call.closed || raw.headersSent || raw.destroyed) {
     stream.close()
     return
   }

@@ -34,6 +34,7 @@ export class Call implements RequestContext, Credentials {
   closed = false
   #user: UserInfo | null = null
   readonly #clock: Clock
+  #aborted = false
   #abort: AbortController | null = null
   #warnings: string[] | null = null
 
@@ -93,7 +94,7 @@ export class Call implements RequestContext, Credentials {
   get signal(): AbortSignal {
     if (this.#abort === null) {
       this.#abort = new AbortController()
-      if (this.closed) this.#abort.abort()
+      if (this.#aborted) this.#abort.abort()
     }
     return this.#abort.signal
   }
@@ -110,6 +111,7 @@ export class Call implements RequestContext, Credentials {
 
   /** The client is gone or was told that time is up: whoever still works for it may stop. */
   abort(): void {
+    this.#aborted = true
     this.#abort?.abort()
   }
 }

@@ -1,3 +1,4 @@
+import { constants } from 'node:http2'
 import type { Http2ServerResponse } from 'node:http2'
 import type { ApiError } from '../api/api-error.ts'
 import { httpCodeOf, statusOf } from '../api/status.ts'
@@ -32,6 +33,7 @@ export function sendBytes(
 ): void {
   if (reply.headersSent || reply.destroyed) return
   headers['content-length'] = bytes.byteLength
+  closeWhenAnswered(reply)
   writeHead(reply, code, headers)
   if (method === 'HEAD' || bytes.byteLength === 0) reply.end()
   else if ('stream' in reply && bytes.byteLength > CHUNK_BYTES) writeChunks(reply, bytes, 0)
@@ -63,6 +65,17 @@ export function sendError(
   if (retryAfterSeconds !== undefined) headers['retry-after'] = retryAfterSeconds
   if (error.code === 'Unauthorized') headers['www-authenticate'] = 'Bearer'
   sendBytes(reply, method, httpCodeOf(error.code), headers, Buffer.from(JSON.stringify(statusOf(error))))
+}
+
+/**
+ * A client that is answered before its body is through may go on sending, or wait for ever; the stream and its place would
+ * stay taken. HTTP/1.1 ends the connection instead. @source RFC 9113 section 8.1
+ */
+function closeWhenAnswered(reply: RawReply): void {
+  if (!('stream' in reply)) return
+  const { stream } = reply
+  if (stream.endAfterHeaders || stream.readableEnded) return
+  stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR))
 }
 
 /** Both protocols' replies begin an answer alike, but their declared types do not share a signature. */

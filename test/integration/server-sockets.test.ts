@@ -12,7 +12,9 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
+import { limits } from '../../src/config/limits.ts'
 import type { VerbRequest } from '../../src/registry/answer.ts'
+import type { ServerParts } from '../../src/server/parts.ts'
 import { FakeRegistry, FakeWatch } from '../support/fake-registry.ts'
 import { TestAuthority, serverAround } from '../support/server-fixture.ts'
 import type { Identity } from '../support/server-fixture.ts'
@@ -21,9 +23,14 @@ const trusted = new TestAuthority()
 const serverIdentity = trusted.server()
 const admin = trusted.client('kate', ['system:masters', 'team "a", b'])
 
-async function start(t: TestContext, protocols: 'http2-and-http1' | 'http1' = 'http2-and-http1') {
+async function start(
+  t: TestContext,
+  protocols: 'http2-and-http1' | 'http1' = 'http2-and-http1',
+  change: Partial<ServerParts> = {},
+) {
   const fake = new FakeRegistry()
   const { server } = await serverAround(fake.registry, {
+    ...change,
     protocols,
     tls: { certificate: serverIdentity.cert, key: serverIdentity.key, clientAuthorities: trusted.pem },
   })
@@ -380,6 +387,33 @@ test('a body over the limit is a 413 over both protocols, chunked or not', async
   const [head] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
   assert.equal(head[':status'], 413)
   assert.equal(fake.calls.length, 0)
+  // The client never ends its body; its place is free all the same.
+  await until(() => stream.closed)
+  const { text } = await ask2(client, { ':path': '/metrics' })
+  assert.ok(text.includes('apiserver_current_inflight_requests{request_kind="mutating"} 0\n'))
+})
+
+test('a body that does not come in time, and a verb that does not end, are a 504', async (t) => {
+  const { requestsReadingMax, requestsWritingMax, watchesMax, requestBytesMax } = limits
+  const bounds = { requestsReadingMax, requestsWritingMax, watchesMax, requestBytesMax, requestMsMax: 50 }
+  const { fake, port, url } = await start(t, 'http2-and-http1', { limits: bounds })
+  const slow = await plainSocket(port)
+  slow.write(`POST ${CM} HTTP/1.1\r\nhost: x\r\ncontent-length: 7\r\n\r\n{"a":`)
+  let finish = (): void => undefined
+  fake.answer = () =>
+    new Promise((resolve) => {
+      finish = () => resolve({ kind: 'document', code: 200, bytes: Buffer.from('{}') })
+    })
+  const endless = ask11(`${url}${CM}/a`, admin)
+  assert.match(await firstText(slow), /^HTTP\/1\.1 504 [^]*connection: close/i)
+  slow.write('1}')
+  const reply = await endless
+  assert.equal(reply.status, 504)
+  assert.match(reply.text, /did not complete within the allotted timeout/)
+  const { context } = await onlyCall(fake)
+  assert.ok(context.signal.aborted)
+  finish()
+  slow.destroy()
 })
 
 test('dots are no names, however they are written', async (t) => {

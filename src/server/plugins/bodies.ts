@@ -1,5 +1,5 @@
 import { tooLarge } from '../../api/api-errors.ts'
-import type { App, Request } from '../fastify-types.ts'
+import type { App, Reply, Request } from '../fastify-types.ts'
 
 /** What must be right about a body before and after it was read; limits and raw bytes are fastify's own. */
 export function bodies(app: App, requestBytesMax: number): void {
@@ -26,11 +26,12 @@ export function bodies(app: App, requestBytesMax: number): void {
 }
 
 /**
- * Whether the client gave up before its request was complete. HTTP/2 tells a body that was cut short like one that
+ * Whether nobody waits for an answer any more: time was up while the body came, or the client gave up before its request was complete. HTTP/2 tells a body that was cut short like one that
  * ended, so this must be asked before a body counts; HTTP/1.1 fails while it is read.
  */
-export function wasAbandoned(request: Request): boolean {
+export function wasAbandoned(request: Request, reply: Reply): boolean {
   const { raw } = request
+  if (reply.raw.headersSent) return true
   return 'stream' in raw
     ? raw.aborted || raw.stream.aborted || raw.stream.closed || raw.stream.destroyed
     : raw.aborted

@@ -14,8 +14,8 @@ export function healthRoutes(app: App, parts: { readonly health: Health; readonl
     ['readyz', health.readyz],
   ] as const
   for (const [name, checks] of sets) {
-    const all = (request: Request, reply: Reply): void =>
-      answerAll({ name, checks }, request, reply, parts.log)
+    const set = { name, checks, told: '' }
+    const all = (request: Request, reply: Reply): void => answerAll(set, request, reply, parts.log)
     for (const url of [`/${name}`, `/${name}/`]) app.route({ method: ['GET', 'HEAD'], url, handler: all })
     app.route({
       method: ['GET', 'HEAD'],
@@ -27,11 +27,17 @@ export function healthRoutes(app: App, parts: { readonly health: Health; readonl
 
 type CheckSet = { readonly name: string; readonly checks: readonly HealthCheck[] }
 
-function answerAll(set: CheckSet, request: Request, reply: Reply, log: ServerLog): void {
+function answerAll(set: CheckSet & { told: string }, request: Request, reply: Reply, log: ServerLog): void {
   const call = callOf(request)
   const { query } = call.info
   const result = healthText(set, { verbose: query.has('verbose'), exclude: query.get('exclude') ?? [] })
-  if (result.failures.length > 0) log.warn({ check: set.name, failures: result.failures }, 'not healthy')
+  // Probes come every second or so: what the log has said once it need not say again.
+  const failures = result.failures.join('; ')
+  if (failures !== set.told) {
+    set.told = failures
+    if (failures === '') log.info({ check: set.name }, 'healthy again')
+    else log.warn({ check: set.name, failures: result.failures }, 'not healthy')
+  }
   reply.hijack()
   sendText(reply.raw, call, request.method, result.code, result.text)
 }

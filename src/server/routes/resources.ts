@@ -38,7 +38,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
   return async (request, reply) => {
     const call = callOf(request)
     const { action, query, shape } = call.info
-    if (wasAbandoned(request)) {
+    if (wasAbandoned(request, reply)) {
       reply.hijack()
       return
     }
