@@ -76,10 +76,10 @@ export function readEntry(reader: BinaryReader, end: number): Entry {
   if (index === 0 || entryTerm === 0) throw malformed('an entry begins at index 1 and term 1')
   const kinds = Number(data !== null) + Number(isEmpty) + Number(configuration !== null)
   if (kinds !== 1) throw malformed('an entry is of one kind')
-  const slot = { index: logIndex(index), term: term(entryTerm) }
-  if (data !== null) return { ...slot, kind: 'command', data }
-  if (configuration !== null) return { ...slot, kind: 'configuration', configuration }
-  return { ...slot, kind: 'empty' }
+  // Written out, not spread: this happens for every entry.
+  if (data !== null) return { index: logIndex(index), term: term(entryTerm), kind: 'command', data }
+  if (configuration === null) return { index: logIndex(index), term: term(entryTerm), kind: 'empty' }
+  return { index: logIndex(index), term: term(entryTerm), kind: 'configuration', configuration }
 }
 
 export function writeSnapshotMeta(writer: BinaryWriter, meta: SnapshotMeta): void {
