@@ -55,6 +55,7 @@ export class LogShape {
     assert(entry.index <= this.#lastIndex + 1, 'entries are consecutive')
     if (entry.index <= this.#lastIndex) this.#truncate(entry.index)
     const run = this.#runs.at(-1)
+    assert(entry.term >= (run?.term ?? 0), 'terms never go back along the log')
     if (run === undefined || run.term !== entry.term) {
       this.#runs.push({ first: entry.index, term: entry.term })
     }
@@ -76,6 +77,8 @@ export class LogShape {
   cut(base: SnapshotMeta): void {
     assert(base.index > this.#base.index, 'a cut moves the base up')
     assert(base.index <= this.#lastIndex, 'a cut stays within the log')
+    const cutRun = this.#runs.findLast((one) => one.first <= base.index)
+    assert((cutRun?.term ?? base.term) === base.term, 'a cut names the term of its entry')
     this.#base = base
     const first = logIndex(base.index + 1)
     while (this.#runs.length > 1 && (this.#runs[1] as TermRun).first <= first) this.#runs.shift()

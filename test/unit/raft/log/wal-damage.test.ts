@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
-import { logIndex } from '../../../../raft/core/types.ts'
+import { logIndex, term } from '../../../../raft/core/types.ts'
 import { LogFailure } from '../../../../raft/log/errors.ts'
 import type { LogFailureCode } from '../../../../raft/log/errors.ts'
 import { formatVersion, groupMagic, sectorBytes, segmentName } from '../../../../raft/log/layout.ts'
@@ -153,7 +153,7 @@ void test('a flipped bit in a last write that has sectors of zeros is no interru
   const data = new Uint8Array(3000)
   data.fill(7, 0, 100)
   data.fill(9, 2900)
-  wal.append([write([{ index: logIndex(4), term: wal.recovered.lastTerm, kind: 'command', data }])])
+  wal.append([write([{ index: logIndex(4), term: term(1), kind: 'command', data }])])
   wal.close()
   const name = lastSegment(disk)
   const end = disk.contents(name).findLastIndex((byte) => byte !== 0)
