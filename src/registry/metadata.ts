@@ -34,6 +34,22 @@ export function stampCreated(object: AnyObject, namespace: string | null, parts:
   return { ...object, metadata }
 }
 
+/** What admission made of a new object, with what only the server gives as it was. */
+export function restampCreated(mutated: AnyObject, stamped: AnyObject): AnyObject {
+  if (mutated === stamped) return mutated
+  const { name, generateName: prefix, namespace, uid, generation, creationTimestamp } = stamped.metadata
+  const metadata: ObjectMeta = {
+    ...(name === undefined ? {} : { name }),
+    ...(prefix === undefined ? {} : { generateName: prefix }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(generation === undefined ? {} : { generation }),
+    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    ...ownedByClients(mutated.metadata),
+  }
+  return { ...mutated, kind: stamped.kind, apiVersion: stamped.apiVersion, metadata }
+}
+
 /** Keeps what no update may change; counts the generation on. */
 export function stampUpdated(
   object: AnyObject,
@@ -56,7 +72,7 @@ export function stampUpdated(
     ...ownedByClients(object.metadata),
     ...(old.managedFields === undefined ? {} : { managedFields: old.managedFields }),
   }
-  return { ...object, metadata }
+  return { ...object, kind: current.kind, apiVersion: current.apiVersion, metadata }
 }
 
 /** Marks an object as being deleted. */

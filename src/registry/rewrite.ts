@@ -96,7 +96,8 @@ async function admitted(
     dryRun: rewrite.dryRun,
     warn: context.warn,
   } as const
-  const mutated = (await parts.admission.mutate(asked)) ?? stamped
+  const answer = (await parts.admission.mutate(asked)) ?? stamped
+  const mutated = answer === stamped ? stamped : stampUpdated(answer, current, definition)
   const prepare = rewrite.subresource?.prepareForUpdate ?? definition.hooks.prepareForUpdate
   const object = prepare?.(mutated, current) ?? mutated
   checkChanged(request, rewrite.subresource, object, current)

@@ -38,6 +38,27 @@ void test('all mutate in order, then all validate in order, and see what came be
   ])
 })
 
+void test('what only the server gives, admission cannot change', async (t) => {
+  const tamper: AdmissionPlugin = {
+    name: 'tamper',
+    mutate: ({ object }) => {
+      if (object === null) return null
+      const metadata = { name: 'other', uid: '', deletionTimestamp: 'now', labels: { a: 'b' } }
+      return { ...object, kind: 'Other', metadata }
+    },
+  }
+  const api = await Fixture.open({ admission: admissionChain([tamper]) })
+  t.after(() => api.close())
+  const made = await api.configMap('x')
+  assert.equal(made.object.kind, 'ConfigMap')
+  const members = ['name', 'namespace', 'uid', 'resourceVersion', 'creationTimestamp', 'labels']
+  assert.deepEqual(Object.keys(made.object.metadata), members)
+  const changed = await api.patch({ name: 'x', body: { data: { k: 'v' } } })
+  assert.equal(changed.object.kind, 'ConfigMap')
+  const { resourceVersion } = made.object.metadata
+  assert.deepEqual({ ...changed.object.metadata, resourceVersion }, made.object.metadata)
+})
+
 void test('a refusal stops a create, an update and a delete, dry runs too', async (t) => {
   let refusing = false
   const refuse: AdmissionPlugin = {

@@ -41,15 +41,11 @@ export class ManualClock implements Clock {
   }
 
   every(periodMs: number, action: () => void): Timer {
-    let timer = this.after(periodMs, function again(this: void) {
-      action()
-    })
-    const repeat = () => {
+    const repeat = (): void => {
       action()
       timer = this.after(periodMs, repeat)
     }
-    timer.cancel()
-    timer = this.after(periodMs, repeat)
+    let timer = this.after(periodMs, repeat)
     return { cancel: () => timer.cancel() }
   }
 
