@@ -3,7 +3,7 @@ import type { Config, LoadedConfig, Source } from './config.ts'
 import { ConfigFailure } from './errors.ts'
 import { flags } from './flags.ts'
 import type { FlagName } from './flags.ts'
-import { nearest } from './nearest.ts'
+import { mostLike, nearest } from './nearest.ts'
 
 /** Text by flag, as said on the command line or in a file. */
 type Said = ReadonlyMap<FlagName, readonly string[]>
@@ -52,7 +52,11 @@ function isFlagName(name: string): name is FlagName {
 function unknown(name: string, where: string): ConfigFailure {
   const close = nearest(name, flagNames)
   const dashes = where === 'command line' ? '--' : ''
-  const hint = close === null ? 'see --help' : `did you mean ${dashes}${close}?`
+  // Flags of other servers are like none of ours; they too learn where to look.
+  const hint =
+    close === null
+      ? `the nearest known is ${dashes}${mostLike(name, flagNames)?.word ?? ''}, see --help`
+      : `did you mean ${dashes}${close}?`
   return new ConfigFailure(`unknown flag ${dashes}${name} (${where}): ${hint}`)
 }
 

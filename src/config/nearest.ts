@@ -1,13 +1,18 @@
 /** The word that is most like `said`. @returns null when none is close */
 export function nearest(said: string, words: readonly string[]): string | null {
-  let best: string | null = null
-  let bestDistance = Math.max(2, Math.floor(said.length / 2)) + 1
+  const best = mostLike(said, words)
+  return best !== null && best.distance <= Math.max(2, Math.floor(said.length / 2)) ? best.word : null
+}
+
+/** The word that is most like `said`, however unlike it is. @returns null when there are no words */
+export function mostLike(
+  said: string,
+  words: readonly string[],
+): { readonly word: string; readonly distance: number } | null {
+  let best: { readonly word: string; readonly distance: number } | null = null
   for (const word of words) {
     const distance = editDistance(said, word)
-    if (distance < bestDistance) {
-      best = word
-      bestDistance = distance
-    }
+    if (best === null || distance < best.distance) best = { word, distance }
   }
   return best
 }

@@ -1,0 +1,38 @@
+/*
+ * Goal: a flag nobody knows ends with one line that names it, where it was said and the nearest known one.
+ * Method: misspelled flags, and flags of other servers.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigFailure } from '../../../../src/config/errors.ts'
+import { flagNames, loadConfig } from '../../../../src/config/load.ts'
+
+function refusal(args: readonly string[]): string {
+  try {
+    loadConfig({ args, readFile: () => '' })
+  } catch (cause) {
+    assert.ok(cause instanceof ConfigFailure)
+    assert.doesNotMatch(cause.message, /\n/)
+    return cause.message
+  }
+  throw new Error('it was taken')
+}
+
+void test('a misspelled flag is answered with the right spelling', () => {
+  for (const name of flagNames.filter((one) => one.length > 4)) {
+    const misspelled = `--${name.slice(0, 2)}${name.slice(3)}`
+    assert.equal(refusal([misspelled]), `unknown flag ${misspelled} (command line): did you mean --${name}?`)
+  }
+})
+
+void test("another server's flag is answered with the nearest of ours and a way to all of them", () => {
+  for (const foreign of ['--etcd-servers=https://e:2379', '--oidc-issuer-url=x', '--feature-gates=A=true']) {
+    const message = refusal(['--in-memory', foreign])
+    const [, nearest = ''] =
+      /^unknown flag --[a-z-]+ \(command line\): .* --([a-z0-9-]+)[,?]/.exec(message) ?? []
+    assert.ok(
+      flagNames.some((name) => name === nearest),
+      message,
+    )
+  }
+})
