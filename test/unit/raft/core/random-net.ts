@@ -163,8 +163,8 @@ export class RandomNet {
     if (this.#messages.length === 0) return
     // Mostly in order, sometimes far from it.
     const at = this.#random.chance(0.8) ? 0 : this.#random.below(this.#messages.length)
-    if (this.#messages[at]?.to === this.#paused) return
     const message = present(this.#messages.splice(at, 1)[0], 'a message waits')
+    if (message.to === this.#paused) return this.#lose(message)
     if (this.#cutOff.has(message.from) !== this.#cutOff.has(message.to)) {
       return this.#lose(message)
     }

@@ -53,25 +53,32 @@ test('an answer to another probe than the present one is ignored', () => {
 })
 
 test('a hint of a term that was cut here leads to a snapshot at once', () => {
-  const solo = leaderWithCutLog()
-  const hint = { hintIndex: logIndex(3), hintTerm: term(1) }
-  solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
+  const solo = new Solo({ log: [1, 2, 2, 2, 2], term: 2, commit: 3 })
+  solo.lead([2], 'silent')
+  solo.member.flush()
+  solo.member.cut(logIndex(3))
+  // All it has up to 4 is of term 1, and here term 1 ended before 3: nothing that is left can agree.
+  const hint = { hintIndex: logIndex(4), hintTerm: term(1) }
+  solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(5), ...hint })
   assert.equal(follower(solo, 3).state, 'snapshot')
 })
 
 test('nobody who is out of reach is sent a state, until it gives a sign of life', () => {
-  const solo = leaderWithCutLog()
-  solo.acceptAll(3)
-  solo.propose('a')
-  solo.acceptAll(2)
-  // The next check finds 2 only.
+  const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 3 })
+  solo.lead([2])
+  // The log is asked for what 3 needs next. Before it answers, 3 falls silent and the log is cut.
+  solo.raft.step({ ...solo.from(3), kind: 'append-accepted', index: logIndex(1) })
+  assert.deepEqual(
+    solo.raft.ready().fetches.map((fetch) => fetch.from),
+    [2],
+  )
   solo.tick(10)
   solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
-  solo.raft.reportUnreachable(nodeId(3))
   solo.member.flush()
-  solo.member.cut(solo.raft.commit)
-  solo.tick(9)
-  assert.deepEqual([follower(solo, 3).state, follower(solo, 3).recentlyActive], ['probe', false])
+  solo.member.cut(logIndex(3))
+  solo.raft.supply([])
+  solo.work()
+  assert.deepEqual([follower(solo, 3).state, follower(solo, 3).recentlyActive], ['replicate', false])
   solo.hear({ ...solo.from(3), kind: 'heartbeat-response', context: null })
   assert.equal(follower(solo, 3).state, 'snapshot')
 })

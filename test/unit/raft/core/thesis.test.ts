@@ -335,6 +335,23 @@ test('thesis §10.2.1 a follower speaks of what it was sent only once it is dura
   )
 })
 
+test('a vote is told only once it is durable', () => {
+  const solo = new Solo()
+  solo.manual = true
+  const last = { lastIndex: logIndex(0), lastTerm: term(0) }
+  solo.hear({ kind: 'vote-request', ...two, term: term(1), ...last, transfer: false })
+  assert.deepEqual([solo.take(), solo.raft.status().vote], [[], 2])
+  solo.finishWrite()
+  assert.equal(solo.takeOnly('vote-response').granted, true)
+})
+
+test('a leader that steps down keeps its vote, so its term has no other leader', () => {
+  const solo = new Solo()
+  solo.lead()
+  solo.tick(20)
+  assert.deepEqual([solo.raft.status().role, solo.raft.status().vote], ['follower', 1])
+})
+
 test('a candidate takes office only once its own vote is durable, whatever the others say', () => {
   const solo = new Solo()
   solo.manual = true
