@@ -2,7 +2,7 @@
  * What does a word between members cost? A leader in this process sends appends of one 1 KiB entry to a follower in
  * another, over loopback with mutual TLS, and counts the answers.
  *
- *   node dist/bench/transport.js [seconds per row]
+ *   node dist/bench/transport.js [seconds per row] [in flight, with commas]
  */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -159,7 +159,7 @@ async function row(leader: Leader, follower: ChildProcess, inFlight: number, sec
   )
 }
 
-async function lead(seconds: number): Promise<void> {
+async function lead(seconds: number, rows: readonly number[]): Promise<void> {
   const follower = fork(process.argv[1] ?? '', ['follow'])
   const leader = new Leader()
   const transport = open(leaderId, 'n1', peerCredentials(testAuthority, 'n1'))
@@ -179,10 +179,10 @@ async function lead(seconds: number): Promise<void> {
     `transport, ${entryDataBytes} B appends, ${cpus()[0]?.model ?? 'unknown cpu'}, node ${process.version}`,
   )
   console.log('in flight   answers/s  p50 us  p99 us  leader follower CPU-us/answer, messages/frame')
-  for (const inFlight of [1, 16, 64]) await row(leader, follower, inFlight, seconds)
+  for (const inFlight of rows) await row(leader, follower, inFlight, seconds)
   await transport.close()
   follower.disconnect()
 }
 
 if (process.argv[2] === 'follow') follow()
-else await lead(Number(process.argv[2] ?? 5))
+else await lead(Number(process.argv[2] ?? 5), (process.argv[3] ?? '1,16,64').split(',').map(Number))

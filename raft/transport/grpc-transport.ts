@@ -1,4 +1,4 @@
-import { Server } from '@grpc/grpc-js'
+import { logVerbosity, Server, setLogVerbosity } from '@grpc/grpc-js'
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import { Deferred } from '../base/deferred.ts'
@@ -56,6 +56,8 @@ export class GrpcTransport implements Transport {
   /** @throws TransportFailure `identity` */
   constructor(options: GrpcTransportOptions) {
     checkTransportLimits(options.limits)
+    // Whatever it would print by itself reaches us as a failure, and our words are one line each.
+    setLogVerbosity(logVerbosity.NONE)
     assert(Buffer.byteLength(options.cluster) >= 1, 'a cluster has a name')
     assert(Buffer.byteLength(options.cluster) <= 255, 'a cluster name fits a greeting')
     this.#options = options

@@ -14,7 +14,7 @@ import { createAuthority, issueCertificate } from '../../../../src/pki/authority
 import type { Authority } from '../../../../src/pki/authority.ts'
 import { memberDnsName, memberUri } from '../../../../src/pki/cluster-pki.ts'
 import { generateKeyPair, privateKeyPem } from '../../../../src/pki/keys.ts'
-import type { TransportHarness } from '../../../conformance/transport.ts'
+import type { TransportHarness } from '../../../conformance/transport-members.ts'
 
 export const clock = new RealClock()
 const random = new SeededRandom(1)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { term } from '../../../../raft/core/types.ts'
 import { MemoryNetwork } from '../../../../raft/transport/memory-transport.ts'
-import { connect, startMember, until } from '../../../conformance/transport.ts'
+import { connect, startMember, until } from '../../../conformance/transport-members.ts'
 import { memoryHarness } from './fixtures.ts'
 
 void test('a cut stops one direction only, until it is healed', async () => {

@@ -1,0 +1,143 @@
+/* What the suites of transports share: members that remember what they are told, and waiting. */
+import assert from 'node:assert/strict'
+import { SeededRandom } from '../../raft/base/random.ts'
+import { logIndex, term } from '../../raft/core/types.ts'
+import type { MemberInfo, NodeId } from '../../raft/core/types.ts'
+import type { PeerMessage, SnapshotHeader, SnapshotSink, Transport } from '../../raft/ports.ts'
+import { TransportFailure } from '../../raft/transport/errors.ts'
+import type { TransportFailureCode } from '../../raft/transport/errors.ts'
+import { sampleConfig } from '../unit/raft/transport/sample-messages.ts'
+
+export type MemberOptions = {
+  readonly name: string
+  readonly id: number
+  readonly cluster?: string
+  /** Take the place of this member, which was closed. */
+  readonly after?: MemberInfo
+}
+
+export interface TransportHarness {
+  /** A transport, started with that receiver, and where it can be reached. */
+  start(
+    options: MemberOptions,
+    receiver: TestReceiver,
+  ): Promise<{ readonly transport: Transport; readonly info: MemberInfo }>
+  close(): Promise<void>
+}
+
+/** Remembers what it is told. */
+export class TestReceiver {
+  readonly messages: PeerMessage[] = []
+  readonly unreachables: NodeId[] = []
+  readonly snapshots: TestSink[] = []
+  openSnapshot: (header: SnapshotHeader) => Promise<TestSink> = async (header) => new TestSink(header)
+
+  receive(message: PeerMessage): void {
+    this.messages.push(message)
+  }
+
+  unreachable(peer: NodeId): void {
+    this.unreachables.push(peer)
+  }
+
+  async receiveSnapshot(header: SnapshotHeader): Promise<SnapshotSink> {
+    const sink = await this.openSnapshot(header)
+    this.snapshots.push(sink)
+    return sink
+  }
+}
+
+export class TestSink implements SnapshotSink {
+  readonly header: SnapshotHeader
+  readonly chunks: Uint8Array[] = []
+  finished = 0
+  readonly aborted: unknown[] = []
+  onChunk: () => Promise<void> = async () => undefined
+
+  constructor(header: SnapshotHeader) {
+    this.header = header
+  }
+
+  async chunk(bytes: Uint8Array): Promise<void> {
+    this.chunks.push(Uint8Array.from(bytes))
+    await this.onChunk()
+  }
+
+  async finish(): Promise<void> {
+    this.finished++
+  }
+
+  abort(cause: unknown): void {
+    this.aborted.push(cause)
+  }
+}
+
+export type TestMember = {
+  readonly transport: Transport
+  readonly info: MemberInfo
+  readonly receiver: TestReceiver
+}
+
+export async function startMember(harness: TransportHarness, options: MemberOptions): Promise<TestMember> {
+  const receiver = new TestReceiver()
+  return { receiver, ...(await harness.start(options, receiver)) }
+}
+
+/** Polls; fails after 20 seconds with what was waited for. */
+export async function until(what: string, isTrue: () => boolean): Promise<void> {
+  for (let waited = 0; waited < 4000; waited++) {
+    if (isTrue()) return
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  assert.fail(`waited in vain until ${what}`)
+}
+
+export const probe = (from: TestMember, to: TestMember, round: number): PeerMessage => ({
+  ...{ kind: 'read-request', from: from.info.id, to: to.info.id, term: term(1), round },
+})
+
+/** Sends until the first message arrives, then forgets them all. */
+export async function connect(from: TestMember, to: TestMember): Promise<void> {
+  const arrived = (): boolean =>
+    to.receiver.messages.some((message) => addressOf(message).from === from.info.id)
+  await until(`${to.info.name} hears ${from.info.name}`, () => {
+    if (arrived()) return true
+    from.transport.send(probe(from, to, 0))
+    return false
+  })
+  // What is still under way arrives before a last probe does.
+  from.transport.send(probe(from, to, 1))
+  await until('the last probe arrives', () =>
+    to.receiver.messages.some((message) => message.kind === 'read-request' && message.round === 1),
+  )
+  to.receiver.messages.length = 0
+  from.receiver.unreachables.length = 0
+}
+
+export function addressOf(message: PeerMessage): { readonly from: NodeId; readonly to: NodeId } {
+  return message.kind === 'core' ? message.message : message
+}
+
+export function headerOf(from: TestMember, to: TestMember): SnapshotHeader {
+  const configuration = sampleConfig(new SeededRandom(1))
+  const snapshot = { index: logIndex(77), term: term(3), configuration }
+  return { from: from.info.id, to: to.info.id, term: term(4), snapshot }
+}
+
+/** `count` pieces of `bytes` each, then the end. */
+export function pieces(count: number, bytes: number): () => Promise<Uint8Array | null> {
+  let sent = 0
+  return async () => (sent++ < count ? new Uint8Array(bytes).fill(sent) : null)
+}
+
+export function failsWith(...codes: readonly TransportFailureCode[]): (cause: unknown) => boolean {
+  return (cause) => {
+    assert.ok(cause instanceof TransportFailure, String(cause))
+    assert.ok(codes.includes(cause.code), `${cause.code} (${cause.message}) is none of ${codes.join(', ')}`)
+    return true
+  }
+}
+
+export type Scenario = (sentence: string, body: (harness: TransportHarness) => Promise<void>) => void
+export type Pair = (harness: TransportHarness) => Promise<[TestMember, TestMember]>
+export type Group = (harness: TransportHarness, ...names: readonly string[]) => Promise<TestMember[]>

@@ -1,0 +1,350 @@
+/*
+ * Goal: nobody but the right member gets in or is called, and a peer that does not keep up costs bounded memory.
+ * Method: real transports over loopback with certificates made for the case, and callers that break the rules.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { test } from 'node:test'
+import { Client, credentials, Server, ServerCredentials, status } from '@grpc/grpc-js'
+import type { ServiceError } from '@grpc/grpc-js'
+import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import { TransportFailure } from '../../../../raft/transport/errors.ts'
+import type { TransportEvent } from '../../../../raft/transport/events.ts'
+import {
+  encodeHelloFrame,
+  encodeSnapshotFrame,
+  encodeWelcome,
+} from '../../../../raft/transport/frame-codec.ts'
+import { GrpcTransport } from '../../../../raft/transport/grpc-transport.ts'
+import { asBuffer, asIs } from '../../../../raft/transport/dialing.ts'
+import { method } from '../../../../raft/transport/options.ts'
+import { memberNameOf, serverNameOf } from '../../../../raft/transport/peer-identity.ts'
+import type { PeerCredentials } from '../../../../raft/transport/peer-identity.ts'
+import { memberDnsName } from '../../../../src/pki/cluster-pki.ts'
+import { connect, headerOf, probe, startMember, until } from '../../../conformance/transport-members.ts'
+import type { TestMember, TransportHarness } from '../../../conformance/transport-members.ts'
+import { clock, grpcHarness, memberInfo, peerAuthority, peerCredentials } from './fixtures.ts'
+import { testAuthority, testLimits } from './fixtures.ts'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+
+type Told = { readonly name: string; readonly event: TransportEvent }
+
+async function withHarness(
+  credentialsOf: (name: string) => PeerCredentials,
+  body: (harness: TransportHarness, told: readonly Told[]) => Promise<void>,
+): Promise<void> {
+  const told: Told[] = []
+  const harness = grpcHarness({ credentialsOf, onEvent: (name, event) => void told.push({ name, event }) })
+  try {
+    await body(harness, told)
+  } finally {
+    await harness.close()
+  }
+}
+
+const ours = (name: string): PeerCredentials => peerCredentials(testAuthority, name)
+
+async function pair(harness: TransportHarness): Promise<[TestMember, TestMember]> {
+  const a = await startMember(harness, { name: 'n1', id: 1 })
+  const b = await startMember(harness, { name: 'n2', id: 2 })
+  for (const { transport } of [a, b]) transport.setPeers([a.info, b.info])
+  return [a, b]
+}
+
+/** Calls as nobody of ours would. @returns the status the stream ended with */
+async function callMessages(
+  to: TestMember,
+  caller: PeerCredentials | null,
+  frames: readonly Uint8Array[],
+): Promise<ServiceError> {
+  const pem = (text: string): Buffer => Buffer.from(text)
+  const secure =
+    caller === null
+      ? credentials.createSsl(pem(testAuthority.certificatePem))
+      : credentials.createSsl(pem(caller.authorityPem), pem(caller.keyPem), pem(caller.certificatePem))
+  const options = { 'grpc.ssl_target_name_override': serverNameOf(to.info.name) }
+  const client = new Client(to.info.peerAddress, secure, options)
+  const stream = client.makeBidiStreamRequest(method.messages, asIs, asIs)
+  try {
+    stream.on('data', () => undefined)
+    for (const frame of frames) stream.write(asBuffer(frame))
+    const [error] = (await once(stream, 'error')) as [ServiceError]
+    return error
+  } catch (cause) {
+    return cause as ServiceError
+  } finally {
+    client.close()
+  }
+}
+
+const hello = { protocol: 1, cluster: 'test', from: nodeId(1), to: nodeId(2) }
+
+void test('a peer whose certificate is from another authority is neither heard nor called', async () => {
+  const strangers = peerAuthority()
+  const credentialsOf = (name: string): PeerCredentials =>
+    name === 'n1' ? peerCredentials(strangers, name) : ours(name)
+  await withHarness(credentialsOf, async (harness, told) => {
+    const [a, b] = await pair(harness)
+    await until('both see that the other cannot be reached', () => {
+      a.transport.send(probe(a, b, 1))
+      b.transport.send(probe(b, a, 1))
+      const down = told.filter(({ event }) => event.kind === 'link-down').map(({ name }) => name)
+      return down.includes('n1') && down.includes('n2')
+    })
+    assert.deepEqual([...a.receiver.messages, ...b.receiver.messages], [])
+  })
+})
+
+void test('a member is not mistaken for another one that has its address', async () => {
+  await withHarness(ours, async (harness, told) => {
+    const [a, b] = await pair(harness)
+    // What used to be n3's address is n2's now.
+    const moved = { ...memberInfo({ id: nodeId(3), name: 'n3' }, b.info.peerAddress) }
+    a.transport.setPeers([a.info, moved])
+    await until('it is told', () =>
+      told.some(({ event }) => event.kind === 'link-down' && /names member "n2", not "n3"/.test(event.cause)),
+    )
+    assert.deepEqual(b.receiver.messages, [])
+  })
+})
+
+void test('a caller is refused with one clear line whatever it gets wrong', async () => {
+  await withHarness(ours, async (harness, told) => {
+    const [a, b] = await pair(harness)
+    await connect(a, b)
+    const nameless = peerCredentials(testAuthority, 'n1', { dns: [memberDnsName('n1')], ips: [], uris: [] })
+    const both = ['orch://member/n1', 'orch://member/n2']
+    const twofold = peerCredentials(testAuthority, 'n1', { dns: [memberDnsName('n1')], ips: [], uris: both })
+    const [n1, n3] = [ours('n1'), ours('n3')]
+    const cases: readonly [PeerCredentials, Uint8Array, status, RegExp][] = [
+      [nameless, encodeHelloFrame(hello), status.UNAUTHENTICATED, /names no member/],
+      [twofold, encodeHelloFrame(hello), status.UNAUTHENTICATED, /names no member/],
+      [n3, encodeHelloFrame(hello), status.PERMISSION_DENIED, /"n3" was used as member "n1"/],
+      [
+        n3,
+        encodeHelloFrame({ ...hello, from: nodeId(3) }),
+        status.PERMISSION_DENIED,
+        /"n3" \(3\) is not a member/,
+      ],
+      [
+        n1,
+        encodeHelloFrame({ ...hello, cluster: 'x\ny' }),
+        status.FAILED_PRECONDITION,
+        /cluster "x\?y", not "test"/,
+      ],
+      [
+        n1,
+        encodeHelloFrame({ ...hello, to: nodeId(9) }),
+        status.FAILED_PRECONDITION,
+        /called member 9, this is 2/,
+      ],
+      [
+        n1,
+        encodeHelloFrame({ ...hello, protocol: 2 }),
+        status.FAILED_PRECONDITION,
+        /peer protocol 2, this member 1/,
+      ],
+      [n1, Uint8Array.of(1, 2, 3), status.INVALID_ARGUMENT, /.+/],
+      [n1, new Uint8Array(), status.INVALID_ARGUMENT, /begins with one greeting/],
+    ]
+    for (const [caller, frame, code, words] of cases) {
+      const error = await callMessages(b, caller, [frame])
+      assert.equal(error.code, code, error.details)
+      assert.match(decodeURI(error.details), words)
+    }
+    assert.equal(
+      told.filter(({ name, event }) => name === 'n2' && event.kind === 'refused').length,
+      cases.length,
+    )
+    assert.deepEqual(b.receiver.messages, [])
+    await connect(a, b)
+  })
+})
+
+void test('a member cannot speak in the name of another', async () => {
+  await withHarness(ours, async (harness) => {
+    const [a, b] = await pair(harness)
+    await connect(a, b)
+    // 7 tells b something as if it were 7; the stream is n1's.
+    const forged = Buffer.from('1a160a140a12090700000000000000110200000000000000', 'hex')
+    const frame = Buffer.concat([Buffer.of(0x12, forged.length), forged])
+    const error = await callMessages(b, ours('n1'), [encodeHelloFrame(hello), frame])
+    assert.equal(error.code, status.INVALID_ARGUMENT, error.details)
+    assert.deepEqual(b.receiver.messages, [])
+  })
+})
+
+void test('a caller without a certificate, or without TLS, gets nowhere', async () => {
+  await withHarness(ours, async (harness) => {
+    const [, b] = await pair(harness)
+    const error = await callMessages(b, null, [encodeHelloFrame(hello)])
+    assert.equal(error.code, status.UNAVAILABLE)
+    const port = Number(b.info.peerAddress.split(':')[1])
+    const plain = connectTcp(port, '127.0.0.1')
+    plain.on('error', () => undefined)
+    plain.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+    plain.resume()
+    await once(plain, 'close')
+    const old = connectTls({
+      port,
+      host: '127.0.0.1',
+      maxVersion: 'TLSv1.1',
+      minVersion: 'TLSv1',
+      rejectUnauthorized: false,
+    })
+    const [cause] = (await once(old, 'error')) as [Error]
+    assert.ok(cause instanceof Error)
+    assert.deepEqual(b.receiver.messages, [])
+  })
+})
+
+void test('a snapshot that does not match its checksum is aborted, never finished', async () => {
+  await withHarness(ours, async (harness) => {
+    const [a, b] = await pair(harness)
+    const { authorityPem, keyPem, certificatePem } = ours('n1')
+    const secure = credentials.createSsl(
+      Buffer.from(authorityPem),
+      Buffer.from(keyPem),
+      Buffer.from(certificatePem),
+    )
+    const options = { 'grpc.ssl_target_name_override': serverNameOf('n2') }
+    const client = new Client(b.info.peerAddress, secure, options)
+    const { term: sent, snapshot } = headerOf(a, b)
+    const trailers = [
+      { kind: 'trailer', bytes: 3, sha256: new Uint8Array(32) },
+      { kind: 'trailer', bytes: 4, sha256: new Uint8Array(32) },
+    ] as const
+    for (const trailer of trailers) {
+      const error = await new Promise<ServiceError | null>((resolve) => {
+        const stream = client.makeClientStreamRequest<Buffer, Buffer>(method.snapshot, asIs, asIs, resolve)
+        const opening = { kind: 'opening', hello, term: sent, snapshot } as const
+        for (const frame of [opening, { kind: 'chunk', bytes: Uint8Array.of(1, 2, 3) } as const, trailer]) {
+          stream.write(asBuffer(encodeSnapshotFrame(frame)))
+        }
+        stream.end()
+      })
+      assert.equal(error?.code, status.DATA_LOSS)
+    }
+    client.close()
+    assert.equal(b.receiver.snapshots.length, 2)
+    for (const sink of b.receiver.snapshots) {
+      assert.equal(sink.finished, 0)
+      assert.equal(sink.aborted.length, 1)
+    }
+  })
+})
+
+void test('a peer that stops reading is told as unreachable and costs no more than its queue', async () => {
+  const { certificatePem, keyPem } = ours('n2')
+  const pairs = [{ private_key: Buffer.from(keyPem), cert_chain: Buffer.from(certificatePem) }]
+  const server = new Server()
+  const shape = { path: method.messages, requestStream: true, responseStream: true }
+  const serial = {
+    requestSerialize: asIs,
+    requestDeserialize: asIs,
+    responseSerialize: asIs,
+    responseDeserialize: asIs,
+  }
+  server.addService(
+    { messages: { ...shape, ...serial } },
+    {
+      messages(stream: {
+        write(bytes: Buffer): void
+        once(event: 'data', then: () => void): void
+        pause(): void
+      }) {
+        stream.once('data', () => {
+          stream.write(asBuffer(encodeWelcome(1)))
+          stream.pause()
+        })
+      },
+    },
+  )
+  const authority = Buffer.from(testAuthority.certificatePem)
+  const port = await new Promise<number>((resolve, reject) => {
+    const secure = ServerCredentials.createSsl(authority, pairs, true)
+    server.bindAsync('127.0.0.1:0', secure, (cause, bound) =>
+      cause === null ? resolve(bound) : reject(cause),
+    )
+  })
+  const harness = grpcHarness({ limits: { ...testLimits, queueBytesMax: 2 * 1024 * 1024 } })
+  try {
+    const a = await startMember(harness, { name: 'n1', id: 1 })
+    const info = memberInfo({ id: nodeId(2), name: 'n2' }, `127.0.0.1:${port}`)
+    a.transport.setPeers([info])
+    assert.ok(a.transport instanceof GrpcTransport)
+    const { counters } = a.transport
+    await until('the link is up', () => counters.linksOpened === 1)
+    const data = new Uint8Array(64 * 1024)
+    const entry = { index: logIndex(1), term: term(1), kind: 'command', data } as const
+    const address = { from: a.info.id, to: info.id, term: term(1) }
+    const previous = { previousIndex: logIndex(0), previousTerm: term(0), commit: logIndex(0) }
+    await until('it is full', () => {
+      for (let count = 0; count < 20; count++) {
+        const append = { kind: 'append-request', ...address, ...previous, entries: [entry] } as const
+        a.transport.send({ kind: 'core', message: append })
+      }
+      return counters.messagesDropped > 1000
+    })
+    assert.ok(a.receiver.unreachables.length > 0)
+    // The write window here, and the sixteen frames of a mebibyte that a stream of the library holds there.
+    assert.ok(counters.bytesSent < 24 * 1024 * 1024, `${counters.bytesSent} bytes were handed over`)
+    const before = counters.bytesSent
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(counters.bytesSent, before)
+  } finally {
+    await harness.close()
+    server.forceShutdown()
+  }
+})
+
+void test('dialing addresses raises no warnings of the runtime', async () => {
+  const warnings: string[] = []
+  const onWarning = (warning: Error): void => void warnings.push(`${warning.name} ${warning.message}`)
+  process.on('warning', onWarning)
+  await withHarness(ours, async (harness) => {
+    const [a, b] = await pair(harness)
+    await connect(a, b)
+    await connect(b, a)
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('warning', onWarning)
+  assert.deepEqual(warnings, [])
+})
+
+void test('a member whose certificate is not its own, or whose port is taken, does not start', async () => {
+  const base = { cluster: 'test', self: { id: nodeId(1), name: 'n1' }, clock, random: new SeededRandom(1) }
+  const common = { ...base, limits: testLimits, onEvent: () => undefined }
+  const refused = (words: RegExp) => (cause: unknown) =>
+    cause instanceof TransportFailure && cause.code === 'identity' && words.test(cause.message)
+  const listenAddress = '127.0.0.1:0'
+  const make = (peer: PeerCredentials): GrpcTransport =>
+    new GrpcTransport({ ...common, listenAddress, credentials: peer })
+  assert.throws(() => make(ours('n2')), refused(/that of member "n2", this member is "n1"/))
+  assert.throws(() => make({ ...ours('n1'), keyPem: ours('n1').keyPem }), refused(/do not fit together/))
+  assert.throws(() => make({ ...ours('n1'), certificatePem: 'x' }), refused(/not a PEM certificate/))
+  await withHarness(ours, async (harness) => {
+    const a = await startMember(harness, { name: 'n1', id: 1 })
+    const taken = startMember(harness, { name: 'n2', id: 2, after: a.info })
+    await assert.rejects(taken, (cause) => cause instanceof TransportFailure && cause.code === 'listen')
+  })
+})
+
+void test('only an unquoted, single member URI is a name', () => {
+  const name = (subjectaltname: string): string | null => memberNameOf({ subjectaltname })
+  assert.equal(name('DNS:n1.member.orch.internal, URI:orch://member/n1'), 'n1')
+  for (const text of [
+    '',
+    'DNS:orch://member/n1',
+    'URI:orch://member/',
+    'URI:orch://member/N1',
+    'URI:orch://member/n1/x',
+    'URI:orch://member/n1, URI:orch://member/n2',
+    'DNS:"x, URI:orch://member/n1, y"',
+    'URI:orch://members/n1',
+  ]) {
+    assert.equal(name(text), null, text)
+  }
+})
