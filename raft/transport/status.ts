@@ -22,7 +22,11 @@ export function refusalStatus(reason: RefusalReason, detail: string): Partial<St
 
 /** What the other side's status means here. One line of text, bounded, because a stranger wrote it. */
 export function failureOf(error: Pick<ServiceError, 'code' | 'details'>): TransportFailure {
-  const detail = error.details.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 300)
+  const detail = error.details
+    .replace(/[^\x20-\x7e]+/g, ' ')
+    // The library's frame around what the network said.
+    .replace(/^No connection established\. Last error: (?:Error: )?(.*?)\. Resolution note:.*$/, '$1')
+    .slice(0, 300)
   return new TransportFailure(codeOf(error.code), detail === '' ? `gRPC status ${error.code}` : detail)
 }
 

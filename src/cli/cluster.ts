@@ -7,7 +7,7 @@ import { openCluster, prepareCluster } from './local-cluster.ts'
 import type { LocalCluster, LocalClusterOptions, LocalMember } from './local-cluster.ts'
 import { call, readEndpoints } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
-import { forgetProcess, logTail, processState, signalProcess, startProcess } from './process.ts'
+import { forgetProcess, logLength, logTail, processState, signalProcess, startProcess } from './process.ts'
 import { formatTable, sleep } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
@@ -20,6 +20,8 @@ export async function clusterUp(
   options: LocalClusterOptions & { readonly timeoutMs: number },
 ): Promise<void> {
   const cluster = prepareCluster(terminal, options)
+  // What a member that ends has to say begins here.
+  const logFrom = new Map(cluster.members.map((member) => [member.name, logLength(member)]))
   for (const member of cluster.members) {
     const state = processState(member)
     if (state.kind === 'running') {
@@ -30,17 +32,22 @@ export async function clusterUp(
     const pid = startProcess(member)
     terminal.note(`${member.name} started (pid ${pid}), clients on port ${member.clientPort}`)
   }
-  await waitReady(terminal, cluster, options.timeoutMs)
+  await waitReady(terminal, cluster, { timeoutMs: options.timeoutMs, logFrom })
   for (const line of nextSteps(cluster, options.domain, terminal.program)) terminal.print(line)
 }
 
-async function waitReady(terminal: Terminal, cluster: LocalCluster, timeoutMs: number): Promise<void> {
+async function waitReady(
+  terminal: Terminal,
+  cluster: LocalCluster,
+  options: { readonly timeoutMs: number; readonly logFrom: ReadonlyMap<string, number> },
+): Promise<void> {
+  const { timeoutMs, logFrom } = options
   const endMs = terminal.clock.monotonicMs() + timeoutMs
   const waiting = new Map(cluster.members.map((member) => [member.name, member]))
   const endpoints = readEndpoints(cluster.kubeconfigPath)
   while (waiting.size > 0) {
     for (const member of waiting.values()) {
-      if (processState(member).kind !== 'running') throw ended(member)
+      if (processState(member).kind !== 'running') throw ended(member, logFrom.get(member.name) ?? 0)
       const endpoint = endpointOf(endpoints, member)
       const reply = await call(endpoint, { method: 'GET', path: '/readyz' }, readyTimeoutMs)
       if (reply?.status !== 200) continue
@@ -53,8 +60,8 @@ async function waitReady(terminal: Terminal, cluster: LocalCluster, timeoutMs: n
   }
 }
 
-function ended(member: LocalMember): CliFailure {
-  const tail = logTail(member, 5).join('\n  ')
+function ended(member: LocalMember, logFrom: number): CliFailure {
+  const tail = logTail(member, logFrom, 5).join('\n  ')
   return new CliFailure('failed', `${member.name} ended; the end of ${member.logPath}:\n  ${tail}`)
 }
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { replaceFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
 import { serverProgram } from './local-cluster.ts'
@@ -53,10 +53,16 @@ export function forgetProcess(member: LocalMember): void {
   rmSync(member.pidPath, { force: true })
 }
 
-/** The newest lines of a member's log, at most `count`. */
-export function logTail(member: LocalMember, count: number): readonly string[] {
+/** How long a member's log is now, in bytes. */
+export function logLength(member: LocalMember): number {
+  return existsSync(member.logPath) ? statSync(member.logPath).size : 0
+}
+
+/** The newest lines of a member's log from that byte on, at most `count`. */
+export function logTail(member: LocalMember, fromByte: number, count: number): readonly string[] {
   if (!existsSync(member.logPath)) return []
-  return readFileSync(member.logPath, 'utf8').trimEnd().split('\n').slice(-count)
+  const text = readFileSync(member.logPath).subarray(fromByte).toString('utf8')
+  return text.trimEnd().split('\n').slice(-count)
 }
 
 function isMember(member: LocalMember, pid: number): boolean {

@@ -1,0 +1,126 @@
+/*
+ * Goal: `orchctl cluster` starts, keeps, shows and stops a real cluster, whatever state it finds it in.
+ * Method: the shipped command as a process, three real servers, on ports of their own.
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { createServer } from 'node:net'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+
+type Ran = { readonly code: number | null; readonly out: string; readonly err: string }
+
+/** The first of `count` neighbours that nobody listens on. */
+async function freePortRange(count: number): Promise<number> {
+  for (let first = 20_000 + (process.pid % 20_000); first < 60_000; first += count) {
+    const free = await Promise.all(Array.from({ length: count }, (_, at) => isFree(first + at)))
+    if (free.every(Boolean)) return first
+  }
+  throw new Error('no free ports')
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.on('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
+
+type Row = {
+  readonly name: string
+  readonly pid: number | null
+  readonly process: string
+  readonly status: { readonly role: string; readonly leader: string | null; readonly ready: boolean } | null
+}
+
+void test('a cluster is started, shown, handed over, mended, kept and stopped', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'orchctl-e2e-'))
+  const first = await freePortRange(6)
+  const orchctl = (...args: readonly string[]): Ran => {
+    const result = spawnSync(process.execPath, [program, ...args], { cwd: directory, encoding: 'utf8' })
+    return { code: result.status, out: result.stdout, err: result.stderr }
+  }
+  const ports = ['--client-port', String(first), '--peer-port', String(first + 3)]
+  const up = ['cluster', 'up', '--domain', 'k8s.io', ...ports]
+  const status = (): readonly Row[] =>
+    JSON.parse(orchctl('cluster', 'status', '-o', 'json').out) as readonly Row[]
+  const kubeconfig = ['--kubeconfig', '.cluster/admin.kubeconfig']
+  try {
+    const started = orchctl(...up)
+    assert.equal(started.code, 0, started.err)
+    assert.match(started.out, /3 member\(s\) ready, API domain k8s\.io/)
+    const before = status()
+    assert.deepEqual(
+      before.map(({ name, process: state }) => [name, state]),
+      [
+        ['n1', 'running'],
+        ['n2', 'running'],
+        ['n3', 'running'],
+      ],
+    )
+    assert.equal(orchctl('cluster', 'status').code, 0)
+
+    const leader = before[0]?.status?.leader
+    const heir = before.find(({ name }) => name !== leader)?.name
+    assert.ok(heir)
+    const moved = orchctl('member', 'transfer-leader', heir, ...kubeconfig)
+    assert.equal(moved.code, 0, moved.err)
+    assert.match(moved.out, new RegExp(`${heir} leads, ${String(leader)} follows`))
+    assert.match(orchctl('member', 'list', ...kubeconfig).out, new RegExp(`${heir} +\\d+ +leader`))
+
+    const victim = before.find(({ name }) => name === heir)
+    assert.ok(victim?.pid)
+    process.kill(victim.pid, 'SIGKILL')
+    const mended = orchctl(...up)
+    assert.equal(mended.code, 0, mended.err)
+    assert.match(mended.err, new RegExp(`${heir} ended without being told to`))
+    const after = status()
+    for (const { name, pid } of after) {
+      const same = before.find((row) => row.name === name)?.pid === pid
+      assert.equal(same, name !== heir, `${name} keeps its process unless it was killed`)
+    }
+
+    assert.equal(orchctl('cluster', 'up', '--domain', 'orch.io', ...ports).code, 1)
+    const stopped = orchctl('cluster', 'down')
+    assert.equal(stopped.code, 0, stopped.err)
+    assert.match(stopped.out, /3 stopped/)
+    assert.equal(orchctl('cluster', 'status').code, 1)
+    assert.ok(existsSync(join(directory, '.cluster/n1/data')))
+    assert.ok(!existsSync(join(directory, '.cluster/n1/pid')))
+    assert.match(orchctl('cluster', 'down').out, /nothing was running/)
+  } finally {
+    orchctl('cluster', 'down', '--force')
+    rmSync(directory, { recursive: true, force: true })
+  }
+})
+
+void test('a member that cannot start is named with the end of its log, and nothing is left running', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'orchctl-e2e-'))
+  const first = await freePortRange(2)
+  const args = ['--nodes', '1', '--client-port', String(first), '--peer-port', String(first + 1)]
+  const orchctl = (...words: readonly string[]): Ran => {
+    const result = spawnSync(process.execPath, [program, ...words], { cwd: directory, encoding: 'utf8' })
+    return { code: result.status, out: result.stdout, err: result.stderr }
+  }
+  try {
+    assert.equal(orchctl('cluster', 'up', ...args).code, 0)
+    assert.equal(orchctl('cluster', 'down').code, 0)
+    const config = join(directory, '.cluster/n1/config.yaml')
+    writeFileSync(config, `${readFileSync(config, 'utf8')}secure-prt: 1\n`)
+    const failed = orchctl('cluster', 'up', ...args)
+    assert.equal(failed.code, 1)
+    assert.match(
+      failed.err,
+      /n1 ended; the end of .*server\.log:\n  orch-apiserver: unknown flag secure-prt.*did you mean secure-port/,
+    )
+  } finally {
+    orchctl('cluster', 'down', '--force')
+    rmSync(directory, { recursive: true, force: true })
+  }
+})
