@@ -72,6 +72,11 @@ export class Applier<Outcome> {
     return this.#applied
   }
 
+  /** As far as this side was told. */
+  get commit(): LogIndex {
+    return this.#commit
+  }
+
   /** Entries known to be committed and not applied yet. */
   get lag(): number {
     return Math.max(0, this.#commit - this.#applied)

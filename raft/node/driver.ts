@@ -4,11 +4,10 @@ import type { Random } from '../base/random.ts'
 import type { Message } from '../core/message.ts'
 import type { Ready } from '../core/ready.ts'
 import { Raft } from '../core/raft.ts'
-import { entryBytes } from '../core/types.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { Channel, LogWrite, PeerMessage, RecoveredLog, Transport } from '../ports.ts'
-import { CutPlanner } from './cut-planner.ts'
 import { EntryFeed } from './entry-feed.ts'
+import { LogExtent } from './log-extent.ts'
 import { checkNodeOptions, coreConfigOf } from './options.ts'
 import type { NodeOptions } from './options.ts'
 import { ProposalRelay } from './proposal-relay.ts'
@@ -16,6 +15,8 @@ import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { ReadRelay } from './read-relay.ts'
 import { SnapshotInbox } from './snapshot-inbox.ts'
 import { SnapshotOutbox } from './snapshot-outbox.ts'
+import { StallWatch } from './stall-watch.ts'
+import { healthiestSuccessor } from './status.ts'
 
 /** The log actor, as the driver uses it. Answers come back through `Driver.written` and `Driver.fetched`. */
 export interface LogLink {
@@ -48,16 +49,15 @@ export class Driver {
   readonly #id: NodeId
   readonly #core: Raft
   readonly #feed: EntryFeed
-  readonly #planner: CutPlanner
+  readonly #extent: LogExtent
   readonly #proposals: ProposalRelay
   readonly #reads: ReadRelay
   readonly #outbox: SnapshotOutbox
   readonly #inbox: SnapshotInbox
   /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
   readonly #writes: Held[] = []
+  readonly #stall: StallWatch
   readonly #ticks: Timer
-  #base: SnapshotMeta
-  #lastIndex: LogIndex
   #turnPlanned = false
   #stopped = false
   #toldTerm = -1
@@ -65,6 +65,8 @@ export class Driver {
   #statusAtMs = Number.NEGATIVE_INFINITY
   #contacts = 0
   #contactAtMs: number | null = null
+  #appliedIndex: LogIndex
+  #appliedAtMs: number
 
   /** @param applied what the state machine durably holds */
   constructor(options: DriverOptions, applied: SnapshotMeta) {
@@ -72,8 +74,9 @@ export class Driver {
     checkNodeOptions(node)
     this.#options = options
     this.#id = node.id
-    this.#base = recovered.base
-    this.#lastIndex = recovered.lastIndex
+    this.#appliedIndex = applied.index
+    this.#appliedAtMs = clock.monotonicMs()
+    this.#stall = new StallWatch(node.limits)
     assert(applied.index <= recovered.lastIndex, 'the log reaches as far as the database')
     this.#core = new Raft(coreConfigOf(node, random), recovered, laterOf(applied.index, recovered.base.index))
     const { limits } = node
@@ -82,7 +85,7 @@ export class Driver {
       { creditBytes: limits.entryCreditBytes, tailBytesMax: limits.entryTailBytesMax, post },
       recovered.lastIndex,
     )
-    this.#planner = new CutPlanner(limits)
+    this.#extent = new LogExtent(limits, recovered.base, recovered.lastIndex)
     const needs = this.#needs(post)
     this.#proposals = new ProposalRelay(needs, {
       forwardBytesMax: limits.appendBytesMax,
@@ -174,6 +177,8 @@ export class Driver {
         break
       case 'applied':
         this.#core.applied(message.index)
+        this.#appliedIndex = message.index
+        this.#appliedAtMs = this.#options.clock.monotonicMs()
         this.#feed.granted(message.credit)
         return
       case 'applied-disk':
@@ -211,9 +216,21 @@ export class Driver {
 
   #tick(): void {
     this.#core.tick()
+    this.#feed.remind()
     const now = this.#options.clock.monotonicMs()
+    this.#watch(now)
     if (now - this.#statusAtMs >= statusPeriodMs) this.#postStatus(now)
     this.#planTurn()
+  }
+
+  /** A leader whose own threads stand still leads nobody well. */
+  #watch(now: number): void {
+    if (this.#core.leader !== this.#id) return
+    const writingSinceMs = this.#writes[0]?.sinceMs ?? null
+    const applyingSinceMs = this.#appliedIndex < this.#feed.told ? this.#appliedAtMs : null
+    if (!this.#stall.stalled(now, { writingSinceMs, applyingSinceMs })) return
+    const successor = healthiestSuccessor(this.#core.status())
+    if (successor !== null) this.#core.transferLeadership(successor)
   }
 
   #planTurn(): void {
@@ -259,21 +276,10 @@ export class Driver {
   }
 
   #persist({ ticket, snapshot, entries, hardState, messages }: NonNullable<Ready['persist']>): void {
-    this.#writes.push({ ticket, messages, snapshot })
+    this.#writes.push({ ticket, messages, snapshot, sinceMs: this.#options.clock.monotonicMs() })
     this.#feed.writing(ticket, snapshot, entries)
-    if (snapshot !== null) {
-      this.#base = snapshot
-      this.#lastIndex = snapshot.index
-      this.#planner.reset()
-      this.#inbox.taken()
-    }
-    const last = entries[entries.length - 1]
-    if (last !== undefined) {
-      this.#lastIndex = last.index
-      let bytes = 0
-      for (const entry of entries) bytes += entryBytes(entry)
-      this.#planner.appended(bytes)
-    }
+    this.#extent.writing(snapshot, entries)
+    if (snapshot !== null) this.#inbox.taken()
     this.#options.log.write(ticket, { snapshot, entries, hardState })
   }
 
@@ -289,22 +295,13 @@ export class Driver {
   }
 
   #appliedDisk(snapshot: SnapshotMeta): void {
-    // Overtaken by an installed snapshot: that is its own base.
-    if (snapshot.index <= this.#base.index) return
+    if (!this.#extent.durable(snapshot)) return
     this.#core.applied(snapshot.index)
-    this.#planner.durable(this.#complete(snapshot))
     if (this.#outbox.opening) return
-    const base = this.#planner.next(this.#lastIndex, this.#outbox.lowestIndex)
-    if (base === null || base.index <= this.#base.index) return
-    this.#base = base
+    const base = this.#extent.cut(this.#outbox.lowestIndex)
+    if (base === null) return
     this.#core.cut(base)
     this.#options.log.cut(base)
-  }
-
-  /** A state machine that saw no configuration entry yet is still under the one the log began with. */
-  #complete(snapshot: SnapshotMeta): SnapshotMeta {
-    if (snapshot.configuration.members.length > 0) return snapshot
-    return { ...snapshot, configuration: this.#base.configuration }
   }
 
   #postStatus(now: number): void {
@@ -337,7 +334,7 @@ export class Driver {
       send: (message) => this.#send(message),
       answer: (round, index) => post({ kind: 'read-result', round, index }),
       dropped: (term, proposals, reason) => post({ kind: 'dropped', term, proposals, reason }),
-      complete: (snapshot) => this.#complete(snapshot),
+      complete: (snapshot) => this.#extent.complete(snapshot),
       report: (peer, outcome) => {
         if (this.#stopped) return
         core.reportSnapshot(peer, outcome)
@@ -361,6 +358,7 @@ type Held = {
   readonly ticket: number
   readonly messages: readonly Message[]
   readonly snapshot: SnapshotMeta | null
+  readonly sinceMs: number
 }
 
 type Needs = ConstructorParameters<typeof ProposalRelay>[0] &

@@ -72,7 +72,25 @@ export class EntryFeed {
     this.#commit = commit
     const persisted = lower(this.#persisted, commit)
     const entries = this.#streaming ? this.#take() : []
-    if (entries.length === 0 && commit === this.#toldCommit && persisted === this.#toldPersisted) return
+    // Only the database waits to hear what is durable, unless entries come from the log: that may wait
+    // for the next entries, or for `remind`, and spares waking the api thread for it.
+    const urgent = commit !== this.#toldCommit || (!this.#streaming && persisted !== this.#toldPersisted)
+    if (entries.length === 0 && !urgent) return
+    this.#tell(entries, commit, persisted)
+  }
+
+  /** Tells now and then what `move` kept back. */
+  remind(): void {
+    const persisted = lower(this.#persisted, this.#commit)
+    if (persisted !== this.#toldPersisted) this.#tell([], this.#commit, persisted)
+  }
+
+  /** The furthest index the api thread was told of. */
+  get told(): LogIndex {
+    return this.#toldCommit
+  }
+
+  #tell(entries: readonly Entry[], commit: LogIndex, persisted: LogIndex): void {
     this.#toldCommit = commit
     this.#toldPersisted = persisted
     this.#options.post({ kind: 'committed', entries, commit, persisted })

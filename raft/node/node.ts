@@ -93,6 +93,20 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   }
 
   get status(): ConsensusStatus {
+    const life = this.#life
+    if (life === null) return this.#status
+    // The raft thread tells the whole now and then; these three are known better here.
+    const { appliedMemory, appliedDisk } = life.machine
+    const { commit } = life.applier
+    const told = this.#status
+    const same = told.appliedMemory === appliedMemory && told.appliedDisk === appliedDisk.index
+    if (same && told.commit >= commit) return told
+    this.#status = {
+      ...told,
+      appliedMemory,
+      appliedDisk: appliedDisk.index,
+      commit: told.commit > commit ? told.commit : commit,
+    }
     return this.#status
   }
 
@@ -266,8 +280,9 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
       this.#barrier.leaderChanged()
       this.#proposals.leaderIs(core.leader === null ? null : core.term)
     }
-    this.#transfers.statusTold(this.#status)
-    this.#statusListeners.tell(this.#status)
+    const { status } = this
+    this.#transfers.statusTold(status)
+    this.#statusListeners.tell(status)
   }
 
   #applied(index: LogIndex, term: Term): void {

@@ -64,6 +64,11 @@ export type NodeLimits = {
   readonly retentionEntries: number
   readonly retentionBytes: number
 
+  /** A leader whose log or state machine stands still for this long while work waits gives way. */
+  readonly stallMsMax: number
+  /** It does so at most this often: when all are slow, passing leadership around helps nobody. */
+  readonly stallCooldownMs: number
+
   /** A try or a round not heard of for this long is presumed lost. */
   readonly resendMs: number
   readonly readRetryMs: number
@@ -95,6 +100,9 @@ export const defaultLimits: NodeLimits = Object.freeze({
   snapshotWindowChunks: 4,
   retentionEntries: 20_000,
   retentionBytes: 64 * MiB,
+
+  stallMsMax: 3000,
+  stallCooldownMs: 30_000,
 
   resendMs: 1000,
   readRetryMs: 250,

@@ -1,4 +1,5 @@
 import type { ConsensusStatus } from '../consensus.ts'
+import type { CoreStatus, FollowerStatus } from '../core/ready.ts'
 import { emptyConfiguration, noIndex, noTerm } from '../core/types.ts'
 import type { NodeId } from '../core/types.ts'
 
@@ -23,11 +24,12 @@ export function emptyStatus(id: NodeId): ConsensusStatus {
   }
 }
 
-/** The voter that leadership is best handed to: in touch, and furthest along. null: nobody is. */
-export function healthiestSuccessor(status: ConsensusStatus): NodeId | null {
-  let best: ConsensusStatus['followers'][number] | null = null
+/** The voter that leadership is best handed to: in touch, caught up, and furthest along. null: nobody is. */
+export function healthiestSuccessor(status: CoreStatus): NodeId | null {
+  let best: FollowerStatus | null = null
   for (const follower of status.followers) {
-    if (!follower.recentlyActive || !status.configuration.voters.includes(follower.id)) continue
+    if (!follower.recentlyActive || follower.state !== 'replicate') continue
+    if (!status.configuration.voters.includes(follower.id)) continue
     if (best === null || follower.match > best.match) best = follower
   }
   return best?.id ?? null

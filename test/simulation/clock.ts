@@ -2,7 +2,8 @@ import type { Clock, Timer } from '../../raft/base/clock.ts'
 import type { Owner, World } from './world.ts'
 
 /**
- * The clock of one actor. Each has a zero of its own, as threads have: a moment taken from one clock and read on
+ * The clock of one actor. Each has a zero of its own, as threads have: a moment taken from one clock and read
+ * on
  * another is nonsense here too.
  */
 export class SimClock implements Clock {

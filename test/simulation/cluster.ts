@@ -39,7 +39,8 @@ export type RunReport = {
 }
 
 /**
- * One cluster, one seed: harm and load together, then peace, in which all members have to reach the same state
+ * One cluster, one seed: harm and load together, then peace, in which all members have to reach the same
+ * state
  * and serve again.
  * @throws what a checker found
  */

@@ -1,7 +1,9 @@
 /*
- * Goal: whole clusters of the shipped code keep every promise under any order of faults, one history per seed.
+ * Goal: whole clusters of the shipped code keep every promise under any order of faults, one history per
+ * seed.
  * Method: seeds 1 to SEEDS (100 unless the environment says otherwise), each judged by all checkers and a
- * final phase in which everything has to come together; two deliberate mistakes that the checkers have to notice.
+ * final phase in which everything has to come together; two deliberate mistakes that the checkers have to
+ * notice.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -27,7 +27,8 @@ export type WorldOptions = {
 }
 
 /**
- * All time and all order of a simulated cluster. One event at a time, earliest first, equal times in the order
+ * All time and all order of a simulated cluster. One event at a time, earliest first, equal times in the
+ * order
  * they were asked for; promises run dry between events, so one seed has one history.
  */
 export class World {

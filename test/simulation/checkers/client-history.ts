@@ -55,7 +55,10 @@ export class ClientHistory {
     if (view.revision > this.#newestTold) this.#newestTold = view.revision
   }
 
-  /** At the end, on every member: all acknowledged writes, each once, and none that were said to have no effect. */
+  /**
+   * At the end, on every member: all acknowledged writes, each once, and none that were said to have no
+   * effect.
+   */
   final(member: number, view: View): void {
     for (const key of this.#acknowledged.keys()) this.#check(member, key, view)
     for (const key of this.#withoutEffect) {
@@ -70,9 +73,8 @@ export class ClientHistory {
     const revision = this.#acknowledged.get(key)
     if (object === null) throw new BrokenInvariant(`lost write: member ${member} has no ${key}`)
     if (object.revision !== revision) {
-      throw new BrokenInvariant(
-        `repeated write: member ${member} has ${key} at revision ${object.revision}, acknowledged at ${revision}`,
-      )
+      const found = `${key} at revision ${object.revision}`
+      throw new BrokenInvariant(`repeated write: member ${member} has ${found}, acknowledged at ${revision}`)
     }
   }
 }

@@ -26,9 +26,8 @@ export class EqualState {
     else {
       if (known.member !== member) this.#compared++
       if (known.digest !== digest) {
-        throw new BrokenInvariant(
-          `equal state: at index ${index} member ${member} has ${digest}, ${known.member} had ${known.digest}`,
-        )
+        const other = `${known.member} had ${known.digest}`
+        throw new BrokenInvariant(`equal state: at index ${index} ${member} has ${digest}, ${other}`)
       }
     }
   }

@@ -96,9 +96,8 @@ export class LogSafety {
       if (known === undefined || termOf(known) >= term) continue
       const own = log.entries.get(index)
       if (own !== known) {
-        throw new BrokenInvariant(
-          `leader completeness: ${member} leads in term ${term} with ${own ?? 'nothing'} at ${index}, not ${known}`,
-        )
+        const found = `${own ?? 'nothing'} at ${index}, not ${known}`
+        throw new BrokenInvariant(`leader completeness: ${member} leads in term ${term} with ${found}`)
       }
     }
   }

@@ -84,7 +84,7 @@ void test('a try of a term that is over is made again once a later term was appl
   )
 })
 
-void test('a dropped try is made again under another leader at once, under the same one a little later', async () => {
+void test('a dropped try is made again, under another leader at once, else a little later', async () => {
   const { proposals, sent, propose, clock } = bench()
   proposals.leaderIs(term(1))
   void propose('a')
@@ -98,7 +98,7 @@ void test('a dropped try is made again under another leader at once, under the s
   assert.equal(sent[2]?.expectedTerm, 2)
 })
 
-void test('a try nobody heard of is sent again with the same sequence, a bounded number of times', async () => {
+void test('a try nobody heard of is sent again under its sequence, a bounded number of times', async () => {
   const { proposals, sent, propose, clock } = bench()
   proposals.leaderIs(term(1))
   void propose('a', 100_000)
@@ -111,7 +111,7 @@ void test('a try nobody heard of is sent again with the same sequence, a bounded
   assert.deepEqual(new Set(sent.map(({ sequence }) => sequence)), new Set([1]))
 })
 
-void test('at its deadline a proposal is not applied when all its tries are certainly over, else unknown', async () => {
+void test('at its deadline a proposal is unknown, unless all its tries are certainly over', async () => {
   const { proposals, propose, clock } = bench()
   const never = propose('never sent', 50)
   proposals.leaderIs(term(1))

@@ -1,0 +1,59 @@
+import { entryBytes } from '../core/types.ts'
+import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
+import { CutPlanner } from './cut-planner.ts'
+import type { CutLimits } from './cut-planner.ts'
+
+/** Where this member's log begins and ends, as it was handed to the log, and where it may be cut. */
+export class LogExtent {
+  readonly #planner: CutPlanner
+  #base: SnapshotMeta
+  #lastIndex: LogIndex
+
+  constructor(limits: CutLimits, base: SnapshotMeta, lastIndex: LogIndex) {
+    this.#planner = new CutPlanner(limits)
+    this.#base = base
+    this.#lastIndex = lastIndex
+  }
+
+  /** One write, in the order of `LogWrite`: first the snapshot, then the entries. */
+  writing(snapshot: SnapshotMeta | null, entries: readonly Entry[]): void {
+    if (snapshot !== null) {
+      this.#base = snapshot
+      this.#lastIndex = snapshot.index
+      this.#planner.reset()
+    }
+    const last = entries[entries.length - 1]
+    if (last === undefined) return
+    this.#lastIndex = last.index
+    let bytes = 0
+    for (const entry of entries) bytes += entryBytes(entry)
+    this.#planner.appended(bytes)
+  }
+
+  /**
+   * The database holds everything up to `snapshot`.
+   * @returns false when an installed snapshot overtook it
+   */
+  durable(snapshot: SnapshotMeta): boolean {
+    if (snapshot.index <= this.#base.index) return false
+    this.#planner.durable(this.complete(snapshot))
+    return true
+  }
+
+  /**
+   * @param ceiling not above this; null: no limit
+   * @returns where the log is to be cut now; null: nowhere
+   */
+  cut(ceiling: LogIndex | null): SnapshotMeta | null {
+    const base = this.#planner.next(this.#lastIndex, ceiling)
+    if (base === null || base.index <= this.#base.index) return null
+    this.#base = base
+    return base
+  }
+
+  /** A state machine that saw no configuration entry yet is still under the one the log began with. */
+  complete(snapshot: SnapshotMeta): SnapshotMeta {
+    if (snapshot.configuration.members.length > 0) return snapshot
+    return { ...snapshot, configuration: this.#base.configuration }
+  }
+}

@@ -1,0 +1,44 @@
+/* Goal: a leader gives way when its own threads stand still, and not because the whole process did. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { StallWatch } from '../../../../raft/node/stall-watch.ts'
+
+/** Looks every 10 ms from `from` on. @returns when it gave way */
+function looks(
+  watch: StallWatch,
+  span: { readonly from: number; readonly to: number },
+  since: { readonly writing?: number; readonly applying?: number },
+): number[] {
+  const gaveWay: number[] = []
+  for (let now = span.from; now <= span.to; now += 10) {
+    const owed = { writingSinceMs: since.writing ?? null, applyingSinceMs: since.applying ?? null }
+    if (watch.stalled(now, owed)) gaveWay.push(now)
+  }
+  return gaveWay
+}
+
+const limits = { stallMsMax: 3000, stallCooldownMs: 30_000 }
+
+void test('a write that is not durable after three seconds ends the reign', () => {
+  const [at, ...more] = looks(new StallWatch(limits), { from: 0, to: 20_000 }, { writing: 0 })
+  assert.ok(at !== undefined && at >= 2_900 && at <= 3_100)
+  assert.deepEqual(more, [], 'and only once within the cooldown')
+})
+
+void test('so does an api thread that applies nothing', () => {
+  assert.equal(looks(new StallWatch(limits), { from: 0, to: 4_000 }, { applying: 0 }).length, 1)
+})
+
+void test('idleness and short waits are no stall', () => {
+  const watch = new StallWatch(limits)
+  assert.deepEqual(looks(watch, { from: 0, to: 10_000 }, {}), [])
+  for (let from = 10_000; from < 40_000; from += 1_000) {
+    assert.deepEqual(looks(watch, { from, to: from + 990 }, { writing: from }), [])
+  }
+})
+
+void test('a pause of the whole process counts for nothing', () => {
+  const watch = new StallWatch(limits)
+  assert.deepEqual(looks(watch, { from: 0, to: 100 }, { writing: 0 }), [])
+  assert.deepEqual(looks(watch, { from: 60_000, to: 60_200 }, { writing: 0 }), [])
+})
