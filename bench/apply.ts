@@ -1,6 +1,6 @@
 /*
- * What one member's state costs without network and consensus: applying puts of 1 KB, reading lists, waking and
- * feeding watchers, starting again.
+ * What one member's state costs without network and consensus: applying puts of 1 KB, reading lists, waking
+ * and feeding watchers, starting again.
  *
  *   node dist/bench/apply.js [--objects 50000] [--level]
  *
@@ -40,7 +40,7 @@ try {
 
 async function run(database: KeyValueHome): Promise<void> {
   console.log(
-    `${objects} objects of 1 KB, database ${options.level ? 'LevelDB' : 'in memory'}, node ${process.version}`,
+    `${objects} objects of 1 KB, ${options.level ? 'LevelDB' : 'in memory'}, node ${process.version}`,
   )
   const empty = heldMiB()
   const machine = await open(database)
@@ -142,13 +142,15 @@ async function watchers(store: Store): Promise<void> {
   for (let at = 0; at < events; at++) {
     await store.write(write(put(configMapKey(`w${at}`, 'n1'), value)), 0)
     while (taken < awake * (at + 1)) {
-      const before = performance.now()
+      // CPU time: on a shared machine a turn of the clock may hold other processes' time.
+      const before = process.cpuUsage()
       await turn()
-      longestMs = Math.max(longestMs, performance.now() - before)
+      const { user, system } = process.cpuUsage(before)
+      longestMs = Math.max(longestMs, (user + system) / 1000)
     }
   }
   report(`event to each of ${awake} watchers`, performance.now() - started, awake * events)
-  console.log(`  longest turn of the thread: ${longestMs.toFixed(1)} ms`)
+  console.log(`  longest turn: ${longestMs.toFixed(1)} ms of CPU`)
 }
 
 function keyAt(at: number): ReturnType<typeof configMapKey> {

@@ -25,7 +25,8 @@ export class StoreFailure extends Failure<StoreFailureCode> {
 }
 
 /**
- * Final: this member can serve nothing from here on and must stop.
+ * Final: this member can serve nothing from here on and must stop. Only while a snapshot is received it
+ * concerns nothing but that snapshot, which is refused.
  *
  * - `damaged`: stored bytes do not pass their check, or do not fit together
  * - `digest`: the database as a whole is not what was written
@@ -33,7 +34,9 @@ export class StoreFailure extends Failure<StoreFailureCode> {
  * - `beyond-log`: the database holds what the log lost: this member may have lost its vote too
  * - `unsupported`: written by a newer program
  * - `io`: the disk refused
+ * - `stale`: a snapshot of what this member has already
  */
-export type StorageFailureCode = 'damaged' | 'digest' | 'behind-log' | 'beyond-log' | 'unsupported' | 'io'
+export type StorageFailureCode =
+  'damaged' | 'digest' | 'behind-log' | 'beyond-log' | 'unsupported' | 'io' | 'stale'
 
 export class StorageFailure extends Failure<StorageFailureCode> {}

@@ -2,7 +2,7 @@
 export type StoreLimits = {
   /** One encoded command. When full: `too-large`, the API's 413. */
   readonly commandBytesMax: number
-  /** Bytes of superseded versions kept in memory behind the events that watchers read. When full: older ones come from disk. */
+  /** Bytes of superseded versions kept in memory for watchers. When full: older ones come from disk. */
   readonly historyMemoryBytesMax: number
   /** Events kept in memory as ready values. When full: older ones come from disk. */
   readonly historyMemoryEventsMax: number

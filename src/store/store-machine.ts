@@ -54,9 +54,11 @@ export class StoreMachine implements StateMachine<Outcome> {
   #persister: Persister
   #appliedDisk: SnapshotMeta
   #staged: SnapshotStage | null = null
+  /** Stagings follow one another: each begins once the one before has gone. */
+  #staging: Promise<void> = Promise.resolve()
   readonly #listeners = new Set<() => void>()
   #onRoom: () => void = () => undefined
-  #failed = false
+  #failure: Error | null = null
 
   /**
    * Opens the live database, proves it whole and reads it into memory; removes leftovers of others.
@@ -127,7 +129,7 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[] {
-    assert(!this.#failed, 'nothing is applied once the database failed')
+    if (this.#failure !== null) throw this.#failure
     const settled = this.#machine.apply(entries, session)
     this.#persister.applied()
     for (const listener of this.#listeners) listener()
@@ -165,22 +167,17 @@ export class StoreMachine implements StateMachine<Outcome> {
     return SnapshotReader.open(this.#database.store, this.#options.limits)
   }
 
-  /** One at a time: a new stage takes the place of one that was not installed. */
-  async stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink> {
-    const before = this.#staged
-    this.#staged = null
-    await before?.discard()
-    const name = databaseName(snapshot.index)
-    assert(name !== this.#database.name, 'a snapshot lies ahead of the live database')
-    await this.#options.home.destroy(name)
-    const stage = await SnapshotStage.open({
-      home: this.#options.home,
-      name,
-      limits: this.#options.limits,
-      snapshot,
-    })
-    this.#staged = stage
-    return stage
+  /**
+   * One at a time: a new stage takes the place of one that was not installed.
+   * @throws StorageFailure
+   */
+  stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink> {
+    const staging = this.#staging.then(() => this.#stage(snapshot))
+    this.#staging = staging.then(
+      () => undefined,
+      () => undefined,
+    )
+    return staging
   }
 
   async installSnapshot(snapshot: SnapshotMeta): Promise<void> {
@@ -208,11 +205,26 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   /** Writes what the log allows, then closes. What is missing on disk is in the log. */
   async close(): Promise<void> {
+    await this.#staging
     await this.#staged?.discard()
     this.#staged = null
     await this.#persister.flush()
     await this.#persister.stop()
     await this.#database.store.close()
+  }
+
+  async #stage(snapshot: SnapshotMeta): Promise<SnapshotStage> {
+    await this.#staged?.discard()
+    this.#staged = null
+    // A leader that missed our answer may send once more what is live by now.
+    if (snapshot.index <= this.appliedMemory) {
+      throw new StorageFailure('stale', `a snapshot at ${snapshot.index} is behind ${this.appliedMemory}`)
+    }
+    const { home, limits } = this.#options
+    const name = databaseName(snapshot.index)
+    await home.destroy(name)
+    this.#staged = await SnapshotStage.open({ home, name, limits, snapshot })
+    return this.#staged
   }
 
   #newPersister(): Persister {
@@ -236,8 +248,8 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   #fail(cause: unknown): void {
-    if (this.#failed) return
-    this.#failed = true
+    if (this.#failure !== null) return
+    this.#failure = cause instanceof Error ? cause : new StorageFailure('io', String(cause))
     this.#options.onFailure(cause)
   }
 }

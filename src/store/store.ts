@@ -137,7 +137,7 @@ class NewestView implements View {
     return this.#state.objects.count(prefix)
   }
 
-  /** A view kept over an `await` would tell newer objects under an older revision: watchers would miss events. */
+  /** Kept over an `await` it would tell newer objects under an older revision, and watchers miss events. */
   #check(): void {
     assert(this.#state.revision === this.revision, 'a view is read in the turn it was taken in')
   }

@@ -28,7 +28,7 @@ export function encoded(value: string, options: Partial<Omit<EncodedObject, 'byt
     bytes: Buffer.from(`${before}"},"data":{"value":${JSON.stringify(value)}}}`),
     revisionOffset: before.length,
     itemOffset: start.length,
-    uid: options.uid ?? `uid-of-${value}`,
+    uid: options.uid ?? `uid-of-${value.slice(0, 29)}`,
     terminating: options.terminating ?? false,
     labels: options.labels ?? null,
   }

@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
 import { StorageFailure } from '../errors.ts'
@@ -44,7 +44,10 @@ export class LevelKeyValueHome implements KeyValueHome {
       maxFileSize: 8 * 1024 * 1024,
     })
     try {
+      await mkdir(this.#directory, { recursive: true })
       await level.open()
+      // LevelDB makes its own files durable, not its place among the other databases.
+      await syncDirectory(this.#directory)
     } catch (cause) {
       throw storageFailure(cause)
     }
@@ -124,6 +127,15 @@ class LevelKeyValueStore implements KeyValueStore {
 
 /** Bytes bound a reading first; this keeps small values from making large arrays. */
 const rangePairsMax = 2000
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
 
 function storageFailure(cause: unknown): StorageFailure {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''

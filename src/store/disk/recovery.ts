@@ -136,6 +136,6 @@ function verify(state: MachineState, head: Head, digest: Hash128): void {
   if (sameHash(found, digest)) return
   throw new StorageFailure(
     'digest',
-    `the database at index ${head.appliedIndex} has digest ${hashText(found)}, written was ${hashText(digest)}`,
+    `the database at index ${head.appliedIndex} has digest ${hashText(found)}, not ${hashText(digest)}`,
   )
 }

@@ -36,6 +36,7 @@ export class SnapshotStage implements SnapshotSink {
   #pairs = 0
   #ended = false
   #state: MachineState | null = null
+  #discarded: Promise<void> | null = null
 
   static async open(options: SnapshotStageOptions): Promise<SnapshotStage> {
     return new SnapshotStage(options, await options.home.open(options.name))
@@ -83,8 +84,13 @@ export class SnapshotStage implements SnapshotSink {
     return taken
   }
 
-  /** Removes what was staged; does nothing after `take`. */
-  async discard(): Promise<void> {
+  /** Removes what was staged; does nothing after `take`. Resolves when it is gone, whoever asked first. */
+  discard(): Promise<void> {
+    this.#discarded ??= this.#discard()
+    return this.#discarded
+  }
+
+  async #discard(): Promise<void> {
     const store = this.#store
     if (store === null) return
     this.#store = null

@@ -1,7 +1,7 @@
 import { assert } from '../../../raft/base/assert.ts'
 import { StorageFailure } from '../errors.ts'
 
-/** Writes the small records of the state (head, sessions): numbers lowest byte first, lengths before contents. */
+/** Writes the small records of the state: numbers lowest byte first, lengths before contents. */
 export class ByteWriter {
   #buffer = Buffer.allocUnsafe(512)
   #length = 0

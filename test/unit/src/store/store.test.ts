@@ -57,7 +57,7 @@ const fates: readonly (readonly [Fate<Outcome>, code: string, applied: string])[
 ]
 
 for (const [fate, code, applied] of fates) {
-  void test(`a write whose fate is ${JSON.stringify(fate)} fails as ${code}, applied: ${applied}`, async () => {
+  void test(`a write of fate ${JSON.stringify(fate)} fails as ${code}, applied: ${applied}`, async () => {
     const { store, consensus, close } = await answering()
     consensus.answer = fate
     await assert.rejects(store.write(command, 0), (cause) => {

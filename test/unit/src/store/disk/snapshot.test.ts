@@ -109,7 +109,7 @@ async function refuses(snapshot: SnapshotMeta, chunks: readonly Uint8Array[], wh
   assert.deepEqual(await home.list(), ['db-0'])
 }
 
-void test('a damaged, incomplete, disordered or wrongly announced stream is refused and leaves nothing', async () => {
+void test('a damaged, incomplete or wrongly announced stream is refused and leaves nothing', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
   const random = new SeededRandom(4)
   for (const [at, chunk] of chunks.entries()) {

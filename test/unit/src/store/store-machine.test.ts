@@ -1,0 +1,225 @@
+/*
+ * Goal: a disk that fails stops the member and is never believed; stagings follow one another; readers live
+ * through the installation of a snapshot.
+ * Method: databases that refuse, forget or damage on demand under the real machine and store.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex } from '../../../../raft/index.ts'
+import type {
+  KeyValueChange,
+  KeyValueHome,
+  KeyValueStore,
+} from '../../../../src/store/disk/key-value-store.ts'
+import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { StorageFailure } from '../../../../src/store/errors.ts'
+import { revision } from '../../../../src/store/revision.ts'
+import type { StoreMachine } from '../../../../src/store/store-machine.ts'
+import { Store } from '../../../../src/store/store.ts'
+import { LocalConsensus } from '../../../support/local-consensus.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+import { allConfigMaps, configMapKey } from '../../../support/store-kit.ts'
+import {
+  applyUpTo,
+  chunksOf,
+  digestsOf,
+  openMachine,
+  randomLog,
+  tinyLimits,
+} from '../../../support/store-machines.ts'
+
+const log = randomLog(41, 400)
+const digests = digestsOf(log)
+
+/** A home whose stores do what they are told instead. */
+function homeWith(change: (store: KeyValueStore) => Partial<KeyValueStore>): KeyValueHome {
+  const memory = new MemoryKeyValueHome()
+  return {
+    list: () => memory.list(),
+    destroy: (name) => memory.destroy(name),
+    open: async (name) => {
+      const store = await memory.open(name)
+      const plain: KeyValueStore = {
+        getMany: (keys) => store.getMany(keys),
+        write: (changes: readonly KeyValueChange[]) => store.write(changes),
+        snapshot: () => store.snapshot(),
+        close: () => store.close(),
+      }
+      return { ...plain, ...change(store) }
+    },
+  }
+}
+
+void test('a disk that refuses a batch stops the member once, and nothing is applied any more', async () => {
+  const full = new StorageFailure('io', 'no space left on device')
+  const home = homeWith(() => ({ write: () => Promise.reject(full) }))
+  const clock = new ManualClock()
+  const failures: unknown[] = []
+  const machine = await openMachine({ home, clock, onFailure: (cause) => failures.push(cause) })
+  applyUpTo(machine, log, 50)
+  await clock.advance(1000)
+  assert.deepEqual(failures, [full])
+  assert.equal(machine.appliedDisk.index, 0)
+  assert.throws(() => applyUpTo(machine, log, 51), full)
+  await machine.close()
+  assert.equal(clock.pending, 0)
+})
+
+async function storeOn(
+  home: KeyValueHome,
+  failures: unknown[],
+): Promise<{ store: Store; machine: StoreMachine }> {
+  const clock = new ManualClock()
+  const machine = await openMachine({ home, clock, onFailure: (cause) => failures.push(cause) })
+  applyUpTo(machine, log, 100)
+  await clock.advance(1000)
+  const consensus = new LocalConsensus({ machine, clock })
+  return { machine, store: new Store({ consensus, machine, clock, limits: tinyLimits }) }
+}
+
+for (const [what, spoil] of [
+  ['damaged', (value: Uint8Array | null) => value?.map((byte, at) => (at === 60 ? byte ^ 1 : byte)) ?? null],
+  ['missing', () => null],
+] as const) {
+  void test(`a version that is ${what} on disk is not served, and stops the member`, async () => {
+    const failures: unknown[] = []
+    let spoiled = false
+    const home = homeWith((store) => ({
+      getMany: async (keys) => (await store.getMany(keys)).map((value) => (spoiled ? spoil(value) : value)),
+    }))
+    const { store, machine } = await storeOn(home, failures)
+    const past = revision(machine.state.history.trimmed)
+    spoiled = true
+    const reading = Promise.resolve(store.watch(allConfigMaps, past).next(5))
+    await assert.rejects(reading, { name: 'StorageFailure', code: 'damaged' })
+    const { history } = machine.state
+    let at = revision(past + 1)
+    while (history.note(at).event !== null || history.note(at).previous === 0) at = revision(at + 1)
+    await assert.rejects(store.viewAt(revision(at - 1)).get(history.note(at).key), StorageFailure)
+    assert.equal(failures.length, 1)
+    store.close()
+    await machine.close()
+  })
+}
+
+async function snapshotAt(index: number): Promise<{
+  snapshot: Awaited<ReturnType<StoreMachine['produceSnapshot']>>['snapshot']
+  chunks: Uint8Array[]
+}> {
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  applyUpTo(machine, log, index)
+  await machine.flushed()
+  const source = await machine.produceSnapshot()
+  const chunks = await chunksOf(source)
+  await machine.close()
+  return { snapshot: source.snapshot, chunks }
+}
+
+async function receive(machine: StoreMachine, from: Awaited<ReturnType<typeof snapshotAt>>): Promise<void> {
+  const sink = await machine.stageSnapshot(from.snapshot)
+  for (const chunk of from.chunks) await sink.chunk(chunk)
+  await sink.finish()
+}
+
+void test('stagings that overlap, abort and repeat end in the last one', async () => {
+  const from = await snapshotAt(300)
+  const home = new MemoryKeyValueHome()
+  const machine = await openMachine({ home, clock: new ManualClock() })
+  const first = await machine.stageSnapshot(from.snapshot)
+  first.abort('lost')
+  const [second, third] = await Promise.all([
+    machine.stageSnapshot(from.snapshot),
+    machine.stageSnapshot({ ...from.snapshot, index: logIndex(299) }),
+  ])
+  third.abort('lost')
+  second.abort('lost')
+  await receive(machine, from)
+  await machine.installSnapshot(from.snapshot)
+  assert.equal(machine.digest, digests[300])
+  assert.deepEqual(await home.list(), ['db-300'])
+  await machine.close()
+})
+
+void test('a snapshot of what is there already is refused without harm', async () => {
+  const from = await snapshotAt(300)
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  await receive(machine, from)
+  await machine.installSnapshot(from.snapshot)
+  await assert.rejects(machine.stageSnapshot(from.snapshot), { code: 'stale' })
+  applyUpTo(machine, log, 400)
+  assert.equal(machine.digest, digests[400])
+  await machine.close()
+})
+
+void test('watchers that wait go on behind an installed snapshot, and miss nothing', async () => {
+  const clock = new ManualClock()
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  // Histories are short here, so that the reader's place must still be within the snapshot's.
+  applyUpTo(machine, log, 290)
+  const consensus = new LocalConsensus({ machine, clock })
+  const store = new Store({ consensus, machine, clock, limits: tinyLimits })
+  const cursor = store.watch(allConfigMaps, machine.state.revision)
+  const after = machine.state.revision
+  let rings = 0
+  cursor.onMore(() => rings++)
+  const from = await snapshotAt(300)
+  await receive(machine, from)
+  await machine.installSnapshot(from.snapshot)
+  await clock.settle()
+  assert.equal(rings, 1)
+  const told = [...(await cursor.next(1000))].map((event) => event.revision)
+  const reference = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  applyUpTo(reference, log, 300)
+  const expected: number[] = []
+  for (let at = after + 1; at <= reference.state.revision; at++) {
+    if (reference.state.history.note(revision(at)).key.startsWith(allConfigMaps)) expected.push(at)
+  }
+  assert.deepEqual(told, expected)
+  assert.ok(told.length > 0)
+  store.close()
+  await machine.close()
+  await reference.close()
+})
+
+void test('reads of the past that a snapshot overtakes are answered from it', async () => {
+  const clock = new ManualClock()
+  let release: () => void = () => undefined
+  let held: Promise<void> | null = null
+  const home = homeWith((store) => ({
+    getMany: async (keys) => {
+      await held
+      return store.getMany(keys)
+    },
+  }))
+  const machine = await openMachine({ home, clock })
+  applyUpTo(machine, log, 290)
+  await clock.advance(1000)
+  const consensus = new LocalConsensus({ machine, clock })
+  const store = new Store({ consensus, machine, clock, limits: tinyLimits })
+  const asked = revision(machine.state.revision - 18)
+  const before = store.viewAt(asked).list(allConfigMaps, { after: null, limit: null })
+  await clock.settle()
+  const expected = await before
+  const one = await store.viewAt(asked).get(configMapKey('c1', 'a'))
+  const from = await snapshotAt(292)
+  await receive(machine, from)
+  held = new Promise((resolve) => {
+    release = resolve
+  })
+  const reading = store.viewAt(asked).list(allConfigMaps, { after: null, limit: null })
+  const getting = store.viewAt(asked).get(configMapKey('c1', 'a'))
+  await clock.settle()
+  const installing = machine.installSnapshot(from.snapshot)
+  await clock.settle()
+  held = null
+  release()
+  await installing
+  await clock.settle()
+  assert.deepEqual(
+    (await reading).objects.map((object) => object.revision),
+    expected.objects.map((object) => object.revision),
+  )
+  assert.equal((await getting)?.revision, one?.revision)
+  store.close()
+  await machine.close()
+})
