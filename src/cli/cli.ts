@@ -24,7 +24,8 @@ export async function cli(args: readonly string[], terminal: Terminal): Promise<
   } catch (cause) {
     // Help and version end by an exception too; commander has printed whatever there was to say.
     if (cause instanceof CommanderError) return cause.exitCode === 0 ? exitCodes.done : exitCodes.usage
-    if (!(cause instanceof Failure)) throw cause
+    const isExpected = cause instanceof Failure || (cause instanceof Error && 'syscall' in cause)
+    if (!isExpected) throw cause
     terminal.note(`orchctl: ${cause.message}`)
     return cause instanceof CliFailure && cause.code === 'usage' ? exitCodes.usage : exitCodes.failed
   }

@@ -117,7 +117,7 @@ void test('a member that cannot start is named with the end of its log, and noth
     assert.equal(failed.code, 1)
     assert.match(
       failed.err,
-      /n1 ended; the end of .*server\.log:\n  orch-apiserver: unknown flag secure-prt.*did you mean secure-port/,
+      /n1 ended; the end of .*server\.log:\n {2}orch-apiserver: unknown flag secure-prt.*did you mean secure-port/,
     )
   } finally {
     orchctl('cluster', 'down', '--force')

@@ -97,6 +97,16 @@ void test('pki init makes keys once, and tells scripts what it made', async () =
   })
 })
 
+void test('what the file system refuses is one clear line and 1', async () => {
+  await inDirectory(async (directory) => {
+    const path = join(directory, 'file')
+    writeFileSync(path, '')
+    const told = terminal()
+    assert.equal(await cli(['pki', 'init', '--dir', path, '--members', 'n1=h'], told), 1)
+    assert.match(told.noted.join('\n'), /^orchctl: E[A-Z]+: .*file/)
+  })
+})
+
 void test('members of pki init: hosts, ports and IPv6, each checked', () => {
   assert.deepEqual(parsePkiMembers('n1=10.0.0.1, n2=[::1]+two.example:7000'), [
     { name: 'n1', hosts: ['10.0.0.1'], serverUrl: 'https://10.0.0.1:6443' },
