@@ -2,6 +2,7 @@ import { BrokenInvariant } from '../../raft/base/assert.ts'
 import { nodeId } from '../../raft/index.ts'
 import type { MemberInfo } from '../../raft/index.ts'
 import type { LogDisk } from '../../raft/ports.ts'
+import type { View } from '../../src/store/object-store.ts'
 import { ClientHistory } from './checkers/client-history.ts'
 import { ElectionSafety } from './checkers/election-safety.ts'
 import { EqualState } from './checkers/equal-state.ts'
@@ -12,6 +13,7 @@ import { Member } from './process.ts'
 import type { Watcher } from './process.ts'
 import { drawSwarm } from './swarm.ts'
 import { bootstrapCommand, Workload } from './workload.ts'
+import { Watching } from './watcher.ts'
 import { World } from './world.ts'
 
 export type RunOptions = {
@@ -35,6 +37,7 @@ export type RunReport = {
   readonly unknown: number
   readonly reads: number
   readonly comparedStates: number
+  readonly watched: number
   readonly snapshots: number
 }
 
@@ -56,6 +59,7 @@ class Cluster {
   readonly #members: readonly Member[]
   readonly #workload: Workload
   readonly #nemesis: Nemesis
+  readonly #watchers: readonly Watching[]
   readonly #elections = new ElectionSafety()
   readonly #logs = new LogSafety()
   readonly #states = new EqualState()
@@ -92,6 +96,7 @@ class Cluster {
       payloadBytesMax: swarm.payloadBytesMax,
       barrier: options.barrier ?? 'used',
     })
+    this.#watchers = ['a', 'b'].map((name) => new Watching(name, world, this.#members))
     this.#nemesis = new Nemesis({ world, network: this.#network, members: this.#members, swarm })
   }
 
@@ -101,6 +106,7 @@ class Cluster {
     this.#bootstrap()
     this.#workload.start()
     this.#nemesis.start()
+    for (const watcher of this.#watchers) watcher.start()
     await world.runUntil(this.#options.faultsMs ?? 12_000)
     this.#nemesis.stop()
     // Stragglers of the bad times: pauses, late messages, requests.
@@ -112,6 +118,12 @@ class Cluster {
       if (life?.store === null || life?.store === undefined) throw new BrokenInvariant('all members run')
       this.#history.final(member.id, life.store.view())
     }
+    // Each may have to find a member, and to read from its disk.
+    const view = (): View | undefined => this.#members[0]?.life?.store?.view()
+    const caughtUp = (): boolean => this.#watchers.every(({ history }) => history.last === view()?.revision)
+    await world.runUntil(world.now + 30_000, () => world.events % 50 === 0 && caughtUp())
+    const last = view()
+    if (last !== undefined) for (const { history } of this.#watchers) history.final(last)
     return this.#report()
   }
 
@@ -211,6 +223,7 @@ class Cluster {
       unknown: this.#history.unknown,
       reads: this.#history.reads,
       comparedStates: this.#states.compared,
+      watched: this.#watchers.reduce((sum, { history }) => sum + history.last, 0),
       snapshots: this.#snapshots,
     }
   }
