@@ -36,7 +36,7 @@ async function pump(puller: Puller, call: Call, request: Request, reply: Reply):
   const second = first.done === true ? first : await puller.next()
   const headers = baseHeaders(call, JSON_TYPE)
   if (second.done === true) {
-    sendBytes(raw, request.method, 200, headers, first.done === true ? new Uint8Array(0) : first.value)
+    sendBytes(raw, call, request.method, 200, headers, first.done === true ? new Uint8Array(0) : first.value)
     return
   }
   if (raw.headersSent || raw.destroyed) {
@@ -71,9 +71,9 @@ function takenByClient(call: Call): Promise<void> {
       resolve()
       return
     }
-    call.blockedSinceMs = call.nowMs()
+    call.noteBlocked()
     const go = (): void => {
-      call.blockedSinceMs = null
+      call.noteTaken()
       reply.off('drain', go)
       reply.off('close', go)
       resolve()
@@ -113,6 +113,8 @@ export function answerWatch(
     if (!raw.destroyed) raw.end()
   }
   call.endStream = end
+  // The drain came while the verb was still at work.
+  if (call.lastOnConnection) end()
   const turn = (): void => {
     try {
       while (!ended) {

@@ -22,8 +22,6 @@ export class Call implements RequestContext, Credentials {
   readonly reply: RawReply
   /** On the monotonic clock. */
   deadlineMs: number
-  /** Monotonic ms since when the client takes none of the bytes waiting for it; null while it does. */
-  blockedSinceMs: number | null = null
   /** Set by flow control: how the place it holds is given back. */
   release: (() => void) | null = null
   /** A watch in progress, ended by whoever calls this. */
@@ -35,6 +33,7 @@ export class Call implements RequestContext, Credentials {
   #user: UserInfo | null = null
   readonly #clock: Clock
   #aborted = false
+  #blockedSinceMs: number | null = null
   #abort: AbortController | null = null
   #warnings: string[] | null = null
 
@@ -56,8 +55,19 @@ export class Call implements RequestContext, Credentials {
     this.reply = of.reply
   }
 
-  nowMs(): number {
-    return this.#clock.monotonicMs()
+  /** Bytes wait for the client. */
+  noteBlocked(): void {
+    this.#blockedSinceMs ??= this.#clock.monotonicMs()
+  }
+
+  /** The client took some of what waited for it. */
+  noteTaken(): void {
+    this.#blockedSinceMs = null
+  }
+
+  /** Since when the client has taken nothing of what waits for it, in ms. 0: nothing waits. */
+  blockedMs(): number {
+    return this.#blockedSinceMs === null ? 0 : this.#clock.monotonicMs() - this.#blockedSinceMs
   }
 
   get user(): UserInfo {

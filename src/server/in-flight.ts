@@ -34,6 +34,8 @@ export class InFlight {
     this.#calls.add(call)
     // The request's own `close` comes with the end of its body in HTTP/1.1; only the reply's tells the end.
     call.reply.on('close', () => this.#end(call))
+    // A write that meets a connection just broken is told here, too; the close says all there is to say.
+    call.reply.on('error', ignore)
   }
 
   /** From now on answers end their HTTP/1.1 connections, and watches end. */
@@ -73,7 +75,9 @@ export class InFlight {
   #look(): void {
     const now = this.#clock.monotonicMs()
     for (const call of this.#calls) {
-      if (call.blockedSinceMs !== null && now - call.blockedSinceMs > limits.writeStallMsMax) {
+      // An answer that is complete waits for the client alone.
+      if (call.reply.writableEnded) call.noteBlocked()
+      if (call.blockedMs() > limits.writeStallMsMax) {
         call.reply.destroy()
       } else if (now > call.deadlineMs + DEADLINE_GRACE_MS && !call.reply.headersSent) {
         call.lastOnConnection = true
@@ -88,6 +92,8 @@ export class InFlight {
     }
   }
 }
+
+function ignore(): void {}
 
 /** Verbs keep the deadline themselves and say more about it: this is for what they do not see, as slow bodies. */
 const DEADLINE_GRACE_MS = 1000

@@ -26,17 +26,19 @@ export function baseHeaders(call: Call | null, contentType: string): ReplyHeader
 /** Sends a whole answer. Nothing happens when one was begun already, or nobody is there to take it. */
 export function sendBytes(
   reply: RawReply,
+  call: Call | null,
   method: string | undefined,
   code: number,
   headers: ReplyHeaders,
   bytes: Uint8Array,
 ): void {
   if (reply.headersSent || reply.destroyed) return
-  headers['content-length'] = bytes.byteLength
+  // A 304 would have to name the length of what it does not send.
+  if (code !== 304) headers['content-length'] = bytes.byteLength
   closeWhenAnswered(reply)
   writeHead(reply, code, headers)
   if (method === 'HEAD' || bytes.byteLength === 0) reply.end()
-  else if ('stream' in reply && bytes.byteLength > CHUNK_BYTES) writeChunks(reply, bytes, 0)
+  else if ('stream' in reply && bytes.byteLength > CHUNK_BYTES) writeChunks(reply, call, bytes, 0)
   else reply.end(bytes)
 }
 
@@ -49,7 +51,7 @@ export function sendText(
 ): void {
   const headers = baseHeaders(call, TEXT_TYPE)
   headers['x-content-type-options'] = 'nosniff'
-  sendBytes(reply, method, code, headers, Buffer.from(text))
+  sendBytes(reply, call, method, code, headers, Buffer.from(text))
 }
 
 /** An error as the `Status` it is. */
@@ -64,7 +66,14 @@ export function sendError(
   const { retryAfterSeconds } = error.details
   if (retryAfterSeconds !== undefined) headers['retry-after'] = retryAfterSeconds
   if (error.code === 'Unauthorized') headers['www-authenticate'] = 'Bearer'
-  sendBytes(reply, method, httpCodeOf(error.code), headers, Buffer.from(JSON.stringify(statusOf(error))))
+  sendBytes(
+    reply,
+    call,
+    method,
+    httpCodeOf(error.code),
+    headers,
+    Buffer.from(JSON.stringify(statusOf(error))),
+  )
 }
 
 /**
@@ -91,14 +100,18 @@ export function writePiece(reply: RawReply, piece: Uint8Array): boolean {
   return 'stream' in reply ? reply.write(piece) : reply.write(piece)
 }
 
-function writeChunks(reply: Http2ServerResponse, bytes: Uint8Array, from: number): void {
+function writeChunks(reply: Http2ServerResponse, call: Call | null, bytes: Uint8Array, from: number): void {
   let at = from
   while (at < bytes.byteLength && !reply.destroyed) {
     const piece = bytes.subarray(at, at + CHUNK_BYTES)
     at += CHUNK_BYTES
     if (at >= bytes.byteLength) reply.end(piece)
     else if (!reply.write(piece)) {
-      reply.once('drain', () => writeChunks(reply, bytes, at))
+      call?.noteBlocked()
+      reply.once('drain', () => {
+        call?.noteTaken()
+        writeChunks(reply, call, bytes, at)
+      })
       return
     }
   }

@@ -81,6 +81,25 @@ test('calls under way are answered, their connections end, watches end, new ones
   agent.destroy()
 })
 
+test('a watch that begins while the server drains ends at once', async () => {
+  const { fake, server, url } = await start()
+  const watch = new FakeWatch()
+  let begin = (): void => undefined
+  fake.answer = () =>
+    new Promise((resolve) => {
+      begin = () => resolve({ kind: 'watch', stream: watch })
+    })
+  const agent = new https.Agent({ ca: trusted.pem, ...admin })
+  const answer = get(`${url}${CM}?watch=1`, agent)
+  while (fake.calls.length === 0) await new Promise(setImmediate)
+  const stopped = server.drain({ shutdownDelayMs: 0, graceMs: 60_000 })
+  begin()
+  assert.equal((await answer).statusCode, 200)
+  assert.ok(watch.closed)
+  await stopped
+  agent.destroy()
+})
+
 test('a call that does not end is cut off when the grace is over', async () => {
   const { fake, server, url } = await start()
   fake.answer = () => new Promise(() => undefined)

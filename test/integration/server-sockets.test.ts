@@ -14,10 +14,12 @@ import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
 import { limits } from '../../src/config/limits.ts'
 import type { VerbRequest } from '../../src/registry/answer.ts'
+import { Call } from '../../src/server/call.ts'
 import type { ServerParts } from '../../src/server/parts.ts'
 import { FakeRegistry, FakeWatch } from '../support/fake-registry.ts'
 import { TestAuthority, serverAround } from '../support/server-fixture.ts'
 import type { Identity } from '../support/server-fixture.ts'
+import { systemClock } from '../support/system.ts'
 
 const trusted = new TestAuthority()
 const serverIdentity = trusted.server()
@@ -195,6 +197,35 @@ test('spec 6.1: a watch streams chunk by chunk over both protocols until the cli
     leave()
     await until(() => watch.closed)
   }
+})
+
+test('events that meet a connection just broken harm nobody', async (t) => {
+  const { fake, url } = await start(t)
+  for (const protocol of ['1.1', '2'] as const) {
+    const watch = new FakeWatch()
+    fake.answer = () => ({ kind: 'watch', stream: watch })
+    let leave: () => void
+    if (protocol === '2') {
+      const client = await session(t, url, admin)
+      await once(client.request({ ':path': `${CM}?watch=1` }), 'response')
+      leave = () => client.destroy()
+    } else {
+      const request = https.request(`${url}${CM}?watch=1`, { ca: trusted.pem, agent: false, ...admin }).end()
+      request.on('error', () => undefined)
+      await once(request, 'response')
+      leave = () => request.destroy()
+    }
+    // The server's own end of the connection breaks between two events.
+    const { context } = fake.calls.at(-1)?.request ?? assert.fail('the watch was asked for')
+    assert.ok(context instanceof Call)
+    leave()
+    context.reply.destroy()
+    while (!watch.closed) {
+      watch.push('{}\n')
+      await new Promise(setImmediate)
+    }
+  }
+  assert.equal((await ask11(`${url}/version`, admin)).status, 200)
 })
 
 test('a watch that ends by itself ends its answer properly', async (t) => {
@@ -414,6 +445,33 @@ test('a body that does not come in time, and a verb that does not end, are a 504
   assert.ok(context.signal.aborted)
   finish()
   slow.destroy()
+})
+
+test('a client that takes nothing of its answer for too long is cut off, and its place is free', async (t) => {
+  let skewMs = 0
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + skewMs }
+  for (const protocol of ['1.1', '2'] as const) {
+    const { fake, url } = await start(t, 'http2-and-http1', { clock })
+    const bytes = Buffer.alloc(16 * 1024 * 1024, 0x20)
+    fake.answer = () => ({ kind: 'document', code: 200, bytes })
+    if (protocol === '2') {
+      const stream = (await session(t, url, admin)).request({ ':path': `${CM}/a` })
+      stream.on('error', () => undefined)
+      await once(stream, 'response')
+    } else {
+      const request = https.get(`${url}${CM}/a`, { ca: trusted.pem, agent: false, ...admin })
+      request.on('error', () => undefined)
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      response.on('error', () => undefined)
+      t.after(() => request.destroy())
+    }
+    const { context } = fake.calls[0]?.request ?? assert.fail('the verb was called')
+    assert.ok(context instanceof Call)
+    await until(() => context.blockedMs() > 0)
+    assert.equal(context.closed, false)
+    skewMs += limits.writeStallMsMax + 1
+    await until(() => context.closed)
+  }
 })
 
 test('dots are no names, however they are written', async (t) => {

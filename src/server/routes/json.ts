@@ -8,7 +8,7 @@ export function sendJson(request: Request, reply: Reply, bytes: Uint8Array, code
   mustAcceptJson(request.raw.headers.accept)
   const call = callOf(request)
   reply.hijack()
-  sendBytes(reply.raw, request.method, code, baseHeaders(call, JSON_TYPE), bytes)
+  sendBytes(reply.raw, call, request.method, code, baseHeaders(call, JSON_TYPE), bytes)
 }
 
 export function jsonBytes(value: unknown): Uint8Array {

@@ -11,8 +11,9 @@ export function metricsRoutes(app: App, registry: Registry): void {
     handler: async (request, reply) => {
       const text = await registry.metrics()
       reply.hijack()
-      const headers = baseHeaders(callOf(request), registry.contentType)
-      sendBytes(reply.raw, request.method, 200, headers, Buffer.from(text))
+      const call = callOf(request)
+      const headers = baseHeaders(call, registry.contentType)
+      sendBytes(reply.raw, call, request.method, 200, headers, Buffer.from(text))
     },
   })
 }

@@ -63,15 +63,16 @@ export function openApiRoutes(app: App, documents: OpenApiDocuments): void {
 
 function send(request: Request, reply: Reply, document: OpenApiDocument, type: string): void {
   const { headers } = request.raw
-  const answer = baseHeaders(callOf(request), type)
+  const call = callOf(request)
+  const answer = baseHeaders(call, type)
   // A client may keep what it has, but asks each time whether it is still so.
   answer['cache-control'] = 'no-cache, private'
   answer['etag'] = document.etag
   answer['vary'] = 'Accept'
   reply.hijack()
   const same = (headers['if-none-match'] ?? '').split(',').some((tag) => tag.trim() === document.etag)
-  if (same) sendBytes(reply.raw, 'HEAD', 304, answer, NOTHING)
-  else sendBytes(reply.raw, request.method, 200, answer, document.bytes)
+  if (same) sendBytes(reply.raw, call, 'HEAD', 304, answer, NOTHING)
+  else sendBytes(reply.raw, call, request.method, 200, answer, document.bytes)
 }
 
 const NOTHING = new Uint8Array(0)

@@ -138,7 +138,7 @@ function send(answer: Answer, call: Call, request: Request, reply: Reply, parts:
   switch (answer.kind) {
     case 'document':
       reply.hijack()
-      sendBytes(reply.raw, request.method, answer.code, baseHeaders(call, JSON_TYPE), answer.bytes)
+      sendBytes(reply.raw, call, request.method, answer.code, baseHeaders(call, JSON_TYPE), answer.bytes)
       return
     case 'pieces':
       answerPieces(answer.pieces, call, request, reply, parts)
