@@ -132,3 +132,16 @@ test('the cluster status names the members; leadership moves on request', async 
     assert.equal((await transfer(wrong)).statusCode, 400, wrong)
   }
 })
+
+test('every answer carries an id; a caller may choose it', async (t) => {
+  const { get } = await start(t)
+  const ids = new Set<unknown>()
+  for (let at = 0; at < 3; at++) ids.add((await get('/version')).headers['audit-id'])
+  assert.equal(ids.size, 3)
+  assert.equal((await get('/version', { 'audit-id': 'mine-1' })).headers['audit-id'], 'mine-1')
+  const odd = await get('/version', { 'audit-id': 'a b' })
+  assert.match(
+    String(odd.headers['audit-id']),
+    /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/,
+  )
+})

@@ -387,19 +387,3 @@ test('a timeout that is no duration is a 400', async (t) => {
   assert.equal((await ask('GET', '/api/v1/configmaps?timeout=soon')).status, 400)
   assert.equal((await ask('GET', '/api/v1/configmaps?timeout=1m30s')).status, 200)
 })
-
-test('every answer carries an id; a caller may choose it', async (t) => {
-  const { ask } = await start(t)
-  const ids = new Set<unknown>()
-  for (let at = 0; at < 3; at++) ids.add((await ask('GET', '/version')).headers['audit-id'])
-  assert.equal(ids.size, 3)
-  assert.equal(
-    (await ask('GET', '/version', { headers: { 'audit-id': 'mine-1' } })).headers['audit-id'],
-    'mine-1',
-  )
-  const odd = await ask('GET', '/version', { headers: { 'audit-id': 'a b' } })
-  assert.match(
-    String(odd.headers['audit-id']),
-    /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/,
-  )
-})
