@@ -1,0 +1,56 @@
+/*
+ * Goal: of several databases a start takes the one that is the state, whatever a crash left beside it.
+ * Method: databases written under chosen names, then opened behind a log that was cut at a chosen index.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, noSnapshot } from '../../../../raft/index.ts'
+import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+import { applyUpTo, digestsOf, openMachine, pairsOf, randomLog } from '../../../support/store-machines.ts'
+
+const log = randomLog(31, 300)
+const digests = digestsOf(log)
+
+/** A home with one database for each index, of the state there, under the name given. */
+async function homeOf(databases: Readonly<Record<string, number>>): Promise<MemoryKeyValueHome> {
+  const home = new MemoryKeyValueHome()
+  for (const [name, index] of Object.entries(databases)) {
+    const source = new MemoryKeyValueHome()
+    const machine = await openMachine({ home: source, clock: new ManualClock() })
+    applyUpTo(machine, log, index)
+    await machine.close()
+    const [from] = await source.list()
+    const pairs = await pairsOf(source, from ?? '')
+    const store = await home.open(name)
+    await store.write(pairs.map(([key, value]) => ({ kind: 'put', key, value })))
+    await store.close()
+  }
+  return home
+}
+
+const cases = [
+  {
+    title: 'one that was staged and then overtaken by the log',
+    found: { 'db-0': 300, 'db-200': 200 },
+    at: 300,
+  },
+  {
+    title: 'an installed one, before its predecessor was removed',
+    found: { 'db-0': 180, 'db-200': 200 },
+    at: 200,
+  },
+  { title: 'one whose log record never became durable', found: { 'db-0': 240, 'db-290': 290 }, at: 240 },
+] as const
+
+for (const { title, found, at } of cases) {
+  void test(`a start sees through ${title}`, async () => {
+    const home = await homeOf(found)
+    const base = { ...noSnapshot, index: logIndex(at === 300 ? 250 : 200) }
+    const machine = await openMachine({ home, clock: new ManualClock(), logBase: base })
+    assert.equal(machine.appliedMemory, at)
+    assert.equal(machine.digest, digests[at])
+    assert.equal((await home.list()).length, 1, 'and removes the other')
+    await machine.close()
+  })
+}
