@@ -131,6 +131,7 @@ export class StoreMachine implements StateMachine<Outcome> {
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[] {
     if (this.#failure !== null) throw this.#failure
     const settled = this.#machine.apply(entries, session)
+    if (this.#staged !== null && this.#staged.snapshot.index <= this.appliedMemory) this.#dropStaged()
     this.#persister.applied()
     for (const listener of this.#listeners) listener()
     return settled
@@ -225,6 +226,13 @@ export class StoreMachine implements StateMachine<Outcome> {
     await home.destroy(name)
     this.#staged = await SnapshotStage.open({ home, name, limits, snapshot })
     return this.#staged
+  }
+
+  /** The log brought this member beyond the staged state, which keeps a whole copy in memory for nothing. */
+  #dropStaged(): void {
+    const stage = this.#staged
+    this.#staged = null
+    this.#staging = this.#staging.then(() => stage?.discard()).catch((cause: unknown) => this.#fail(cause))
   }
 
   #newPersister(): Persister {

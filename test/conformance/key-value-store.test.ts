@@ -4,7 +4,7 @@
  * simulator's databases with and without delays.
  */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -55,6 +55,19 @@ function simulated(msMax: number): KeyValueHomeUnderTest {
 function owner(): Owner {
   return { name: 'n1', alive: true, pausedUntil: 0, caught: null, waiting: [] }
 }
+
+void test('LevelDB: what a crash left of a removal is removed and never listed', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'orch-kv-'))
+  const home = new LevelKeyValueHome(directory)
+  await (await home.open('db-0')).close()
+  await (await home.open('db-5')).close()
+  await rename(join(directory, 'db-5'), join(directory, 'db-5.removed'))
+  assert.deepEqual(await home.list(), ['db-0'])
+  assert.deepEqual(await readdir(directory), ['db-0'])
+  await home.destroy('db-0')
+  assert.deepEqual(await readdir(directory), [])
+  await rm(directory, { recursive: true, force: true })
+})
 
 void test('simulated: a crash may lose any batch under way, not only the last', async () => {
   const kept = new Set<string>()

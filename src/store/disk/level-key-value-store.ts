@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
 import { StorageFailure } from '../errors.ts'
@@ -26,9 +26,12 @@ export class LevelKeyValueHome implements KeyValueHome {
   async list(): Promise<readonly string[]> {
     try {
       const found = await readdir(this.#directory, { withFileTypes: true })
-      return found.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+      const names = found.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+      const removed = names.filter((name) => name.endsWith(removedSuffix))
+      for (const name of removed) await rm(join(this.#directory, name), { recursive: true, force: true })
+      return names.filter((name) => !name.endsWith(removedSuffix))
     } catch (cause) {
-      if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return []
+      if (isMissing(cause)) return []
       throw storageFailure(cause)
     }
   }
@@ -54,8 +57,17 @@ export class LevelKeyValueHome implements KeyValueHome {
     return new LevelKeyValueStore(level)
   }
 
+  /** Renamed first: a crash in the middle must not leave half a database under a name that counts. */
   async destroy(name: string): Promise<void> {
-    await rm(join(this.#directory, name), { recursive: true, force: true })
+    const path = join(this.#directory, name)
+    const removed = path + removedSuffix
+    try {
+      await rm(removed, { recursive: true, force: true })
+      await rename(path, removed)
+      await rm(removed, { recursive: true, force: true })
+    } catch (cause) {
+      if (!isMissing(cause)) throw storageFailure(cause)
+    }
   }
 }
 
@@ -127,6 +139,13 @@ class LevelKeyValueStore implements KeyValueStore {
 
 /** Bytes bound a reading first; this keeps small values from making large arrays. */
 const rangePairsMax = 2000
+
+/** What is left of a database whose removal did not end. */
+const removedSuffix = '.removed'
+
+function isMissing(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
+}
 
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r')

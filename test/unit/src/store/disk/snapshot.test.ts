@@ -11,7 +11,14 @@ import { MemoryKeyValueHome } from '../../../../../src/store/disk/memory-key-val
 import { StorageFailure } from '../../../../../src/store/errors.ts'
 import type { StoreMachine } from '../../../../../src/store/store-machine.ts'
 import { ManualClock } from '../../../../support/manual-clock.ts'
-import { applyUpTo, chunksOf, digestsOf, openMachine, randomLog } from '../../../../support/store-machines.ts'
+import {
+  applyUpTo,
+  chunksOf,
+  digestsOf,
+  openMachine,
+  pairsOf,
+  randomLog,
+} from '../../../../support/store-machines.ts'
 
 const log = randomLog(21, 500)
 const digests = digestsOf(log)
@@ -157,6 +164,34 @@ void test('after a crash between the log record and the installation, the record
   await again.close()
   await receiver.close()
 })
+
+void test('a staged snapshot that the log overtook is dropped, and never taken for the state', async () => {
+  const { snapshot, chunks } = await snapshotAt(150)
+  const home = new MemoryKeyValueHome()
+  const clock = new ManualClock()
+  const receiver = await openMachine({ home, clock })
+  const sink = await receiver.stageSnapshot(snapshot)
+  for (const chunk of chunks) await sink.chunk(chunk)
+  await sink.finish()
+  const before = home.clone()
+  applyUpTo(receiver, log, 300)
+  await receiver.close()
+  assert.deepEqual(await home.list(), ['db-0'])
+  // As if the process had died before it dropped the snapshot, and its log was cut at 200 afterwards.
+  await replaceFirst(before, home)
+  const again = await openMachine({ home: before, clock, logBase: { ...snapshot, index: logIndex(200) } })
+  assert.equal(again.digest, digests[300])
+  assert.deepEqual(await before.list(), ['db-0'])
+  await again.close()
+})
+
+/** Replaces `db-0` of one home by that of another. */
+async function replaceFirst(target: MemoryKeyValueHome, source: MemoryKeyValueHome): Promise<void> {
+  await target.destroy('db-0')
+  const store = await target.open('db-0')
+  await store.write((await pairsOf(source, 'db-0')).map(([key, value]) => ({ kind: 'put', key, value })))
+  await store.close()
+}
 
 void test('a second staging takes the place of the first', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
