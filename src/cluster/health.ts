@@ -53,8 +53,8 @@ export const defaultHealthBounds: HealthBounds = Object.freeze({
 })
 
 /**
- * Health of one member as spec 4.5 wants it told. Readiness follows membership: only a caught-up member of a
- * configuration with a reachable quorum is ready. Every check asks anew, so a member that recovers is ready again.
+ * Health of one member as spec 4.5 wants it told. Readiness follows membership: only a caught-up member of
+ * a configuration with a reachable quorum is ready. Every check asks anew, so who recovers is ready again.
  */
 export function memberHealth(options: HealthOptions): Health {
   const { consensus, clock, bounds } = options

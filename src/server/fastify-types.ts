@@ -25,8 +25,8 @@ declare module 'fastify' {
 }
 
 /**
- * Fastify on a server of our own making. Its declarations know one protocol at a time, hence the detour; what runs
- * asks each request which one it came with.
+ * Fastify on a server of our own making. Its declarations know one protocol at a time, hence the detour; what
+ * runs asks each request which one it came with.
  */
 export function appOn(
   makeServer: (handler: RawHandler) => RawServer,

@@ -95,5 +95,5 @@ export class InFlight {
 
 function ignore(): void {}
 
-/** Verbs keep the deadline themselves and say more about it: this is for what they do not see, as slow bodies. */
+/** Verbs keep the deadline themselves and say more about it; this is for what they do not see. */
 const DEADLINE_GRACE_MS = 1000

@@ -52,7 +52,7 @@ export type ServerVersion = {
   readonly platform: string
 }
 
-/** Those an operator may set; the others are constants. See `src/config/limits.ts` for what happens when full. */
+/** Those an operator may set; the others are constants. What happens when full: `src/config/limits.ts`. */
 export type ServerLimits = {
   readonly requestsReadingMax: number
   readonly requestsWritingMax: number

@@ -9,7 +9,8 @@ export type RequestInfo = {
   readonly query: Query
   /**
    * `plain`: a path of spec 4.1. `odd`: still authorized as what `action` says, but nothing is found there:
-   * more parts than a subresource, an empty part in the middle, or upstream's old `watch` and `proxy` prefixes.
+   * more parts than a subresource, an empty part in the middle, or upstream's old `watch` and `proxy`
+   * prefixes.
    */
   readonly shape: 'plain' | 'odd'
 }

@@ -77,8 +77,10 @@ export function sendError(
 }
 
 /**
- * A client that is answered before its body is through may go on sending, or wait for ever; the stream and its place would
- * stay taken. HTTP/1.1 ends the connection instead. @source RFC 9113 section 8.1
+ * A client that is answered before its body is through may go on sending, or wait for ever; the stream and
+ * its place would stay taken. HTTP/1.1 ends the connection instead.
+ *
+ * @source RFC 9113 section 8.1
  */
 function closeWhenAnswered(reply: RawReply): void {
   if (!('stream' in reply)) return

@@ -9,8 +9,8 @@ export function bodies(app: App, requestBytesMax: number): void {
   app.addHook('preParsing', (request, reply, payload, done) => {
     const { headers } = request.raw
     if (headers.expect !== undefined && headers.expect.toLowerCase() === '100-continue') {
-      // Until here nothing of the body has travelled: the caller may write, and the length is acceptable (RFC 9110
-      // section 10.1.1).
+      // Nothing of the body has travelled yet: only who may write, and not too much, is told to go on (RFC
+      // 9110 section 10.1.1).
       if (Number(headers['content-length'] ?? 0) > requestBytesMax) {
         done(tooLarge(`limit is ${requestBytesMax}`))
         return
@@ -26,8 +26,9 @@ export function bodies(app: App, requestBytesMax: number): void {
 }
 
 /**
- * Whether nobody waits for an answer any more: time was up while the body came, or the client gave up before its request was complete. HTTP/2 tells a body that was cut short like one that
- * ended, so this must be asked before a body counts; HTTP/1.1 fails while it is read.
+ * Whether nobody waits for an answer any more: time was up while the body came, or the client gave up before its
+ * request was complete. HTTP/2 tells a body that was cut short like one that ended, so this must be asked
+ * before a body counts; HTTP/1.1 fails while it is read.
  */
 export function wasAbandoned(request: Request, reply: Reply): boolean {
   const { raw } = request

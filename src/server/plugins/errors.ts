@@ -20,7 +20,7 @@ export type ErrorParts = {
   readonly crash: (broken: Error) => void
 }
 
-/** Whatever a hook, a parser or a verb throws leaves as a `Status`; nothing of an unknown error's text does. */
+/** Whatever a hook, a parser or a verb throws leaves as a `Status`; an unknown error's text does not. */
 export function errors(app: App, parts: ErrorParts): void {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, parts))
   app.setNotFoundHandler((request, reply) => answerError(pathNotFound(), request, reply, parts))

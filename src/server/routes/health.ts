@@ -5,7 +5,7 @@ import type { App, Reply, Request } from '../fastify-types.ts'
 import type { ServerLog } from '../parts.ts'
 import { sendText } from '../wire.ts'
 
-/** `/healthz`, `/livez`, `/readyz` and one path per check. @source spec 4.5; apiserver `pkg/server/healthz` */
+/** `/healthz`, `/livez`, `/readyz`, one path per check. @source spec 4.5; apiserver `pkg/server/healthz` */
 export function healthRoutes(app: App, parts: { readonly health: Health; readonly log: ServerLog }): void {
   const { health } = parts
   const sets = [

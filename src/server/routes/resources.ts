@@ -14,7 +14,7 @@ import { sendMethodNotAllowed } from '../method-not-allowed.ts'
 import { isPathSegment } from '../request-info.ts'
 import { JSON_TYPE, baseHeaders, sendBytes } from '../wire.ts'
 
-/** All paths of spec 4.1 behind one dispatcher: the target was taken apart already, only the kind is looked up. */
+/** All paths of spec 4.1 behind one dispatcher: the target is known already, only the kind is looked up. */
 export function resourceRoutes(app: App, parts: { readonly registry: Registry } & ErrorParts): void {
   const handler = dispatcher(parts)
   for (const url of ['/api/*', '/apis/*']) app.route({ method: EVERY_METHOD, url, handler })

@@ -2,7 +2,7 @@ import type { App } from '../fastify-types.ts'
 import type { ServerVersion } from '../parts.ts'
 import { jsonBytes, sendJson } from './json.ts'
 
-/** `/version`: which release's API is spoken, and what speaks it. @source spec 9.8; apimachinery `pkg/version` */
+/** `/version`: whose API is spoken, and what speaks it. @source spec 9.8; apimachinery `pkg/version` */
 export function versionRoutes(app: App, version: ServerVersion): void {
   const bytes = jsonBytes({
     major: '1',
