@@ -32,6 +32,6 @@ export function refusalText(userName: string, action: Action): string {
   const resource = action.subresource === '' ? action.resource : `${action.resource}/${action.subresource}`
   const where =
     action.namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(action.namespace)}`
-  const what = `${action.verb} resource ${JSON.stringify(resource)} in API group ${JSON.stringify(action.group)}`
-  return `User ${user} cannot ${what} ${where}`
+  const group = `API group ${JSON.stringify(action.group)}`
+  return `User ${user} cannot ${action.verb} resource ${JSON.stringify(resource)} in ${group} ${where}`
 }

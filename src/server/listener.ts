@@ -89,7 +89,7 @@ function serverOf(options: ListenerOptions): RawServer {
 }
 
 /**
- * Node hands what TLS decrypts straight to the HTTP/1.1 parser, past the stream, and so past its pausing: when
+ * Node hands what TLS decrypts straight to the HTTP/1.1 parser, past the stream and so past its pausing: when
  * an answer still waits to be sent and the next request's body comes in several records, the paused parser is
  * fed and gives up with `HPE_PAUSED` (seen with 20.20). A listener for data makes the bytes take the way
  * through the stream. HTTP/2 sessions own their socket and are left alone.

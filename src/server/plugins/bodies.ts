@@ -26,8 +26,8 @@ export function bodies(app: App, requestBytesMax: number): void {
 }
 
 /**
- * Whether nobody waits for an answer any more: time was up while the body came, or the client gave up before its
- * request was complete. HTTP/2 tells a body that was cut short like one that ended, so this must be asked
+ * Whether nobody waits for an answer any more: time was up while the body came, or the client gave up before
+ * its request was complete. HTTP/2 tells a body that was cut short like one that ended, so this must be asked
  * before a body counts; HTTP/1.1 fails while it is read.
  */
 export function wasAbandoned(request: Request, reply: Reply): boolean {
