@@ -22,6 +22,10 @@ export type StoreLimits = {
   readonly diskReadVersionsMax: number
   /** Events looked through at a stretch by a read of the past, then others get their turn. */
   readonly scanEventsMax: number
+  /** Lists of the past whose next page is prepared. When full: the one used longest ago looks again. */
+  readonly undoMapsMax: number
+  /** Changed keys in all of them together. When full: as above. */
+  readonly undoKeysMax: number
   /** Events one trim command forgets. When full: the next command forgets more. */
   readonly trimEventsMax: number
   /** How often the leader looks for history to forget, and notes where it is. */
@@ -45,6 +49,8 @@ export const defaultStoreLimits: StoreLimits = Object.freeze({
   wakeSliceMs: 8,
   diskReadVersionsMax: 128,
   scanEventsMax: 100_000,
+  undoMapsMax: 16,
+  undoKeysMax: 200_000,
   trimEventsMax: 10_000,
   trimPeriodMs: 1_000,
   snapshotFrameBytesMax: 256 * KiB,

@@ -2,17 +2,20 @@ import type { Clock } from '../../raft/base/clock.ts'
 import type { StoreLimits } from './limits.ts'
 import type { Key, KeyPrefix } from './key.ts'
 import { scopeOf } from './machine/scope.ts'
-import type { Scope } from './machine/scope.ts'
 import type { MachineState } from './machine/state.ts'
 import type { ListSlice, PastView, StoredObject } from './object-store.ts'
 import { compacted, resolveVersions } from './past-versions.ts'
 import type { Revision } from './revision.ts'
 import type { StoreMachine } from './store-machine.ts'
+import { lookOn } from './undo-maps.ts'
+import type { UndoMap, UndoMaps } from './undo-maps.ts'
 
 export type PastViewOptions = {
   readonly machine: StoreMachine
   readonly clock: Clock
   readonly limits: StoreLimits
+  /** Shared by all reads of the past. */
+  readonly undoMaps: UndoMaps
   readonly revision: Revision
 }
 
@@ -46,14 +49,18 @@ export class UndoneView implements PastView {
   }
 
   async list(prefix: KeyPrefix, options: ListOptions): Promise<ListSlice> {
-    const scope = scopeOf(prefix)
+    const { machine, clock, limits, undoMaps } = this.#options
+    let undone: UndoMap | null = null
     while (true) {
-      const { state } = this.#options.machine
+      const { state } = machine
       this.#check(state)
-      const undone = await this.#undo(state, scope, options.after)
-      if (undone === null || state !== this.#options.machine.state) continue
-      // No await from here to the end of the merge: both halves are of the same moment.
-      const plan = this.#merge(state, prefix, options, undone)
+      if (undone?.state !== state) undone = undoMaps.take(state, prefix, this.revision)
+      if (!lookOn(undone, limits.scanEventsMax)) {
+        await new Promise<void>((resolve) => clock.soon(resolve))
+        continue
+      }
+      // In the same turn as the last look, so that both halves are of one moment.
+      const plan = this.#merge(undone, prefix, options)
       const places = plan.places.filter((place) => typeof place === 'number')
       const versions = await this.#before(state, places)
       if (versions === null) continue
@@ -85,50 +92,24 @@ export class UndoneView implements PastView {
     return null
   }
 
-  /**
-   * The first event since the revision of every key in scope that changed, up to the newest.
-   * @returns null when a snapshot was installed meanwhile
-   */
-  async #undo(
-    state: MachineState,
-    scope: Scope,
-    after: Key | null,
-  ): Promise<ReadonlyMap<Key, Revision> | null> {
-    const { machine, clock, limits } = this.#options
-    const { history } = state
-    const first = new Map<Key, Revision>()
-    let at = this.revision
-    let looked = 0
-    while (at < history.last) {
-      const next = history.seek(scope, at, history.last)
-      if (next === null) break
-      at = next
-      const { key } = history.note(next)
-      if (!first.has(key) && (after === null || key > after)) first.set(key, next)
-      if (++looked % limits.scanEventsMax !== 0) continue
-      await new Promise<void>((resolve) => clock.soon(resolve))
-      if (machine.state !== state) return null
-      this.#check(state)
-    }
-    return first
-  }
-
   /** Unchanged objects and, by their first event, changed ones, in key order. */
   #merge(
-    state: MachineState,
+    undone: UndoMap,
     prefix: KeyPrefix,
     options: ListOptions,
-    undone: ReadonlyMap<Key, Revision>,
   ): { readonly places: readonly (StoredObject | Revision)[]; readonly more: boolean } {
+    const { history } = undone.state
     const most = options.limit ?? Number.MAX_SAFE_INTEGER
-    const unchanged = this.#unchanged(state, prefix, options.after, most)
+    const unchanged = this.#unchanged(undone.state, prefix, options.after, most)
     const lastKey = unchanged.length > most ? unchanged[unchanged.length - 1]?.key : undefined
-    const changed = [...undone]
-      .filter(
-        ([key, first]) =>
-          (lastKey === undefined || key < lastKey) && state.history.note(first).previous !== 0,
-      )
-      .sort(([a], [b]) => (a < b ? -1 : 1))
+    const changed: (readonly [Key, Revision])[] = []
+    for (const entry of undone.first) {
+      const [key, first] = entry
+      const isOnPage =
+        (options.after === null || key > options.after) && (lastKey === undefined || key < lastKey)
+      if (isOnPage && history.note(first).previous !== 0) changed.push(entry)
+    }
+    changed.sort(([a], [b]) => (a < b ? -1 : 1))
     const places: (StoredObject | Revision)[] = []
     let at = 0
     for (const object of unchanged) {
@@ -136,7 +117,7 @@ export class UndoneView implements PastView {
         places.push(one[1])
       places.push(object)
     }
-    for (; at < changed.length; at++) places.push(...changed.slice(at, at + 1).map(([, first]) => first))
+    for (const [, first] of changed.slice(at)) places.push(first)
     return { places: places.slice(0, most), more: places.length > most }
   }
 

@@ -14,6 +14,7 @@ import { UndoneView } from './past-view.ts'
 import type { Revision } from './revision.ts'
 import { RevisionWaiters } from './revision-waiters.ts'
 import type { StoreMachine } from './store-machine.ts'
+import { UndoMaps } from './undo-maps.ts'
 import { WatchHub } from './watch/hub.ts'
 
 export type StoreOptions = {
@@ -28,12 +29,14 @@ export class Store implements ObjectStore {
   readonly #options: StoreOptions
   readonly #hub: WatchHub
   readonly #waiters: RevisionWaiters
+  readonly #undoMaps: UndoMaps
   readonly #unsubscribe: () => void
 
   constructor(options: StoreOptions) {
     this.#options = options
     const { machine, clock, limits } = options
     this.#hub = new WatchHub({ machine, clock, limits })
+    this.#undoMaps = new UndoMaps({ maps: limits.undoMapsMax, keys: limits.undoKeysMax })
     this.#waiters = new RevisionWaiters({ clock, waitersMax: limits.waitersMax })
     this.#unsubscribe = machine.onApplied(() => {
       this.#waiters.reached(machine.state.revision)
@@ -67,7 +70,7 @@ export class Store implements ObjectStore {
       )
     }
     if (revision < state.history.trimmed) throw compacted(revision, state.history.trimmed)
-    return new UndoneView({ machine, clock, limits, revision })
+    return new UndoneView({ machine, clock, limits, undoMaps: this.#undoMaps, revision })
   }
 
   async barrier(deadlineMs: number): Promise<void> {

@@ -22,6 +22,8 @@ export const tinyLimits: StoreLimits = {
   batchBytesMax: 3_000,
   diskReadVersionsMax: 5,
   scanEventsMax: 10,
+  undoMapsMax: 2,
+  undoKeysMax: 20,
   snapshotFrameBytesMax: 1_000,
 }
 

@@ -83,6 +83,22 @@ void test('asking to be woken when there is something already wakes soon', async
   await close()
 })
 
+void test('a cursor may start at a revision that is not reached yet', async () => {
+  const { store, clock, make, close } = await open()
+  const cursor = store.watch(configMapsOf('a'), revision(2))
+  let rings = 0
+  cursor.onMore(() => rings++)
+  await make('x')
+  await make('y')
+  assert.deepEqual(now(cursor), [])
+  cursor.onMore(() => rings++)
+  await make('z')
+  await clock.settle()
+  assert.ok(rings >= 1)
+  assert.deepEqual(now(cursor), [3])
+  await close()
+})
+
 void test('a later wish to be woken replaces the one before', async () => {
   const { store, clock, make, close } = await open()
   const cursor = store.watch(configMapsOf('a'), revision(0))
