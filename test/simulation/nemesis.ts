@@ -54,12 +54,18 @@ export class Nemesis {
     const { world, members, swarm } = this.#options
     const member = this.#random.pick(members)
     if (!member.running) return
-    switch (this.#random.below(3)) {
+    switch (this.#random.below(5)) {
       case 0:
         member.crash('power')
         break
       case 1:
         member.crash('process')
+        break
+      case 2:
+        member.stop().catch((cause: unknown) => world.fail(cause))
+        break
+      case 3:
+        member.failDisk(this.#random.pick(['sync', 'write']), this.#random.pick(['io', 'disk-full']))
         break
       default:
         member.crashWithinDisk(this.#random.below(6))

@@ -54,6 +54,8 @@ export class Member {
   readonly #options: MemberOptions
   readonly #disk: SimulatedDisk
   readonly #database: SimKeyValueDisk
+  #failing = false
+  #healed = false
   life: Life | null = null
 
   constructor(options: MemberOptions) {
@@ -109,7 +111,7 @@ export class Member {
       random: world.random.fork(),
       raft: apiRaft.a,
       reader: new ChannelLogReader(apiLog.a),
-      onFatal: (cause) => world.fail(new Error(`member ${this.id} gave up: ${cause}`)),
+      onFatal: (cause) => this.#gaveUp(cause),
       onPeerEvent: null,
       close: async () => undefined,
     })
@@ -141,11 +143,16 @@ export class Member {
     const { life } = this
     if (life === null) return
     this.life = null
+    this.#failing = false
     for (const owner of life.owners) owner.alive = false
     void life.transport.close()
     if (kind === 'power') this.#disk.crash()
     else this.#disk.kill()
     this.#database.crash()
+    if (!this.#healed) return
+    this.#options.world.schedule(50, `m${this.id} starts again`, null, () => {
+      if (!this.running) this.start()
+    })
   }
 
   /** The process ends in the middle of a write, a few from now. */
@@ -153,8 +160,25 @@ export class Member {
     this.#disk.crashAfter(steps)
   }
 
-  /** Ends what `crashWithinDisk` began, and runs. */
+  /** The next sync, or write, of the log fails: the process has to end by itself. */
+  failDisk(operation: 'sync' | 'write', code: 'io' | 'disk-full'): void {
+    this.#failing = true
+    this.#disk.fail(operation, code)
+  }
+
+  /** As an operator stops it: leadership away, everything closed in order. */
+  async stop(): Promise<void> {
+    const { life } = this
+    if (life === null) return
+    await life.node.stop(life.clock.monotonicMs() + 300)
+    life.store?.close()
+    await life.machine?.close()
+    if (this.life === life) this.crash('process')
+  }
+
+  /** No new harm: runs, and runs again should it still be ending from earlier harm. */
   heal(): void {
+    this.#healed = true
     this.#disk.heal()
     if (!this.running) this.start()
   }
@@ -200,6 +224,11 @@ export class Member {
     life.machine = machine
     life.store = new Store({ consensus: life.node, machine, clock: life.clock, limits: swarm.storeLimits })
     await life.node.start(machine)
+  }
+
+  #gaveUp(cause: string): void {
+    if (this.#failing) this.crash('power')
+    else this.#options.world.fail(new Error(`member ${this.id} gave up: ${cause}`))
   }
 
   /** A simulated crash surfaces where the disk was used; it ends the whole process. */

@@ -48,8 +48,12 @@ export class Watching {
     if (life === null || life.store === null) return
     // A member that is behind knows nothing of that revision yet; a client is told so and comes later.
     if (life.store.view().revision < this.history.last) return
-    const cursor = life.store.watch(everything, this.history.last)
-    this.#open = { life, cursor }
+    try {
+      this.#open = { life, cursor: life.store.watch(everything, this.history.last) }
+    } catch (cause) {
+      // One that is stopping takes nobody; the next look finds another.
+      if (!(cause instanceof StoreFailure) || cause.code !== 'stopped') throw cause
+    }
   }
 
   #read(): void {
