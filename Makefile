@@ -25,14 +25,12 @@ fix: install ## Format and repair what can be repaired by machine
 	@$(NODE_BIN)/eslint --fix raft src test bench
 	@$(NODE_BIN)/prettier --write --log-level warn raft src test bench
 
-DOMAIN ?= orch.io
-NODES ?= 3
 ORCHCTL = node dist/src/cli/main.js
 
 .PHONY: up down status test test-long sim bench
 
 up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io]
-	@$(ORCHCTL) cluster up --nodes $(NODES) --domain $(DOMAIN)
+	@$(ORCHCTL) cluster up $(if $(NODES),--nodes $(NODES)) $(if $(DOMAIN),--domain $(DOMAIN))
 
 down: ## Stop it
 	@if [ -f dist/src/cli/main.js ]; then $(ORCHCTL) cluster down; fi

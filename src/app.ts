@@ -19,6 +19,7 @@ import { registerClusterMetrics } from './app/metrics.ts'
 import { CaughtUp } from './cluster/caught-up.ts'
 import { defaultHealthBounds, memberHealth } from './cluster/health.ts'
 import { Members } from './cluster/members.ts'
+import { WatchGuard } from './cluster/watch-guard.ts'
 import type { Config } from './config/config.ts'
 import { limits } from './config/limits.ts'
 import { DirectoryTaken, lockDirectory } from './host/directory-lock.ts'
@@ -191,6 +192,14 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
     },
     crash: onFatal,
   })
+  const guard = new WatchGuard({
+    clock,
+    proofAgeMs: () => caughtUp.ageMs(),
+    ageMsMax: limits.watchWithoutQuorumMsMax,
+    endWatches: () => server.endWatches(),
+  })
+  guard.start()
+  closing.add(() => guard.close())
   const drain = (): Promise<void> =>
     server.drain({
       shutdownDelayMs: config['shutdown-delay-duration'],

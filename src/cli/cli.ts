@@ -67,11 +67,12 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
   cluster
     .command('up')
     .description('start it, made anew when there is none, and wait until every member is ready')
-    .option('--nodes <count>', 'members, 1 to 9', wholeNumber(1, 9), 3)
+    .option('--nodes <count>', 'members of a new cluster, 1 to 9 (default: 3)', wholeNumber(1, 9))
     .addOption(
-      new Option('--domain <domain>', 'whose names the API speaks')
-        .choices(['orch.io', 'k8s.io'])
-        .default('orch.io'),
+      new Option(
+        '--domain <domain>',
+        'whose names the API of a new cluster speaks (default: orch.io)',
+      ).choices(['orch.io', 'k8s.io']),
     )
     .addOption(directoryOption())
     .option('--client-port <port>', 'of the first member; the others follow', wholeNumber(1, 65_000), 6443)
@@ -80,8 +81,8 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
     .action(async (options: UpOptions) => {
       const { nodes, domain, dir, clientPort, peerPort, timeout } = options
       await clusterUp(terminal, {
-        nodes,
-        domain,
+        nodes: nodes ?? null,
+        domain: domain ?? null,
         clientPort,
         peerPort,
         directory: dir,
@@ -109,8 +110,8 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
 }
 
 type UpOptions = {
-  readonly nodes: number
-  readonly domain: 'orch.io' | 'k8s.io'
+  readonly nodes?: number
+  readonly domain?: 'orch.io' | 'k8s.io'
   readonly dir: string
   readonly clientPort: number
   readonly peerPort: number

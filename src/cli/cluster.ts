@@ -3,7 +3,7 @@ import { relative } from 'node:path'
 import { fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
-import { openCluster, prepareCluster } from './local-cluster.ts'
+import { domainOf, openCluster, prepareCluster } from './local-cluster.ts'
 import type { LocalCluster, LocalClusterOptions, LocalMember } from './local-cluster.ts'
 import { call, readEndpoints } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
@@ -33,7 +33,7 @@ export async function clusterUp(
     terminal.note(`${member.name} started (pid ${pid}), clients on port ${member.clientPort}`)
   }
   await waitReady(terminal, cluster, { timeoutMs: options.timeoutMs, logFrom })
-  for (const line of nextSteps(cluster, options.domain, terminal.program)) terminal.print(line)
+  for (const line of nextSteps(cluster, terminal.program)) terminal.print(line)
 }
 
 async function waitReady(
@@ -176,12 +176,13 @@ function endpointOf(endpoints: readonly Endpoint[], member: LocalMember): Endpoi
   return found
 }
 
-function nextSteps(cluster: LocalCluster, domain: string, program: string): readonly string[] {
+function nextSteps(cluster: LocalCluster, program: string): readonly string[] {
   const kubeconfig = relative(process.cwd(), cluster.kubeconfigPath) || cluster.kubeconfigPath
   const directory = relative(process.cwd(), cluster.directory) || cluster.directory
   const [first] = cluster.members
   const last = cluster.members.at(-1)
   const flag = directory === '.cluster' ? '' : ` --dir ${directory}`
+  const domain = first === undefined ? '' : String(domainOf(first))
   const heading = `${cluster.members.length} member(s) ready, API domain ${domain}. Next:`
   const leader = `  ${program} member transfer-leader --kubeconfig ${kubeconfig}`
   const steps = spawnSync('kubectl', ['version', '--client']).error

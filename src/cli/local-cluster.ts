@@ -24,10 +24,14 @@ export type LocalCluster = {
   readonly members: readonly LocalMember[]
 }
 
+type Domain = 'orch.io' | 'k8s.io'
+
 export type LocalClusterOptions = {
   readonly directory: string
-  readonly nodes: number
-  readonly domain: 'orch.io' | 'k8s.io'
+  /** null: as many as there are; three of a new cluster. */
+  readonly nodes: number | null
+  /** null: the one it has; orch.io for a new cluster. */
+  readonly domain: Domain | null
   /** Of the first member; the others follow. */
   readonly clientPort: number
   readonly peerPort: number
@@ -48,7 +52,7 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
   const directory = resolve(options.directory)
   const present = findMembers(directory)
   if (present.length > 0) checkSame(directory, present, options)
-  const members = Array.from({ length: options.nodes }, (_, at) => ({
+  const members = Array.from({ length: options.nodes ?? 3 }, (_, at) => ({
     ...memberAt(directory, `n${at + 1}`),
     clientPort: options.clientPort + at,
     peerPort: options.peerPort + at,
@@ -110,19 +114,24 @@ function memberAt(directory: string, name: string): Omit<LocalMember, 'clientPor
 
 function checkSame(directory: string, members: readonly LocalMember[], options: LocalClusterOptions): void {
   const remedy = `orchctl cluster down and remove ${directory}, or choose another --dir`
-  if (members.length !== options.nodes) {
+  if (options.nodes !== null && members.length !== options.nodes) {
     throw new CliFailure(
       'failed',
       `${directory} holds a cluster of ${members.length}, not ${options.nodes}: ${remedy}`,
     )
   }
   for (const member of members) {
-    const domain = readConfig(member.configPath)['api-domain'] ?? 'orch.io'
-    if (domain !== options.domain) {
+    const domain = domainOf(member)
+    if (options.domain !== null && domain !== options.domain) {
       const held = `${member.configPath} says api-domain ${JSON.stringify(domain)}, not ${options.domain}`
       throw new CliFailure('failed', `${held}: ${remedy}`)
     }
   }
+}
+
+/** Whose names the API of this member's cluster speaks. */
+export function domainOf(member: LocalMember): unknown {
+  return readConfig(member.configPath)['api-domain'] ?? 'orch.io'
 }
 
 function readConfig(path: string): Record<string, unknown> {
@@ -151,7 +160,7 @@ function memberConfig(
     'secure-port': member.clientPort,
     'advertise-address': `${host}:${member.clientPort}`,
     'peer-address': `${host}:${member.peerPort}`,
-    'api-domain': options.domain,
+    'api-domain': options.domain ?? 'orch.io',
     'cluster-name': 'local',
     'tls-cert-file': paths.server(member.name).certificate,
     'tls-private-key-file': paths.server(member.name).key,

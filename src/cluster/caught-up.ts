@@ -34,10 +34,14 @@ export class CaughtUp {
     this.#timer?.cancel()
   }
 
+  /** How long ago it was proven, in ms; Infinity before the first time. */
+  ageMs(): number {
+    return this.#clock.monotonicMs() - this.#provenMs
+  }
+
   /** null: it has, or had within the last seconds. */
   failure(): string | null {
-    const ageMs = this.#clock.monotonicMs() - this.#provenMs
-    if (ageMs <= proofMsMax) return null
+    if (this.ageMs() <= proofMsMax) return null
     return this.#provenMs === Number.NEGATIVE_INFINITY
       ? 'this member has not caught up yet'
       : 'no most-recent read succeeded lately'

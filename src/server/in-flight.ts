@@ -47,6 +47,11 @@ export class InFlight {
     }
   }
 
+  /** Ends every watch; their clients go on elsewhere from where they were. */
+  endStreams(): void {
+    for (const call of this.#calls) call.endStream?.()
+  }
+
   /** Resolves when no call is left. */
   async empty(): Promise<void> {
     if (this.#calls.size === 0) return

@@ -118,6 +118,11 @@ export class ApiServer {
     this.#listener.reload(tls)
   }
 
+  /** Ends every watch of this member, so that its clients turn to one that still hears the cluster. */
+  endWatches(): void {
+    this.#inFlight.endStreams()
+  }
+
   /**
    * Stops gracefully: says "not ready" for `shutdownDelayMs` while it still serves, then takes no new
    * connections, ends watches, lets calls finish until `graceMs` are over, and closes. Once only.

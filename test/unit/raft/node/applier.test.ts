@@ -1,0 +1,153 @@
+/*
+ * Goal: the state machine gets every committed entry once and in order, whether it was sent, has to be read
+ * from the
+ * log, or is covered by a snapshot; and others get their turn in between.
+ * Method: the raft and log threads are the test's.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyConfiguration, entryBytes, logIndex, term } from '../../../../raft/core/types.ts'
+import type { Entry, LogIndex } from '../../../../raft/core/types.ts'
+import { Applier } from '../../../../raft/node/applier.ts'
+import { encodeEnvelope } from '../../../../raft/node/envelope.ts'
+import { ListMachine } from '../../../support/list-machine.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+function entry(index: number): Entry {
+  const payload = new TextEncoder().encode(`line ${index}`)
+  const envelope = { session: 5, sequence: index, acknowledgedBelow: 1, expectedTerm: term(1), payload }
+  return { kind: 'command', index: logIndex(index), term: term(1), data: encodeEnvelope(envelope) }
+}
+
+function entries(from: number, to: number): Entry[] {
+  return Array.from({ length: to - from + 1 }, (_, at) => entry(from + at))
+}
+
+/** Room only as the test says. */
+class NarrowMachine extends ListMachine {
+  override room = 1
+  wake: () => void = () => undefined
+
+  override onRoom(wake: () => void = () => undefined): void {
+    this.wake = wake
+  }
+}
+
+function bench(sliceEntriesMax = 100) {
+  const clock = new ManualClock()
+  const machine = new NarrowMachine()
+  const reads: string[] = []
+  const resumes: number[] = []
+  const granted: number[] = []
+  let cutBelow = 0
+  const applier = new Applier<number>({
+    ...{ machine, session: 5, clock, sliceEntriesMax, sliceBytesMax: 1e6, readBytesMax: 1e6 },
+    ...{ creditBytesMin: 1e6, creditDelayMs: 20 },
+    reader: {
+      read: async (from: LogIndex, to: LogIndex) => {
+        reads.push(`${from}-${to}`)
+        // Three at a time, as if they were large.
+        return from <= cutBelow ? null : entries(from, Math.min(to, from + 2))
+      },
+    },
+    onSettled: () => undefined,
+    onApplied: () => undefined,
+    grant: (_index, credit) => granted.push(credit),
+    resume: (from) => resumes.push(from),
+    onBroken: (cause) => {
+      throw cause
+    },
+  })
+  const committed = (sent: Entry[], commit: number, persisted = commit): void =>
+    applier.committed(sent, logIndex(commit), logIndex(persisted))
+  const cut = (index: number): void => {
+    cutBelow = index
+  }
+  return { clock, machine, reads, resumes, granted, applier, committed, cut }
+}
+
+void test('entries that are sent are applied at once, and their credit comes back', async () => {
+  const { clock, machine, applier, committed, granted, reads } = bench()
+  committed(entries(1, 3), 3)
+  assert.equal(applier.applied, 3)
+  assert.equal(machine.lines.length, 3)
+  await clock.advance(20)
+  assert.deepEqual(granted, [3 * entryBytes(entry(1))])
+  assert.deepEqual(reads, [])
+})
+
+void test('many entries are applied in slices, one each turn', async () => {
+  const { clock, applier, committed } = bench(10)
+  committed(entries(1, 25), 25)
+  assert.equal(applier.applied, 10)
+  assert.equal(applier.lag, 15)
+  await clock.advance(0)
+  assert.equal(applier.applied, 25)
+})
+
+void test('what was only told of is read from the log, and then it asks to be sent entries again', async () => {
+  const { clock, applier, committed, reads, resumes, granted } = bench()
+  committed([], 7)
+  await clock.advance(0)
+  assert.deepEqual(reads, ['1-7', '4-7', '7-7'])
+  assert.equal(applier.applied, 7)
+  assert.deepEqual(resumes, [8])
+  await clock.advance(20)
+  assert.deepEqual(granted, [0], 'what was read was not on credit')
+})
+
+void test('only what is on its own disk is asked of the log', async () => {
+  const { clock, applier, committed, reads, resumes } = bench()
+  committed([], 7, 2)
+  await clock.advance(0)
+  assert.deepEqual(reads, ['1-2'])
+  assert.equal(applier.applied, 2)
+  assert.deepEqual(resumes, [3], 'the rest only the raft thread has')
+  committed(entries(3, 7), 7, 2)
+  assert.equal(applier.applied, 7)
+})
+
+void test('entries that come twice, by log and by message, are applied once', async () => {
+  const { clock, applier, machine, committed, granted } = bench()
+  committed([], 3)
+  committed(entries(1, 4), 4)
+  committed(entries(1, 4), 4)
+  await clock.advance(20)
+  assert.equal(applier.applied, 4)
+  assert.equal(machine.lines.length, 4)
+  assert.deepEqual(granted, [8 * entryBytes(entry(1))], 'all credit comes back')
+})
+
+void test('without room nothing is applied until there is some', async () => {
+  const { clock, applier, machine, committed } = bench()
+  machine.room = 0
+  committed(entries(1, 3), 3)
+  await clock.advance(100)
+  assert.equal(applier.applied, 0)
+  machine.room = 1
+  machine.wake()
+  assert.equal(applier.applied, 3)
+})
+
+void test('after an installation it reads on from the log what nobody will send', async () => {
+  const { clock, applier, machine, committed, reads, resumes, cut } = bench()
+  const source = new ListMachine()
+  source.apply(entries(1, 10), 5)
+  const snapshot = { index: logIndex(10), term: term(1), configuration: emptyConfiguration }
+  const sink = await machine.stageSnapshot(snapshot)
+  const { next } = await source.produceSnapshot()
+  for (let bytes = await next(); bytes !== null; bytes = await next()) await sink.chunk(bytes)
+  await sink.finish()
+  cut(10)
+  committed([], 12, 12)
+  await clock.advance(0)
+  assert.equal(applier.applied, 0, 'cut: it waits for the snapshot')
+  await applier.install(snapshot)
+  assert.equal(applier.applied, 10)
+  applier.resume()
+  await clock.advance(0)
+  assert.deepEqual(reads, ['1-12', '11-12'])
+  assert.equal(applier.applied, 12)
+  assert.deepEqual(resumes, [11, 13])
+  assert.equal(machine.lines.length, 12)
+})
