@@ -121,9 +121,12 @@ export class Applier<Outcome> {
     this.#options.onApplied(snapshot.index, snapshot.term)
   }
 
-  /** Asks to be sent entries from where this side is. */
+  /**
+   * Asks to be sent entries from where this side is, and reads those that were told of and will not be sent.
+   */
   resume(): void {
-    this.#options.resume(logIndex(this.#received + 1))
+    this.#askToResume()
+    if (this.#received < readableTo(this.#commit, this.#persisted)) this.#catchUp()
   }
 
   stop(): void {
@@ -185,10 +188,10 @@ export class Applier<Outcome> {
   #catchUp(): void {
     if (this.#reading || this.#installing || this.#stopped || this.#queue.length > 1) return
     if (this.#received >= this.#commit) return
-    const to = this.#persisted < this.#commit ? this.#persisted : this.#commit
+    const to = readableTo(this.#commit, this.#persisted)
     if (to <= this.#received) {
       // Committed elsewhere before this member's own disk has it: only the raft thread can tell.
-      this.resume()
+      this.#askToResume()
       return
     }
     this.#reading = true
@@ -211,8 +214,12 @@ export class Applier<Outcome> {
     if (entries === null || entries.length === 0) return
     if (from === this.#received + 1) this.#push(entries, false)
     this.#run()
-    if (this.#received >= this.#commit) this.resume()
+    if (this.#received >= this.#commit) this.#askToResume()
     else this.#catchUp()
+  }
+
+  #askToResume(): void {
+    this.#options.resume(logIndex(this.#received + 1))
   }
 
   #owe(bytes: number): void {
@@ -235,6 +242,11 @@ export class Applier<Outcome> {
 }
 
 type Batch = { readonly entries: readonly Entry[]; readonly streamed: boolean }
+
+/** The log may be asked for what is committed and on this member's own disk. */
+function readableTo(commit: LogIndex, persisted: LogIndex): LogIndex {
+  return persisted < commit ? persisted : commit
+}
 
 function sum(entries: readonly Entry[]): number {
   let bytes = 0

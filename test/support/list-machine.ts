@@ -18,7 +18,7 @@ export class ListMachine implements StateMachine<number> {
   #applied: SnapshotMeta = noSnapshot
   #disk: SnapshotMeta = noSnapshot
   #staged: { readonly snapshot: SnapshotMeta; readonly text: string } | null = null
-  readonly room = 1
+  readonly room: number = 1
 
   get lines(): readonly string[] {
     return this.#lines

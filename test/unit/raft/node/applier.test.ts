@@ -85,7 +85,7 @@ void test('many entries are applied in slices, one each turn', async () => {
   assert.equal(applier.applied, 25)
 })
 
-void test('what was only told of is read from the log, and then it asks to be sent entries again', async () => {
+void test('what was only told of is read from the log, until it can be sent entries again', async () => {
   const { clock, applier, committed, reads, resumes, granted } = bench()
   committed([], 7)
   await clock.advance(0)
@@ -135,8 +135,8 @@ void test('after an installation it reads on from the log what nobody will send'
   source.apply(entries(1, 10), 5)
   const snapshot = { index: logIndex(10), term: term(1), configuration: emptyConfiguration }
   const sink = await machine.stageSnapshot(snapshot)
-  const { next } = await source.produceSnapshot()
-  for (let bytes = await next(); bytes !== null; bytes = await next()) await sink.chunk(bytes)
+  const from = await source.produceSnapshot()
+  for (let bytes = await from.next(); bytes !== null; bytes = await from.next()) await sink.chunk(bytes)
   await sink.finish()
   cut(10)
   committed([], 12, 12)
