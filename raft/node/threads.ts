@@ -84,6 +84,10 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
   const raftNode = new RaftNode<Outcome>({ node, clock, random, raft, reader, onFatal, onPeerEvent, close })
   for (const worker of workers) {
     worker.on('error', (cause) => raftNode.fail(`a thread died: ${oneLine(cause)}`))
+    // A log that cannot be opened ends its thread in order, and is told of by the raft thread.
+    worker.on('exit', (code) => {
+      if (code !== 0) raftNode.fail(`a thread ended with code ${code}`)
+    })
   }
   return raftNode
 }

@@ -4,7 +4,7 @@
  * Method: three of them in this process; inline ones over memory, threaded ones over gRPC and real files.
  */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -171,6 +171,43 @@ void test('three members on threads of their own replicate, restart and go on', 
     }
   } finally {
     await stopAll(parts)
+    rmSync(directory, { recursive: true })
+  }
+})
+
+void test('a log that cannot be opened is told in one line, and ends the member', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'raft-threads-'))
+  const file = join(directory, 'file')
+  writeFileSync(file, 'no directory')
+  const causes: string[] = []
+  const self = memberInfo({ id: nodeId(1), name: 'm1' }, '127.0.0.1:0')
+  const node = threadedNode<number>({
+    node: { id: self.id, members: [self], timing: defaultTiming, limits: defaultLimits },
+    logDirectory: join(file, 'log'),
+    transport: {
+      cluster: 'test',
+      self,
+      listenAddress: self.peerAddress,
+      credentials: peerCredentials(testAuthority, 'm1'),
+      limits: defaultTransportLimits,
+    },
+    hostUrl,
+    clock,
+    random,
+    onFatal: (cause) => causes.push(cause),
+    onPeerEvent: () => undefined,
+  })
+  try {
+    await assert.rejects(node.start(new ListMachine()), { code: 'stopped' })
+    await until('the cause is told', () => causes.length > 0)
+    assert.equal(causes.length, 1)
+    assert.match(causes[0] ?? '', /^cannot make directory .*file\/log/)
+    assert.deepEqual(await node.propose(new Uint8Array(1), soon(1_000)), {
+      kind: 'not-applied',
+      reason: 'stopped',
+    })
+  } finally {
+    await node.stop(soon(100))
     rmSync(directory, { recursive: true })
   }
 })
