@@ -18,6 +18,8 @@ export class LogSafety {
   /** By index and term: the entry, and the term before it. */
   readonly #entries = new Map<string, string>()
   readonly #committed: (string | undefined)[] = []
+  /** The term of whoever first knew of it; at least the one it was committed in. */
+  readonly #committedIn: number[] = []
   readonly #logs = new Map<number, ShadowLog>()
 
   get committedCount(): number {
@@ -78,8 +80,10 @@ export class LogSafety {
       if (own === undefined)
         throw new BrokenInvariant(`member ${member} committed ${index} without having it`)
       const known = this.#committed[index]
-      if (known === undefined) this.#committed[index] = own
-      else if (known !== own) {
+      if (known === undefined) {
+        this.#committed[index] = own
+        this.#committedIn[index] = log.term
+      } else if (known !== own) {
         throw new BrokenInvariant(
           `state machine safety: ${member} committed ${own} at ${index}, not ${known}`,
         )
@@ -93,7 +97,8 @@ export class LogSafety {
     if (log === undefined) return
     for (let index = log.base + 1; index < this.#committed.length; index++) {
       const known = this.#committed[index]
-      if (known === undefined || termOf(known) >= term) continue
+      // An entry of an old term may be committed late, by a newer leader than this one.
+      if (known === undefined || (this.#committedIn[index] ?? term) >= term) continue
       const own = log.entries.get(index)
       if (own !== known) {
         const found = `${own ?? 'nothing'} at ${index}, not ${known}`
