@@ -7,6 +7,7 @@
  *   node dist/test/run.js --only raft     files whose path contains "raft"
  *   node dist/test/run.js --long          the suites of `make test-long`
  */
+import { setMaxListeners } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
@@ -75,6 +76,8 @@ async function runSuite(suite: Suite, files: readonly string[]): Promise<Count> 
     `\n== ${suite.name}: ${suite.question} (${files.length} files, budget ${suite.budgetSeconds} s)`,
   )
   const stopper = new AbortController()
+  // Every file of a suite listens.
+  setMaxListeners(0, stopper.signal)
   const alarm = setTimeout(() => {
     console.log(`  FAILED the budget of ${suite.budgetSeconds} s is used up`)
     count.failed++
