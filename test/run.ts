@@ -90,20 +90,17 @@ async function runSuite(suite: Suite, files: readonly string[]): Promise<Count> 
     timeout: suite.budgetSeconds * 1000,
     signal: stopper.signal,
   })
-  const perFile = new Map<string, number>()
   await new Promise<void>((resolve, reject) => {
     stream.on('test:pass', (event) => {
-      // Describe-blocks and whole files are reported too; only leaves count.
-      if (event.details.type === 'suite' || event.name === event.file || event.name.endsWith('.test.js'))
-        return
-      if (event.skip !== undefined && event.skip !== false) {
+      if (event.details.type === 'suite') return
+      if (event.name.endsWith('.test.js')) {
+        // Only a file in which nothing ran is reported by itself.
+        count.failed++
+        console.log(`  FAILED ${relative(testRoot, event.name)} ran no test`)
+      } else if (event.skip !== undefined && event.skip !== false) {
         count.skipped++
         console.log(`  skipped ${event.name}: ${String(event.skip)}`)
-      } else {
-        count.passed++
-        const file = event.file ?? ''
-        perFile.set(file, (perFile.get(file) ?? 0) + 1)
-      }
+      } else count.passed++
     })
     stream.on('test:fail', (event) => {
       if (event.details.type === 'suite') return
@@ -124,12 +121,6 @@ async function runSuite(suite: Suite, files: readonly string[]): Promise<Count> 
     stream.resume()
   }).finally(() => clearTimeout(alarm))
 
-  for (const file of files) {
-    if (!perFile.has(file) && count.failed === 0) {
-      console.log(`  FAILED ${relative(testRoot, file)} ran no test`)
-      count.failed++
-    }
-  }
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
   console.log(
     `   ${suite.name}: ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped in ${seconds} s`,
