@@ -80,8 +80,10 @@ export function supplyEntries(state: State, entries: readonly Entry[]): void {
   }
   state.fetching.delete(first.index)
   if (state.role !== 'leader') return
-  // They may answer a question of an earlier reign, about a log that was overwritten since.
-  const current = entries.every((entry) => state.log.termAt(entry.index) === entry.term)
+  // They may answer a question of an earlier reign, about a log that was overwritten since; or be the last
+  // ones from before a cut, and then nobody knows any more what they follow.
+  const previous = state.log.termAt((first.index - 1) as LogIndex)
+  const current = previous !== null && entries.every((entry) => state.log.termAt(entry.index) === entry.term)
   for (const progress of state.progress.values()) {
     if (progress.fetching !== first.index) continue
     progress.fetching = null

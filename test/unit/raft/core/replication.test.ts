@@ -83,6 +83,22 @@ test('nobody who is out of reach is sent a state, until it gives a sign of life'
   assert.equal(follower(solo, 3).state, 'snapshot')
 })
 
+test('entries read just before a cut that ends with the first of them lead to a snapshot', () => {
+  const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 3 })
+  solo.lead([2])
+  solo.raft.step({ ...solo.from(3), kind: 'append-accepted', index: logIndex(1) })
+  assert.deepEqual(
+    solo.raft.ready().fetches.map((fetch) => fetch.from),
+    [2],
+  )
+  solo.member.flush()
+  solo.member.cut(logIndex(2))
+  const data = Uint8Array.of(1)
+  solo.raft.supply([2, 3].map((index) => ({ kind: 'command', index: logIndex(index), term: term(1), data })))
+  solo.work()
+  assert.equal(follower(solo, 3).state, 'snapshot')
+})
+
 test('a follower that took the state, by whatever way, goes on by appends', () => {
   const solo = leaderWithCutLog()
   const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
