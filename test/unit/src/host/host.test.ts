@@ -10,7 +10,7 @@ import { RealClock } from '../../../../src/host/clock.ts'
 import { DirectoryTaken, lockDirectory } from '../../../../src/host/directory-lock.ts'
 import { RealRandom } from '../../../../src/host/random.ts'
 
-void test('a cancelled timer does not fire, the others do, in order', async () => {
+void test('a cancelled timer does not fire, the others do', async () => {
   const clock = new RealClock()
   const fired: string[] = []
   clock.after(5, () => fired.push('late'))
@@ -20,8 +20,10 @@ void test('a cancelled timer does not fire, the others do, in order', async () =
   assert.equal(fired.length, 0, 'nothing fires before the caller returns')
   await sleep(20)
   period.cancel()
-  assert.equal(fired[0], 'soon')
-  assert.ok(fired.includes('late') && fired.includes('every') && !fired.includes('never'))
+  assert.deepEqual(
+    ['soon', 'late', 'every', 'never'].map((what) => fired.includes(what)),
+    [true, true, true, false],
+  )
   const count = fired.length
   await sleep(5)
   assert.equal(fired.length, count)
