@@ -207,7 +207,7 @@ export class StoreMachine implements StateMachine<Outcome> {
   /** Writes what the log allows, then closes. What is missing on disk is in the log. */
   async close(): Promise<void> {
     await this.#staging
-    await this.#staged?.discard()
+    await this.#staged?.leave()
     this.#staged = null
     await this.#persister.flush()
     await this.#persister.stop()

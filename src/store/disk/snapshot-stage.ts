@@ -23,7 +23,7 @@ export type SnapshotStageOptions = {
  * all of it is there, was read back from disk, and has the digest the sender wrote:
  *
  *   receiving ──finish──> staged ──take──> the live state
- *       └──abort, damage──> discarded <──discard──┘
+ *       └──abort, damage──> discarded <──discard──┘        (or left on disk, when the process ends)
  */
 export class SnapshotStage implements SnapshotSink {
   readonly snapshot: SnapshotMeta
@@ -88,6 +88,17 @@ export class SnapshotStage implements SnapshotSink {
   discard(): Promise<void> {
     this.#discarded ??= this.#discard()
     return this.#discarded
+  }
+
+  /**
+   * Closes what was staged and leaves it on disk. The log may name it by now, or in the moment before it ends:
+   * only the next start can tell, and removes it when it does not.
+   */
+  async leave(): Promise<void> {
+    const store = this.#store
+    this.#store = null
+    this.#state = null
+    await store?.close()
   }
 
   async #discard(): Promise<void> {

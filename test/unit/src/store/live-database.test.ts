@@ -7,7 +7,14 @@ import { test } from 'node:test'
 import { logIndex, noSnapshot } from '../../../../raft/index.ts'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
-import { applyUpTo, digestsOf, openMachine, pairsOf, randomLog } from '../../../support/store-machines.ts'
+import {
+  applyUpTo,
+  chunksOf,
+  digestsOf,
+  openMachine,
+  pairsOf,
+  randomLog,
+} from '../../../support/store-machines.ts'
 
 const log = randomLog(31, 300)
 const digests = digestsOf(log)
@@ -52,5 +59,26 @@ for (const { title, found, at } of cases) {
     assert.equal(machine.digest, digests[at])
     assert.equal((await home.list()).length, 1, 'and removes the other')
     await machine.close()
+  })
+}
+
+for (const named of [true, false]) {
+  const ending = named ? 'it does' : 'it does not'
+  void test(`what was staged when a member stopped counts if the log names it: ${ending}`, async () => {
+    const sender = await openMachine({ home: await homeOf({ 'db-0': 200 }), clock: new ManualClock() })
+    const source = await sender.produceSnapshot()
+    const home = await homeOf({ 'db-0': 100 })
+    const stopping = await openMachine({ home, clock: new ManualClock() })
+    const sink = await stopping.stageSnapshot(source.snapshot)
+    for (const chunk of await chunksOf(source)) await sink.chunk(chunk)
+    await sink.finish()
+    await stopping.close()
+    const logBase = named ? source.snapshot : { ...noSnapshot, index: logIndex(90) }
+    const machine = await openMachine({ home, clock: new ManualClock(), logBase })
+    const expected = named ? 200 : 100
+    assert.equal(machine.digest, digests[expected])
+    assert.equal((await home.list()).length, 1)
+    await machine.close()
+    await sender.close()
   })
 }
