@@ -7,9 +7,17 @@ export const alwaysAllow: Authorizer = Object.freeze({
   authorize: () => allowed,
 })
 
-const everythingForbidden: Decision = Object.freeze({ kind: 'deny', reason: 'Everything is forbidden.' })
+const everythingForbidden: Decision = Object.freeze({
+  kind: 'no-opinion',
+  reason: 'Everything is forbidden.',
+})
 
-/** Nobody may do anything, whatever later modes think: for tests of what comes before it in the list. */
+/**
+ * Allows nobody anything. As upstream has it, other modes of the list may still allow: alone it refuses all,
+ * because what no mode allows is refused.
+ *
+ * @source apiserver `pkg/authorization/authorizerfactory/builtin.go`
+ */
 export const alwaysDeny: Authorizer = Object.freeze({
   name: 'AlwaysDeny',
   authorize: () => everythingForbidden,
