@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../api/json.ts'
 import type { ApiErrorCause } from '../api/api-error.ts'
 import { fieldForbidden, invalid } from '../api/field-error.ts'
 import { checkDns1123Label, checkQualifiedName } from '../api/name-rules.ts'
+import type { ObjectMeta } from '../api/object.ts'
 import type { Names } from '../api/names.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
@@ -32,7 +33,8 @@ export function namespaceDefinition(names: Names): ResourceDefinition {
       prepareForCreate: (object) => labelled(withFinalizer(withStatus(object, { phase: 'Active' }), names)),
       prepareForUpdate: (object, current) =>
         labelled(withMember(withMember(object, 'spec', current), 'status', current)),
-      prepareForDelete: (object) => withStatus(object, { ...statusOf(object), phase: 'Terminating' }),
+      prepareForDelete: (object) =>
+        withoutGracePeriod(withStatus(object, { ...statusOf(object), phase: 'Terminating' })),
       validate: (object) => checkFinalizers(object, names),
       isHeld: (object) => finalizersOf(object).length > 0,
     },
@@ -128,6 +130,13 @@ function withFinalizer(object: AnyObject, names: Names): AnyObject {
   const finalizers = finalizersOf(object)
   if (finalizers.includes(names.namespaceFinalizer)) return object
   return { ...object, spec: { finalizers: [...finalizers, names.namespaceFinalizer] } }
+}
+
+/** Unlike other held objects, a namespace that goes shows none upstream: it is deleted in a way of its own. */
+function withoutGracePeriod(object: AnyObject): AnyObject {
+  const metadata: { -readonly [name in keyof ObjectMeta]: ObjectMeta[name] } = { ...object.metadata }
+  delete metadata.deletionGracePeriodSeconds
+  return { ...object, metadata }
 }
 
 function withStatus(object: AnyObject, status: JsonObject): AnyObject {

@@ -90,6 +90,8 @@ void test('spec 3.1: a namespace goes when its finalizer does, and answers with 
   assert.equal(marked.code, 202)
   assert.equal(marked.object.kind, 'Namespace')
   assert.deepEqual(marked.object['status'], { phase: 'Terminating' })
+  assert.equal(marked.object.metadata.deletionTimestamp, '2026-01-02T03:04:05Z')
+  assert.ok(!marked.text.includes('deletionGracePeriodSeconds'), 'as upstream')
   const finalize = { kind, name: 'n', subresource: 'finalize' }
   const body = { metadata: { name: 'n' }, spec: { finalizers: ['orch', 'x.io/other'] } }
   const added = await refused(api.update({ ...finalize, body }))
