@@ -44,6 +44,8 @@ export type ApiErrorDetails = {
   readonly kind?: string
   readonly uid?: string
   readonly causes?: readonly ApiErrorCause[]
+  /** A page goes on with this at the newest version; `metadata.continue` of the `Status`. */
+  readonly continueToken?: string
   /** Seconds; also sent as `Retry-After`. Never with an unknown outcome. */
   readonly retryAfterSeconds?: number
 }

@@ -157,11 +157,16 @@ export function tooOldResourceVersion(wanted: number | bigint, oldest: number | 
   return expired(`too old resource version: ${wanted} (${oldest})`)
 }
 
-export function expiredContinueToken(): ApiError {
-  return expired(
+/** @param instead a token that goes on at the newest version */
+export function expiredContinueToken(instead: string): ApiError {
+  const message =
     'The provided continue parameter is too old to display a consistent list result. ' +
-      'You can start a new list without the continue parameter.',
-  )
+    'You can start a new list without the continue parameter, ' +
+    'or use the continue token in this response to retrieve the remainder of the results. ' +
+    'Continuing with the provided token results in an inconsistent list - ' +
+    'objects that were created, modified, or deleted between the time the first chunk was returned ' +
+    'and now may show up in the list.'
+  return new ApiError('Expired', message, { continueToken: instead })
 }
 
 export function notImplemented(what: string): ApiError {

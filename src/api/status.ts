@@ -34,7 +34,7 @@ export function statusOf(error: ApiError): JsonObject {
   return {
     kind: 'Status',
     apiVersion: 'v1',
-    metadata: {},
+    metadata: error.details.continueToken ? { continue: error.details.continueToken } : {},
     status: 'Failure',
     message: error.message,
     reason: error.code,

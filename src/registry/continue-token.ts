@@ -7,7 +7,8 @@ import type { Revision } from '../store/revision.ts'
 
 /** Where a page ended, at which revision: all that the next page needs, so no member keeps anything. */
 export type PagePosition = {
-  readonly revision: Revision
+  /** null: the newest there is, for a list whose own revision is no longer kept. */
+  readonly revision: Revision | null
   /** The last object of the page. */
   readonly after: Key
   /** Objects behind it, where that is known. */
@@ -41,10 +42,14 @@ export function readContinueToken(
   // The tag proves that the payload is ours.
   const [at, namespace, name, remaining] = JSON.parse(payload.toString()) as Payload
   const [group, plural] = prefix.split('/') as [string, string]
-  return { revision: revision(at), after: keyOf({ group, plural, namespace, name }), remaining }
+  return {
+    revision: at === null ? null : revision(at),
+    after: keyOf({ group, plural, namespace, name }),
+    remaining,
+  }
 }
 
-type Payload = readonly [revision: number, namespace: string, name: string, remaining: number | null]
+type Payload = readonly [revision: number | null, namespace: string, name: string, remaining: number | null]
 
 /** 128 bits of tag: guessing is hopeless and URLs stay short. */
 const tagBytes = 16

@@ -5,6 +5,7 @@ import type { ListSlice, StoredObject, View } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { readContinueToken, writeContinueToken } from './continue-token.ts'
+import type { PagePosition } from './continue-token.ts'
 import { apiVersionOf } from './definition.ts'
 import { readListOptions } from './options.ts'
 import type { ListOptions } from './options.ts'
@@ -42,18 +43,10 @@ async function readPage(
 ): Promise<Page> {
   const { store, limits } = parts
   if (options.continueToken !== null) {
-    const key = continueKey(parts)
     const bytesMax = limits.continueTokenBytesMax
+    const key = continueKey(parts)
     const from = readContinueToken(options.continueToken, selection.prefix, { key, bytesMax })
-    const { revision } = from
-    await readState(parts, request.context, { kind: 'exact', revision })
-    const view = store.view()
-    if (view.revision === revision) return pageOf(view, parts, options, selection, from)
-    try {
-      return await pageAt(parts, revision, options, selection, from)
-    } catch (cause) {
-      throw isCompacted(cause) ? expiredContinueToken() : apiErrorOf(cause)
-    }
+    return readNextPage(parts, request, options, selection, from)
   }
   const { wanted } = options
   await readState(parts, request.context, wanted)
@@ -63,9 +56,37 @@ async function readPage(
     return pageOf(view, parts, options, selection, { after: null, remaining })
   }
   try {
-    return await pageAt(parts, wanted.revision, options, selection, { after: null, remaining: null })
+    return await pageAt(parts, wanted.revision, options, selection, null)
   } catch (cause) {
     throw apiErrorOf(cause)
+  }
+}
+
+async function readNextPage(
+  parts: VerbParts,
+  request: VerbRequest,
+  options: ListOptions,
+  selection: Selection,
+  from: PagePosition,
+): Promise<Page> {
+  const { store } = parts
+  const { revision, after } = from
+  if (revision === null) {
+    await readState(parts, request.context, { kind: 'most-recent' })
+    const view = store.view()
+    // Rare enough to be counted one by one.
+    const behind = selection.everything ? view.list(selection.prefix, { after, limit: null }) : null
+    return pageOf(view, parts, options, selection, { after, remaining: behind?.objects.length ?? null })
+  }
+  await readState(parts, request.context, { kind: 'exact', revision })
+  const view = store.view()
+  if (view.revision === revision) return pageOf(view, parts, options, selection, from)
+  try {
+    return await pageAt(parts, revision, options, selection, from)
+  } catch (cause) {
+    if (!isCompacted(cause)) throw apiErrorOf(cause)
+    const position = { revision: null, after, remaining: null }
+    throw expiredContinueToken(writeContinueToken(position, selection.prefix, continueKey(parts)))
   }
 }
 
@@ -97,15 +118,18 @@ function pageOf(
   return gathered.page(revision)
 }
 
+/** @param from null: from the first object on */
 async function pageAt(
   parts: VerbParts,
   revision: Revision,
   options: ListOptions,
   selection: Selection,
-  start: Start,
+  from: Start | null,
 ): Promise<Page> {
   const view = parts.store.viewAt(revision)
   if (selection.key !== null) return onlyPage(revision, await view.get(selection.key), selection)
+  const isCounted = from === null && options.limit !== null && selection.everything
+  const start = from ?? { after: null, remaining: isCounted ? await view.count(selection.prefix) : null }
   const gathered = new Gathering(options.limit ?? Infinity, selection, start)
   while (gathered.wantsMore) {
     const limit = gathered.sliceLimit(parts.limits.sliceObjectsMax)

@@ -53,6 +53,8 @@ export interface PastView {
     prefix: KeyPrefix,
     options: { readonly after: Key | null; readonly limit: number | null },
   ): Promise<ListSlice>
+  /** Objects under a prefix, exactly. */
+  count(prefix: KeyPrefix): Promise<number>
 }
 
 export type ListSlice = {

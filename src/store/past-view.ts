@@ -49,20 +49,13 @@ export class UndoneView implements PastView {
   }
 
   async list(prefix: KeyPrefix, options: ListOptions): Promise<ListSlice> {
-    const { machine, clock, limits, undoMaps } = this.#options
-    let undone: UndoMap | null = null
     while (true) {
-      const { state } = machine
-      this.#check(state)
-      if (undone?.state !== state) undone = undoMaps.take(state, prefix, this.revision)
-      if (!lookOn(undone, limits.scanEventsMax)) {
-        await new Promise<void>((resolve) => clock.soon(resolve))
-        continue
-      }
-      // In the same turn as the last look, so that both halves are of one moment.
-      const plan = this.#merge(undone, prefix, options)
-      const places = plan.places.filter((place) => typeof place === 'number')
-      const versions = await this.#before(state, places)
+      const { plan, reading } = await this.#undone(prefix, (undone) => {
+        const merged = this.#merge(undone, prefix, options)
+        const places = merged.places.filter((place) => typeof place === 'number')
+        return { plan: merged, reading: this.#before(undone.state, places) }
+      })
+      const versions = await reading
       if (versions === null) continue
       let next = 0
       const objects: StoredObject[] = []
@@ -71,6 +64,31 @@ export class UndoneView implements PastView {
         if (object !== null && object !== undefined) objects.push(object)
       }
       return { objects, more: plan.more }
+    }
+  }
+
+  /** The newest count, with what was created and deleted since then undone. */
+  count(prefix: KeyPrefix): Promise<number> {
+    return this.#undone(prefix, ({ state, first }) => {
+      let count = state.objects.count(prefix)
+      for (const [key, event] of first) {
+        if (state.history.note(event).previous !== 0) count++
+        if (state.objects.get(key) !== null) count--
+      }
+      return count
+    })
+  }
+
+  /** Calls `use` in the same turn as the last look at the events since, so that both are of one moment. */
+  async #undone<T>(prefix: KeyPrefix, use: (undone: UndoMap) => T): Promise<T> {
+    const { machine, clock, limits, undoMaps } = this.#options
+    let undone: UndoMap | null = null
+    while (true) {
+      const { state } = machine
+      this.#check(state)
+      if (undone?.state !== state) undone = undoMaps.take(state, prefix, this.revision)
+      if (lookOn(undone, limits.scanEventsMax)) return use(undone)
+      await new Promise<void>((resolve) => clock.soon(resolve))
     }
   }
 

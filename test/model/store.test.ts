@@ -154,10 +154,12 @@ class Run {
     const limit = 1 + random.below(6)
     const got = past.get(key)
     const all = past.list(prefix, { after: null, limit: null })
+    const count = past.count(prefix)
     await this.#clock.settle()
     const found = await got
     assert.deepEqual(found === null ? null : plain([found])[0], model.get(key))
     assert.deepEqual(plain((await all).objects), model.list(prefix))
+    assert.equal(await count, model.list(prefix).length)
     assert.deepEqual(await this.#pages(past, prefix, limit), model.list(prefix))
   }
 

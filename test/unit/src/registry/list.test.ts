@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
+import { textMember } from '../../../../src/api/json.ts'
+import type { JsonObject } from '../../../../src/api/json.ts'
 import { Fixture, causes, details, refused } from './fixture.ts'
 import type { Call, List } from './fixture.ts'
 
@@ -121,6 +123,28 @@ void test('spec 4.8.1: pages show one version whatever is written between them',
   )
 })
 
+void test('spec 2.1: remainingItemCount at a version of the past counts what was there', async (t) => {
+  const api = await filled(7)
+  t.after(() => api.close())
+  const then = String(api.store.view().revision)
+  await api.delete({ name: 'c000' })
+  await api.delete({ name: 'c006' })
+  await api.configMap('c006')
+  await api.patch({ name: 'c003', body: { data: { changed: 'yes' } } })
+  for (const late of ['d1', 'd2', 'd3']) await api.configMap(late)
+  await api.delete({ name: 'd2' })
+  const exact = { resourceVersion: then, resourceVersionMatch: 'Exact' }
+  for (const query of [exact, { resourceVersion: then }]) {
+    const first = await api.list({ query: { ...query, limit: '3' } })
+    assert.deepEqual([names(first), first.metadata.remainingItemCount], [['c000', 'c001', 'c002'], 4])
+    const token = first.metadata.continue ?? ''
+    const second = await api.list({ query: { continue: token, limit: '3' } })
+    assert.deepEqual([names(second), second.metadata.remainingItemCount], [['c003', 'c004', 'c005'], 1])
+  }
+  const odd = await api.list({ query: { ...exact, limit: '1', labelSelector: 'odd=true' } })
+  assert.deepEqual([names(odd), odd.metadata.remainingItemCount], [['c001'], undefined])
+})
+
 void test('a token without a limit gives all the rest', async (t) => {
   const api = await filled(5)
   t.after(() => api.close())
@@ -184,9 +208,34 @@ void test('spec 7: an expired token and an unavailable exact version are 410', a
   await api.trim()
   const page = await refused(api.list({ query: { limit: '1', continue: token } }))
   assert.deepEqual([page.code, page.reason], [410, 'Expired'])
+  assert.match(
+    page.message,
+    /^The provided continue parameter is too old to display a consistent list result\./,
+  )
   const query = { resourceVersionMatch: 'Exact', resourceVersion: old }
   const exact = await refused(api.list({ query }))
   assert.deepEqual([exact.code, exact.reason], [410, 'Expired'])
+})
+
+void test('spec 7: with an expired token comes another, which goes on at the newest version', async (t) => {
+  const api = await filled(4)
+  t.after(() => api.close())
+  const first = await api.list({ query: { limit: '1' } })
+  await api.delete({ name: 'c002' })
+  await api.configMap('late')
+  await api.trim()
+  const expired = { limit: '1', continue: first.metadata.continue ?? '' }
+  const { metadata } = (await refused(api.list({ query: expired }))).status
+  const instead = textMember(metadata as JsonObject, 'continue')
+  const second = await api.list({ query: { limit: '1', continue: instead } })
+  assert.deepEqual([names(second), second.metadata.remainingItemCount], [['c001'], 2])
+  const now = String(api.store.view().revision)
+  assert.equal(second.metadata.resourceVersion, now)
+  await api.configMap('later')
+  const last = await api.list({ query: { continue: second.metadata.continue ?? '' } })
+  assert.deepEqual([names(last), last.metadata.resourceVersion], [['c003', 'late'], now])
+  const other = await refused(api.list({ kind: 'Secret', query: { continue: instead } }))
+  assert.equal(other.code, 400)
 })
 
 void test('spec 4.8.5: a version that is not reached in three seconds is 504 with a cause and Retry-After', async (t) => {
