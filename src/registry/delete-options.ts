@@ -17,8 +17,10 @@ export type DeleteOptions = {
 
 /**
  * Options of a deletion, from the body where there is one, else from the query; a dry run may be asked for in
- * either, because deleting by mistake is worse. Grace periods and propagation are checked; the kinds served
- * so far end at once and have no dependents that the server collects.
+ * either, because deleting by mistake is worse. Grace periods are checked and mean nothing: the kinds served
+ * end at once. Propagation is checked and changes nothing: upstream holds the object by the finalizer
+ * `foregroundDeletion` or `orphan` until its garbage collector is through with the dependents. Here nothing
+ * collects dependents: none is waited for, all are left, and a finalizer nobody removes would hold for ever.
  *
  * @throws ApiError `BadRequest`
  */

@@ -68,7 +68,7 @@ function readPatch(parts: VerbParts, request: VerbRequest): ReadPatch {
     }
     case 'json-patch': {
       const patch = parseJson(text)
-      return { text, apply: (current) => applyJsonPatch(current, patch) }
+      return { text, apply: (current) => applyJsonPatch(withManagedFields(current), patch) }
     }
     case 'strategic-merge-patch': {
       const patch = parseJsonObject(text)
@@ -78,6 +78,19 @@ function readPatch(parts: VerbParts, request: VerbRequest): ReadPatch {
     case 'apply-patch':
       throw new BrokenInvariant('server-side apply is not among the formats taken')
   }
+}
+
+/**
+ * Clients that clear the managed fields replace the member, and a JSON patch can replace only what is there.
+ * Nobody's fields are tracked, so whatever a client says of them is dropped with the rest that it does not own.
+ *
+ * @source spec 4.10
+ */
+function withManagedFields(current: AnyObject): AnyObject {
+  const { metadata } = current
+  return metadata.managedFields === undefined
+    ? { ...current, metadata: { ...metadata, managedFields: [] } }
+    : current
 }
 
 function changed(parts: VerbParts, request: VerbRequest, patched: Json, shaping: Shaping): AnyObject {

@@ -69,6 +69,23 @@ void test('preconditions on uid and version guard a deletion', async (t) => {
   assert.equal(got.code, 200)
 })
 
+void test('spec 4.2: no propagation policy or grace period holds what has no finalizer', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const calls = [
+    { query: { propagationPolicy: 'Foreground' } },
+    { query: { propagationPolicy: 'Orphan', gracePeriodSeconds: '30' } },
+    { query: { propagationPolicy: 'Background' } },
+    { body: { propagationPolicy: 'Foreground', gracePeriodSeconds: 30 } },
+    { body: { orphanDependents: true } },
+  ]
+  for (const call of calls) {
+    await api.configMap('a')
+    assert.equal((await api.delete({ name: 'a', ...call })).code, 200, JSON.stringify(call))
+    assert.equal((await refused(api.get({ name: 'a' }))).code, 404)
+  }
+})
+
 void test('malformed options of a deletion are 400 and delete nothing', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())

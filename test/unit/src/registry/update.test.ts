@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Json } from '../../../../src/api/json.ts'
 import type { Key } from '../../../../src/store/key.ts'
 import { Turns } from '../../../../src/registry/turns.ts'
 import { Fixture, causes, details, refused } from './fixture.ts'
@@ -137,6 +138,54 @@ void test('spec 4.3: merge, JSON and strategic merge patches', async (t) => {
     body: { metadata: { finalizers: ['x.io/b'] } },
   })
   assert.deepEqual([...(strategic.object.metadata.finalizers ?? [])].sort(), ['x.io/a', 'x.io/b'])
+})
+
+const managedFields = [
+  {
+    manager: 'kubectl',
+    operation: 'Update',
+    apiVersion: 'v1',
+    fieldsType: 'FieldsV1',
+    fieldsV1: { 'f:data': {} },
+  },
+  {},
+]
+
+void test('spec 4.10: managed fields that clients send break no write and are not kept', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const made = await api.configMap('a', { metadata: { managedFields } })
+  const put = await api.update({
+    name: 'a',
+    body: { metadata: { name: 'a', managedFields }, data: { k: '1' } },
+  })
+  assert.deepEqual(put.object['data'], { k: '1' })
+  for (const { text } of [made, put, await api.get({ name: 'a' })]) assert.ok(!text.includes('managedFields'))
+})
+
+void test('spec 4.10: one empty entry clears the managed fields by every kind of patch', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const { object } = await api.configMap('a')
+  const json = 'application/json-patch+json'
+  const path = '/metadata/managedFields'
+  const bodies: readonly (readonly [string, Json])[] = [
+    ['application/merge-patch+json', { metadata: { managedFields: [{}] } }],
+    ['application/strategic-merge-patch+json', { metadata: { managedFields: [{}] } }],
+    [json, [{ op: 'replace', path, value: [{}] }]],
+    [json, [{ op: 'add', path, value: [{}] }]],
+    [json, [{ op: 'remove', path }]],
+  ]
+  for (const [contentType, body] of bodies) {
+    const got = await api.patch({ name: 'a', contentType, body })
+    assert.deepEqual([got.code, got.object], [200, object], JSON.stringify(body))
+  }
+  const both = [
+    { op: 'replace', path, value: [{}] },
+    { op: 'add', path: '/data', value: { k: 'v' } },
+  ]
+  const changed = await api.patch({ name: 'a', contentType: json, body: both })
+  assert.deepEqual(changed.object['data'], { k: 'v' })
 })
 
 void test('what a patch may not be', async (t) => {
