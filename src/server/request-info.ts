@@ -7,6 +7,8 @@ import type { Query } from './query.ts'
 export type RequestInfo = {
   readonly action: Action
   readonly query: Query
+  /** The path itself names one object; otherwise a name in `action` was taken from a selector. */
+  readonly named: boolean
   /**
    * `plain`: a path of spec 4.1. `odd`: still authorized as what `action` says, but nothing is found there:
    * more parts than a subresource, an empty part in the middle, or upstream's old `watch` and `proxy`
@@ -31,7 +33,7 @@ export function requestInfo(method: string, target: string): RequestInfo {
   const parts = splitPath(path)
   const core = parts[0] === 'api'
   if ((!core && parts[0] !== 'apis') || parts.length < (core ? 3 : 4)) {
-    return { action: { kind: 'path', verb: method.toLowerCase(), path }, query, shape: 'plain' }
+    return { action: { kind: 'path', verb: method.toLowerCase(), path }, query, named: false, shape: 'plain' }
   }
   const group = core ? '' : (parts[1] as string)
   const version = parts[core ? 1 : 2] as string
@@ -80,7 +82,11 @@ function resourceInfo(of: {
   // What follows a proxied name is the path on the other side.
   const subresource = verb === 'proxy' ? '' : (parts[2] ?? '')
   if (parts.length > 3) odd = true
-  if (name === '') {
+  const named = name !== ''
+  if (named) {
+    // Upstream answers this with the object; single ones are watched there under a prefix of their own.
+    if (verb === 'get' && subresource === '' && isSet(query, 'watch')) verb = 'watch'
+  } else {
     if (verb === 'get') {
       verb = isSet(query, 'watch') ? 'watch' : 'list'
       name = nameSelected(query)
@@ -97,7 +103,7 @@ function resourceInfo(of: {
     namespace,
     name,
   }
-  return { action, query, shape: odd ? 'odd' : 'plain' }
+  return { action, query, named, shape: odd ? 'odd' : 'plain' }
 }
 
 /** A collection narrowed to one name counts as that name for rules that name objects. */

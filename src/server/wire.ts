@@ -3,6 +3,7 @@ import type { Http2ServerResponse } from 'node:http2'
 import type { ApiError } from '../api/api-error.ts'
 import { httpCodeOf, statusOf } from '../api/status.ts'
 import type { Call, RawReply } from './call.ts'
+import { laidOut } from './pretty.ts'
 
 export const JSON_TYPE = 'application/json'
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
@@ -72,7 +73,7 @@ export function sendError(
     method,
     httpCodeOf(error.code),
     headers,
-    Buffer.from(JSON.stringify(statusOf(error))),
+    laidOut(call, Buffer.from(JSON.stringify(statusOf(error)))),
   )
 }
 

@@ -61,6 +61,13 @@ test('spec 4.2: method and path decide the verb, the target and the body', async
       'get',
       { namespace: 'ns', name: 'w', subresource: null },
     ],
+    ['GET', `${cm}/a?watch=1`, 'watch', { namespace: 'ns', name: 'a', subresource: null }],
+    [
+      'GET',
+      `${cm}?watch=1&fieldSelector=metadata.name%3Da`,
+      'watch',
+      { namespace: 'ns', name: null, subresource: null },
+    ],
     ['GET', `${cm}/a/`, 'get', { namespace: 'ns', name: 'a', subresource: null }],
     ['GET', `${cm}/system%3Anode`, 'get', { namespace: 'ns', name: 'system:node', subresource: null }],
     ['GET', `${cm}/${'n'.repeat(253)}`, 'get', { namespace: 'ns', name: 'n'.repeat(253), subresource: null }],

@@ -1,6 +1,7 @@
 import { mustAcceptJson } from '../accept.ts'
 import { callOf } from '../fastify-types.ts'
 import type { Reply, Request } from '../fastify-types.ts'
+import { laidOut } from '../pretty.ts'
 import { JSON_TYPE, baseHeaders, sendBytes } from '../wire.ts'
 
 /** Sends a small document the server made itself. @throws ApiError `NotAcceptable` */
@@ -8,7 +9,7 @@ export function sendJson(request: Request, reply: Reply, bytes: Uint8Array, code
   mustAcceptJson(request.raw.headers.accept)
   const call = callOf(request)
   reply.hijack()
-  sendBytes(reply.raw, call, request.method, code, baseHeaders(call, JSON_TYPE), bytes)
+  sendBytes(reply.raw, call, request.method, code, baseHeaders(call, JSON_TYPE), laidOut(call, bytes))
 }
 
 export function jsonBytes(value: unknown): Uint8Array {

@@ -11,6 +11,7 @@ import type { App, Reply, Request } from '../fastify-types.ts'
 import { wasAbandoned } from '../plugins/bodies.ts'
 import type { ErrorParts } from '../plugins/errors.ts'
 import { sendMethodNotAllowed } from '../method-not-allowed.ts'
+import { laidOut, laidOutPieces } from '../pretty.ts'
 import { isPathSegment } from '../request-info.ts'
 import { JSON_TYPE, baseHeaders, sendBytes } from '../wire.ts'
 
@@ -37,7 +38,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
 
   return async (request, reply) => {
     const call = callOf(request)
-    const { action, query, shape } = call.info
+    const { action, query, named, shape } = call.info
     if (wasAbandoned(request, reply)) {
       reply.hijack()
       return
@@ -45,7 +46,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
     if (action.kind === 'path' || shape === 'odd') throw pathNotFound()
     const definition = registry.catalog.find(action.group, action.version, action.resource)
     if (definition === null) throw pathNotFound()
-    const target = targetOf(definition, action)
+    const target = targetOf(definition, action, named)
     const { verb } = action
     const verbs = verbsAt(definition, target)
     if (!isOneOf(verbs, verb)) {
@@ -68,14 +69,13 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
 const NO_BODY = new Uint8Array(0)
 
 /** @throws ApiError `NotFound` where such a path is not served, `BadRequest` for names nothing can have */
-function targetOf(definition: ResourceDefinition, action: ResourceAction): Target {
+function targetOf(definition: ResourceDefinition, action: ResourceAction, named: boolean): Target {
   const namespaced = definition.scope === 'Namespaced'
   // The path of a namespace itself counts as within it for authorization; the object has none.
   const inNamespace = action.namespace !== '' && action.resource !== 'namespaces'
   if (inNamespace && !namespaced) throw pathNotFound()
-  // For list and watch the name may come from a field selector; the verb reads that itself.
-  const collection = action.verb === 'list' || action.verb === 'watch'
-  const name = collection || action.name === '' ? null : action.name
+  // A name from a field selector is the verb's to read.
+  const name = named ? action.name : null
   if (name !== null && namespaced && action.namespace === '') throw pathNotFound()
   for (const [what, part] of [
     ['Name', action.name],
@@ -102,7 +102,7 @@ function verbsAt(definition: ResourceDefinition, target: Target): readonly Verb[
   return definition.verbs.filter((verb) => (everywhere ? ACROSS_VERBS : COLLECTION_VERBS).has(verb))
 }
 
-const INSTANCE_VERBS: ReadonlySet<Verb> = new Set(['get', 'update', 'patch', 'delete'])
+const INSTANCE_VERBS: ReadonlySet<Verb> = new Set(['get', 'watch', 'update', 'patch', 'delete'])
 const COLLECTION_VERBS: ReadonlySet<Verb> = new Set(['list', 'watch', 'create', 'deletecollection'])
 /** Over all namespaces at once one may only look. */
 const ACROSS_VERBS: ReadonlySet<Verb> = new Set(['list', 'watch'])
@@ -138,10 +138,17 @@ function send(answer: Answer, call: Call, request: Request, reply: Reply, parts:
   switch (answer.kind) {
     case 'document':
       reply.hijack()
-      sendBytes(reply.raw, call, request.method, answer.code, baseHeaders(call, JSON_TYPE), answer.bytes)
+      sendBytes(
+        reply.raw,
+        call,
+        request.method,
+        answer.code,
+        baseHeaders(call, JSON_TYPE),
+        laidOut(call, answer.bytes),
+      )
       return
     case 'pieces':
-      answerPieces(answer.pieces, call, request, reply, parts)
+      answerPieces(laidOutPieces(call, answer.pieces), call, request, reply, parts)
       return
     case 'watch':
       answerWatch(answer.stream, call, request, reply, parts)

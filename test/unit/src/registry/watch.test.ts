@@ -78,15 +78,18 @@ void test('an object that stops matching is DELETED, one that begins to is ADDED
   events.stream.close()
 })
 
-void test('a watch of one name hears of no other', async (t) => {
+void test('spec 4.2: a watch of one name, by path or selector, hears of no other', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
-  const events = await api.watch({ query: { fieldSelector: 'metadata.name=a' } })
+  const selected = { query: { fieldSelector: 'metadata.name=a' } }
+  const following = [await api.watch(selected), await api.watch({ name: 'a' })]
   await api.configMap('b')
   await api.configMap('a')
   await api.create({ kind: 'Secret', body: { metadata: { name: 'a' } } })
-  assert.deepEqual(await events.words(), ['ADDED a'])
-  events.stream.close()
+  for (const events of [...following, await api.watch(selected), await api.watch({ name: 'a' })]) {
+    assert.deepEqual(await events.words(), ['ADDED a'])
+    events.stream.close()
+  }
   const everywhere = await api.watch({
     namespace: null,
     query: { fieldSelector: 'metadata.namespace=other' },

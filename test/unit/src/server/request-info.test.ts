@@ -165,8 +165,11 @@ test('spec 4.2: `watch` is true unless it says otherwise', () => {
   for (const [query, verb] of Object.entries({ ...cases, ...more })) {
     check('GET', `/api/v1/pods?${query}`, { verb, resource: 'pods' })
   }
-  // One object is got, whatever is said of watching.
-  check('GET', '/api/v1/nodes/n?watch=1', { verb: 'get', resource: 'nodes', name: 'n' })
+  check('GET', '/api/v1/nodes/n?watch=1', { verb: 'watch', resource: 'nodes', name: 'n' })
+  check('GET', '/api/v1/nodes/n?watch=0', { verb: 'get', resource: 'nodes', name: 'n' })
+  check('GET', '/api/v1/nodes/n/status?watch=1', {
+    ...{ verb: 'get', resource: 'nodes', name: 'n', subresource: 'status' },
+  })
   check('DELETE', '/api/v1/pods?watch=1', { verb: 'deletecollection', resource: 'pods' })
 })
 

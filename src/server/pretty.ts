@@ -1,0 +1,43 @@
+import { JsonIndenter } from '../api/codec/json-indenter.ts'
+import type { Call } from './call.ts'
+import { firstOf } from './query.ts'
+
+/**
+ * Whether people will read the answer: they say so with `pretty`, or come with a browser or one of the tools
+ * that show what they get. Watches are never laid out: their readers take them line by line.
+ *
+ * @source spec 4.2; apiserver `pkg/endpoints/handlers/negotiation`
+ */
+export function wantsPretty(call: Call): boolean {
+  const { query } = call.info
+  const asked = query.size === 0 ? null : firstOf(query, 'pretty')
+  if (asked !== null && asked !== '') return YES.test(asked)
+  return SHOWING_TOOLS.test(call.userAgent)
+}
+
+/** The words Go reads as true, which clients expect to be understood. */
+const YES = /^(1|t|T|true|TRUE|True)$/
+const SHOWING_TOOLS = /^(curl|Wget|Mozilla\/5\.0)/
+
+/** A whole JSON document as the caller wants it. */
+export function laidOut(call: Call | null, bytes: Uint8Array): Uint8Array {
+  return call !== null && wantsPretty(call) ? new JsonIndenter().write(bytes) : bytes
+}
+
+type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
+/** A document in pieces as the caller wants it, still made only as fast as it is pulled. */
+export function laidOutPieces(call: Call, pieces: Pieces): Pieces {
+  if (!wantsPretty(call)) return pieces
+  return Symbol.iterator in pieces ? now(pieces) : later(pieces)
+}
+
+function* now(pieces: Iterable<Uint8Array>): Generator<Uint8Array, void> {
+  const indenter = new JsonIndenter()
+  for (const piece of pieces) yield indenter.write(piece)
+}
+
+async function* later(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const indenter = new JsonIndenter()
+  for await (const piece of pieces) yield indenter.write(piece)
+}

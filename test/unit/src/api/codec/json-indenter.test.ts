@@ -1,0 +1,47 @@
+/*
+ * Goal: JSON for people says what the compact form said.
+ * Method: one layout by hand; random cuts of one text against `JSON.stringify` with two spaces.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { JsonIndenter } from '../../../../../src/api/codec/json-indenter.ts'
+
+const value = {
+  kind: 'a "b" \\ {c}, [d]: e\n',
+  empty: {},
+  none: [],
+  numbers: [1, -2.5e10, true, null, ''],
+  nested: [{ ключ: { x: [[]] } }, { y: '\\' }],
+}
+const wanted = `${JSON.stringify(value, null, 2)}\n`
+
+void test('spec 4.2: pretty gives two spaces per level, and empty pairs stay on their line', () => {
+  const bytes = new JsonIndenter().write(Buffer.from(JSON.stringify(value)))
+  assert.equal(Buffer.from(bytes).toString(), wanted)
+})
+
+void test('however the text is cut, and however it was laid out, the result is the same', () => {
+  const seed = 4
+  const random = new SeededRandom(seed)
+  for (const text of [JSON.stringify(value), `${JSON.stringify(value, null, 7)}\n\n`]) {
+    const bytes = Buffer.from(text)
+    for (let round = 0; round < 50; round++) {
+      const indenter = new JsonIndenter()
+      const pieces: Uint8Array[] = []
+      for (let at = 0; at < bytes.length;) {
+        const length = random.below(20)
+        pieces.push(indenter.write(bytes.subarray(at, at + length)))
+        at += length
+      }
+      assert.equal(Buffer.concat(pieces).toString(), wanted, `seed ${seed}, round ${round}`)
+    }
+  }
+})
+
+void test('deep levels do not make the text grow without bound', () => {
+  const text = `${'['.repeat(200)}${'1,'.repeat(1000)}1${']'.repeat(200)}`
+  const bytes = new JsonIndenter().write(Buffer.from(text))
+  assert.deepEqual(JSON.parse(Buffer.from(bytes).toString()), JSON.parse(text))
+  assert.ok(bytes.length < text.length * 40)
+})
