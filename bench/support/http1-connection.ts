@@ -36,7 +36,7 @@ export class Http1Connection {
     return new Promise((resolve, reject) => {
       const socket = connect({ ...endpoint, ALPNProtocols: ['http/1.1'], servername: 'localhost' })
       socket.once('secureConnect', () => resolve(new Http1Connection(socket)))
-      socket.once('error', reject)
+      socket.once('error', (cause: Error) => reject(cause))
     })
   }
 
