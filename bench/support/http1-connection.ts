@@ -28,7 +28,7 @@ export class Http1Connection {
     this.#socket = socket
     socket.setNoDelay(true)
     socket.on('data', (data: Buffer) => this.#take(data))
-    socket.on('error', (cause) => this.#fail(cause))
+    socket.on('error', (cause: Error) => this.#fail(cause))
     socket.on('close', () => this.#fail(new Error('connection closed')))
   }
 
@@ -36,7 +36,7 @@ export class Http1Connection {
     return new Promise((resolve, reject) => {
       const socket = connect({ ...endpoint, ALPNProtocols: ['http/1.1'], servername: 'localhost' })
       socket.once('secureConnect', () => resolve(new Http1Connection(socket)))
-      socket.once('error', (cause: Error) => reject(cause))
+      socket.once('error', reject)
     })
   }
 
