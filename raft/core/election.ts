@@ -29,12 +29,17 @@ export function stand(state: State): void {
   tallyVotes(state)
 }
 
-/** @param reason `transfer`: the leader asked for it, so voters need not wait out its lease */
+/**
+ * Asks for votes once its term and the log it asks with are durable: a candidate that a crash takes back to
+ * before it asked would ask again in the same term, with a shorter log, and count votes given to the longer.
+ *
+ * @param reason `transfer`: the leader asked for it, so voters need not wait out its lease
+ */
 export function standForOffice(state: State, reason: 'majority-would' | 'transfer'): void {
   becomeCandidate(state)
   const { lastIndex, lastTerm } = state.log
   for (const to of peersThatVote(state)) {
-    sendAtOnce(state, {
+    sendOncePersisted(state, {
       kind: 'vote-request',
       from: state.id,
       to,

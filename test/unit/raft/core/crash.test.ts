@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nodeId, term } from '../../../../raft/core/types.ts'
+import { cluster } from '../../../scenario/people.ts'
+import { Solo } from './solo.ts'
+
+/*
+ * Goal: a crash takes back nothing that others were told. Method: one core whose disk is the test's.
+ */
+
+test('thesis §3.8 a candidate asks for votes only once its disk has what it asks with', () => {
+  const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), log: [1], term: 1, commit: 1 })
+  solo.manual = true
+  solo.hear(solo.append(2, 1, [1, 1], 1, 1))
+  solo.raft.campaign()
+  solo.work()
+  for (const id of [3, 4]) {
+    const voter = { from: nodeId(id), to: nodeId(1), term: term(2) }
+    solo.hear({ kind: 'pre-vote-response', ...voter, granted: true })
+  }
+  assert.equal(solo.raft.status().role, 'candidate')
+  // A crash now takes term 2 and entry 2 with it; votes given to this log would elect the shorter one.
+  assert.deepEqual(solo.takeAll('vote-request'), [])
+  solo.finishWrite()
+  assert.deepEqual(solo.takeAll('vote-request'), [])
+  solo.finishWrite()
+  assert.deepEqual(
+    solo.takeAll('vote-request').map(({ to, lastIndex }) => [to, lastIndex]),
+    [2, 3, 4, 5].map((to) => [to, 2]),
+  )
+})
