@@ -126,6 +126,8 @@ export class SnapshotInbox {
     this.#needs.post({ kind: 'sink-finish', stream: stream.id })
     try {
       await done
+      // Its place may have been taken while the answer was on its way here.
+      this.#check(stream)
     } finally {
       this.#forget(stream)
     }

@@ -56,7 +56,7 @@ export class SnapshotOutbox {
       return
     }
     const id = this.#nextStream++
-    this.#streams.set(id, { id, to: peer, snapshot: null, ready: [], waiting: null })
+    this.#streams.set(id, { id, to: peer, term: this.#needs.term, snapshot: null, ready: [], waiting: null })
     this.#needs.post({ kind: 'source-open', stream: id })
   }
 
@@ -89,8 +89,10 @@ export class SnapshotOutbox {
   }
 
   #begin(stream: Stream, snapshot: SnapshotMeta): void {
-    stream.snapshot = snapshot
     const { self, term, transport } = this.#needs
+    // Whoever sends a state claims to lead the term it names; the next term has another leader.
+    if (stream.term !== term) return this.#end(stream, 'failed')
+    stream.snapshot = snapshot
     for (let count = 0; count < this.#limits.windowChunks; count++) this.#pull(stream)
     transport
       .sendSnapshot(stream.to, { from: self, to: stream.to, term, snapshot }, () => this.#next(stream))
@@ -127,6 +129,8 @@ export class SnapshotOutbox {
 type Stream = {
   readonly id: number
   readonly to: NodeId
+  /** In which the peer was found to need it. */
+  readonly term: Term
   snapshot: SnapshotMeta | null
   readonly ready: (Uint8Array | null)[]
   waiting: Deferred<Uint8Array | null> | null

@@ -1,0 +1,96 @@
+/*
+ * Goal: who sends or receives a state speaks only for the reign it began in, and only a state that is still
+ * staged reaches the core. Method: the core, the network and the api thread are the test's.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Message } from '../../../../raft/core/message.ts'
+import { emptyConfiguration, logIndex, nodeId, noIndex, term } from '../../../../raft/core/types.ts'
+import type { SnapshotMeta } from '../../../../raft/core/types.ts'
+import type { RaftToApi } from '../../../../raft/node/protocol.ts'
+import { SnapshotInbox } from '../../../../raft/node/snapshot-inbox.ts'
+import { SnapshotOutbox } from '../../../../raft/node/snapshot-outbox.ts'
+import type { SnapshotHeader, Transport } from '../../../../raft/ports.ts'
+
+const [self, other] = [nodeId(1), nodeId(2)]
+
+function at(index: number): SnapshotMeta {
+  return { index: logIndex(index), term: term(1), configuration: emptyConfiguration }
+}
+
+function outbox() {
+  const sent: SnapshotHeader[] = []
+  const reports: string[] = []
+  const posted: RaftToApi[] = []
+  const transport: Transport = {
+    start: async () => undefined,
+    setPeers: () => undefined,
+    send: () => undefined,
+    sendSnapshot: async (_to, header) => void sent.push(header),
+    close: async () => undefined,
+  }
+  const needs = {
+    self,
+    term: term(4),
+    transport,
+    post: (message: RaftToApi) => void posted.push(message),
+    complete: (snapshot: SnapshotMeta) => snapshot,
+    report: (peer: number, outcome: string) => void reports.push(`${outcome} ${peer}`),
+  }
+  return { needs, sent, reports, posted, box: new SnapshotOutbox(needs, { streamsMax: 2, windowChunks: 1 }) }
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+void test('a state asked for in a reign that ended is not sent in the name of the next term', async () => {
+  const { box, needs, sent, reports, posted } = outbox()
+  box.wanted(other)
+  // The api thread took its time; somebody else leads by now.
+  needs.term = term(5)
+  box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
+  await settled()
+  assert.deepEqual(
+    sent.filter((header) => header.term === 5),
+    [],
+  )
+  assert.deepEqual(reports, ['failed 2'])
+  assert.equal(posted.at(-1)?.kind, 'source-close')
+  assert.equal(box.lowestIndex, null)
+})
+
+void test('a state asked for in this reign is sent in its term', async () => {
+  const { box, sent, reports } = outbox()
+  box.wanted(other)
+  box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
+  await settled()
+  assert.deepEqual(
+    sent.map((header) => header.term),
+    [4],
+  )
+  assert.deepEqual(reports, ['finished 2'])
+})
+
+void test('a state whose place a newer stream took in the very turn it was staged is not offered', async () => {
+  const posted: RaftToApi[] = []
+  const staged: Message[] = []
+  const box = new SnapshotInbox(
+    {
+      self,
+      commit: noIndex,
+      post: (message) => void posted.push(message),
+      staged: (message) => void staged.push(message),
+    },
+    { windowChunks: 1 },
+  )
+  const header = { from: other, to: self, term: term(4) }
+  const opening = box.receive({ ...header, snapshot: at(10) })
+  box.take({ kind: 'sink-taken', stream: 1 })
+  const first = await opening
+  const finished = first.finish().catch((cause: unknown) => String(cause))
+  // The last chunk is verified; in the same turn the sender, who gave up waiting, comes again.
+  box.take({ kind: 'sink-taken', stream: 1 })
+  void box.receive({ ...header, snapshot: at(12) })
+  assert.match(String(await finished), /given up/)
+  assert.deepEqual(staged, [])
+  assert.equal(posted.at(-1)?.kind, 'sink-open')
+})
