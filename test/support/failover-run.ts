@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GapMeter, Reader, Watcher, Writer } from './cluster-traffic.ts'
+import { ProcessCluster } from './process-cluster.ts'
+import type { MemberProcess } from './process-cluster.ts'
+import {
+  assertNeverBack,
+  assertReaderNeverBack,
+  assertWatchComplete,
+  assertWatchersAgree,
+  assertWritesKept,
+  contentsOf,
+} from './traffic-checks.ts'
+
+const namespace = 'traffic'
+
+type Fault = 'kill -9' | 'pause' | 'stop'
+
+/** @param took called when the fault is over and before the member is started again: a start takes the machine for itself */
+async function strike(
+  fault: Fault,
+  leader: MemberProcess,
+  cluster: ProcessCluster,
+  took: () => void,
+): Promise<void> {
+  switch (fault) {
+    case 'kill -9':
+      await leader.stop('SIGKILL')
+      await cluster.leader(leader)
+      await sleep(300)
+      took()
+      leader.start()
+      break
+    case 'pause':
+      leader.signal('SIGSTOP')
+      await cluster.leader(leader)
+      await sleep(700)
+      leader.signal('SIGCONT')
+      await sleep(300)
+      took()
+      break
+    case 'stop':
+      assert.equal(await leader.stop('SIGTERM'), 0, 'a stopped member ends with 0')
+      await sleep(300)
+      took()
+      leader.start()
+      break
+  }
+  await leader.waitReady()
+}
+
+function quantiles(gaps: readonly number[]): string {
+  const sorted = [...gaps].sort((a, b) => a - b)
+  const at = (share: number): string =>
+    (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0).toFixed(0)
+  return `median ${at(0.5)} ms, longest ${at(1)} ms of ${sorted.length}`
+}
+
+/** Strikes the leader of the moment `roundsOfEach` times with each fault, under traffic, and judges the record. */
+export async function failoverRun(t: TestContext, roundsOfEach: number): Promise<void> {
+  const cluster = await ProcessCluster.start({ members: 3 })
+  t.after(() => cluster.remove())
+  const clients = cluster.members.map((member) => member.client)
+  const made = await cluster.members[0]?.client.post('/api/v1/namespaces', {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace },
+  })
+  assert.equal(made?.status, 201, made?.text)
+  const since = (JSON.parse(made.text) as { metadata: { resourceVersion: string } }).metadata.resourceVersion
+
+  const writeGap = new GapMeter()
+  const readGap = new GapMeter()
+  const watchers = clients.map((_, first) => new Watcher({ clients, namespace, first, revision: since }))
+  const writers = [0, 1, 2, 3].map(
+    (at) => new Writer({ id: `w${at}`, clients, namespace, first: at, gap: writeGap }),
+  )
+  const reader = new Reader({ clients, namespace, gap: readGap })
+  await sleep(500)
+
+  const faults: readonly Fault[] = ['kill -9', 'pause', 'stop']
+  const gaps = new Map<Fault, { writes: number[]; reads: number[] }>(
+    faults.map((fault) => [fault, { writes: [], reads: [] }]),
+  )
+  for (let round = 0; round < roundsOfEach; round++) {
+    for (const fault of faults) {
+      const leader = await cluster.leader()
+      writeGap.take()
+      readGap.take()
+      await strike(fault, leader, cluster, () => {
+        gaps.get(fault)?.writes.push(writeGap.take())
+        gaps.get(fault)?.reads.push(readGap.take())
+      })
+      await sleep(200)
+    }
+  }
+  await Promise.all([...writers.map((writer) => writer.stop()), reader.stop()])
+
+  for (const fault of faults) {
+    const { writes, reads } = gaps.get(fault) ?? { writes: [], reads: [] }
+    console.log(
+      `# leader ${fault}: gap between writes ${quantiles(writes)}; between most-recent reads ${quantiles(reads)}`,
+    )
+  }
+
+  const items = await contentsOf(cluster.members[0]?.client ?? assert.fail('three members'), namespace, '')
+  assertWritesKept(items, writers)
+  for (const member of cluster.members) {
+    assert.deepEqual(
+      await contentsOf(member.client, namespace, ''),
+      items,
+      `${member.name} has the same objects`,
+    )
+  }
+  assertReaderNeverBack(reader)
+  writers.forEach((writer, at) => assertNeverBack(writer.record.revisions, `writer ${at}`))
+
+  const last = Math.max(...items.map((item) => Number(item.metadata.resourceVersion)))
+  for (let wait = 0; wait < 200 && watchers.some((watcher) => watcher.revision < last); wait++)
+    await sleep(50)
+  await Promise.all(watchers.map((watcher) => watcher.stop()))
+  assertWatchersAgree(watchers)
+  assertWatchComplete(items, watchers[0] ?? assert.fail('three watchers'), Number(since))
+  const acknowledged = writers.reduce(
+    (sum, writer) => sum + writer.record.created.size + writer.record.increments,
+    0,
+  )
+  const resumes = watchers.reduce((sum, watcher) => sum + watcher.resumes, 0)
+  console.log(
+    `# ${acknowledged} acknowledged writes kept, ${watchers[0]?.events.length ?? 0} events in each of 3 watches, resumed ${resumes} times`,
+  )
+  assert.ok(acknowledged > 100, 'the writers were at work')
+}
