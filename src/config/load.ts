@@ -165,6 +165,10 @@ function checkTogether(config: Config): void {
   }
   if (new Set(members.map(({ name }) => name)).size !== members.length)
     wrong('--initial-members lists a name twice')
+  if (members.length > 1 && config['in-memory']) {
+    // A restarted member would vote again where it voted before.
+    wrong('--in-memory forgets what was promised to other members: a cluster of several needs --data-dir')
+  }
   if (members.length > 1 && config['peer-cert-file'] === '') {
     wrong(
       'a cluster of several members needs --peer-ca-file, --peer-cert-file and --peer-key-file: orchctl pki init makes them',

@@ -57,7 +57,7 @@ void test('the command line comes before the file, the file before the default',
 void test('the members of a cluster are read alike from words and from a file', () => {
   const files = {
     'f.yaml': [
-      'in-memory: true',
+      'data-dir: d',
       'name: a',
       'initial-members:',
       '  - {name: a, peer-address: "10.0.0.1:7443", client-address: "10.0.0.1:6443"}',
@@ -66,7 +66,7 @@ void test('the members of a cluster are read alike from words and from a file', 
     ].join('\n'),
   }
   const words = [
-    '--in-memory',
+    '--data-dir=d',
     '--name=a',
     '--initial-members=a=10.0.0.1:7443/10.0.0.1:6443,b=[::1]:7443/h:6443',
   ]
@@ -99,7 +99,8 @@ void test('every refusal is one line that names the flag, its place and the reme
     [['--in-memory', '--authorization-mode=RBAC,Maybe'], /"Maybe"/],
     [['--in-memory', '--initial-members=a=h:1/h:2'], /does not list this member/],
     [['--in-memory', '--initial-members=n1=h:1/h:2,n1=h:1/h:2'], /a name twice/],
-    [['--in-memory', '--initial-members=n1=h:1/h:2,n2=h:1/h:2'], /orchctl pki init/],
+    [['--in-memory', '--initial-members=n1=h:1/h:2,n2=h:1/h:2'], /several needs --data-dir/],
+    [['--data-dir=d', '--initial-members=n1=h:1/h:2,n2=h:1/h:2'], /orchctl pki init/],
   ]
   for (const [args, expected] of table) {
     const message = refusal(args)
