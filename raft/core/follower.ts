@@ -133,7 +133,7 @@ function refuse(state: State, message: Of<'append-request'>): void {
 
 function takeHeartbeat(state: State, message: Of<'heartbeat'>): void {
   // The leader tells no more than it knows to be here.
-  assert(message.commit <= state.log.lastIndex, 'a heartbeat commits only what is there')
+  if (message.commit > state.log.lastIndex) assert(false, lostLog(state, message.commit))
   if (message.commit > state.commit) advanceCommit(state, message.commit)
   const { context } = message
   sendAtOnce(state, {
@@ -143,6 +143,14 @@ function takeHeartbeat(state: State, message: Of<'heartbeat'>): void {
     term: state.term,
     context,
   })
+}
+
+/** With the log went its vote, perhaps: it may not go on under this id. */
+function lostLog(state: State, commit: LogIndex): string {
+  return (
+    `the leader knows that entry ${commit} was durable here, but the log ends at ${state.log.lastIndex}: ` +
+    'what this member promised to keep is lost; it must be replaced by a new member'
+  )
 }
 
 function takeSnapshot(state: State, message: Of<'snapshot'>): void {
