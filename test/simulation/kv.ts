@@ -19,7 +19,7 @@ type Content = Map<string, KeyValuePair>
  */
 export class SimKeyValueDisk {
   readonly #world: World
-  readonly #delays: KeyValueDelays
+  #delays: KeyValueDelays
   readonly databases = new Map<string, { durable: Content; underWay: (readonly KeyValueChange[])[] }>()
 
   constructor(world: World, delays: KeyValueDelays) {
@@ -46,6 +46,12 @@ export class SimKeyValueDisk {
           this.databases.delete(name)
         }),
     }
+  }
+
+  /** From now on as fast as a disk that is well, so that what remains to be written gets done. */
+  calm(): void {
+    const { writeMsMax, readMsMax } = this.#delays
+    this.#delays = { writeMsMax: Math.min(writeMsMax, 5), readMsMax: Math.min(readMsMax, 1) }
   }
 
   /** Power is gone: each batch under way is there as a whole, or not at all. */

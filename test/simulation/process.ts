@@ -180,6 +180,7 @@ export class Member {
   heal(): void {
     this.#healed = true
     this.#disk.heal()
+    this.#database.calm()
     if (!this.running) this.start()
   }
 
