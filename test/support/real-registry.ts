@@ -8,13 +8,16 @@ import { NamespaceStates } from '../../src/registry/namespace-state.ts'
 import { registry } from '../../src/registry/registry.ts'
 import { bootstrapOperations } from '../../src/resources/bootstrap-objects.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
+import type { Store } from '../../src/store/store.ts'
 import { openMemoryStore } from './memory-store.ts'
 import { freshRandom, systemClock } from './system.ts'
 
 /** The shipped verbs over the shipped state machine, in memory, with the objects every cluster begins with. */
-export async function realRegistry(
-  domain: ApiDomain,
-): Promise<{ readonly registry: Registry; readonly close: () => Promise<void> }> {
+export async function realRegistry(domain: ApiDomain): Promise<{
+  readonly registry: Registry
+  readonly store: Store
+  readonly close: () => Promise<void>
+}> {
   const names = namesOf(domain)
   const random = freshRandom()
   const { store, close } = await openMemoryStore()
@@ -39,5 +42,5 @@ export async function realRegistry(
     catalog: new Catalog(definitionsFor(names)),
     admission: admissionChain([lifecycle]),
   }
-  return { registry: registry(parts), close }
+  return { registry: registry(parts), store, close }
 }
