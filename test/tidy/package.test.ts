@@ -1,0 +1,34 @@
+/* Goal: what package.json says is so. Method: it is read and compared. */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join, normalize } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { programVersion } from '../../src/version.ts'
+
+const root = normalize(join(fileURLToPath(new URL('.', import.meta.url)), '../../..'))
+
+type Manifest = {
+  readonly version: string
+  readonly bin: Readonly<Record<string, string>>
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+
+void test('the program says the version of its package', () => {
+  assert.equal(programVersion, manifest.version)
+})
+
+void test('both commands exist once built', () => {
+  assert.deepEqual(Object.keys(manifest.bin), ['orch-apiserver', 'orchctl'])
+  for (const file of Object.values(manifest.bin)) assert.ok(existsSync(join(root, file)), file)
+})
+
+void test('dependencies are exact, and the lockfile names no place to fetch them from', () => {
+  for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })) {
+    assert.match(version, /^(npm:[a-z]+@)?\d+\.\d+\.\d+$/, name)
+  }
+  assert.doesNotMatch(readFileSync(join(root, 'package-lock.json'), 'utf8'), /"resolved"/)
+})
