@@ -66,6 +66,9 @@ export type App = {
   readonly stop: () => Promise<void>
 }
 
+/** The envelope around a command takes the rest of its entry. */
+const storeLimits = Object.freeze({ ...defaultStoreLimits, commandBytesMax: limits.entryBytesMax - 1024 })
+
 /** How long a member may take to hand leadership away and close. */
 const leaveMsMax = 3000
 
@@ -112,7 +115,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   machine = await StoreMachine.open({
     home: config['in-memory'] ? new MemoryKeyValueHome() : new LevelKeyValueHome(join(directory, 'db')),
     clock,
-    limits: defaultStoreLimits,
+    limits: storeLimits,
     logBase: recovered.base,
     logLast: recovered.lastIndex,
     onFailure: onFatal,
@@ -121,7 +124,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   await node.start(machine)
 
   const consensus: Consensus<Outcome> = seams.consensus === undefined ? node : seams.consensus(node)
-  const store = new Store({ consensus, machine, clock, limits: defaultStoreLimits })
+  const store = new Store({ consensus, machine, clock, limits: storeLimits })
   closing.add(() => store.close())
   const bootstrap = new Bootstrap({
     ...{ store, consensus, clock, random, names },
@@ -138,7 +141,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
     consensus,
     machine,
     clock,
-    limits: defaultStoreLimits,
+    limits: storeLimits,
     onFailure: onFatal,
   })
   trimmer.start()

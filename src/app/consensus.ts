@@ -14,6 +14,7 @@ import {
 import type { MemberInfo, NodeId, NodeOptions, RaftNode } from '../../raft/index.ts'
 import { formatAddress, parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
+import { limits } from '../config/limits.ts'
 import type { Outcome } from '../store/command.ts'
 import { featureLevel, programVersion } from '../version.ts'
 import { clientAddress } from './keys.ts'
@@ -58,7 +59,7 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
             self,
             listenAddress: peerListenAddress(config),
             credentials: { authorityPem: peer.authority, certificatePem: peer.certificate, keyPem: peer.key },
-            limits: defaultTransportLimits,
+            limits: { ...defaultTransportLimits, messageBytesMax: limits.messageBytesMax },
           },
     hostUrl: new URL('../host/thread-host.js', import.meta.url).href,
     onFatal,
@@ -92,6 +93,8 @@ function nodeOptions(config: Config, id: NodeId): NodeOptions {
     },
     limits: {
       ...defaultLimits,
+      entryBytesMax: limits.entryBytesMax,
+      appendBytesMax: limits.appendBytesMax,
       retentionEntries: config['log-retention-entries'],
       retentionBytes: config['log-retention-bytes'],
     },
