@@ -243,7 +243,8 @@ export class Driver {
   }
 
   #turn(): void {
-    // First who leads, so that the api thread never asks again by an older word than the answer it got.
+    this.#inbox.flush()
+    // Then who leads, so that the api thread never asks again by an older word than the answer it got.
     if (this.#core.term !== this.#toldTerm || this.#core.leader !== this.#toldLeader) {
       this.#reads.leaderChanged()
       this.#postStatus(this.#options.clock.monotonicMs())
@@ -340,11 +341,8 @@ export class Driver {
         core.reportSnapshot(peer, outcome)
         this.#planTurn()
       },
-      staged: (message) => {
-        if (this.#stopped) return
-        core.step(message)
-        this.#planTurn()
-      },
+      wake: () => this.#planTurn(),
+      staged: (message) => core.step(message),
     }
   }
 }

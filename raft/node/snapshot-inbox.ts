@@ -9,7 +9,9 @@ export interface SnapshotInboxNeeds {
   readonly self: NodeId
   readonly commit: LogIndex
   post(message: RaftToApi): void
-  /** All of it is staged and verified: the core may take it. */
+  /** Asks for a turn, and so for `flush`. */
+  wake(): void
+  /** All of it is staged and verified: the core may take it. Called in a turn. */
   staged(message: Message & { readonly kind: 'snapshot' }): void
 }
 
@@ -33,6 +35,8 @@ export class SnapshotInbox {
    * installation.
    */
   #state: 'free' | 'staged' | 'taken' = 'free'
+  /** Waits for the turn in which the core hears of it. */
+  #offered: (Message & { readonly kind: 'snapshot' }) | null = null
 
   constructor(needs: SnapshotInboxNeeds, limits: SnapshotInboxLimits) {
     this.#needs = needs
@@ -75,6 +79,16 @@ export class SnapshotInbox {
     for (const later of stream.answers.splice(0)) later.reject(failure)
   }
 
+  /**
+   * A turn's inputs. The core hears of a staged state here and not where the stream ends: what it finds broken
+   * must end this thread, and whoever serves the stream would take it for a refusal.
+   */
+  flush(): void {
+    const offered = this.#offered
+    this.#offered = null
+    if (offered !== null) this.#needs.staged(offered)
+  }
+
   /** The core named the staged state in a write: it replaces the log. */
   taken(): void {
     this.#state = 'taken'
@@ -82,7 +96,7 @@ export class SnapshotInbox {
 
   /** A turn ended: what the core did not take by now it has no use for. The next snapshot replaces it. */
   turnEnded(): void {
-    if (this.#state === 'staged') this.#state = 'free'
+    if (this.#state === 'staged' && this.#offered === null) this.#state = 'free'
   }
 
   /** The log names it durably; the api thread makes it the live state. */
@@ -133,7 +147,8 @@ export class SnapshotInbox {
     }
     const { from, to, term, snapshot } = header
     this.#state = 'staged'
-    this.#needs.staged({ kind: 'snapshot', from, to, term, snapshot })
+    this.#offered = { kind: 'snapshot', from, to, term, snapshot }
+    this.#needs.wake()
   }
 
   #abort(stream: Stream, cause: unknown): void {

@@ -70,19 +70,23 @@ void test('a state asked for in this reign is sent in its term', async () => {
   assert.deepEqual(reports, ['finished 2'])
 })
 
-void test('a state whose place a newer stream took in the very turn it was staged is not offered', async () => {
+function inbox(staged: (message: Message) => void) {
   const posted: RaftToApi[] = []
+  const needs = {
+    self,
+    commit: noIndex,
+    post: (message: RaftToApi) => void posted.push(message),
+    wake: () => undefined,
+    staged,
+  }
+  return { posted, box: new SnapshotInbox(needs, { windowChunks: 1 }) }
+}
+
+const header = { from: other, to: self, term: term(4) }
+
+void test('a state whose place a newer stream took in the very turn it was staged is not offered', async () => {
   const staged: Message[] = []
-  const box = new SnapshotInbox(
-    {
-      self,
-      commit: noIndex,
-      post: (message) => void posted.push(message),
-      staged: (message) => void staged.push(message),
-    },
-    { windowChunks: 1 },
-  )
-  const header = { from: other, to: self, term: term(4) }
+  const { posted, box } = inbox((message) => void staged.push(message))
   const opening = box.receive({ ...header, snapshot: at(10) })
   box.take({ kind: 'sink-taken', stream: 1 })
   const first = await opening
@@ -91,6 +95,19 @@ void test('a state whose place a newer stream took in the very turn it was stage
   box.take({ kind: 'sink-taken', stream: 1 })
   void box.receive({ ...header, snapshot: at(12) })
   assert.match(String(await finished), /given up/)
+  box.flush()
   assert.deepEqual(staged, [])
   assert.equal(posted.at(-1)?.kind, 'sink-open')
+})
+
+void test('what the core finds broken about a state ends the turn, not the stream', async () => {
+  const { box } = inbox(() => assert.fail('a term has one leader'))
+  const opening = box.receive({ ...header, snapshot: at(10) })
+  box.take({ kind: 'sink-taken', stream: 1 })
+  const finished = (await opening).finish()
+  box.take({ kind: 'sink-taken', stream: 1 })
+  await finished
+  await assert.rejects(box.receive({ ...header, snapshot: at(12) }), /is being installed/)
+  assert.throws(() => box.flush(), /a term has one leader/)
+  box.flush()
 })
