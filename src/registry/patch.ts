@@ -82,7 +82,7 @@ function readPatch(parts: VerbParts, request: VerbRequest): ReadPatch {
 
 /**
  * Clients that clear the managed fields replace the member, and a JSON patch can replace only what is there.
- * Nobody's fields are tracked, so whatever a client says of them is dropped with the rest that it does not own.
+ * Nobody's fields are tracked, so whatever a client says of them is dropped with the rest it does not own.
  *
  * @source spec 4.10
  */

@@ -132,7 +132,7 @@ function withFinalizer(object: AnyObject, names: Names): AnyObject {
   return { ...object, spec: { finalizers: [...finalizers, names.namespaceFinalizer] } }
 }
 
-/** Unlike other held objects, a namespace that goes shows none upstream: it is deleted in a way of its own. */
+/** Unlike other held objects, a namespace that goes shows none upstream: it is deleted by code of its own. */
 function withoutGracePeriod(object: AnyObject): AnyObject {
   const metadata: { -readonly [name in keyof ObjectMeta]: ObjectMeta[name] } = { ...object.metadata }
   delete metadata.deletionGracePeriodSeconds

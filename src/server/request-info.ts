@@ -11,8 +11,8 @@ export type RequestInfo = {
   readonly named: boolean
   /**
    * `plain`: a path of spec 4.1. `odd`: still authorized as what `action` says, but nothing is found there:
-   * more parts than a subresource, an empty part in the middle, or upstream's old `watch` and `proxy`
-   * prefixes.
+   * more parts than a subresource, an empty part in the middle, a namespace in another, or upstream's old
+   * `watch` and `proxy` prefixes.
    */
   readonly shape: 'plain' | 'odd'
 }
@@ -75,7 +75,11 @@ function resourceInfo(of: {
   let namespace = ''
   if (parts[0] === 'namespaces' && parts.length > 1) {
     namespace = parts[1] as string
-    if (parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2] as string)) parts = parts.slice(2)
+    if (parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2] as string)) {
+      parts = parts.slice(2)
+      // No namespace lies in another: rules for the one must not open the others.
+      if (parts[0] === 'namespaces') odd = true
+    }
   }
   const resource = parts[0] as string
   let name = parts[1] ?? ''

@@ -135,6 +135,11 @@ test('spec 5.7: resource paths tell verb, group, version, namespace, resource, n
       { verb: 'list', group: 'storage.orch.io', version: 'v1beta1', resource: 'storageclasses' },
     ],
     ['GET', '/api/v1/namespaces/other/pods/', { verb: 'list', namespace: other, resource: 'pods' }],
+    [
+      'DELETE',
+      '/api/v1/namespaces/mine/namespaces/other',
+      { verb: 'delete', namespace: 'mine', resource: 'namespaces', name: 'other', odd: true },
+    ],
     ['GET', '/api/v1/namespaces//pods', { verb: 'list', resource: 'pods', odd: true }],
     ['GET', '/api/v1//pods', { verb: 'get', resource: '', name: 'pods', odd: true }],
     ['GET', '/api/v1/nodes/system%3Anode%3An', { verb: 'get', resource: 'nodes', name: 'system:node:n' }],
