@@ -12,7 +12,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { LogDisk, LogFile } from '../ports.ts'
 import { LogFailure } from './errors.ts'
 
@@ -23,7 +23,7 @@ export class FileDisk implements LogDisk {
   /** Makes the directory when it is not there. @throws LogFailure */
   constructor(directory: string) {
     this.#directory = directory
-    translate(`make directory ${directory}`, () => mkdirSync(directory, { recursive: true, mode: 0o700 }))
+    translate(`make directory ${directory}`, () => makeDurably(resolve(directory)))
   }
 
   list(): readonly string[] {
@@ -50,14 +50,7 @@ export class FileDisk implements LogDisk {
   }
 
   syncDirectory(): void {
-    translate(`sync directory ${this.#directory}`, () => {
-      const descriptor = openSync(this.#directory, 'r')
-      try {
-        fsyncSync(descriptor)
-      } finally {
-        closeSync(descriptor)
-      }
-    })
+    translate(`sync directory ${this.#directory}`, () => syncEntries(this.#directory))
   }
 }
 
@@ -106,6 +99,22 @@ class RealFile implements LogFile {
 
   close(): void {
     translate(`close ${this.#path}`, () => closeSync(this.#descriptor))
+  }
+}
+
+/** A log whose directory a power cut takes away is forgotten without a trace, its vote with it. */
+function makeDurably(directory: string): void {
+  const made = mkdirSync(directory, { recursive: true, mode: 0o700 })
+  if (made === undefined) return
+  for (let path = directory; path.length >= made.length; path = dirname(path)) syncEntries(dirname(path))
+}
+
+function syncEntries(directory: string): void {
+  const descriptor = openSync(directory, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
   }
 }
 

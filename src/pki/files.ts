@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { renameSync, rmSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { PkiFailure } from './errors.ts'
 
 /** Who may read a file: keys and what embeds them are their owner's alone. */
@@ -9,9 +9,12 @@ export type Secrecy = 'secret' | 'public'
 /** Larger than any PEM file or kubeconfig of ours. */
 const fileBytesMax = 4 * 1024 * 1024
 
-/** Owner only, for directories that hold keys. Nothing happens when it is there. */
+/** Owner only, for directories that hold keys, and durable. Nothing happens when it is there. */
 export function makeDirectory(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 })
+  const directory = resolve(path)
+  const made = mkdirSync(directory, { recursive: true, mode: 0o700 })
+  if (made === undefined) return
+  for (let at = directory; at.length >= made.length; at = dirname(at)) syncDirectory(dirname(at))
 }
 
 /**

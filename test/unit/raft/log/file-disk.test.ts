@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import fs, { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -13,6 +14,7 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { LogFailure } from '../../../../raft/log/errors.ts'
 import { FileDisk } from '../../../../raft/log/file-disk.ts'
 import { Wal } from '../../../../raft/log/wal.ts'
+import { makeDirectory } from '../../../../src/pki/files.ts'
 import { command, commands, contents, readAll, write } from '../../../conformance/log-store.ts'
 
 function folder(t: TestContext): string {
@@ -30,6 +32,44 @@ function failsWith(code: string, words: RegExp, action: () => unknown): void {
     return true
   })
 }
+
+/** Directories whose entries were made durable while `action` ran. */
+function syncedWhile(t: TestContext, action: () => void): readonly string[] {
+  const paths = new Map<number, string>()
+  const synced: string[] = []
+  const { openSync, fsyncSync } = fs
+  t.mock.method(fs, 'openSync', (...args: Parameters<typeof openSync>) => {
+    const descriptor = openSync(...args)
+    paths.set(descriptor, String(args[0]))
+    return descriptor
+  })
+  t.mock.method(fs, 'fsyncSync', (descriptor: number) => {
+    synced.push(paths.get(descriptor) ?? '')
+    fsyncSync(descriptor)
+  })
+  syncBuiltinESMExports()
+  try {
+    action()
+  } finally {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  }
+  return synced
+}
+
+void test('a directory that is made has its place in every directory above it for good', (t) => {
+  const root = folder(t)
+  const made = syncedWhile(t, () => new FileDisk(join(root, 'member', 'log')))
+  assert.deepEqual([...made].sort(), [root, join(root, 'member')])
+  assert.deepEqual(
+    syncedWhile(t, () => new FileDisk(join(root, 'member', 'log'))),
+    [],
+  )
+  assert.deepEqual([...syncedWhile(t, () => makeDirectory(join(root, 'other', 'data')))].sort(), [
+    root,
+    join(root, 'other'),
+  ])
+})
 
 void test('reads end where the file ends, writes extend it', (t) => {
   const disk = new FileDisk(join(folder(t), 'log'))
