@@ -31,6 +31,7 @@ export class LogSafety {
     const log = new ShadowLog()
     const { base, lastIndex, hardState } = store.recovered
     log.base = base.index
+    log.baseTerm = base.term
     log.term = hardState.term
     log.last = base.index
     const endless = Number.MAX_SAFE_INTEGER
@@ -122,6 +123,8 @@ export class LogSafety {
 
 class ShadowLog {
   base = 0
+  /** Only of a log just opened. */
+  baseTerm = 0
   last = 0
   term = 0
   /** Up to here its commits were compared. */
@@ -166,7 +169,9 @@ function checkDurable(member: number, durable: ShadowLog, found: ShadowLog): voi
     if (index <= found.base || index <= durable.base) continue
     const own = found.entries.get(index)
     if (own === entry) continue
-    // Replaced by a later term's entry at or before this index.
+    // Replaced by a later term's entry at or before this index, or by a state that ends in a later term.
+    const atBase = durable.entries.get(found.base)
+    if (atBase !== undefined && found.baseTerm > termOf(atBase)) continue
     let replaced = own !== undefined && termOf(own) > termOf(entry)
     for (let at = index; !replaced && at > found.base; at--) {
       const there = found.entries.get(at)
