@@ -27,7 +27,7 @@ fix: install ## Format and repair what can be repaired by machine
 
 ORCHCTL = node dist/src/cli/main.js
 
-.PHONY: up down status test test-long sim bench
+.PHONY: up down status test test-long sim bench spec-coverage
 
 up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io]
 	@$(ORCHCTL) cluster up $(if $(NODES),--nodes $(NODES)) $(if $(DOMAIN),--domain $(DOMAIN))
@@ -46,6 +46,9 @@ test-long: build ## The runs that take an hour
 
 sim: build ## Run one seed of the simulator [SEED=1], or several [SEEDS=1..100]
 	@node dist/test/simulation/run.js $(if $(SEEDS),--seeds $(SEEDS),--seed $(or $(SEED),1)) $(if $(TRACE),--trace)
+
+spec-coverage: build ## Which statements of the specification no test names
+	@node dist/test/tidy/spec-coverage.js
 
 scenario: build ## Check the transcripts of the core; UPDATE=1 rewrites them
 	@UPDATE=$(UPDATE) node dist/test/run.js scenario

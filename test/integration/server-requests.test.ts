@@ -198,7 +198,7 @@ test('spec 4.7: an Accept without JSON is a 406, one with a fallback is served',
   }
 })
 
-test('a body over the limit is a 413, a malformed content type a 415, without any verb', async (t) => {
+test('spec 4.7, 8: a body over the limit is a 413, a malformed Content-Type a 415, without any verb', async (t) => {
   const { fake, ask, parts } = await start(t)
   const path = '/api/v1/namespaces/ns/configmaps'
   const big = await ask('POST', path, {
@@ -299,7 +299,7 @@ test('a broken invariant in a verb stops the process', async (t) => {
   assert.equal(broken.length, 1)
 })
 
-test('an error that names a time to retry says so in a header, too', async (t) => {
+test('spec 7: an error that names a time to retry says so in Retry-After, too', async (t) => {
   const { fake, ask } = await start(t)
   fake.answer = () => {
     throw new ApiError('Timeout', 'Too large resource version', { retryAfterSeconds: 1 })

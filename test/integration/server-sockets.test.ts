@@ -13,7 +13,7 @@ import { FakeWatch } from '../support/fake-registry.ts'
 import { TestAuthority } from '../support/server-fixture.ts'
 import { CM, admin, ask11, ask2, session, start, trusted, until } from '../support/tls-server.ts'
 
-test('one port speaks HTTP/1.1 and HTTP/2, and both know who a certificate names', async (t) => {
+test('spec 5: one port speaks HTTP/1.1 and HTTP/2, and both know who a certificate names', async (t) => {
   const { fake, url } = await start(t)
   const first = await ask11(`${url}${CM}/a`, admin)
   assert.deepEqual([first.status, first.version], [200, '1.1'])
@@ -38,7 +38,7 @@ test('spec 5: a server certificate is no client certificate', async (t) => {
   assert.equal((await ask11(`${url}/version`, trusted.server())).status, 401)
 })
 
-test('without any credentials one is anonymous', async (t) => {
+test('spec 5: without any credentials one is anonymous', async (t) => {
   const { url } = await start(t)
   assert.equal((await ask11(`${url}/version`, null)).status, 200)
   assert.equal((await ask11(`${url}${CM}`, null)).status, 403)

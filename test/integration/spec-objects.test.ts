@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { realRegistry } from '../support/real-registry.ts'
 import { KINDS, SpecServer, namesIn, objectOf } from '../support/spec-server.ts'
 
 const CM = '/api/v1/namespaces/default/configmaps'
@@ -181,4 +182,10 @@ test('spec 2.3: stringData is never read back, by any way of reading', async (t)
     assert.ok(!text.includes('stringData'))
   }
   assert.ok(!JSON.stringify(event).includes('stringData'))
+})
+
+test('spec 8: a new cluster keeps at least five minutes of history, unless told otherwise', async (t) => {
+  const { store, close } = await realRegistry('orch.io')
+  t.after(close)
+  assert.equal(store.settings.historyWindowMs, 5 * 60_000)
 })

@@ -164,7 +164,7 @@ test('built in: masters may all, others only look around, nobody else more than 
   assert.ok(!may(anonymous, review))
 })
 
-test('the first mode with an opinion decides, and none means no', async () => {
+test('spec 5.7: of several modes the first with an opinion decides, and none means no', async () => {
   const user = anonymous
   const rules = staticRules({ roles: [], bindings: [] })
   const kindOf = async (modes: string[]): Promise<string> =>

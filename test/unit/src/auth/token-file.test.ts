@@ -25,7 +25,7 @@ t0k3n,alice,u1,"team a,team b"
 other,bob,u2
 "with ""quotes"", and comma",carol,u3,one\r\n`
 
-test('a line gives its bearer name, uid and groups', () => {
+test('spec 5: a line gives its bearer name, uid and groups', () => {
   const alice = ask(FILE, 'Bearer t0k3n')
   assert.deepEqual(alice, {
     kind: 'user',

@@ -41,7 +41,7 @@ void test('spec 2.1: the server sets uid, creation time, namespace and version, 
   assert.equal(object.metadata.creationTimestamp, '2026-01-02T03:04:05Z')
 })
 
-void test('a name that is taken is AlreadyExists', async (t) => {
+void test('spec 1.5, 2.1: a name that is taken is AlreadyExists', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a')
@@ -159,7 +159,7 @@ void test('what cannot be read is 400 or 415', async (t) => {
   }
 })
 
-void test('spec 4.7: what kubectl sends as protobuf is created', async (t) => {
+void test('spec 4.7, 9.4: what kubectl sends as protobuf is created', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rawBody = Buffer.from(
@@ -199,7 +199,7 @@ void test('an object with a resourceVersion cannot be created', async (t) => {
   assert.equal(seen.message, 'resourceVersion should not be set on objects to be created')
 })
 
-void test('unknown and doubled members: warned of by default, refused when strict, nothing when ignored', async (t) => {
+void test('spec 4.2: fieldValidation warns of unknown and doubled members, refuses or ignores them', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rawBody = '{"metadata":{"name":"a","name":"a"},"spec":1}'
@@ -216,7 +216,7 @@ void test('unknown and doubled members: warned of by default, refused when stric
   assert.equal(made.object['spec'], undefined)
 })
 
-void test('spec 4.9: a dry run answers as the real one and stores nothing', async (t) => {
+void test('spec 4.9: a dry create answers as the real one and stores nothing', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const before = api.store.view().revision
@@ -230,7 +230,7 @@ void test('spec 4.9: a dry run answers as the real one and stores nothing', asyn
   assert.equal(seen.reason, 'AlreadyExists')
 })
 
-void test('malformed write parameters are 400 and named', async (t) => {
+void test('spec 4.2: malformed dryRun, fieldValidation and fieldManager are 400 and named', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rows = [

@@ -86,7 +86,7 @@ void test('spec 4.2: no propagation policy or grace period holds what has no fin
   }
 })
 
-void test('malformed options of a deletion are 400 and delete nothing', async (t) => {
+void test('spec 4.2: malformed options of a deletion are 400 and delete nothing', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a')
@@ -123,7 +123,7 @@ void test('spec 4.9: a dry run of a deletion deletes nothing, asked for in query
   assert.equal(api.store.view().revision, before)
 })
 
-void test('deletecollection deletes what is selected and answers 200 with a Status', async (t) => {
+void test('spec 4.2: deletecollection deletes what is selected and answers 200 with a Status', async (t) => {
   const api = await Fixture.open({ limits: { deleteCollectionAtOnce: 3 } })
   t.after(() => api.close())
   for (let at = 0; at < 10; at++) {

@@ -154,7 +154,7 @@ void test('a token without a limit gives all the rest', async (t) => {
   assert.deepEqual(names(await api.list({ query: { continue: token } })), ['c002', 'c003', 'c004'])
 })
 
-void test('pages put together are the whole list, for any limit, selector and size', async (t) => {
+void test('spec 4.8.1: pages put together are the whole list, for any limit, selector and size', async (t) => {
   const seed = 20261
   const random = new SeededRandom(seed)
   const api = await filled(40, { limits: { sliceObjectsMax: 7 } })
@@ -265,7 +265,7 @@ void test('spec 4.8.3: get waits for a version that comes in time', async (t) =>
   assert.equal((await call).object.metadata.resourceVersion, future)
 })
 
-void test('label and field selectors choose', async (t) => {
+void test('spec 4.2: labelSelector and fieldSelector choose', async (t) => {
   const api = await filled(4)
   t.after(() => api.close())
   const rows: readonly (readonly [Call, readonly string[]])[] = [
@@ -295,7 +295,7 @@ void test('label and field selectors choose', async (t) => {
   }
 })
 
-void test('lists of one namespace, and of all', async (t) => {
+void test('spec 4.1: lists of one namespace, and of all', async (t) => {
   const api = await filled(1)
   t.after(() => api.close())
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'another' } } })

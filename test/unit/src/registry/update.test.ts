@@ -87,7 +87,7 @@ void test('path and body of an update must name the same object', async (t) => {
   }
 })
 
-void test('a PUT to a missing object creates it in orch.io, unless it means one that existed', async (t) => {
+void test('spec 4.2: an update of a missing object creates it in orch.io, unless it means one that existed', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const made = await api.update({ name: 'a', body: { metadata: { name: 'a' } } })
@@ -103,7 +103,7 @@ void test('a PUT to a missing object creates it in orch.io, unless it means one 
   assert.equal((await refused(upstream.update({ name: 'a', body: { metadata: { name: 'a' } } }))).code, 404)
 })
 
-void test('a dry run of an update or patch answers with the change and stores nothing', async (t) => {
+void test('spec 4.9: a dry update or patch answers with the change and stores nothing', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.configMap('a')

@@ -145,7 +145,7 @@ void test('a watch without a timeout ends after half an hour to an hour', async 
   assert.equal(await events.ended(), true)
 })
 
-void test('a watch whose time is up ends, however much is still happening', async (t) => {
+void test('spec 4.2: timeoutSeconds ends a watch, however much is still happening', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const events = await api.watch({ query: { timeoutSeconds: '10' } })
@@ -207,7 +207,7 @@ void test('spec 6.1, 7: a start that is no longer kept is 410 before anything is
   assert.match(seen.message, /^too old resource version/)
 })
 
-void test('a watch that falls out of the history ends with an ERROR event', async (t) => {
+void test('spec 6.1: a watch that falls out of the history ends with an ERROR event of 410', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const events = await api.watch({})

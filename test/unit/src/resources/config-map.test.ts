@@ -47,7 +47,7 @@ void test('spec 2.2: immutable data stays, metadata may change, and there is no 
   assert.deepEqual(got.object.metadata.labels, { a: 'b' })
 })
 
-void test('all values together are at most 1 MiB, bytes counted as bytes', async (t) => {
+void test('spec 2.2, 8: all values together are at most 1 MiB, bytes counted as bytes', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const half = 512 * 1024
