@@ -229,6 +229,8 @@ export class Applier<Outcome> {
       this.#creditTimer = this.#options.clock.after(this.#options.creditDelayMs, () => {
         this.#creditTimer = null
         this.#grant()
+        // What the raft thread held back for want of credit is told by nothing else.
+        this.#catchUp()
       })
     }
   }

@@ -6,9 +6,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyConfiguration, entryBytes, logIndex, term } from '../../../../raft/core/types.ts'
+import { emptyConfiguration, entryBytes, logIndex, noIndex, term } from '../../../../raft/core/types.ts'
 import type { Entry, LogIndex } from '../../../../raft/core/types.ts'
 import { Applier } from '../../../../raft/node/applier.ts'
+import { EntryFeed } from '../../../../raft/node/entry-feed.ts'
 import { encodeEnvelope } from '../../../../raft/node/envelope.ts'
 import { ListMachine } from '../../../support/list-machine.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
@@ -150,4 +151,38 @@ void test('after an installation it reads on from the log what nobody will send'
   assert.equal(applier.applied, 12)
   assert.deepEqual(resumes, [11, 13])
   assert.equal(machine.lines.length, 12)
+})
+
+void test('entries held back for want of credit come once it is back, whatever the own disk does', async () => {
+  const { clock, applier, granted, resumes } = bench()
+  const told: (() => void)[] = []
+  const feed = new EntryFeed(
+    {
+      creditBytes: 2 * entryBytes(entry(1)),
+      tailBytesMax: 1e6,
+      post: (message) => {
+        assert.ok(message.kind === 'committed')
+        told.push(() => applier.committed(message.entries, message.commit, message.persisted))
+      },
+    },
+    noIndex,
+  )
+  // What both threads tell each other, in order.
+  const talk = (): void => {
+    for (let more = true; more;) {
+      more = told.length + granted.length + resumes.length > 0
+      for (const tell of told.splice(0)) tell()
+      for (const credit of granted.splice(0)) feed.granted(credit)
+      for (const from of resumes.splice(0)) feed.resume(logIndex(from))
+    }
+  }
+  feed.resume(logIndex(1))
+  feed.writing(1, null, entries(1, 3))
+  // Committed by the others; the write of this member never ends.
+  feed.move(logIndex(3))
+  talk()
+  assert.equal(applier.applied, 2)
+  await clock.advance(20)
+  talk()
+  assert.equal(applier.applied, 3)
 })
