@@ -15,7 +15,7 @@ import type { Asking } from '../support/spec-server.ts'
 const CM = '/api/v1/namespaces/default/configmaps'
 const ANONYMOUS = { authorization: '' }
 
-test('spec 5: a bearer token names its bearer, no token is anonymous, and a wrong one is neither', async (t) => {
+test('spec 5: a bearer token names its bearer, none is anonymous, a wrong one neither', async (t) => {
   const api = await SpecServer.start(t)
   const rows: readonly (readonly [Record<string, string>, number, string])[] = [
     [NOBODY, 403, 'User "nobody" cannot list resource "configmaps"'],
@@ -33,7 +33,7 @@ test('spec 5: a bearer token names its bearer, no token is anonymous, and a wron
   assert.equal((await api.ask('GET', '/version', { headers: { authorization: 'Bearer wrong' } })).status, 401)
 })
 
-test('spec 5, 7: wrong credentials are 401 on every operation, as a Status, and change nothing', async (t) => {
+test('spec 5, 7: wrong credentials are 401 on every operation and change nothing', async (t) => {
   const api = await SpecServer.start(t)
   const headers = { authorization: 'Bearer wrong' }
   for (const { kind, collection } of KINDS) {
@@ -62,7 +62,7 @@ function operations(collection: string): readonly (readonly [string, string])[] 
   ]
 }
 
-test('spec 5.7, 7: method and path tell the verb that is asked for, and what no rule allows is 403', async (t) => {
+test('spec 5.7, 7: method and path tell the verb, and what no rule allows is 403', async (t) => {
   const api = await SpecServer.start(t)
   const rows: readonly (readonly [string, string, string, string])[] = [
     ['GET', `${CM}/a`, 'get', 'configmaps'],
@@ -83,7 +83,8 @@ test('spec 5.7, 7: method and path tell the verb that is asked for, and what no 
       ...(method === 'GET' ? {} : { body: {} }),
     })
     assert.deepEqual([status, doc.kind, doc.reason], [403, 'Status', 'Forbidden'], `${method} ${path}`)
-    const words = `User "nobody" cannot ${verb} resource "${resource}" in API group "" in the namespace "default"`
+    const where = 'in API group "" in the namespace "default"'
+    const words = `User "nobody" cannot ${verb} resource "${resource}" ${where}`
     assert.ok(doc.message?.endsWith(words), doc.message)
   }
   const head = await api.ask('HEAD', `${CM}/a`, { headers: NOBODY })

@@ -27,7 +27,7 @@ for (const { kind, collection, change } of KINDS) {
     assert.notEqual(second.doc.metadata?.uid, first.doc.metadata?.uid)
   })
 
-  test(`spec 2.1: a ${kind} gets its uid, namespace, creation and resourceVersion from the server`, async (t) => {
+  test(`spec 2.1: uid, namespace, creation and resourceVersion of a ${kind} are given`, async (t) => {
     const api = await SpecServer.start(t)
     const lies = { uid: 'u', creationTimestamp: '2001-01-01T00:00:00Z', selfLink: '/x', generation: 9 }
     const { doc } = await api.ask('POST', collection, { body: objectOf(kind, 'a', { metadata: lies }) })
@@ -57,7 +57,7 @@ for (const { kind, collection, change } of KINDS) {
     for (const name of names) assert.match(name, /^made-[a-z0-9]{5}$/)
   })
 
-  test(`spec 2.1: labels and annotations of a ${kind} are kept as sent, and removed when patched away`, async (t) => {
+  test(`spec 2.1: labels and annotations of a ${kind} are kept as sent`, async (t) => {
     const api = await SpecServer.start(t)
     const metadata = { labels: { 'x.io/a': 'b' }, annotations: { 'x.io/Long': '{"any": "text\\n"}' } }
     const { doc } = await api.ask('POST', collection, { body: objectOf(kind, 'a', { metadata }) })
@@ -70,7 +70,7 @@ for (const { kind, collection, change } of KINDS) {
     assert.equal(patched.doc.metadata?.annotations, undefined)
   })
 
-  test(`spec 2.1, 3.1: deletionTimestamp of a ${kind} with finalizers is set by the first delete, once`, async (t) => {
+  test(`spec 2.1, 3.1: deletionTimestamp of a ${kind} with finalizers is set once`, async (t) => {
     const api = await SpecServer.start(t)
     const metadata = { finalizers: ['x.io/hold'] }
     const { doc } = await api.ask('POST', collection, { body: objectOf(kind, 'a', { metadata }) })
@@ -83,7 +83,7 @@ for (const { kind, collection, change } of KINDS) {
     assert.deepEqual((await api.ask('GET', `${collection}/a`)).doc, marked.doc)
   })
 
-  test(`spec 2.1: a list of ${kind} has kind, apiVersion, metadata and items, and counts what remains`, async (t) => {
+  test(`spec 2.1: a ${kind} list has metadata and items; remainingItemCount counts`, async (t) => {
     const api = await SpecServer.start(t)
     const before = namesIn((await api.ask('GET', collection)).doc).length
     for (const name of ['x1', 'x2', 'x3']) await api.ask('POST', collection, { body: objectOf(kind, name) })
@@ -154,7 +154,7 @@ test('spec 2.2, 2.3: immutable may be set at any time and then stands', async (t
   }
 })
 
-test('spec 2.2, 2.3, 8: more than 1 MiB of data is 422, a body of more than 3 MiB is 413, both as a Status', async (t) => {
+test('spec 2.2, 2.3, 8: more than 1 MiB of data is 422, more than 3 MiB of body 413', async (t) => {
   const api = await SpecServer.start(t)
   const MiB = 1024 * 1024
   for (const [kind, collection, member] of [

@@ -3,8 +3,8 @@
  *
  *   node dist/test/tidy/spec-coverage.js
  *
- * A line of `test/spec-statements.txt` is a number, a word (or `-`) and what the statement says in our words. It
- * is covered by a test whose name begins `spec <number>: …` (several numbers with commas) and has the word in it.
+ * A line of `test/spec-statements.txt` is a number, a word (or `-`) and what the statement says in our words.
+ * A test covers it whose name begins `spec <number>: …` (several numbers with commas) and has the word in it.
  */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
