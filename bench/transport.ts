@@ -46,12 +46,15 @@ function cpuMs(): number {
 
 const noSnapshots = async (): Promise<never> => Promise.reject(new Error('no snapshots here'))
 
+const acquainted = { logId: 'a1', meet: async (): Promise<'welcome'> => 'welcome' }
+
 /** Answers every append. */
 function follow(): void {
   const tell = (message: FromFollower): void => void process.send?.(message)
   const start = async (credentials: PeerCredentials, leader: MemberInfo): Promise<void> => {
     const transport = open(followerId, 'n2', credentials)
     await transport.start({
+      ...acquainted,
       unreachable: () => undefined,
       receiveSnapshot: noSnapshots,
       receive(peerMessage) {
@@ -73,6 +76,8 @@ function follow(): void {
 }
 
 class Leader implements TransportReceiver {
+  readonly logId = acquainted.logId
+  readonly meet = acquainted.meet
   readonly #data = new SeededRandom(1).bytes(entryDataBytes)
   readonly #sentAt = new Map<number, bigint>()
   readonly receiveSnapshot = noSnapshots

@@ -61,6 +61,11 @@ export interface LogFile {
 
 /** What was found on disk. */
 export type RecoveredLog = {
+  /**
+   * Random name of this log's life, in hex: a log that was lost and begins anew has another. Empty where
+   * nothing outlives the process.
+   */
+  readonly logId: string
   /** Zero state for a new log. */
   readonly hardState: HardState
   /** Everything up to here is not in the log but in the state machine; `noSnapshot` for a new log. */
@@ -169,6 +174,13 @@ export type SnapshotHeader = {
 }
 
 export interface TransportReceiver {
+  /** Told to every peer; see `RecoveredLog`. */
+  readonly logId: string
+  /**
+   * A peer comes with this log. It may speak only if it never came with another one: a member that lost its log may
+   * have lost its vote. Resolves once the answer is durable here.
+   */
+  meet(peer: NodeId, logId: string): Promise<'welcome' | 'lost-log'>
   receive(message: PeerMessage): void
   /** Nothing sent to this peer right now arrives. */
   unreachable(peer: NodeId): void

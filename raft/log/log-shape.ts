@@ -88,8 +88,9 @@ export class LogShape {
     this.#configurations = this.#configurations.filter((placed) => placed.index > base.index)
   }
 
-  describe(repaired: string | null): RecoveredLog {
+  describe(found: Pick<RecoveredLog, 'logId' | 'repaired'>): RecoveredLog {
     return {
+      logId: found.logId,
       hardState: this.#hardState,
       base: this.#base,
       configuration: this.#latestConfiguration(),
@@ -97,7 +98,7 @@ export class LogShape {
       lastTerm: this.#lastTerm,
       termRuns: [...this.#runs],
       configurations: [...this.#configurations],
-      repaired,
+      repaired: found.repaired,
     }
   }
 

@@ -16,7 +16,7 @@ export class MemoryLog implements LogStore {
   constructor(left?: MemoryLog) {
     this.#shape = left === undefined ? new LogShape(noSnapshot) : left.#shape
     if (left !== undefined) this.#entries = left.#entries
-    this.recovered = this.#shape.describe(null)
+    this.recovered = this.#shape.describe({ logId: '', repaired: null })
   }
 
   append(writes: readonly LogWrite[]): void {

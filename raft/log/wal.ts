@@ -64,7 +64,10 @@ export class Wal implements LogStore {
     this.#segments = files.segments
     this.#chain = files.chain
     this.#sequence = files.sequence
-    this.recovered = this.#shape.describe(files.repaired)
+    this.recovered = this.#shape.describe({
+      logId: Buffer.from(files.logId).toString('hex'),
+      repaired: files.repaired,
+    })
     this.#guard(() => this.#removeUnneeded())
   }
 

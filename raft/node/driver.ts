@@ -201,6 +201,7 @@ export class Driver {
         this.#inbox.take(message)
         return
       case 'start':
+      case 'peer-recorded':
       case 'stop':
         assert(false, 'the life of the driver is in its owner’s hands')
     }

@@ -3,6 +3,7 @@ import type { Random } from '../base/random.ts'
 import { LogActor } from '../log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../log/log-protocol.ts'
 import type { LogStore, Transport } from '../ports.ts'
+import { MemoryPeerBook } from './acquaintances.ts'
 import { directChannel } from './channel/direct-channel.ts'
 import { ChannelLogReader } from './log-reader.ts'
 import { RaftNode } from './node.ts'
@@ -43,6 +44,7 @@ export function inlineNode<Outcome>(options: InlineNodeOptions): RaftNode<Outcom
     reader.close()
   }
   const raftNode = new RaftNode<Outcome>({
+    peerBook: new MemoryPeerBook(),
     node,
     clock,
     random,

@@ -7,6 +7,7 @@ import { noIndex } from '../core/types.ts'
 import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import type { Channel, StateMachine } from '../ports.ts'
 import type { TransportEvent } from '../transport/events.ts'
+import type { PeerBook } from './acquaintances.ts'
 import { Applier } from './applier.ts'
 import type { LogReader } from './applier.ts'
 import { ConsensusFailure } from './errors.ts'
@@ -25,6 +26,7 @@ export type RaftNodeOptions = {
   readonly random: Random
   readonly raft: Channel<ApiToRaft, RaftToApi>
   readonly reader: LogReader
+  readonly peerBook: PeerBook
   /** This member cannot go on; one line says why. Called once. */
   readonly onFatal: (cause: string) => void
   /** Only where the transport lives on another thread; null: nobody listens. */
@@ -151,7 +153,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     const applier = this.#applier(machine)
     const desk = new SnapshotDesk(machine, (message) => this.#post(message))
     this.#life = { machine, applier, desk, toldDisk: machine.appliedDisk.index }
-    this.#post({ kind: 'start', applied: machine.appliedDisk })
+    this.#post({ kind: 'start', applied: machine.appliedDisk, known: this.#options.peerBook.known() })
     this.#barrier.appliedUpTo(machine.appliedMemory)
     applier.resume()
   }
@@ -244,6 +246,10 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         return
       case 'install':
         void this.#install(message.snapshot)
+        return
+      case 'peer-met':
+        this.#options.peerBook.record(message.met)
+        this.#post({ kind: 'peer-recorded', met: message.met })
         return
       case 'peer-event':
         this.#options.onPeerEvent?.(message.event)

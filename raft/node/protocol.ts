@@ -1,4 +1,5 @@
 import type { CoreStatus, Dropped } from '../core/ready.ts'
+import type { PeerLog } from './acquaintances.ts'
 import type { ProposalId } from '../ports.ts'
 import type { TransportEvent } from '../transport/events.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
@@ -14,7 +15,9 @@ import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.
 
 export type ApiToRaft =
   /** The first word: the state machine is open and durably holds this much. Consensus begins with it. */
-  | { readonly kind: 'start'; readonly applied: SnapshotMeta }
+  | { readonly kind: 'start'; readonly applied: SnapshotMeta; readonly known: readonly PeerLog[] }
+  /** Answers `peer-met`: it is durable. */
+  | { readonly kind: 'peer-recorded'; readonly met: PeerLog }
   /** Envelopes made for `term`; dropped at once when the core is not at that term any more. */
   | { readonly kind: 'propose'; readonly term: Term; readonly proposals: readonly Uint8Array[] }
   /** Answered by one `read-result` of the same round, unless lost on the way to the leader. */
@@ -86,6 +89,8 @@ export type RaftToApi =
   | { readonly kind: 'sink-abort'; readonly stream: number; readonly cause: string }
   /** The log names this state, durably: it is the state now. No entries come before `resume`. */
   | { readonly kind: 'install'; readonly snapshot: SnapshotMeta }
+  /** A peer came for the first time: record its log. */
+  | { readonly kind: 'peer-met'; readonly met: PeerLog }
   /** Something an operator may want to read about the links to peers. */
   | { readonly kind: 'peer-event'; readonly event: TransportEvent }
   /** One line; nothing follows. */

@@ -3,6 +3,7 @@ import type { Random } from '../base/random.ts'
 import type { SnapshotMeta } from '../core/types.ts'
 import type { LogToRaft, RaftToLog } from '../log/log-protocol.ts'
 import type { Channel, PeerMessage, RecoveredLog, SnapshotSink, Transport } from '../ports.ts'
+import { Acquaintances } from './acquaintances.ts'
 import { Driver } from './driver.ts'
 import { initialConfiguration } from './options.ts'
 import type { NodeOptions } from './options.ts'
@@ -29,6 +30,7 @@ export class RaftActor {
   readonly #options: RaftActorOptions
   #recovered: RecoveredLog | null = null
   #driver: Driver | null = null
+  #acquaintances: Acquaintances | null = null
   #ended = false
 
   constructor(options: RaftActorOptions) {
@@ -44,6 +46,14 @@ export class RaftActor {
     options.api.onMessages((messages) => {
       for (const message of messages) this.#fromApi(message)
     })
+  }
+
+  /** A peer knows this member by another log. */
+  turnedAway(peerName: string): void {
+    this.#fail(
+      `member "${peerName}" knows this member by another log: this one lost its log, and its vote with it. ` +
+        'Bring its old data directory back; under this name nothing else may take part',
+    )
   }
 
   #fromLog(message: LogToRaft): void {
@@ -76,12 +86,13 @@ export class RaftActor {
 
   #fromApi(message: ApiToRaft): void {
     if (this.#ended) return
-    if (message.kind === 'start') this.#start(message.applied)
+    if (message.kind === 'start') this.#start(message)
+    else if (message.kind === 'peer-recorded') this.#acquaintances?.recorded(message.met)
     else if (message.kind === 'stop') void this.#stop()
     else this.#driver?.take(message)
   }
 
-  #start(applied: SnapshotMeta): void {
+  #start({ applied, known }: Extract<ApiToRaft, { readonly kind: 'start' }>): void {
     const { node, clock, random, transport, api, log } = this.#options
     if (this.#recovered === null || this.#driver !== null) return
     const recovered = this.#began(this.#recovered)
@@ -103,8 +114,12 @@ export class RaftActor {
       applied,
     )
     this.#driver = driver
+    const acquaintances = new Acquaintances(known, (met) => api.post({ kind: 'peer-met', met }))
+    this.#acquaintances = acquaintances
     transport
       .start({
+        logId: recovered.logId,
+        meet: (peer, logId) => acquaintances.meet(peer, logId),
         receive: (message: PeerMessage) => driver.receive(message),
         unreachable: (peer) => driver.unreachable(peer),
         receiveSnapshot: (header): Promise<SnapshotSink> => driver.inbox.receive(header),

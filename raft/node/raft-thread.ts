@@ -17,7 +17,8 @@ const { clock, random } = await loadThreadHost(data.hostUrl)
 const api = new MessagePortChannel<RaftToApi, ApiToRaft>({ port: data.api, lifetime: 'ref' })
 const log = new MessagePortChannel<RaftToLog, LogToRaft>({ port: data.log, lifetime: 'ref' })
 const transport = data.transport === null ? alone(data) : await linked(data.transport)
-new RaftActor({ node: data.node, clock, random, transport, api, log }).begin()
+const actor = new RaftActor({ node: data.node, clock, random, transport, api, log })
+actor.begin()
 
 /** gRPC is loaded only where there are peers: it is most of this thread's start. */
 async function linked(options: NonNullable<RaftThreadData['transport']>): Promise<Transport> {
@@ -26,7 +27,10 @@ async function linked(options: NonNullable<RaftThreadData['transport']>): Promis
     ...options,
     clock,
     random,
-    onEvent: (event) => api.post({ kind: 'peer-event', event }),
+    onEvent: (event) => {
+      api.post({ kind: 'peer-event', event })
+      if (event.kind === 'link-down' && event.code === 'lost-log') actor.turnedAway(event.name)
+    },
   })
 }
 

@@ -5,6 +5,7 @@ import type { Random } from '../base/random.ts'
 import type { ApiToLog, LogToApi } from '../log/log-protocol.ts'
 import type { TransportEvent } from '../transport/events.ts'
 import type { GrpcTransportOptions } from '../transport/grpc-transport.ts'
+import type { PeerBook } from './acquaintances.ts'
 import { MessagePortChannel } from './channel/message-port-channel.ts'
 import { ChannelLogReader } from './log-reader.ts'
 import { RaftNode } from './node.ts'
@@ -20,6 +21,7 @@ export type ThreadedNodeOptions = {
   readonly transport: Omit<GrpcTransportOptions, 'clock' | 'random' | 'onEvent'> | null
   /** Address of a module that exports `threadHost`; see `ThreadHost`. */
   readonly hostUrl: string
+  readonly peerBook: PeerBook
   /** Of the calling thread. */
   readonly clock: Clock
   readonly random: Random
@@ -81,7 +83,17 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     await Promise.all(workers.map((worker) => worker.terminate()))
   }
   const { onFatal, onPeerEvent } = options
-  const raftNode = new RaftNode<Outcome>({ node, clock, random, raft, reader, onFatal, onPeerEvent, close })
+  const raftNode = new RaftNode<Outcome>({
+    peerBook: options.peerBook,
+    node,
+    clock,
+    random,
+    raft,
+    reader,
+    onFatal,
+    onPeerEvent,
+    close,
+  })
   for (const worker of workers) {
     worker.on('error', (cause) => raftNode.fail(`a thread died: ${oneLine(cause)}`))
     // A log that cannot be opened ends its thread in order, and is told of by the raft thread.

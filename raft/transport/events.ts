@@ -1,4 +1,5 @@
 import type { NodeId } from '../core/types.ts'
+import type { TransportFailureCode } from './errors.ts'
 
 /** Why one side turned the other away. */
 export type RefusalReason =
@@ -12,6 +13,8 @@ export type RefusalReason =
   /** The caller meant somebody else. */
   | 'other-receiver'
   | 'other-protocol'
+  /** The caller was known by another log: it lost its own, and its vote with it. */
+  | 'lost-log'
   /** What came was not this protocol. */
   | 'malformed'
   | 'busy'
@@ -21,7 +24,13 @@ export type TransportEvent =
   | { readonly kind: 'listening'; readonly address: string }
   | { readonly kind: 'link-up'; readonly peer: NodeId; readonly name: string; readonly address: string }
   /** Told once when a link that was up breaks, and when the reason for not coming up changes. */
-  | { readonly kind: 'link-down'; readonly peer: NodeId; readonly name: string; readonly cause: string }
+  | {
+      readonly kind: 'link-down'
+      readonly peer: NodeId
+      readonly name: string
+      readonly code: TransportFailureCode
+      readonly cause: string
+    }
   /** We turned a caller away. */
   | {
       readonly kind: 'refused'

@@ -17,6 +17,8 @@ export type Hello = {
   readonly cluster: string
   readonly from: NodeId
   readonly to: NodeId
+  /** Of the caller's log; see `RecoveredLog`. At most 64 characters. */
+  readonly logId: string
 }
 
 export type LinkFrame =
@@ -34,6 +36,7 @@ export type SnapshotFrame =
   | { readonly kind: 'trailer'; readonly bytes: number; readonly sha256: Uint8Array }
 
 const clusterBytesMax = 255
+const logIdBytesMax = 64
 /** Messages in one frame. A sender closes a frame earlier. */
 export const frameMessagesMax = 4096
 
@@ -107,10 +110,12 @@ function writeHello(writer: BinaryWriter, hello: Hello): void {
   writeText(writer, 2, hello.cluster)
   writeId(writer, 3, hello.from)
   writeId(writer, 4, hello.to)
+  writeText(writer, 5, hello.logId)
 }
 
 function readHello(reader: BinaryReader, end: number): Hello {
   let protocol = 0
+  let logId = ''
   let cluster = ''
   let from: NodeId | null = null
   let to: NodeId | null = null
@@ -130,13 +135,16 @@ function readHello(reader: BinaryReader, end: number): Hello {
       case 4:
         to = readId(reader, type)
         break
+      case 5:
+        logId = readText(reader, type, logIdBytesMax)
+        break
       default:
         skipField(reader, head >>> 3, type)
     }
   }
   expectEnd(reader, end)
   if (from === null || to === null) throw malformed('a hello says who calls whom')
-  return { protocol, cluster, from, to }
+  return { protocol, cluster, from, to, logId }
 }
 
 /* ------------------------------------------------------------------ snapshots */

@@ -11,6 +11,8 @@ export type Doorkeeper = {
   readonly cluster: string
   readonly self: NodeId
   readonly peers: ReadonlyMap<NodeId, MemberInfo>
+  /** See `TransportReceiver`. */
+  readonly meet: (peer: NodeId, logId: string) => Promise<'welcome' | 'lost-log'>
 }
 
 /**
@@ -44,6 +46,14 @@ export function refuse(door: Doorkeeper, certified: string | null, hello: Hello)
     return { reason: 'other-member', detail }
   }
   return null
+}
+
+/** What a member that lost its log is told, by those who knew it. */
+export function lostLog(certified: string | null): Refusal {
+  return {
+    reason: 'lost-log',
+    detail: `member "${String(certified)}" was known by another log, which it lost`,
+  }
 }
 
 function printable(text: string): string {

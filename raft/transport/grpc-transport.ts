@@ -11,6 +11,7 @@ import { newCounters } from './events.ts'
 import type { TransportCounters, TransportEvent } from './events.ts'
 import { protocolVersion } from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
+import type { Doorkeeper } from './greeting.ts'
 import { InboundLinks } from './inbound-links.ts'
 import { InboundSnapshots } from './inbound-snapshots.ts'
 import { checkTransportLimits, method, serverOptions } from './options.ts'
@@ -64,7 +65,12 @@ export class GrpcTransport implements Transport {
     this.#tls = peerTls(options.self.name, options.credentials)
     this.#server = new Server(serverOptions(options.limits))
     const { limits, clock, onEvent } = options
-    const door = { cluster: options.cluster, self: options.self.id, peers: this.#peers }
+    const door: Doorkeeper = {
+      cluster: options.cluster,
+      self: options.self.id,
+      peers: this.#peers,
+      meet: (peer, logId) => this.#receiverNow().meet(peer, logId),
+    }
     const common = { door, limits, clock, onEvent, counters: this.counters }
     this.#inbound = new InboundLinks({
       ...common,
@@ -190,7 +196,13 @@ export class GrpcTransport implements Transport {
   }
 
   #hello(to: NodeId): Hello {
-    return { protocol: protocolVersion, cluster: this.#options.cluster, from: this.#options.self.id, to }
+    return {
+      protocol: protocolVersion,
+      cluster: this.#options.cluster,
+      from: this.#options.self.id,
+      to,
+      logId: this.#receiverNow().logId,
+    }
   }
 
   #receiverNow(): TransportReceiver {

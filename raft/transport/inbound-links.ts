@@ -7,8 +7,8 @@ import { asBuffer } from './dialing.ts'
 import { TransportFailure } from './errors.ts'
 import type { RefusalReason, TransportCounters, TransportEvent } from './events.ts'
 import { decodeLinkFrame, encodeWelcome, protocolVersion } from './frame-codec.ts'
-import type { LinkFrame } from './frame-codec.ts'
-import { refuse } from './greeting.ts'
+import type { Hello, LinkFrame } from './frame-codec.ts'
+import { lostLog, refuse } from './greeting.ts'
 import type { Doorkeeper } from './greeting.ts'
 import type { TransportLimits } from './options.ts'
 import { memberNameOf } from './peer-identity.ts'
@@ -73,6 +73,7 @@ class InboundLink {
   readonly #patience: Timer
   /** Who is speaking, once welcome. */
   #peer: NodeId | null = null
+  #greeted = false
   #ended = false
 
   constructor(
@@ -135,8 +136,25 @@ class InboundLink {
   #greet({ hello }: Extract<LinkFrame, { readonly kind: 'hello' }>): void {
     const refusal = refuse(this.#options.door, this.certified, hello)
     if (refusal !== null) return this.refuse(refusal.reason, refusal.detail)
+    if (this.#greeted) return this.refuse('malformed', 'a link begins with one greeting')
+    this.#greeted = true
+    // What a hasty caller says meanwhile waits.
+    this.#stream.pause()
+    void this.#options.door.meet(hello.from, hello.logId).then((answer) => {
+      if (this.#ended) return
+      if (answer === 'welcome') return this.#welcome(hello)
+      const { reason, detail } = lostLog(this.certified)
+      this.refuse(reason, detail)
+    })
+  }
+
+  #welcome(hello: Hello): void {
+    // While it was looked up the configuration may have changed.
+    const refusal = refuse(this.#options.door, this.certified, hello)
+    if (refusal !== null) return this.refuse(refusal.reason, refusal.detail)
     this.#patience.cancel()
     this.#peer = hello.from
+    this.#stream.resume()
     this.#stream.write(asBuffer(encodeWelcome(protocolVersion)))
     this.#hooks.onOpen(hello.from)
   }

@@ -8,7 +8,7 @@ import { TransportFailure } from './errors.ts'
 import type { RefusalReason, TransportCounters, TransportEvent } from './events.ts'
 import { decodeSnapshotFrame } from './frame-codec.ts'
 import type { SnapshotFrame } from './frame-codec.ts'
-import { refuse } from './greeting.ts'
+import { lostLog, refuse } from './greeting.ts'
 import type { Doorkeeper } from './greeting.ts'
 import type { TransportLimits } from './options.ts'
 import { memberNameOf } from './peer-identity.ts'
@@ -53,6 +53,10 @@ export class InboundSnapshots {
       const certified = memberNameOf(stream.getAuthContext().sslPeerCertificate ?? {})
       const refusal = refuse(this.#options.door, certified, opening.hello)
       if (refusal !== null) return this.#refuse(stream, answer, refusal.reason, refusal.detail)
+      if ((await this.#options.door.meet(peer, opening.hello.logId)) === 'lost-log') {
+        const { reason, detail } = lostLog(certified)
+        return this.#refuse(stream, answer, reason, detail)
+      }
       if (this.#busy.has(peer)) {
         return this.#refuse(stream, answer, 'busy', `a snapshot of member ${peer} is under way already`)
       }

@@ -165,7 +165,7 @@ export class PeerLink {
     if (wasUp || failure.message !== this.#lastCause) {
       this.#lastCause = failure.message
       const { id: peer, name } = this.peer
-      this.#options.onEvent({ kind: 'link-down', peer, name, cause: `${failure.code}: ${failure.message}` })
+      this.#options.onEvent({ kind: 'link-down', peer, name, code: failure.code, cause: failure.message })
     }
     if (wasUp) this.#tellUnreachable()
   }

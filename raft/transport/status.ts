@@ -12,6 +12,7 @@ const statusOf = {
   'other-cluster': status.FAILED_PRECONDITION,
   'other-receiver': status.FAILED_PRECONDITION,
   'other-protocol': status.FAILED_PRECONDITION,
+  'lost-log': status.OUT_OF_RANGE,
   malformed: status.INVALID_ARGUMENT,
   busy: status.RESOURCE_EXHAUSTED,
 } satisfies Record<RefusalReason, status>
@@ -37,6 +38,8 @@ function codeOf(code: status): TransportFailureCode {
     case status.FAILED_PRECONDITION:
     case status.INVALID_ARGUMENT:
       return 'refused'
+    case status.OUT_OF_RANGE:
+      return 'lost-log'
     case status.RESOURCE_EXHAUSTED:
       return 'busy'
     case status.ABORTED:

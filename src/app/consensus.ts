@@ -20,6 +20,7 @@ import { featureLevel, programVersion } from '../version.ts'
 import { clientAddress } from './keys.ts'
 import type { MemberKeys } from './keys.ts'
 import { memberId } from './member-identity.ts'
+import { FilePeerBook } from './peer-book.ts'
 
 export type ConsensusParts = {
   readonly id: NodeId
@@ -61,6 +62,7 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
             credentials: { authorityPem: peer.authority, certificatePem: peer.certificate, keyPem: peer.key },
             limits: { ...defaultTransportLimits, messageBytesMax: limits.messageBytesMax },
           },
+    peerBook: new FilePeerBook(parts.directory),
     hostUrl: new URL('../host/thread-host.js', import.meta.url).href,
     onFatal,
     onPeerEvent: (event) => {

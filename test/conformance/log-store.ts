@@ -110,6 +110,7 @@ function reading(on: On): void {
   on('a new log is empty', (open) => {
     const { recovered } = open()
     assert.deepEqual(recovered, {
+      logId: recovered.logId,
       hardState: hard(0, null, 0),
       base: noSnapshot,
       configuration: noSnapshot.configuration,

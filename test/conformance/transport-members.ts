@@ -32,6 +32,16 @@ export class TestReceiver {
   readonly snapshots: TestSink[] = []
   openSnapshot: (header: SnapshotHeader) => Promise<TestSink> = async (header) => new TestSink(header)
 
+  logId = 'a1'
+  /** The logs peers are known by; one that is met is remembered. */
+  readonly known = new Map<NodeId, string>()
+
+  async meet(peer: NodeId, logId: string): Promise<'welcome' | 'lost-log'> {
+    const known = this.known.get(peer) ?? logId
+    this.known.set(peer, known)
+    return known === logId ? 'welcome' : 'lost-log'
+  }
+
   receive(message: PeerMessage): void {
     this.messages.push(message)
   }

@@ -2,6 +2,7 @@ import { LogActor } from '../../raft/log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import { Wal } from '../../raft/log/wal.ts'
 import { ChannelLogReader } from '../../raft/node/log-reader.ts'
+import { MemoryPeerBook } from '../../raft/node/acquaintances.ts'
 import { RaftNode } from '../../raft/node/node.ts'
 import type { NodeOptions } from '../../raft/node/options.ts'
 import type { ApiToRaft, RaftToApi } from '../../raft/node/protocol.ts'
@@ -109,6 +110,7 @@ export class Member {
       node,
       clock,
       random: world.random.fork(),
+      peerBook: new MemoryPeerBook(),
       raft: apiRaft.a,
       reader: new ChannelLogReader(apiLog.a),
       onFatal: (cause) => this.#gaveUp(cause),

@@ -20,6 +20,7 @@ import {
   MemoryTransport,
   nodeId,
   threadedNode,
+  MemoryPeerBook,
 } from '../../../raft/index.ts'
 import type { MemberInfo, NodeId, RaftNode } from '../../../raft/index.ts'
 import { RealClock } from '../../../src/host/clock.ts'
@@ -140,6 +141,7 @@ void test('three members on threads of their own replicate, restart and go on', 
     const self = members[at] as MemberInfo
     const node = threadedNode<number>({
       node: { id: self.id, members, timing: defaultTiming, limits: defaultLimits },
+      peerBook: new MemoryPeerBook(),
       logDirectory: join(directory, self.name),
       transport: {
         cluster: 'test',
@@ -183,6 +185,7 @@ void test('a log that cannot be opened is told in one line, and ends the member'
   const self = memberInfo({ id: nodeId(1), name: 'm1' }, '127.0.0.1:0')
   const node = threadedNode<number>({
     node: { id: self.id, members: [self], timing: defaultTiming, limits: defaultLimits },
+    peerBook: new MemoryPeerBook(),
     logDirectory: join(file, 'log'),
     transport: {
       cluster: 'test',

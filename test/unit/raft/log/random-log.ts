@@ -13,7 +13,7 @@ export type LogOperation =
 
 /** Everything a log promises to keep. */
 export function stateOf(store: LogStore): unknown {
-  return { ...store.recovered, repaired: null, entries: contents(store) }
+  return { ...store.recovered, logId: '', repaired: null, entries: contents(store) }
 }
 
 /** What a log in memory would find after a restart. */

@@ -79,7 +79,7 @@ async function callMessages(
   }
 }
 
-const hello = { protocol: 1, cluster: 'test', from: nodeId(1), to: nodeId(2) }
+const hello = { protocol: 1, cluster: 'test', from: nodeId(1), to: nodeId(2), logId: 'a1' }
 
 void test('a peer whose certificate is from another authority is neither heard nor called', async () => {
   const strangers = peerAuthority()
@@ -160,6 +160,18 @@ void test('a caller is refused with one clear line whatever it gets wrong', asyn
     )
     assert.deepEqual(b.receiver.messages, [])
     await connect(a, b)
+  })
+})
+
+void test('a member that comes with another log than it is known by is turned away for good', async () => {
+  await withHarness(ours, async (harness, told) => {
+    const [, b] = await pair(harness)
+    b.receiver.known.set(nodeId(1), 'the log it lost')
+    const error = await callMessages(b, ours('n1'), [encodeHelloFrame(hello)])
+    assert.equal(error.code, status.OUT_OF_RANGE)
+    assert.match(error.details, /known by another log/)
+    assert.deepEqual(b.receiver.messages, [])
+    assert.ok(told.some(({ event }) => event.kind === 'refused' && event.reason === 'lost-log'))
   })
 })
 

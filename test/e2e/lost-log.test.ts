@@ -1,0 +1,51 @@
+/*
+ * Goal: a member that lost its disk does not vote again under its name, and nothing acknowledged is lost by its coming back.
+ * Method: one member is killed while the other two acknowledge writes; then one of those two loses its data directory and
+ * starts again beside the one that knows nothing.
+ */
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ProcessCluster } from '../support/process-cluster.ts'
+
+const path = '/api/v1/namespaces/default/configmaps'
+
+void test('a wiped member is kept out, and says why', async (t) => {
+  const cluster = await ProcessCluster.start({ members: 3 })
+  t.after(() => cluster.remove())
+  const [n1, n2, n3] = cluster.members
+  if (n1 === undefined || n2 === undefined || n3 === undefined) return assert.fail('three members')
+  await n3.stop('SIGKILL')
+  await cluster.leader(n3)
+  for (const name of ['acked-1', 'acked-2', 'acked-3']) {
+    let code = 0
+    for (let attempt = 0; attempt < 100 && code !== 201; attempt++) {
+      code = (await n1.client.post(path, { metadata: { name } })).status
+      if (code !== 201) await sleep(50)
+    }
+    assert.equal(code, 201)
+  }
+  await Promise.all([n1.stop('SIGKILL'), n2.stop('SIGKILL')])
+  rmSync(join(n2.directory, 'data'), { recursive: true })
+
+  n3.start()
+  n2.start()
+  for (let wait = 0; wait < 200 && n2.running; wait++) await sleep(50)
+  assert.equal(n2.running, false, 'the wiped member ends')
+  assert.match(n2.logTail(), /knows this member by another log/)
+  assert.equal(await n3.isReady(), false, 'one of three is no quorum')
+
+  n1.start()
+  await n1.waitReady()
+  await n3.waitReady()
+  for (const member of [n1, n3]) {
+    for (const name of ['acked-1', 'acked-2', 'acked-3']) {
+      assert.equal((await member.client.get(`${path}/${name}`)).status, 200, `${member.name} has ${name}`)
+    }
+  }
+  n2.start()
+  for (let wait = 0; wait < 200 && n2.running; wait++) await sleep(50)
+  assert.equal(n2.running, false, 'nor is it let in by a healthy cluster')
+})
