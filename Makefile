@@ -35,7 +35,7 @@ up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io]
 down: ## Stop it
 	@if [ -f dist/src/cli/main.js ]; then $(ORCHCTL) cluster down; fi
 
-status: ## Who leads, who follows
+status: build ## Who leads, who follows
 	@$(ORCHCTL) cluster status
 
 test: build ## Install what it needs and run every test [SUITES="unit e2e"]

@@ -21,7 +21,7 @@ export class LogFailure extends Failure<LogFailureCode> {}
 
 /** What an operator does about a log that may have lost a vote or an entry. */
 const replaceMember =
-  'this member must not vote again: empty its data directory and let it join as a new member'
+  'it may have lost a vote, so this member does not start: bring back an undamaged copy of its data directory'
 
 export function damaged(file: string, offset: number, what: string): LogFailure {
   return new LogFailure('damaged', `log ${file} is damaged at byte ${offset}: ${what}; ${replaceMember}`)

@@ -95,7 +95,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     close,
   })
   for (const worker of workers) {
-    worker.on('error', (cause) => raftNode.fail(`a thread died: ${oneLine(cause)}`))
+    worker.on('error', (cause) => raftNode.fail(oneLine(cause)))
     // A log that cannot be opened ends its thread in order, and is told of by the raft thread.
     worker.on('exit', (code) => {
       if (code !== 0) raftNode.fail(`a thread ended with code ${code}`)

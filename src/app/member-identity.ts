@@ -67,7 +67,7 @@ function parsed(path: string, text: string): Readonly<Record<string, unknown>> {
   } catch {
     // Said below, with the remedy.
   }
-  throw refused(`${path} is damaged: restore it from another copy, or replace this member by a new one`)
+  throw refused(`${path} is damaged: bring back an undamaged copy of it`)
 }
 
 function refused(message: string): StartFailure {

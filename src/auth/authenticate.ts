@@ -1,6 +1,7 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import type { UserInfo } from '../api/object.ts'
 import { anonymous } from './anonymous.ts'
+import { bearerToken } from './bearer-token.ts'
 import type { AuthenticationMethod, Credentials, Recognition } from './credentials.ts'
 
 /** The user, or null: the caller showed something wrong, or nothing where something is needed (401). */
@@ -55,7 +56,8 @@ export class Authenticator {
       if (found.kind === 'user') return this.#remember(credentials, found.user)
       if (found.kind === 'rejected') wrong = true
     }
-    if (wrong || !allowAnonymous) return null
+    // A token that nobody knows is no anonymous request (spec 5).
+    if (wrong || !allowAnonymous || bearerToken(credentials.authorization) !== null) return null
     return this.#remember(credentials, anonymous)
   }
 

@@ -75,16 +75,24 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
       ).choices(['orch.io', 'k8s.io']),
     )
     .addOption(directoryOption())
-    .option('--client-port <port>', 'of the first member; the others follow', wholeNumber(1, 65_000), 6443)
-    .option('--peer-port <port>', 'of the first member; the others follow', wholeNumber(1, 65_000), 7443)
+    .option(
+      '--client-port <port>',
+      'of the first member; the others follow (default: 6443)',
+      wholeNumber(1, 65_000),
+    )
+    .option(
+      '--peer-port <port>',
+      'of the first member; the others follow (default: 7443)',
+      wholeNumber(1, 65_000),
+    )
     .option('--timeout <seconds>', 'how long to wait for it to be ready', wholeNumber(1, 3600), 60)
     .action(async (options: UpOptions) => {
       const { nodes, domain, dir, clientPort, peerPort, timeout } = options
       await clusterUp(terminal, {
         nodes: nodes ?? null,
         domain: domain ?? null,
-        clientPort,
-        peerPort,
+        clientPort: clientPort ?? null,
+        peerPort: peerPort ?? null,
         directory: dir,
         timeoutMs: timeout * 1000,
       })
@@ -113,8 +121,8 @@ type UpOptions = {
   readonly nodes?: number
   readonly domain?: 'orch.io' | 'k8s.io'
   readonly dir: string
-  readonly clientPort: number
-  readonly peerPort: number
+  readonly clientPort?: number
+  readonly peerPort?: number
   readonly timeout: number
 }
 

@@ -191,7 +191,7 @@ function nextSteps(cluster: LocalCluster, program: string): readonly string[] {
         `    https://127.0.0.1:${first?.clientPort ?? 0}/api/v1/namespaces`,
       ]
     : [
-        `  export KUBECONFIG=${kubeconfig}`,
+        `  export KUBECONFIG=${cluster.kubeconfigPath}`,
         '  kubectl api-resources',
         '  kubectl get namespaces',
         `  kubectl --context ${last?.name ?? 'n1'} get configmaps --all-namespaces --watch`,

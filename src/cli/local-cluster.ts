@@ -32,9 +32,9 @@ export type LocalClusterOptions = {
   readonly nodes: number | null
   /** null: the one it has; orch.io for a new cluster. */
   readonly domain: Domain | null
-  /** Of the first member; the others follow. */
-  readonly clientPort: number
-  readonly peerPort: number
+  /** Of the first member; the others follow. null: those it has; 6443 and 7443 of a new cluster. */
+  readonly clientPort: number | null
+  readonly peerPort: number | null
 }
 
 /** The program that members run, beside ours. */
@@ -52,10 +52,18 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
   const directory = resolve(options.directory)
   const present = findMembers(directory)
   if (present.length > 0) checkSame(directory, present, options)
-  const members = Array.from({ length: options.nodes ?? 3 }, (_, at) => ({
+  const nodes = options.nodes ?? 3
+  const [clientPort, peerPort] = [options.clientPort ?? 6443, options.peerPort ?? 7443]
+  if (Math.abs(clientPort - peerPort) < nodes) {
+    throw new CliFailure(
+      'failed',
+      `ports ${clientPort} and ${peerPort} are too close: ${nodes} members need ${nodes} from each on`,
+    )
+  }
+  const members = Array.from({ length: nodes }, (_, at) => ({
     ...memberAt(directory, `n${at + 1}`),
-    clientPort: options.clientPort + at,
-    peerPort: options.peerPort + at,
+    clientPort: clientPort + at,
+    peerPort: peerPort + at,
   }))
   const kubeconfigPath = join(directory, 'admin.kubeconfig')
   mkdirSync(directory, { recursive: true })
@@ -118,6 +126,13 @@ function checkSame(directory: string, members: readonly LocalMember[], options: 
     throw new CliFailure(
       'failed',
       `${directory} holds a cluster of ${members.length}, not ${options.nodes}: ${remedy}`,
+    )
+  }
+  const [first] = members
+  if (options.clientPort !== null && first !== undefined && first.clientPort !== options.clientPort) {
+    throw new CliFailure(
+      'failed',
+      `${directory} holds a cluster on ports from ${first.clientPort} on: ${remedy}`,
     )
   }
   for (const member of members) {

@@ -8,6 +8,8 @@ export type RegistryLimits = {
   readonly rewriteAttemptsMax: number
   /** How long a read waits for a version this member has not reached. When over: 504. */
   readonly futureWaitMs: number
+  /** How long a most-recent read waits for a quorum; several failovers fit. When over: 504. */
+  readonly quorumWaitMs: number
   /** Lists and watches leave in pieces of about this size; an object larger than it is a piece of its own. */
   readonly pieceBytes: number
   /** Objects examined in one go by a list with a selector. More: another slice. */
@@ -31,6 +33,7 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   generateNameAttemptsMax: 8,
   rewriteAttemptsMax: 6,
   futureWaitMs: 3000,
+  quorumWaitMs: 10_000,
   pieceBytes: 64 * KiB,
   sliceObjectsMax: 500,
   deleteCollectionAtOnce: 64,

@@ -18,7 +18,11 @@ export async function readState(
 ): Promise<void> {
   switch (wanted.kind) {
     case 'most-recent':
-      await fromStore(parts.store.barrier(context.deadlineMs))
+      await fromStore(
+        parts.store.barrier(
+          Math.min(context.deadlineMs, parts.clock.monotonicMs() + parts.limits.quorumWaitMs),
+        ),
+      )
       break
     case 'any':
       break

@@ -40,7 +40,8 @@ function translated(failure: StoreFailure): ApiError {
       if (failure.code === 'stopped') {
         return serviceUnavailable('the server is shutting down, nothing was changed', soon)
       }
-      return new Refusal('Timeout', 'Timeout: no quorum answered in time, nothing was changed', soon, options)
+      // No Retry-After: common clients would ask ten times more before they tell anybody.
+      return new Refusal('Timeout', 'Timeout: no quorum answered in time, nothing was changed', {}, options)
     case 'too-large':
       return tooLarge(failure.message)
   }

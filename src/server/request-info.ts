@@ -87,10 +87,8 @@ function resourceInfo(of: {
   const subresource = verb === 'proxy' ? '' : (parts[2] ?? '')
   if (parts.length > 3) odd = true
   const named = name !== ''
-  if (named) {
-    // Upstream answers this with the object; single ones are watched there under a prefix of their own.
-    if (verb === 'get' && subresource === '' && isSet(query, 'watch')) verb = 'watch'
-  } else {
+  // Of a single object `watch` is not asked for this way; upstream answers with the object, too.
+  if (!named) {
     if (verb === 'get') {
       verb = isSet(query, 'watch') ? 'watch' : 'list'
       name = nameSelected(query)

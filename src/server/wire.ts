@@ -87,8 +87,22 @@ function closeWhenAnswered(reply: RawReply): void {
   if (!('stream' in reply)) return
   const { stream } = reply
   if (stream.endAfterHeaders || stream.readableEnded) return
-  stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR))
+  // Clients in Go that meet the end of the stream while they read the answer report that instead of the answer. What
+  // they still send is read past them, for a while.
+  stream.once('finish', () => {
+    stream.resume()
+    stream.setTimeout(UNREAD_BODY_MS_MAX, () => stream.close(constants.NGHTTP2_NO_ERROR))
+    let left = UNREAD_BODY_BYTES_MAX
+    stream.on('data', (bytes: Buffer) => {
+      left -= bytes.byteLength
+      if (left < 0) stream.close(constants.NGHTTP2_NO_ERROR)
+    })
+  })
 }
+
+/** Silence, and bytes, after which a client is not listened to any more. */
+const UNREAD_BODY_MS_MAX = 1000
+const UNREAD_BODY_BYTES_MAX = 16 * 1024 * 1024
 
 /** Both protocols' replies begin an answer alike, but their declared types do not share a signature. */
 export function writeHead(reply: RawReply, code: number, headers: ReplyHeaders): void {

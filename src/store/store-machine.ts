@@ -72,13 +72,15 @@ export class StoreMachine implements StateMachine<Outcome> {
       if (state.appliedIndex < options.logBase.index) {
         throw new StorageFailure(
           'behind-log',
-          `the database is at index ${state.appliedIndex}, the log begins behind ${options.logBase.index}`,
+          `the database is at index ${state.appliedIndex}, the log begins behind ${options.logBase.index}: ` +
+            'bring back the database that belongs to this log',
         )
       }
       if (state.appliedIndex > options.logLast) {
         throw new StorageFailure(
           'beyond-log',
-          `the database is at index ${state.appliedIndex}, the log ends at ${options.logLast}`,
+          `the database is at index ${state.appliedIndex}, the log ends at ${options.logLast}: ` +
+            'the log lost entries; bring back the one that belongs to this database',
         )
       }
       return new StoreMachine(options, { name, store }, state)

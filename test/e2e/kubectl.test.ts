@@ -148,6 +148,16 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.match(result.stderr, /unknown field/)
     })
 
+    void test('what is too large, or asked for as somebody else, is refused in words', async () => {
+      const huge = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: huge, namespace: default}\ndata: {x: "${'y'.repeat(3_400_000)}"}\n`
+      const large = await run(['create', '-f', '-', '--validate=false'], huge)
+      assert.notEqual(large.code, 0)
+      assert.match(large.stderr, /too large/i)
+      const other = await run(['get', 'cm', '--as=bob'])
+      assert.notEqual(other.code, 0)
+      assert.match(other.stderr, /impersonation is not offered/)
+    })
+
     void test('spec 4.5: readyz in words, on every member', async () => {
       for (const { name } of cluster.members) {
         const text = await ok(['--context', name, 'get', '--raw', '/readyz?verbose'])

@@ -61,7 +61,7 @@ test('spec 4.2: method and path decide the verb, the target and the body', async
       'get',
       { namespace: 'ns', name: 'w', subresource: null },
     ],
-    ['GET', `${cm}/a?watch=1`, 'watch', { namespace: 'ns', name: 'a', subresource: null }],
+    ['GET', `${cm}/a?watch=1`, 'get', { namespace: 'ns', name: 'a', subresource: null }],
     [
       'GET',
       `${cm}?watch=1&fieldSelector=metadata.name%3Da`,

@@ -68,7 +68,7 @@ test('spec 5.7, 7: method and path tell the verb, and what no rule allows is 403
     ['GET', `${CM}/a`, 'get', 'configmaps'],
     ['GET', CM, 'list', 'configmaps'],
     ['GET', `${CM}?watch=true`, 'watch', 'configmaps'],
-    ['GET', `${CM}/a?watch=true`, 'watch', 'configmaps'],
+    ['GET', `${CM}/a?watch=true`, 'get', 'configmaps'],
     ['POST', CM, 'create', 'configmaps'],
     ['PUT', `${CM}/a`, 'update', 'configmaps'],
     ['PATCH', `${CM}/a`, 'patch', 'configmaps'],

@@ -111,7 +111,8 @@ for (const of of KINDS) {
       wanted,
     )
     for (const [at, { object }] of told.slice(0, 2).entries()) {
-      const from = `${path}?watch=1&resourceVersion=${object.metadata?.resourceVersion}`
+      const one = `${collection}?watch=1&fieldSelector=metadata.name%3Da`
+      const from = `${one}&resourceVersion=${object.metadata?.resourceVersion}`
       const again = await api.watch(from)
       assert.deepEqual(await again.take(2 - at), told.slice(at + 1))
       again.leave()

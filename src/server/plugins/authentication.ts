@@ -1,3 +1,4 @@
+import { ApiError } from '../../api/api-error.ts'
 import { unauthorized } from '../../api/api-errors.ts'
 import type { UserInfo } from '../../api/object.ts'
 import type { Authenticator } from '../../auth/authenticate.ts'
@@ -14,10 +15,23 @@ export function authentication(app: App, authenticator: Authenticator): void {
         return
       }
       call.user = user
-      done()
+      done(impersonates(request.raw.headers) ? impersonation() : undefined)
     }
     const user = authenticator.authenticate(call)
     if (user instanceof Promise) user.then(settle, done)
     else settle(user)
   })
+}
+
+/** Acting for another needs a permission that cannot be granted yet; to go on as oneself would be worse than to refuse. */
+function impersonation(): ApiError {
+  return new ApiError(
+    'Forbidden',
+    'impersonation is not offered by this server: leave the Impersonate headers out',
+  )
+}
+
+function impersonates(headers: Readonly<Record<string, unknown>>): boolean {
+  for (const name in headers) if (name.startsWith('impersonate-')) return true
+  return false
 }

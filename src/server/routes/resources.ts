@@ -102,7 +102,7 @@ function verbsAt(definition: ResourceDefinition, target: Target): readonly Verb[
   return definition.verbs.filter((verb) => (everywhere ? ACROSS_VERBS : COLLECTION_VERBS).has(verb))
 }
 
-const INSTANCE_VERBS: ReadonlySet<Verb> = new Set(['get', 'watch', 'update', 'patch', 'delete'])
+const INSTANCE_VERBS: ReadonlySet<Verb> = new Set(['get', 'update', 'patch', 'delete'])
 const COLLECTION_VERBS: ReadonlySet<Verb> = new Set(['list', 'watch', 'create', 'deletecollection'])
 /** Over all namespaces at once one may only look. */
 const ACROSS_VERBS: ReadonlySet<Verb> = new Set(['list', 'watch'])

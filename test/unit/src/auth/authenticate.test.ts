@@ -116,3 +116,10 @@ test('spec 5: a certificate names user and groups only when it is trusted and no
   assert.equal(recognize({ notAfterMs: clock.wallMs() - 1 }).kind, 'rejected')
   assert.equal(recognize({ commonNames: [] }).kind, 'none')
 })
+
+test('spec 5: a bearer token that no method knows is nobody, even where none reads tokens', () => {
+  for (const methods of [[], [method(notRecognized)]]) {
+    assert.equal(authenticator(methods).authenticate(credentials('Bearer abc')), null)
+    assert.equal(authenticator(methods).authenticate(credentials('Basic abc')), anonymous)
+  }
+})

