@@ -1,5 +1,5 @@
 /**
- * Goal: rules allow exactly what they say, and the built-in ones what spec 5.7 and the milestone say.
+ * Goal: rules allow exactly what they say, and the built-in ones what spec 5.7 says and a member needs.
  * Method: the evaluator over hand-made rules and over the built-in policy.
  */
 import assert from 'node:assert/strict'
