@@ -60,8 +60,6 @@ export type App = {
   readonly url: string
   /** Of a member that made its own keys. */
   readonly kubeconfig: string | null
-  /** Resolves when this member has applied the cluster's identity and found that it belongs to it. */
-  readonly identified: Promise<void>
   /** Unready, drain, leadership away, close. Once. */
   readonly stop: () => Promise<void>
 }
@@ -163,6 +161,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
     clock,
     bounds: defaultHealthBounds,
     silentThread: () => silence.thread(),
+    livezGraceMs: config['livez-grace-period'],
     more: [
       {
         name: 'bootstrap',
@@ -213,12 +212,12 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   const url = `https://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
   log.info({ url, id, domain: names.domain }, 'serving')
 
-  const identified = bootstrap.identity.then((identity) => {
+  void bootstrap.identity.then((identity) => {
     const refusal = checkIdentity(identity, { names, fingerprints: keys.fingerprints })
     if (refusal !== null) onFatal(refusal)
   })
   let stopped: Promise<void> | null = null
-  return { url, kubeconfig: keys.kubeconfig, identified, stop: () => (stopped ??= closing.all()) }
+  return { url, kubeconfig: keys.kubeconfig, stop: () => (stopped ??= closing.all()) }
 }
 
 /** The directory that is this process's alone; a passing one for a member that keeps nothing. */

@@ -6,7 +6,7 @@ import { logIndex, term } from '../core/types.ts'
 import type { Entry, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import type { PeerMessage, ProposalId } from '../ports.ts'
 import { readEntry, readSnapshotMeta, writeEntry, writeSnapshotMeta } from './log-codec.ts'
-import { decoding, expectEnd, malformed, openMessage, readBytes, readEnd, readId, readWhole } from './wire.ts'
+import { expectEnd, malformed, openMessage, readBytes, readEnd, readId, readWhole } from './wire.ts'
 import { skipField, wireType, writeBytes, writeFlag, writeId, writeWhole } from './wire.ts'
 
 /** Field numbers of `PeerMessage` in `proto/raft.proto`. */
@@ -128,15 +128,6 @@ function writeWholes(writer: BinaryWriter, ...values: readonly number[]): void {
 }
 
 /* ------------------------------------------------------------------ in */
-
-/**
- * Data of entries and proposals are views into `bytes`: whoever keeps one keeps the whole frame.
- *
- * @throws TransportFailure `malformed`
- */
-export function decodePeerMessage(bytes: Uint8Array): PeerMessage {
-  return decoding('a peer message', () => readPeerMessage(new BinaryReader(bytes), bytes.byteLength))
-}
 
 /** @param end where the message ends in the reader's bytes */
 export function readPeerMessage(reader: BinaryReader, end: number): PeerMessage {

@@ -123,14 +123,6 @@ export function tooLargeResourceVersion(wanted: number | bigint, current: number
   })
 }
 
-/** Certainly nothing happened; may be tried again after `retryAfterSeconds`. */
-export function serverTimeout(of: GroupResource, operation: string, retryAfterSeconds: number): ApiError {
-  const message =
-    `The ${operation} operation against ${spell(of)} could not be completed at this time, ` +
-    'please try again.'
-  return new ApiError('ServerTimeout', message, { ...about(of, operation), retryAfterSeconds })
-}
-
 export function tooManyRequests(
   retryAfterSeconds: number,
   message = 'Too many requests, please try again later.',
@@ -152,11 +144,6 @@ export function expired(message: string): ApiError {
   return new ApiError('Expired', message)
 }
 
-/** A watch or exact read below the window. */
-export function tooOldResourceVersion(wanted: number | bigint, oldest: number | bigint): ApiError {
-  return expired(`too old resource version: ${wanted} (${oldest})`)
-}
-
 /** @param instead a token that goes on at the newest version */
 export function expiredContinueToken(instead: string): ApiError {
   const message =
@@ -167,10 +154,6 @@ export function expiredContinueToken(instead: string): ApiError {
     'objects that were created, modified, or deleted between the time the first chunk was returned ' +
     'and now may show up in the list.'
   return new ApiError('Expired', message, { continueToken: instead })
-}
-
-export function notImplemented(what: string): ApiError {
-  return new ApiError('NotImplemented', what)
 }
 
 /** @param message of what went wrong, safe to show to the caller */

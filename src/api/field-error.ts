@@ -12,10 +12,6 @@ export function invalid(field: string, value: Json | undefined, detail: string):
   return cause('FieldValueInvalid', field, withDetail(`Invalid value: ${shown(value)}`, detail))
 }
 
-export function typeInvalid(field: string, value: Json | undefined, detail: string): ApiErrorCause {
-  return cause('FieldValueTypeInvalid', field, withDetail(`Invalid value: ${shown(value)}`, detail))
-}
-
 export function notSupported(
   field: string,
   value: Json | undefined,
@@ -32,10 +28,6 @@ export function duplicate(field: string, value: Json): ApiErrorCause {
 
 export function fieldForbidden(field: string, detail: string): ApiErrorCause {
   return cause('FieldValueForbidden', field, withDetail('Forbidden', detail))
-}
-
-export function fieldNotFound(field: string, value: Json): ApiErrorCause {
-  return cause('FieldValueNotFound', field, `Not found: ${shown(value)}`)
 }
 
 export function tooLong(field: string, bytesMax: number): ApiErrorCause {

@@ -15,8 +15,6 @@ export function firstOpinion(modes: readonly Authorizer[]): Authorizer {
 }
 
 export const AUTHORIZATION_MODES = ['RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const
-export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number]
-
 /**
  * The authorizer of `--authorization-mode`.
  *

@@ -32,6 +32,8 @@ export type HealthOptions = {
   readonly bounds: HealthBounds
   /** Both threads besides this one answer; null when all do, else which does not. */
   readonly silentThread: () => string | null
+  /** How long after the start liveness is taken for granted, in ms. Unset: not at all. */
+  readonly livezGraceMs?: number
   /** What other parts want asked. */
   readonly more?: readonly HealthCheck[]
 }
@@ -67,6 +69,7 @@ export function memberHealth(options: HealthOptions): Health {
   note(consensus.status)
   const stopListening = consensus.onStatus(note)
   let shuttingDown = false
+  const graceUntilMs = clock.monotonicMs() + (options.livezGraceMs ?? 0)
 
   const check = (name: string, live: boolean, failure: () => string | null): HealthCheck => ({
     name,
@@ -96,7 +99,9 @@ export function memberHealth(options: HealthOptions): Health {
     check('shutdown', false, () => (shuttingDown ? 'this member is shutting down' : null)),
   ]
   return {
-    livez: checks.filter(({ live }) => live),
+    livez: checks
+      .filter(({ live }) => live)
+      .map((one) => ({ ...one, failure: () => (clock.monotonicMs() < graceUntilMs ? null : one.failure()) })),
     readyz: checks,
     shutDown: () => {
       shuttingDown = true

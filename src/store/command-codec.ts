@@ -1,6 +1,7 @@
 import { Packr } from 'msgpackr'
 import { assertNever } from '../../raft/base/assert.ts'
 import { Failure } from '../../raft/base/failure.ts'
+import { conditionNumber } from './condition-number.ts'
 import type { ClusterIdentity, Command, Condition, EncodedObject, Operation, Settings } from './command.ts'
 import type { Key } from './key.ts'
 import { revision } from './revision.ts'
@@ -30,15 +31,6 @@ const commandNumber = {
   'raise-feature-level': 4,
   'expire-sessions': 5,
 } as const satisfies Record<Command['kind'], number>
-
-const conditionNumber = {
-  absent: 0,
-  exists: 1,
-  'uid-is': 2,
-  'revision-is': 3,
-  'namespace-active': 4,
-  'prefix-empty': 5,
-} as const satisfies Record<Condition['kind'], number>
 
 const operationNumber = { put: 0, delete: 1 } as const satisfies Record<Operation['kind'], number>
 

@@ -1,9 +1,10 @@
 /* Goal: what package.json says is so. Method: it is read and compared. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { flagNames } from '../../src/config/load.ts'
 import { programVersion } from '../../src/version.ts'
 
 const root = normalize(join(fileURLToPath(new URL('.', import.meta.url)), '../../..'))
@@ -19,6 +20,17 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as
 
 void test('the program says the version of its package', () => {
   assert.equal(programVersion, manifest.version)
+})
+
+void test('every flag of the server is read by somebody', () => {
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && path !== join('config', 'flags.ts') && !path.startsWith('cli'))
+    .map((path) => readFileSync(join(root, 'src', path), 'utf8'))
+    .join('\n')
+  const unread = flagNames.filter(
+    (name) => !sources.includes(`'${name}'`) && !sources.includes(`config.${name}`),
+  )
+  assert.deepEqual(unread, [])
 })
 
 void test('both commands exist once built', () => {

@@ -1,4 +1,5 @@
 import { assertNever } from '../../../raft/base/assert.ts'
+import { conditionNumber } from '../condition-number.ts'
 import type { Condition, Outcome } from '../command.ts'
 import { StorageFailure } from '../errors.ts'
 import { revision } from '../revision.ts'
@@ -6,14 +7,6 @@ import type { ByteReader, ByteWriter } from './bytes.ts'
 
 /** Numbers are part of the stored format: never changed, never reused. */
 const outcomeNumber = { done: 0, refused: 1, nothing: 2 } as const satisfies Record<Outcome['kind'], number>
-const conditionNumber = {
-  absent: 0,
-  exists: 1,
-  'uid-is': 2,
-  'revision-is': 3,
-  'namespace-active': 4,
-  'prefix-empty': 5,
-} as const satisfies Record<Condition['kind'], number>
 
 export function writeOutcome(writer: ByteWriter, outcome: Outcome): void {
   writer.u8(outcomeNumber[outcome.kind])

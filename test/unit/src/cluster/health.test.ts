@@ -10,7 +10,7 @@ import type { HealthCheck } from '../../../../src/cluster/health.ts'
 import { FakeConsensus, memberInfo } from '../../../support/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
-function start() {
+function start(livezGraceMs = 0) {
   const clock = new ManualClock()
   const consensus = new FakeConsensus(clock)
   let silent: string | null = null
@@ -19,6 +19,7 @@ function start() {
     clock,
     bounds: defaultHealthBounds,
     silentThread: () => silent,
+    livezGraceMs,
     more: [{ name: 'extra', live: false, failure: () => null }],
   })
   const failing = (checks: readonly HealthCheck[]): string[] =>
@@ -51,6 +52,16 @@ test('a healthy member passes every check, under names that stay', () => {
     health.livez.map(({ name }) => name),
     ['ping', 'threads'],
   )
+})
+
+test('spec 4.5: liveness is not doubted before the grace period is over, readiness is', async () => {
+  const { clock, dead, unready, silence } = start(5000)
+  silence('raft')
+  assert.deepEqual([dead(), unready().includes('threads')], [[], true])
+  await clock.advance(4999)
+  assert.deepEqual(dead(), [])
+  await clock.advance(1)
+  assert.deepEqual(dead(), ['threads'])
 })
 
 test('without a leader, or without a quorum lately, a member is alive but not ready, until it has them again', async () => {

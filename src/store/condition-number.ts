@@ -1,0 +1,11 @@
+import type { Condition } from './command.ts'
+
+/** Of the log's and the database's format alike: never changed, never reused. */
+export const conditionNumber = {
+  absent: 0,
+  exists: 1,
+  'uid-is': 2,
+  'revision-is': 3,
+  'namespace-active': 4,
+  'prefix-empty': 5,
+} as const satisfies Record<Condition['kind'], number>
