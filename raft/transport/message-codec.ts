@@ -1,4 +1,4 @@
-import { BinaryReader } from '@bufbuild/protobuf/wire'
+import type { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { BinaryWriter } from '@bufbuild/protobuf/wire'
 import { assert, assertNever } from '../base/assert.ts'
 import type { Message, MessageKind, ReadContext } from '../core/message.ts'
@@ -129,7 +129,11 @@ function writeWholes(writer: BinaryWriter, ...values: readonly number[]): void {
 
 /* ------------------------------------------------------------------ in */
 
-/** @param end where the message ends in the reader's bytes */
+/**
+ * Data of entries and proposals are views into the reader's bytes: whoever keeps one keeps the whole frame.
+ *
+ * @param end where the message ends in the reader's bytes
+ */
 export function readPeerMessage(reader: BinaryReader, end: number): PeerMessage {
   let message: PeerMessage | null = null
   while (reader.pos < end) {
