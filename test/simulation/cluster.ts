@@ -2,18 +2,12 @@ import { BrokenInvariant } from '../../raft/base/assert.ts'
 import { nodeId } from '../../raft/index.ts'
 import type { MemberInfo } from '../../raft/index.ts'
 import type { LogDisk } from '../../raft/ports.ts'
-import type { View } from '../../src/store/object-store.ts'
-import { ClientHistory } from './checkers/client-history.ts'
-import { ElectionSafety } from './checkers/election-safety.ts'
-import { EqualState } from './checkers/equal-state.ts'
-import { LogSafety } from './checkers/log-safety.ts'
 import { Nemesis } from './nemesis.ts'
 import { Network } from './network.ts'
 import { Member } from './process.ts'
-import type { Watcher } from './process.ts'
 import { drawSwarm } from './swarm.ts'
-import { bootstrapCommand, Workload } from './workload.ts'
-import { Watching } from './watcher.ts'
+import { Witness } from './witness.ts'
+import type { WitnessReport } from './witness.ts'
 import { World } from './world.ts'
 
 export type RunOptions = {
@@ -26,19 +20,11 @@ export type RunOptions = {
   readonly disk?: 'honest' | 'forgets-syncs'
 }
 
-export type RunReport = {
+export type RunReport = WitnessReport & {
   readonly seed: number
   readonly traceHash: string
   readonly events: number
   readonly virtualMs: number
-  readonly reigns: number
-  readonly committed: number
-  readonly acknowledged: number
-  readonly unknown: number
-  readonly reads: number
-  readonly comparedStates: number
-  readonly watched: number
-  readonly snapshots: number
 }
 
 /**
@@ -57,73 +43,46 @@ class Cluster {
   readonly #world: World
   readonly #network: Network
   readonly #members: readonly Member[]
-  readonly #workload: Workload
   readonly #nemesis: Nemesis
-  readonly #watchers: readonly Watching[]
-  readonly #elections = new ElectionSafety()
-  readonly #logs = new LogSafety()
-  readonly #states = new EqualState()
-  readonly #history = new ClientHistory()
-  #snapshots = 0
+  readonly #witness: Witness
 
   constructor(options: RunOptions) {
     this.#options = options
     const world = new World(options)
     this.#world = world
     const swarm = drawSwarm(world.random.fork())
-    this.#network = new Network(world, swarm.network, (message) => {
-      if (message.kind !== 'core' || message.message.kind !== 'append-request') return
-      this.#elections.leads(message.message.from, message.message.term)
-    })
+    const witness = new Witness({ world, swarm, barrier: options.barrier ?? 'used' })
+    this.#witness = witness
+    this.#network = new Network(world, swarm.network, (message) => witness.message(message))
     const members: MemberInfo[] = Array.from({ length: swarm.members }, (_, at) => memberInfo(at + 1))
     this.#members = members.map(
       ({ id }) =>
         new Member({
           world,
           network: this.#network,
-          watcher: this.#watcher(),
+          watcher: witness,
           swarm,
           node: { id, members, timing: swarm.timing, limits: swarm.limits },
           wrapDisk: options.disk === 'forgets-syncs' ? forgetful : (disk) => disk,
         }),
     )
-    this.#workload = new Workload({
-      world,
-      members: this.#members,
-      history: this.#history,
-      clients: swarm.clients,
-      thinkMsMax: swarm.thinkMsMax,
-      payloadBytesMax: swarm.payloadBytesMax,
-      barrier: options.barrier ?? 'used',
-    })
-    this.#watchers = ['a', 'b'].map((name) => new Watching(name, world, this.#members))
     this.#nemesis = new Nemesis({ world, network: this.#network, members: this.#members, swarm })
   }
 
   async run(): Promise<RunReport> {
     const world = this.#world
     for (const member of this.#members) member.start()
-    this.#bootstrap()
-    this.#workload.start()
+    this.#witness.start(this.#members)
     this.#nemesis.start()
-    for (const watcher of this.#watchers) watcher.start()
     await world.runUntil(this.#options.faultsMs ?? 12_000)
     this.#nemesis.stop()
     // Stragglers of the bad times: pauses, late messages, requests.
     await world.runUntil(world.now + 5_000)
-    this.#workload.stop()
+    this.#witness.stop()
     await this.#settle()
-    for (const member of this.#members) {
-      const { life } = member
-      if (life?.store === null || life?.store === undefined) throw new BrokenInvariant('all members run')
-      this.#history.final(member.id, life.store.view())
-    }
-    // Each may have to find a member, and to read from its disk.
-    const view = (): View | undefined => this.#members[0]?.life?.store?.view()
-    const caughtUp = (): boolean => this.#watchers.every(({ history }) => history.last === view()?.revision)
-    await world.runUntil(world.now + 30_000, () => world.events % 50 === 0 && caughtUp())
-    const last = view()
-    if (last !== undefined) for (const { history } of this.#watchers) history.final(last)
+    // Each watcher may have to find a member, and to read from its disk.
+    await world.runUntil(world.now + 30_000, () => world.events % 50 === 0 && this.#witness.caughtUp())
+    this.#witness.final()
     return this.#report()
   }
 
@@ -168,9 +127,7 @@ class Cluster {
   }
 
   #serve(member: Member, limit: number, done: () => void): void {
-    const act = async (): Promise<boolean> =>
-      (await this.#workload.write(member, 10, 5_000)) && (await this.#workload.read(member, 5_000))
-    act().then(
+    this.#witness.serves(member, 5_000).then(
       (ok) => {
         if (ok) done()
         else if (this.#world.now < limit) {
@@ -181,50 +138,13 @@ class Cluster {
     )
   }
 
-  #bootstrap(): void {
-    const again = (): void => this.#world.schedule(50, 'bootstrap', null, () => this.#bootstrap())
-    const store = this.#members[0]?.life?.store
-    if (store === null || store === undefined) again()
-    else if (store.identity === null) {
-      const { clock } = this.#members[0]?.life ?? {}
-      store.write(bootstrapCommand(), (clock?.monotonicMs() ?? 0) + 1_000).then(() => undefined, again)
-    }
-  }
-
-  #watcher(): Watcher {
-    return {
-      opened: (member, log) => {
-        this.#states.started(member)
-        this.#logs.opened(member, log)
-      },
-      toLog: (member, message) => this.#logs.wrote(member, message),
-      fromLog: (member, message) => this.#logs.answered(member, message),
-      toApi: (member, message) => {
-        if (message.kind === 'install') this.#snapshots++
-        if (message.kind === 'committed') this.#logs.commits(member, message.commit)
-        if (message.kind === 'status' && message.status.role === 'leader') {
-          this.#elections.leads(member, message.status.term)
-          this.#logs.leads(member, message.status.term)
-        }
-      },
-      applied: (member, machine) => this.#states.applied(member, machine.appliedMemory, machine.digest),
-    }
-  }
-
   #report(): RunReport {
     return {
       seed: this.#options.seed,
       traceHash: this.#world.traceHash,
       events: this.#world.events,
       virtualMs: Math.round(this.#world.now),
-      reigns: this.#elections.reigns,
-      committed: this.#logs.committedCount,
-      acknowledged: this.#history.acknowledged,
-      unknown: this.#history.unknown,
-      reads: this.#history.reads,
-      comparedStates: this.#states.compared,
-      watched: this.#watchers.reduce((sum, { history }) => sum + history.last, 0),
-      snapshots: this.#snapshots,
+      ...this.#witness.report(),
     }
   }
 }

@@ -26,6 +26,8 @@ export interface Watcher {
   fromLog(member: number, message: LogToRaft): void
   toApi(member: number, message: RaftToApi): void
   applied(member: number, machine: StoreMachine): void
+  /** The store can be asked. @returns what to do when the process stops in order, before its node does */
+  serving(member: number, life: Life): () => void
 }
 
 export type MemberOptions = {
@@ -47,6 +49,7 @@ export type Life = {
   /** Both null until the database is open. */
   machine: StoreMachine | null
   store: Store | null
+  closeServing: () => void
 }
 
 /** One member: disks that last, and a process of the shipped code that comes and goes. */
@@ -124,6 +127,7 @@ export class Member {
       clock,
       machine: null,
       store: null,
+      closeServing: () => undefined,
     }
     this.life = life
     new RaftActor({
@@ -172,6 +176,7 @@ export class Member {
   async stop(): Promise<void> {
     const { life } = this
     if (life === null) return
+    life.closeServing()
     await life.node.stop(life.clock.monotonicMs() + 300)
     life.store?.close()
     await life.machine?.close()
@@ -227,6 +232,7 @@ export class Member {
     life.machine = machine
     life.store = new Store({ consensus: life.node, machine, clock: life.clock, limits: swarm.storeLimits })
     await life.node.start(machine)
+    if (this.life === life) life.closeServing = watcher.serving(this.id, life)
   }
 
   #gaveUp(cause: string): void {
