@@ -45,6 +45,7 @@ export function stepLeader(state: State, message: Message): void {
 export function tickLeader(state: State): void {
   state.heartbeatElapsed++
   state.electionElapsed++
+  for (const progress of state.progress.values()) progress.silentTicks++
   if (state.transfer !== null && ++state.transfer.elapsed >= state.config.electionTicks) state.transfer = null
   if (state.electionElapsed >= state.config.electionTicks) {
     state.electionElapsed = 0
@@ -127,7 +128,7 @@ function withFollower(state: State, message: Message, act: (progress: Progress) 
   const progress = state.progress.get(message.from)
   // Not, or no longer, in the configuration.
   if (progress === undefined) return
-  progress.recentlyActive = true
+  progress.silentTicks = 0
   progress.answeredHeartbeat = true
   noteContact(state)
   act(progress)
@@ -207,7 +208,6 @@ function checkQuorum(state: State): boolean {
     configuration(state),
     (id) => id === state.id || state.progress.get(id)?.recentlyActive === true,
   )
-  for (const progress of state.progress.values()) progress.recentlyActive = false
   if (!active) becomeFollower(state, state.term, null)
   return active
 }

@@ -38,17 +38,27 @@ export class Progress {
   fetching: LogIndex | null = null
   /** Answer due even if there is nothing new: finds out what was lost. */
   nudge = false
-  /** Heard of since the last check of the quorum; a new one gets the benefit of the doubt. */
-  recentlyActive = true
+  /** Since it was last heard of; a new one gets the benefit of the doubt. */
+  silentTicks = 0
   /** Heard of since the last heartbeat. */
   answeredHeartbeat = false
   /** The latest ReadIndex round it confirmed. */
   readConfirmed: ReadContext | null = null
+  readonly #silentTicksMax: number
 
   constructor(id: NodeId, next: LogIndex, config: CoreConfig) {
     this.id = id
     this.next = next
+    this.#silentTicksMax = config.electionTicks
     this.inflights = new Inflights(config.inflightMessagesMax, config.inflightBytesMax)
+  }
+
+  /**
+   * Heard of within an election timeout, whenever that is asked: not since the last check of the quorum, right
+   * after which nobody would be.
+   */
+  get recentlyActive(): boolean {
+    return this.silentTicks <= this.#silentTicksMax
   }
 
   /** @param next where to try; at least one past `match` */

@@ -74,6 +74,7 @@ test('nobody who is out of reach is sent a state, until it gives a sign of life'
   )
   solo.tick(10)
   solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  solo.tick(1)
   solo.member.flush()
   solo.member.cut(logIndex(3))
   solo.raft.supply([])
@@ -81,6 +82,17 @@ test('nobody who is out of reach is sent a state, until it gives a sign of life'
   assert.deepEqual([follower(solo, 3).state, follower(solo, 3).recentlyActive], ['replicate', false])
   solo.hear({ ...solo.from(3), kind: 'heartbeat-response', context: null })
   assert.equal(follower(solo, 3).state, 'snapshot')
+})
+
+test('a follower that answers is in touch at every moment, also right after a check of the quorum', () => {
+  const solo = new Solo()
+  solo.lead([2])
+  for (let at = 0; at < 35; at++) {
+    solo.tick(1)
+    assert.ok(follower(solo, 2).recentlyActive, `after tick ${at + 1}`)
+    if (at % 5 === 0) solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  }
+  assert.equal(follower(solo, 3).recentlyActive, false, 'and one that is silent is not')
 })
 
 test('entries read just before a cut that ends with the first of them lead to a snapshot', () => {
