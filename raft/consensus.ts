@@ -27,11 +27,21 @@ export interface Consensus<Outcome> {
    * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
    */
   barrier(deadlineMs: number): Promise<LogIndex>
+  /**
+   * Tells other members something about this one. Best effort: lost where a link is down or full.
+   *
+   * @param bytes at most `reportBytesMax`
+   */
+  report(to: NodeId | 'all', bytes: Uint8Array): void
+  /** Called with what another member reported; of several at once only the latest. @returns stops listening */
+  onReport(listener: (report: PeerReport) => void): () => void
   /** @throws ConsensusFailure `not-a-voter`, `no-leader`, `timed-out` */
   transferLeadership(to: NodeId, deadlineMs: number): Promise<void>
   /** Hands leadership away if this member holds it (best effort until `deadlineMs`), then closes everything. */
   stop(deadlineMs: number): Promise<void>
 }
+
+export type PeerReport = { readonly from: NodeId; readonly bytes: Uint8Array }
 
 export type Fate<Outcome> =
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly outcome: Outcome }

@@ -37,7 +37,8 @@ export type {
   Transport,
   TransportReceiver,
 } from './ports.ts'
-export type { Consensus, ConsensusFailureCode, ConsensusStatus, Fate } from './consensus.ts'
+export { reportBytesMax } from './ports.ts'
+export type { Consensus, ConsensusFailureCode, ConsensusStatus, Fate, PeerReport } from './consensus.ts'
 export { ConsensusFailure } from './node/errors.ts'
 export type { Envelope } from './node/envelope.ts'
 export { decodeEnvelope, encodeEnvelope, envelopeBytes } from './node/envelope.ts'

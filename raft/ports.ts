@@ -144,6 +144,11 @@ export type PeerMessage =
       /** null: not confirmed, ask again. */
       readonly index: LogIndex | null
     }
+  /** What one api thread tells another about itself. Opaque here, at most `reportBytesMax`; the latest counts. */
+  | { readonly kind: 'report'; readonly from: NodeId; readonly to: NodeId; readonly bytes: Uint8Array }
+
+/** A report; a longer one is malformed. */
+export const reportBytesMax = 1024
 
 /** A proposal is named by the process that made it and its place in that process's sequence. */
 export type ProposalId = { readonly session: number; readonly sequence: number }

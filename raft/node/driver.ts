@@ -13,6 +13,7 @@ import type { NodeOptions } from './options.ts'
 import { ProposalRelay } from './proposal-relay.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { ReadRelay } from './read-relay.ts'
+import { ReportRelay } from './report-relay.ts'
 import { SnapshotInbox } from './snapshot-inbox.ts'
 import { SnapshotOutbox } from './snapshot-outbox.ts'
 import { StallWatch } from './stall-watch.ts'
@@ -52,6 +53,7 @@ export class Driver {
   readonly #extent: LogExtent
   readonly #proposals: ProposalRelay
   readonly #reads: ReadRelay
+  readonly #reports: ReportRelay
   readonly #outbox: SnapshotOutbox
   readonly #inbox: SnapshotInbox
   /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
@@ -92,6 +94,7 @@ export class Driver {
       waitingBytesMax: limits.forwardedBytesMax,
     })
     this.#reads = new ReadRelay(needs, { waitingMax: limits.readRequestsMax }, random)
+    this.#reports = new ReportRelay(needs)
     this.#outbox = new SnapshotOutbox(needs, {
       streamsMax: limits.snapshotStreamsMax,
       windowChunks: limits.snapshotWindowChunks,
@@ -125,6 +128,9 @@ export class Driver {
         break
       case 'read-response':
         if (message.to === this.#id) this.#reads.responded(message)
+        break
+      case 'report':
+        if (message.to === this.#id) this.#reports.received(message.from, message.bytes)
         break
     }
     this.#planTurn()
@@ -175,6 +181,9 @@ export class Driver {
       case 'transfer':
         this.#transfer(message.request, message.to)
         break
+      case 'report':
+        this.#reports.local(message.to, message.bytes)
+        return
       case 'applied':
         this.#core.applied(message.index)
         this.#appliedIndex = message.index
@@ -252,6 +261,7 @@ export class Driver {
     }
     this.#proposals.flush()
     this.#reads.flush()
+    this.#reports.flush()
     let rounds = 0
     while (this.#core.hasReady() && rounds++ < readyRoundsMax) this.#perform(this.#core.ready())
     if (rounds > readyRoundsMax) this.#planTurn()
@@ -330,6 +340,9 @@ export class Driver {
       get commit() {
         return core.commit
       },
+      get members() {
+        return core.status().configuration.members
+      },
       post,
       propose: (datas, expectedTerm) => core.propose(datas, expectedTerm),
       readIndex: () => core.readIndex(),
@@ -362,6 +375,7 @@ type Held = {
 
 type Needs = ConstructorParameters<typeof ProposalRelay>[0] &
   ConstructorParameters<typeof ReadRelay>[0] &
+  ConstructorParameters<typeof ReportRelay>[0] &
   ConstructorParameters<typeof SnapshotOutbox>[0] &
   ConstructorParameters<typeof SnapshotInbox>[0]
 

@@ -2,9 +2,10 @@ import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import { Deferred } from '../base/deferred.ts'
 import type { Random } from '../base/random.ts'
-import type { Consensus, ConsensusStatus, Fate } from '../consensus.ts'
+import type { Consensus, ConsensusStatus, Fate, PeerReport } from '../consensus.ts'
 import { noIndex } from '../core/types.ts'
 import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
+import { reportBytesMax } from '../ports.ts'
 import type { Channel, StateMachine } from '../ports.ts'
 import type { TransportEvent } from '../transport/events.ts'
 import type { PeerBook } from './acquaintances.ts'
@@ -55,6 +56,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly #transfers: Transfers
   readonly #statusListeners = new Listeners<ConsensusStatus>()
   readonly #appliedListeners = new Listeners<LogIndex>()
+  readonly #reportListeners = new Listeners<PeerReport>()
   readonly #recovered = new Deferred<RecoveredSummary>()
   readonly #ended = new Deferred<void>()
   /** Random, so that no other life of any process shares it. */
@@ -174,6 +176,15 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     return this.#barrier.wait(deadlineMs)
   }
 
+  report(to: NodeId | 'all', bytes: Uint8Array): void {
+    assert(bytes.byteLength <= reportBytesMax, 'a report is short')
+    if (this.#life !== null) this.#post({ kind: 'report', to: to === 'all' ? null : to, bytes })
+  }
+
+  onReport(listener: (report: PeerReport) => void): () => void {
+    return this.#reportListeners.add(listener)
+  }
+
   transferLeadership(to: NodeId, deadlineMs: number): Promise<void> {
     return this.#transfers.begin(to, this.#status, deadlineMs)
   }
@@ -250,6 +261,9 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
       case 'peer-met':
         this.#options.peerBook.record(message.met)
         this.#post({ kind: 'peer-recorded', met: message.met })
+        return
+      case 'report':
+        this.#reportListeners.tell({ from: message.from, bytes: message.bytes })
         return
       case 'peer-event':
         this.#options.onPeerEvent?.(message.event)

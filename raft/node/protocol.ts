@@ -32,6 +32,8 @@ export type ApiToRaft =
   | { readonly kind: 'resume'; readonly from: LogIndex }
   /** Answers `install`. */
   | { readonly kind: 'installed'; readonly index: LogIndex }
+  /** For the api threads of other members. @param to null: all of them */
+  | { readonly kind: 'report'; readonly to: NodeId | null; readonly bytes: Uint8Array }
   | SnapshotOutAnswer
   | SnapshotInAnswer
   | { readonly kind: 'stop' }
@@ -91,6 +93,8 @@ export type RaftToApi =
   | { readonly kind: 'install'; readonly snapshot: SnapshotMeta }
   /** A peer came for the first time: record its log. */
   | { readonly kind: 'peer-met'; readonly met: PeerLog }
+  /** What the api thread of another member said last. */
+  | { readonly kind: 'report'; readonly from: NodeId; readonly bytes: Uint8Array }
   /** Something an operator may want to read about the links to peers. */
   | { readonly kind: 'peer-event'; readonly event: TransportEvent }
   /** One line; nothing follows. */

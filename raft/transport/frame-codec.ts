@@ -9,7 +9,7 @@ import { decoding, expectEnd, malformed, openMessage, readBytes, readEnd, readId
 import { readWhole, skipField, writeBytes, writeId, writeText, writeWhole } from './wire.ts'
 
 /** Version of `proto/`; both sides of a stream must speak the same. */
-export const protocolVersion = 1
+export const protocolVersion = 2
 
 /** First on every stream: who is calling, and whom it believes it calls. */
 export type Hello = {

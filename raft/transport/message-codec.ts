@@ -4,6 +4,7 @@ import { assert, assertNever } from '../base/assert.ts'
 import type { Message, MessageKind, ReadContext } from '../core/message.ts'
 import { logIndex, term } from '../core/types.ts'
 import type { Entry, NodeId, SnapshotMeta, Term } from '../core/types.ts'
+import { reportBytesMax } from '../ports.ts'
 import type { PeerMessage, ProposalId } from '../ports.ts'
 import { readEntry, readSnapshotMeta, writeEntry, writeSnapshotMeta } from './log-codec.ts'
 import { expectEnd, malformed, openMessage, readBytes, readEnd, readId, readWhole } from './wire.ts'
@@ -26,6 +27,7 @@ const field = {
   'heartbeat-response': 13,
   snapshot: 14,
   'timeout-now': 15,
+  report: 16,
 } satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, number>
 
 type WireKind = keyof typeof field
@@ -47,7 +49,7 @@ export function writePeerMessage(writer: BinaryWriter, peerMessage: PeerMessage)
   openMessage(writer, 1)
   writeId(writer, 1, message.from)
   writeId(writer, 2, message.to)
-  writeWhole(writer, 3, message.term)
+  if (message.kind !== 'report') writeWhole(writer, 3, message.term)
   writer.join()
   if (peerMessage.kind === 'core') writeCore(writer, peerMessage.message)
   else writeShell(writer, peerMessage)
@@ -75,6 +77,9 @@ function writeShell(writer: BinaryWriter, message: ShellMessage): void {
       writeWhole(writer, 2, message.round)
       if (message.index !== null) writeWhole(writer, 3, message.index)
       return
+    case 'report':
+      assert(message.bytes.byteLength <= reportBytesMax, 'a report is short')
+      return writeBytes(writer, 2, message.bytes)
     default:
       assertNever(message)
   }
@@ -163,6 +168,7 @@ type Body = {
   proposals: Uint8Array[] | null
   refused: ProposalId[] | null
   snapshot: SnapshotMeta | null
+  report: Uint8Array | null
 }
 
 /*
@@ -182,6 +188,7 @@ function readBody(reader: BinaryReader, kind: WireKind, end: number): Body {
     proposals: null,
     refused: null,
     snapshot: null,
+    report: null,
   }
   while (reader.pos < end) {
     const head = reader.uint32()
@@ -222,6 +229,10 @@ function readList(reader: BinaryReader, kind: WireKind, type: number, end: numbe
       return
     case 'snapshot':
       body.snapshot = readSnapshotMeta(reader, readEnd(reader, type, end))
+      return
+    case 'report':
+      body.report = readBytes(reader, type)
+      if (body.report.byteLength > reportBytesMax) throw malformed('a report is too long')
       return
     default:
       throw malformed(`wire type ${type} in field 2 of ${kind}`)
@@ -274,6 +285,9 @@ function toMessage(kind: WireKind, body: Body): PeerMessage {
       const index = body.three === null ? null : logIndex(body.three)
       return { kind, from, to, term: sent, round: body.two ?? 0, index }
     }
+    case 'report':
+      // A copy: it outlives the frame.
+      return { kind, from, to, bytes: Uint8Array.from(body.report ?? []) }
     default:
       return { kind: 'core', message: toCoreMessage(kind, from, to, sent, body) }
   }

@@ -66,6 +66,8 @@ export function peerMessageBytes(message: PeerMessage): number {
     case 'read-request':
     case 'read-response':
       return envelope
+    case 'report':
+      return envelope + message.bytes.byteLength
     default:
       assertNever(message)
   }

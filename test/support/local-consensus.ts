@@ -77,6 +77,12 @@ export class LocalConsensus implements Consensus<Outcome> {
     return this.#last
   }
 
+  report(): void {}
+
+  onReport(): () => void {
+    return () => undefined
+  }
+
   async transferLeadership(): Promise<void> {}
 
   async stop(): Promise<void> {}

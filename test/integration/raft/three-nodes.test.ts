@@ -81,6 +81,20 @@ async function exercise(parts: readonly Part[]): Promise<void> {
   assert.deepEqual(first.machine.lines, third.machine.lines)
 }
 
+/** What api threads tell each other arrives, on the links that consensus uses. */
+async function exchangeReports(parts: readonly Part[]): Promise<void> {
+  const heard = parts.map(({ node }) => {
+    const from = new Map<NodeId, string>()
+    node.onReport((report) => from.set(report.from, Buffer.from(report.bytes).toString()))
+    return from
+  })
+  await until('each has heard both others', () => {
+    for (const { id, node } of parts) node.report('all', Buffer.from(`of ${id}`))
+    return heard.every((from) => from.size === parts.length - 1)
+  })
+  for (const from of heard) for (const [id, text] of from) assert.equal(text, `of ${id}`)
+}
+
 async function stopAll(parts: readonly Part[]): Promise<void> {
   await Promise.all(parts.map(({ node }) => node.stop(soon(200))))
 }
@@ -95,6 +109,7 @@ void test('three inline members replicate, read and hand leadership on', async (
   const parts = await Promise.all(members.map((member) => startInline(network, members, member)))
   try {
     await exercise(parts)
+    await exchangeReports(parts)
   } finally {
     await stopAll(parts)
   }
@@ -163,6 +178,7 @@ void test('three members on threads of their own replicate, restart and go on', 
   let parts = await Promise.all([0, 1, 2].map(start))
   try {
     await exercise(parts)
+    await exchangeReports(parts)
     await stopAll(parts)
     parts = await Promise.all([0, 1, 2].map(start))
     // The list has no disk of its own: all of it comes back from the logs.

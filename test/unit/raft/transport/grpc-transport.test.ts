@@ -79,7 +79,7 @@ async function callMessages(
   }
 }
 
-const hello = { protocol: 1, cluster: 'test', from: nodeId(1), to: nodeId(2), logId: 'a1' }
+const hello = { protocol: 2, cluster: 'test', from: nodeId(1), to: nodeId(2), logId: 'a1' }
 
 void test('a peer whose certificate is from another authority is neither heard nor called', async () => {
   const strangers = peerAuthority()
@@ -142,9 +142,9 @@ void test('a caller is refused with one clear line whatever it gets wrong', asyn
       ],
       [
         n1,
-        encodeHelloFrame({ ...hello, protocol: 2 }),
+        encodeHelloFrame({ ...hello, protocol: 3 }),
         status.FAILED_PRECONDITION,
-        /peer protocol 2, this member 1/,
+        /peer protocol 3, this member 2/,
       ],
       [n1, Uint8Array.of(1, 2, 3), status.INVALID_ARGUMENT, /.+/],
       [n1, new Uint8Array(), status.INVALID_ARGUMENT, /begins with one greeting/],
@@ -268,7 +268,7 @@ void test('a peer that stops reading is told as unreachable and costs no more th
         pause(): void
       }) {
         stream.once('data', () => {
-          stream.write(asBuffer(encodeWelcome(1)))
+          stream.write(asBuffer(encodeWelcome(hello.protocol)))
           stream.pause()
         })
       },

@@ -3,6 +3,7 @@ import type { SeededRandom } from '../../../../raft/base/random.ts'
 import type { MessageKind, ReadContext } from '../../../../raft/core/message.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Configuration, Entry, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
+import { reportBytesMax } from '../../../../raft/ports.ts'
 import type { PeerMessage } from '../../../../raft/ports.ts'
 
 /** Every kind of message there is; the compiler keeps the list whole. */
@@ -22,6 +23,7 @@ const kinds = {
   'heartbeat-response': true,
   snapshot: true,
   'timeout-now': true,
+  report: true,
 } satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, true>
 
 export const sampleKinds = Object.keys(kinds) as readonly (keyof typeof kinds)[]
@@ -75,6 +77,8 @@ export function sampleMessage(
     }
     case 'timeout-now':
       return core({ ...address, kind })
+    case 'report':
+      return { ...ends, kind, bytes: random.bytes(random.below(reportBytesMax + 1)) }
     default:
       assertNever(kind)
   }
