@@ -19,8 +19,12 @@ export class World {
   readonly members = new Map<NodeId, Member>()
   /** Sent and not yet delivered, in order. */
   network: Message[] = []
+  /** Taken off the network for later. */
+  held: Message[] = []
   /** Nothing passes between these and the others. */
   readonly isolated = new Set<NodeId>()
+  /** `1->2`: nothing passes this way, whatever passes the other. */
+  readonly cutLinks = new Set<string>()
   /** Their writes are finished by hand. */
   readonly slowDisks = new Set<NodeId>()
   readonly #told = new Map<NodeId, Transition>()
@@ -82,12 +86,16 @@ export class World {
     if (message.kind === 'snapshot') this.#reportSnapshot(message, 'failed')
   }
 
-  /** What would pass the border of the isolated is lost without a word. */
+  /** What finds no way is lost without a word. */
   #send(messages: readonly Message[]): void {
     for (const message of messages) {
-      if (this.isolated.has(message.from) === this.isolated.has(message.to)) this.network.push(message)
+      if (this.#passes(message)) this.network.push(message)
       else if (message.kind === 'snapshot') this.#reportSnapshot(message, 'failed')
     }
+  }
+
+  #passes({ from, to }: Message): boolean {
+    return this.isolated.has(from) === this.isolated.has(to) && !this.cutLinks.has(`${from}->${to}`)
   }
 
   #reportSnapshot(message: Message, outcome: 'finished' | 'failed'): void {

@@ -3,7 +3,19 @@ import type { World } from '../world.ts'
 import { compact, crash, fastDisk, slowDisk, write } from './disk.ts'
 import { change, propose, read, transfer } from './lead.ts'
 import { log, status } from './look.ts'
-import { deliver, drop, heal, isolate, stabilize, unreachable } from './network.ts'
+import {
+  copy,
+  cut,
+  deliver,
+  drop,
+  heal,
+  hold,
+  isolate,
+  release,
+  settle,
+  stabilize,
+  unreachable,
+} from './network.ts'
 import { member, nodes } from './setup.ts'
 import { campaign, lead, tick } from './time.ts'
 
@@ -22,9 +34,14 @@ export const verbs: ReadonlyMap<string, Verb> = new Map(
     transfer,
     change,
     stabilize,
+    settle,
     deliver,
     drop,
+    hold,
+    release,
+    copy,
     isolate,
+    cut,
     heal,
     unreachable,
     'slow-disk': slowDisk,

@@ -8,9 +8,18 @@ export function stabilize(world: World, { words }: Command): void {
   world.stabilize(words.length === 0 ? [...world.members.keys()] : words.map((id) => nodeId(Number(id))))
 }
 
+/** `settle`, `settle 1 2`: as `stabilize`, for what other transcripts tell in full: nothing is written down. */
+export function settle(world: World, command: Command): void {
+  const told = world.takeLines()
+  stabilize(world, command)
+  world.takeLines()
+  for (const line of told) world.say(line)
+}
+
 /**
  * `deliver 1->2`, `deliver 1->2 heartbeat count=1`: first everybody's work is done, so that what is due is on
- * its way, then the oldest messages that match arrive. Their receivers work afterwards.
+ * its way, then the oldest messages that match arrive. Their receivers work afterwards. With `order=newest`
+ * the newest arrive first.
  */
 export function deliver(world: World, command: Command): void {
   workAll(world)
@@ -24,13 +33,37 @@ export function drop(world: World, command: Command): void {
   for (const message of takeMatching(world, command)) world.lose(message)
 }
 
+/** `hold 3->1`, `hold 3->1 append-accepted`: what matches is delayed until `release`. */
+export function hold(world: World, command: Command): void {
+  workAll(world)
+  world.held.push(...takeMatching(world, command))
+}
+
+/** `release`: what was held back is on its way again, behind everything that was sent meanwhile. */
+export function release(world: World): void {
+  world.network.push(...world.held.splice(0))
+}
+
+/** `copy 1->2`, `copy 1->2 snapshot`: what matches is on its way once more; the copies are held back. */
+export function copy(world: World, command: Command): void {
+  workAll(world)
+  world.held.push(...matching(world, command).map((message) => ({ ...message })))
+}
+
 /** `isolate 3`: nothing passes between these and the others. */
 export function isolate(world: World, { words }: Command): void {
   for (const word of words) world.isolated.add(nodeId(Number(word)))
 }
 
+/** `cut 2->1`: nothing passes this way any more; the other way stays open. */
+export function cut(world: World, { words }: Command): void {
+  for (const word of words) world.cutLinks.add(word)
+}
+
+/** Every way is open again. */
 export function heal(world: World): void {
   world.isolated.clear()
+  world.cutLinks.clear()
 }
 
 /** `unreachable 1 2`: the link of 1 to 2 is known to be down. */
@@ -42,15 +75,21 @@ function workAll(world: World): void {
   for (const member of world.members.values()) world.work(member)
 }
 
-function takeMatching(world: World, { words: [link = '', kind], options }: Command): readonly Message[] {
+function takeMatching(world: World, command: Command): readonly Message[] {
+  const taken = matching(world, command)
+  world.network = world.network.filter((message) => !taken.includes(message))
+  return taken
+}
+
+/** Oldest first, unless `order=newest`. */
+function matching(world: World, { words: [link = '', kind], options }: Command): readonly Message[] {
   const [from, to] = link.split('->')
-  const matching = world.network.filter(
+  const found = world.network.filter(
     (message) =>
       String(message.from) === from &&
       String(message.to) === to &&
       (kind === undefined || message.kind === kind),
   )
-  const taken = matching.slice(0, Number(options.get('count') ?? matching.length))
-  world.network = world.network.filter((message) => !taken.includes(message))
-  return taken
+  if (options.get('order') === 'newest') found.reverse()
+  return found.slice(0, Number(options.get('count') ?? found.length))
 }

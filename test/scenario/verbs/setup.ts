@@ -25,7 +25,10 @@ export function nodes(world: World, { options }: Command): void {
   }
 }
 
-/** `member 2 log=1,1,2 [term=2] [vote=1] [commit=1]`: what lies on its disk beyond what all agree on. */
+/**
+ * `member 2 log=1,1,2 [term=2] [vote=1] [commit=1] [limit=…]`: what lies on its disk beyond what all agree on.
+ * Several members may be named; limits as those of `nodes`.
+ */
 export function member(world: World, { words, options }: Command): void {
   for (const word of words) {
     const { disk, id } = world.member(word)
@@ -38,7 +41,7 @@ export function member(world: World, { words, options }: Command): void {
       vote: vote === undefined ? null : nodeId(Number(vote)),
       commit: logIndex(Number(options.get('commit') ?? disk.base.index)),
     }
-    world.add(scenarioConfig(id, {}), { ...disk, entries })
+    world.add(scenarioConfig(id, limits(options)), { ...disk, entries })
   }
 }
 
