@@ -131,6 +131,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
       historyWindowMs: config['initial-history-window'],
       historyEventsMin: config['initial-history-events-min'],
       objectBytesMax: limits.requestBytesMax,
+      storageBytesMax: null,
     },
   })
   bootstrap.start(onFatal)

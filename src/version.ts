@@ -1,4 +1,10 @@
 /** Of this program; kept equal to package.json by a test. */
 export const programVersion = '0.1.0'
-/** Newest apply logic this program knows; members tell it each other, and the log may only use what all of them know. */
-export const featureLevel = 1
+/**
+ * The newest rules of apply that this program knows. Rules are chosen by the replicated feature level, which rises only
+ * once every member knows the next one:
+ *
+ * 1. conditions, history, sessions
+ * 2. the size of objects and the storage quota are decided at apply
+ */
+export const featureLevelMax = 2

@@ -80,7 +80,7 @@ export class Bootstrap {
     const operations = bootstrapOperations(names, { clock, random })
     try {
       await store.write(
-        { kind: 'bootstrap', identity, settings, operations },
+        { kind: 'bootstrap', identity, settings, operations, featureLevel: 1 },
         clock.monotonicMs() + proposalMsMax,
       )
     } catch (cause) {

@@ -16,7 +16,6 @@ import { formatAddress, parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import type { Outcome } from '../store/command.ts'
-import { featureLevel, programVersion } from '../version.ts'
 import { clientAddress } from './keys.ts'
 import type { MemberKeys } from './keys.ts'
 import { memberId } from './member-identity.ts'
@@ -103,7 +102,10 @@ function nodeOptions(config: Config, id: NodeId): NodeOptions {
   }
 }
 
-/** The members of a new cluster, as each of them computes it from the same configuration. */
+/**
+ * The members of a new cluster, as each of them computes it from the same configuration: nothing here may depend on the
+ * program that computes it. Which version each runs, members report to each other.
+ */
 function initialMembers(config: Config): readonly MemberInfo[] {
   const listed = config['initial-members']
   const members =
@@ -117,7 +119,7 @@ function initialMembers(config: Config): readonly MemberInfo[] {
     wantedRole: 'voter',
     peerAddress: member.peerAddress,
     clientAddress: member.clientAddress,
-    version: programVersion,
-    featureLevel,
+    version: '',
+    featureLevel: 0,
   }))
 }

@@ -57,6 +57,7 @@ export function decodeCommand(bytes: Uint8Array): Command {
         identity: identity(rest[0]),
         settings: settings(rest[1]),
         operations: operations(rest[2]),
+        featureLevel: rest.length > 3 ? whole(rest[3], 'level') : 1,
       }
     case commandNumber.trim:
       return { kind: 'trim', upTo: revisionIn(rest[0]) }
@@ -81,6 +82,7 @@ function fields(command: Command): unknown[] {
         [clusterId, apiDomain, continueTokenKey, keyFingerprints],
         settingsFields(command.settings),
         command.operations.map(operationFields),
+        ...(command.featureLevel === 1 ? [] : [command.featureLevel]),
       ]
     }
     case 'trim':
@@ -96,8 +98,15 @@ function fields(command: Command): unknown[] {
   }
 }
 
+/** What feature level 1 did not have comes last, and not at all while it says nothing. */
 function settingsFields(value: Settings): unknown[] {
-  return [value.historyWindowMs, value.historyEventsMin, value.objectBytesMax]
+  const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax } = value
+  return [
+    historyWindowMs,
+    historyEventsMin,
+    objectBytesMax,
+    ...(storageBytesMax === null ? [] : [storageBytesMax]),
+  ]
 }
 
 function operationFields(operation: Operation): unknown[] {
@@ -211,11 +220,12 @@ function identity(value: unknown): ClusterIdentity {
 }
 
 function settings(value: unknown): Settings {
-  const [historyWindowMs, historyEventsMin, objectBytesMax] = array(value, 'settings')
+  const [historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax] = array(value, 'settings')
   return {
     historyWindowMs: whole(historyWindowMs, 'window'),
     historyEventsMin: whole(historyEventsMin, 'events'),
     objectBytesMax: whole(objectBytesMax, 'bytes'),
+    storageBytesMax: storageBytesMax === undefined ? null : whole(storageBytesMax, 'quota'),
   }
 }
 

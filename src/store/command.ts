@@ -14,6 +14,8 @@ export type Command =
       readonly identity: ClusterIdentity
       readonly settings: Settings
       readonly operations: readonly Operation[]
+      /** The rules the cluster begins with: what its founder knows. From 1. */
+      readonly featureLevel: number
     }
   /** Forgets history at and below `upTo`; proposed by the leader for what it applied long enough ago. */
   | { readonly kind: 'trim'; readonly upTo: Revision }
@@ -75,8 +77,13 @@ export type Settings = {
   readonly historyWindowMs: number
   /** And at least this many of the newest events stay. */
   readonly historyEventsMin: number
-  /** An object's bytes, at most. */
+  /** An object's bytes, at most. Decided at apply from feature level 2 on. */
   readonly objectBytesMax: number
+  /**
+   * Bytes of all versions that can still be read, at most; see `StorageUsage`. null before feature level 2, and in a
+   * command: as it is.
+   */
+  readonly storageBytesMax: number | null
 }
 
 /** What a command did, told to whoever proposed it. Part of the replicated state until acknowledged. */
@@ -91,5 +98,14 @@ export type Outcome =
       /** The key's revision when it lost; 0 when absent. */
       readonly current: Revision
     }
+  /** An object is larger than `Settings.objectBytesMax`. From feature level 2 on, as is the next. */
+  | {
+      readonly kind: 'too-large'
+      readonly operation: number
+      readonly bytes: number
+      readonly bytesMax: number
+    }
+  /** The storage quota is used up. */
+  | { readonly kind: 'over-quota'; readonly usedBytes: number; readonly bytesMax: number }
   /** A bootstrap that came second, a trim of what is gone: nothing to do. */
   | { readonly kind: 'nothing' }

@@ -10,6 +10,7 @@ import type {
   SnapshotSource,
   StateMachine,
 } from '../../raft/index.ts'
+import { featureLevelMax as newestLevel } from '../version.ts'
 import type { Outcome } from './command.ts'
 import { databaseName, indexOfDatabase } from './disk/database-names.ts'
 import type { KeyValueHome, KeyValueStore } from './disk/key-value-store.ts'
@@ -37,6 +38,8 @@ export type StoreMachineOptions = {
   readonly logBase: SnapshotMeta
   /** Where it ends: the database never passed it, unless the log lost entries. */
   readonly logLast: LogIndex
+  /** The newest rules this member may decide by; unset: all that the program knows. */
+  readonly featureLevelMax?: number
   /** The database cannot be trusted or written any more: the member must stop. Called once at most. */
   readonly onFailure: (cause: unknown) => void
   /** Another member's state took the place of this one's. Unset: nobody wants to know. */
@@ -68,7 +71,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     const name = await liveDatabase(options.home, options.logBase)
     const store = await options.home.open(name)
     try {
-      const state = await loadState(store, options.limits)
+      const state = await loadState(store, options.limits, levelMaxOf(options))
       if (state.appliedIndex < options.logBase.index) {
         throw new StorageFailure(
           'behind-log',
@@ -93,7 +96,7 @@ export class StoreMachine implements StateMachine<Outcome> {
   private constructor(options: StoreMachineOptions, database: Database, state: MachineState) {
     this.#options = options
     this.#database = database
-    this.#machine = new Machine(state)
+    this.#machine = new Machine(state, levelMaxOf(options))
     this.#appliedDisk = this.#machine.applied
     this.#persister = this.#newPersister()
   }
@@ -191,7 +194,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     const old = this.#database
     const { store, state } = stage.take()
     this.#database = { name: databaseName(snapshot.index), store }
-    this.#machine = new Machine(state)
+    this.#machine = new Machine(state, levelMaxOf(this.#options))
     this.#appliedDisk = this.#machine.applied
     this.#persister = this.#newPersister()
     for (const listener of this.#listeners) listener()
@@ -224,9 +227,10 @@ export class StoreMachine implements StateMachine<Outcome> {
       throw new StorageFailure('stale', `a snapshot at ${snapshot.index} is behind ${this.appliedMemory}`)
     }
     const { home, limits } = this.#options
+    const featureLevelMax = levelMaxOf(this.#options)
     const name = databaseName(snapshot.index)
     await home.destroy(name)
-    this.#staged = await SnapshotStage.open({ home, name, limits, snapshot })
+    this.#staged = await SnapshotStage.open({ home, name, limits, snapshot, featureLevelMax })
     return this.#staged
   }
 
@@ -262,6 +266,10 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#failure = cause instanceof Error ? cause : new StorageFailure('io', String(cause))
     this.#options.onFailure(cause)
   }
+}
+
+function levelMaxOf({ featureLevelMax = newestLevel }: StoreMachineOptions): number {
+  return featureLevelMax
 }
 
 type Database = { readonly name: string; readonly store: KeyValueStore }

@@ -94,8 +94,10 @@ export class HistoryTrimmer {
 
   #trim(upTo: Revision): Command | null {
     const { machine, limits } = this.#options
-    const { history, settings, revision: last } = machine.state
-    const most = Math.min(upTo, last - settings.historyEventsMin, history.trimmed + limits.trimEventsMax)
+    const { history, settings, revision: last, storageAlarm } = machine.state
+    // The same floor that apply keeps.
+    const floor = storageAlarm ? last : last - settings.historyEventsMin
+    const most = Math.min(upTo, floor, history.trimmed + limits.trimEventsMax)
     return most > history.trimmed ? { kind: 'trim', upTo: revision(most) } : null
   }
 

@@ -128,8 +128,10 @@ export function bootstrapCommand(): Command {
       historyWindowMs: 300_000,
       historyEventsMin: 100,
       objectBytesMax: defaultStoreLimits.commandBytesMax,
+      storageBytesMax: null,
     },
     operations: [],
+    featureLevel: 1,
   }
 }
 

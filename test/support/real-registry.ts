@@ -9,6 +9,7 @@ import { registry } from '../../src/registry/registry.ts'
 import { bootstrapOperations } from '../../src/resources/bootstrap-objects.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import type { Store } from '../../src/store/store.ts'
+import { featureLevelMax } from '../../src/version.ts'
 import { openMemoryStore } from './memory-store.ts'
 import { freshRandom, systemClock } from './system.ts'
 
@@ -32,6 +33,7 @@ export async function realRegistry(domain: ApiDomain): Promise<{
       },
       settings: store.settings,
       operations: bootstrapOperations(names, { clock: systemClock, random }),
+      featureLevel: featureLevelMax,
     },
     systemClock.monotonicMs() + 10_000,
   )

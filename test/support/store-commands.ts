@@ -9,6 +9,7 @@ export const smallSettings: Settings = {
   historyWindowMs: 60_000,
   historyEventsMin: 20,
   objectBytesMax: 1024 * 1024,
+  storageBytesMax: null,
 }
 
 export function identityOf(clusterId: string): ClusterIdentity {
@@ -20,13 +21,20 @@ export function identityOf(clusterId: string): ClusterIdentity {
   }
 }
 
+export function bootstrapOf(
+  clusterId: string,
+  more: { readonly settings?: Settings; readonly featureLevel?: number } = {},
+): Command {
+  const { settings = smallSettings, featureLevel = 1 } = more
+  return { kind: 'bootstrap', identity: identityOf(clusterId), settings, operations: [], featureLevel }
+}
+
 /** A command of any kind, often with conditions that do not hold. @param near about where revisions are */
 export function randomCommand(random: SeededRandom, near: number): Command {
   const kind = random.below(100)
   if (kind < 4) return { kind: 'trim', upTo: revision(random.below(near + 10)) }
   if (kind < 5) return { kind: 'expire-sessions', before: random.below(near + 1) }
-  if (kind < 6)
-    return { kind: 'bootstrap', identity: identityOf(`c${near}`), settings: smallSettings, operations: [] }
+  if (kind < 6) return bootstrapOf(`c${near}`)
   const operations = Array.from({ length: random.chance(0.7) ? 1 : random.below(5) }, () =>
     randomOperation(random, near),
   )

@@ -9,6 +9,7 @@ import { digestOf } from '../../src/store/machine/digest.ts'
 import { hashText } from '../../src/store/machine/hash.ts'
 import { Machine } from '../../src/store/machine/machine.ts'
 import { emptyState } from '../../src/store/machine/state.ts'
+import { featureLevelMax } from '../../src/version.ts'
 import { StoreMachine } from '../../src/store/store-machine.ts'
 import { randomCommand, smallSettings } from './store-commands.ts'
 import { LogWriter, ownSession } from './store-kit.ts'
@@ -51,11 +52,18 @@ export function openMachine(options: OpenOptions): Promise<StoreMachine> {
   })
 }
 
-/** A log of random commands, trims and new terms among them. */
-export function randomLog(seed: number, length: number): LogWriter {
+/**
+ * A log of random commands, trims and new terms among them.
+ *
+ * @param featureLevel from 2 on with limits on size that are met now and then
+ */
+export function randomLog(seed: number, length: number, featureLevel: number = featureLevelMax): LogWriter {
   const random = new SeededRandom(seed)
   const log = new LogWriter()
-  log.command({ kind: 'change-settings', settings: smallSettings })
+  const sizes = { objectBytesMax: 145, storageBytesMax: 10_000 }
+  if (featureLevel > 1) log.command({ kind: 'raise-feature-level', level: featureLevel })
+  const settings = featureLevel > 1 ? { ...smallSettings, ...sizes } : smallSettings
+  log.command({ kind: 'change-settings', settings })
   while (log.last < length) {
     if (random.chance(0.02)) log.term = term(log.term + 1)
     if (random.chance(0.02)) log.empty()

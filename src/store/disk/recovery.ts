@@ -7,7 +7,9 @@ import type { Head } from '../machine/head.ts'
 import { History } from '../machine/history.ts'
 import { ObjectTable } from '../machine/objects.ts'
 import { Sessions } from '../machine/sessions.ts'
-import { emptyState, featureLevelMax } from '../machine/state.ts'
+import { tooNew } from '../machine/feature-level.ts'
+import { emptyState } from '../machine/state.ts'
+import { StorageUsage } from '../machine/storage-usage.ts'
 import type { MachineState } from '../machine/state.ts'
 import { decodeVersion } from '../machine/version.ts'
 import type { Version } from '../machine/version.ts'
@@ -20,10 +22,15 @@ import { decodeStoredHead } from './stored-head.ts'
  * Reads the whole state into memory, and proves on the way that it is what was written: each value by
  * its own hash, all of them together by the digest stored with the last batch.
  *
+ * @param featureLevelMax the newest rules this member may decide by
  * @returns the empty state for an empty database
  * @throws StorageFailure `damaged`, `digest`, `unsupported`, `io`
  */
-export async function loadState(store: KeyValueStore, limits: StoreLimits): Promise<MachineState> {
+export async function loadState(
+  store: KeyValueStore,
+  limits: StoreLimits,
+  featureLevelMax: number,
+): Promise<MachineState> {
   const snapshot = store.snapshot()
   try {
     const [stored] = await store.getMany([headKey])
@@ -32,9 +39,7 @@ export async function loadState(store: KeyValueStore, limits: StoreLimits): Prom
       return emptyState()
     }
     const { head, digest } = decodeStoredHead(stored)
-    if (head.featureLevel > featureLevelMax) {
-      throw new StorageFailure('unsupported', `the cluster is at feature level ${head.featureLevel}`)
-    }
+    if (head.featureLevel > featureLevelMax) throw tooNew(head.featureLevel, featureLevelMax)
     const state = stateOf(head)
     await loadVersions(snapshot, state, limits)
     await loadSessions(snapshot, state.sessions)
@@ -66,6 +71,8 @@ function stateOf(head: Head): MachineState {
     history: new History(head.trimmed),
     sessions: new Sessions(),
     versionsSum: newHash(),
+    usage: new StorageUsage(),
+    storageAlarm: head.storageAlarm,
   }
 }
 
@@ -99,7 +106,7 @@ async function loadVersions(
 }
 
 function takeIn(state: MachineState, version: Version): void {
-  const { objects, history } = state
+  const { objects, history, usage } = state
   const old = objects.get(version.key)
   if (version.revision > history.trimmed) {
     const isNext = version.revision === history.last + 1 && version.previous === (old?.revision ?? noRevision)
@@ -109,6 +116,7 @@ function takeIn(state: MachineState, version: Version): void {
   } else if (old !== null || version.kind === 'deleted') {
     throw new StorageFailure('damaged', `the version ${version.revision} should have left`)
   }
+  usage.made(version, old)
   if (version.kind !== 'deleted') objects.set(version)
   else if (old !== null) objects.delete(version.key)
 }

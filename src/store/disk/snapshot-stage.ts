@@ -16,6 +16,8 @@ export type SnapshotStageOptions = {
   readonly name: string
   readonly limits: StoreLimits
   readonly snapshot: SnapshotMeta
+  /** See `loadState`. */
+  readonly featureLevelMax: number
 }
 
 /**
@@ -55,13 +57,13 @@ export class SnapshotStage implements SnapshotSink {
   }
 
   async finish(): Promise<void> {
-    const { limits, snapshot } = this.#options
+    const { limits, snapshot, featureLevelMax } = this.#options
     if (!this.#ended || !this.#parser.atBorder)
       throw new StorageFailure('damaged', 'the snapshot ended early')
     const head = present(this.#storedHead, 'a snapshot that ended began with its head')
     // The head comes last: a database without one is known to be incomplete.
     await this.#write([{ kind: 'put', key: headKey, value: head }])
-    const state = await loadState(this.#opened(), limits)
+    const state = await loadState(this.#opened(), limits, featureLevelMax)
     if (state.appliedIndex !== snapshot.index || state.appliedTerm !== snapshot.term) {
       throw new StorageFailure('damaged', 'the snapshot is not the one announced')
     }

@@ -14,6 +14,8 @@ export function headOf(state: MachineState): Head {
     identity: state.identity,
     settings: state.settings,
     featureLevel: state.featureLevel,
+    usedBytes: state.usage.bytes,
+    storageAlarm: state.storageAlarm,
   }
 }
 

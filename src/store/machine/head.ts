@@ -1,3 +1,4 @@
+import { present } from '../../../raft/base/assert.ts'
 import { logIndex, nodeId, term } from '../../../raft/index.ts'
 import type { Configuration, LogIndex, MemberInfo, MemberRole, NodeId, Term } from '../../../raft/index.ts'
 import type { ClusterIdentity, Settings } from '../command.ts'
@@ -5,6 +6,7 @@ import { StorageFailure } from '../errors.ts'
 import { revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
+import { storageRulesLevel } from './feature-level.ts'
 
 /** What there is only one of: everything of the state but versions and sessions. */
 export type Head = {
@@ -17,14 +19,22 @@ export type Head = {
   readonly identity: ClusterIdentity | null
   readonly settings: Settings
   readonly featureLevel: number
+  /** See `MachineState`; neither is stored before feature level 2. */
+  readonly usedBytes: number
+  readonly storageAlarm: boolean
 }
 
-const formatVersion = 1
+/**
+ * The format follows the feature level, so that a state of level 1 has the bytes it always had, and a program that
+ * knows only level 1 says of any other that it is too new.
+ */
+const formats = { first: 1, withStorage: 2 } as const
 const writer = new ByteWriter()
 
 /** Equal heads have equal bytes: every field in a fixed order, records by ascending name. */
 export function encodeHead(head: Head): Uint8Array {
-  writer.u8(formatVersion)
+  const hasStorage = head.featureLevel >= storageRulesLevel
+  writer.u8(hasStorage ? formats.withStorage : formats.first)
   writer.number(head.appliedIndex)
   writer.number(head.appliedTerm)
   writeConfiguration(head.configuration)
@@ -36,20 +46,32 @@ export function encodeHead(head: Head): Uint8Array {
   writer.number(head.settings.historyEventsMin)
   writer.number(head.settings.objectBytesMax)
   writer.number(head.featureLevel)
+  if (hasStorage) {
+    writer.number(present(head.settings.storageBytesMax, 'from level 2 on there is a quota'))
+    writer.number(head.usedBytes)
+    writer.u8(head.storageAlarm ? 1 : 0)
+  }
   return writer.take()
 }
 
 /** @throws StorageFailure `unsupported`, `damaged` */
 export function decodeHead(bytes: Uint8Array): Head {
   const reader = new ByteReader(bytes)
-  const version = reader.u8()
-  if (version !== formatVersion) {
+  const format = reader.u8()
+  if (format !== formats.first && format !== formats.withStorage) {
     throw new StorageFailure(
       'unsupported',
-      `the database has format ${version}, this program knows ${formatVersion}`,
+      `the database has format ${format}, this program knows up to ${formats.withStorage}`,
     )
   }
-  const head: Head = {
+  const first = readFirst(reader)
+  const head = format === formats.first ? first : withStorage(first, reader)
+  if (!reader.done) throw new StorageFailure('damaged', 'the stored head is longer than it should be')
+  return head
+}
+
+function readFirst(reader: ByteReader): Head {
+  return {
     appliedIndex: logIndex(reader.number()),
     appliedTerm: term(reader.number()),
     configuration: readConfiguration(reader),
@@ -60,11 +82,21 @@ export function decodeHead(bytes: Uint8Array): Head {
       historyWindowMs: reader.number(),
       historyEventsMin: reader.number(),
       objectBytesMax: reader.number(),
+      storageBytesMax: null,
     },
     featureLevel: reader.number(),
+    usedBytes: 0,
+    storageAlarm: false,
   }
-  if (!reader.done) throw new StorageFailure('damaged', 'the stored head is longer than it should be')
-  return head
+}
+
+function withStorage(head: Head, reader: ByteReader): Head {
+  return {
+    ...head,
+    settings: { ...head.settings, storageBytesMax: reader.number() },
+    usedBytes: reader.number(),
+    storageAlarm: reader.u8() === 1,
+  }
 }
 
 function writeIdentity(identity: ClusterIdentity): void {

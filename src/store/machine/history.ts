@@ -7,7 +7,7 @@ import { addHash, newHash } from './hash.ts'
 import type { Hash128 } from './hash.ts'
 import { scopeHashes } from './scope.ts'
 import type { Scope } from './scope.ts'
-import { hashOf, versionOverheadBytes } from './version.ts'
+import { hashOf, recordBytes, versionOverheadBytes } from './version.ts'
 import type { Version } from './version.ts'
 
 /** What memory knows of every event in the window, wherever the versions themselves are. */
@@ -84,6 +84,7 @@ export class History {
     segment.resources[slot] = hashes.resource
     segment.namespaces[slot] = hashes.namespace
     segment.sums.set(leavingSum(version, old), 4 * slot)
+    segment.bytes[slot] = leavingBytes(version, old)
     const event = {
       kind: version.kind,
       revision: version.revision,
@@ -141,9 +142,14 @@ export class History {
   /**
    * Forgets events up to `upTo`.
    * @param leaving called with each version that nobody can read any more
+   * @param freed called for each event with the bytes of the versions that leave with it, all of one key
    * @returns what those versions contributed to the digest
    */
-  trim(upTo: Revision, leaving: (version: Revision) => void): Hash128 {
+  trim(
+    upTo: Revision,
+    leaving: (version: Revision) => void,
+    freed: (key: Key, bytes: number) => void,
+  ): Hash128 {
     assert(upTo > this.#trimmed && upTo <= this.#last, 'what is trimmed was there')
     const sum = newHash()
     const one = newHash()
@@ -152,8 +158,10 @@ export class History {
       if (note.previous !== 0) leaving(note.previous)
       if (note.kind === 'deleted') leaving(note.revision)
       const slot = at % segmentEvents
-      one.set(this.#segmentOf(at).sums.subarray(4 * slot, 4 * slot + 4))
+      const segment = this.#segmentOf(at)
+      one.set(segment.sums.subarray(4 * slot, 4 * slot + 4))
       addHash(sum, one)
+      freed(note.key, segment.bytes[slot] ?? 0)
       this.#release(note)
       this.#trimmed = note.revision
     }
@@ -206,6 +214,8 @@ type Segment = {
   readonly namespaces: Uint32Array
   /** Four lanes each: what leaves the digest together with the event. */
   readonly sums: Uint32Array
+  /** Of the same versions' records. */
+  readonly bytes: Uint32Array
   readonly events: (StoreEvent | null | undefined)[]
 }
 
@@ -225,6 +235,7 @@ function newSegment(base: number): Segment {
     resources: new Uint32Array(segmentEvents),
     namespaces: new Uint32Array(segmentEvents),
     sums: new Uint32Array(4 * segmentEvents),
+    bytes: new Uint32Array(segmentEvents),
     events: new Array<StoreEvent | null | undefined>(segmentEvents),
   }
 }
@@ -234,6 +245,10 @@ function leavingSum(version: Version, old: Version | null): Hash128 {
   else hashOf(old, leaving)
   if (version.kind === 'deleted') addHash(leaving, hashOf(version, ownHash))
   return leaving
+}
+
+function leavingBytes(version: Version, old: Version | null): number {
+  return (old === null ? 0 : recordBytes(old)) + (version.kind === 'deleted' ? recordBytes(version) : 0)
 }
 
 /** The version an event replaced has no other home; neither has a deletion's last one. */

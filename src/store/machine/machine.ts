@@ -1,14 +1,16 @@
 import { assert, assertNever } from '../../../raft/base/assert.ts'
 import { decodeEnvelope } from '../../../raft/index.ts'
-import type { Entry, SettledProposal, SnapshotMeta } from '../../../raft/index.ts'
+import type { Entry, Envelope, LogIndex, SettledProposal, SnapshotMeta } from '../../../raft/index.ts'
+import { featureLevelMax as newestLevel } from '../../version.ts'
 import { decodeCommand } from '../command-codec.ts'
-import type { Command, Operation, Outcome } from '../command.ts'
+import type { Command, Operation, Outcome, Settings } from '../command.ts'
 import { noRevision, revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import { refusalOf } from './decide.ts'
 import { addHash, newHash, subtractHash } from './hash.ts'
-import { featureLevelMax } from './state.ts'
+import { storageRulesLevel, tooNew } from './feature-level.ts'
 import type { MachineState } from './state.ts'
+import { endsAlarm, firstQuota, sizeRefusalOf } from './storage-rules.ts'
 import { deletedVersion, hashOf, putVersion, recordOf } from './version.ts'
 import type { Version, VersionPlace } from './version.ts'
 
@@ -30,9 +32,12 @@ export class Machine {
   #made: Version[] = []
   #gone: Revision[] = []
   #madeBytes = 0
+  readonly #featureLevelMax: number
 
-  constructor(state: MachineState) {
+  /** @param featureLevelMax the newest rules this member may decide by */
+  constructor(state: MachineState, featureLevelMax = newestLevel) {
     this.state = state
+    this.#featureLevelMax = featureLevelMax
   }
 
   /** Where the state stands in the log. */
@@ -48,6 +53,7 @@ export class Machine {
   /**
    * In order, each once; those at or below the applied index were applied before and do nothing.
    * @returns the fate of each command that `session` made
+   * @throws StorageFailure `unsupported` before an entry behind which other rules hold than this member may decide by
    */
   apply(entries: readonly Entry[], session: number): SettledProposal<Outcome>[] {
     const settled: SettledProposal<Outcome>[] = []
@@ -55,11 +61,12 @@ export class Machine {
       if (entry.index <= this.state.appliedIndex) continue
       assert(entry.index === this.state.appliedIndex + 1, 'entries are applied without gaps')
       assert(entry.term >= this.state.appliedTerm, 'terms never go back')
+      const proposal = entry.kind === 'command' ? this.#read(entry) : null
       // First, because commands ask what index they are at.
       this.state.appliedIndex = entry.index
       this.state.appliedTerm = entry.term
       if (entry.kind === 'configuration') this.state.configuration = entry.configuration
-      if (entry.kind === 'command') this.#command(entry, session, settled)
+      if (proposal !== null) this.#command(proposal, session, settled)
     }
     return settled
   }
@@ -72,35 +79,47 @@ export class Machine {
     return changes
   }
 
-  #command(
-    entry: Extract<Entry, { readonly kind: 'command' }>,
-    ownSession: number,
-    settled: SettledProposal<Outcome>[],
-  ): void {
-    const { session, sequence, acknowledgedBelow, expectedTerm, payload } = decodeEnvelope(entry.data)
+  /** Before anything changes: what this member cannot decide must leave no trace in its state. */
+  #read(entry: Extract<Entry, { readonly kind: 'command' }>): Proposal {
+    const envelope = decodeEnvelope(entry.data)
+    const command = decodeCommand(envelope.payload)
+    const isVoid = entry.term !== envelope.expectedTerm
+    const level = isVoid ? 0 : this.#levelBehind(command)
+    if (level > this.#featureLevelMax) throw tooNew(level, this.#featureLevelMax)
+    return { index: entry.index, envelope, command, isVoid }
+  }
+
+  /** The feature level that a command makes the cluster's; 0 when it changes none. */
+  #levelBehind(command: Command): number {
+    if (command.kind === 'raise-feature-level') return command.level
+    return command.kind === 'bootstrap' && this.state.identity === null ? command.featureLevel : 0
+  }
+
+  #command(proposal: Proposal, ownSession: number, settled: SettledProposal<Outcome>[]): void {
+    const { index, command } = proposal
+    const { session, sequence, acknowledgedBelow } = proposal.envelope
     const { sessions } = this.state
-    sessions.heard(session, acknowledgedBelow, entry.index)
+    sessions.heard(session, acknowledgedBelow, index)
     const known = sessions.outcomeOf(session, sequence)
     if (known === 'settled') return
     // A second try of what was decided has that outcome, whatever its own term.
-    const isVoid = known === null && entry.term !== expectedTerm
-    const outcome = known ?? (isVoid ? null : this.#perform(decodeCommand(payload)))
+    const outcome = known ?? (proposal.isVoid ? null : this.#perform(command))
     if (known === null && outcome !== null) sessions.settle(session, sequence, outcome)
     if (session !== ownSession) return
     const fate = outcome === null ? ({ kind: 'void' } as const) : ({ kind: 'applied', outcome } as const)
-    settled.push({ sequence, index: entry.index, fate })
+    settled.push({ sequence, index, fate })
   }
 
   #perform(command: Command): Outcome {
     switch (command.kind) {
       case 'write':
-        return this.#write(command.operations)
+        return this.#refusal(command.operations) ?? this.#write(command.operations)
       case 'bootstrap':
         return this.#bootstrap(command)
       case 'trim':
         return this.#trim(command.upTo)
       case 'change-settings':
-        this.state.settings = command.settings
+        this.#set(command.settings)
         return noRevisions
       case 'raise-feature-level':
         return this.#raise(command.level)
@@ -111,9 +130,20 @@ export class Machine {
     }
   }
 
+  /**
+   * Conditions come first: whoever lost a race shall learn that. A write that the quota refuses raises the alarm,
+   * which refuses those after it too.
+   */
+  #refusal(operations: readonly Operation[]): Outcome | null {
+    const { state } = this
+    const lost = refusalOf(state.objects, operations, state.revision)
+    if (lost !== null || state.featureLevel < storageRulesLevel) return lost
+    const refusal = sizeRefusalOf(state, operations)
+    if (refusal?.kind === 'over-quota') state.storageAlarm = true
+    return refusal
+  }
+
   #write(operations: readonly Operation[]): Outcome {
-    const refusal = refusalOf(this.state.objects, operations, this.state.revision)
-    if (refusal !== null) return refusal
     const revisions: Revision[] = []
     for (let at = 0; at < operations.length; at++) {
       const operation = operations[at]
@@ -149,37 +179,72 @@ export class Machine {
     this.state.revision = version.revision
     this.state.history.append(version, old)
     addHash(this.state.versionsSum, hashOf(version, scratch))
+    this.state.usage.made(version, old)
     this.#made.push(version)
     this.#madeBytes += recordOf(version).byteLength
   }
 
   #bootstrap(command: Extract<Command, { readonly kind: 'bootstrap' }>): Outcome {
     if (this.state.identity !== null) return nothing
+    // Of conditions only: what a cluster begins with is its founder's business, whatever its size.
+    const refusal = refusalOf(this.state.objects, command.operations, this.state.revision)
+    if (refusal !== null) return refusal
     const outcome = this.#write(command.operations)
-    if (outcome.kind === 'refused') return outcome
     this.state.identity = command.identity
-    this.state.settings = command.settings
+    this.state.featureLevel = Math.max(this.state.featureLevel, command.featureLevel)
+    this.#set(command.settings)
     return outcome
   }
 
-  /** The floor in events holds even against a proposer that forgot it. */
+  /** What a command does not say of the quota stays; before there are rules for it there is none. */
+  #set(settings: Settings): void {
+    const { state } = this
+    const told = settings.storageBytesMax ?? state.settings.storageBytesMax ?? firstQuota(state.usage.bytes)
+    const storageBytesMax = state.featureLevel < storageRulesLevel ? null : told
+    state.settings = { ...settings, storageBytesMax }
+    this.#lookAtAlarm()
+  }
+
+  /**
+   * The floor in events holds even against a proposer that forgot it. Not while the storage is full: no events
+   * come that would make the ones at the floor old, and space would never come back.
+   */
   #trim(upTo: Revision): Outcome {
-    const { history, settings } = this.state
-    const floor = Math.max(0, this.state.revision - settings.historyEventsMin)
-    const to = revision(Math.min(upTo, floor))
+    const { history, settings, usage, storageAlarm } = this.state
+    const floor = storageAlarm ? this.state.revision : this.state.revision - settings.historyEventsMin
+    const to = revision(Math.max(0, Math.min(upTo, floor)))
     if (to <= history.trimmed) return nothing
-    const left = history.trim(to, (version) => this.#gone.push(version))
+    const left = history.trim(
+      to,
+      (version) => this.#gone.push(version),
+      (key, bytes) => usage.freed(key, bytes),
+    )
     subtractHash(this.state.versionsSum, left)
+    this.#lookAtAlarm()
     return noRevisions
   }
 
+  #lookAtAlarm(): void {
+    const { state } = this
+    const { storageBytesMax } = state.settings
+    if (storageBytesMax === null || endsAlarm(state.usage.bytes, storageBytesMax)) state.storageAlarm = false
+  }
+
   #raise(level: number): Outcome {
-    // To go on would be to decide by other rules than the members that know them.
-    assert(level <= featureLevelMax, `feature level ${level} is known to this program`)
     if (level <= this.state.featureLevel) return nothing
     this.state.featureLevel = level
+    this.#set(this.state.settings)
     return noRevisions
   }
+}
+
+/** A command and who proposed it. */
+type Proposal = {
+  readonly index: LogIndex
+  readonly envelope: Envelope
+  readonly command: Command
+  /** Made for another term than its entry's: it has no effect, unless it had one before. */
+  readonly isVoid: boolean
 }
 
 const nothing: Outcome = { kind: 'nothing' }

@@ -6,7 +6,14 @@ import { revision } from '../revision.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 
 /** Numbers are part of the stored format: never changed, never reused. */
-const outcomeNumber = { done: 0, refused: 1, nothing: 2 } as const satisfies Record<Outcome['kind'], number>
+const outcomeNumber = {
+  done: 0,
+  refused: 1,
+  nothing: 2,
+  // From feature level 2 on.
+  'too-large': 3,
+  'over-quota': 4,
+} as const satisfies Record<Outcome['kind'], number>
 
 export function writeOutcome(writer: ByteWriter, outcome: Outcome): void {
   writer.u8(outcomeNumber[outcome.kind])
@@ -21,6 +28,15 @@ export function writeOutcome(writer: ByteWriter, outcome: Outcome): void {
       writeCondition(writer, outcome.condition)
       return
     case 'nothing':
+      return
+    case 'too-large':
+      writer.u32(outcome.operation)
+      writer.number(outcome.bytes)
+      writer.number(outcome.bytesMax)
+      return
+    case 'over-quota':
+      writer.number(outcome.usedBytes)
+      writer.number(outcome.bytesMax)
       return
     default:
       assertNever(outcome)
@@ -40,6 +56,15 @@ export function readOutcome(reader: ByteReader): Outcome {
     }
     case outcomeNumber.nothing:
       return { kind: 'nothing' }
+    case outcomeNumber['too-large']:
+      return {
+        kind: 'too-large',
+        operation: reader.u32(),
+        bytes: reader.number(),
+        bytesMax: reader.number(),
+      }
+    case outcomeNumber['over-quota']:
+      return { kind: 'over-quota', usedBytes: reader.number(), bytesMax: reader.number() }
     default:
       throw new StorageFailure('unsupported', `no outcome has the number ${number}`)
   }

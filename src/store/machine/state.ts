@@ -8,6 +8,7 @@ import type { Hash128 } from './hash.ts'
 import { History } from './history.ts'
 import { ObjectTable } from './objects.ts'
 import { Sessions } from './sessions.ts'
+import { StorageUsage } from './storage-usage.ts'
 
 /** The replicated state, all of it, as one record. Only `Machine` writes to it. */
 export type MachineState = {
@@ -26,16 +27,18 @@ export type MachineState = {
   readonly sessions: Sessions
   /** Sum of the hashes of all versions that can still be read. */
   readonly versionsSum: Hash128
+  /** Their bytes. Follows from them, so no database stores it. */
+  readonly usage: StorageUsage
+  /** A write would have passed the quota, and usage has not fallen well below it since. */
+  storageAlarm: boolean
 }
-
-/** The newest rules this program knows. */
-export const featureLevelMax = 1
 
 /** In effect until the first command of the cluster says otherwise. */
 export const initialSettings: Settings = Object.freeze({
   historyWindowMs: 5 * 60 * 1000,
   historyEventsMin: 1000,
   objectBytesMax: 3 * 1024 * 1024,
+  storageBytesMax: null,
 })
 
 export function emptyState(): MachineState {
@@ -51,5 +54,7 @@ export function emptyState(): MachineState {
     history: new History(noRevision),
     sessions: new Sessions(),
     versionsSum: newHash(),
+    usage: new StorageUsage(),
+    storageAlarm: false,
   }
 }

@@ -78,6 +78,17 @@ export function recordOf(version: Version): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset - headerBytes, headerBytes + bytes.byteLength)
 }
 
+/** How long the record of `putVersion` is, without making it. */
+export function putRecordBytes(key: Key, object: EncodedObject, at: Revision): number {
+  const labels = object.labels === null ? 0 : Buffer.byteLength(JSON.stringify(object.labels))
+  const names = Buffer.byteLength(key) + Buffer.byteLength(object.uid)
+  return fixedBytes + names + labels + object.bytes.byteLength + String(at).length
+}
+
+export function recordBytes({ headerBytes, bytes }: Version): number {
+  return headerBytes + bytes.byteLength
+}
+
 /** The record's hash, into `out`. */
 export function hashOf(version: Version, out: Hash128): Hash128 {
   return readHash(recordOf(version), 0, out)

@@ -19,6 +19,7 @@ import { registry } from '../../../../src/registry/registry.ts'
 import { bootstrapOperations } from '../../../../src/resources/bootstrap-objects.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
+import { featureLevelMax } from '../../../../src/version.ts'
 import { openMemoryStore } from '../../../support/memory-store.ts'
 
 /** Time that moves only when a test says so; `soon` is the end of the real turn. */
@@ -142,6 +143,7 @@ export class Fixture {
         },
         settings: memory.store.settings,
         operations: bootstrapOperations(names, { clock, random }),
+        featureLevel: featureLevelMax,
       },
       clock.monotonicMs() + 10_000,
     )

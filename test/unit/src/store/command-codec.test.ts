@@ -8,7 +8,7 @@ import { pack } from 'msgpackr'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { CommandMalformed, decodeCommand, encodeCommand } from '../../../../src/store/command-codec.ts'
 import type { Command } from '../../../../src/store/command.ts'
-import { identityOf, randomCommand, smallSettings } from '../../../support/store-commands.ts'
+import { bootstrapOf, identityOf, randomCommand, smallSettings } from '../../../support/store-commands.ts'
 import { configMapKey, put, write } from '../../../support/store-kit.ts'
 
 const each: readonly Command[] = [
@@ -18,8 +18,11 @@ const each: readonly Command[] = [
     identity: identityOf('c'),
     settings: smallSettings,
     operations: [put(configMapKey('ä'), '🙂')],
+    featureLevel: 1,
   },
+  bootstrapOf('d', { featureLevel: 2, settings: { ...smallSettings, storageBytesMax: 2 ** 40 } }),
   { kind: 'change-settings', settings: smallSettings },
+  { kind: 'change-settings', settings: { ...smallSettings, storageBytesMax: 0 } },
   { kind: 'raise-feature-level', level: 2 },
   { kind: 'expire-sessions', before: 2 ** 40 },
 ]

@@ -14,7 +14,7 @@ import type { MemoryStore } from '../../../support/memory-store.ts'
 import { configMapKey, put, write } from '../../../support/store-kit.ts'
 
 const limits = { ...defaultStoreLimits, trimEventsMax: 10 }
-const settings = { historyWindowMs: 60_000, historyEventsMin: 5, objectBytesMax: 1000 }
+const settings = { historyWindowMs: 60_000, historyEventsMin: 5, objectBytesMax: 1000, storageBytesMax: null }
 
 class Follower extends LocalConsensus {
   override get status(): LocalConsensus['status'] {

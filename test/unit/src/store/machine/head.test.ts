@@ -33,12 +33,18 @@ const head: Head = {
   identity: identityOf('c'),
   settings: smallSettings,
   featureLevel: 1,
+  usedBytes: 0,
+  storageAlarm: false,
 }
 
 void test('a head reads back as it was', () => {
   assert.deepEqual(decodeHead(encodeHead(head)), head)
   const young: Head = { ...head, identity: null, configuration: emptyConfiguration }
   assert.deepEqual(decodeHead(encodeHead(young)), young)
+  const settings = { ...smallSettings, storageBytesMax: 2 ** 40 }
+  const level2: Head = { ...head, settings, featureLevel: 2, usedBytes: 2 ** 33, storageAlarm: true }
+  assert.deepEqual(decodeHead(encodeHead(level2)), level2)
+  assert.deepEqual(decodeHead(encodeHead({ ...level2, storageAlarm: false })).storageAlarm, false)
 })
 
 void test('heads that differ only in the order of their properties have equal bytes', () => {
@@ -48,7 +54,7 @@ void test('heads that differ only in the order of their properties have equal by
 
 void test('a head of another format is told apart from a damaged one', () => {
   const bytes = encodeHead(head)
-  bytes[0] = 2
+  bytes[0] = 3
   assert.throws(() => decodeHead(bytes), { code: 'unsupported' })
   assert.throws(() => decodeHead(encodeHead(head).subarray(0, 30)), { code: 'damaged' })
 })

@@ -9,7 +9,7 @@ import type { Key } from '../../../../../src/store/key.ts'
 import { addHash, newHash, sameHash } from '../../../../../src/store/machine/hash.ts'
 import { History } from '../../../../../src/store/machine/history.ts'
 import { scopeOf } from '../../../../../src/store/machine/scope.ts'
-import { deletedVersion, hashOf, putVersion } from '../../../../../src/store/machine/version.ts'
+import { deletedVersion, hashOf, putVersion, recordOf } from '../../../../../src/store/machine/version.ts'
 import type { Version } from '../../../../../src/store/machine/version.ts'
 import { noRevision, revision } from '../../../../../src/store/revision.ts'
 import {
@@ -89,7 +89,12 @@ void test('a version leaves with its successor, a deletion with itself, and the 
   const made = fill(history, new SeededRandom(3), 2500)
   const upTo = revision(1700)
   const left: number[] = []
-  const sum = history.trim(upTo, (version) => left.push(version))
+  let freed = 0
+  const sum = history.trim(
+    upTo,
+    (version) => left.push(version),
+    (_, bytes) => (freed += bytes),
+  )
   const expected = made.filter(
     (version) =>
       (version.kind === 'deleted' && version.revision <= upTo) ||
@@ -102,6 +107,10 @@ void test('a version leaves with its successor, a deletion with itself, and the 
   const expectedSum = newHash()
   for (const version of expected) addHash(expectedSum, hashOf(version, newHash()))
   assert.ok(sameHash(sum, expectedSum))
+  assert.equal(
+    freed,
+    expected.reduce((bytes, version) => bytes + recordOf(version).byteLength, 0),
+  )
   assert.equal(history.trimmed, upTo)
   assert.equal(history.seek(scopeOf(''), upTo, history.last), upTo + 1)
   assert.throws(() => history.note(upTo))
@@ -131,9 +140,17 @@ void test('what is held is counted to zero when everything is let go or forgotte
   fill(forgotten, random, 1500)
   letGo.shrink(letGo.last, { events: 0, bytes: 0 })
   assert.equal(letGo.heldBytes, 0)
-  letGo.trim(revision(1500), () => undefined)
+  letGo.trim(
+    revision(1500),
+    () => undefined,
+    () => undefined,
+  )
   assert.equal(letGo.heldBytes, 0)
-  forgotten.trim(revision(1500), () => undefined)
+  forgotten.trim(
+    revision(1500),
+    () => undefined,
+    () => undefined,
+  )
   assert.equal(forgotten.heldBytes, 0)
   assert.equal(fill(forgotten, random, 10).length, 10)
 })

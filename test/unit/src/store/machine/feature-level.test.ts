@@ -1,0 +1,122 @@
+/*
+ * Goal: a member that knows only older rules and one that knows newer ones agree to the byte while the cluster is at
+ * the older level, and the older one stops, unchanged, where the newer rules begin.
+ * Method: one log of random commands, applied by machines held back and not; digests of level 1 as the program before
+ * level 2 computed them.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { term } from '../../../../../raft/index.ts'
+import { digestOf } from '../../../../../src/store/machine/digest.ts'
+import { hashText } from '../../../../../src/store/machine/hash.ts'
+import { encodeHead } from '../../../../../src/store/machine/head.ts'
+import { headOf } from '../../../../../src/store/machine/digest.ts'
+import { Machine } from '../../../../../src/store/machine/machine.ts'
+import { emptyState } from '../../../../../src/store/machine/state.ts'
+import { featureLevelMax } from '../../../../../src/version.ts'
+import { bootstrapOf, randomCommand, smallSettings } from '../../../../support/store-commands.ts'
+import { LogWriter, ownSession } from '../../../../support/store-kit.ts'
+import { digestsOf, randomLog } from '../../../../support/store-machines.ts'
+
+function digest(machine: Machine): string {
+  return hashText(digestOf(machine.state))
+}
+
+/** Computed by the last program that knew level 1 only: seed, then the digest at index 100 and 400. */
+const known = [
+  [1, 'f573d3bed7b1cf8b3c2a6ed6e30f2059', '9a085333cdaf243f00cf88151b3a7f12'],
+  [2, '4f33c71c6d03dc582ba5e7364036fce9', '5089c0df2bcff5310b9f8b5e8310950a'],
+  [3, '02e4bcacbea5f75fff109d63eab35111', '17cd0554089cace715c1369efc309ff9'],
+] as const
+
+for (const [seed, at100, at400] of known) {
+  void test(`level 1 has the digests it always had, seed ${seed}`, () => {
+    const digests = digestsOf(randomLog(seed, 400, 1))
+    assert.deepEqual([digests[100], digests[400]], [at100, at400])
+  })
+}
+
+/** Random commands, a raise to level 2 in the middle, and a quota that fills up behind it. */
+function risingLog(seed: number): { readonly log: LogWriter; readonly raisedAt: number } {
+  const random = new SeededRandom(seed)
+  const log = new LogWriter()
+  log.command({ kind: 'change-settings', settings: smallSettings })
+  const some = (): void => {
+    for (let left = 400; left > 0; left--) {
+      if (random.chance(0.02)) log.term = term(log.term + 1)
+      log.command(randomCommand(random, log.last), { session: ownSession + random.below(3) })
+    }
+  }
+  some()
+  // A try that is void raises nothing.
+  log.term = term(log.term + 1)
+  log.command({ kind: 'raise-feature-level', level: 2 }, { expectedTerm: 1 })
+  some()
+  log.command({ kind: 'raise-feature-level', level: 2 })
+  const raisedAt = log.last
+  const tight = { ...smallSettings, objectBytesMax: 140, storageBytesMax: 12_000 }
+  log.command({ kind: 'change-settings', settings: tight })
+  some()
+  return { log, raisedAt }
+}
+
+for (let seed = 1; seed <= 5; seed++) {
+  void test(`old and new members agree up to the raise, new ones behind it, seed ${seed}`, () => {
+    const { log, raisedAt } = risingLog(seed)
+    const [older, newer, batches] = [
+      new Machine(emptyState(), 1),
+      new Machine(emptyState()),
+      new Machine(emptyState()),
+    ]
+    const outcomes = new Set<string>()
+    let alarms = 0
+    for (const entry of log.entries) {
+      const settled = newer.apply([entry], ownSession)
+      for (const { fate } of settled) if (fate.kind === 'applied') outcomes.add(fate.outcome.kind)
+      if (newer.state.storageAlarm) alarms++
+      if (entry.index < raisedAt) {
+        older.apply([entry], ownSession)
+        assert.equal(digest(older), digest(newer), `at index ${entry.index}`)
+      }
+    }
+    assert.equal(newer.state.featureLevel, 2)
+    assert.ok(outcomes.has('too-large') && outcomes.has('over-quota') && alarms > 0, 'the rules were met')
+    assert.ok(alarms < 400, 'and the alarm ended')
+    batches.apply(log.entries, ownSession)
+    assert.equal(digest(batches), digest(newer))
+
+    const before = digest(older)
+    const message = /feature level 2, this member is held back at 1: start it without --feature-level-max/
+    assert.throws(() => older.apply(log.after(older.state.appliedIndex), ownSession), {
+      code: 'unsupported',
+      message,
+    })
+    assert.equal(digest(older), before, 'nothing of the entry is in its state')
+    assert.equal(older.state.appliedIndex, raisedAt - 1)
+  })
+}
+
+void test('a cluster begins at the level of its founder, which a member held back does not enter', () => {
+  const log = new LogWriter()
+  const entry = log.command(bootstrapOf('c', { featureLevel: featureLevelMax }))
+  const machine = new Machine(emptyState())
+  machine.apply([entry], ownSession)
+  assert.equal(machine.state.featureLevel, featureLevelMax)
+  assert.throws(() => new Machine(emptyState(), 1).apply([entry], ownSession), { code: 'unsupported' })
+  const raised = new Machine(emptyState())
+  const other = new LogWriter()
+  raised.apply([other.command({ kind: 'raise-feature-level', level: 2 })], ownSession)
+  raised.apply([other.command(bootstrapOf('c', { featureLevel: 1 }))], ownSession)
+  assert.equal(raised.state.featureLevel, 2, 'never back')
+  // One that came second means nothing, whatever it says.
+  machine.apply([log.command(bootstrapOf('d', { featureLevel: 99 }))], ownSession)
+  assert.equal(machine.state.featureLevel, featureLevelMax)
+})
+
+void test('the stored head changes its format with the level, so that older programs know it is too new', () => {
+  const machine = new Machine(emptyState())
+  assert.equal(encodeHead(headOf(machine.state))[0], 1)
+  machine.apply([new LogWriter().command({ kind: 'raise-feature-level', level: 2 })], ownSession)
+  assert.equal(encodeHead(headOf(machine.state))[0], 2)
+})

@@ -1,0 +1,223 @@
+/*
+ * Goal: from feature level 2 on no object is larger than the settings say, and a full storage refuses what grows it,
+ * never what makes room, until there is room again.
+ * Method: a machine with a small quota, filled, emptied and trimmed by commands.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Command, EncodedObject, Operation, Outcome } from '../../../../../src/store/command.ts'
+import type { Key } from '../../../../../src/store/key.ts'
+import { Machine } from '../../../../../src/store/machine/machine.ts'
+import { emptyState } from '../../../../../src/store/machine/state.ts'
+import { makesRoom, storageBytesDefault } from '../../../../../src/store/machine/storage-rules.ts'
+import { recordOf } from '../../../../../src/store/machine/version.ts'
+import { noRevision, revision } from '../../../../../src/store/revision.ts'
+import { bootstrapOf, smallSettings } from '../../../../support/store-commands.ts'
+import {
+  configMapKey,
+  encoded,
+  LogWriter,
+  outcomeOf,
+  ownSession,
+  put,
+  remove,
+  write,
+} from '../../../../support/store-kit.ts'
+
+const key = configMapKey('a')
+const quota = 10_000
+const settings = {
+  ...smallSettings,
+  historyEventsMin: 1000,
+  objectBytesMax: 3000,
+  storageBytesMax: quota,
+}
+
+function start(featureLevel = 2): { machine: Machine; run: (command: Command) => Outcome | 'void' } {
+  const machine = new Machine(emptyState())
+  const log = new LogWriter()
+  const run = (command: Command): Outcome | 'void' =>
+    outcomeOf(machine.apply([log.command(command)], ownSession))
+  run(bootstrapOf('c', { featureLevel, settings }))
+  return { machine, run }
+}
+
+function sized(bytes: number, options: Partial<EncodedObject> = {}): EncodedObject {
+  const empty = encoded('', { uid: 'u' }).bytes.byteLength
+  return encoded('x'.repeat(bytes - empty), { uid: 'u', ...options })
+}
+
+function putSized(at: Key, bytes: number, options: Partial<EncodedObject> = {}): Operation {
+  return { kind: 'put', key: at, conditions: [], object: sized(bytes, options) }
+}
+
+/** Creates objects of 1000 bytes until one is refused. @returns how many there are */
+function fill(run: (command: Command) => Outcome | 'void'): number {
+  for (let made = 0; ; made++) {
+    const outcome = run(write(putSized(configMapKey(`fill-${made}`), 1000)))
+    assert.ok(outcome !== 'void' && made < 100)
+    if (outcome.kind !== 'done') return made
+  }
+}
+
+function recordBytesOf(machine: Machine): number {
+  const gone = new Set(machine.takeChanges().gone)
+  assert.equal(gone.size, 0, 'nothing was trimmed')
+  return machine.state.usage.bytes
+}
+
+void test('usage is the bytes of all records that can still be read', () => {
+  const { machine, run } = start()
+  machine.takeChanges()
+  run(write(put(key, 'one')))
+  run(write(put(key, 'two'), put(configMapKey('b'), 'three')))
+  run(write(remove(key)))
+  const { made } = machine.takeChanges()
+  const sum = made.reduce((bytes, version) => bytes + recordOf(version).byteLength, 0)
+  assert.equal(machine.state.usage.bytes, sum)
+  assert.deepEqual(machine.state.usage.largest(5), [{ resource: 'configmaps', bytes: sum, objects: 1 }])
+})
+
+void test('what is trimmed counts no more, and a resource without a trace is gone', () => {
+  const { machine, run } = start()
+  run({ kind: 'change-settings', settings: { ...settings, historyEventsMin: 0 } })
+  run(write(put(key, 'one')))
+  run(write(remove(key)))
+  run({ kind: 'trim', upTo: machine.state.revision })
+  assert.equal(machine.state.usage.bytes, 0)
+  assert.deepEqual(machine.state.usage.largest(5), [])
+})
+
+void test('an object above the limit is refused by name, one at the limit is not', () => {
+  const { machine, run } = start()
+  assert.deepEqual(run(write(put(configMapKey('b'), 'v'), putSized(key, 3001))), {
+    kind: 'too-large',
+    operation: 1,
+    bytes: 3001,
+    bytesMax: 3000,
+  })
+  assert.equal(machine.state.revision, 0)
+  assert.equal(machine.state.storageAlarm, false)
+  assert.deepEqual(run(write(putSized(key, 3000))), { kind: 'done', revisions: [1] })
+})
+
+void test('an object above a limit that came later may shrink and be marked as deleted, not grow', () => {
+  const { run } = start()
+  run(write(putSized(key, 3000)))
+  run({ kind: 'change-settings', settings: { ...settings, objectBytesMax: 1000 } })
+  const kind = (outcome: Outcome | 'void'): string => (outcome === 'void' ? outcome : outcome.kind)
+  assert.equal(kind(run(write(putSized(key, 3000)))), 'too-large')
+  assert.equal(kind(run(write(putSized(key, 2900)))), 'done')
+  assert.equal(kind(run(write(putSized(key, 2950, { terminating: true })))), 'done')
+})
+
+void test('the write that would pass the quota is refused to the byte, and sets the alarm', () => {
+  const { machine, run } = start()
+  const full = fill(run)
+  const one = recordBytesOf(machine) / full
+  assert.ok(machine.state.usage.bytes <= quota && machine.state.usage.bytes + one > quota)
+  assert.equal(machine.state.storageAlarm, true)
+  const { usage } = machine.state
+  assert.deepEqual(run(write(put(key, ''))), {
+    kind: 'over-quota',
+    usedBytes: usage.bytes,
+    bytesMax: quota,
+  })
+
+  const exact = start()
+  exact.run(write(putSized(configMapKey('a'), 3000)))
+  const used = exact.machine.state.usage.bytes
+  const next = write(putSized(configMapKey('b'), 2000))
+  const needed = used + (used - 1000)
+  for (const [room, outcome] of [
+    [needed - 1, 'over-quota'],
+    [needed, 'done'],
+  ] as const) {
+    exact.run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: room } })
+    const got = exact.run(next)
+    assert.equal(got === 'void' ? got : got.kind, outcome)
+    exact.run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: 100_000 } })
+  }
+})
+
+void test('while the storage is full, what makes room goes on', () => {
+  const { machine, run } = start()
+  run(write(putSized(key, 1000)))
+  fill(run)
+  assert.equal(machine.state.storageAlarm, true)
+  const kind = (...operations: Operation[]): string => {
+    const outcome = run(write(...operations))
+    return outcome === 'void' ? outcome : outcome.kind
+  }
+  assert.equal(kind(putSized(key, 1000)), 'over-quota', 'an update of the same size')
+  assert.equal(kind(putSized(key, 999)), 'done', 'a smaller one')
+  assert.equal(kind(putSized(key, 1100, { terminating: true })), 'done', 'marked as being deleted')
+  assert.equal(kind(putSized(key, 1100, { terminating: true })), 'done', 'its status')
+  assert.equal(kind(putSized(key, 9000, { terminating: true })), 'too-large', 'no hiding place')
+  assert.equal(kind(putSized(key, 500, { terminating: true, uid: 'v' })), 'over-quota', 'another object')
+  assert.equal(kind(remove(key)), 'done')
+  assert.equal(kind(remove(configMapKey('fill-0')), put(key, 'v')), 'over-quota', 'all or nothing')
+})
+
+void test('the alarm ends by itself below nine tenths, though no event makes old ones older', () => {
+  const { machine, run } = start()
+  const full = fill(run)
+  // The floor of 1000 events would hold all of this for ever.
+  run(write(remove(configMapKey('fill-0'))))
+  assert.equal(machine.state.storageAlarm, true)
+  run({ kind: 'trim', upTo: machine.state.revision })
+  assert.equal(machine.state.storageAlarm, false, 'one of nine went')
+  assert.equal(machine.state.history.trimmed, full + 1)
+  assert.equal(machine.state.usage.bytes < quota * 0.9, true)
+  assert.deepEqual(run(write(put(key, 'v'))), { kind: 'done', revisions: [full + 2] })
+  assert.deepEqual(run({ kind: 'trim', upTo: machine.state.revision }), { kind: 'nothing' }, 'the floor')
+})
+
+void test('the alarm holds between nine tenths and the quota', () => {
+  const { machine, run } = start()
+  fill(run)
+  const { bytes } = machine.state.usage
+  const settingsOf = (storageBytesMax: number): Command => ({
+    kind: 'change-settings',
+    settings: { ...settings, storageBytesMax },
+  })
+  run(settingsOf(Math.floor((bytes * 10) / 9)))
+  assert.equal(machine.state.storageAlarm, true)
+  run(settingsOf(Math.floor((bytes * 10) / 9) + 1))
+  assert.equal(machine.state.storageAlarm, false)
+})
+
+void test('a lost race is told before a lack of room', () => {
+  const { run } = start()
+  fill(run)
+  const outcome = run(write(put(configMapKey('fill-0'), 'x'.repeat(900), { kind: 'absent' })))
+  assert.deepEqual(outcome, { kind: 'refused', operation: 0, condition: { kind: 'absent' }, current: 1 })
+})
+
+void test('feature level 1 knows neither limit, and the raise refuses nobody who was not refused before', () => {
+  const { machine, run } = start(1)
+  assert.equal(machine.state.settings.storageBytesMax, null)
+  for (let made = 0; made < 30; made++) run(write(putSized(configMapKey(`m-${made}`), 5000)))
+  run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: 1 } })
+  assert.equal(machine.state.settings.storageBytesMax, null)
+  assert.equal(machine.state.usage.largest(1)[0]?.objects, 30)
+  assert.deepEqual(run({ kind: 'raise-feature-level', level: 2 }), { kind: 'done', revisions: [] })
+  assert.equal(machine.state.settings.storageBytesMax, storageBytesDefault)
+  // What a proposer knew at level 1 says nothing of the quota.
+  run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: null } })
+  assert.equal(machine.state.settings.storageBytesMax, storageBytesDefault)
+})
+
+void test('what makes room: smaller, or being deleted and hardly larger', () => {
+  const old = { uid: 'u', revision: revision(1234), bytes: new Uint8Array(1004) }
+  const of = (bytes: number, options: Partial<EncodedObject> = {}): boolean =>
+    makesRoom(old, sized(bytes, options))
+  assert.deepEqual(
+    [of(999), of(1000), of(1001), of(1000, { terminating: true }), of(5096, { terminating: true })],
+    [true, false, false, true, true],
+  )
+  assert.equal(of(5097, { terminating: true }), false)
+  assert.equal(of(500, { uid: 'v' }), false)
+  assert.equal(makesRoom(null, sized(500)), false)
+  assert.equal(noRevision, 0)
+})
