@@ -16,8 +16,7 @@ import { ReadRelay } from './read-relay.ts'
 import { ReportRelay } from './report-relay.ts'
 import { SnapshotInbox } from './snapshot-inbox.ts'
 import { SnapshotOutbox } from './snapshot-outbox.ts'
-import { StallWatch } from './stall-watch.ts'
-import { healthiestSuccessor } from './status.ts'
+import { Succession } from './succession.ts'
 
 /** The log actor, as the driver uses it. Answers come back through `Driver.written` and `Driver.fetched`. */
 export interface LogLink {
@@ -58,7 +57,7 @@ export class Driver {
   readonly #inbox: SnapshotInbox
   /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
   readonly #writes: Held[] = []
-  readonly #stall: StallWatch
+  readonly #succession: Succession
   readonly #ticks: Timer
   #turnPlanned = false
   #stopped = false
@@ -68,7 +67,6 @@ export class Driver {
   #contacts = 0
   #contactAtMs: number | null = null
   #appliedIndex: LogIndex
-  #appliedAtMs: number
 
   /** @param applied what the state machine durably holds */
   constructor(options: DriverOptions, applied: SnapshotMeta) {
@@ -77,10 +75,9 @@ export class Driver {
     this.#options = options
     this.#id = node.id
     this.#appliedIndex = applied.index
-    this.#appliedAtMs = clock.monotonicMs()
-    this.#stall = new StallWatch(node.limits)
     assert(applied.index <= recovered.lastIndex, 'the log reaches as far as the database')
     this.#core = new Raft(coreConfigOf(node, random), recovered, laterOf(applied.index, recovered.base.index))
+    this.#succession = new Succession(this.#id, this.#core, node.limits)
     const { limits } = node
     const post = (message: RaftToApi): void => api.post(message)
     this.#feed = new EntryFeed(
@@ -115,6 +112,7 @@ export class Driver {
       case 'core':
         // A snapshot is believed only from the channel that staged it.
         if (message.message.to !== this.#id || message.message.kind === 'snapshot') return
+        if (message.message.kind === 'timeout-now' && !this.#succession.mayTakeOver(this.#now())) return
         this.#core.step(message.message)
         break
       case 'forward':
@@ -158,6 +156,7 @@ export class Driver {
       for (const message of held.messages) this.#send({ kind: 'core', message })
       if (held.snapshot !== null) this.#inbox.install(held.snapshot)
     }
+    this.#succession.writing.answered(this.#now(), this.#writes.length > 0)
     this.#planTurn()
   }
 
@@ -181,13 +180,14 @@ export class Driver {
       case 'transfer':
         this.#transfer(message.request, message.to)
         break
+      case 'hand-over':
+        this.#succession.handOver(this.#now(), message.forMs)
+        break
       case 'report':
         this.#reports.local(message.to, message.bytes)
         return
       case 'applied':
-        this.#core.applied(message.index)
-        this.#appliedIndex = message.index
-        this.#appliedAtMs = this.#options.clock.monotonicMs()
+        this.#applied(message.index)
         this.#feed.granted(message.credit)
         return
       case 'applied-disk':
@@ -197,7 +197,7 @@ export class Driver {
         this.#feed.resume(message.from)
         return
       case 'installed':
-        this.#core.applied(message.index)
+        this.#applied(message.index)
         this.#inbox.installed()
         return
       case 'source-opened':
@@ -227,20 +227,20 @@ export class Driver {
   #tick(): void {
     this.#core.tick()
     this.#feed.remind()
-    const now = this.#options.clock.monotonicMs()
-    this.#watch(now)
+    const now = this.#now()
+    this.#succession.tick(now)
     if (now - this.#statusAtMs >= statusPeriodMs) this.#postStatus(now)
     this.#planTurn()
   }
 
-  /** A leader whose own threads stand still leads nobody well. */
-  #watch(now: number): void {
-    if (this.#core.leader !== this.#id) return
-    const writingSinceMs = this.#writes[0]?.sinceMs ?? null
-    const applyingSinceMs = this.#appliedIndex < this.#feed.told ? this.#appliedAtMs : null
-    if (!this.#stall.stalled(now, { writingSinceMs, applyingSinceMs })) return
-    const successor = healthiestSuccessor(this.#core.status())
-    if (successor !== null) this.#core.transferLeadership(successor)
+  #now(): number {
+    return this.#options.clock.monotonicMs()
+  }
+
+  #applied(index: LogIndex): void {
+    this.#core.applied(index)
+    this.#appliedIndex = index
+    this.#succession.applying.answered(this.#now(), index < this.#feed.told)
   }
 
   #planTurn(): void {
@@ -257,7 +257,7 @@ export class Driver {
     // Then who leads, so that the api thread never asks again by an older word than the answer it got.
     if (this.#core.term !== this.#toldTerm || this.#core.leader !== this.#toldLeader) {
       this.#reads.leaderChanged()
-      this.#postStatus(this.#options.clock.monotonicMs())
+      this.#postStatus(this.#now())
     }
     this.#proposals.flush()
     this.#reads.flush()
@@ -267,9 +267,10 @@ export class Driver {
     if (rounds > readyRoundsMax) this.#planTurn()
     else this.#inbox.turnEnded()
     this.#feed.move(this.#core.commit)
+    if (this.#appliedIndex < this.#feed.told) this.#succession.applying.owes(this.#now())
     if (this.#core.quorumContacts !== this.#contacts) {
       this.#contacts = this.#core.quorumContacts
-      this.#contactAtMs = this.#options.clock.monotonicMs()
+      this.#contactAtMs = this.#now()
     }
   }
 
@@ -279,7 +280,7 @@ export class Driver {
     if (ready.transition !== null) {
       this.#options.transport.setPeers(ready.transition.configuration.members)
       this.#reads.leaderChanged()
-      this.#postStatus(this.#options.clock.monotonicMs())
+      this.#postStatus(this.#now())
     }
     for (const { context, index } of ready.readsConfirmed) this.#reads.confirmed(context, index)
     for (const context of ready.readsFailed) this.#reads.failed(context)
@@ -288,7 +289,8 @@ export class Driver {
   }
 
   #persist({ ticket, snapshot, entries, hardState, messages }: NonNullable<Ready['persist']>): void {
-    this.#writes.push({ ticket, messages, snapshot, sinceMs: this.#options.clock.monotonicMs() })
+    this.#writes.push({ ticket, messages, snapshot })
+    this.#succession.writing.owes(this.#now())
     this.#feed.writing(ticket, snapshot, entries)
     this.#extent.writing(snapshot, entries)
     if (snapshot !== null) this.#inbox.taken()
@@ -370,7 +372,6 @@ type Held = {
   readonly ticket: number
   readonly messages: readonly Message[]
   readonly snapshot: SnapshotMeta | null
-  readonly sinceMs: number
 }
 
 type Needs = ConstructorParameters<typeof ProposalRelay>[0] &

@@ -18,7 +18,7 @@ import { Proposals } from './proposals.ts'
 import type { ApiToRaft, RaftStatus, RaftToApi } from './protocol.ts'
 import { ReadBarrier } from './read-barrier.ts'
 import { oneLine, SnapshotDesk } from './snapshot-desk.ts'
-import { emptyStatus, healthiestSuccessor } from './status.ts'
+import { emptyStatus } from './status.ts'
 import { Transfers } from './transfers.ts'
 
 export type RaftNodeOptions = {
@@ -227,9 +227,11 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   /** Best effort: without it the others notice by timeout. */
   async #giveWay(deadlineMs: number): Promise<void> {
     if (this.#broken || this.#status.role !== 'leader') return
-    const successor = healthiestSuccessor(this.#status)
-    if (successor === null) return
-    await this.#transfers.begin(successor, this.#status, deadlineMs).catch(() => undefined)
+    // Who answers but is not in step yet may be a moment later; without an answer there is nobody to wait for.
+    if (!this.#status.followers.some(({ recentlyActive }) => recentlyActive)) return
+    const succeeded = this.#transfers.awaitOther(deadlineMs)
+    this.#post({ kind: 'hand-over', forMs: deadlineMs - this.#options.clock.monotonicMs() })
+    await succeeded.catch(() => undefined)
   }
 
   #take(message: RaftToApi): void {

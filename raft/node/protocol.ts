@@ -24,6 +24,8 @@ export type ApiToRaft =
   | { readonly kind: 'read'; readonly round: number }
   /** Refused by `transfer-refused`, else seen by a change of leader in `status`. */
   | { readonly kind: 'transfer'; readonly request: number; readonly to: NodeId }
+  /** Hand leadership to whoever takes it, for this many ms at most; seen by a change of leader in `status`. */
+  | { readonly kind: 'hand-over'; readonly forMs: number }
   /** Applied to memory up to here; `credit` more bytes of entries may be sent. */
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly credit: number }
   /** The database has all of this: the log may be cut below it. */

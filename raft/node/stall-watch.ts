@@ -1,6 +1,26 @@
+/** Since when one part of this member owes an answer without giving any. */
+export class Debt {
+  #sinceMs: number | null = null
+
+  /** Monotonic ms; null: nothing is owed. */
+  get sinceMs(): number | null {
+    return this.#sinceMs
+  }
+
+  /** Something waits for it, perhaps more than before. */
+  owes(now: number): void {
+    this.#sinceMs ??= now
+  }
+
+  /** It answered. @param more still waits */
+  answered(now: number, more: boolean): void {
+    this.#sinceMs = more ? now : null
+  }
+}
+
 export type StallLimits = { readonly stallMsMax: number; readonly stallCooldownMs: number }
 
-/** Since when each part of this member has owed an answer; null: it owes none. Monotonic ms. */
+/** Since when each part of this member owes an answer; null: it owes none. Monotonic ms. */
 export type Owed = { readonly writingSinceMs: number | null; readonly applyingSinceMs: number | null }
 
 /**
@@ -18,17 +38,19 @@ export class StallWatch {
     this.#limits = limits
   }
 
-  /** Asked with every tick. @returns whether to give way now; then not again for the cooldown */
+  /** Asked with every tick. @returns whether to give way; `gaveWay` says that it was tried */
   stalled(now: number, owed: Owed): boolean {
     const { stallMsMax, stallCooldownMs } = this.#limits
     const sinceLook = this.#lastLookMs === null ? 0 : now - this.#lastLookMs
     this.#lastLookMs = now
-    const late = isLate(owed.writingSinceMs, now) || isLate(owed.applyingSinceMs, now)
-    this.#stalledMs = late ? this.#stalledMs + Math.min(sinceLook, lookMsMax) : 0
-    if (this.#stalledMs < stallMsMax - lateMs || now - this.#gaveWayMs < stallCooldownMs) return false
+    this.#stalledMs = standsStill(owed, now) ? this.#stalledMs + Math.min(sinceLook, lookMsMax) : 0
+    return this.#stalledMs >= stallMsMax - lateMs && now - this.#gaveWayMs >= stallCooldownMs
+  }
+
+  /** Not again for the cooldown, whatever came of it: where all are slow, passing leadership around helps nobody. */
+  gaveWay(now: number): void {
     this.#gaveWayMs = now
     this.#stalledMs = 0
-    return true
   }
 }
 
@@ -36,6 +58,11 @@ export class StallWatch {
 const lateMs = 500
 /** A look that comes later than this was held up itself. */
 const lookMsMax = 100
+
+/** Whether the log or the api thread owes an answer for longer than one takes. Who stands still should not lead. */
+export function standsStill({ writingSinceMs, applyingSinceMs }: Owed, now: number): boolean {
+  return isLate(writingSinceMs, now) || isLate(applyingSinceMs, now)
+}
 
 function isLate(sinceMs: number | null, now: number): boolean {
   return sinceMs !== null && now - sinceMs >= lateMs

@@ -24,12 +24,19 @@ export function emptyStatus(id: NodeId): ConsensusStatus {
   }
 }
 
-/** The voter that leadership is best handed to: in touch, caught up, and furthest along. null: nobody is. */
-export function healthiestSuccessor(status: CoreStatus): NodeId | null {
+/**
+ * The voter that leadership is best handed to: in touch, caught up, and furthest along. null: nobody is.
+ *
+ * @param except those who did not take it
+ */
+export function healthiestSuccessor(
+  status: CoreStatus,
+  except: ReadonlySet<NodeId> = new Set(),
+): NodeId | null {
   let best: FollowerStatus | null = null
   for (const follower of status.followers) {
     if (!follower.recentlyActive || follower.state !== 'replicate') continue
-    if (!status.configuration.voters.includes(follower.id)) continue
+    if (!status.configuration.voters.includes(follower.id) || except.has(follower.id)) continue
     if (best === null || follower.match > best.match) best = follower
   }
   return best?.id ?? null

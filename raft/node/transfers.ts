@@ -29,13 +29,14 @@ export class Transfers {
       return Promise.reject(new ConsensusFailure('overloaded', 'other transfers are under way'))
     }
     const request = this.#nextRequest++
-    const deferred = new Deferred<void>()
-    const timer = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonicMs()), () => {
-      this.#fail(request, new ConsensusFailure('timed-out', `member ${to} did not take over in time`))
-    })
-    this.#pending.set(request, { to, deferred, timer })
+    const done = this.#wait(request, to, deadlineMs, `member ${to} did not take over in time`)
     this.#send(request, to)
-    return deferred.promise
+    return done
+  }
+
+  /** Resolves once anyone else leads. @throws ConsensusFailure `timed-out`, `stopped` */
+  awaitOther(deadlineMs: number): Promise<void> {
+    return this.#wait(this.#nextRequest++, null, deadlineMs, 'nobody took over in time')
   }
 
   refused(request: number, reason: 'not-leader' | 'not-a-voter'): void {
@@ -48,7 +49,8 @@ export class Transfers {
 
   statusTold(status: ConsensusStatus): void {
     for (const [request, { to, deferred, timer }] of this.#pending) {
-      if (status.leader !== to) continue
+      const { leader, id } = status
+      if (to === null ? leader === null || leader === id : leader !== to) continue
       this.#pending.delete(request)
       timer.cancel()
       deferred.resolve(undefined)
@@ -59,6 +61,15 @@ export class Transfers {
     for (const request of [...this.#pending.keys()]) {
       this.#fail(request, new ConsensusFailure('stopped', 'this member is stopping'))
     }
+  }
+
+  #wait(request: number, to: NodeId | null, deadlineMs: number, late: string): Promise<void> {
+    const deferred = new Deferred<void>()
+    const timer = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonicMs()), () => {
+      this.#fail(request, new ConsensusFailure('timed-out', late))
+    })
+    this.#pending.set(request, { to, deferred, timer })
+    return deferred.promise
   }
 
   #fail(request: number, failure: ConsensusFailure): void {
@@ -73,4 +84,5 @@ export class Transfers {
 /** Transfers one caller can wait for at once; more is a mistake, and answered so. */
 const pendingMax = 16
 
-type Pending = { readonly to: NodeId; readonly deferred: Deferred<void>; readonly timer: Timer }
+/** @param to null: anyone else */
+type Pending = { readonly to: NodeId | null; readonly deferred: Deferred<void>; readonly timer: Timer }

@@ -1,9 +1,9 @@
 /* Goal: a leader gives way when its own threads stand still, and not because the whole process did. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StallWatch } from '../../../../raft/node/stall-watch.ts'
+import { Debt, StallWatch } from '../../../../raft/node/stall-watch.ts'
 
-/** Looks every 10 ms from `from` on. @returns when it gave way */
+/** Looks every 10 ms from `from` on, and gives way when asked to. @returns when it gave way */
 function looks(
   watch: StallWatch,
   span: { readonly from: number; readonly to: number },
@@ -12,7 +12,9 @@ function looks(
   const gaveWay: number[] = []
   for (let now = span.from; now <= span.to; now += 10) {
     const owed = { writingSinceMs: since.writing ?? null, applyingSinceMs: since.applying ?? null }
-    if (watch.stalled(now, owed)) gaveWay.push(now)
+    if (!watch.stalled(now, owed)) continue
+    gaveWay.push(now)
+    watch.gaveWay(now)
   }
   return gaveWay
 }
@@ -29,6 +31,14 @@ void test('so does an api thread that applies nothing', () => {
   assert.equal(looks(new StallWatch(limits), { from: 0, to: 4_000 }, { applying: 0 }).length, 1)
 })
 
+void test('who could not give way is asked again at once, not after the cooldown', () => {
+  const watch = new StallWatch(limits)
+  const owed = { writingSinceMs: 0, applyingSinceMs: null }
+  let asked = 0
+  for (let now = 0; now <= 4_000; now += 10) if (watch.stalled(now, owed)) asked++
+  assert.ok(asked > 90, `asked ${asked} times`)
+})
+
 void test('idleness and short waits are no stall', () => {
   const watch = new StallWatch(limits)
   assert.deepEqual(looks(watch, { from: 0, to: 10_000 }, {}), [])
@@ -41,4 +51,18 @@ void test('a pause of the whole process counts for nothing', () => {
   const watch = new StallWatch(limits)
   assert.deepEqual(looks(watch, { from: 0, to: 100 }, { writing: 0 }), [])
   assert.deepEqual(looks(watch, { from: 60_000, to: 60_200 }, { writing: 0 }), [])
+})
+
+void test('who answers, however slowly, does not stand still; who owed nothing for long owes from now on', () => {
+  const debt = new Debt()
+  assert.equal(debt.sinceMs, null)
+  debt.owes(1000)
+  debt.owes(1400)
+  assert.equal(debt.sinceMs, 1000, 'more work does not begin the wait anew')
+  debt.answered(1900, true)
+  assert.equal(debt.sinceMs, 1900)
+  debt.answered(2800, false)
+  assert.equal(debt.sinceMs, null)
+  debt.owes(90_000)
+  assert.equal(debt.sinceMs, 90_000)
 })

@@ -1,0 +1,136 @@
+/*
+ * Goal: leadership goes to a healthy member, is offered to one after another, and stays where nobody can take it.
+ * Method: a leader's core that only remembers to whom leadership was offered; time in ticks of 10 ms.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyConfiguration, logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import type { NodeId } from '../../../../raft/core/types.ts'
+import type { CoreStatus, FollowerStatus } from '../../../../raft/core/ready.ts'
+import { Succession } from '../../../../raft/node/succession.ts'
+import type { SuccessionCore } from '../../../../raft/node/succession.ts'
+
+const limits = { stallMsMax: 3000, stallCooldownMs: 30_000 }
+/** An election timeout: then the core gives a transfer up. */
+const transferMs = 300
+
+class FakeCore implements SuccessionCore {
+  readonly offered: { readonly to: NodeId; readonly atMs: number }[] = []
+  nowMs = 0
+  leader: NodeId = nodeId(1)
+  persisted = 5
+  followers: FollowerStatus[] = [follower(2, 9), follower(3, 8)]
+  #offer: { readonly to: NodeId; readonly endsMs: number } | null = null
+
+  status(): CoreStatus {
+    if (this.#offer !== null && this.nowMs >= this.#offer.endsMs) this.#offer = null
+    return {
+      id: nodeId(1),
+      role: this.leader === 1 ? 'leader' : 'follower',
+      term: term(1),
+      leader: this.leader,
+      configuration: { ...emptyConfiguration, voters: [nodeId(1), nodeId(2), nodeId(3)] },
+      vote: nodeId(1),
+      commit: logIndex(8),
+      lastIndex: logIndex(9),
+      firstIndex: logIndex(1),
+      persistedIndex: logIndex(this.persisted),
+      transferTarget: this.#offer?.to ?? null,
+      followers: this.followers,
+    }
+  }
+
+  transferLeadership(to: NodeId): { readonly kind: 'accepted' } {
+    this.offered.push({ to, atMs: this.nowMs })
+    this.#offer = { to, endsMs: this.nowMs + transferMs }
+    return { kind: 'accepted' }
+  }
+}
+
+function follower(id: number, match: number, recentlyActive = true): FollowerStatus {
+  return {
+    id: nodeId(id),
+    state: 'replicate',
+    match: logIndex(match),
+    next: logIndex(match + 1),
+    recentlyActive,
+  }
+}
+
+function run(core: FakeCore, succession: Succession, untilMs: number): void {
+  for (; core.nowMs <= untilMs; core.nowMs += 10) succession.tick(core.nowMs)
+}
+
+function made(): { readonly core: FakeCore; readonly succession: Succession } {
+  const core = new FakeCore()
+  return { core, succession: new Succession(nodeId(1), core, limits) }
+}
+
+void test('a stalled leader offers leadership to the one furthest along, then to the next, then keeps it', () => {
+  const { core, succession } = made()
+  succession.applying.owes(0)
+  run(core, succession, 2500)
+  assert.equal(core.offered.length, 0, 'two seconds and a half are not three')
+  run(core, succession, 25_000)
+  assert.deepEqual(
+    core.offered.map(({ to }) => to),
+    [2, 3],
+  )
+  const [first, second] = core.offered.map(({ atMs }) => atMs)
+  assert.ok((second ?? 0) - (first ?? 0) >= transferMs, 'one at a time')
+})
+
+void test('whoever takes it ends the search', () => {
+  const { core, succession } = made()
+  succession.applying.owes(0)
+  run(core, succession, 3100)
+  core.leader = nodeId(2)
+  run(core, succession, 25_000)
+  assert.deepEqual(
+    core.offered.map(({ to }) => to),
+    [2],
+  )
+})
+
+void test('a try that found nobody in touch is made again as soon as somebody is', () => {
+  const { core, succession } = made()
+  core.followers = [follower(2, 9, false), follower(3, 8, false)]
+  succession.applying.owes(0)
+  run(core, succession, 6000)
+  assert.equal(core.offered.length, 0)
+  core.followers = [follower(2, 9)]
+  run(core, succession, 6010)
+  assert.equal(core.offered.length, 1)
+})
+
+void test('a disk that the quorum waits for keeps the leader: without it nobody could be elected', () => {
+  const { core, succession } = made()
+  core.persisted = 8
+  succession.writing.owes(0)
+  run(core, succession, 10_000)
+  assert.equal(core.offered.length, 0)
+  core.persisted = 7
+  run(core, succession, 10_010)
+  assert.equal(core.offered.length, 1, 'now the others commit without it')
+})
+
+void test('who leaves offers it again and again until its time is over', () => {
+  const { core, succession } = made()
+  succession.handOver(0, 2000)
+  assert.equal(core.offered.length, 1, 'at once')
+  run(core, succession, 10_000)
+  assert.deepEqual(
+    core.offered.map(({ to }) => to),
+    [2, 3, 2, 3, 2, 3, 2],
+  )
+})
+
+void test('who stands still does not take over', () => {
+  const { succession } = made()
+  assert.equal(succession.mayTakeOver(10_000), true)
+  succession.writing.owes(10_000)
+  assert.equal(succession.mayTakeOver(10_400), true)
+  assert.equal(succession.mayTakeOver(10_600), false)
+  succession.writing.answered(10_700, false)
+  assert.equal(succession.mayTakeOver(10_800), true)
+})
