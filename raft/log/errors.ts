@@ -7,6 +7,7 @@ import { Failure } from '../base/failure.ts'
  * - `missing-segment`: a file the log needs is not there
  * - `foreign`: a file belongs to something else, or to another log
  * - `newer-format`: written by a later version of this program
+ * - `older-format`: written by a version whose logs this program does not read
  * - `disk-full`: no room for a write
  * - `io`: the operating system refused for another reason
  * - `dead`: an earlier operation failed; what is on disk is unknown until the log is opened anew
@@ -14,7 +15,16 @@ import { Failure } from '../base/failure.ts'
  * - `missing`: the entry was not written yet
  */
 export type LogFailureCode =
-  'damaged' | 'missing-segment' | 'foreign' | 'newer-format' | 'disk-full' | 'io' | 'dead' | 'cut' | 'missing'
+  | 'damaged'
+  | 'missing-segment'
+  | 'foreign'
+  | 'newer-format'
+  | 'older-format'
+  | 'disk-full'
+  | 'io'
+  | 'dead'
+  | 'cut'
+  | 'missing'
 
 /** The message is one line that names the file and, where there is one, the remedy. */
 export class LogFailure extends Failure<LogFailureCode> {}

@@ -5,6 +5,8 @@ import { decodeConfiguration } from './configuration-codec.ts'
 import {
   entryHeaderBytes,
   getU64,
+  groupBytes,
+  groupBytesMax,
   groupHeaderBytes,
   groupMagic,
   logIdBytes,
@@ -18,7 +20,7 @@ import type { RecordKind } from './layout.ts'
 export type GroupHeader = {
   readonly seed: number
   readonly bodyBytes: number
-  readonly zeroSectors: number
+  readonly sparseSectors: number
   readonly segment: number
   readonly sequence: number
   readonly logId: Uint8Array
@@ -49,12 +51,15 @@ export function decodeGroupHeader(bytes: Uint8Array, at: number): GroupHeader | 
   if (view.getUint32(at, true) !== groupMagic) return null
   const own = checksum(bytes.subarray(at + 8, at + groupHeaderBytes), 0)
   if (view.getUint32(at + 4, true) !== own || view.getUint32(at + 44, true) !== mark) return null
+  const bodyBytes = view.getUint32(at + 12, true)
+  const sequence = getU64(view, at + 24)
+  if (bodyBytes < markBytes || groupBytes(bodyBytes) > groupBytesMax || sequence === null) return null
   return {
     seed: view.getUint32(at + 8, true),
-    bodyBytes: view.getUint32(at + 12, true),
-    zeroSectors: view.getUint32(at + 16, true),
+    bodyBytes,
+    sparseSectors: view.getUint32(at + 16, true),
     segment: view.getUint32(at + 20, true),
-    sequence: getU64(view, at + 24),
+    sequence,
     logId: bytes.slice(at + 32, at + 32 + logIdBytes),
     records: view.getUint32(at + 40, true),
   }
@@ -108,20 +113,22 @@ function decodeBody(kind: number, body: Uint8Array): LogRecord | null {
       const entry = decodeEntry(kindNames[kind], body)
       return entry === null ? null : { kind: 'entry', entry }
     }
-    case recordKind['hard-state']:
-      return body.length === 24 ? { kind: 'hard-state', hardState: decodeHardState(view) } : null
+    case recordKind['hard-state']: {
+      const hardState = body.length === 24 ? decodeHardState(view) : null
+      return hardState === null ? null : { kind: 'hard-state', hardState }
+    }
     case recordKind.base:
     case recordKind.snapshot: {
+      const place = decodePlace(body)
       const configuration = decodeConfiguration(body.subarray(entryHeaderBytes))
-      if (body.length < entryHeaderBytes || configuration === null) return null
-      return {
-        kind: kind === recordKind.base ? 'base' : 'snapshot',
-        meta: { index: logIndex(getU64(view, 0)), term: term(getU64(view, 8)), configuration },
-      }
+      if (place === null || configuration === null) return null
+      const meta = { index: place.index, term: place.term, configuration }
+      return { kind: kind === recordKind.base ? 'base' : 'snapshot', meta }
     }
-    case recordKind.tail:
-      if (body.length !== entryHeaderBytes) return null
-      return { kind: 'tail', index: logIndex(getU64(view, 0)), term: term(getU64(view, 8)) }
+    case recordKind.tail: {
+      const place = body.length === entryHeaderBytes ? decodePlace(body) : null
+      return place === null ? null : { kind: 'tail', index: place.index, term: place.term }
+    }
     case recordKind.seal:
       return body.length === 4 ? { kind: 'seal', next: view.getUint32(0, true) } : null
     default:
@@ -136,10 +143,10 @@ const kindNames = {
 } as const satisfies Record<number, RecordKind>
 
 function decodeEntry(kind: Entry['kind'], body: Uint8Array): Entry | null {
-  if (body.length < entryHeaderBytes) return null
-  const view = viewOf(body)
-  const index = logIndex(getU64(view, 0))
-  const entryTerm = term(getU64(view, 8))
+  const place = decodePlace(body)
+  if (place === null || place.index === 0) return null
+  // Written out, not spread: this happens for every entry.
+  const { index, term: entryTerm } = place
   const data = body.subarray(entryHeaderBytes)
   switch (kind) {
     case 'command':
@@ -153,13 +160,20 @@ function decodeEntry(kind: Entry['kind'], body: Uint8Array): Entry | null {
   }
 }
 
-function decodeHardState(view: DataView): HardState {
-  const vote = getU64(view, 8)
-  return {
-    term: term(getU64(view, 0)),
-    vote: vote === 0 ? null : nodeId(vote),
-    commit: logIndex(getU64(view, 16)),
-  }
+/** What stands in front of most records. */
+function decodePlace(body: Uint8Array): { readonly index: LogIndex; readonly term: Term } | null {
+  if (body.length < entryHeaderBytes) return null
+  const view = viewOf(body)
+  const index = getU64(view, 0)
+  const placeTerm = getU64(view, 8)
+  if (index === null || placeTerm === null) return null
+  return { index: logIndex(index), term: term(placeTerm) }
+}
+
+function decodeHardState(view: DataView): HardState | null {
+  const [stateTerm, vote, commit] = [getU64(view, 0), getU64(view, 8), getU64(view, 16)]
+  if (stateTerm === null || vote === null || commit === null) return null
+  return { term: term(stateTerm), vote: vote === 0 ? null : nodeId(vote), commit: logIndex(commit) }
 }
 
 function viewOf(bytes: Uint8Array): DataView {

@@ -4,15 +4,19 @@ import type { LogWrite } from '../ports.ts'
 import { checksum } from './checksum.ts'
 import { encodeConfiguration } from './configuration-codec.ts'
 import {
-  countZeroSectors,
+  countSparseSectors,
   entryHeaderBytes,
+  groupBytes,
+  groupBytesMax,
   groupHeaderBytes,
   groupMagic,
   mark,
   markBytes,
+  paddingByte,
   putU64,
   recordHeaderBytes,
   recordKind,
+  sectorBytes,
   sectorsUp,
 } from './layout.ts'
 import type { RecordKind } from './layout.ts'
@@ -34,7 +38,6 @@ export type GroupPosition = {
 }
 
 const scratchBytesKept = 4 * 1024 * 1024
-const groupBytesMax = 1024 * 1024 * 1024
 
 /** Writes one group into a buffer that is used again for the next. */
 export class GroupEncoder {
@@ -123,16 +126,17 @@ export class GroupEncoder {
     assert(position !== null, 'a group was begun')
     this.#position = null
     const bodyEnd = this.#at + markBytes
-    const end = sectorsUp(bodyEnd)
+    const end = groupBytes(bodyEnd - groupHeaderBytes)
     this.#ensure(end - this.#at)
     this.#view.setUint32(this.#at, mark, true)
-    this.#bytes.fill(0, bodyEnd, end)
+    this.#bytes.fill(paddingByte, bodyEnd, end)
     const bytes = this.#bytes.subarray(0, end)
     const view = this.#view
     view.setUint32(0, groupMagic, true)
     view.setUint32(8, position.seed, true)
     view.setUint32(12, bodyEnd - groupHeaderBytes, true)
-    view.setUint32(16, countZeroSectors(bytes), true)
+    // The first holds this header, which is dense.
+    view.setUint32(16, countSparseSectors(bytes.subarray(sectorBytes)), true)
     view.setUint32(20, position.segment, true)
     putU64(view, 24, position.sequence)
     bytes.set(position.logId, 32)

@@ -2,15 +2,17 @@ import { assert, present } from '../base/assert.ts'
 import { logIndex } from '../core/types.ts'
 import type { LogDisk } from '../ports.ts'
 import { sameBase } from './configuration-codec.ts'
+import { endMarkName, readEndMark } from './end-mark.ts'
+import type { EndMark } from './end-mark.ts'
 import { EntryIndex } from './entry-index.ts'
 import { damaged, LogFailure, missingSegment } from './errors.ts'
 import { decodeGroupHeader } from './group-decoder.ts'
 import type { PlacedRecord } from './group-decoder.ts'
 import {
+  groupBytes,
   groupHeaderBytes,
   isUnfinished,
   preambleBytes,
-  sectorsUp,
   segmentName,
   segmentNumber,
 } from './layout.ts'
@@ -18,7 +20,7 @@ import { LogShape } from './log-shape.ts'
 import { GroupScanner } from './scan.ts'
 import type { FoundGroup } from './scan.ts'
 import { checkPreamble, SegmentWindow } from './segment.ts'
-import type { Segment } from './segment.ts'
+import type { LogOwner, Segment } from './segment.ts'
 
 /** A log as it was left, and where the next group goes. */
 export type RecoveredFiles = {
@@ -39,16 +41,21 @@ const windowBytes = 1024 * 1024
  * Reads all there is. What the power cut interrupted is taken away; anything else that is not as it was
  * written is refused.
  *
+ * @param owner whose log it should be
  * @returns null when there is no log yet
  * @throws LogFailure
  */
-export function recover(disk: LogDisk): RecoveredFiles | null {
+export function recover(disk: LogDisk, owner: LogOwner): RecoveredFiles | null {
   const names = disk.list()
   const numbers = names
     .map(segmentNumber)
     .filter((number) => number !== null)
     .sort((a, b) => a - b)
-  const files = numbers.length === 0 ? null : new Recovery(disk, lastRun(numbers)).run(numbers)
+  const end = readEndMark(disk)
+  if (numbers.length === 0 && end !== null) {
+    throw missingSegment(segmentName(end === 'damaged' ? 1 : end.segment))
+  }
+  const files = numbers.length === 0 ? null : new Recovery(disk, owner, lastRun(numbers)).run(numbers, end)
   for (const name of names.filter(isUnfinished)) disk.remove(name)
   return files
 }
@@ -62,6 +69,7 @@ function lastRun(numbers: readonly number[]): readonly number[] {
 
 class Recovery {
   readonly #disk: LogDisk
+  readonly #owner: LogOwner
   readonly #run: readonly number[]
   readonly #segments: Segment[] = []
   /** Done once everything was judged: a log that is refused is left as it was found. */
@@ -72,12 +80,13 @@ class Recovery {
   #chain: number | null = null
   #sequence: number | null = null
 
-  constructor(disk: LogDisk, run: readonly number[]) {
+  constructor(disk: LogDisk, owner: LogOwner, run: readonly number[]) {
     this.#disk = disk
+    this.#owner = owner
     this.#run = run
   }
 
-  run(all: readonly number[]): RecoveredFiles {
+  run(all: readonly number[], end: EndMark | null | 'damaged'): RecoveredFiles {
     try {
       for (const [at, number] of this.#run.entries()) {
         const sealed = this.#segment(number)
@@ -90,6 +99,10 @@ class Recovery {
       if (this.#index.first > shape.base.index + 1) {
         throw missingSegment(segmentName((this.#run[0] as number) - 1))
       }
+      if (end === 'damaged') {
+        const report = `file ${endMarkName} of the log is damaged; the log was read without it`
+        this.#repairs.push({ report, deed: () => this.#disk.remove(endMarkName) })
+      } else if (end !== null) this.#checkEnd(end)
       for (const { deed } of this.#repairs) deed()
       this.#makeDurable()
       for (const number of all.filter((n) => !this.#run.includes(n))) this.#disk.remove(segmentName(number))
@@ -107,6 +120,18 @@ class Recovery {
       for (const segment of this.#segments) segment.file.close()
       throw cause
     }
+  }
+
+  /** What was promised durable by the time the log was closed is there. */
+  #checkEnd(end: EndMark): void {
+    if (!sameBytes(end.logId, present(this.#logId, 'a preamble was read'))) {
+      throw new LogFailure('foreign', `log ${endMarkName} belongs to another log; bring back its own files`)
+    }
+    const sequence = present(this.#sequence, 'a group was read')
+    const same = sequence > end.sequence || (sequence === end.sequence && this.#chain === end.chain)
+    if (same) return
+    const last = present(this.#segments.at(-1), 'a segment was read')
+    throw damaged(last.name, last.end, 'what it held behind that when it was closed is gone')
   }
 
   /** @returns whether it is sealed */
@@ -136,7 +161,11 @@ class Recovery {
 
   /** @returns the log's id, which every segment carries */
   #identify(name: string, number: number, window: SegmentWindow): Uint8Array {
-    const logId = checkPreamble(name, number, window.bytes(0, Math.min(preambleBytes, window.size)))
+    const logId = checkPreamble(
+      name,
+      { number, owner: this.#owner },
+      window.bytes(0, Math.min(preambleBytes, window.size)),
+    )
     if (this.#logId !== null && !sameBytes(this.#logId, logId)) {
       throw new LogFailure('foreign', `log ${name} belongs to another log; remove it, the others are whole`)
     }
@@ -249,7 +278,7 @@ class Recovery {
       const window = new SegmentWindow(file, windowBytes)
       this.#identify(name, next, window)
       const header = decodeGroupHeader(window.bytes(preambleBytes, groupHeaderBytes), 0)
-      const end = preambleBytes + (header === null ? 0 : sectorsUp(groupHeaderBytes + header.bodyBytes))
+      const end = preambleBytes + (header === null ? 0 : groupBytes(header.bodyBytes))
       if (header === null || afterNext !== undefined || window.lastNonZero(end) !== null) {
         const { end: at } = present(this.#segments.at(-1), 'the unsealed segment was read')
         throw damaged(segmentName(unsealed), at, `it ends before the place where ${name} begins`)

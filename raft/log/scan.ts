@@ -1,7 +1,8 @@
 import { damaged } from './errors.ts'
 import { decodeGroup, decodeGroupHeader } from './group-decoder.ts'
 import type { GroupHeader, PlacedRecord } from './group-decoder.ts'
-import { countZeroSectors, groupHeaderBytes, isZero, sectorBytes, sectorsUp } from './layout.ts'
+import { countSparseSectors, countZeroSectors, groupBytes, groupHeaderBytes } from './layout.ts'
+import { isZero, paddingBytesMin, sectorBytes } from './layout.ts'
 import type { SegmentWindow } from './segment.ts'
 
 export type FoundGroup = {
@@ -67,12 +68,10 @@ export class GroupScanner {
     const header = decodeGroupHeader(this.#window.bytes(at, groupHeaderBytes), 0)
     if (header === null) return this.#withoutHeader(at)
     this.#checkPlace(at, header)
-    const bodyEnd = groupHeaderBytes + header.bodyBytes
-    const length = sectorsUp(bodyEnd)
+    const length = groupBytes(header.bodyBytes)
     const bytes = this.#window.bytes(at, length)
     const records = decodeGroup(bytes, header)
     if (records === null) return this.#broken(at, header, bytes)
-    if (!isZero(bytes, bodyEnd, length)) throw damaged(this.#name, at + bodyEnd, 'padding is not zero')
     this.#chain = records.at(-1)?.chain ?? header.seed
     this.#sequence = header.sequence + 1
     return { kind: 'group', offset: at, length, records }
@@ -90,22 +89,21 @@ export class GroupScanner {
 
   /** The header is whole, so the length is known; its records are not. */
   #broken(at: number, header: GroupHeader, bytes: Uint8Array): Found {
-    const end = groupHeaderBytes + header.bodyBytes
-    const sectorsMissing = countZeroSectors(bytes) > header.zeroSectors
-    const endMissing = bytes[end - 1] === 0
+    const sectorsMissing = countZeroSectors(bytes) > header.sparseSectors
+    const endMissing = isZero(bytes, bytes.length - paddingBytesMin, bytes.length)
     if (!sectorsMissing && !endMissing) throw damaged(this.#name, at, 'a record is not as it was written')
     if (this.#window.lastNonZero(at + bytes.length) !== null) {
       throw damaged(this.#name, at, 'sectors are missing and more was written after them')
     }
-    return { kind: 'interrupted', bytes: end }
+    return { kind: 'interrupted', bytes: bytes.length }
   }
 
   #withoutHeader(at: number): Found {
     const last = this.#window.lastNonZero(at)
     if (last === null) return { kind: 'end' }
     const interrupted: Found = { kind: 'interrupted', bytes: last + 1 - at }
-    if (isZero(this.#window.bytes(at, sectorBytes), 0, sectorBytes)) {
-      // The first sector is missing. A later group would show that it once was durable.
+    if (countSparseSectors(this.#window.bytes(at, sectorBytes)) === 1) {
+      // Nothing was written here, or its first sector is missing. A later group would show that it was durable.
       for (let sector = at + sectorBytes; sector <= last; sector += sectorBytes) {
         const later = decodeGroupHeader(this.#window.bytes(sector, groupHeaderBytes), 0)
         if (later !== null) throw damaged(this.#name, at, 'a sector is missing and more was written after it')

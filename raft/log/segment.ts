@@ -1,10 +1,13 @@
+import type { NodeId } from '../core/types.ts'
 import type { LogDisk, LogFile } from '../ports.ts'
 import { checksum } from './checksum.ts'
 import { damaged, LogFailure } from './errors.ts'
 import {
   formatVersion,
+  getU64,
   logIdBytes,
   preambleBytes,
+  putU64,
   sectorBytes,
   segmentMagic,
   segmentName,
@@ -24,18 +27,26 @@ export type Segment = {
   lastGroup: number
 }
 
+/** Whose log it is. null: nobody asks. */
+export type LogOwner = NodeId | null
+
+export type NewSegment = {
+  readonly number: number
+  readonly logId: Uint8Array
+  readonly owner: LogOwner
+  /** One group. */
+  readonly head: Uint8Array
+}
+
 /**
  * Writes preamble and head aside, makes them durable and only then gives the file its name, so that a
  * segment that has its name is whole.
  */
-export function createSegment(
-  disk: LogDisk,
-  { number, logId, head }: { readonly number: number; readonly logId: Uint8Array; readonly head: Uint8Array },
-): Segment {
+export function createSegment(disk: LogDisk, { number, logId, owner, head }: NewSegment): Segment {
   const name = segmentName(number)
   const file = disk.open(unfinishedName(number), 'create')
   const bytes = new Uint8Array(preambleBytes + head.length)
-  bytes.set(encodePreamble(number, logId), 0)
+  bytes.set(encodePreamble(number, logId, owner), 0)
   bytes.set(head, preambleBytes)
   file.write(0, bytes)
   file.sync()
@@ -44,22 +55,28 @@ export function createSegment(
   return { number, name, file, end: bytes.length, size: bytes.length, lastGroup: preambleBytes }
 }
 
-function encodePreamble(number: number, logId: Uint8Array): Uint8Array {
+function encodePreamble(number: number, logId: Uint8Array, owner: LogOwner): Uint8Array {
   const bytes = new Uint8Array(preambleBytes)
   const view = new DataView(bytes.buffer)
   bytes.set(segmentMagic, 0)
   view.setUint32(8, formatVersion, true)
   bytes.set(logId, 16)
   view.setUint32(24, number, true)
+  putU64(view, 28, owner ?? 0)
   view.setUint32(12, preambleChecksum(bytes), true)
   return bytes
 }
 
 /**
+ * @param name of the file, for the words of a refusal
  * @returns the log's id
- * @throws LogFailure `foreign`, `newer-format`, `damaged`
+ * @throws LogFailure `foreign`, `newer-format`, `older-format`, `damaged`
  */
-export function checkPreamble(name: string, number: number, bytes: Uint8Array): Uint8Array {
+export function checkPreamble(
+  name: string,
+  expected: { readonly number: number; readonly owner: LogOwner },
+  bytes: Uint8Array,
+): Uint8Array {
   if (bytes.length < preambleBytes) throw damaged(name, bytes.length, 'the file ends within its preamble')
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (view.getUint32(12, true) !== preambleChecksum(bytes)) {
@@ -67,20 +84,35 @@ export function checkPreamble(name: string, number: number, bytes: Uint8Array): 
     throw new LogFailure('foreign', `log ${name} is no log segment; choose another --data-dir or remove it`)
   }
   // The preamble is the one thing every format has in common, so its number can be believed.
-  const version = view.getUint32(8, true)
-  if (version > formatVersion) {
-    throw new LogFailure(
-      'newer-format',
-      `log ${name} has format ${version}, this program reads up to ${formatVersion}; start the newer program`,
-    )
-  }
-  if (view.getUint32(24, true) !== number) {
+  checkFormat(name, view.getUint32(8, true))
+  const number = view.getUint32(24, true)
+  if (number !== expected.number) {
     throw new LogFailure(
       'foreign',
-      `log ${name} is segment ${view.getUint32(24, true)} under another's name; give it back its own`,
+      `log ${name} is segment ${number} under another's name; give it back its own`,
+    )
+  }
+  const owner = getU64(view, 28)
+  if (expected.owner !== null && owner !== expected.owner) {
+    throw new LogFailure(
+      'foreign',
+      `log ${name} is that of member ${String(owner)}, this is member ${expected.owner}: ` +
+        'give each member its own data directory',
     )
   }
   return bytes.slice(16, 16 + logIdBytes)
+}
+
+function checkFormat(name: string, version: number): void {
+  if (version === formatVersion) return
+  const [code, remedy] =
+    version > formatVersion
+      ? (['newer-format', 'start the newer program'] as const)
+      : (['older-format', 'start the program that wrote it, or begin with another --data-dir'] as const)
+  throw new LogFailure(
+    code,
+    `log ${name} has format ${version}, this program reads ${formatVersion}: ${remedy}`,
+  )
 }
 
 function preambleChecksum(bytes: Uint8Array): number {

@@ -1,8 +1,9 @@
 import { assert, present } from '../base/assert.ts'
 import type { Random } from '../base/random.ts'
 import { entryBytes, logIndex, noSnapshot } from '../core/types.ts'
-import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
+import type { Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { LogDisk, LogStore, LogWrite, RecoveredLog } from '../ports.ts'
+import { writeEndMark } from './end-mark.ts'
 import { EntryIndex } from './entry-index.ts'
 import type { EntryPlace } from './entry-index.ts'
 import { damaged, LogFailure } from './errors.ts'
@@ -14,12 +15,14 @@ import { LogShape } from './log-shape.ts'
 import { recover } from './recover.ts'
 import type { RecoveredFiles } from './recover.ts'
 import { createSegment } from './segment.ts'
-import type { Segment } from './segment.ts'
+import type { LogOwner, Segment } from './segment.ts'
 
 export type WalOptions = {
   readonly disk: LogDisk
   /** Names a new log, so that a segment of another one is recognized. */
   readonly random: Random
+  /** Whose log it is: that of another member is refused. Unset: nobody asks. */
+  readonly owner?: NodeId
   /** A segment is left for the next when a write would pass this; one write may be larger. 1 to 1024 MiB. */
   readonly segmentBytes?: number
   /** Zeros `prepare` keeps ahead of the writes, so that a sync need not make a new file length durable. */
@@ -37,6 +40,7 @@ export class Wal implements LogStore {
   readonly #segmentBytes: number
   readonly #aheadBytes: number
   readonly #zeros: Uint8Array
+  readonly #owner: LogOwner
   readonly #encoder = new GroupEncoder()
   readonly #logId: Uint8Array
   readonly #shape: LogShape
@@ -49,11 +53,12 @@ export class Wal implements LogStore {
 
   /** @throws LogFailure */
   static open(options: WalOptions): Wal {
-    return new Wal(options, recover(options.disk) ?? create(options))
+    return new Wal(options, recover(options.disk, options.owner ?? null) ?? create(options))
   }
 
   private constructor(options: WalOptions, files: RecoveredFiles) {
     this.#disk = options.disk
+    this.#owner = options.owner ?? null
     this.#segmentBytes = options.segmentBytes ?? 64 * MiB
     this.#aheadBytes = options.aheadBytes ?? 4 * MiB
     assert(this.#segmentBytes <= 1024 * MiB, 'a place in a segment fits 32 bits')
@@ -153,7 +158,18 @@ export class Wal implements LogStore {
   close(): void {
     if (this.#closed) return
     this.#closed = true
+    if (!this.#dead) this.#leaveEndMark()
     for (const segment of this.#segments) segment.file.close()
+  }
+
+  #leaveEndMark(): void {
+    const [logId, segment] = [this.#logId, this.#last().number]
+    try {
+      writeEndMark(this.#disk, { logId, segment, chain: this.#chain, sequence: this.#sequence })
+    } catch (cause) {
+      // It is a help, not a promise; the one before holds on.
+      if (!(cause instanceof LogFailure)) throw cause
+    }
   }
 
   /** After one failure nobody knows what is on disk, so nothing more is written or promised. */
@@ -204,7 +220,10 @@ export class Wal implements LogStore {
     this.#encoder.begin({ logId: this.#logId, segment: number, sequence, seed: chain })
     fillHead(this.#encoder, this.#shape)
     const head = this.#encoder.finish()
-    const next = createSegment(this.#disk, { number, logId: this.#logId, head: head.bytes })
+    const next = createSegment(this.#disk, {
+      ...{ number, logId: this.#logId, owner: this.#owner },
+      head: head.bytes,
+    })
     // Only now, as a seal says that the next one is there.
     this.#commit((encoder) => encoder.seal(number))
     this.#segments.push(next)
@@ -271,14 +290,14 @@ export class Wal implements LogStore {
   }
 }
 
-function create({ disk, random }: WalOptions): RecoveredFiles {
+function create({ disk, random, owner }: WalOptions): RecoveredFiles {
   const logId = random.bytes(logIdBytes)
   const shape = new LogShape(noSnapshot)
   const encoder = new GroupEncoder()
   encoder.begin({ logId, segment: 1, sequence: 1, seed: 0 })
   fillHead(encoder, shape)
   const { bytes, chain } = encoder.finish()
-  const segment = createSegment(disk, { number: 1, logId, head: bytes })
+  const segment = createSegment(disk, { number: 1, logId, owner: owner ?? null, head: bytes })
   return {
     logId,
     segments: [segment],

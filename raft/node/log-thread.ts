@@ -16,12 +16,12 @@ const data: unknown = workerData
 assert(isLogThreadData(data), 'this file is the entry of a log thread')
 serve(data, await loadThreadHost(data.hostUrl))
 
-function serve({ directory, raft: raftPort, api: apiPort }: LogThreadData, host: ThreadHost): void {
+function serve({ directory, owner, raft: raftPort, api: apiPort }: LogThreadData, host: ThreadHost): void {
   const raft = new MessagePortChannel<LogToRaft, RaftToLog>({ port: raftPort, lifetime: 'ref' })
   const api = new MessagePortChannel<LogToApi, ApiToLog>({ port: apiPort, lifetime: 'ref' })
   let store: Wal
   try {
-    store = Wal.open({ disk: new FileDisk(directory), random: host.random })
+    store = Wal.open({ disk: new FileDisk(directory), random: host.random, owner })
   } catch (cause) {
     if (!(cause instanceof LogFailure)) throw cause
     raft.post({ kind: 'failed', code: cause.code, message: cause.message })

@@ -2,6 +2,7 @@ import { MessageChannel, Worker } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
+import type { NodeId } from '../core/types.ts'
 import type { ApiToLog, LogToApi } from '../log/log-protocol.ts'
 import type { TransportEvent } from '../transport/events.ts'
 import type { GrpcTransportOptions } from '../transport/grpc-transport.ts'
@@ -44,6 +45,8 @@ export type RaftThreadData = {
 export type LogThreadData = {
   readonly role: 'log'
   readonly directory: string
+  /** Whose log it is. */
+  readonly owner: NodeId
   readonly hostUrl: string
   readonly raft: MessagePort
   readonly api: MessagePort
@@ -60,6 +63,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
   const logData: LogThreadData = {
     role: 'log',
     directory: options.logDirectory,
+    owner: node.id,
     hostUrl,
     raft: raftLog.port2,
     api: apiLog.port2,
