@@ -1,12 +1,13 @@
 import { assert } from '../base/assert.ts'
 import { noteOwnVoteDurable } from './candidate.ts'
+import { checkInvariants } from './invariants.ts'
 import { hasUnsentReads, sendReadRounds } from './read-index.ts'
 import type { PersistTicket, Ready, Transition } from './ready.ts'
 import { maybeCommit, replicate } from './replication.ts'
 import { configuration } from './state.ts'
 import type { State } from './state.ts'
 import { presentTransition } from './status.ts'
-import type { HardState, LogIndex } from './types.ts'
+import type { HardState } from './types.ts'
 
 /** Whether the shell may have anything to do. */
 export function isReady(state: State): boolean {
@@ -50,7 +51,7 @@ export function gatherReady(state: State): Ready {
   outbox.fetches = []
   outbox.commitTold = state.commit
   if (ready.transition !== null) outbox.transitionTold = ready.transition
-  checkInvariants(state)
+  checkInvariants(state, ready.messagesAtOnce)
   return ready
 }
 
@@ -122,26 +123,4 @@ function transitionChanged(state: State): boolean {
     told.leader !== state.leader ||
     told.configuration !== configuration(state)
   )
-}
-
-/** What must hold between any two turns. The others stand where they could be broken. */
-function checkInvariants(state: State): void {
-  const { log } = state
-  assert(state.applied <= state.commit, 'applied <= commit')
-  assert(state.commit <= log.lastIndex, 'commit <= last')
-  assert(log.base.index <= state.commit, 'only what is committed is cut')
-  assert(log.persisted <= log.lastIndex, 'persisted <= last')
-  assert(log.lastTerm <= state.term, 'no entry is of a later term')
-  assert(state.role !== 'leader' || state.leader === state.id, 'a leader knows itself')
-  assert(state.role !== 'leader' || vowIsDurable(state), "a leader's own vote is durable")
-  if (state.role !== 'leader') return
-  for (const progress of state.progress.values()) {
-    assert(progress.match < progress.next, 'match < next')
-    assert(progress.next <= ((log.lastIndex + 1) as LogIndex), 'nothing beyond the log is sent')
-  }
-}
-
-function vowIsDurable(state: State): boolean {
-  const { durable } = state.outbox
-  return durable.term === state.term && durable.vote === state.id
 }

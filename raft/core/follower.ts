@@ -85,6 +85,8 @@ function appendMissing(state: State, entries: readonly Entry[]): void {
     }
     state.log.append(entry)
   }
+  const last = entries.at(-1)
+  assert(last === undefined || state.log.termAt(last.index) === last.term, 'the log agrees with the append')
 }
 
 /** The guarantees of an append, checked where it enters. */

@@ -1,12 +1,12 @@
 import { assert, assertNever } from '../base/assert.ts'
 import { afterCommit } from './leader.ts'
 import type { Progress } from './progress.ts'
-import { quorumValue } from './quorum.ts'
+import { isQuorum, quorumValue } from './quorum.ts'
 import { configuration, sendAtOnce } from './state.ts'
 import type { State } from './state.ts'
 import { trackFollowers } from './transitions.ts'
 import { entryBytes } from './types.ts'
-import type { Entry, LogIndex } from './types.ts'
+import type { Entry, LogIndex, NodeId } from './types.ts'
 
 /** A leader only ever adds to its log. Raft paper figure 3, leader append-only. */
 export function appendOwn(state: State, entries: readonly Entry[]): void {
@@ -28,10 +28,14 @@ export function appendOwn(state: State, entries: readonly Entry[]): void {
 export function maybeCommit(state: State): boolean {
   if (state.role !== 'leader') return false
   // The leader is one of many: its own disk counts like any other, and is not waited for.
-  const index = quorumValue(configuration(state), (id) =>
-    id === state.id ? state.log.persisted : (state.progress.get(id)?.match ?? 0),
-  ) as LogIndex
+  const durableAt = (id: NodeId): number =>
+    id === state.id ? state.log.persisted : (state.progress.get(id)?.match ?? 0)
+  const index = quorumValue(configuration(state), durableAt) as LogIndex
   if (index <= state.commit || state.log.termAt(index) !== state.term) return false
+  assert(
+    isQuorum(configuration(state), (id) => durableAt(id) >= index),
+    'what is committed is durable at a quorum',
+  )
   advanceCommit(state, index)
   state.outbox.replicationDue = true
   afterCommit(state)

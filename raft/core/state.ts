@@ -2,6 +2,8 @@ import { assert } from '../base/assert.ts'
 import type { CoreConfig } from './config.ts'
 import { RaftLog } from './log.ts'
 import type { Message, ReadContext } from './message.ts'
+import { noPast } from './past.ts'
+import type { Past } from './past.ts'
 import type { Progress } from './progress.ts'
 import type { PersistTicket, Ready, Role, Transition } from './ready.ts'
 import { newReads } from './read-index.ts'
@@ -92,6 +94,8 @@ export type Outbox = {
   commitTold: LogIndex
   commitHanded: LogIndex
   transitionTold: Transition | null
+  /** How things stood at the last Ready. */
+  past: Past
 }
 
 /** The part of the hard state that is a promise to others. */
@@ -149,6 +153,7 @@ function newOutbox(promise: Vow, commitHanded: LogIndex, applied: LogIndex): Out
     commitTold: applied,
     commitHanded,
     transitionTold: null,
+    past: noPast,
   }
 }
 

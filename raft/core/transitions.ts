@@ -1,5 +1,6 @@
 import { assert } from '../base/assert.ts'
 import { Progress } from './progress.ts'
+import { isQuorum } from './quorum.ts'
 import { abandonReads } from './read-index.ts'
 import type { Role } from './ready.ts'
 import { appendOwn } from './replication.ts'
@@ -60,6 +61,10 @@ export function becomeCandidate(state: State): void {
 export function becomeLeader(state: State): void {
   assert(state.role === 'candidate', 'only a candidate takes office')
   assert(state.votes.get(state.id) === true, 'its own vote is durable')
+  assert(
+    isQuorum(configuration(state), (id) => state.votes.get(id) === true),
+    'a quorum voted for it',
+  )
   leaveOffice(state)
   const own: Writable = state
   own.role = 'leader'

@@ -2,25 +2,18 @@ import { assert, present } from '../../../../raft/base/assert.ts'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import type { CoreConfig } from '../../../../raft/core/config.ts'
 import { describeConfiguration, describeMessage } from '../../../../raft/core/describe.ts'
-import type { Message } from '../../../../raft/core/message.ts'
+import type { Message, MessageKind } from '../../../../raft/core/message.ts'
 import type { Ready } from '../../../../raft/core/ready.ts'
 import { noIndex, noTerm, nodeId } from '../../../../raft/core/types.ts'
 import type { LogIndex, NodeId } from '../../../../raft/core/types.ts'
 import { Member, entryAt, newDisk } from '../../../scenario/member.ts'
 import { cluster, people } from '../../../scenario/people.ts'
+import { drawSwarm } from './swarm.ts'
+import type { Swarm } from './swarm.ts'
 import { Witness } from './witness.ts'
 
-/** How wild one run is; drawn from its seed, so that some runs are calm and others are not. */
-type Swarm = {
-  readonly loss: number
-  readonly copies: number
-  readonly crashes: number
-  readonly cuts: number
-  readonly changes: number
-  readonly slowDisks: number
-  readonly partitions: number
-  readonly pauses: number
-}
+/** Old messages of a kind that may come back. */
+const replayable = 20
 
 /** Cores only, on a network that loses, repeats and reorders, and on disks that are slow and crash. */
 export class RandomNet {
@@ -31,6 +24,10 @@ export class RandomNet {
   readonly trace: string[] = []
   #messages: Message[] = []
   #cutOff: ReadonlySet<NodeId> = new Set()
+  /** `1->2` */
+  readonly #cutLinks = new Set<string>()
+  readonly #old = new Map<MessageKind, Message[]>()
+  #fetches: { readonly raft: Member['raft']; readonly answer: () => void }[] = []
   /** Does nothing and hears nothing, but goes on later as if nothing had been. */
   #paused: NodeId | null = null
   #commands = 0
@@ -38,20 +35,18 @@ export class RandomNet {
   constructor(seed: number) {
     this.#random = new SeededRandom(seed)
     const random = this.#random
-    this.#swarm = {
-      loss: random.pick([0, 0.02, 0.2]),
-      copies: random.pick([0, 0.05, 0.2]),
-      crashes: random.pick([0, 0.002, 0.01]),
-      cuts: random.pick([0, 0.01, 0.05]),
-      changes: random.pick([0, 0.005, 0.02]),
-      slowDisks: random.pick([0, 0.3, 0.8]),
-      partitions: random.pick([0, 0.001, 0.004]),
-      pauses: random.pick([0, 0.001, 0.004]),
-    }
+    this.#swarm = drawSwarm(random)
     this.witness = new Witness(this.members)
-    const configuration = cluster([1, 2, 3], random.pick([[], [4], [4, 5]]))
+    const voters = random.pick([[1, 2, 3], [1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4, 5], [1, 2], [1]])
+    const learners = random.pick([[], [4], [4, 5]])
+    const configuration = cluster(
+      voters,
+      learners.filter((id) => !voters.includes(id)),
+    )
     for (let id = 1; id <= 5; id++) {
       const known = configuration.members.some((member) => member.id === id)
+      // Without changes a stranger stays one.
+      if (!known && this.#swarm.changes === 0) continue
       const disk = newDisk(known ? configuration : cluster([]), noIndex, noTerm)
       this.members.set(nodeId(id), new Member(this.#configOf(id), disk))
     }
@@ -63,15 +58,18 @@ export class RandomNet {
     const member = random.pick([...this.members.values()])
     if (random.chance(this.#swarm.pauses)) this.#pause()
     if (member.id === this.#paused) return
-    if (random.chance(this.#swarm.crashes)) this.#crash(member)
+    if (random.chance(this.#swarm.crashes)) this.#crash(this.#leaderOr(member))
     else if (random.chance(this.#swarm.cuts)) this.#cut(member)
     else if (random.chance(this.#swarm.changes)) this.#change(member)
     else if (random.chance(this.#swarm.partitions)) this.#partition()
-    else if (random.chance(0.25)) member.raft.tick()
+    else if (random.chance(this.#swarm.oneWays)) this.#cutOneWay()
+    else if (random.chance(this.#swarm.replays)) this.#replay()
+    else if (random.chance(this.#swarm.transfers)) this.#transfer(member)
+    else if (random.chance(0.25)) this.#tick(member)
     else if (random.chance(0.1)) this.#propose(member)
     else if (random.chance(0.12)) this.witness.noteRead(member, member.raft.readIndex())
-    else if (random.chance(0.002)) member.raft.transferLeadership(random.pick([...this.members.keys()]))
-    else if (random.chance(0.001)) member.raft.campaign()
+    else if (random.chance(0.05)) this.#answerFetch()
+    else if (random.chance(this.#swarm.campaigns)) member.raft.campaign()
     else if (random.chance(0.01)) member.raft.reportUnreachable(random.pick([...this.members.keys()]))
     else if (random.chance(0.4)) this.#finishWrite(member)
     else this.#deliver()
@@ -81,8 +79,10 @@ export class RandomNet {
   /** Everything is well from now on: the rest must follow. @returns whether all agree in the end */
   heal(): boolean {
     this.#cutOff = new Set()
+    this.#cutLinks.clear()
     this.#paused = null
-    this.#swarm = { ...this.#swarm, loss: 0, copies: 0, slowDisks: 0 }
+    this.#swarm = { ...this.#swarm, loss: 0, copies: 0, slowDisks: 0, slowReads: 0 }
+    while (this.#fetches.length > 0) this.#answerFetch()
     for (let round = 0; round < 400; round++) {
       for (const member of this.members.values()) {
         member.raft.tick()
@@ -94,7 +94,7 @@ export class RandomNet {
       for (const message of messages) this.#hand(message)
       const leader = [...this.members.values()].find((member) => member.raft.status().role === 'leader')
       if (round % 50 === 20 && leader !== undefined) this.#propose(leader)
-      if (round > 300 && this.#agree()) return true
+      if (round >= 100 && this.#agree()) return true
     }
     return false
   }
@@ -122,7 +122,7 @@ export class RandomNet {
       const ready = member.takeReady()
       this.witness.noteReady(member, ready)
       this.#send(ready.messagesAtOnce)
-      for (const { from, bytesMax } of ready.fetches) member.fetch(from, bytesMax)
+      for (const { from, bytesMax } of ready.fetches) this.#fetch(member, from, bytesMax)
       for (const to of ready.snapshotsToSend) this.#sendSnapshot(member, to)
       this.#maybeFinish(member, ready)
     }
@@ -140,6 +140,17 @@ export class RandomNet {
     this.#send(messages)
   }
 
+  /** Answered by the disk as it is then, unless a crash comes between. */
+  #fetch(member: Member, from: LogIndex, bytesMax: number): void {
+    const { raft } = member
+    this.#fetches.push({ raft, answer: () => void (raft === member.raft && member.fetch(from, bytesMax)) })
+    if (!this.#random.chance(this.#swarm.slowReads)) while (this.#fetches.length > 0) this.#answerFetch()
+  }
+
+  #answerFetch(): void {
+    this.#fetches.shift()?.answer()
+  }
+
   #sendSnapshot(member: Member, to: NodeId): void {
     const { term, leader } = member.raft.status()
     if (leader !== member.id || this.#random.chance(this.#swarm.loss)) {
@@ -149,7 +160,9 @@ export class RandomNet {
   }
 
   #send(messages: readonly Message[]): void {
+    this.witness.noteSent(messages)
     for (const message of messages) {
+      this.#keep(message)
       if (this.#random.chance(this.#swarm.loss) || this.#messages.length > 2000) {
         this.#lose(message)
         continue
@@ -162,14 +175,35 @@ export class RandomNet {
   #deliver(): void {
     if (this.#messages.length === 0) return
     // Mostly in order, sometimes far from it.
-    const at = this.#random.chance(0.8) ? 0 : this.#random.below(this.#messages.length)
+    const at = !this.#random.chance(this.#swarm.reorder) ? 0 : this.#random.below(this.#messages.length)
     const message = present(this.#messages.splice(at, 1)[0], 'a message waits')
     if (message.to === this.#paused) return this.#lose(message)
-    if (this.#cutOff.has(message.from) !== this.#cutOff.has(message.to)) {
-      return this.#lose(message)
-    }
+    if (!this.#passes(message)) return this.#lose(message)
     this.#hand(message)
     this.#work(this.#member(message.to))
+  }
+
+  #passes({ from, to }: Message): boolean {
+    return this.#cutOff.has(from) === this.#cutOff.has(to) && !this.#cutLinks.has(`${from}->${to}`)
+  }
+
+  /** What may come back once more. A state is streamed: its end is told once. */
+  #keep(message: Message): void {
+    if (this.#swarm.replays === 0 || message.kind === 'snapshot') return
+    const alike = this.#old.get(message.kind) ?? []
+    this.#old.set(message.kind, alike)
+    if (alike.length < replayable) alike.push(message)
+    else {
+      alike.splice(this.#random.below(replayable), 1)
+      alike.push(message)
+    }
+  }
+
+  #replay(): void {
+    if (this.#old.size === 0) return
+    const alike = this.#random.pick([...this.#old.values()])
+    const latest = present(alike.at(-1), 'a kind that was kept has a message')
+    this.#messages.push(this.#random.chance(0.5) ? latest : this.#random.pick(alike))
   }
 
   /** A stream that breaks is noticed by its sender; a message is not. */
@@ -208,17 +242,54 @@ export class RandomNet {
     this.#note(`${member.id} change voters=${voters.join()} learners=${learners.join()} ${answer.kind}`)
   }
 
+  #transfer(member: Member): void {
+    const to = this.#random.pick([...this.members.keys()])
+    this.#note(`${member.id} transfers to ${to}: ${member.raft.transferLeadership(to).kind}`)
+  }
+
+  #tick(member: Member): void {
+    member.raft.tick()
+    if (member.id === this.#swarm.hasty) member.raft.tick()
+  }
+
+  /** Now and then all of them are whole again. */
+  #cutOneWay(): void {
+    const ids = [...this.members.keys()]
+    const [from, to] = [this.#random.pick(ids), this.#random.pick(ids)]
+    if (this.#random.chance(0.3)) this.#cutLinks.clear()
+    else this.#cutLinks.add(`${from}->${to}`)
+    this.#note(`cut ${[...this.#cutLinks].join()}`)
+  }
+
   #partition(): void {
-    this.#cutOff = new Set([...this.members.keys()].filter(() => this.#random.chance(0.4)))
+    // A leader in a minority is what makes logs differ.
+    const leader = this.#leaderOr(null)?.id
+    this.#cutOff = new Set(
+      [...this.members.keys()].filter(
+        (id) => id === leader || this.#random.chance(leader === undefined ? 0.4 : 0.2),
+      ),
+    )
     this.#note(`cut off ${[...this.#cutOff].join()}`)
   }
 
-  /** Leaders most of all: they wake up in another world. */
+  /** Leaders most of all: they wake up in another world, and somebody may ask them about it at once. */
   #pause(): void {
-    const leader = [...this.members.values()].find((member) => member.raft.status().role === 'leader')
-    const someone = this.#random.pick([...this.members.keys()])
-    this.#paused = this.#paused !== null ? null : (leader?.id ?? someone)
+    const awake = this.#paused
+    const someone = this.#random.pick([...this.members.values()])
+    this.#paused = awake !== null ? null : this.#leaderOr(someone).id
+    if (awake !== null) {
+      const member = this.#member(awake)
+      this.witness.noteRead(member, member.raft.readIndex())
+      this.#work(member)
+    }
     this.#note(`paused ${this.#paused ?? 'nobody'}`)
+  }
+
+  /** One of the leaders in every other case, for what is worst when it befalls a leader. */
+  #leaderOr<Other>(other: Other): Member | Other {
+    if (this.#random.chance(0.5)) return other
+    const leaders = [...this.members.values()].filter(({ raft, id }) => raft.leader === id)
+    return leaders.length === 0 ? other : this.#random.pick(leaders)
   }
 
   #propose(member: Member): void {
@@ -230,9 +301,9 @@ export class RandomNet {
   #configOf(id: number): CoreConfig {
     return {
       id: nodeId(id),
-      electionTicks: 10,
-      heartbeatTicks: 2,
-      appendBytesMax: 100,
+      electionTicks: this.#swarm.electionTicks,
+      heartbeatTicks: 1,
+      appendBytesMax: this.#swarm.appendBytesMax,
       inflightMessagesMax: 3,
       inflightBytesMax: 250,
       uncommittedBytesMax: 2000,

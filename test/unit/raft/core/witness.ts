@@ -1,6 +1,6 @@
 import { assert } from '../../../../raft/base/assert.ts'
 import type { ReadAnswer } from '../../../../raft/core/errors.ts'
-import type { ReadContext } from '../../../../raft/core/message.ts'
+import type { Message, ReadContext } from '../../../../raft/core/message.ts'
 import { isQuorum } from '../../../../raft/core/quorum.ts'
 import type { Ready } from '../../../../raft/core/ready.ts'
 import type { Entry, LogIndex, NodeId, Term } from '../../../../raft/core/types.ts'
@@ -35,6 +35,7 @@ export class Witness {
   noteReady(member: Member, ready: Ready): void {
     for (const entry of ready.persist?.entries ?? []) this.#noteEntry(member, entry)
     if (ready.transition?.role === 'leader') this.#noteLeader(member)
+    if (member.raft.leader === member.id) this.#checkChanges(member)
     if (ready.commit !== null) this.#noteCommit(member, ready.commit)
     for (const { context, index } of ready.readsConfirmed) {
       const least = this.#reads.get(member.id)?.get(context)
@@ -44,6 +45,34 @@ export class Witness {
       this.confirmedReads++
     }
     for (const context of ready.readsFailed) this.#reads.get(member.id)?.delete(context)
+  }
+
+  /** A word that speaks of a disk leaves when that disk agrees. */
+  noteSent(messages: readonly Message[]): void {
+    for (const message of messages) {
+      const member = this.#members.get(message.from)
+      if (member === undefined || member.raft.term !== message.term) continue
+      const { term, vote } = member.disk.hardState
+      switch (message.kind) {
+        case 'vote-request':
+          assert(term === message.term && vote === message.from, 'a candidate asks with a durable vote')
+          this.#checkDisk(member, message.lastIndex, message.lastTerm)
+          break
+        case 'vote-response':
+          assert(!message.granted || (term === message.term && vote === message.to), 'a vote told is durable')
+          break
+        case 'append-accepted':
+          this.#checkDisk(member, message.index, termAt(member.memory, message.index))
+          break
+        default:
+      }
+    }
+  }
+
+  #checkDisk({ id, disk }: Member, index: LogIndex, term: Term | null): void {
+    // What was cut was committed, and what a snapshot replaces is.
+    if (index <= disk.base.index || term === null) return
+    assert(termAt(disk, index) === term, `disk ${id} has ${term}/${index} when that is told`)
   }
 
   noteRead(member: Member, answer: ReadAnswer): void {
@@ -115,6 +144,14 @@ export class Witness {
       }
     }
     this.#commit = Math.max(this.#commit, commit)
+  }
+
+  /** Thesis §4.1: the next configuration waits until the one before it is committed. */
+  #checkChanges({ memory, raft }: Member): void {
+    const undecided = memory.entries.filter(
+      ({ index, kind }) => index > raft.commit && kind === 'configuration',
+    )
+    assert(undecided.length <= 1, 'a leader has at most one configuration undecided')
   }
 
   #isOnDisk(id: NodeId, entry: Entry): boolean {

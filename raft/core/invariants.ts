@@ -1,0 +1,96 @@
+import { assert } from '../base/assert.ts'
+import type { Message } from './message.ts'
+import type { Past } from './past.ts'
+import { configuration } from './state.ts'
+import type { State } from './state.ts'
+import { noTerm } from './types.ts'
+import type { LogIndex } from './types.ts'
+
+/*
+ * What one member can see for itself of the promises of figure 3 of the Raft paper. Checked at every Ready, in
+ * production too: a few comparisons per follower and per message. What stands where it could be broken (an
+ * append, a truncation, a vote) is asserted there.
+ */
+
+/** @param leaving what may be sent at once */
+export function checkInvariants(state: State, leaving: readonly Message[]): void {
+  checkOrder(state)
+  checkPast(state, state.outbox.past)
+  if (state.role === 'leader') checkLeader(state)
+  for (const message of leaving) checkPromise(state, message)
+  state.outbox.past = presentAsPast(state)
+}
+
+function checkOrder(state: State): void {
+  const { log } = state
+  assert(state.applied <= state.commit, 'applied <= commit')
+  assert(state.commit <= log.lastIndex, 'commit <= last')
+  assert(log.base.index <= state.commit, 'only what is committed is cut')
+  assert(log.persisted <= log.lastIndex, 'persisted <= last')
+  assert(log.lastTerm <= state.term, 'no entry is of a later term')
+}
+
+function checkPast(state: State, past: Past): void {
+  const { log } = state
+  assert(state.term >= past.term, 'terms never go back')
+  assert(state.applied >= past.applied, 'what is applied stays applied')
+  assert(state.commit >= past.commit, 'the commit index never goes back')
+  // Null once it was cut, or lies below a snapshot.
+  assert((log.termAt(past.commit) ?? past.commitTerm) === past.commitTerm, 'what is committed stays')
+  if (state.term > past.term) return
+  assert(past.vote === null || state.vote === past.vote, 'one vote in a term')
+  if (past.role !== 'leader' || state.role !== 'leader') return
+  assert(log.lastIndex >= past.lastIndex, 'a leader only ever adds to its log')
+  assert((log.termAt(past.lastIndex) ?? past.lastTerm) === past.lastTerm, 'a leader overwrites nothing')
+}
+
+function checkLeader(state: State): void {
+  const { log, progress } = state
+  assert(state.leader === state.id, 'a leader knows itself')
+  assert(vowIsDurable(state), "a leader's own vote is durable")
+  const { members } = configuration(state)
+  let others = 0
+  for (const { id } of members) {
+    if (id === state.id) continue
+    others++
+    assert(progress.has(id), 'a leader follows every member of the configuration in force')
+  }
+  assert(progress.size === others, 'a leader follows nobody else')
+  for (const follower of progress.values()) {
+    assert(follower.match < follower.next, 'match < next')
+    assert(follower.next <= ((log.lastIndex + 1) as LogIndex), 'nothing beyond the log is sent')
+  }
+}
+
+/** What speaks of the disk leaves only when the disk agrees. */
+function checkPromise(state: State, message: Message): void {
+  const { log, outbox } = state
+  // A word of an earlier term was checked by nobody but its write; nobody heeds it any more.
+  if (message.term !== state.term) return
+  switch (message.kind) {
+    case 'vote-request':
+      return assert(vowIsDurable(state), 'a vote is asked for with a durable one')
+    case 'vote-response':
+      if (!message.granted) return
+      return assert(
+        outbox.durable.term === message.term && outbox.durable.vote === message.to,
+        'a vote that is told is durable',
+      )
+    case 'append-accepted':
+      // Below a snapshot that is being written the old log stays on disk.
+      return assert(message.index <= log.persisted || log.restoring, 'what is accepted is durable')
+    default:
+      return
+  }
+}
+
+function vowIsDurable(state: State): boolean {
+  const { durable } = state.outbox
+  return durable.term === state.term && durable.vote === state.id
+}
+
+function presentAsPast(state: State): Past {
+  const { role, term, vote, applied, commit, log } = state
+  const { lastIndex, lastTerm } = log
+  return { role, term, vote, applied, commit, commitTerm: log.termAt(commit) ?? noTerm, lastIndex, lastTerm }
+}

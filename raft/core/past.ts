@@ -1,0 +1,26 @@
+import type { Role } from './ready.ts'
+import { noIndex, noTerm } from './types.ts'
+import type { LogIndex, NodeId, Term } from './types.ts'
+
+/** Where the last Ready left off. What is promised there is not taken back within the core's life. */
+export type Past = {
+  readonly role: Role
+  readonly term: Term
+  readonly vote: NodeId | null
+  readonly applied: LogIndex
+  readonly commit: LogIndex
+  readonly commitTerm: Term
+  readonly lastIndex: LogIndex
+  readonly lastTerm: Term
+}
+
+export const noPast: Past = Object.freeze({
+  role: 'follower',
+  term: noTerm,
+  vote: null,
+  applied: noIndex,
+  commit: noIndex,
+  commitTerm: noTerm,
+  lastIndex: noIndex,
+  lastTerm: noTerm,
+})

@@ -1,0 +1,54 @@
+import type { SeededRandom } from '../../../../raft/base/random.ts'
+import { nodeId } from '../../../../raft/core/types.ts'
+import type { NodeId } from '../../../../raft/core/types.ts'
+
+/**
+ * How wild one run is; drawn from its seed, so that some runs are calm and others are not. Chances are per step,
+ * of `loss`, `copies` and `reorder` per message.
+ */
+export type Swarm = {
+  readonly loss: number
+  readonly copies: number
+  readonly reorder: number
+  readonly crashes: number
+  readonly cuts: number
+  readonly changes: number
+  readonly slowDisks: number
+  readonly partitions: number
+  readonly pauses: number
+  /** Links that break one way only. */
+  readonly oneWays: number
+  /** Old messages that arrive once more, long after. */
+  readonly replays: number
+  readonly transfers: number
+  readonly campaigns: number
+  /** Entries that were asked of the log come later. */
+  readonly slowReads: number
+  /** Whose clock runs faster than the others'. */
+  readonly hasty: NodeId | null
+  readonly electionTicks: number
+  /** One entry each, or a few. */
+  readonly appendBytesMax: number
+}
+
+export function drawSwarm(random: SeededRandom): Swarm {
+  return {
+    loss: random.pick([0, 0.02, 0.2]),
+    copies: random.pick([0, 0.05, 0.2]),
+    reorder: random.pick([0, 0.2, 0.6]),
+    crashes: random.pick([0, 0.002, 0.01, 0.03]),
+    cuts: random.pick([0, 0.01, 0.05]),
+    changes: random.pick([0, 0.005, 0.02, 0.1]),
+    slowDisks: random.pick([0, 0.3, 0.8]),
+    partitions: random.pick([0, 0.002, 0.01]),
+    pauses: random.pick([0, 0.002, 0.02]),
+    oneWays: random.pick([0, 0, 0.01]),
+    replays: random.pick([0, 0, 0.05]),
+    transfers: random.pick([0, 0.001, 0.03]),
+    campaigns: random.pick([0.001, 0.02]),
+    slowReads: random.pick([0, 0.5]),
+    hasty: random.pick([null, null, nodeId(1), nodeId(2)]),
+    electionTicks: random.pick([3, 3, 10]),
+    appendBytesMax: random.pick([40, 100]),
+  }
+}
