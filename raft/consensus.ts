@@ -37,7 +37,10 @@ export interface Consensus<Outcome> {
   onReport(listener: (report: PeerReport) => void): () => void
   /** @throws ConsensusFailure `not-a-voter`, `no-leader`, `timed-out` */
   transferLeadership(to: NodeId, deadlineMs: number): Promise<void>
-  /** Hands leadership away if this member holds it (best effort until `deadlineMs`), then closes everything. */
+  /**
+   * Hands leadership away if this member holds it (best effort until `deadlineMs`), then closes everything.
+   * @throws ConsensusFailure `timed-out`: the log could not be closed
+   */
   stop(deadlineMs: number): Promise<void>
 }
 

@@ -46,8 +46,7 @@ export type RecoveredSummary = {
 
 /**
  * One member's consensus as its api thread sees it: proposals, barriers and status on one side, the state
- * machine
- * on the other, the raft and log actors behind channels. Everything here is one thread's.
+ * machine on the other, the raft and log actors behind channels. Everything here is one thread's.
  */
 export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly #options: RaftNodeOptions
@@ -219,9 +218,18 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     await this.#life?.desk.close()
     if (!this.#broken) {
       this.#options.raft.post({ kind: 'stop' })
-      await this.#ended.promise
+      await this.#closed()
     }
     await this.#options.close()
+  }
+
+  /** A disk that stands still for ever must not keep the process for ever: it ends as a crash would end it. */
+  async #closed(): Promise<void> {
+    const cause = `the log was not closed within ${closeMsMax} ms: its disk does not answer`
+    const late = this.#options.clock.after(closeMsMax, () =>
+      this.#ended.reject(new ConsensusFailure('timed-out', cause)),
+    )
+    await this.#ended.promise.finally(() => late.cancel())
   }
 
   /** Best effort: without it the others notice by timeout. */
@@ -375,7 +383,8 @@ export type NodeLoad = {
   readonly applyLagEntries: number
 }
 
-/** Resolution of deadlines and retries, in ms. */
+/** How long the log may take to write what waits and close. */
+const closeMsMax = 5000 /** Resolution of deadlines and retries, in ms. */
 const sweepMs = 20
 
 type Life<Outcome> = {

@@ -23,6 +23,8 @@ export type ClusterOptions = {
   readonly config?: Readonly<Record<string, unknown>>
   /** Another program than the shipped one, for tests of the tests. */
   readonly program?: string
+  /** A module loaded into every thread of every member before the server; it finds `ORCH_STALL_DIRECTORY`. */
+  readonly preload?: string
 }
 
 export type ClusterStatus = {
@@ -42,10 +44,17 @@ export class MemberProcess {
   readonly url: string
   readonly client: ApiClient
   readonly directory: string
-  readonly #program: string
+  /** What Node is given before the configuration. */
+  readonly #program: readonly string[]
   #child: ChildProcess | null = null
 
-  constructor(name: string, url: string, directory: string, credentials: Credentials, program: string) {
+  constructor(
+    name: string,
+    url: string,
+    directory: string,
+    credentials: Credentials,
+    program: readonly string[],
+  ) {
     this.name = name
     this.url = url
     this.directory = directory
@@ -68,9 +77,10 @@ export class MemberProcess {
     const log = openSync(join(this.directory, 'server.log'), 'a')
     this.#child = spawn(
       process.execPath,
-      [this.#program, '--config', join(this.directory, 'config.yaml'), ...flags],
+      [...this.#program, '--config', join(this.directory, 'config.yaml'), ...flags],
       {
         stdio: ['ignore', log, log],
+        env: { ...process.env, ORCH_STALL_DIRECTORY: this.directory },
       },
     )
     closeSync(log)
@@ -212,13 +222,9 @@ export class ProcessCluster {
         ...options.config,
       }
       writeFileSync(join(home, 'config.yaml'), stringify(config))
-      return new MemberProcess(
-        name,
-        `https://127.0.0.1:${port}`,
-        home,
-        credentials,
-        options.program ?? serverProgram,
-      )
+      const preload = options.preload === undefined ? [] : ['--import', options.preload]
+      const program = [...preload, options.program ?? serverProgram]
+      return new MemberProcess(name, `https://127.0.0.1:${port}`, home, credentials, program)
     })
     return new ProcessCluster(directory, kubeconfig, members, credentials)
   }

@@ -1,0 +1,149 @@
+/*
+ * Goal: a member that stands still for a moment changes nothing; a leader that stands still for longer gives way, once,
+ * to a member that is well; and no acknowledged write is lost on the way.
+ * Method: three real processes under writes and reads, each with one member of its own. A module beside the shipped
+ * server makes its api thread or the disk under its log stand still. Leaders are counted by term, as all members say.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ProcessCluster } from '../support/process-cluster.ts'
+import type { MemberProcess } from '../support/process-cluster.ts'
+import { LeaderRecord, SteadyTraffic, stall, stallHook } from '../support/stall-run.ts'
+import { assertWritesKept, contentsOf } from '../support/traffic-checks.ts'
+
+const namespace = 'traffic'
+const rounds = Number(process.env['STALL_ROUNDS'] ?? 1)
+
+/** Patient elections, so that a busy machine is not taken for a dead leader: what is tested is another clock's. */
+const config = { 'election-timeout': '1s', 'heartbeat-interval': '100ms' }
+
+type Run = {
+  readonly cluster: ProcessCluster
+  readonly traffic: SteadyTraffic
+  readonly record: LeaderRecord
+  leader(): Promise<MemberProcess>
+  followers(): Promise<readonly [MemberProcess, MemberProcess]>
+}
+
+/** A cluster under traffic; what it acknowledged is judged at the end. */
+async function underTraffic(t: TestContext, action: (run: Run) => Promise<void>): Promise<void> {
+  const cluster = await ProcessCluster.start({ members: 3, config, preload: stallHook })
+  t.after(() => cluster.remove())
+  const made = await cluster.members[0]?.client.post('/api/v1/namespaces', { metadata: { name: namespace } })
+  assert.equal(made?.status, 201, made?.text)
+  const traffic = new SteadyTraffic(cluster.members, namespace)
+  const record = new LeaderRecord(cluster)
+  const leader = (): Promise<MemberProcess> => cluster.leader()
+  const followers = async (): Promise<readonly [MemberProcess, MemberProcess]> => {
+    const led = await leader()
+    const [one, other] = cluster.members.filter((member) => member !== led)
+    return one !== undefined && other !== undefined ? [one, other] : assert.fail('three members')
+  }
+  await sleep(1000)
+  await action({ cluster, traffic, record, leader, followers })
+  await cluster.waitReady()
+  await Promise.all([traffic.stop(), record.stop()])
+  const [first, ...others] = cluster.members
+  const items = await contentsOf(first?.client ?? assert.fail('three members'), namespace, '')
+  assertWritesKept(items, traffic.writers)
+  for (const { client, name } of others)
+    assert.deepEqual(await contentsOf(client, namespace, ''), items, `${name} has the same objects`)
+}
+
+type Seen = { readonly newLeaders: readonly string[]; readonly writesMeanwhile: number }
+
+/** What happened while something stood still, and in the two seconds after. Prints the gaps. */
+async function during(
+  { traffic, record }: Run,
+  title: string,
+  stalls: readonly (() => () => void)[],
+  ms: number,
+): Promise<Seen> {
+  const leadersBefore = record.leaders.length
+  const writesBefore = traffic.writes.successes
+  traffic.writes.take()
+  traffic.reads.take()
+  const ends = stalls.map((begin) => begin())
+  await sleep(ms)
+  const writesMeanwhile = traffic.writes.successes - writesBefore
+  for (const end of ends) end()
+  await sleep(2000)
+  const newLeaders = record.leaders.slice(leadersBefore).map(({ name }) => name)
+  const gaps = `gap between writes ${traffic.writes.take().toFixed(0)} ms, between reads ${traffic.reads.take().toFixed(0)} ms`
+  console.log(
+    `# ${title}, ${ms} ms: ${gaps}; ${writesMeanwhile} writes meanwhile; leaders since: ${newLeaders.join(', ') || 'the same'}`,
+  )
+  return { newLeaders, writesMeanwhile }
+}
+
+void test('what stands still for a moment, or does not lead, changes no leader and stops no write', (t) =>
+  underTraffic(t, async (run) => {
+    for (let round = 0; round < rounds; round++) {
+      const leader = await run.leader()
+      const [one, other] = await run.followers()
+      for (const [title, stalls, ms] of [
+        ['api thread of the leader', [() => stall(leader, 'api')], 2000],
+        ['disk of the leader', [() => stall(leader, 'log')], 2000],
+        ['api thread of a follower', [() => stall(one, 'api')], 5000],
+        ['disk of a follower', [() => stall(other, 'log')], 5000],
+        [
+          'disk of one follower, api thread of the other',
+          [() => stall(one, 'log'), () => stall(other, 'api')],
+          5000,
+        ],
+      ] as const) {
+        const seen = await during(run, title, stalls, ms)
+        assert.deepEqual(seen.newLeaders, [], title)
+        assert.ok(seen.writesMeanwhile > 2, `${title}: ${seen.writesMeanwhile} writes`)
+      }
+    }
+  }))
+
+for (const [part, title] of [
+  ['api', 'api thread'],
+  ['log', 'disk'],
+] as const) {
+  void test(`a leader whose ${title} stands still for six seconds gives way once, to one that is well`, async (t) => {
+    for (let round = 0; round < rounds; round++) {
+      await underTraffic(t, async (run) => {
+        const leader = await run.leader()
+        const [slow, well] = await run.followers()
+        // The other one in touch has a state that stands still too: it must not be the one.
+        const stalls = [() => stall(slow, 'api'), () => stall(leader, part)]
+        const seen = await during(run, `${title} of the leader, api thread of a follower`, stalls, 6000)
+        assert.deepEqual(seen.newLeaders, [well.name])
+        assert.ok(seen.writesMeanwhile > 2, `${seen.writesMeanwhile} writes`)
+      })
+    }
+  })
+}
+
+void test('a disk that stands still for ever, on the leader and then on a follower, stops neither writes nor the end', (t) =>
+  underTraffic(t, async (run) => {
+    for (const who of ['leader', 'follower'] as const) {
+      const victim = who === 'leader' ? await run.leader() : (await run.followers())[0]
+      const release = stall(victim, 'log')
+      const seen = await during(run, `disk of a ${who}, for ever`, [], 6000)
+      assert.equal(seen.newLeaders.length, who === 'leader' ? 1 : 0)
+      assert.ok(!seen.newLeaders.includes(victim.name))
+      assert.equal(await victim.isReady(), false, 'a member that writes nothing is not ready')
+      if (who === 'leader') await victim.stop('SIGKILL')
+      else assert.equal(await victim.stop('SIGTERM'), 1, 'it ends, and says that it could not end well')
+      release()
+      victim.start()
+      await victim.waitReady()
+    }
+  }))
+
+void test('two members that stand still as a whole pass no leadership around', (t) =>
+  underTraffic(t, async (run) => {
+    const leader = await run.leader()
+    const [slow] = await run.followers()
+    const stalls = [leader, slow].flatMap((member) =>
+      (['api', 'log'] as const).map((part) => () => stall(member, part)),
+    )
+    const seen = await during(run, 'api thread and disk of the leader and of a follower', stalls, 8000)
+    assert.ok(seen.newLeaders.length <= 1, seen.newLeaders.join(', '))
+  }))

@@ -1,0 +1,36 @@
+/*
+ * Loaded into every thread of a shipped server by `--import`, never by the server itself: makes its api thread, or
+ * the disk under its log, stand still while a file of the given name lies in ORCH_STALL_DIRECTORY.
+ */
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
+import { isMainThread, workerData } from 'node:worker_threads'
+
+export type StallPart = 'api' | 'log'
+
+const directory = process.env['ORCH_STALL_DIRECTORY'] ?? ''
+const lookMs = 5
+const cell = new Int32Array(new SharedArrayBuffer(4))
+
+function standStillWhileTold(part: StallPart): void {
+  while (fs.existsSync(join(directory, `stall-${part}`))) Atomics.wait(cell, 0, 0, lookMs)
+}
+
+function isLogThread(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && 'role' in data && data.role === 'log'
+}
+
+if (directory !== '') {
+  if (isMainThread) setInterval(() => standStillWhileTold('api'), lookMs).unref()
+  else if (isLogThread(workerData)) {
+    const sync = fs.fdatasyncSync
+    fs.fdatasyncSync = (descriptor) => {
+      standStillWhileTold('log')
+      sync(descriptor)
+      // The device took it and does not say so.
+      standStillWhileTold('log')
+    }
+    syncBuiltinESMExports()
+  }
+}
