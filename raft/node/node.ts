@@ -384,7 +384,8 @@ export type NodeLoad = {
 }
 
 /** How long the log may take to write what waits and close. */
-const closeMsMax = 5000 /** Resolution of deadlines and retries, in ms. */
+const closeMsMax = 5000
+/** Resolution of deadlines and retries, in ms. */
 const sweepMs = 20
 
 type Life<Outcome> = {
