@@ -16,6 +16,7 @@ import { memberKeys } from './app/keys.ts'
 import { claimDirectory, memberId } from './app/member-identity.ts'
 import { admissionOf, authenticatorOf, authorizerOf } from './app/policy.ts'
 import { registerClusterMetrics } from './app/metrics.ts'
+import { tellStorageAlarm } from './app/storage-alarm.ts'
 import { CaughtUp } from './cluster/caught-up.ts'
 import { defaultHealthBounds, memberHealth } from './cluster/health.ts'
 import { Members } from './cluster/members.ts'
@@ -36,6 +37,7 @@ import { LevelKeyValueHome } from './store/disk/level-key-value-store.ts'
 import { MemoryKeyValueHome } from './store/disk/memory-key-value-store.ts'
 import { defaultStoreLimits } from './store/limits.ts'
 import { StoreMachine } from './store/store-machine.ts'
+import { storageRulesLevel } from './store/machine/feature-level.ts'
 import { Store } from './store/store.ts'
 import { HistoryTrimmer } from './store/trimming.ts'
 import { programVersion } from './version.ts'
@@ -116,6 +118,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
     limits: storeLimits,
     logBase: recovered.base,
     logLast: recovered.lastIndex,
+    featureLevelMax: config['feature-level-max'],
     onFailure: onFatal,
     onInstalled: ({ index, term }) => log.info({ index, term }, 'snapshot installed'),
   })
@@ -131,11 +134,15 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
       historyWindowMs: config['initial-history-window'],
       historyEventsMin: config['initial-history-events-min'],
       objectBytesMax: limits.requestBytesMax,
-      storageBytesMax: null,
+      storageBytesMax:
+        config['feature-level-max'] < storageRulesLevel ? null : config['initial-storage-quota'],
     },
+    featureLevel: config['feature-level-max'],
   })
   bootstrap.start(onFatal)
   closing.add(() => bootstrap.stop())
+  const opened = machine
+  closing.add(tellStorageAlarm({ store, log, onApplied: (listener) => opened.onApplied(listener) }))
   const trimmer = new HistoryTrimmer({
     consensus,
     machine,
@@ -182,6 +189,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
     authenticator: authenticatorOf(config, { clock }),
     authorizer: authorizerOf(config, names),
     members: new Members({ consensus, health }),
+    store,
     openapi: openApiDocuments(catalog.all(), names, programVersion),
     version: serverVersion(),
     tls: keys.server,

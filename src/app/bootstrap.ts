@@ -15,6 +15,8 @@ export type BootstrapParts = {
   readonly names: Names
   readonly fingerprints: Readonly<Record<string, string>>
   readonly settings: Settings
+  /** By which rules the cluster begins. */
+  readonly featureLevel: number
 }
 
 const periodMs = 50
@@ -70,7 +72,7 @@ export class Bootstrap {
   }
 
   async #propose(): Promise<void> {
-    const { store, clock, random, names, fingerprints, settings } = this.#parts
+    const { store, clock, random, names, fingerprints, settings, featureLevel } = this.#parts
     const identity: ClusterIdentity = {
       clusterId: Buffer.from(random.bytes(16)).toString('hex'),
       apiDomain: names.domain,
@@ -80,7 +82,7 @@ export class Bootstrap {
     const operations = bootstrapOperations(names, { clock, random })
     try {
       await store.write(
-        { kind: 'bootstrap', identity, settings, operations, featureLevel: 1 },
+        { kind: 'bootstrap', identity, settings, operations, featureLevel },
         clock.monotonicMs() + proposalMsMax,
       )
     } catch (cause) {

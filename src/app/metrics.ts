@@ -47,6 +47,21 @@ export function registerClusterMetrics(
     () => consensus.status.appliedDisk,
   )
   gauge('orch_store_revision', 'newest resourceVersion in memory', () => store.view().revision)
+  gauge('orch_store_feature_level', 'by which rules the cluster decides', () => store.featureLevel)
+  gauge(
+    'orch_storage_used_bytes',
+    'objects and the history that is kept, as the quota counts them',
+    () => store.storage.usedBytes,
+  )
+  gauge(
+    'orch_storage_quota_bytes',
+    'what they may take; 0 before there is a quota',
+    () => store.storage.bytesMax ?? 0,
+  )
+  gauge('orch_storage_alarm', '1 while only what makes room is accepted, else 0', () =>
+    store.storage.alarm ? 1 : 0,
+  )
+  registerUsageByResource(register, store)
   gauge('orch_store_open_watches', 'watch cursors open', () => store.openWatches)
   gauge(
     'orch_raft_proposals_waiting',
@@ -54,4 +69,18 @@ export function registerClusterMetrics(
     () => node.load.proposals,
   )
   gauge('orch_raft_readers_waiting', 'most-recent reads waiting for their round', () => node.load.readers)
+}
+
+/** As many series as there are kinds in use. */
+function registerUsageByResource(register: MetricsRegistry, store: Pick<ObjectStore, 'storage'>): void {
+  new Gauge({
+    name: 'orch_storage_resource_bytes',
+    help: 'of orch_storage_used_bytes, what each resource takes',
+    labelNames: ['resource'],
+    registers: [register],
+    collect() {
+      this.reset()
+      for (const { resource, bytes } of store.storage.largest(Infinity)) this.set({ resource }, bytes)
+    },
+  })
 }

@@ -1,10 +1,12 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { Failure } from '../../raft/base/failure.ts'
+import { durationMs, sizeBytes } from '../config/flag.ts'
 import { programVersion } from '../version.ts'
 import { clusterDown, clusterStatus, clusterUp } from './cluster.ts'
 import { CliFailure, exitCodes } from './errors.ts'
 import { memberList, transferLeader } from './member.ts'
 import { parsePkiMembers, pkiInit } from './pki-init.ts'
+import { settingsGet, settingsSet } from './settings.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 const defaultDirectory = '.cluster'
@@ -45,6 +47,7 @@ function orchctl(terminal: Terminal, result: { code: number }): Command {
   addPki(program, terminal)
   addCluster(program, terminal, result)
   addMember(program, terminal)
+  addSettings(program, terminal)
   return program
 }
 
@@ -144,6 +147,62 @@ function addMember(program: Command, terminal: Terminal): void {
     .action((name: string | undefined, options: Options) =>
       transferLeader(terminal, options.kubeconfig, name ?? null, options.output),
     )
+}
+
+function addSettings(program: Command, terminal: Terminal): void {
+  const settings = program.command('settings').description('what all members decide by, replicated')
+  settings
+    .command('get')
+    .description('the settings, and how full the storage is')
+    .addOption(kubeconfigOption())
+    .addOption(outputOption())
+    .action((options: { readonly kubeconfig: string; readonly output: Format }) =>
+      settingsGet(terminal, options.kubeconfig, options.output),
+    )
+  settings
+    .command('set')
+    .description('change some of them, for all members at once')
+    .option('--storage-quota <size>', 'objects and their history take at most this, such as 8Gi', bytes)
+    .option('--object-size-max <size>', 'an object takes at most this, such as 1Mi', bytes)
+    .option('--history-window <duration>', 'superseded versions stay readable this long, such as 5m', ms)
+    .option('--history-events-min <number>', 'at least this many newest events stay', count)
+    .addOption(kubeconfigOption())
+    .addOption(outputOption())
+    .action((options: SetOptions) => {
+      const change = {
+        storageBytesMax: options.storageQuota,
+        objectBytesMax: options.objectSizeMax,
+        historyWindowMs: options.historyWindow,
+        historyEventsMin: options.historyEventsMin,
+      }
+      return settingsSet(terminal, options.kubeconfig, change, options.output)
+    })
+}
+
+type SetOptions = {
+  readonly storageQuota?: number
+  readonly objectSizeMax?: number
+  readonly historyWindow?: number
+  readonly historyEventsMin?: number
+  readonly kubeconfig: string
+  readonly output: Format
+}
+
+function bytes(text: string): number {
+  const value = sizeBytes(text)
+  if (value === null) throw new InvalidArgumentError('It is a size such as 8Gi, 500Mi or a number of bytes.')
+  return value
+}
+
+function ms(text: string): number {
+  const value = durationMs(text)
+  if (value === null) throw new InvalidArgumentError('It is a duration such as 5m or 1h30m.')
+  return value
+}
+
+function count(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It is a whole number from 0.')
+  return Number(text)
 }
 
 function directoryOption(): Option {

@@ -127,6 +127,54 @@ export function durationText(ms: number): string {
   return `${ms}ms`
 }
 
+const unitBytes: Readonly<Record<string, number>> = {
+  '': 1,
+  Ki: 1024,
+  Mi: 1024 ** 2,
+  Gi: 1024 ** 3,
+  Ti: 1024 ** 4,
+}
+
+/** `8Gi`, `500Mi`, or plain bytes. */
+export function size(
+  fallback: number,
+  range: { readonly min: number; readonly max: number },
+  help: string,
+): Flag<number> {
+  return {
+    placeholder: 'size',
+    help,
+    fallback,
+    isSwitch: false,
+    parse: (values) => {
+      const bytes = sizeBytes(single(values))
+      if (bytes === null || bytes < range.min || bytes > range.max) {
+        throw new ConfigFailure(
+          `must be a size such as 8Gi or 500Mi, from ${sizeText(range.min)} to ${sizeText(range.max)}`,
+        )
+      }
+      return bytes
+    },
+  }
+}
+
+/** @returns null when it is no size */
+export function sizeBytes(said: string): number | null {
+  const [, amount, unit] = /^(\d{1,15}(?:\.\d{1,3})?)(Ki|Mi|Gi|Ti|)B?$/.exec(said) ?? []
+  if (amount === undefined || unit === undefined) return null
+  const bytes = Number(amount) * (unitBytes[unit] ?? 1)
+  return Number.isSafeInteger(bytes) ? bytes : null
+}
+
+/** In the largest unit that says it exactly. */
+export function sizeText(bytes: number): string {
+  for (const unit of ['Ti', 'Gi', 'Mi', 'Ki'] as const) {
+    const one = unitBytes[unit] ?? 1
+    if (bytes >= one && bytes % one === 0) return `${bytes / one}${unit}`
+  }
+  return String(bytes)
+}
+
 /** Said several times, or with commas between, or both. */
 export function list(
   fallback: readonly string[],

@@ -1,7 +1,9 @@
 import { checkMemberName, formatAddress, parseAddress, parseInitialMember } from './address.ts'
 import type { InitialMember } from './address.ts'
-import { choice, custom, duration, list, text, toggle, wholeNumber } from './flag.ts'
+import { choice, custom, duration, list, size, text, toggle, wholeNumber } from './flag.ts'
+import { featureLevelMax } from '../version.ts'
 import { limits } from './limits.ts'
+import { settingsBounds } from './settings-bounds.ts'
 
 const hourMs = 3_600_000
 const mebibyte = 1024 * 1024
@@ -121,13 +123,23 @@ export const flags = {
 
   'initial-history-window': duration(
     300_000,
-    { minMs: 1000, maxMs: 24 * hourMs },
+    { minMs: settingsBounds.historyWindowMs.min, maxMs: settingsBounds.historyWindowMs.max },
     'Of a new cluster: superseded versions stay readable this long.',
   ),
   'initial-history-events-min': wholeNumber(
     10_000,
-    { min: 0, max: 10_000_000 },
+    settingsBounds.historyEventsMin,
     'Of a new cluster: at least this many newest events stay.',
+  ),
+  'initial-storage-quota': size(
+    8 * 1024 * mebibyte,
+    settingsBounds.storageBytesMax,
+    'Of a new cluster: objects and their history take at most this; later with orchctl settings set.',
+  ),
+  'feature-level-max': wholeNumber(
+    featureLevelMax,
+    { min: 1, max: featureLevelMax },
+    'The newest rules this member decides by. One below the default postpones the step that an upgrade takes once all members know it, so that going back stays possible.',
   ),
   'log-retention-entries': wholeNumber(
     20_000,

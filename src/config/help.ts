@@ -1,4 +1,4 @@
-import { durationText } from './flag.ts'
+import { durationText, sizeText } from './flag.ts'
 import { flags } from './flags.ts'
 import { flagNames } from './load.ts'
 
@@ -29,8 +29,9 @@ export function helpText(): string {
 
 function fallbackText(name: string, fallback: unknown): string {
   if (typeof fallback === 'number') {
-    const isDuration = flags[name as keyof typeof flags].placeholder === 'duration'
-    return isDuration ? durationText(fallback) : String(fallback)
+    const { placeholder } = flags[name as keyof typeof flags]
+    if (placeholder === 'size') return sizeText(fallback)
+    return placeholder === 'duration' ? durationText(fallback) : String(fallback)
   }
   if (Array.isArray(fallback)) return fallback.join(',')
   return String(fallback)

@@ -1,3 +1,4 @@
+import { assertNever } from '../../raft/base/assert.ts'
 import { ApiError } from '../api/api-error.ts'
 import { modifiedConflict } from '../api/api-errors.ts'
 import type { Condition, Operation } from '../store/command.ts'
@@ -6,6 +7,7 @@ import type { Revision } from '../store/revision.ts'
 import type { VerbRequest } from './answer.ts'
 import { resourceOf } from './definition.ts'
 import type { VerbParts } from './parts.ts'
+import { checkRoom, sizeError } from './storage-room.ts'
 import { fromStore } from './store-errors.ts'
 
 /** What evaluating a write on this member's memory comes to. */
@@ -44,13 +46,18 @@ export async function settle<T>(
   evaluate: () => Plan<T> | Promise<Plan<T>>,
   options: SettleOptions,
 ): Promise<T> {
-  const first = await attempt(parts, request, evaluate, options, { fresh: false })
+  const planned = async (): Promise<Plan<T>> => {
+    const plan = await evaluate()
+    if (plan.kind === 'write') checkRoom(parts.store, request, plan.operations)
+    return plan
+  }
+  const first = await attempt(parts, request, planned, options, { fresh: false })
   if (first.kind === 'settled') return first.value
   const { key } = options
   if (key !== null) await parts.turns.enter(key, request.context.deadlineMs)
   try {
     for (let lost = 1; lost < options.attemptsMax; lost++) {
-      const again = await attempt(parts, request, evaluate, options, { fresh: true })
+      const again = await attempt(parts, request, planned, options, { fresh: true })
       if (again.kind === 'settled') return again.value
     }
   } finally {
@@ -74,12 +81,22 @@ async function attempt<T>(
   const plan = memory.fresh ? await evaluate() : await evaluateTwice(parts, request, evaluate)
   if (plan.kind === 'answer') return { kind: 'settled', value: plan.value }
   const outcome = await fromStore(store.write({ kind: 'write', operations: plan.operations }, deadlineMs))
-  if (outcome.kind === 'done') return { kind: 'settled', value: plan.done(outcome.revisions) }
-  if (outcome.kind === 'refused') {
-    const error = options.onLost?.(outcome.condition) ?? null
-    if (error !== null) throw error
+  switch (outcome.kind) {
+    case 'done':
+      return { kind: 'settled', value: plan.done(outcome.revisions) }
+    case 'refused': {
+      const error = options.onLost?.(outcome.condition) ?? null
+      if (error !== null) throw error
+      return { kind: 'lost' }
+    }
+    case 'too-large':
+    case 'over-quota':
+      throw sizeError(store, request, plan.operations, outcome)
+    case 'nothing':
+      return { kind: 'lost' }
+    default:
+      return assertNever(outcome)
   }
-  return { kind: 'lost' }
 }
 
 /** Once where it comes to a write, which decides for itself; else again on memory that is surely current. */

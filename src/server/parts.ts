@@ -8,6 +8,7 @@ import type { Health } from '../cluster/health.ts'
 import type { Members } from '../cluster/members.ts'
 import type { Registry } from '../registry/answer.ts'
 import type { OpenApiDocuments } from './routes/openapi.ts'
+import type { SettingsStore } from './routes/settings.ts'
 
 /** Everything the server is built from. It makes none of it and closes only what it opened itself. */
 export type ServerParts = {
@@ -16,6 +17,8 @@ export type ServerParts = {
   readonly authorizer: Authorizer
   readonly health: Health
   readonly members: Members
+  /** What the operator sees and changes of the replicated settings. */
+  readonly store: SettingsStore
   readonly openapi: OpenApiDocuments
   readonly names: Names
   readonly version: ServerVersion

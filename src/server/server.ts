@@ -19,6 +19,7 @@ import { healthRoutes } from './routes/health.ts'
 import { metricsRoutes } from './routes/metrics.ts'
 import { openApiRoutes } from './routes/openapi.ts'
 import { resourceRoutes } from './routes/resources.ts'
+import { settingsRoutes } from './routes/settings.ts'
 import { rootRoutes } from './routes/root.ts'
 import { versionRoutes } from './routes/version.ts'
 
@@ -55,6 +56,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     versionRoutes(scope, parts.version)
     metricsRoutes(scope, parts.metrics)
     clusterRoutes(scope, parts.members)
+    settingsRoutes(scope, parts)
     openApiRoutes(scope, parts.openapi)
     discoveryRoutes(scope, registry.catalog)
     resourceRoutes(scope, { registry, ...errorParts })
@@ -69,7 +71,7 @@ const NO_QUERY = Object.freeze({})
 
 const FIXED_PATHS = [
   ...['/healthz', '/livez', '/readyz', '/metrics', '/version', '/openapi/v2', '/openapi/v3'],
-  ...['/cluster/v1/status', '/cluster/v1/transfer-leader'],
+  ...['/cluster/v1/status', '/cluster/v1/transfer-leader', '/cluster/v1/settings'],
 ]
 
 /** Paths nobody serves, and known ones with another method: `OPTIONS` among them. */

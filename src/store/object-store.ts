@@ -1,5 +1,6 @@
 import type { ClusterIdentity, Command, Outcome, Settings } from './command.ts'
 import type { Key, KeyPrefix } from './key.ts'
+import type { ResourceUsage } from './machine/storage-usage.ts'
 import type { Revision } from './revision.ts'
 
 /** The request side of the replicated state: what verbs, auth and controllers see of one member. */
@@ -7,6 +8,9 @@ export interface ObjectStore {
   /** null until the cluster's first command was applied here. */
   readonly identity: ClusterIdentity | null
   readonly settings: Settings
+  /** By which rules the cluster decides; see `featureLevelMax`. */
+  readonly featureLevel: number
+  readonly storage: StorageFill
   /** The newest state in this member's memory. Cheap; good for as long as it is held, without awaiting. */
   view(): View
   /** Memory holds everything acknowledged by any member before the call. @throws StoreFailure */
@@ -29,6 +33,18 @@ export interface ObjectStore {
    * @throws StoreFailure `compacted`
    */
   watch(prefix: KeyPrefix, after: Revision): WatchCursor
+}
+
+/** How full the replicated storage is, as far as this member has applied. */
+export interface StorageFill {
+  /** See `StorageUsage`. */
+  readonly usedBytes: number
+  /** null: there is no quota before feature level 2. */
+  readonly bytesMax: number | null
+  /** What would grow it is refused until it is well below the quota. */
+  readonly alarm: boolean
+  /** The resources that take most, at most `count`, the largest first. */
+  readonly largest: (count: number) => readonly ResourceUsage[]
 }
 
 /** A consistent picture of all objects at one revision. */

@@ -8,7 +8,15 @@ import { StoreFailure } from './errors.ts'
 import type { Key, KeyPrefix } from './key.ts'
 import type { StoreLimits } from './limits.ts'
 import type { MachineState } from './machine/state.ts'
-import type { ListSlice, ObjectStore, PastView, StoredObject, View, WatchCursor } from './object-store.ts'
+import type {
+  ListSlice,
+  ObjectStore,
+  PastView,
+  StorageFill,
+  StoredObject,
+  View,
+  WatchCursor,
+} from './object-store.ts'
 import { compacted } from './past-versions.ts'
 import { UndoneView } from './past-view.ts'
 import type { Revision } from './revision.ts'
@@ -50,6 +58,20 @@ export class Store implements ObjectStore {
 
   get settings(): Settings {
     return this.#options.machine.state.settings
+  }
+
+  get featureLevel(): number {
+    return this.#options.machine.state.featureLevel
+  }
+
+  get storage(): StorageFill {
+    const { usage, settings, storageAlarm } = this.#options.machine.state
+    return {
+      usedBytes: usage.bytes,
+      bytesMax: settings.storageBytesMax,
+      alarm: storageAlarm,
+      largest: (count) => usage.largest(count),
+    }
   }
 
   get openWatches(): number {

@@ -69,7 +69,10 @@ void test('random use of the store agrees with the model', async () => {
     }),
     { numRuns: 150 },
   )
+  assert.ok(fullTimes > 100, 'the quota was met')
 })
+
+let fullTimes = 0
 
 /** A reader of events, and all it was told. */
 type Reader = {
@@ -91,8 +94,13 @@ class Run {
   }
 
   async start(): Promise<void> {
-    const outcome = await this.#opened.store.write({ kind: 'change-settings', settings: smallSettings }, 0)
-    assert.deepEqual(outcome, this.#model.apply({ kind: 'change-settings', settings: smallSettings }))
+    const settings = { ...smallSettings, objectBytesMax: 150, storageBytesMax: 5_000 }
+    for (const command of [
+      { kind: 'raise-feature-level', level: 2 },
+      { kind: 'change-settings', settings },
+    ] as const) {
+      assert.deepEqual(await this.#opened.store.write(command, 0), this.#model.apply(command))
+    }
   }
 
   async step(step: Step): Promise<void> {
@@ -121,7 +129,9 @@ class Run {
     for (let left = count; left > 0; left--) {
       const command = randomCommand(random, this.#model.revision)
       if (command.kind === 'expire-sessions') continue
-      assert.deepEqual(await this.#opened.store.write(command, 0), this.#model.apply(command))
+      const outcome = await this.#opened.store.write(command, 0)
+      assert.deepEqual(outcome, this.#model.apply(command))
+      if (outcome.kind === 'over-quota') fullTimes++
     }
     this.#compareNow()
   }
@@ -129,6 +139,8 @@ class Run {
   #compareNow(): void {
     const view = this.#opened.store.view()
     assert.equal(view.revision, this.#model.revision)
+    assert.equal(this.#opened.store.storage.usedBytes, this.#model.usedBytes)
+    assert.equal(this.#opened.store.storage.alarm, this.#model.alarm)
     for (const prefix of prefixes) {
       const objects = this.#model.at(view.revision).list(prefix)
       assert.deepEqual(plain(view.list(prefix, { after: null, limit: null }).objects), objects)

@@ -16,6 +16,7 @@ import { createServer } from '../../src/server/server.ts'
 import type { ApiServer } from '../../src/server/server.ts'
 import type { ServerParts } from '../../src/server/parts.ts'
 import type { Registry } from '../../src/registry/answer.ts'
+import { initialSettings } from '../../src/store/machine/state.ts'
 import { FakeConsensus } from './fake-consensus.ts'
 import { freshRandom, systemClock } from './system.ts'
 
@@ -50,6 +51,7 @@ export async function serverAround(
     authorizer: authorizerFor(['RBAC'], staticRules(bootstrapPolicy(names))),
     health,
     members: new Members({ consensus, health }),
+    store: noStore,
     openapi: {
       v2: () => ({ bytes: Buffer.from('{"swagger":"2.0"}'), etag: '"v2"' }),
       v2Protobuf: () => ({ bytes: Buffer.from([1, 2, 3]), etag: '"v2p"' }),
@@ -83,6 +85,15 @@ export async function serverAround(
     ...change,
   }
   return { server: await createServer(parts), parts, consensus }
+}
+
+/** For tests of all that is not about settings. */
+const noStore: ServerParts['store'] = {
+  settings: initialSettings,
+  featureLevel: 1,
+  storage: { usedBytes: 0, bytesMax: null, alarm: false, largest: () => [] },
+  barrier: () => Promise.resolve(),
+  write: () => Promise.resolve({ kind: 'nothing' }),
 }
 
 export type Identity = { readonly cert: string; readonly key: string }

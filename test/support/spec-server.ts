@@ -64,7 +64,7 @@ export class SpecServer {
   ): Promise<SpecServer> {
     const domain = options.domain ?? 'orch.io'
     const { registry, store, close } = await realRegistry(domain)
-    const { server } = await serverAround(registry, { names: namesOf(domain), ...options.parts })
+    const { server } = await serverAround(registry, { store, names: namesOf(domain), ...options.parts })
     const { port } = await server.listen('127.0.0.1', 0)
     t.after(async () => {
       await server.drain({ shutdownDelayMs: 0, graceMs: 0 })

@@ -6,10 +6,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Config } from '../../../../src/config/config.ts'
 import { ConfigFailure } from '../../../../src/config/errors.ts'
-import { durationMs, durationText } from '../../../../src/config/flag.ts'
+import { durationMs, durationText, sizeBytes, sizeText } from '../../../../src/config/flag.ts'
 import { helpText } from '../../../../src/config/help.ts'
 import { flagNames, loadConfig } from '../../../../src/config/load.ts'
 import { nearest } from '../../../../src/config/nearest.ts'
+import { featureLevelMax } from '../../../../src/version.ts'
 
 function load(args: readonly string[], files: Readonly<Record<string, string>> = {}): Config {
   const loaded = loadConfig({
@@ -147,6 +148,49 @@ void test('durations are read and written', () => {
   ] as const) {
     assert.equal(durationText(ms), said)
   }
+})
+
+void test('sizes are read and written', () => {
+  for (const [said, bytes] of [
+    ['0', 0],
+    ['8Gi', 8 * 1024 ** 3],
+    ['1.5Mi', 1_572_864],
+    ['512KiB', 524_288],
+    ['1000', 1000],
+    ['', null],
+    ['8G', null],
+    ['-1', null],
+    ['1.5', null],
+    ['9999999Ti', null],
+    ['Gi', null],
+  ] as const) {
+    assert.equal(sizeBytes(said), bytes, said)
+  }
+  for (const [bytes, said] of [
+    [0, '0'],
+    [8 * 1024 ** 3, '8Gi'],
+    [1_572_864, '1536Ki'],
+    [1000, '1000'],
+  ] as const) {
+    assert.equal(sizeText(bytes), said)
+  }
+})
+
+void test('the quota and the feature level have bounds that a refusal names', () => {
+  const memory = '--in-memory'
+  assert.equal(load([memory])['initial-storage-quota'], 8 * 1024 ** 3)
+  assert.equal(load([memory, '--initial-storage-quota=16Mi'])['initial-storage-quota'], 16 * 1024 ** 2)
+  for (const said of ['1Mi', '17Ti', 'much']) {
+    assert.equal(
+      refusal([memory, `--initial-storage-quota=${said}`]),
+      '--initial-storage-quota (command line) must be a size such as 8Gi or 500Mi, from 16Mi to 16Ti',
+    )
+  }
+  assert.equal(load([memory])['feature-level-max'], featureLevelMax)
+  assert.equal(load([memory, '--feature-level-max=1'])['feature-level-max'], 1)
+  assert.match(refusal([memory, '--feature-level-max=0']), /must be a whole number from 1 to /)
+  assert.match(refusal([memory, `--feature-level-max=${featureLevelMax + 1}`]), /must be a whole number/)
+  assert.match(helpText(), /--initial-storage-quota size\n.*\(default 8Gi\)/)
 })
 
 void test('the nearest word is found, and none when nothing is near', () => {

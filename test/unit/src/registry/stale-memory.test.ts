@@ -33,6 +33,14 @@ class BehindStore implements ObjectStore {
     return this.#real.settings
   }
 
+  get featureLevel() {
+    return this.#real.featureLevel
+  }
+
+  get storage() {
+    return this.#real.storage
+  }
+
   view(): View {
     const view = this.#real.view()
     return {

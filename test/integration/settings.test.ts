@@ -1,0 +1,111 @@
+/*
+ * Goal: an administrator, and nobody else, sees and changes the replicated settings; nonsense is refused in one line; a
+ * quota that is met shows in the Status a client gets.
+ * Method: HTTP against the shipped server over a real store.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { NOBODY } from '../support/server-fixture.ts'
+import { objectOf, SpecServer } from '../support/spec-server.ts'
+import type { Reply } from '../support/spec-server.ts'
+
+const path = '/cluster/v1/settings'
+const mebibyte = 1024 * 1024
+
+type Told = {
+  readonly settings: Readonly<Record<string, number>>
+  readonly featureLevel: number
+  readonly storage: { readonly usedBytes: number; readonly alarm: boolean; readonly resources: unknown[] }
+}
+
+function told(reply: Reply): Told {
+  assert.equal(reply.status, 200, reply.text)
+  return JSON.parse(reply.text) as Told
+}
+
+void test('settings are read and changed, and what is not named stays', async (t) => {
+  const server = await SpecServer.start(t)
+  const before = told(await server.ask('GET', path))
+  assert.equal(before.featureLevel, 2)
+  assert.equal(before.storage.alarm, false)
+  assert.ok(before.storage.usedBytes > 0 && before.storage.resources.length > 0)
+  const change = { storageBytesMax: 32 * mebibyte, historyEventsMin: 7 }
+  const after = told(await server.ask('POST', path, { body: change }))
+  assert.deepEqual(after.settings, { ...before.settings, ...change })
+  assert.deepEqual(told(await server.ask('GET', path)).settings, after.settings)
+})
+
+void test('settings are the administrator’s', async (t) => {
+  const server = await SpecServer.start(t)
+  for (const [headers, code] of [
+    [NOBODY, 403],
+    [{ authorization: '' }, 403],
+  ] as const) {
+    for (const method of ['GET', 'POST'] as const) {
+      const asking = method === 'GET' ? { headers } : { headers, body: { historyEventsMin: 1 } }
+      assert.equal((await server.ask(method, path, asking)).status, code)
+    }
+  }
+})
+
+const nonsense: readonly (readonly [unknown, RegExp])[] = [
+  ['no json', /not JSON/],
+  [[1], /must be an object of settings: historyWindowMs, /],
+  [{}, /must be an object of settings/],
+  [{ storageQuota: 1 }, /no setting storageQuota: there are historyWindowMs, historyEventsMin, /],
+  [{ constructor: 1 }, /no setting constructor/],
+  [{ storageBytesMax: 1 }, /storageBytesMax must be a whole number from 16777216 to /],
+  [{ storageBytesMax: null }, /must be a whole number/],
+  [{ storageBytesMax: 2 ** 60 }, /must be a whole number/],
+  [{ historyWindowMs: 999 }, /historyWindowMs must be a whole number from 1000 to 86400000/],
+  [{ historyEventsMin: 1.5 }, /must be a whole number/],
+  [{ objectBytesMax: 4 * mebibyte }, /objectBytesMax must be a whole number from 16384 to 3145728/],
+  [{ historyEventsMin: 1, objectBytesMax: '1' }, /must be a whole number/],
+]
+
+for (const [body, message] of nonsense) {
+  void test(`nonsense changes nothing: ${JSON.stringify(body)}`, async (t) => {
+    const server = await SpecServer.start(t)
+    const before = told(await server.ask('GET', path)).settings
+    const reply = await server.ask('POST', path, { body })
+    assert.equal(reply.status, 400)
+    assert.match(reply.doc.message ?? '', message)
+    assert.ok(!(reply.doc.message ?? '').includes('\n'))
+    assert.deepEqual(told(await server.ask('GET', path)).settings, before)
+  })
+}
+
+void test('other methods are refused as on every known path', async (t) => {
+  const server = await SpecServer.start(t)
+  assert.equal((await server.ask('DELETE', path)).status, 405)
+})
+
+void test('a full storage over HTTP: 403, deletion passes, and once history is gone there is room', async (t) => {
+  const server = await SpecServer.start(t)
+  await server.ask('POST', path, { body: { storageBytesMax: 16 * mebibyte } })
+  const collection = '/api/v1/namespaces/default/configmaps'
+  const create = (name: string): Promise<Reply> =>
+    server.ask('POST', collection, {
+      body: objectOf('ConfigMap', name, { data: { x: 'x'.repeat(900_000) } }),
+    })
+  let full: Reply | null = null
+  let made = 0
+  for (; full === null && made < 30; made++) {
+    const reply = await create(`big-${made}`)
+    if (reply.status !== 201) full = reply
+  }
+  assert.equal(full?.status, 403, full?.text)
+  assert.equal(full.doc.reason, 'Forbidden')
+  assert.match(
+    full.doc.message ?? '',
+    /exceeded storage quota: 15\.\d MiB of 16\.0 MiB used, most by configmaps/,
+  )
+  assert.equal(full.headers.get('retry-after'), null, 'nobody shall ask again by himself')
+  const { storage } = told(await server.ask('GET', path))
+  assert.equal(storage.alarm, true)
+  assert.equal((await server.ask('DELETE', collection)).status, 200)
+  assert.equal((await create('early')).status, 403)
+  await server.trim()
+  assert.equal((await create('late')).status, 201)
+  assert.equal(told(await server.ask('GET', path)).storage.alarm, false)
+})
