@@ -69,7 +69,7 @@ export class StoreMachine implements StateMachine<Outcome> {
    */
   static async open(options: StoreMachineOptions): Promise<StoreMachine> {
     const name = await liveDatabase(options.home, options.logBase)
-    const store = await options.home.open(name)
+    const store = await opened(options.home, name)
     try {
       const state = await loadState(store, options.limits, levelMaxOf(options))
       if (state.appliedIndex < options.logBase.index) {
@@ -89,7 +89,7 @@ export class StoreMachine implements StateMachine<Outcome> {
       return new StoreMachine(options, { name, store }, state)
     } catch (cause) {
       await store.close()
-      throw cause
+      throw naming(name, cause)
     }
   }
 
@@ -135,11 +135,21 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[] {
     if (this.#failure !== null) throw this.#failure
-    const settled = this.#machine.apply(entries, session)
+    const settled = this.#decided(entries, session)
     if (this.#staged !== null && this.#staged.snapshot.index <= this.appliedMemory) this.#dropStaged()
     this.#persister.applied()
     for (const listener of this.#listeners) listener()
     return settled
+  }
+
+  #decided(entries: readonly Entry[], session: number): SettledProposal<Outcome>[] {
+    try {
+      return this.#machine.apply(entries, session)
+    } catch (cause) {
+      // Rules that this member does not know, or a contradiction: either way it decides nothing more.
+      this.#fail(cause)
+      throw cause
+    }
   }
 
   logPersisted(index: LogIndex): void {
@@ -230,7 +240,11 @@ export class StoreMachine implements StateMachine<Outcome> {
     const featureLevelMax = levelMaxOf(this.#options)
     const name = databaseName(snapshot.index)
     await home.destroy(name)
-    this.#staged = await SnapshotStage.open({ home, name, limits, snapshot, featureLevelMax })
+    this.#staged = await SnapshotStage.open({
+      ...{ home, name, limits, snapshot, featureLevelMax },
+      // No snapshot that would be sent after it is any older.
+      onTooNew: (cause) => this.#fail(cause),
+    })
     return this.#staged
   }
 
@@ -299,12 +313,32 @@ async function liveDatabase(home: KeyValueHome, logBase: SnapshotMeta): Promise<
   return live
 }
 
+/** @throws StorageFailure */
+async function opened(home: KeyValueHome, name: string): Promise<KeyValueStore> {
+  try {
+    return await home.open(name)
+  } catch (cause) {
+    throw naming(name, cause)
+  }
+}
+
+/** A refusal as its operator reads it: which database, and what to do. */
+function naming(name: string, cause: unknown): unknown {
+  if (!(cause instanceof StorageFailure)) return cause
+  const { code, message } = cause
+  const isDamage = code === 'damaged' || code === 'digest' || code === 'io'
+  const remedy = isDamage ? ': bring back an undamaged copy of the data directory' : ''
+  return new StorageFailure(code, `database ${name}: ${message}${remedy}`, { cause })
+}
+
 /** How far a database is; -1 for one without a head, which was never whole. @throws StorageFailure */
 async function appliedIn(home: KeyValueHome, name: string): Promise<number> {
-  const store = await home.open(name)
+  const store = await opened(home, name)
   try {
     const [stored] = await store.getMany([headKey])
     return stored === null || stored === undefined ? -1 : decodeStoredHead(stored).head.appliedIndex
+  } catch (cause) {
+    throw naming(name, cause)
   } finally {
     await store.close()
   }

@@ -61,7 +61,7 @@ export function decodeHead(bytes: Uint8Array): Head {
   if (format !== formats.first && format !== formats.withStorage) {
     throw new StorageFailure(
       'unsupported',
-      `the database has format ${format}, this program knows up to ${formats.withStorage}`,
+      `the database has format ${format}, this program knows up to ${formats.withStorage}: start the newer program`,
     )
   }
   const first = readFirst(reader)
