@@ -10,15 +10,19 @@ import { namesOf } from './api/names.ts'
 import { Bootstrap } from './app/bootstrap.ts'
 import { openConsensus } from './app/consensus.ts'
 import { Controllers } from './app/controllers.ts'
+import { MemberDisk } from './app/disk-check.ts'
 import { StartFailure } from './app/errors.ts'
 import { checkIdentity } from './app/identity-check.ts'
 import { memberKeys } from './app/keys.ts'
 import { claimDirectory, memberId } from './app/member-identity.ts'
 import { admissionOf, authenticatorOf, authorizerOf } from './app/policy.ts'
+import { LevelRaiser } from './app/level-raiser.ts'
 import { registerClusterMetrics } from './app/metrics.ts'
 import { tellStorageAlarm } from './app/storage-alarm.ts'
 import { CaughtUp } from './cluster/caught-up.ts'
 import { defaultHealthBounds, memberHealth } from './cluster/health.ts'
+import { MemberReporter } from './cluster/member-reporter.ts'
+import { MemberReports } from './cluster/member-reports.ts'
 import { Members } from './cluster/members.ts'
 import { WatchGuard } from './cluster/watch-guard.ts'
 import type { Config } from './config/config.ts'
@@ -101,6 +105,10 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
       apiDomain: names.domain,
     })
   }
+  const disk = config['in-memory']
+    ? null
+    : new MemberDisk(directory, { clock, log, electionMs: config['election-timeout'] })
+  closing.add(() => disk?.close())
   const keys = memberKeys(config, directory, { clock, random })
 
   const node = openConsensus(config, { id, directory, keys, clock, random, log, onFatal })
@@ -143,6 +151,33 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   closing.add(() => bootstrap.stop())
   const opened = machine
   closing.add(tellStorageAlarm({ store, log, onApplied: (listener) => opened.onApplied(listener) }))
+  const featureLevelMax = config['feature-level-max']
+  const reports = new MemberReports({
+    consensus,
+    clock,
+    onUnreadable: (from, cause) => log.warn({ from, cause }, 'the report of a member cannot be read'),
+  })
+  closing.add(() => reports.close())
+  const reporter = new MemberReporter({
+    consensus,
+    clock,
+    describe: () => ({
+      appliedIndex: opened.appliedMemory,
+      sampleAt: opened.appliedMemory,
+      samples: [],
+      featureLevelMax,
+      version: programVersion,
+      state: 'healthy',
+    }),
+  })
+  reporter.start()
+  closing.add(() => reporter.close())
+  const raiser = new LevelRaiser({
+    ...{ store, consensus, reports, clock, log, featureLevelMax },
+    onFailure: onFatal,
+  })
+  raiser.start()
+  closing.add(() => raiser.close())
   const trimmer = new HistoryTrimmer({
     consensus,
     machine,
@@ -183,6 +218,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
 
   const metrics = new MetricsRegistry()
   collectDefaultMetrics({ register: metrics })
+  disk?.register(metrics)
   registerClusterMetrics(metrics, { consensus, node, store })
   const server = await createServer({
     ...{ registry, names, clock, random, log, metrics, health },

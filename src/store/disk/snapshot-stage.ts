@@ -18,6 +18,8 @@ export type SnapshotStageOptions = {
   readonly snapshot: SnapshotMeta
   /** See `loadState`. */
   readonly featureLevelMax: number
+  /** The sender's state is of rules or of a format that this member does not know. */
+  readonly onTooNew: (cause: StorageFailure) => void
 }
 
 /**
@@ -51,12 +53,27 @@ export class SnapshotStage implements SnapshotSink {
   }
 
   /** @throws StorageFailure `damaged`, `unsupported`, `io`; the stage is of no use then */
-  async chunk(bytes: Uint8Array): Promise<void> {
-    for (const frame of this.#parser.push(bytes)) this.#take(frame)
-    if (this.#changesBytes >= this.#options.limits.batchBytesMax) await this.#write([])
+  chunk(bytes: Uint8Array): Promise<void> {
+    return this.#known(async () => {
+      for (const frame of this.#parser.push(bytes)) this.#take(frame)
+      if (this.#changesBytes >= this.#options.limits.batchBytesMax) await this.#write([])
+    })
   }
 
-  async finish(): Promise<void> {
+  finish(): Promise<void> {
+    return this.#known(() => this.#finish())
+  }
+
+  async #known(step: () => Promise<void>): Promise<void> {
+    try {
+      await step()
+    } catch (cause) {
+      if (cause instanceof StorageFailure && cause.code === 'unsupported') this.#options.onTooNew(cause)
+      throw cause
+    }
+  }
+
+  async #finish(): Promise<void> {
     const { limits, snapshot, featureLevelMax } = this.#options
     if (!this.#ended || !this.#parser.atBorder)
       throw new StorageFailure('damaged', 'the snapshot ended early')

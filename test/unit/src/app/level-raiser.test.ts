@@ -1,0 +1,85 @@
+/*
+ * Goal: the leader raises the level once all reports say so, once, and tries again where a proposal came to nothing.
+ * Method: a real store whose consensus says who leads; reports made up.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nodeId } from '../../../../raft/index.ts'
+import type { NodeId } from '../../../../raft/index.ts'
+import { LevelRaiser } from '../../../../src/app/level-raiser.ts'
+import type { MemberReport } from '../../../../src/cluster/member-report.ts'
+import { StoreFailure } from '../../../../src/store/errors.ts'
+import type { ObjectStore } from '../../../../src/store/object-store.ts'
+import { memberInfo } from '../../../support/fake-consensus.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+import { openMemoryStore } from '../../../support/memory-store.ts'
+import { bootstrapOf } from '../../../support/store-commands.ts'
+
+const [self, other] = [memberInfo(1, 'n1'), memberInfo(2, 'n2')]
+
+function reportOf(featureLevelMax: number): MemberReport {
+  return {
+    appliedIndex: 0 as MemberReport['appliedIndex'],
+    sampleAt: 0 as MemberReport['sampleAt'],
+    samples: [],
+    featureLevelMax,
+    version: '',
+    state: 'healthy',
+  }
+}
+
+void test('the level rises when the last member knows the next one, on the leader only', async () => {
+  const clock = new ManualClock()
+  const { store, consensus, close } = await openMemoryStore({ clock })
+  await store.write(bootstrapOf('c'), 0)
+  const reports = new Map<NodeId, MemberReport>([[nodeId(2), reportOf(1)]])
+  let role: 'leader' | 'follower' = 'follower'
+  let writes = 0
+  let failing = true
+  const write: ObjectStore['write'] = (command, deadlineMs) => {
+    writes++
+    if (failing) throw new StoreFailure('timed-out', 'no quorum')
+    return store.write(command, deadlineMs)
+  }
+  const raiser = new LevelRaiser({
+    store: {
+      write: async (...args) => write(...args),
+      get identity() {
+        return store.identity
+      },
+      get featureLevel() {
+        return store.featureLevel
+      },
+    },
+    consensus: {
+      get status() {
+        const configuration = { ...consensus.status.configuration, members: [self, other] }
+        return { ...consensus.status, role, configuration }
+      },
+    },
+    reports: { latest: () => reports },
+    clock,
+    log: { info: () => undefined },
+    featureLevelMax: 2,
+    onFailure: (cause) => {
+      throw cause
+    },
+  })
+  raiser.start()
+  await clock.advance(3000)
+  role = 'leader'
+  await clock.advance(3000)
+  assert.equal(writes, 0, 'one member knows level 1 only')
+  reports.set(nodeId(2), reportOf(2))
+  role = 'follower'
+  await clock.advance(3000)
+  assert.equal(writes, 0, 'only the leader asks')
+  role = 'leader'
+  await clock.advance(2000)
+  assert.deepEqual([writes, store.featureLevel], [2, 1], 'a failure is tried again')
+  failing = false
+  await clock.advance(3000)
+  assert.deepEqual([writes, store.featureLevel], [3, 2])
+  raiser.close()
+  await close()
+})
