@@ -5,7 +5,7 @@ import { isQuorum, quorumValue } from './quorum.ts'
 import { configuration, sendAtOnce } from './state.ts'
 import type { State } from './state.ts'
 import { trackFollowers } from './transitions.ts'
-import { entryBytes } from './types.ts'
+import { entryBytes, noIndex } from './types.ts'
 import type { Entry, LogIndex, NodeId } from './types.ts'
 
 /** A leader only ever adds to its log. Raft paper figure 3, leader append-only. */
@@ -28,18 +28,20 @@ export function appendOwn(state: State, entries: readonly Entry[]): void {
 export function maybeCommit(state: State): boolean {
   if (state.role !== 'leader') return false
   // The leader is one of many: its own disk counts like any other, and is not waited for.
-  const durableAt = (id: NodeId): number =>
-    id === state.id ? state.log.persisted : (state.progress.get(id)?.match ?? 0)
-  const index = quorumValue(configuration(state), durableAt) as LogIndex
+  const index = quorumValue(configuration(state), (id) => durableAt(state, id)) as LogIndex
   if (index <= state.commit || state.log.termAt(index) !== state.term) return false
   assert(
-    isQuorum(configuration(state), (id) => durableAt(id) >= index),
+    isQuorum(configuration(state), (id) => durableAt(state, id) >= index),
     'what is committed is durable at a quorum',
   )
   advanceCommit(state, index)
   state.outbox.replicationDue = true
   afterCommit(state)
   return true
+}
+
+function durableAt(state: State, id: NodeId): LogIndex {
+  return id === state.id ? state.log.persisted : (state.progress.get(id)?.match ?? noIndex)
 }
 
 export function advanceCommit(state: State, index: LogIndex): void {

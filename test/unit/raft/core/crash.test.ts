@@ -8,7 +8,7 @@ import { Solo } from './solo.ts'
  * Goal: a crash takes back nothing that others were told. Method: one core whose disk is the test's.
  */
 
-test('thesis §3.8 a candidate asks for votes only once its disk has what it asks with', () => {
+test('thesis 3.8: a candidate asks for votes only once its disk has what it asks with', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), log: [1], term: 1, commit: 1 })
   solo.manual = true
   solo.hear(solo.append(2, 1, [1, 1], 1, 1))

@@ -12,7 +12,7 @@ import { Solo } from './solo.ts'
 
 const one = { from: nodeId(2), to: nodeId(1) }
 
-test('§5.1 a follower, a candidate and a leader that hear of a later term become followers of it', () => {
+test('paper 5.1: a follower, a candidate and a leader that hear of a later term become followers of it', () => {
   const follower = new Solo({ term: 1 })
   const candidate = new Solo({ term: 1 })
   candidate.raft.campaign()
@@ -26,7 +26,7 @@ test('§5.1 a follower, a candidate and a leader that hear of a later term becom
   }
 })
 
-test('§5.1 a request of an earlier term is not obeyed, and its sender is told the present term', () => {
+test('paper 5.1: a request of an earlier term is not obeyed, and its sender is told the present term', () => {
   const solo = new Solo({ term: 5, log: [1] })
   solo.hear(solo.append(2, 4, [1, 4], 1, 2))
   assert.deepEqual(solo.terms(), [1])
@@ -43,7 +43,7 @@ test('§5.1 a request of an earlier term is not obeyed, and its sender is told t
   assert.deepEqual([answer.granted, answer.term], [false, 5])
 })
 
-test('§5.2 a follower that hears no leader stands after one to two election timeouts, drawn anew', () => {
+test('paper 5.2: a follower that hears no leader stands after one to two election timeouts, drawn anew', () => {
   const waits = new Set<number>()
   for (let round = 0; round < 30; round++) {
     const solo = new Solo({ options: { random: { below: () => round % 10, bytes: () => new Uint8Array() } } })
@@ -60,7 +60,7 @@ test('§5.2 a follower that hears no leader stands after one to two election tim
   )
 })
 
-test('§5.2 a follower that hears its leader does not stand', () => {
+test('paper 5.2: a follower that hears its leader does not stand', () => {
   const solo = new Solo()
   for (let round = 0; round < 100; round++) {
     solo.hear({ kind: 'heartbeat', ...one, term: term(1), commit: logIndex(0), context: null })
@@ -69,7 +69,7 @@ test('§5.2 a follower that hears its leader does not stand', () => {
   }
 })
 
-test('§5.2 a member votes once in a term, first come first served, and repeats its vote', () => {
+test('paper 5.2: a member votes once in a term, first come first served, and repeats its vote', () => {
   const solo = new Solo()
   const ask = (from: number): boolean => {
     solo.take()
@@ -89,7 +89,7 @@ test('§5.2 a member votes once in a term, first come first served, and repeats 
   assert.equal(ask(2), true)
 })
 
-test('§5.2 a vote survives a crash', () => {
+test('paper 5.2: a vote survives a crash', () => {
   const solo = new Solo({ term: 3, vote: 2 })
   const request: Message = {
     kind: 'vote-request',
@@ -104,7 +104,7 @@ test('§5.2 a vote survives a crash', () => {
   assert.equal(solo.takeOnly('vote-response').granted, false)
 })
 
-test('§5.2 a candidate leads with a majority, not before, and says so at once', () => {
+test('paper 5.2: a candidate leads with a majority, not before, and says so at once', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]) })
   solo.raft.campaign()
   solo.work()
@@ -126,7 +126,7 @@ test('§5.2 a candidate leads with a majority, not before, and says so at once',
   )
 })
 
-test('§5.2 a candidate that a majority refuses steps aside', () => {
+test('paper 5.2: a candidate that a majority refuses steps aside', () => {
   const solo = new Solo()
   solo.raft.campaign()
   for (const from of [2, 3]) {
@@ -135,7 +135,7 @@ test('§5.2 a candidate that a majority refuses steps aside', () => {
   assert.equal(solo.raft.status().role, 'follower')
 })
 
-test('§5.2 a candidate that hears a leader of its term follows it', () => {
+test('paper 5.2: a candidate that hears a leader of its term follows it', () => {
   const solo = new Solo()
   solo.raft.campaign()
   solo.hear({ kind: 'pre-vote-response', ...one, term: term(1), granted: true })
@@ -144,20 +144,20 @@ test('§5.2 a candidate that hears a leader of its term follows it', () => {
   assert.deepEqual([solo.raft.status().role, solo.raft.leader], ['follower', 3])
 })
 
-test('§5.2 a leader speaks every heartbeat', () => {
+test('paper 5.2: a leader speaks every heartbeat', () => {
   const solo = new Solo()
   solo.lead()
   solo.tick(3)
   assert.equal(solo.takeAll('heartbeat').length, 6)
 })
 
-test('§5.2 two leaders in one term are a contradiction', () => {
+test('paper 5.2: two leaders in one term are a contradiction', () => {
   const solo = new Solo()
   solo.lead()
   assert.throws(() => solo.hear(solo.append(2, 1, [], 0, 0)), { name: 'BrokenInvariant' })
 })
 
-test('§5.3 an entry is committed once a majority has it, and the followers hear of it', () => {
+test('paper 5.3: an entry is committed once a majority has it, and the followers hear of it', () => {
   const solo = new Solo()
   solo.lead()
   solo.propose('a')
@@ -172,7 +172,7 @@ test('§5.3 an entry is committed once a majority has it, and the followers hear
   )
 })
 
-test('§5.3 a follower refuses an append whose previous entry it lacks or has of another term', () => {
+test('paper 5.3: a follower refuses an append whose previous entry it lacks or has of another term', () => {
   const solo = new Solo({ log: [1, 1, 2], term: 3 })
   solo.hear(solo.append(2, 3, [1, 1, 2, 3, 3], 4, 0))
   assert.deepEqual([solo.takeOnly('append-refused').index, solo.terms()], [4, [1, 1, 2]])
@@ -180,27 +180,27 @@ test('§5.3 a follower refuses an append whose previous entry it lacks or has of
   assert.deepEqual([solo.takeOnly('append-refused').index, solo.terms()], [3, [1, 1, 2]])
 })
 
-test('§5.3 a follower drops what conflicts with the leader and takes what it sends', () => {
+test('paper 5.3: a follower drops what conflicts with the leader and takes what it sends', () => {
   const solo = new Solo({ log: [1, 1, 2, 2], term: 2 })
   solo.hear(solo.append(2, 3, [1, 1, 3], 2, 0))
   assert.deepEqual(solo.terms(), [1, 1, 3])
   assert.equal(solo.takeOnly('append-accepted').index, 3)
 })
 
-test('§5.3 an old append does not shorten the log that a later one made', () => {
+test('paper 5.3: an old append does not shorten the log that a later one made', () => {
   const solo = new Solo()
   solo.hear(solo.append(2, 1, [1, 1, 1], 0, 0))
   solo.hear(solo.append(2, 1, [1], 0, 0))
   assert.deepEqual(solo.terms(), [1, 1, 1])
 })
 
-test('§5.3 a follower commits no further than the append vouches for', () => {
+test('paper 5.3: a follower commits no further than the append vouches for', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
   solo.hear(solo.append(2, 2, [1, 1], 1, 3))
   assert.equal(solo.raft.commit, 2)
 })
 
-test('§5.3 what is committed is never overwritten', () => {
+test('paper 5.3: what is committed is never overwritten', () => {
   const solo = new Solo({ log: [1, 1], term: 1, commit: 2 })
   // What starts below the commit index is not even looked at; what contradicts it is refused.
   solo.hear(solo.append(2, 2, [1, 2, 2], 0, 0))
@@ -209,7 +209,7 @@ test('§5.3 what is committed is never overwritten', () => {
   assert.deepEqual([solo.terms(), solo.takeOnly('append-refused').hintIndex], [[1, 1], 2])
 })
 
-test('§5.3 figure 7: whatever a follower missed or made up, it ends with the log of the leader', () => {
+test('paper 5.3: figure 7: whatever a follower missed or made up, it ends with the log of the leader', () => {
   const leader = [1, 1, 1, 4, 4, 5, 5, 6, 6, 6]
   const followers = {
     a: [1, 1, 1, 4, 4, 5, 5, 6, 6],
@@ -241,7 +241,7 @@ test('§5.3 figure 7: whatever a follower missed or made up, it ends with the lo
   }
 })
 
-test('§5.4.1 a member does not vote for one whose log is less up to date than its own', () => {
+test('paper 5.4.1: a member does not vote for one whose log is less up to date than its own', () => {
   const cases = [
     { lastTerm: 2, lastIndex: 9, granted: false },
     { lastTerm: 3, lastIndex: 2, granted: false },
@@ -257,7 +257,7 @@ test('§5.4.1 a member does not vote for one whose log is less up to date than i
   }
 })
 
-test('§5.4.2 figure 8: a leader commits only entries of its own term by counting', () => {
+test('paper 5.4.2: figure 8: a leader commits only entries of its own term by counting', () => {
   const solo = new Solo({ log: [1, 2], term: 3, commit: 1, configuration: cluster([1, 2, 3, 4, 5]) })
   solo.lead([2, 3], 'silent')
   for (const id of [2, 3]) solo.hear({ ...solo.from(id), kind: 'append-accepted', index: logIndex(2) })
@@ -266,7 +266,7 @@ test('§5.4.2 figure 8: a leader commits only entries of its own term by countin
   assert.equal(solo.raft.commit, 3)
 })
 
-test('§5.5 a repeated request changes nothing', () => {
+test('paper 5.5: a repeated request changes nothing', () => {
   const solo = new Solo()
   const append = solo.append(2, 1, [1, 1], 0, 0)
   solo.hear(append)
@@ -278,7 +278,7 @@ test('§5.5 a repeated request changes nothing', () => {
   )
 })
 
-test('§7 a snapshot ahead of the log replaces it; one the log contains does not', () => {
+test('paper 7: a snapshot ahead of the log replaces it; one the log contains does not', () => {
   const snapshot = (index: number, at: number): Message => ({
     kind: 'snapshot',
     from: nodeId(2),
@@ -302,7 +302,7 @@ test('§7 a snapshot ahead of the log replaces it; one the log contains does not
   assert.equal(old.takeOnly('append-accepted').index, 2)
 })
 
-test('§7 a conflicting suffix goes when a snapshot contradicts the log', () => {
+test('paper 7: a conflicting suffix goes when a snapshot contradicts the log', () => {
   const solo = new Solo({ log: [1, 2, 2, 2], term: 2, commit: 1 })
   solo.hear({
     kind: 'snapshot',

@@ -11,7 +11,7 @@ import { Solo } from './solo.ts'
 
 const two = { from: nodeId(2), to: nodeId(1) }
 
-test('thesis §3.10 a transfer waits until the target has everything, then tells it to stand', () => {
+test('thesis 3.10: a transfer waits until the target has everything, then tells it to stand', () => {
   const solo = new Solo()
   solo.lead([3])
   solo.propose('a')
@@ -24,7 +24,7 @@ test('thesis §3.10 a transfer waits until the target has everything, then tells
   assert.equal(solo.takeOnly('timeout-now').to, 2)
 })
 
-test('thesis §3.10 a member told to stand does so at once, and voters do not wait out the lease', () => {
+test('thesis 3.10: a member told to stand does so at once, and voters do not wait out the lease', () => {
   const solo = new Solo()
   solo.hear({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   solo.hear({ kind: 'timeout-now', ...two, term: term(1) })
@@ -39,7 +39,7 @@ test('thesis §3.10 a member told to stand does so at once, and voters do not wa
   assert.equal(voter.takeOnly('vote-response').granted, true)
 })
 
-test('thesis §4.1 a configuration is in force on append and goes with its entry', () => {
+test('thesis 4.1: a configuration is in force on append and goes with its entry', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   const entry = {
     kind: 'configuration',
@@ -55,7 +55,7 @@ test('thesis §4.1 a configuration is in force on append and goes with its entry
   assert.deepEqual(solo.raft.status().configuration.voters, [1, 2, 3])
 })
 
-test('thesis §4.1 one change at a time', () => {
+test('thesis 4.1: one change at a time', () => {
   const solo = new Solo()
   solo.lead()
   assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2, 3], [4]) }), {
@@ -70,7 +70,7 @@ test('thesis §4.1 one change at a time', () => {
   assert.equal(solo.raft.changeConfiguration({ members: people([1, 2, 3], [5]) }).kind, 'accepted')
 })
 
-test('the flaw of 2015: no change before the leader has committed an entry of its term', () => {
+test('thesis 4.1: the flaw of 2015: no change before the leader has committed an entry of its term', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   solo.lead([2], 'silent')
   const members = people([1, 2, 3, 4])
@@ -96,7 +96,7 @@ test('a change that is none, or leaves nobody to decide, is refused', () => {
   })
 })
 
-test('thesis §4.2.1 a learner gets the log, does not count and is not asked for a vote', () => {
+test('thesis 4.2.1: a learner gets the log, does not count and is not asked for a vote', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3], [4, 5]) })
   solo.raft.campaign()
   solo.work()
@@ -113,7 +113,7 @@ test('thesis §4.2.1 a learner gets the log, does not count and is not asked for
   assert.equal(solo.raft.commit, 2)
 })
 
-test('thesis §4.2.1 a learner does not stand, and admits after a while that it knows no leader', () => {
+test('thesis 4.2.1: a learner does not stand, and admits after a while that it knows no leader', () => {
   const solo = new Solo({ configuration: cluster([2, 3], [1]) })
   solo.hear({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   solo.raft.campaign()
@@ -121,7 +121,7 @@ test('thesis §4.2.1 a learner does not stand, and admits after a while that it 
   assert.deepEqual([solo.raft.status().role, solo.raft.leader], ['follower', null])
 })
 
-test('thesis §4.2.2 a leader that is removed leads until that is committed, then names its heir', () => {
+test('thesis 4.2.2: a leader that is removed leads until that is committed, then names its heir', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.raft.changeConfiguration({ members: people([2, 3]) })
@@ -136,7 +136,7 @@ test('thesis §4.2.2 a leader that is removed leads until that is committed, the
   assert.ok(sent.some((message) => message.kind === 'append-request' && message.commit === 2))
 })
 
-test('thesis §4.2.2 commits before that of its removal do not end a reign', () => {
+test('thesis 4.2.2: commits before that of its removal do not end a reign', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -146,7 +146,7 @@ test('thesis §4.2.2 commits before that of its removal do not end a reign', () 
   assert.deepEqual([solo.raft.commit, solo.raft.status().role], [2, 'leader'])
 })
 
-test('thesis §4.2.2 a voter on its way out stands while that is not known committed', () => {
+test('thesis 4.2.2: a voter on its way out stands while that is not known committed', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   const append = solo.append(2, 1, [1], 1, 1)
   assert.ok(append.kind === 'append-request')
@@ -161,7 +161,7 @@ test('thesis §4.2.2 a voter on its way out stands while that is not known commi
   assert.equal(decided.raft.status().role, 'follower')
 })
 
-test('thesis §4.2.3 while a leader is heard of, requests for votes are ignored and change no term', () => {
+test('thesis 4.2.3: while a leader is heard of, requests for votes are ignored and change no term', () => {
   const solo = new Solo()
   solo.hear({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   solo.take()
@@ -177,7 +177,7 @@ test('thesis §4.2.3 while a leader is heard of, requests for votes are ignored 
   assert.deepEqual([solo.take(), solo.raft.term], [[], 1])
 })
 
-test('thesis §4.2.3 a leader whose quorum answers ignores requests for votes', () => {
+test('thesis 4.2.3: a leader whose quorum answers ignores requests for votes', () => {
   const solo = new Solo()
   solo.lead()
   solo.hear({
@@ -192,7 +192,7 @@ test('thesis §4.2.3 a leader whose quorum answers ignores requests for votes', 
   assert.deepEqual([solo.take(), solo.raft.status().role], [[], 'leader'])
 })
 
-test('thesis §4.3 in a joint configuration both majorities elect and commit', () => {
+test('thesis 4.3: in a joint configuration both majorities elect and commit', () => {
   const solo = new Solo()
   solo.lead()
   assert.equal(solo.raft.changeConfiguration({ members: people([1, 4, 5]) }).kind, 'accepted')
@@ -211,7 +211,7 @@ test('thesis §4.3 in a joint configuration both majorities elect and commit', (
   )
 })
 
-test('thesis §6.2 a leader that no quorum answers for an election timeout steps down', () => {
+test('thesis 6.2: a leader that no quorum answers for an election timeout steps down', () => {
   const solo = new Solo()
   solo.lead()
   solo.tick(10)
@@ -226,7 +226,7 @@ test('thesis §6.2 a leader that no quorum answers for an election timeout steps
   assert.deepEqual([role, now], ['follower', 1])
 })
 
-test('thesis §6.4 a read waits for the first commit of the term and for a quorum after that', () => {
+test('thesis 6.4: a read waits for the first commit of the term and for a quorum after that', () => {
   const solo = new Solo({ log: [1, 1], term: 1, commit: 1 })
   solo.lead([2], 'silent')
   const answer = solo.raft.readIndex()
@@ -244,7 +244,7 @@ test('thesis §6.4 a read waits for the first commit of the term and for a quoru
   assert.deepEqual(solo.confirmed, [{ context: answer.context, index: 3 }])
 })
 
-test('thesis §6.4 reads of one turn share a round, and a later round confirms the earlier', () => {
+test('thesis 6.4: reads of one turn share a round, and a later round confirms the earlier', () => {
   const solo = new Solo()
   solo.lead()
   const contexts = [solo.raft.readIndex(), solo.raft.readIndex()].flatMap((answer) =>
@@ -265,7 +265,7 @@ test('thesis §6.4 reads of one turn share a round, and a later round confirms t
   ])
 })
 
-test('thesis §6.4 reads elsewhere and too many are dropped, and lost leadership fails the rest', () => {
+test('thesis 6.4: reads elsewhere and too many are dropped, and lost leadership fails the rest', () => {
   const solo = new Solo({ options: { readRoundsMax: 2 } })
   assert.deepEqual(solo.raft.readIndex(), { kind: 'dropped', reason: 'no-leader' })
   solo.lead()
@@ -277,7 +277,7 @@ test('thesis §6.4 reads elsewhere and too many are dropped, and lost leadership
   assert.deepEqual(solo.raft.readIndex(), { kind: 'dropped', reason: 'not-leader' })
 })
 
-test('thesis §6.4 contexts are not reused by a later reign, so a late answer confirms nothing', () => {
+test('thesis 6.4: contexts are not reused by a later reign, so a late answer confirms nothing', () => {
   const solo = new Solo()
   solo.lead()
   const first = solo.raft.readIndex()
@@ -294,7 +294,7 @@ test('thesis §6.4 contexts are not reused by a later reign, so a late answer co
   assert.deepEqual(solo.confirmed, [])
 })
 
-test('thesis §9.6 who asks whether it could win raises no term, its own included', () => {
+test('thesis 9.6: who asks whether it could win raises no term, its own included', () => {
   const solo = new Solo({ log: [1], term: 4 })
   solo.tick(20)
   const asked = solo.takeAll('pre-vote-request')
@@ -307,7 +307,7 @@ test('thesis §9.6 who asks whether it could win raises no term, its own include
   assert.deepEqual([granted, of, other.raft.term, other.raft.status().vote], [true, 9, 4, null])
 })
 
-test('thesis §10.2.1 appends race the disk of the leader, and its own entries count once durable', () => {
+test('thesis 10.2.1: appends race the disk of the leader, and its own entries count once durable', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.manual = true
@@ -320,7 +320,7 @@ test('thesis §10.2.1 appends race the disk of the leader, and its own entries c
   assert.equal(solo.raft.commit, 2)
 })
 
-test('thesis §10.2.1 a follower speaks of what it was sent only once it is durable', () => {
+test('thesis 10.2.1: a follower speaks of what it was sent only once it is durable', () => {
   const solo = new Solo()
   solo.manual = true
   solo.hear(solo.append(2, 1, [1, 1], 0, 0))
@@ -384,7 +384,7 @@ test('a write from before the candidacy says nothing of its vote', () => {
   assert.equal(solo.raft.status().role, 'leader')
 })
 
-test('thesis §9.6 a grant for another term answers an older question', () => {
+test('thesis 9.6: a grant for another term answers an older question', () => {
   const solo = new Solo({ term: 3 })
   solo.raft.campaign()
   solo.work()

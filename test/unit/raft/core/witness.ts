@@ -37,6 +37,7 @@ export class Witness {
     if (ready.transition?.role === 'leader') this.#noteLeader(member)
     if (member.raft.leader === member.id) this.#checkChanges(member)
     if (ready.commit !== null) this.#noteCommit(member, ready.commit)
+    if (ready.persist !== null) this.#checkConfiguration(member)
     for (const { context, index } of ready.readsConfirmed) {
       const least = this.#reads.get(member.id)?.get(context)
       assert(least !== undefined, 'a read is confirmed once, on the process that opened it')
@@ -59,7 +60,9 @@ export class Witness {
           this.#checkDisk(member, message.lastIndex, message.lastTerm)
           break
         case 'vote-response':
-          assert(!message.granted || (term === message.term && vote === message.to), 'a vote told is durable')
+          if (!message.granted) break
+          assert(term === message.term && vote === message.to, 'a vote told is durable')
+          this.#checkElectionRestriction(member, message.to)
           break
         case 'append-accepted':
           this.#checkDisk(member, message.index, termAt(member.memory, message.index))
@@ -67,6 +70,18 @@ export class Witness {
         default:
       }
     }
+  }
+
+  /** Raft paper §5.4.1. What a leader of this term brought meanwhile does not count. */
+  #checkElectionRestriction(voter: Member, to: NodeId): void {
+    const candidate = this.#members.get(to)
+    if (candidate === undefined || candidate.raft.term !== voter.raft.term || voter.raft.leader !== null)
+      return
+    const [own, other] = [lastOf(voter), lastOf(candidate)]
+    assert(
+      other.term > own.term || (other.term === own.term && other.index >= own.index),
+      `election restriction: ${voter.id} with ${own.term}/${own.index} votes for ${to} with ${other.term}/${other.index}`,
+    )
   }
 
   #checkDisk({ id, disk }: Member, index: LogIndex, term: Term | null): void {
@@ -126,6 +141,8 @@ export class Witness {
   #noteCommit(member: Member, commit: LogIndex): void {
     const { memory } = member
     const { role, term, configuration } = member.raft.status()
+    // Raft paper §5.4.2. What was committed before its reign it was told as a follower.
+    assert(role !== 'leader' || termAt(memory, commit) === term, 'a leader commits by an entry of its term')
     for (let at = memory.base.index + 1; at <= commit; at++) {
       const index = at as LogIndex
       const entry = entryAt(memory, index)
@@ -152,6 +169,19 @@ export class Witness {
       ({ index, kind }) => index > raft.commit && kind === 'configuration',
     )
     assert(undecided.length <= 1, 'a leader has at most one configuration undecided')
+    if (undecided[0]?.term !== raft.term) return
+    // The flaw of 2015: else the majorities of two leaders' changes might not meet.
+    assert(termAt(memory, raft.commit) === raft.term, 'a leader changes nothing before it has committed')
+  }
+
+  /** Thesis §4.1: the latest in the log is in force, committed or not. */
+  #checkConfiguration({ id, memory, raft }: Member): void {
+    const latest = memory.entries.findLast((entry) => entry.kind === 'configuration')
+    const expected = latest?.kind === 'configuration' ? latest.configuration : memory.base.configuration
+    const { voters, votersOutgoing } = raft.status().configuration
+    const same = String(voters) === String(expected.voters)
+    const sameOutgoing = String(votersOutgoing) === String(expected.votersOutgoing)
+    assert(same && sameOutgoing, `the configuration in force at ${id} is the latest in its log`)
   }
 
   #isOnDisk(id: NodeId, entry: Entry): boolean {
@@ -159,6 +189,10 @@ export class Witness {
     if (disk === undefined) return false
     return disk.base.index >= entry.index || termAt(disk, entry.index) === entry.term
   }
+}
+
+function lastOf({ memory }: Member): { readonly index: LogIndex; readonly term: Term } {
+  return { index: lastIndexOf(memory), term: memory.entries.at(-1)?.term ?? memory.base.term }
 }
 
 function sameEntry(a: Entry, b: Entry): boolean {

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import { cluster } from '../../../scenario/people.ts'
+import { Solo } from './solo.ts'
+
+/*
+ * Goal: chapter 3 of Ongaro's thesis where it says more than the paper: retries, restarts, hand-over. Method: one
+ * core, the test says what its peers say; a restart is a new core on the same disk.
+ */
+
+const two = { from: nodeId(2), to: nodeId(1) }
+
+test('thesis 3.4: every wait is drawn anew, so that those who split a vote part ways', () => {
+  const drawn: number[] = []
+  const random = {
+    below: (bound: number) => (drawn.push(bound), drawn.length % bound),
+    bytes: () => new Uint8Array(),
+  }
+  const solo = new Solo({ options: { random } })
+  solo.tick(60)
+  assert.ok(drawn.length >= 4 && drawn.every((bound) => bound === 10), `${drawn.length} waits were drawn`)
+})
+
+test('thesis 3.5: an append that was lost is found out and sent again without end', () => {
+  const solo = new Solo()
+  solo.lead([2, 3])
+  solo.propose('a')
+  for (let round = 0; round < 50; round++) {
+    solo.take()
+    solo.tick(1)
+    solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+    assert.equal(solo.takeAll('append-request').filter(({ to }) => to === 2).length, 1)
+  }
+})
+
+test('thesis 3.6.2: the empty entry of its term is what makes earlier entries commit', () => {
+  const solo = new Solo({ log: [1, 1], term: 1 })
+  solo.lead([2], 'silent')
+  assert.deepEqual(solo.terms(), [1, 1, 2])
+  solo.acceptAll(2)
+  assert.equal(solo.raft.commit, 3)
+})
+
+test('thesis 3.7: a member that crashed after it wrote and before it answered gives the answer when asked again', () => {
+  const solo = new Solo()
+  solo.manual = true
+  solo.hear(solo.append(2, 1, [1], 0, 0))
+  solo.member.crash(1)
+  solo.manual = false
+  solo.hear(solo.append(2, 1, [1], 0, 0))
+  assert.deepEqual([solo.terms(), solo.takeOnly('append-accepted').index], [[1], 1])
+})
+
+test('thesis 3.8: term and vote come back after a restart, role and leader do not', () => {
+  const solo = new Solo({ log: [1], term: 1 })
+  solo.lead()
+  solo.member.crash(0)
+  solo.work()
+  const { role, term: at, vote, leader } = solo.raft.status()
+  assert.deepEqual([role, at, vote, leader], ['follower', 2, 1, null])
+})
+
+test('thesis 3.8: the commit index may be forgotten, what is applied durably is not applied again', () => {
+  const solo = new Solo({ log: [1, 1, 1], term: 1 })
+  solo.hear(solo.append(2, 1, [1, 1, 1], 3, 3))
+  solo.member.flush()
+  assert.deepEqual([solo.member.disk.hardState.commit, solo.member.disk.applied], [0, 3])
+  solo.member.crash(0)
+  assert.equal(solo.raft.commit, 3)
+  assert.equal(solo.raft.ready().commit, null)
+})
+
+test('thesis 3.10: a leader that hands over takes no proposals and no changes, and goes on replicating', () => {
+  const solo = new Solo()
+  solo.lead([3])
+  solo.propose('a')
+  solo.raft.transferLeadership(nodeId(2))
+  assert.deepEqual(solo.propose('b'), { kind: 'dropped', reason: 'transferring' })
+  const change = solo.raft.changeConfiguration({ members: cluster([1, 2]).members })
+  assert.deepEqual(change, { kind: 'dropped', reason: 'transferring' })
+  solo.take()
+  solo.tick(1)
+  solo.hear({ ...solo.from(2), kind: 'append-accepted', index: logIndex(1) })
+  assert.ok(solo.takeAll('append-request').some(({ to }) => to === 2))
+})
+
+test('thesis 3.10: a hand-over that does not end in an election timeout is given up', () => {
+  const solo = new Solo({ configuration: cluster([1, 2]) })
+  solo.lead([2])
+  solo.raft.transferLeadership(nodeId(2))
+  solo.tick(9)
+  assert.equal(solo.raft.status().transferTarget, 2)
+  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  solo.tick(1)
+  assert.equal(solo.raft.status().transferTarget, null)
+  assert.equal(solo.propose('a').kind, 'accepted')
+})
+
+test('thesis 3.10: asking again for the same heir does not give it more time, another heir gets its own', () => {
+  const solo = new Solo()
+  solo.lead([2, 3])
+  solo.raft.transferLeadership(nodeId(2))
+  solo.tick(6)
+  solo.raft.transferLeadership(nodeId(2))
+  solo.tick(3)
+  solo.raft.transferLeadership(nodeId(3))
+  solo.tick(9)
+  assert.equal(solo.raft.status().transferTarget, 3)
+})
+
+test('thesis 3.10: the word of a leader that nobody follows any more is not obeyed', () => {
+  const solo = new Solo({ term: 5 })
+  solo.hear({ kind: 'timeout-now', ...two, term: term(4) })
+  assert.deepEqual([solo.raft.status().role, solo.raft.term], ['follower', 5])
+})
+
+test('thesis 3.10: a learner that is told to stand does not', () => {
+  const solo = new Solo({ configuration: cluster([2, 3], [1]) })
+  solo.hear({ kind: 'timeout-now', ...two, term: term(1) })
+  assert.equal(solo.raft.status().role, 'follower')
+})

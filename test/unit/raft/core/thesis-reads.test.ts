@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ReadContext } from '../../../../raft/core/message.ts'
+import { nodeId, term, logIndex } from '../../../../raft/core/types.ts'
+import { cluster, people } from '../../../scenario/people.ts'
+import { Solo } from './solo.ts'
+
+/*
+ * Goal: §6.4 of Ongaro's thesis step by step: reads that no log entry is written for. Method: one core, the test
+ * says what its peers say.
+ */
+
+function open(solo: Solo): ReadContext {
+  const answer = solo.raft.readIndex()
+  assert.ok(answer.kind === 'accepted')
+  solo.work()
+  return answer.context
+}
+
+function confirm(solo: Solo, from: number, context: ReadContext): void {
+  solo.hear({ ...solo.from(from), kind: 'heartbeat-response', context })
+}
+
+test('thesis 6.4: step 1, before an entry of its term is committed no round is sent and none confirmed', () => {
+  const solo = new Solo({ log: [1], term: 1, commit: 1 })
+  solo.lead([2], 'silent')
+  const context = open(solo)
+  solo.take()
+  solo.tick(1)
+  assert.ok(solo.takeAll('heartbeat').every((heartbeat) => heartbeat.context === null))
+  for (const from of [2, 3]) confirm(solo, from, context)
+  assert.deepEqual(solo.confirmed, [])
+})
+
+test('thesis 6.4: step 2, the index is the commit index of the moment the round is sent', () => {
+  const solo = new Solo()
+  solo.lead([2])
+  const context = open(solo)
+  solo.propose('a')
+  solo.acceptAll(3)
+  assert.equal(solo.raft.commit, 2)
+  confirm(solo, 2, context)
+  assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
+})
+
+test('thesis 6.4: step 3, an answer to another question is no proof', () => {
+  const solo = new Solo()
+  solo.lead([2])
+  const first = open(solo)
+  confirm(solo, 2, first)
+  const second = open(solo)
+  confirm(solo, 2, first)
+  solo.hear({ ...solo.from(3), kind: 'heartbeat-response', context: null })
+  solo.acceptAll(3)
+  assert.deepEqual(solo.confirmed, [{ context: first, index: 1 }])
+  confirm(solo, 3, second)
+  assert.equal(solo.confirmed.length, 2)
+})
+
+test('thesis 6.4: step 3, of five voters two others must answer, and learners do not count', () => {
+  const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5], [6, 7]) })
+  solo.lead([2, 3])
+  const context = open(solo)
+  for (const from of [6, 7, 2, 2]) confirm(solo, from, context)
+  assert.deepEqual(solo.confirmed, [])
+  confirm(solo, 5, context)
+  assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
+})
+
+test('thesis 6.4: the question is repeated with every heartbeat while somebody waits, and then no more', () => {
+  const solo = new Solo()
+  solo.lead([2])
+  const context = open(solo)
+  solo.take()
+  solo.tick(1)
+  assert.deepEqual(
+    solo.takeAll('heartbeat').map((heartbeat) => heartbeat.context),
+    [context, context],
+  )
+  confirm(solo, 3, context)
+  solo.take()
+  solo.tick(1)
+  assert.deepEqual(
+    solo.takeAll('heartbeat').map((heartbeat) => heartbeat.context),
+    [null, null],
+  )
+})
+
+test('thesis 6.4: both majorities of a joint configuration confirm a read', () => {
+  const solo = new Solo()
+  solo.lead([2])
+  solo.raft.changeConfiguration({ members: people([1, 4, 5]) })
+  solo.work()
+  const context = open(solo)
+  confirm(solo, 4, context)
+  confirm(solo, 5, context)
+  assert.deepEqual(solo.confirmed, [])
+  confirm(solo, 3, context)
+  assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
+})
+
+test('thesis 6.4: a round that waits needs fewer once a voter is gone', () => {
+  const solo = new Solo({ configuration: cluster([1, 2, 3, 4]) })
+  solo.lead([2, 3])
+  const context = open(solo)
+  confirm(solo, 2, context)
+  assert.deepEqual(solo.confirmed, [], 'two of four')
+  solo.raft.changeConfiguration({ members: people([1, 2, 3]) })
+  solo.work()
+  solo.tick(1)
+  assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
+})
+
+test('thesis 6.4: an answer of an earlier term confirms nothing in a later one', () => {
+  const solo = new Solo()
+  solo.lead([2])
+  const first = open(solo)
+  const late = { ...solo.from(2), kind: 'heartbeat-response', context: first } as const
+  solo.hear({
+    kind: 'heartbeat',
+    from: nodeId(2),
+    to: nodeId(1),
+    term: term(4),
+    commit: logIndex(0),
+    context: null,
+  })
+  assert.deepEqual(solo.failed, [first])
+  solo.tick(10)
+  solo.lead([3])
+  open(solo)
+  solo.hear(late)
+  assert.deepEqual(solo.confirmed, [])
+})

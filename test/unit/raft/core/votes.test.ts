@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Message } from '../../../../raft/core/message.ts'
+import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import { cluster } from '../../../scenario/people.ts'
+import { Solo } from './solo.ts'
+
+/*
+ * Goal: a vote given is given for the whole term, whatever this member becomes meanwhile, and outlives it.
+ * Method: one core; the test is everybody else, and its disk.
+ */
+
+function asksForVote(from: number, at: number): Message {
+  const last = { lastIndex: logIndex(9), lastTerm: term(at - 1) }
+  return { kind: 'vote-request', from: nodeId(from), to: nodeId(1), term: term(at), ...last, transfer: false }
+}
+
+function answersOf(solo: Solo): readonly (readonly [to: number, granted: boolean])[] {
+  return solo.takeAll('vote-response').map(({ to, granted }) => [to, granted])
+}
+
+test('Raft paper §5.2: a vote is written with its term, and is remembered behind a crash', () => {
+  const solo = new Solo({ log: [1], term: 1 })
+  solo.hear(asksForVote(2, 2))
+  assert.deepEqual(answersOf(solo), [[2, true]])
+  assert.deepEqual([solo.member.disk.hardState.term, solo.member.disk.hardState.vote], [2, 2])
+  solo.member.crash(0)
+  solo.work()
+  solo.hear(asksForVote(3, 2))
+  solo.hear(asksForVote(2, 2))
+  assert.deepEqual(answersOf(solo), [
+    [3, false],
+    [2, true],
+  ])
+})
+
+test('Raft paper §5.2: whoever stands and gives up in the term of its vote still has given it', () => {
+  const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), log: [1], term: 1 })
+  solo.hear(asksForVote(2, 2))
+  solo.raft.campaign()
+  solo.work()
+  assert.equal(solo.raft.status().role, 'pre-candidate')
+  for (const id of [3, 4, 5]) solo.hear({ kind: 'pre-vote-response', ...solo.from(id), granted: false })
+  assert.deepEqual([solo.raft.status().role, solo.raft.term], ['follower', 2])
+  solo.take()
+  solo.hear(asksForVote(3, 2))
+  assert.deepEqual(answersOf(solo), [[3, false]])
+})
+
+test('Raft paper figure 2: a heartbeat tells nobody of commits beyond what is known to be there', () => {
+  const solo = new Solo({ log: [1, 1, 1], term: 1 })
+  solo.lead([2])
+  assert.equal(solo.raft.commit, 4)
+  const told = new Map<number, number>()
+  for (let ticks = 0; ticks < 20 && told.size < 2; ticks++) {
+    solo.tick(1)
+    for (const { to, commit } of solo.takeAll('heartbeat')) told.set(to, commit)
+  }
+  assert.deepEqual(
+    [...told].sort(([a], [b]) => a - b),
+    [
+      [2, 4],
+      [3, 0],
+    ],
+  )
+})
+
+test('whose log is about to be replaced does not stand, until that is on its disk', () => {
+  const solo = new Solo({ log: [1], term: 1 })
+  solo.manual = true
+  const snapshot = { index: logIndex(50), term: term(1), configuration: cluster([1, 2, 3]) }
+  solo.hear({ kind: 'snapshot', ...solo.from(2), snapshot })
+  solo.raft.campaign()
+  solo.work()
+  assert.deepEqual(solo.takeAll('pre-vote-request'), [])
+  while (solo.member.underWay.length > 0) solo.finishWrite()
+  solo.raft.campaign()
+  solo.work()
+  assert.deepEqual(
+    solo.takeAll('pre-vote-request').map(({ to, lastIndex }) => [to, lastIndex]),
+    [
+      [2, 50],
+      [3, 50],
+    ],
+  )
+})
