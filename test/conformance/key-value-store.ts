@@ -107,6 +107,33 @@ function suiteOfWrites(check: Check): void {
     await store.close()
   })
 
+  check('whoever looks while a batch is written sees all of it or nothing', async (home) => {
+    const store = await home.open('db-0')
+    const changes = Array.from({ length: 40 }, (_, at) => {
+      return { kind: 'put', key: bytes(at), value: new Uint8Array(2_000).fill(at) } as const
+    })
+    const pictures = [store.snapshot()]
+    let written = false
+    const writing = store.write(changes).then(() => (written = true))
+    while (!written && pictures.length < 100) {
+      pictures.push(store.snapshot())
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await writing
+    pictures.push(store.snapshot())
+    const seen: number[] = []
+    for (const picture of pictures) {
+      const range = picture.range(bytes(0), bytes(255))
+      seen.push((await drain(range)).length)
+      await range.close()
+      await picture.close()
+    }
+    assert.equal(seen[0], 0)
+    assert.equal(seen.at(-1), 40)
+    assert.deepEqual([...new Set(seen)], [0, 40])
+    await store.close()
+  })
+
   check('batches take effect in the order of the calls', async (home) => {
     const store = await home.open('db-0')
     const writes = Array.from({ length: 30 }, (_, at) =>

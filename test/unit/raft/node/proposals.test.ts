@@ -84,6 +84,16 @@ void test('a try of a term that is over is made again once a later term was appl
   )
 })
 
+void test('a try of the term that is applied now may still take effect', async () => {
+  const { proposals, sent, propose, clock } = bench()
+  proposals.leaderIs(term(2))
+  const fate = propose('a', 50)
+  proposals.termApplied(term(2))
+  assert.equal(sent.length, 1, 'it is under way')
+  await clock.advance(60)
+  assert.deepEqual(await fate, { kind: 'unknown' })
+})
+
 void test('a dropped try is made again, under another leader at once, else a little later', async () => {
   const { proposals, sent, propose, clock } = bench()
   proposals.leaderIs(term(1))
@@ -145,6 +155,8 @@ void test('after entries were skipped by a snapshot nobody claims that a try had
   proposals.termApplied(term(2))
   proposals.leaderIs(term(2))
   assert.equal(sent.length, 4, 'they may be tried again: the machine knows their sequences')
+  // Without a leader nothing is sent again, so every try that is left is certainly over.
+  proposals.leaderIs(null)
   proposals.dropped(term(2), [1, 2], 'transferring')
   applied(2, 'known all along')
   await clock.advance(400)

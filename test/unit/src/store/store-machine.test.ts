@@ -140,6 +140,33 @@ void test('stagings that overlap, abort and repeat end in the last one', async (
   await machine.close()
 })
 
+void test('two stagings at once leave one database, that of the later', async () => {
+  const from = await snapshotAt(300)
+  const home = new MemoryKeyValueHome()
+  const machine = await openMachine({ home, clock: new ManualClock() })
+  await Promise.all([
+    machine.stageSnapshot({ ...from.snapshot, index: logIndex(299) }),
+    machine.stageSnapshot(from.snapshot),
+  ])
+  assert.deepEqual([...(await home.list())].sort(), ['db-0', 'db-300'])
+  await machine.close()
+})
+
+void test('the database never holds what the log may still lose', async () => {
+  const clock = new ManualClock()
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  machine.apply(log.entries.slice(0, 100), 1)
+  await clock.advance(10_000)
+  assert.deepEqual([machine.appliedMemory, machine.appliedDisk.index], [100, 0])
+  machine.logPersisted(logIndex(99))
+  await clock.advance(10_000)
+  assert.ok(machine.appliedDisk.index < 100)
+  machine.logPersisted(logIndex(100))
+  await clock.advance(10_000)
+  assert.equal(machine.appliedDisk.index, 100)
+  await machine.close()
+})
+
 void test('a snapshot of what is there already is refused without harm', async () => {
   const from = await snapshotAt(300)
   const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
@@ -179,6 +206,25 @@ void test('watchers that wait go on behind an installed snapshot, and miss nothi
   store.close()
   await machine.close()
   await reference.close()
+})
+
+void test('a watcher whose place an installed snapshot does not know any more is woken, and told so', async () => {
+  const clock = new ManualClock()
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  applyUpTo(machine, log, 30)
+  const consensus = new LocalConsensus({ machine, clock })
+  const store = new Store({ consensus, machine, clock, limits: tinyLimits })
+  const cursor = store.watch(allConfigMaps, machine.state.revision)
+  let rings = 0
+  cursor.onMore(() => rings++)
+  const from = await snapshotAt(300)
+  await receive(machine, from)
+  await machine.installSnapshot(from.snapshot)
+  await clock.settle()
+  assert.equal(rings, 1)
+  assert.throws(() => cursor.next(1000), { code: 'compacted' })
+  store.close()
+  await machine.close()
 })
 
 void test('reads of the past that a snapshot overtakes are answered from it', async () => {

@@ -51,6 +51,24 @@ void test('an outcome is kept until its sequence is acknowledged', () => {
   assert.equal(sessions.outcomeOf(1, 1), 'settled')
 })
 
+void test('only who was silent for long is forgotten, with what it was told', () => {
+  const sessions = new Sessions()
+  for (const [session, index] of [
+    [1, 10],
+    [2, 20],
+    [3, 30],
+  ] as const) {
+    sessions.heard(session, 1, logIndex(index))
+    sessions.settle(session, 1, { kind: 'nothing' })
+  }
+  assert.equal(sessions.expire(20), 1)
+  assert.deepEqual(
+    [1, 2, 3].map((session) => sessions.outcomeOf(session, 1)),
+    [null, { kind: 'nothing' }, { kind: 'nothing' }],
+  )
+  assert.equal(sessions.oldestIndex, 20)
+})
+
 void test('every kind of outcome is the same after its record was read', () => {
   const sessions = new Sessions()
   sessions.heard(5, 3, logIndex(9))

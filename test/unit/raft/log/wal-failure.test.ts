@@ -1,0 +1,37 @@
+/*
+ * Goal: a log that failed once promises nothing any more, even on a disk that is well again.
+ * Method: one sync or write of the simulated disk fails; then the disk heals.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { logIndex, term } from '../../../../raft/core/types.ts'
+import { Wal } from '../../../../raft/log/wal.ts'
+import type { LogWrite } from '../../../../raft/ports.ts'
+import { SimulatedDisk } from '../../../simulation/disk.ts'
+
+function write(index: number): LogWrite {
+  const entry = {
+    index: logIndex(index),
+    term: term(1),
+    kind: 'command',
+    data: Uint8Array.of(index),
+  } as const
+  return { snapshot: null, entries: [entry], hardState: null }
+}
+
+for (const operation of ['sync', 'write'] as const) {
+  void test(`behind a ${operation} that failed nothing more is written`, () => {
+    const disk = new SimulatedDisk(new SeededRandom(1))
+    const log = Wal.open({ disk, random: new SeededRandom(2) })
+    log.append([write(1)])
+    disk.fail(operation, 'io')
+    assert.throws(() => log.append([write(2)]), { code: 'io' })
+    // The kernel may have dropped the page and called it clean: the next sync would succeed and mean nothing.
+    disk.heal()
+    assert.throws(() => log.append([write(2)]), { code: 'dead' })
+    assert.throws(() => log.cut({ ...log.recovered.base, index: logIndex(1), term: term(1) }), {
+      code: 'dead',
+    })
+  })
+}

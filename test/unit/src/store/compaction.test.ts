@@ -1,0 +1,81 @@
+/*
+ * Goal: readers that a trim overtakes are told so, and those at its edge miss nothing and hear nothing twice.
+ * Method: a store in memory that keeps few events ready, so that most come from its database.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { StoreEvent, WatchCursor } from '../../../../src/store/object-store.ts'
+import { revision } from '../../../../src/store/revision.ts'
+import type { Store } from '../../../../src/store/store.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+import { openMemoryStore } from '../../../support/memory-store.ts'
+import type { MemoryStore } from '../../../support/memory-store.ts'
+import { allConfigMaps, configMapKey, put, write } from '../../../support/store-kit.ts'
+
+async function open(): Promise<MemoryStore & { readonly clock: ManualClock }> {
+  const clock = new ManualClock()
+  const opened = await openMemoryStore({ clock, limits: { historyMemoryEventsMax: 1 } })
+  const settings = { ...opened.store.settings, historyEventsMin: 0 }
+  await opened.store.write({ kind: 'change-settings', settings }, 0)
+  return { ...opened, clock }
+}
+
+function make(store: Store, name: string): Promise<unknown> {
+  return store.write(write(put(configMapKey(name), name)), 0)
+}
+
+function remove(store: Store, name: string): Promise<unknown> {
+  return store.write(write({ kind: 'delete', key: configMapKey(name), conditions: [] }), 0)
+}
+
+/** All that a cursor has to tell by now, few at a time. */
+async function rest(cursor: WatchCursor): Promise<readonly string[]> {
+  const told: string[] = []
+  for (let turns = 0; turns < 100; turns++) {
+    const events: readonly StoreEvent[] = await cursor.next(2)
+    if (events.length === 0) return told
+    told.push(...events.map((event) => `${event.kind} ${event.revision}`))
+  }
+  return assert.fail(`it goes on for ever: ${told.slice(0, 10).join(', ')}`)
+}
+
+void test('a view of the past says so once its revision is compacted, whatever is asked', async () => {
+  const { store, close } = await open()
+  for (const name of ['a', 'b', 'c']) await make(store, name)
+  const view = store.viewAt(revision(1))
+  assert.equal(await view.count(allConfigMaps), 1)
+  await store.write({ kind: 'trim', upTo: revision(2) }, 0)
+  await assert.rejects(async () => view.get(configMapKey('a')), { code: 'compacted' })
+  await assert.rejects(async () => view.list(allConfigMaps, { after: null, limit: null }), {
+    code: 'compacted',
+  })
+  await assert.rejects(async () => view.count(allConfigMaps), { code: 'compacted' })
+  await close()
+})
+
+void test('a watch that begins where history was cut hears of a deletion right behind', async () => {
+  const { store, clock, close } = await open()
+  await make(store, 'a')
+  await make(store, 'b')
+  await remove(store, 'a')
+  await make(store, 'c')
+  await clock.advance(10_000)
+  await store.write({ kind: 'trim', upTo: revision(2) }, 0)
+  assert.deepEqual(await rest(store.watch(allConfigMaps, revision(2))), ['deleted 3', 'created 4'])
+  await close()
+})
+
+void test('events that come from the database are told once each', async () => {
+  const { store, machine, clock, close } = await open()
+  for (const name of ['a', 'b', 'a', 'c', 'b']) await make(store, name)
+  await clock.advance(10_000)
+  assert.ok(machine.state.history.inMemory >= 3, 'most are on disk only')
+  assert.deepEqual(await rest(store.watch(allConfigMaps, revision(0))), [
+    'created 1',
+    'created 2',
+    'updated 3',
+    'created 4',
+    'updated 5',
+  ])
+  await close()
+})

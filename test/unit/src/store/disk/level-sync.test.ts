@@ -1,0 +1,35 @@
+/*
+ * Goal: what the database calls durable was synced: the log is cut behind it.
+ * Method: every batch that reaches LevelDB is looked at. Whether the operating system keeps its word is not for a
+ * test to find out.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Level } from 'level'
+import { LevelKeyValueHome } from '../../../../../src/store/disk/level-key-value-store.ts'
+
+void test('every batch is one synced write', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'level-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const batch = t.mock.method(Level.prototype, 'batch')
+  const store = await new LevelKeyValueHome(directory).open('db-0')
+  await store.write([
+    { kind: 'put', key: Uint8Array.of(1), value: Uint8Array.of(1) },
+    { kind: 'put', key: Uint8Array.of(2), value: Uint8Array.of(2) },
+  ])
+  await store.write([{ kind: 'delete', key: Uint8Array.of(1) }])
+  // The mock knows one of the overloads of `batch`, the one without arguments.
+  const calls = batch.mock.calls.map((call): readonly unknown[] => call.arguments)
+  const looks = calls.map(([operations, options]) => [
+    Array.isArray(operations) && operations.length,
+    options,
+  ])
+  assert.deepEqual(looks, [
+    [2, { sync: true }],
+    [1, { sync: true }],
+  ])
+  await store.close()
+})

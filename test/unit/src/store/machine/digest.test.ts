@@ -1,0 +1,25 @@
+/*
+ * Goal: whatever two members could tell apart makes their digests differ.
+ * Method: two machines with the same log but for one thing.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { digestOf } from '../../../../../src/store/machine/digest.ts'
+import { hashText } from '../../../../../src/store/machine/hash.ts'
+import { Machine } from '../../../../../src/store/machine/machine.ts'
+import { emptyState } from '../../../../../src/store/machine/state.ts'
+import { configMapKey, LogWriter, put, write } from '../../../../support/store-kit.ts'
+
+function digest(session: number, value: string): string {
+  const log = new LogWriter()
+  log.command(write(put(configMapKey('a'), value)), { session })
+  const machine = new Machine(emptyState())
+  machine.apply(log.entries, 1)
+  return hashText(digestOf(machine.state))
+}
+
+void test('equal logs have equal digests; another object, or another remembered outcome, does not', () => {
+  assert.equal(digest(7, 'x'), digest(7, 'x'))
+  assert.notEqual(digest(7, 'x'), digest(7, 'y'))
+  assert.notEqual(digest(7, 'x'), digest(8, 'x'), 'who may ask again for the outcome is state too')
+})
