@@ -26,3 +26,11 @@ for (const name of names.sort()) {
 test('there are transcripts', () => {
   assert.ok(names.length >= 60, `${names.length} transcripts were found in ${directory}`)
 })
+
+test('each transcript says first what it shows, and the table of sections names it', () => {
+  const table = readFileSync(join(directory, 'README.md'), 'utf8')
+  for (const name of names) {
+    assert.match(readFileSync(join(directory, name), 'utf8'), /^# /, name)
+    assert.ok(table.includes(`\`${name.replace('.txt', '')}\``), `${name} is in the table`)
+  }
+})
