@@ -1,22 +1,23 @@
 import { BrokenInvariant } from '../../raft/base/assert.ts'
-import type { PeerMessage, LogStore } from '../../raft/ports.ts'
 import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import type { RaftToApi } from '../../raft/node/protocol.ts'
-import type { View } from '../../src/store/object-store.ts'
+import type { LogStore, PeerMessage } from '../../raft/ports.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
-import { ClientHistory } from './checkers/client-history.ts'
-import { ElectionSafety } from './checkers/election-safety.ts'
+import { Consensual } from './checkers/consensus.ts'
 import { EqualState } from './checkers/equal-state.ts'
-import { LogSafety } from './checkers/log-safety.ts'
-import type { Member, Watcher } from './process.ts'
+import { Finding } from './checkers/finding.ts'
+import { judge } from './checkers/judge.ts'
+import { checkPrefix, checkRevision } from './checkers/state-prefix.ts'
+import { History } from './clients/history.ts'
+import { Crowd } from './clients/crowd.ts'
+import type { Life, Member, Watcher } from './process.ts'
 import type { Swarm } from './swarm.ts'
-import { bootstrapCommand, Workload } from './workload.ts'
-import { Watching } from './watcher.ts'
 import type { World } from './world.ts'
 
 export type WitnessOptions = {
   readonly world: World
   readonly swarm: Swarm
+  /** `skipped`: reads are served without asking anybody, to show that the checkers notice. */
   readonly barrier: 'used' | 'skipped'
 }
 
@@ -29,134 +30,152 @@ export type WitnessReport = {
   readonly comparedStates: number
   readonly watched: number
   readonly snapshots: number
+  readonly expired: number
+  readonly pages: number
+  readonly undecided: number
 }
 
+/** Members are compared with the truth, object by object, once in so many batches they apply. */
+const wholeLookEvery = 50
+
 /**
- * Clients, and all that looks on: what the members, the network and the clients do passes here, and the checkers are
- * asked at once. A finding ends the run.
+ * Clients, and all that looks on: what the members, the network and the clients do passes here. What can be judged at
+ * once is; what needs a whole history is judged in `final`. A finding ends the run.
  */
 export class Witness implements Watcher {
-  readonly #options: WitnessOptions
-  readonly #elections = new ElectionSafety()
-  readonly #logs = new LogSafety()
+  readonly #consensus = new Consensual()
   readonly #states = new EqualState()
-  readonly #history = new ClientHistory()
+  readonly #history: History
+  readonly #crowd: Crowd
+  /** Members that got another's state and have not shown it yet. */
+  readonly #installed = new Set<number>()
   #members: readonly Member[] = []
-  #workload: Workload | null = null
-  #watchers: readonly Watching[] = []
   #snapshots = 0
+  #applied = 0
+  #undecided = 0
 
   constructor(options: WitnessOptions) {
-    this.#options = options
+    const { truth } = this.#consensus
+    const newest = (): { revision: number; trimmed: number } => ({
+      revision: truth.revision,
+      trimmed: truth.trimmed,
+    })
+    this.#history = new History(newest)
+    const { world, swarm, barrier } = options
+    this.#crowd = new Crowd({ world, swarm, barrier, history: this.#history, newest })
   }
 
-  /** Clients begin; they create the cluster too. */
+  /** Clients begin. */
   start(members: readonly Member[]): void {
-    const { world, swarm, barrier } = this.#options
     this.#members = members
-    this.#workload = new Workload({
-      world,
-      members,
-      history: this.#history,
-      clients: swarm.clients,
-      thinkMsMax: swarm.thinkMsMax,
-      payloadBytesMax: swarm.payloadBytesMax,
-      barrier,
-    })
-    this.#watchers = ['a', 'b'].map((name) => new Watching(name, world, members))
-    this.#bootstrap()
-    this.#workload.start()
-    for (const watcher of this.#watchers) watcher.start()
+    this.#crowd.start()
   }
 
   /** No more load; what is under way may end, and watchers go on. */
   stop(): void {
-    this.#workload?.stop()
+    this.#crowd.stop()
   }
 
-  /** One write and one most recent read through a member. @returns whether both were answered within `timeoutMs` each */
-  async serves(member: Member, timeoutMs: number): Promise<boolean> {
-    const workload = this.#workload
-    if (workload === null) return false
-    return (await workload.write(member, 10, timeoutMs)) && (await workload.read(member, timeoutMs))
+  /** One write and one most recent read through a member. @returns whether both were answered, each in `timeoutMs` */
+  serves(member: Member, timeoutMs: number): Promise<boolean> {
+    return this.#crowd.serves(member.id, timeoutMs)
   }
 
-  /** Every watcher has been told all there is. */
-  caughtUp(): boolean {
-    return this.#watchers.every(({ history }) => history.last === this.#view()?.revision)
+  /** Every watcher has been told all there is on these members, which are well and equal. */
+  caughtUp(healthy: readonly Member[] = this.#members): boolean {
+    const revision = healthy[0]?.life?.machine?.state.revision
+    return revision === this.#consensus.truth.revision && this.#crowd.caughtUp(revision)
   }
 
-  /** When nothing happens any more and all members run: what can only be judged of a whole history. */
-  final(): void {
-    for (const { id, life } of this.#members) {
-      if (life?.store === null || life?.store === undefined) throw new BrokenInvariant('all members run')
-      this.#history.final(id, life.store.view())
+  /**
+   * When nothing happens any more: what can only be judged of a whole history.
+   *
+   * @param healthy those that run and are equal; others may be down, or away, for good
+   * @throws Finding
+   */
+  final(healthy: readonly Member[] = this.#members): void {
+    const { truth } = this.#consensus
+    for (const { id, life } of healthy) {
+      const machine = life?.machine ?? null
+      if (machine === null) throw new BrokenInvariant('healthy members run')
+      checkPrefix(id, machine.state, truth)
+      if (machine.state.revision !== truth.revision) {
+        throw new Finding(
+          'I5 lost write',
+          `at the end member ${id} is at ${machine.state.revision} of ${truth.revision}`,
+        )
+      }
     }
-    const last = this.#view()
-    if (last !== undefined) for (const { history } of this.#watchers) history.final(last)
+    this.#undecided = judge(this.#history, truth).undecided
+    if (!this.caughtUp(healthy))
+      throw new Finding('I22 reliable', 'a watcher was never told the last changes')
   }
 
   report(): WitnessReport {
+    const { calls, watches } = this.#history
+    const answers = (kind: string): number => calls.filter(({ answer }) => answer.kind === kind).length
+    const events = watches.flatMap((watch) => watch.events)
     return {
-      reigns: this.#elections.reigns,
-      committed: this.#logs.committedCount,
-      acknowledged: this.#history.acknowledged,
-      unknown: this.#history.unknown,
-      reads: this.#history.reads,
+      reigns: this.#consensus.reigns,
+      committed: this.#consensus.truth.index,
+      acknowledged: calls.filter(({ request, answer }) => 'token' in request && isDone(answer.kind)).length,
+      unknown: answers('unknown'),
+      reads: calls.filter(({ request, answer }) => !('token' in request) && isDone(answer.kind)).length,
       comparedStates: this.#states.compared,
-      watched: this.#watchers.reduce((sum, { history }) => sum + history.last, 0),
+      watched: events.length,
       snapshots: this.#snapshots,
+      expired:
+        calls.filter(({ answer }) => answer.kind === 'refused' && answer.reason === 'Expired').length +
+        events.filter((event) => event.kind === 'ERROR' && event.reason === 'Expired').length,
+      pages: calls.filter(
+        ({ request, answer }) => request.kind === 'list' && request.page > 0 && isDone(answer.kind),
+      ).length,
+      undecided: this.#undecided,
     }
   }
 
   /** A message between members, as it is sent. */
   message(message: PeerMessage): void {
-    if (message.kind !== 'core' || message.message.kind !== 'append-request') return
-    this.#elections.leads(message.message.from, message.message.term)
+    this.#consensus.message(message)
   }
 
   opened(member: number, log: LogStore): void {
     this.#states.started(member)
-    this.#logs.opened(member, log)
+    this.#consensus.opened(member, log)
   }
 
-  /** A process can be asked from now on. @returns what is closed when the process stops in order */
-  serving(): () => void {
-    return () => undefined
+  serving(member: number, life: Life): () => void {
+    const { machine, store } = life
+    if (machine === null || store === null) return () => undefined
+    checkPrefix(member, machine.state, this.#consensus.truth)
+    return this.#crowd.serving({ member, life, machine, store })
   }
 
   toLog(member: number, message: RaftToLog): void {
-    this.#logs.wrote(member, message)
+    this.#consensus.toLog(member, message)
   }
 
   fromLog(member: number, message: LogToRaft): void {
-    this.#logs.answered(member, message)
+    this.#consensus.fromLog(member, message)
   }
 
   toApi(member: number, message: RaftToApi): void {
-    if (message.kind === 'install') this.#snapshots++
-    if (message.kind === 'committed') this.#logs.commits(member, message.commit)
-    if (message.kind === 'status' && message.status.role === 'leader') {
-      this.#elections.leads(member, message.status.term)
-      this.#logs.leads(member, message.status.term)
+    if (message.kind === 'install') {
+      this.#snapshots++
+      this.#installed.add(member)
     }
+    this.#consensus.toApi(member, message)
   }
 
   applied(member: number, machine: StoreMachine): void {
+    const { truth } = this.#consensus
     this.#states.applied(member, machine.appliedMemory, machine.digest)
+    checkRevision(member, machine.state, truth)
+    const isNew = this.#installed.delete(member)
+    if (isNew || ++this.#applied % wholeLookEvery === 0) checkPrefix(member, machine.state, truth)
   }
+}
 
-  #view(): View | undefined {
-    return this.#members[0]?.life?.store?.view()
-  }
-
-  #bootstrap(): void {
-    const again = (): void => this.#options.world.schedule(50, 'bootstrap', null, () => this.#bootstrap())
-    const life = this.#members[0]?.life
-    if (life?.store === null || life?.store === undefined) again()
-    else if (life.store.identity === null) {
-      const deadline = life.clock.monotonicMs() + 1_000
-      life.store.write(bootstrapCommand(), deadline).then(() => undefined, again)
-    }
-  }
+function isDone(kind: string): boolean {
+  return kind === 'object' || kind === 'done' || kind === 'list'
 }

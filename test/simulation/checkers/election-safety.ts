@@ -1,4 +1,4 @@
-import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { Finding } from './finding.ts'
 
 /** At most one leader in a term. Raft paper figure 3. */
 export class ElectionSafety {
@@ -13,7 +13,7 @@ export class ElectionSafety {
     const known = this.#leaders.get(term)
     if (known === undefined) this.#leaders.set(term, member)
     else if (known !== member) {
-      throw new BrokenInvariant(`election safety: ${known} and ${member} both lead in term ${term}`)
+      throw new Finding('I1 election safety', `${known} and ${member} both lead in term ${term}`)
     }
   }
 }

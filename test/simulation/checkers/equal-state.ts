@@ -1,4 +1,4 @@
-import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { Finding } from './finding.ts'
 
 /** Members that applied the same entries have the same state, whatever way they came there. */
 export class EqualState {
@@ -19,7 +19,7 @@ export class EqualState {
   applied(member: number, index: number, digest: string): void {
     const before = this.#applied.get(member) ?? 0
     if (index < before)
-      throw new BrokenInvariant(`member ${member} went from index ${before} back to ${index}`)
+      throw new Finding('I12 never back', `member ${member} went from index ${before} back to ${index}`)
     this.#applied.set(member, index)
     const known = this.#digests.get(index)
     if (known === undefined) this.#digests.set(index, { digest, member })
@@ -27,7 +27,7 @@ export class EqualState {
       if (known.member !== member) this.#compared++
       if (known.digest !== digest) {
         const other = `${known.member} had ${known.digest}`
-        throw new BrokenInvariant(`equal state: at index ${index} ${member} has ${digest}, ${other}`)
+        throw new Finding('I4 equal state', `at index ${index} ${member} has ${digest}, ${other}`)
       }
     }
   }

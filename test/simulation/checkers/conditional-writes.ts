@@ -1,0 +1,152 @@
+import type { Call, History } from '../clients/history.ts'
+import { Finding } from './finding.ts'
+import { labelOf } from './object-history.ts'
+import { storeKey } from './real-time.ts'
+import type { Truth } from './truth.ts'
+
+/**
+ * I17: a conditional write replaces the version it names and no other.
+ *
+ * @throws Finding
+ */
+export function checkNoLostUpdate(history: History, truth: Truth): void {
+  for (const call of history.calls) {
+    const { request, answer } = call
+    if (answer.kind !== 'object' || (request.kind !== 'update' && request.kind !== 'patch')) continue
+    const { revision } = answer.object
+    const { expected } = request
+    if (expected === null) continue
+    const version = truth.version(revision)
+    if (version?.previous !== expected.revision) {
+      const what = `revision ${revision} follows ${version?.previous}, not ${expected.revision}`
+      throw new Finding('I17 lost update', `${what}: ${labelOf(call)}`)
+    }
+  }
+}
+
+/**
+ * I17: a create that succeeded found nothing under its name.
+ *
+ * @throws Finding
+ */
+export function checkCreatedOnce(history: History, truth: Truth): void {
+  for (const call of history.calls) {
+    const { request, answer } = call
+    if (answer.kind !== 'object' || (request.kind !== 'create' && request.kind !== 'generate')) continue
+    const version = truth.version(answer.object.revision)
+    if (version?.kind !== 'created' || version.key !== storeKey(answer.object.key)) {
+      throw new Finding('I17 created once', `${version?.kind} at ${answer.object.revision}: ${labelOf(call)}`)
+    }
+  }
+}
+
+/**
+ * I17: a uid is given once, and stays with its object from creation to deletion. Objects written below the verbs carry
+ * what their clients made up.
+ *
+ * @throws Finding
+ */
+export function checkUids(truth: Truth): void {
+  const lives = new Map<string, string>()
+  for (let revision = 1; revision <= truth.revision; revision++) {
+    const version = truth.version(revision)
+    if (version === undefined || isMadeUp(version.key)) continue
+    const { key, uid, kind, previous } = version
+    const known = lives.get(uid)
+    if (kind === 'created') {
+      if (known !== undefined)
+        throw new Finding('I17 uid', `${uid} of ${known} is given to ${key} at ${revision}`)
+      lives.set(uid, key)
+    } else if (known !== key || truth.version(previous)?.uid !== uid) {
+      throw new Finding('I17 uid', `${key} changes its uid to ${uid} at ${revision}`)
+    }
+  }
+}
+
+/**
+ * I17: a call has one effect at most, one that was acknowledged has it where it was told, and one that was refused has
+ * none. Told by the token that each write leaves.
+ *
+ * @throws Finding
+ */
+export function checkEffects(history: History, truth: Truth): void {
+  const effects = effectsOf(truth)
+  for (const call of history.calls) {
+    const { request, answer } = call
+    if (!('token' in request)) continue
+    const found = effects.get(request.token) ?? []
+    const most = request.kind === 'write-together' ? request.keys.length : 1
+    if (found.length > most) {
+      throw new Finding('I17 one effect', `revisions ${found.join(', ')} are all of ${labelOf(call)}`)
+    }
+    if (answer.kind === 'refused' && found.length > 0) {
+      throw new Finding('I17 refused without effect', `revision ${found[0]} is of ${labelOf(call)}`)
+    }
+    const told =
+      answer.kind === 'object' ? [answer.object.revision] : answer.kind === 'done' ? answer.revisions : []
+    for (const revision of told) {
+      if (!found.includes(revision))
+        throw new Finding('I5 lost write', `no revision ${revision}: ${labelOf(call)}`)
+    }
+  }
+}
+
+/**
+ * A collection that was deleted holds nothing that was there all the while.
+ *
+ * @throws Finding
+ */
+export function checkCollectionsDeleted(history: History, truth: Truth): void {
+  const begun = newestAtBegin(history)
+  for (const call of history.calls) {
+    const { request, answer, newest } = call
+    if (request.kind !== 'delete-collection' || answer.kind !== 'done') continue
+    const { namespace, color } = request.range
+    const from = begun.get(call) ?? 0
+    for (const version of truth.list(`/configmaps/${namespace ?? ''}/`, from)) {
+      const meanwhile = truth
+        .versionsOf(version.key)
+        .filter(({ revision }) => revision > from && revision <= newest)
+      const left = [version, ...meanwhile].some(
+        (one) => one.kind === 'deleted' || (color !== null && one.labels?.['color'] !== color),
+      )
+      if (!left) throw new Finding('deletecollection', `${version.key} stayed: ${labelOf(call)}`)
+    }
+  }
+}
+
+/** What was told to anybody when each call began. */
+function newestAtBegin(history: History): Map<Call, number> {
+  const ends = history.calls.filter(({ end }) => end !== Infinity).sort((a, b) => a.end - b.end)
+  const found = new Map<Call, number>()
+  let told = 0
+  let next = 0
+  for (const call of history.calls) {
+    for (; next < ends.length && (ends[next] as Call).end < call.begin; next++) {
+      const { answer } = ends[next] as Call
+      if (answer.kind === 'object') told = Math.max(told, answer.object.revision)
+      if (answer.kind === 'list') told = Math.max(told, answer.revision)
+    }
+    found.set(call, told)
+  }
+  return found
+}
+
+/** Revisions by the token of their write; a deletion repeats the token of what it deleted. */
+function effectsOf(truth: Truth): Map<string, number[]> {
+  const effects = new Map<string, number[]>()
+  for (let revision = 1; revision <= truth.revision; revision++) {
+    const version = truth.version(revision)
+    if (version === undefined || version.kind === 'deleted' || !version.key.startsWith('/configmaps/'))
+      continue
+    const { token } = truth.shown(version)
+    const known = effects.get(token)
+    if (known === undefined) effects.set(token, [revision])
+    else known.push(revision)
+  }
+  return effects
+}
+
+function isMadeUp(key: string): boolean {
+  return key.startsWith('/configmaps/default/t')
+}

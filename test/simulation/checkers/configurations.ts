@@ -1,0 +1,47 @@
+import type { Configuration, Entry } from '../../../raft/index.ts'
+import { Finding } from './finding.ts'
+import type { ShadowLog } from './shadow-log.ts'
+
+/**
+ * I7: one change of the configuration at a time, and each leads to the next by a step that keeps majorities together:
+ * one voter more or less, or through a joint configuration.
+ *
+ * @param log before the entry is put there
+ * @param committedIndex the newest index anybody knows to be committed
+ * @throws Finding
+ */
+export function checkConfiguration(
+  member: number,
+  log: ShadowLog,
+  entry: Extract<Entry, { readonly kind: 'configuration' }>,
+  committedIndex: number,
+): void {
+  const before = log.configurations().find(({ index }) => index < entry.index)
+  if (before !== undefined && before.index > committedIndex) {
+    const what = `${entry.index} follows ${before.index}, which is not committed`
+    throw new Finding('I7 one change', `in the log of member ${member}, ${what}`)
+  }
+  const from = before?.configuration ?? log.configuration
+  if (!isStep(from, entry.configuration)) {
+    const step = `from ${describe(from)} to ${describe(entry.configuration)}`
+    throw new Finding('I7 step', `in the log of member ${member} at ${entry.index}, ${step}`)
+  }
+}
+
+function isStep(from: Configuration, to: Configuration): boolean {
+  // Nobody before: a cluster's first.
+  if (from.voters.length === 0) return true
+  if (from.votersOutgoing !== null) return to.votersOutgoing === null && same(from.voters, to.voters)
+  if (to.votersOutgoing !== null) return same(from.voters, to.votersOutgoing)
+  const added = to.voters.filter((voter) => !from.voters.includes(voter))
+  const removed = from.voters.filter((voter) => !to.voters.includes(voter))
+  return added.length + removed.length <= 1
+}
+
+function same(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((one) => b.includes(one))
+}
+
+function describe({ voters, votersOutgoing }: Configuration): string {
+  return votersOutgoing === null ? `[${voters.join()}]` : `[${voters.join()}]&[${votersOutgoing.join()}]`
+}

@@ -1,0 +1,58 @@
+import type { History } from '../clients/history.ts'
+import {
+  checkCollectionsDeleted,
+  checkCreatedOnce,
+  checkEffects,
+  checkNoLostUpdate,
+  checkUids,
+} from './conditional-writes.ts'
+import { checkLinearizable } from './object-history.ts'
+import { checkPages } from './pages.ts'
+import { checkModes, checkRealTime, checkSessions, storeKey } from './real-time.ts'
+import { checkLists, checkServed } from './served-content.ts'
+import type { Truth } from './truth.ts'
+import {
+  checkAtomic,
+  checkBookmarks,
+  checkExpired,
+  checkFiltered,
+  checkInitialState,
+  checkOrdered,
+  checkReliable,
+  checkUnique,
+} from './watch-guarantees.ts'
+
+/** All claims about what clients were told. @throws Finding the first that does not hold */
+export function judge(history: History, truth: Truth): { readonly undecided: number } {
+  checkEffects(history, truth)
+  checkRealTime(history, truth)
+  checkSessions(history, truth)
+  checkNoLostUpdate(history, truth)
+  checkCreatedOnce(history, truth)
+  checkUids(truth)
+  checkCollectionsDeleted(history, truth)
+  checkServed(history, truth)
+  checkLists(history, truth)
+  checkModes(history, truth)
+  checkPages(history, truth)
+  checkOrdered(history)
+  checkUnique(history)
+  checkReliable(history, truth)
+  checkFiltered(history, truth)
+  checkBookmarks(history, truth)
+  checkInitialState(history, truth)
+  checkExpired(history)
+  checkAtomic(history, truth)
+  return checkLinearizable(history, (token) => keyOfToken(truth, token))
+}
+
+/** The object that a write made, as clients name it. */
+function keyOfToken(truth: Truth, token: string): string | null {
+  for (let revision = 1; revision <= truth.revision; revision++) {
+    const version = truth.version(revision)
+    if (version?.kind !== 'created' || !version.key.startsWith(storeKey(''))) continue
+    const shown = truth.shown(version)
+    if (shown.token === token) return shown.key
+  }
+  return null
+}

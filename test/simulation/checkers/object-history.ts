@@ -1,0 +1,171 @@
+import type { Call, History, Request } from '../clients/history.ts'
+import { Finding } from './finding.ts'
+import { linearizable } from './linearizability.ts'
+import type { Effect, Expectation, RegisterCall } from './linearizability.ts'
+
+export type ObjectHistoryReport = { readonly objects: number; readonly undecided: number }
+
+/** Enough for hundreds of calls on one object; most take one step per call. */
+const stepsMax = 100_000
+
+/**
+ * I16: writes and most recent reads of each object can be put in one order that explains every answer and keeps real
+ * time. Judged from what clients saw alone; only whose generated name is whose comes from the log.
+ *
+ * @param keyOfToken the object that a write whose answer was lost is about; null: it never took effect
+ * @throws Finding
+ */
+export function checkLinearizable(
+  history: History,
+  keyOfToken: (token: string) => string | null,
+): ObjectHistoryReport {
+  const byKey = registerCalls(history.calls, keyOfToken)
+  let undecided = 0
+  for (const [key, calls] of byKey) {
+    const verdict = linearizable(calls, stepsMax)
+    if (verdict.kind === 'undecided') undecided++
+    if (verdict.kind !== 'not-linearizable') continue
+    const state = verdict.state === null ? 'absent' : `as of write ${verdict.state}`
+    const stuck = verdict.stuck.slice(0, 4).map(({ label, begin, end }) => `${label} [${begin}, ${end}]`)
+    throw new Finding(
+      'I16 linearizability',
+      `${key} is ${state}, which does not explain: ${stuck.join('; ')}`,
+    )
+  }
+  return { objects: byKey.size, undecided }
+}
+
+/** What each call says about each object. Calls about whole ranges say something about every object in them. */
+export function registerCalls(
+  calls: readonly Call[],
+  keyOfToken: (token: string) => string | null,
+): Map<string, RegisterCall[]> {
+  const byKey = new Map<string, RegisterCall[]>()
+  const ranged: Call[] = []
+  for (const call of calls) {
+    if (call.request.kind === 'delete-collection' || call.request.kind === 'delete-namespace')
+      ranged.push(call)
+    for (const [key, effect] of effectsOf(call, keyOfToken)) {
+      const list = byKey.get(key) ?? []
+      byKey.set(key, list)
+      // What may still take effect has no end, whatever its client was told.
+      const end = effect.kind === 'may-write' ? Infinity : call.end
+      list.push({ begin: call.begin, end, effect, label: labelOf(call) })
+    }
+  }
+  for (const [key, list] of byKey) for (const call of ranged) list.push(...removals(call, key))
+  return byKey
+}
+
+function* effectsOf(
+  call: Call,
+  keyOfToken: (token: string) => string | null,
+): Generator<readonly [string, Effect], void> {
+  const { request, answer } = call
+  if (request.kind === 'write-together') {
+    for (const key of request.keys) {
+      const write = { from: anything, to: request.token }
+      if (answer.kind === 'done') yield [key, { kind: 'wrote', ...write }]
+      if (answer.kind === 'unknown') yield [key, { kind: 'may-write', ...write }]
+    }
+    return
+  }
+  if (request.kind === 'get') {
+    if (request.mode.kind !== 'most-recent') return
+    if (answer.kind === 'object') yield [request.key, saw({ kind: 'is', state: answer.object.token })]
+    if (isMissing(call)) yield [request.key, saw(absent)]
+    return
+  }
+  const written = writeOf(request)
+  if (written === null) return
+  const { from, to } = written
+  if (answer.kind === 'object' || answer.kind === 'done') {
+    const key = answer.kind === 'object' ? answer.object.key : keyOf(request)
+    if (key !== null) yield [key, { kind: 'wrote', from, to }]
+  } else if (answer.kind === 'unknown') {
+    const key = keyOf(request) ?? keyOfToken(to ?? '')
+    if (key !== null) yield [key, { kind: 'may-write', from, to }]
+  } else {
+    const key = keyOf(request)
+    const refusal = refusalOf(call)
+    if (key !== null && refusal !== null) yield [key, saw(refusal)]
+  }
+}
+
+/** What a write needs, and what it leaves. */
+function writeOf(request: Request): { readonly from: Expectation; readonly to: string | null } | null {
+  switch (request.kind) {
+    case 'create':
+    case 'generate':
+      return { from: absent, to: request.token }
+    case 'update':
+    case 'patch': {
+      const { expected, token } = request
+      if (expected !== null) return { from: { kind: 'is', state: expected.token }, to: token }
+      return { from: request.kind === 'update' && request.creates ? anything : present, to: token }
+    }
+    case 'delete': {
+      const { expected } = request
+      return { from: expected === null ? present : { kind: 'is', state: expected.token }, to: null }
+    }
+    default:
+      return null
+  }
+}
+
+/** What a refusal says about the object; null: nothing. */
+function refusalOf(call: Call): Expectation | null {
+  const { request, answer } = call
+  if (answer.kind !== 'refused') return null
+  if (isMissing(call)) return request.kind === 'create' || request.kind === 'generate' ? null : absent
+  if (answer.reason === 'AlreadyExists' && request.kind === 'create') return present
+  if (answer.reason !== 'Conflict') return null
+  const isConditional = request.kind === 'update' || request.kind === 'patch' || request.kind === 'delete'
+  // Another uid is another version too, but not only that.
+  if (!isConditional || request.expected === null || (request.kind === 'delete' && request.uid !== null))
+    return null
+  return { kind: 'other', than: request.expected.token }
+}
+
+/** The object itself was not there; a missing namespace is another matter. */
+export function isMissing({ answer }: Call): boolean {
+  return answer.kind === 'refused' && answer.reason === 'NotFound' && answer.of === 'configmaps'
+}
+
+/** What deletes whole ranges may delete each object in it, once, while it runs; a namespace's end may come later. */
+function removals(call: Call, key: string): RegisterCall[] {
+  const { request, answer } = call
+  const namespace = key.slice(0, key.indexOf('/'))
+  if (answer.kind === 'refused' && request.kind === 'delete-namespace') return []
+  let end = call.end
+  if (request.kind === 'delete-namespace') {
+    if (request.namespace !== namespace) return []
+    end = Infinity
+  } else if (request.kind === 'delete-collection') {
+    const { range } = request
+    if (range.namespace !== null && range.namespace !== namespace) return []
+    // A failure tells of the first object that failed; others may be under way.
+    if (answer.kind !== 'done') end = Infinity
+  } else return []
+  return [
+    { begin: call.begin, end, effect: { kind: 'may-write', from: present, to: null }, label: labelOf(call) },
+  ]
+}
+
+export function keyOf(request: Request): string | null {
+  return 'key' in request ? request.key : null
+}
+
+export function labelOf({ client, member, request, answer }: Call): string {
+  const outcome = answer.kind === 'refused' ? `refused: ${answer.reason}` : answer.kind
+  const shown = answer.kind === 'object' ? ` (${answer.object.token} at ${answer.object.revision})` : ''
+  return `client ${client} at member ${member}: ${JSON.stringify(request)} -> ${outcome}${shown}`
+}
+
+function saw(state: Expectation): Effect {
+  return { kind: 'saw', state }
+}
+
+const anything: Expectation = { kind: 'any' }
+const present: Expectation = { kind: 'present' }
+const absent: Expectation = { kind: 'is', state: null }

@@ -1,0 +1,92 @@
+import type { PeerMessage } from '../../../raft/index.ts'
+import { isQuorum } from './commit-quorum.ts'
+import { Finding } from './finding.ts'
+import type { ShadowLog } from './shadow-log.ts'
+
+type CoreMessage = Extract<PeerMessage, { readonly kind: 'core' }>['message']
+
+/**
+ * What a member promises with a message is on its disk when the message leaves: its term and vote (I6), the entries it
+ * acknowledges (I5). Candidates and leaders are voters of the configuration they go by (I8), and nobody leads without a
+ * quorum of durable votes (I1).
+ */
+export class Promises {
+  readonly #logs: ReadonlyMap<number, ShadowLog>
+  readonly #led = new Set<string>()
+
+  constructor(logs: ReadonlyMap<number, ShadowLog>) {
+    this.#logs = logs
+  }
+
+  /** @throws Finding */
+  sent(message: CoreMessage): void {
+    const log = this.#logs.get(message.from)
+    if (log === undefined) return
+    const { hardState } = log.durable
+    switch (message.kind) {
+      case 'vote-request':
+        this.#checkTerm(message)
+        if (hardState.term === message.term && hardState.vote !== message.from) {
+          throw new Finding(
+            'I6 vote',
+            `${message.from} asks for votes in ${message.term} without its own on disk`,
+          )
+        }
+        this.#checkVoter('I8 campaigns', message.from, message.term)
+        break
+      case 'vote-response':
+        // A refusal promises nothing.
+        if (!message.granted) break
+        this.#checkTerm(message)
+        if (hardState.term === message.term && hardState.vote !== message.to) {
+          const durable = `on its disk it voted for ${hardState.vote}`
+          throw new Finding(
+            'I6 vote',
+            `${message.from} votes for ${message.to} in ${message.term}; ${durable}`,
+          )
+        }
+        break
+      case 'append-accepted':
+        this.#checkTerm(message)
+        if (log.durable.last < message.index) {
+          const has = `has ${log.durable.last} on its disk`
+          throw new Finding('I5 acknowledged', `${message.from} acknowledges ${message.index}, ${has}`)
+        }
+        break
+      case 'append-request':
+      case 'heartbeat':
+        this.leads(message.from, message.term)
+        break
+      default:
+    }
+  }
+
+  /** @throws Finding */
+  leads(member: number, term: number): void {
+    const name = `${member}/${term}`
+    const log = this.#logs.get(member)
+    if (log === undefined || this.#led.has(name)) return
+    this.#led.add(name)
+    const votes = (voter: number): boolean => {
+      const state = this.#logs.get(voter)?.durable.hardState
+      // Whoever went on since may have voted in that term.
+      return state !== undefined && (state.term > term || (state.term === term && state.vote === member))
+    }
+    if (isQuorum(log.configuration, votes)) return
+    throw new Finding('I1 votes', `${member} leads in ${term} without a quorum of durable votes`)
+  }
+
+  #checkTerm({ from, term, kind }: CoreMessage): void {
+    const durable = this.#logs.get(from)?.durable.hardState.term ?? 0
+    if (durable >= term) return
+    throw new Finding('I6 term', `${from} sends a ${kind} of term ${term}, on its disk is ${durable}`)
+  }
+
+  /** It may have been removed without knowing; what counts is the configuration it goes by. */
+  #checkVoter(claim: string, member: number, term: number): void {
+    const { voters, votersOutgoing } = this.#logs.get(member)?.configuration ?? {}
+    if (voters === undefined || voters.length === 0) return
+    const isVoter = [...voters, ...(votersOutgoing ?? [])].some((voter) => voter === member)
+    if (!isVoter) throw new Finding(claim, `${member} in ${term} is no voter`)
+  }
+}

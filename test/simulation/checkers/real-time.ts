@@ -1,0 +1,202 @@
+import type { Call, History, Mode } from '../clients/history.ts'
+import { Finding } from './finding.ts'
+import { isMissing, keyOf, labelOf } from './object-history.ts'
+import type { Truth, Version } from './truth.ts'
+
+/** The store's key of what clients write. */
+export function storeKey(key: string): string {
+  return `/configmaps/${key}`
+}
+
+/**
+ * I16, the order of revisions: one number line explains all. Each write took effect at its revision, each most recent
+ * answer is right at some revision, and none of them lies before what had been told, to anybody, when the call began.
+ *
+ * @throws Finding
+ */
+export function checkRealTime(history: History, truth: Truth): void {
+  sweep(history, truth, { claim: 'I16 real time', isBound: isMostRecent, sessionOf: () => '' })
+}
+
+/**
+ * I20: what one client reads at one process never goes back, whatever it asked for but an exact revision.
+ *
+ * @throws Finding
+ */
+export function checkSessions(history: History, truth: Truth): void {
+  sweep(history, truth, {
+    claim: 'I20 session reads',
+    isBound: (call) => modeOf(call).kind !== 'exact' && !isLaterPage(call),
+    sessionOf: ({ client, process }) => `${client}/${process}`,
+  })
+}
+
+/**
+ * I18: an answer that may not be older than a revision is not, and an exact one is that one.
+ *
+ * @throws Finding
+ */
+export function checkModes(history: History, truth: Truth): void {
+  for (const call of history.calls) {
+    const mode = modeOf(call)
+    const { answer } = call
+    if (mode.kind === 'exact' && answer.kind === 'list' && answer.revision !== mode.revision) {
+      throw new Finding('I18 exact', `revision ${answer.revision} was shown: ${labelOf(call)}`)
+    }
+    if (mode.kind === 'not-older-than') {
+      if (answer.kind === 'list' && answer.revision < mode.revision) {
+        throw new Finding('I18 not older than', `revision ${answer.revision} was shown: ${labelOf(call)}`)
+      }
+      if (pointOf(call, truth, mode.revision) === 'none') {
+        throw new Finding(
+          'I18 not older than',
+          `no state since ${mode.revision} is like that: ${labelOf(call)}`,
+        )
+      }
+    }
+    const wanted = mode.kind === 'exact' || mode.kind === 'not-older-than' ? mode.revision : Infinity
+    if (
+      answer.kind === 'refused' &&
+      answer.reason === 'Expired' &&
+      wanted >= call.trimmed &&
+      !isLaterPage(call)
+    ) {
+      throw new Finding('I18 expiry', `history goes back to ${call.trimmed}: ${labelOf(call)}`)
+    }
+  }
+}
+
+type Sweep = {
+  readonly claim: string
+  readonly isBound: (call: Call) => boolean
+  readonly sessionOf: (call: Call) => string
+}
+
+/** What a revision at or after `floor` has to explain, for calls in the order of their ends. */
+function sweep(history: History, truth: Truth, { claim, isBound, sessionOf }: Sweep): void {
+  const floors = new Map<string, number>()
+  const atBegin = new Map<Call, number>()
+  for (const { at, call, sight } of moments(history, claim.startsWith('I16'))) {
+    if (call === null) {
+      floors.set('', Math.max(floors.get('') ?? 0, sight))
+      continue
+    }
+    const session = sessionOf(call)
+    const floor = floors.get(session) ?? 0
+    if (at === call.begin) {
+      atBegin.set(call, floor)
+      continue
+    }
+    const bound = isBound(call) ? (atBegin.get(call) ?? 0) : 0
+    const point = pointOf(call, truth, bound)
+    if (point === 'says-nothing') continue
+    if (point === 'none') {
+      const range = `no revision from ${bound} to ${call.newest}`
+      throw new Finding(claim, `${range} explains ${labelOf(call)} [${call.begin}, ${call.end}]`)
+    }
+    floors.set(session, Math.max(floor, point))
+  }
+}
+
+type Moment = { readonly at: number; readonly call: Call | null; readonly sight: number }
+
+function moments(history: History, withSights: boolean): Moment[] {
+  const found: Moment[] = []
+  for (const call of history.calls) {
+    if (call.end === Infinity) continue
+    found.push({ at: call.begin, call, sight: 0 }, { at: call.end, call, sight: 0 })
+  }
+  if (withSights)
+    for (const { at, revision } of history.sights) found.push({ at, call: null, sight: revision })
+  return found.sort((a, b) => a.at - b.at)
+}
+
+/**
+ * The first revision from `floor` on, up to the newest at the call's end, at which its answer is right; a write's is
+ * the one it made, and so behind `floor`.
+ */
+export function pointOf(call: Call, truth: Truth, floor: number): number | 'none' | 'says-nothing' {
+  const { request, answer, newest } = call
+  const within = (from: number, to: number): number | 'none' => {
+    const point = Math.max(from, floor)
+    return point <= Math.min(to, newest) ? point : 'none'
+  }
+  if (answer.kind === 'list') return within(answer.revision, answer.revision)
+  if (answer.kind === 'object') {
+    const { revision, key } = answer.object
+    if (request.kind !== 'get') return revision > floor && revision <= newest ? revision : 'none'
+    return within(revision, endOf(truth, key, revision))
+  }
+  if (answer.kind === 'done') {
+    if (request.kind === 'write-together') {
+      const [first = 0] = answer.revisions
+      return first > floor ? Math.max(...answer.revisions) : 'none'
+    }
+    if (request.kind === 'delete') return deletionOf(call, truth, request.key, floor)
+    return 'says-nothing'
+  }
+  const claim = claimOf(call)
+  const key = keyOf(request)
+  if (claim === null || key === null) return 'says-nothing'
+  return firstWhere(truth, key, { floor, newest, claim })
+}
+
+/** What a refusal says of the object; null: nothing. */
+function claimOf(call: Call): ((found: Version | null) => boolean) | null {
+  const { request, answer } = call
+  if (answer.kind !== 'refused' || request.kind === 'generate') return null
+  if (isMissing(call)) return request.kind === 'create' ? null : (found) => found === null
+  if (answer.reason === 'AlreadyExists') return (found) => found !== null
+  if (answer.reason !== 'Conflict') return null
+  if (request.kind !== 'update' && request.kind !== 'patch' && request.kind !== 'delete') return null
+  const { expected } = request
+  const uid = request.kind === 'delete' ? request.uid : null
+  if (expected === null && uid === null) return null
+  return (found) =>
+    found !== null &&
+    ((uid !== null && found.uid !== uid) || (expected !== null && found.revision !== expected.revision))
+}
+
+function firstWhere(
+  truth: Truth,
+  key: string,
+  of: { readonly floor: number; readonly newest: number; readonly claim: (found: Version | null) => boolean },
+): number | 'none' {
+  const { floor, newest, claim } = of
+  if (claim(truth.at(storeKey(key), floor))) return floor
+  for (const version of truth.versionsOf(storeKey(key))) {
+    const { revision } = version
+    if (revision <= floor || revision > newest) continue
+    if (claim(version.kind === 'deleted' ? null : version)) return revision
+  }
+  return 'none'
+}
+
+function deletionOf(call: Call, truth: Truth, key: string, floor: number): number | 'none' {
+  for (const { kind, revision } of truth.versionsOf(storeKey(key))) {
+    if (kind === 'deleted' && revision > floor && revision <= call.newest) return revision
+  }
+  return 'none'
+}
+
+/** The last revision at which that version was the one. */
+function endOf(truth: Truth, key: string, revision: number): number {
+  const next = truth.versionsOf(storeKey(key)).find((version) => version.revision > revision)
+  return next === undefined ? Infinity : next.revision - 1
+}
+
+/** A later page has the revision of its token, whatever was asked for first. */
+function modeOf({ request }: Call): Mode {
+  if (request.kind !== 'get' && request.kind !== 'list') return mostRecent
+  return request.kind === 'list' && request.page > 0 ? { kind: 'any' } : request.mode
+}
+
+function isMostRecent(call: Call): boolean {
+  return modeOf(call).kind === 'most-recent'
+}
+
+function isLaterPage({ request }: Call): boolean {
+  return request.kind === 'list' && request.page > 0
+}
+
+const mostRecent: Mode = { kind: 'most-recent' }

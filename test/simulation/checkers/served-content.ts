@@ -1,0 +1,79 @@
+import type { History, Range } from '../clients/history.ts'
+import type { Shown } from '../clients/shown.ts'
+import { Finding } from './finding.ts'
+import { labelOf } from './object-history.ts'
+import { storeKey } from './real-time.ts'
+import type { Truth, Version } from './truth.ts'
+
+/**
+ * I14: every object that was ever served is, byte for byte, the version that was written at its revision.
+ *
+ * @throws Finding
+ */
+export function checkServed(history: History, truth: Truth): void {
+  for (const call of history.calls) {
+    const { answer } = call
+    const shown = answer.kind === 'object' ? [answer.object] : answer.kind === 'list' ? answer.objects : []
+    for (const object of shown) {
+      const wrong = difference(object, truth)
+      if (wrong !== null) throw new Finding('I14 served content', `${wrong}: ${labelOf(call)}`)
+    }
+  }
+}
+
+/**
+ * A list shows the whole state at its revision: no object missed, none twice, none of another revision. Pages are put
+ * together elsewhere.
+ *
+ * @throws Finding
+ */
+export function checkLists(history: History, truth: Truth): void {
+  for (const call of history.calls) {
+    const { request, answer } = call
+    if (request.kind !== 'list' || answer.kind !== 'list' || request.limit !== null) continue
+    const wrong = listDifference(answer.objects, truth, { range: request.range, revision: answer.revision })
+    if (wrong !== null) throw new Finding(`I18 list content`, `${wrong}: ${labelOf(call)}`)
+  }
+}
+
+/** What a list of a range shows at a revision. */
+export function listed(truth: Truth, range: Range, revision: number): Version[] {
+  const prefix = range.namespace === null ? '/configmaps/' : `/configmaps/${range.namespace}/`
+  return truth.list(prefix, revision).filter((version) => inRange(version, range))
+}
+
+export function inRange(version: Version, { namespace, color }: Range): boolean {
+  const prefix = namespace === null ? '/configmaps/' : `/configmaps/${namespace}/`
+  return version.key.startsWith(prefix) && (color === null || version.labels?.['color'] === color)
+}
+
+/** @returns null: they are equal */
+export function listDifference(
+  objects: readonly Shown[],
+  truth: Truth,
+  of: { readonly range: Range; readonly revision: number },
+): string | null {
+  const expected = listed(truth, of.range, of.revision)
+  for (const [at, version] of expected.entries()) {
+    const object = objects[at]
+    if (
+      object === undefined ||
+      storeKey(object.key) !== version.key ||
+      object.revision !== version.revision
+    ) {
+      const found = object === undefined ? 'nothing' : `${object.key} of ${object.revision}`
+      return `at revision ${of.revision}, instead of ${version.key} of ${version.revision} it shows ${found}`
+    }
+  }
+  const extra = objects[expected.length]
+  return extra === undefined ? null : `at revision ${of.revision} it shows ${extra.key}, which is not there`
+}
+
+function difference(object: Shown, truth: Truth): string | null {
+  const version = truth.version(object.revision)
+  if (version === undefined) return `revision ${object.revision} does not exist`
+  if (version.key !== storeKey(object.key)) return `revision ${object.revision} is of ${version.key}`
+  return truth.shown(version).text === object.text
+    ? null
+    : `${object.key} of ${object.revision} has other bytes`
+}

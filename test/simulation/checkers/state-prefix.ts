@@ -1,0 +1,48 @@
+import type { MachineState } from '../../../src/store/machine/state.ts'
+import { docOf, shownOf } from '../clients/shown.ts'
+import { Finding } from './finding.ts'
+import type { Truth } from './truth.ts'
+
+/**
+ * I12: the revision a member stands at is the one that its applied index leads to: it never repeats, never goes back,
+ * and no restart or snapshot changes it.
+ *
+ * @throws Finding
+ */
+export function checkRevision(member: number, state: MachineState, truth: Truth): void {
+  const { appliedIndex, revision } = state
+  const due = truth.revisionAt(appliedIndex)
+  if (due === revision) return
+  throw new Finding(
+    'I12 revisions',
+    `member ${member} is at ${revision} behind index ${appliedIndex}, not ${due}`,
+  )
+}
+
+/**
+ * I11: the state that a member has is that of a whole beginning of the log: revision, objects and what they hold fit
+ * together, however its database came by them.
+ *
+ * @throws Finding
+ */
+export function checkPrefix(member: number, state: MachineState, truth: Truth): void {
+  checkRevision(member, state, truth)
+  const due = truth.list('', state.revision)
+  let at = 0
+  for (const version of state.objects.list('', null, null).objects) {
+    const wanted = due[at++]
+    if (wanted?.key !== version.key || wanted.revision !== version.revision) {
+      const there = `${version.key} of ${version.revision} instead of ${wanted?.key} of ${wanted?.revision}`
+      throw new Finding('I11 prefix', `member ${member} behind index ${state.appliedIndex} has ${there}`)
+    }
+    if (shownOf(docOf(version.bytes)).text !== truth.shown(wanted).text) {
+      throw new Finding('I14 content', `member ${member} has another ${version.key} of ${version.revision}`)
+    }
+  }
+  if (at < due.length) {
+    throw new Finding(
+      'I11 prefix',
+      `member ${member} behind index ${state.appliedIndex} has no ${due[at]?.key}`,
+    )
+  }
+}

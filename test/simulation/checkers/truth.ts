@@ -1,0 +1,198 @@
+import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { decodeEnvelope } from '../../../raft/index.ts'
+import type { Entry } from '../../../raft/index.ts'
+import { decodeCommand } from '../../../src/store/command-codec.ts'
+import type { Command, Condition, Operation } from '../../../src/store/command.ts'
+import { atRevision, docOf, shownOf } from '../clients/shown.ts'
+import type { Doc, Shown } from '../clients/shown.ts'
+
+/** One version of one object. The store's key: group, plural, namespace and name between slashes. */
+export type Version = {
+  readonly key: string
+  readonly revision: number
+  readonly kind: 'created' | 'updated' | 'deleted'
+  /** The version before it of the same life; 0 for `created`. */
+  readonly previous: number
+  readonly uid: string
+  readonly terminating: boolean
+  readonly labels: Readonly<Record<string, string>> | null
+  /** With an empty resourceVersion. */
+  readonly bytes: Uint8Array
+  /** The last of its command. */
+  readonly last: boolean
+}
+
+/**
+ * What really happened: the committed entries, replayed by the shortest program that can. It keeps every version there
+ * ever was, forgets no session and trims nothing, so that whatever clients were told can be compared with it.
+ */
+export class Truth {
+  /** By revision; nothing at 0. */
+  readonly #versions: (Version | undefined)[] = [undefined]
+  readonly #byKey = new Map<string, Version[]>()
+  /** The revision behind each index. */
+  readonly #revisions: number[] = [0]
+  readonly #sessions = new Map<number, { floor: number; readonly decided: Set<number> }>()
+  readonly #shown = new Map<number, Shown>()
+  #historyEventsMin = 0
+  #hasIdentity = false
+  #trimmed = 0
+
+  get revision(): number {
+    return this.#versions.length - 1
+  }
+
+  get index(): number {
+    return this.#revisions.length - 1
+  }
+
+  /** Everything below it may have been forgotten. */
+  get trimmed(): number {
+    return this.#trimmed
+  }
+
+  /** The next entry, once it is known to be committed. */
+  committed(entry: Entry): void {
+    if (entry.index !== this.index + 1) throw new BrokenInvariant(`${entry.index} follows ${this.index}`)
+    if (entry.kind === 'command') this.#propose(entry.term, entry.data)
+    this.#revisions.push(this.revision)
+  }
+
+  /** @returns undefined for an index that is not committed */
+  revisionAt(index: number): number | undefined {
+    return this.#revisions[index]
+  }
+
+  version(revision: number): Version | undefined {
+    return this.#versions[revision]
+  }
+
+  /** The object under a store's key at a revision; null when there was none. */
+  at(key: string, revision: number): Version | null {
+    const found = this.#lastOf(key, revision)
+    return found === null || found.kind === 'deleted' ? null : found
+  }
+
+  /** All versions of a key, deletions too, in order. */
+  versionsOf(key: string): readonly Version[] {
+    return this.#byKey.get(key) ?? []
+  }
+
+  /** In key order. */
+  list(prefix: string, revision: number): Version[] {
+    const found: Version[] = []
+    for (const key of this.#byKey.keys()) {
+      const version = key.startsWith(prefix) ? this.at(key, revision) : null
+      if (version !== null) found.push(version)
+    }
+    return found.sort((a, b) => (a.key < b.key ? -1 : 1))
+  }
+
+  /** How clients are shown it. */
+  shown(version: Version): Shown {
+    let shown = this.#shown.get(version.revision)
+    if (shown === undefined) {
+      shown = shownOf(this.doc(version, version.revision))
+      this.#shown.set(version.revision, shown)
+    }
+    return shown
+  }
+
+  /** Its content under another revision. */
+  doc(version: Version, revision: number): Doc {
+    return atRevision(docOf(version.bytes), revision)
+  }
+
+  #propose(term: number, data: Uint8Array): void {
+    const { session: id, sequence, acknowledgedBelow, expectedTerm, payload } = decodeEnvelope(data)
+    const session = this.#sessions.get(id) ?? { floor: 0, decided: new Set<number>() }
+    this.#sessions.set(id, session)
+    session.floor = Math.max(session.floor, acknowledgedBelow)
+    if (term !== expectedTerm || sequence < session.floor || session.decided.has(sequence)) return
+    session.decided.add(sequence)
+    this.#perform(decodeCommand(payload))
+  }
+
+  #perform(command: Command): void {
+    if (command.kind === 'bootstrap') {
+      if (this.#hasIdentity) return
+      this.#hasIdentity = true
+      this.#historyEventsMin = command.settings.historyEventsMin
+    }
+    if (command.kind === 'bootstrap' || command.kind === 'write') this.#write(command.operations)
+    if (command.kind === 'change-settings') this.#historyEventsMin = command.settings.historyEventsMin
+    if (command.kind === 'trim') {
+      const upTo = Math.min(command.upTo, this.revision - this.#historyEventsMin)
+      this.#trimmed = Math.max(this.#trimmed, upTo)
+    }
+  }
+
+  #write(operations: readonly Operation[]): void {
+    const before = this.revision
+    for (const [at, operation] of operations.entries()) {
+      const old = this.#newest(operation.key)
+      const holds = operation.conditions.every((condition) => this.#holds(operation.key, condition))
+      if (holds && (operation.kind === 'put' || old !== null)) {
+        this.#add(operation, old, at === operations.length - 1)
+        continue
+      }
+      while (this.revision > before) this.#takeBack()
+      return
+    }
+  }
+
+  #add(operation: Operation, old: Version | null, last: boolean): void {
+    const revision = this.revision + 1
+    const place = { key: old?.key ?? operation.key, revision, previous: old?.revision ?? 0, last }
+    let version: Version
+    if (operation.kind === 'put') {
+      const { uid, terminating, labels, bytes } = operation.object
+      version = { ...place, kind: old === null ? 'created' : 'updated', uid, terminating, labels, bytes }
+    } else {
+      if (old === null) throw new BrokenInvariant('what is deleted was there')
+      version = { ...old, ...place, kind: 'deleted' }
+    }
+    this.#versions.push(version)
+    const versions = this.#byKey.get(version.key)
+    if (versions === undefined) this.#byKey.set(version.key, [version])
+    else versions.push(version)
+  }
+
+  #takeBack(): void {
+    const version = this.#versions.pop()
+    if (version !== undefined) this.#byKey.get(version.key)?.pop()
+  }
+
+  #newest(key: string): Version | null {
+    return this.at(key, this.revision)
+  }
+
+  #lastOf(key: string, revision: number): Version | null {
+    const versions = this.#byKey.get(key) ?? []
+    let [low, high] = [0, versions.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((versions[middle]?.revision ?? 0) <= revision) low = middle + 1
+      else high = middle
+    }
+    return versions[low - 1] ?? null
+  }
+
+  #holds(key: string, condition: Condition): boolean {
+    const found = this.#newest(key)
+    switch (condition.kind) {
+      case 'absent':
+        return found === null
+      case 'exists':
+        return found !== null
+      case 'uid-is':
+        return found?.uid === condition.uid
+      case 'revision-is':
+        return (found?.revision ?? 0) === condition.revision
+      case 'namespace-active':
+        return this.#newest(`/namespaces//${condition.namespace}`)?.terminating === false
+      case 'prefix-empty':
+        return condition.prefixes.every((prefix) => this.list(prefix, this.revision).length === 0)
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import type { RequestContext } from '../../../src/registry/request.ts'
+import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { Owner, World } from '../world.ts'
+import type { Served } from './served.ts'
+
+/** What one call came to. `lost`: no answer came, and none will be heard. */
+export type Heard<T> =
+  | { readonly kind: 'value'; readonly value: T }
+  | { readonly kind: 'threw'; readonly cause: unknown }
+  | { readonly kind: 'lost' }
+
+/** How a client gives up on a request that nobody answers, after the server should have. */
+const patienceMs = 400
+
+/**
+ * One request over the wire: it takes a while to arrive, waits while the process is paused, is lost with the process,
+ * and its answer is lost when the process ends or the client has given up meanwhile.
+ */
+export function ask<T>(
+  world: World,
+  random: SeededRandom,
+  to: { readonly served: Served; readonly timeoutMs: number },
+  perform: (served: Served, context: RequestContext) => Promise<T>,
+): Promise<Heard<T>> {
+  const { served, timeoutMs } = to
+  const latencyMs = random.below(100) / 50
+  const aborted = new AbortController()
+  const patience: Owner = {
+    ...{ name: 'client', alive: true, pausedUntil: 0 },
+    caught: null,
+    waiting: [],
+  }
+  return new Promise((resolve) => {
+    const end = (heard: Heard<T>): void => {
+      if (!patience.alive) return
+      patience.alive = false
+      resolve(heard)
+    }
+    const answer = (heard: Heard<T>): void =>
+      world.schedule(latencyMs, 'answer', null, () => {
+        if (served.owner.alive) end(heard)
+      })
+    world.schedule(latencyMs, 'request', served.owner, () => {
+      if (served.gone) return
+      const deadlineMs = served.life.clock.monotonicMs() + timeoutMs
+      const context = { user, userAgent: '', deadlineMs, signal: aborted.signal, warn: () => undefined }
+      perform(served, context).then(
+        (value) => answer({ kind: 'value', value }),
+        (cause: unknown) => answer({ kind: 'threw', cause }),
+      )
+    })
+    world.schedule(timeoutMs + patienceMs, 'gives up', patience, () => {
+      aborted.abort()
+      end({ kind: 'lost' })
+    })
+  })
+}
+
+const user = { name: 'client', uid: '', groups: ['system:authenticated'], extra: {} }

@@ -1,0 +1,111 @@
+import type { SeededRandom } from '../../../raft/base/random.ts'
+import { namesOf } from '../../../src/api/names.ts'
+import type { Store } from '../../../src/store/store.ts'
+import type { StoreMachine } from '../../../src/store/store-machine.ts'
+import type { Life } from '../process.ts'
+import type { Swarm } from '../swarm.ts'
+import type { World } from '../world.ts'
+import { Client, Tokens } from './client.ts'
+import { CursorWatcher } from './cursor-watcher.ts'
+import type { Committed, History } from './history.ts'
+import { drawClients } from './plan.ts'
+import type { ClientPlan } from './plan.ts'
+import { Served } from './served.ts'
+import { Watcher } from './watcher.ts'
+
+export type CrowdOptions = {
+  readonly world: World
+  readonly swarm: Swarm
+  readonly barrier: 'used' | 'skipped'
+  readonly history: History
+  readonly newest: () => Committed
+}
+
+/** All clients of a cluster, and what its processes offer them. */
+export class Crowd {
+  readonly #options: CrowdOptions
+  readonly #plan: ClientPlan
+  readonly #clients: readonly Client[]
+  readonly #prover: Client
+  readonly #watchers: readonly Watcher[]
+  readonly #cursors: readonly CursorWatcher[]
+  readonly #served = new Map<number, Served>()
+  #processes = 0
+  #active = true
+
+  constructor(options: CrowdOptions) {
+    this.#options = options
+    const { world, swarm, history, newest } = options
+    this.#plan = drawClients(world.random.fork())
+    const serving = (): readonly Served[] => this.#serving()
+    const client = (number: number): Client =>
+      new Client({
+        ...{ world, history, number, serving, tokens },
+        putCreates: namesOf(this.#plan.domain).putCreates,
+        payloadBytesMax: swarm.payloadBytesMax,
+      })
+    const tokens = new Tokens()
+    this.#prover = client(0)
+    this.#clients = Array.from({ length: swarm.clients }, (_, at) => client(at + 1))
+    this.#watchers = this.#plan.watched.map(
+      (range, at) => new Watcher({ ...{ world, history, range, serving, newest }, name: `w${at}` }),
+    )
+    this.#cursors = [new CursorWatcher({ world, history, name: 'c', serving })]
+  }
+
+  start(): void {
+    const { world } = this.#options
+    for (const client of this.#clients) this.#again(client, world.random.fork())
+    for (const watcher of [...this.#watchers, ...this.#cursors]) watcher.start()
+  }
+
+  stop(): void {
+    this.#active = false
+  }
+
+  async serves(member: number, timeoutMs: number): Promise<boolean> {
+    const served = this.#served.get(member)
+    return served === undefined || served.gone ? false : this.#prover.proves(served, timeoutMs)
+  }
+
+  /** @param revision the newest there is */
+  caughtUp(revision: number): boolean {
+    return this.#watchers.every(({ position }) => position !== null && position >= revision)
+  }
+
+  /** A process can be asked from now on. @returns ends its connections and what runs beside them */
+  serving(of: {
+    readonly member: number
+    readonly life: Life
+    readonly machine: StoreMachine
+    readonly store: Store
+  }): () => void {
+    const { world, swarm, barrier } = this.#options
+    const { domain, settings } = this.#plan
+    const process = ++this.#processes
+    const { storeLimits } = swarm
+    const served = new Served({ world, domain, settings, storeLimits, barrier }, { ...of, process })
+    this.#served.set(of.member, served)
+    return () => served.close()
+  }
+
+  #serving(): readonly Served[] {
+    const found: Served[] = []
+    for (const served of this.#served.values()) if (!served.gone) found.push(served)
+    return found.sort((a, b) => a.member - b.member)
+  }
+
+  #again(client: Client, random: SeededRandom): void {
+    const { world } = this.#options
+    const meanMs = this.#plan.callEveryMs * this.#clients.length
+    // Now and then in a hurry: calls of one client right behind one another.
+    const delayMs = random.chance(0.2) ? 0 : (random.below(1000) / 500) * meanMs
+    world.schedule(delayMs, 'client', null, () => {
+      if (!this.#active) return
+      client.act().then(
+        () => this.#again(client, random),
+        (cause: unknown) => world.fail(cause),
+      )
+    })
+  }
+}

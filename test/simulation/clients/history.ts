@@ -1,0 +1,168 @@
+import type { Shown } from './shown.ts'
+
+/** How old an answer may be. */
+export type Mode =
+  | { readonly kind: 'most-recent' }
+  | { readonly kind: 'any' }
+  | { readonly kind: 'not-older-than'; readonly revision: number }
+  | { readonly kind: 'exact'; readonly revision: number }
+
+/** A version some client was shown, named by what only the cluster and what only its writer could know. */
+export type KnownVersion = { readonly revision: number; readonly token: string }
+
+/** What is listed or watched: one namespace or all, objects of one color or all. */
+export type Range = { readonly namespace: string | null; readonly color: string | null }
+
+/** What a client asked. Keys are `namespace/name`; each write carries a token that no other write has. */
+export type Request =
+  | { readonly kind: 'create'; readonly key: string; readonly token: string }
+  | { readonly kind: 'generate'; readonly namespace: string; readonly prefix: string; readonly token: string }
+  | {
+      readonly kind: 'update'
+      readonly key: string
+      readonly token: string
+      readonly expected: KnownVersion | null
+      /** Without a version to replace, a missing object is made. */
+      readonly creates: boolean
+    }
+  | {
+      readonly kind: 'patch'
+      readonly key: string
+      readonly token: string
+      readonly expected: KnownVersion | null
+    }
+  | {
+      readonly kind: 'delete'
+      readonly key: string
+      readonly uid: string | null
+      readonly expected: KnownVersion | null
+    }
+  | { readonly kind: 'delete-collection'; readonly range: Range }
+  | { readonly kind: 'create-namespace'; readonly namespace: string }
+  | { readonly kind: 'delete-namespace'; readonly namespace: string }
+  /** Several objects in one command, below the verbs. */
+  | { readonly kind: 'write-together'; readonly keys: readonly string[]; readonly token: string }
+  | { readonly kind: 'get'; readonly key: string; readonly mode: Mode }
+  | {
+      readonly kind: 'list'
+      readonly range: Range
+      readonly mode: Mode
+      readonly limit: number | null
+      /** Calls with the same number are pages of one list. */
+      readonly pagesOf: number
+      readonly page: number
+    }
+
+export type Answer =
+  | { readonly kind: 'object'; readonly object: Shown }
+  /** Deleted; or the revisions of a write below the verbs. */
+  | { readonly kind: 'done'; readonly revisions: readonly number[] }
+  | {
+      readonly kind: 'list'
+      readonly revision: number
+      readonly objects: readonly Shown[]
+      readonly more: boolean
+      readonly remaining: number | null
+    }
+  /** Certainly without effect. `of`: the plural name of what the refusal is about. */
+  | { readonly kind: 'refused'; readonly reason: string; readonly of: string }
+  /** It may have taken effect, or still may. */
+  | { readonly kind: 'unknown' }
+
+/** One request and its answer, on a clock that counts such moments. */
+export type Call = {
+  readonly client: number
+  readonly member: number
+  /** Which life of which process. */
+  readonly process: number
+  readonly begin: number
+  readonly request: Request
+  /** Infinite: never heard of again. */
+  end: number
+  answer: Answer
+  /** The newest revision committed, and the newest trimmed, at its end. */
+  newest: number
+  trimmed: number
+}
+
+/** A moment at which some client saw that a revision exists: an event of a watch. */
+export type Sight = { readonly at: number; readonly revision: number }
+
+export type WatchedEvent =
+  | { readonly kind: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: Shown }
+  | { readonly kind: 'BOOKMARK'; readonly revision: number; readonly initialEnd: boolean }
+  | { readonly kind: 'ERROR'; readonly reason: string; readonly trimmed: number }
+
+/** One watch request and all it said. */
+export type WatchRecord = {
+  readonly watcher: string
+  readonly member: number
+  readonly range: Range
+  /** `after`: events behind a revision; else the state first. */
+  readonly start:
+    | { readonly kind: 'after'; readonly revision: number }
+    | { readonly kind: 'state'; readonly marked: boolean }
+  readonly mode: Mode
+  /** When it was asked for. */
+  readonly begin: number
+  readonly events: WatchedEvent[]
+}
+
+/** What one pull below the verbs gave: events behind `after`; the cursor then stood at `upTo`. */
+export type PullRecord = {
+  readonly watcher: string
+  readonly member: number
+  readonly after: number
+  readonly upTo: number
+  readonly revisions: readonly number[]
+}
+
+export type Committed = { readonly revision: number; readonly trimmed: number }
+
+/** Everything that clients asked and were told, in the order in which it happened. */
+export class History {
+  readonly calls: Call[] = []
+  readonly sights: Sight[] = []
+  readonly watches: WatchRecord[] = []
+  readonly pulls: PullRecord[] = []
+  readonly #committed: () => Committed
+  #moment = 0
+
+  constructor(committed: () => Committed) {
+    this.#committed = committed
+  }
+
+  begin(
+    by: { readonly client: number; readonly member: number; readonly process: number },
+    request: Request,
+  ): Call {
+    const call: Call = {
+      ...by,
+      begin: this.#moment++,
+      request,
+      end: Infinity,
+      answer: { kind: 'unknown' },
+      newest: 0,
+      trimmed: 0,
+    }
+    this.calls.push(call)
+    return call
+  }
+
+  end(call: Call, answer: Answer): void {
+    const { revision, trimmed } = this.#committed()
+    call.newest = revision
+    call.trimmed = trimmed
+    call.answer = answer
+    // What is unknown may take effect later than its answer.
+    if (answer.kind !== 'unknown') call.end = this.#moment++
+  }
+
+  now(): number {
+    return this.#moment++
+  }
+
+  saw(revision: number): void {
+    this.sights.push({ at: this.#moment++, revision })
+  }
+}

@@ -1,0 +1,132 @@
+import pino from 'pino'
+import { admissionOf } from '../../../src/app/policy.ts'
+import { Bootstrap } from '../../../src/app/bootstrap.ts'
+import { Controllers } from '../../../src/app/controllers.ts'
+import { namesOf } from '../../../src/api/names.ts'
+import type { ApiDomain } from '../../../src/api/names.ts'
+import type { Registry } from '../../../src/registry/answer.ts'
+import { Catalog } from '../../../src/registry/catalog.ts'
+import { defaultRegistryLimits } from '../../../src/registry/limits.ts'
+import type { RegistryLimits } from '../../../src/registry/limits.ts'
+import { registry } from '../../../src/registry/registry.ts'
+import { definitionsFor } from '../../../src/resources/index.ts'
+import type { Settings } from '../../../src/store/command.ts'
+import type { StoreLimits } from '../../../src/store/limits.ts'
+import type { ObjectStore } from '../../../src/store/object-store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { HistoryTrimmer } from '../../../src/store/trimming.ts'
+import type { StoreMachine } from '../../../src/store/store-machine.ts'
+import { featureLevelMax } from '../../../src/version.ts'
+import type { Life } from '../process.ts'
+import type { Owner, World } from '../world.ts'
+
+/** What the seed decides of the API of a cluster. */
+export type ServedOptions = {
+  readonly world: World
+  readonly domain: ApiDomain
+  readonly settings: Settings
+  readonly storeLimits: StoreLimits
+  /** `skipped`: reads are served without asking anybody, to show that the checkers notice. */
+  readonly barrier: 'used' | 'skipped'
+}
+
+/** Bookmarks come often enough for runs of seconds. */
+const limits: RegistryLimits = Object.freeze({
+  ...defaultRegistryLimits,
+  watchBookmarkPeriodMs: 400,
+  sliceObjectsMax: 5,
+})
+
+/** What a running process offers its clients: the shipped verbs, and the shipped upkeep behind them. */
+export class Served {
+  readonly member: number
+  /** Of all processes there ever were. */
+  readonly process: number
+  readonly life: Life
+  readonly store: Store
+  readonly registry: Registry
+  readonly #closes: (() => void)[] = []
+  #closed = false
+
+  constructor(
+    options: ServedOptions,
+    of: {
+      readonly member: number
+      readonly process: number
+      readonly life: Life
+      readonly machine: StoreMachine
+      readonly store: Store
+    },
+  ) {
+    const { world, domain, settings, storeLimits, barrier } = options
+    const { life, machine, store } = of
+    this.member = of.member
+    this.process = of.process
+    this.life = life
+    this.store = store
+    const { clock, node: consensus } = life
+    const random = world.random.fork()
+    const names = namesOf(domain)
+    const catalog = new Catalog(definitionsFor(names))
+    const onFailure = (cause: unknown): void => world.fail(cause)
+    const given = barrier === 'used' ? store : withoutBarrier(store)
+    this.registry = registry({
+      ...{ store: given, clock, random, names, catalog, limits },
+      admission: admissionOf(names, given),
+    })
+    const bootstrap = new Bootstrap({
+      store,
+      consensus,
+      clock,
+      random,
+      names,
+      fingerprints: {},
+      settings,
+      featureLevel: featureLevelMax,
+    })
+    const trimmer = new HistoryTrimmer({
+      ...{ consensus, machine, clock, onFailure },
+      limits: { ...storeLimits, trimPeriodMs: 300 },
+    })
+    const controllers = new Controllers({
+      ...{ registry: this.registry, store, consensus, clock, names, catalog },
+      log: pino({ level: 'silent' }),
+    })
+    bootstrap.start(onFailure)
+    trimmer.start()
+    controllers.start()
+    this.#closes.push(
+      () => bootstrap.stop(),
+      () => trimmer.stop(),
+      () => controllers.stop(),
+    )
+  }
+
+  /** The thread that serves. */
+  get owner(): Owner {
+    const [api] = this.life.owners
+    if (api === undefined) throw new Error('a process has threads')
+    return api
+  }
+
+  get gone(): boolean {
+    return this.#closed || !this.owner.alive
+  }
+
+  /** As a server that drains: connections end. */
+  close(): void {
+    this.#closed = true
+    for (const close of this.#closes) close()
+  }
+}
+
+function withoutBarrier(store: Store): ObjectStore {
+  const given: ObjectStore = store
+  return new Proxy(given, {
+    get: (target, name) => {
+      if (name === 'barrier') return async () => undefined
+      const member: unknown = Reflect.get(target, name, target)
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+    },
+  })
+}

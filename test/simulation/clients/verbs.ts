@@ -1,0 +1,263 @@
+import { ApiError } from '../../../src/api/api-error.ts'
+import { apiVersionOf } from '../../../src/registry/definition.ts'
+import type { ResourceDefinition } from '../../../src/registry/definition.ts'
+import type { Answer as Served200, VerbRequest } from '../../../src/registry/answer.ts'
+import type { RequestContext } from '../../../src/registry/request.ts'
+import { StoreFailure } from '../../../src/store/errors.ts'
+import { keyOf } from '../../../src/store/key.ts'
+import type { Answer, Mode, Request } from './history.ts'
+import type { Served } from './served.ts'
+import { docOf, shownOf } from './shown.ts'
+
+/** What a write carries besides its token. */
+export type Body = {
+  readonly color: string
+  readonly payload: string
+}
+
+/** An answer, and where the next page begins. */
+export type Performed = { readonly answer: Answer; readonly continueToken: string | null }
+
+/** What a list goes on with, besides what the history keeps of it. */
+export type Extra = { readonly body: Body; readonly continueToken: string | null }
+
+/** One request through the verbs of a process. @throws what they throw */
+export async function perform(
+  served: Served,
+  context: RequestContext,
+  request: Request,
+  extra: Extra,
+): Promise<Performed> {
+  if (request.kind === 'write-together') {
+    return { answer: await writeTogether(served, context, request, extra.body), continueToken: null }
+  }
+  const { verb, ...asked } = verbOf(served, request, extra)
+  const answer = await served.registry[verb]({ ...asked, context })
+  if (request.kind === 'list') return listed(await bytesOf(answer))
+  const doc = docOf(await bytesOf(answer))
+  const isObject = doc.kind === 'ConfigMap'
+  return {
+    answer:
+      isObject && request.kind !== 'delete'
+        ? { kind: 'object', object: shownOf(doc) }
+        : { kind: 'done', revisions: [] },
+    continueToken: null,
+  }
+}
+
+/** What a failure says about the effect of the call. @throws what no client should be told */
+export function answerOf(cause: unknown): Answer {
+  if (cause instanceof ApiError) {
+    const isUnknown = cause.message.includes('the outcome is unknown')
+    return isUnknown
+      ? { kind: 'unknown' }
+      : { kind: 'refused', reason: cause.code, of: cause.details.kind ?? '' }
+  }
+  if (cause instanceof StoreFailure) {
+    return cause.applied === 'unknown' ? { kind: 'unknown' } : { kind: 'refused', reason: cause.code, of: '' }
+  }
+  throw cause
+}
+
+export function queryOfMode(mode: Mode): [string, string][] {
+  switch (mode.kind) {
+    case 'most-recent':
+      return []
+    case 'any':
+      return [['resourceVersion', '0']]
+    case 'not-older-than':
+      return [
+        ['resourceVersion', String(mode.revision)],
+        ['resourceVersionMatch', 'NotOlderThan'],
+      ]
+    case 'exact':
+      return [
+        ['resourceVersion', String(mode.revision)],
+        ['resourceVersionMatch', 'Exact'],
+      ]
+  }
+}
+
+export function definitionOf(served: Served, plural: string): ResourceDefinition {
+  const definition = served.registry.catalog.find('', 'v1', plural)
+  if (definition === null) throw new Error(`${plural} are served`)
+  return definition
+}
+
+export function targetOf(namespace: string | null, name: string | null): VerbRequest['target'] {
+  return { namespace, name, subresource: null }
+}
+
+type Verb = 'create' | 'update' | 'patch' | 'delete' | 'deleteCollection' | 'get' | 'list'
+
+function verbOf(
+  served: Served,
+  request: Exclude<Request, { readonly kind: 'write-together' }>,
+  extra: Extra,
+): Omit<VerbRequest, 'context'> & { readonly verb: Verb } {
+  const plain = {
+    definition: definitionOf(served, 'configmaps'),
+    query: new Map<string, readonly string[]>(),
+    body: new Uint8Array(0),
+    contentType: '',
+  }
+  const json = (value: object): { body: Uint8Array; contentType: string } => ({
+    body: Buffer.from(JSON.stringify(value)),
+    contentType: 'application/json',
+  })
+  switch (request.kind) {
+    case 'create': {
+      const { namespace, name } = split(request.key)
+      const object = objectOf(plain.definition, { name }, request.token, extra.body)
+      return { verb: 'create', ...plain, target: targetOf(namespace, null), ...json(object) }
+    }
+    case 'generate': {
+      const metadata = { generateName: request.prefix }
+      const object = objectOf(plain.definition, metadata, request.token, extra.body)
+      return { verb: 'create', ...plain, target: targetOf(request.namespace, null), ...json(object) }
+    }
+    case 'update': {
+      const { namespace, name } = split(request.key)
+      const { expected } = request
+      const metadata = { name, ...(expected === null ? {} : { resourceVersion: String(expected.revision) }) }
+      const object = objectOf(plain.definition, metadata, request.token, extra.body)
+      return { verb: 'update', ...plain, target: targetOf(namespace, name), ...json(object) }
+    }
+    case 'patch': {
+      const { namespace, name } = split(request.key)
+      const { color, payload } = extra.body
+      const { expected } = request
+      const version = expected === null ? {} : { resourceVersion: String(expected.revision) }
+      const patch = { metadata: { labels: { color }, ...version }, data: { token: request.token, payload } }
+      return {
+        ...{ verb: 'patch', ...plain, target: targetOf(namespace, name) },
+        body: Buffer.from(JSON.stringify(patch)),
+        contentType: 'application/merge-patch+json',
+      }
+    }
+    case 'delete': {
+      const { namespace, name } = split(request.key)
+      const { uid, expected } = request
+      const preconditions = {
+        ...(uid === null ? {} : { uid }),
+        ...(expected === null ? {} : { resourceVersion: String(expected.revision) }),
+      }
+      const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions }
+      return { verb: 'delete', ...plain, target: targetOf(namespace, name), ...json(options) }
+    }
+    case 'delete-collection': {
+      const { namespace, color } = request.range
+      return {
+        verb: 'deleteCollection',
+        ...plain,
+        target: targetOf(namespace, null),
+        query: queryOf(selector(color)),
+      }
+    }
+    case 'create-namespace':
+    case 'delete-namespace': {
+      const definition = definitionOf(served, 'namespaces')
+      const { namespace: name } = request
+      if (request.kind === 'delete-namespace') {
+        return { verb: 'delete', ...plain, definition, target: targetOf(null, name) }
+      }
+      const object = { kind: definition.kind, apiVersion: apiVersionOf(definition), metadata: { name } }
+      return { verb: 'create', ...plain, definition, target: targetOf(null, null), ...json(object) }
+    }
+    case 'get': {
+      const { namespace, name } = split(request.key)
+      // Only lists say how a version is meant.
+      const query = queryOf(queryOfMode(request.mode).filter(([key]) => key === 'resourceVersion'))
+      return { verb: 'get', ...plain, target: targetOf(namespace, name), query }
+    }
+    case 'list': {
+      const { range, mode, limit } = request
+      const { continueToken } = extra
+      const query = queryOf([
+        ...(continueToken === null
+          ? queryOfMode(mode)
+          : ([['continue', continueToken]] as [string, string][])),
+        ...(limit === null ? [] : ([['limit', String(limit)]] as [string, string][])),
+        ...selector(range.color),
+      ])
+      return { verb: 'list', ...plain, target: targetOf(range.namespace, null), query }
+    }
+  }
+}
+
+export function selector(color: string | null): [string, string][] {
+  return color === null ? [] : [['labelSelector', `color=${color}`]]
+}
+
+export function queryOf(pairs: readonly [string, string][]): Map<string, readonly string[]> {
+  return new Map(pairs.map(([key, value]) => [key, [value]]))
+}
+
+export function split(key: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = key.split('/')
+  return { namespace, name }
+}
+
+function objectOf(definition: ResourceDefinition, metadata: object, token: string, body: Body): object {
+  return {
+    kind: definition.kind,
+    apiVersion: apiVersionOf(definition),
+    metadata: { ...metadata, labels: { color: body.color } },
+    data: { token, payload: body.payload },
+  }
+}
+
+async function bytesOf(answer: Served200): Promise<Uint8Array> {
+  if (answer.kind === 'document') return answer.bytes
+  if (answer.kind !== 'pieces') throw new Error('a watch is not one document')
+  const pieces: Uint8Array[] = []
+  for await (const piece of answer.pieces) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+function listed(bytes: Uint8Array): Performed {
+  const { metadata, items } = docOf(bytes)
+  const continueToken = metadata?.continue ?? null
+  const answer: Answer = {
+    kind: 'list',
+    revision: Number(metadata?.resourceVersion),
+    objects: (items ?? []).map(shownOf),
+    more: continueToken !== null,
+    remaining: metadata?.remainingItemCount ?? null,
+  }
+  return { answer, continueToken }
+}
+
+/** Below the verbs, because none of them writes two objects at once. No conditions: who comes last wins. */
+async function writeTogether(
+  served: Served,
+  context: RequestContext,
+  request: Extract<Request, { readonly kind: 'write-together' }>,
+  body: Body,
+): Promise<Answer> {
+  const operations = request.keys.map((key) => {
+    const { namespace, name } = split(key)
+    const head = '{"kind":"ConfigMap","apiVersion":"v1",'
+    const before = `${head}"metadata":{"name":"${name}","namespace":"${namespace}","resourceVersion":"`
+    const data = JSON.stringify({ token: request.token, payload: body.payload })
+    const uid = `${request.token}-${name}`
+    const after = `","uid":"${uid}","labels":{"color":"${body.color}"}},"data":${data}}`
+    return {
+      kind: 'put' as const,
+      key: keyOf({ group: '', plural: 'configmaps', namespace, name }),
+      conditions: [],
+      object: {
+        bytes: Buffer.from(before + after),
+        revisionOffset: before.length,
+        itemOffset: head.length,
+        uid,
+        terminating: false,
+        labels: { color: body.color },
+      },
+    }
+  })
+  const outcome = await served.store.write({ kind: 'write', operations }, context.deadlineMs)
+  return outcome.kind === 'done'
+    ? { kind: 'done', revisions: outcome.revisions }
+    : { kind: 'refused', reason: outcome.kind, of: '' }
+}

@@ -1,0 +1,213 @@
+import { ApiError } from '../../../src/api/api-error.ts'
+import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { WatchStream } from '../../../src/registry/answer.ts'
+import type { World } from '../world.ts'
+import { ask } from './connection.ts'
+import type { History, Mode, Range, WatchedEvent, WatchRecord } from './history.ts'
+import type { Served } from './served.ts'
+import { shownOf } from './shown.ts'
+import type { Doc } from './shown.ts'
+import { definitionOf, queryOf, queryOfMode, selector, targetOf } from './verbs.ts'
+
+export type WatcherOptions = {
+  readonly world: World
+  readonly history: History
+  readonly name: string
+  readonly range: Range
+  readonly serving: () => readonly Served[]
+  readonly newest: () => { readonly revision: number; readonly trimmed: number }
+}
+
+/** Between two looks at whether the connection still stands. */
+const lookMs = 150
+
+type Connection = {
+  readonly served: Served
+  readonly stream: WatchStream
+  readonly record: WatchRecord
+  readonly latencyMs: number
+  ended: boolean
+}
+
+/**
+ * A client that follows a range for ever: it begins with the state or behind a revision, and goes on at any member from
+ * what it saw last. What it was told it writes down.
+ */
+export class Watcher {
+  readonly #options: WatcherOptions
+  readonly #random: SeededRandom
+  /** Everything up to here was told; null: it needs the state first. */
+  #position: number | null = null
+  #connection: Connection | null = null
+  #asking = false
+
+  constructor(options: WatcherOptions) {
+    this.#options = options
+    this.#random = options.world.random.fork()
+  }
+
+  /** Null while it does not know where it is. */
+  get position(): number | null {
+    return this.#position
+  }
+
+  start(): void {
+    this.#options.world.schedule(lookMs, 'watcher looks', null, () => {
+      this.#look()
+      this.start()
+    })
+  }
+
+  #look(): void {
+    const connection = this.#connection
+    if (this.#asking) return
+    if (connection !== null && !connection.ended && !connection.served.gone) {
+      if (!this.#random.chance(0.03)) return
+      // The client goes elsewhere.
+      this.#hangUp(connection)
+    }
+    this.#connection = null
+    const all = this.#options.serving()
+    if (all.length > 0) this.#connect(this.#random.pick(all))
+  }
+
+  #hangUp(connection: Connection): void {
+    connection.ended = true
+    const { served, stream } = connection
+    this.#options.world.schedule(0, 'hangs up', served.owner, () => stream.close())
+  }
+
+  #connect(served: Served): void {
+    const { world, history, name, range } = this.#options
+    const random = this.#random
+    const after = this.#position
+    const mode = after === null ? this.#stateMode() : { kind: 'exact' as const, revision: after }
+    const marked = mode.kind !== 'any' || random.chance(0.5)
+    const record: WatchRecord = {
+      ...{ watcher: name, member: served.member, range, mode, events: [] },
+      start: after === null ? { kind: 'state', marked } : { kind: 'after', revision: after },
+      begin: history.now(),
+    }
+    this.#asking = true
+    const query = queryOf([
+      ...queryOfMode(mode).filter(([key]) => key === 'resourceVersion'),
+      ...selector(range.color),
+      ['allowWatchBookmarks', 'true'],
+      ['timeoutSeconds', String(1 + random.below(6))],
+      ...(after === null && marked ? initialEvents : []),
+    ])
+    const asked = ask(world, random, { served, timeoutMs: 1_000 }, (at, context) => {
+      const definition = definitionOf(at, 'configmaps')
+      const body = new Uint8Array(0)
+      const target = targetOf(range.namespace, null)
+      return at.registry.watch({ definition, context, target, query, body, contentType: '' })
+    })
+    asked.then(
+      (heard) => {
+        this.#asking = false
+        if (heard.kind === 'threw') this.#refused(record, heard.cause)
+        if (heard.kind !== 'value' || heard.value.kind !== 'watch') return
+        history.watches.push(record)
+        const { stream } = heard.value
+        this.#connection = { served, stream, record, latencyMs: random.below(100) / 50, ended: false }
+        this.#pump(this.#connection)
+      },
+      (cause: unknown) => world.fail(cause),
+    )
+  }
+
+  #stateMode(): Mode {
+    return this.#random.chance(0.7) ? { kind: 'most-recent' } : { kind: 'any' }
+  }
+
+  #refused(record: WatchRecord, cause: unknown): void {
+    const { world, history, newest } = this.#options
+    if (!(cause instanceof ApiError)) {
+      world.fail(cause)
+      return
+    }
+    if (cause.code !== 'Expired' && cause.code !== 'Gone') return
+    history.watches.push(record)
+    record.events.push({ kind: 'ERROR', reason: cause.code, trimmed: newest().trimmed })
+    this.#position = null
+  }
+
+  /** The server's side: what the stream has, as fast as the client takes it. */
+  #pump(connection: Connection): void {
+    const { world } = this.#options
+    const { served, stream } = connection
+    const again = (delayMs: number): void =>
+      world.schedule(delayMs, 'pumps', served.owner, () => this.#pump(connection))
+    if (served.gone) {
+      stream.close()
+      return
+    }
+    const piece = stream.next()
+    const took = (bytes: Uint8Array | null): void => {
+      this.#send(connection, bytes)
+      if (bytes === null) return
+      if (bytes.length > 0) again(this.#random.chance(0.05) ? this.#random.below(500) : 0)
+      else stream.onMore(() => again(0))
+    }
+    if (piece instanceof Promise) piece.then(took, (cause: unknown) => world.fail(cause))
+    else took(piece)
+  }
+
+  /** The client's side, a little later. */
+  #send(connection: Connection, bytes: Uint8Array | null): void {
+    if (bytes?.length === 0) return
+    this.#options.world.schedule(connection.latencyMs, 'is told', null, () => {
+      if (connection !== this.#connection || connection.ended) return
+      if (bytes === null || !connection.served.owner.alive) connection.ended = true
+      else
+        for (const line of Buffer.from(bytes).toString('utf8').trimEnd().split('\n'))
+          this.#told(connection, line)
+    })
+  }
+
+  #told(connection: Connection, line: string): void {
+    const { history, newest } = this.#options
+    const { type, object } = JSON.parse(line) as { type: string; object: Doc }
+    const { record } = connection
+    const event = eventOf(type, object, newest().trimmed)
+    record.events.push(event)
+    switch (event.kind) {
+      case 'ERROR':
+        connection.ended = true
+        if (event.reason === 'Expired') this.#position = null
+        break
+      case 'BOOKMARK':
+        this.#position = event.revision
+        history.saw(event.revision)
+        break
+      case 'ADDED':
+      case 'MODIFIED':
+      case 'DELETED':
+        // Where the state is not marked off from what followed, no event tells how far it goes.
+        if (this.#position !== null) this.#position = event.object.revision
+        history.saw(event.object.revision)
+    }
+  }
+}
+
+const initialEvents: [string, string][] = [
+  ['sendInitialEvents', 'true'],
+  ['resourceVersionMatch', 'NotOlderThan'],
+]
+
+function eventOf(type: string, object: Doc, trimmed: number): WatchedEvent {
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { kind: type, object: shownOf(object) }
+    case 'BOOKMARK': {
+      const initialEnd = object.metadata?.annotations !== undefined
+      return { kind: 'BOOKMARK', revision: Number(object.metadata?.resourceVersion), initialEnd }
+    }
+    case 'ERROR':
+      return { kind: 'ERROR', reason: object.reason ?? '', trimmed }
+    default:
+      throw new Error(`an event of type ${type}`)
+  }
+}

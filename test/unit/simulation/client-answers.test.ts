@@ -1,0 +1,248 @@
+/*
+ * Goal: each claim about what clients are told is checked by something that can say no.
+ * Method: for each, a history that keeps it and one like it that does not.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import {
+  checkCollectionsDeleted,
+  checkCreatedOnce,
+  checkEffects,
+  checkNoLostUpdate,
+  checkUids,
+} from '../../simulation/checkers/conditional-writes.ts'
+import { checkLinearizable } from '../../simulation/checkers/object-history.ts'
+import { checkPages } from '../../simulation/checkers/pages.ts'
+import { checkModes, checkRealTime, checkSessions } from '../../simulation/checkers/real-time.ts'
+import { checkLists, checkServed } from '../../simulation/checkers/served-content.ts'
+import type { Mode, Request } from '../../simulation/clients/history.ts'
+import { done, refused, Told, unknown } from './told.ts'
+
+const k = 'default/k'
+const get = (mode: Mode = { kind: 'most-recent' }, key = k): Request => ({ kind: 'get', key, mode })
+const create = (token: string): Request => ({ kind: 'create', key: k, token })
+const update = (token: string, revision: number, of: string): Request => ({
+  ...{ kind: 'update', key: k, token, creates: false },
+  expected: { revision, token: of },
+})
+const list = (mode: Mode, limit: number | null = null, page = 0): Request => ({
+  ...{ kind: 'list', range: { namespace: null, color: null }, mode, limit, pagesOf: 1, page },
+})
+const mostRecent: Mode = { kind: 'most-recent' }
+const any: Mode = { kind: 'any' }
+
+function finds(claim: RegExp, check: () => void): void {
+  assert.throws(check, (cause) => cause instanceof BrokenInvariant && claim.test(cause.message))
+}
+
+/** Written twice: `a` at revision 1, `b` at 2. */
+function twice(): Told {
+  const told = new Told()
+  told.write(k, 'a')
+  told.call(create('a'), told.object(1))
+  told.write(k, 'b')
+  told.call(update('b', 1, 'a'), told.object(2))
+  return told
+}
+
+void test('I16 per object: a read that went back', () => {
+  const right = twice()
+  right.call(get(), right.object(2))
+  checkLinearizable(right.history, () => null)
+  const wrong = twice()
+  wrong.call(get(), wrong.object(1))
+  finds(/^I16 linearizability/, () => checkLinearizable(wrong.history, () => null))
+})
+
+void test('I16 per object: deletions of whole ranges explain what is missing, and nothing else does', () => {
+  for (const namespace of ['default', 'other']) {
+    const told = twice()
+    told.call({ kind: 'delete-namespace', namespace }, done)
+    told.call(get(), refused('NotFound'))
+    if (namespace === 'default') checkLinearizable(told.history, () => null)
+    else finds(/^I16 linearizability/, () => checkLinearizable(told.history, () => null))
+  }
+})
+
+void test('I16 per object: an unknown write may show later, a refused one may not', () => {
+  for (const answer of [unknown, refused('ServiceUnavailable')]) {
+    const told = twice()
+    const third = told.begin(update('c', 2, 'b'))
+    told.history.end(third, answer)
+    told.write(k, 'c')
+    told.call(get(), told.object(3))
+    if (answer === unknown) checkLinearizable(told.history, () => null)
+    else finds(/^I16 linearizability/, () => checkLinearizable(told.history, () => null))
+  }
+})
+
+void test('I16 real time: what was told is never untold, to anybody', () => {
+  const right = twice()
+  right.call(list(mostRecent), right.list(2, [2]), { client: 2, process: 2 })
+  checkRealTime(right.history, right.truth)
+  const stale = twice()
+  stale.call(list(mostRecent), stale.list(1, [1]), { client: 2, process: 2 })
+  finds(/^I16 real time/, () => checkRealTime(stale.history, stale.truth))
+  const gone = twice()
+  gone.call(get(), refused('NotFound'))
+  finds(/^I16 real time/, () => checkRealTime(gone.history, gone.truth))
+})
+
+void test('I16 real time: what a watch told counts too, and beside one another both orders do', () => {
+  const told = new Told()
+  told.write(k, 'a')
+  const read = told.begin(get())
+  told.write(k, 'b')
+  told.history.end(read, told.object(1))
+  checkRealTime(told.history, told.truth)
+  told.history.saw(2)
+  told.call(get(), told.object(1))
+  finds(/^I16 real time/, () => checkRealTime(told.history, told.truth))
+})
+
+void test('I16 real time: a conflict needs another version, a revision one that exists', () => {
+  const right = twice()
+  right.call(update('c', 1, 'a'), refused('Conflict'))
+  checkRealTime(right.history, right.truth)
+  const wrong = twice()
+  wrong.call(update('c', 2, 'b'), refused('Conflict'))
+  finds(/^I16 real time/, () => checkRealTime(wrong.history, wrong.truth))
+  const early = new Told()
+  const call = early.begin(list(mostRecent))
+  early.history.end(call, { kind: 'list', revision: 1, objects: [], more: false, remaining: null })
+  finds(/^I16 real time/, () => checkRealTime(early.history, early.truth))
+})
+
+void test('I17: a conditional write on another version than the one it names', () => {
+  const right = twice()
+  checkNoLostUpdate(right.history, right.truth)
+  right.write(k, 'c')
+  right.call(update('c', 1, 'a'), right.object(3))
+  finds(/^I17 lost update/, () => checkNoLostUpdate(right.history, right.truth))
+})
+
+void test('I17: a create over something', () => {
+  const told = twice()
+  checkCreatedOnce(told.history, told.truth)
+  told.write(k, 'c')
+  told.call(create('c'), told.object(3))
+  finds(/^I17 created once/, () => checkCreatedOnce(told.history, told.truth))
+})
+
+void test('I17: a uid that comes again, and one that changes', () => {
+  const again = twice()
+  checkUids(again.truth)
+  again.remove(k)
+  again.write(k, 'c', { uid: 'another' })
+  checkUids(again.truth)
+  again.remove(k)
+  again.write(k, 'd')
+  finds(/^I17 uid/, () => checkUids(again.truth))
+  const changed = twice()
+  changed.write(k, 'c', { uid: 'another' })
+  finds(/^I17 uid/, () => checkUids(changed.truth))
+})
+
+void test('I17 and I5: an effect twice, an effect of what was refused, none of what was acknowledged', () => {
+  const double = twice()
+  checkEffects(double.history, double.truth)
+  double.write(k, 'b')
+  finds(/^I17 one effect/, () => checkEffects(double.history, double.truth))
+  const denied = new Told()
+  denied.write(k, 'a')
+  denied.call(create('a'), refused('ServiceUnavailable'))
+  finds(/^I17 refused without effect/, () => checkEffects(denied.history, denied.truth))
+  const lost = twice()
+  lost.call(create('z'), lost.object(2))
+  finds(/^I5 lost write/, () => checkEffects(lost.history, lost.truth))
+})
+
+void test('a deleted collection keeps nothing that was there all the while', () => {
+  for (const isDeleted of [true, false]) {
+    const told = twice()
+    const call = told.begin({ kind: 'delete-collection', range: { namespace: 'default', color: 'red' } })
+    if (isDeleted) told.remove(k)
+    told.history.end(call, done)
+    if (isDeleted) checkCollectionsDeleted(told.history, told.truth)
+    else finds(/^deletecollection/, () => checkCollectionsDeleted(told.history, told.truth))
+  }
+})
+
+void test('I14: other bytes, another object', () => {
+  const told = twice()
+  const right = told.shown(2)
+  told.call(get(), { kind: 'object', object: right })
+  checkServed(told.history, told.truth)
+  const wrong = twice()
+  wrong.call(get(), { kind: 'object', object: { ...right, text: right.text.replace('"b"', '"c"') } })
+  finds(/^I14/, () => checkServed(wrong.history, wrong.truth))
+  const other = twice()
+  other.call(get(), { kind: 'object', object: { ...right, key: 'default/l' } })
+  finds(/^I14/, () => checkServed(other.history, other.truth))
+})
+
+void test('I18: a list that shows too little, too much, or an older version', () => {
+  const shown: readonly (readonly number[])[] = [[2], [], [1], [2, 2]]
+  for (const [at, revisions] of shown.entries()) {
+    const told = twice()
+    told.call(list(any), told.list(2, revisions))
+    if (at === 0) checkLists(told.history, told.truth)
+    else finds(/^I18 list content/, () => checkLists(told.history, told.truth))
+  }
+})
+
+void test('I18: not older than, exact, and what is too old', () => {
+  const right = twice()
+  right.call(list({ kind: 'exact', revision: 1 }), right.list(1, [1]))
+  right.call(get({ kind: 'not-older-than', revision: 2 }), right.object(2))
+  right.call(list({ kind: 'not-older-than', revision: 1 }), right.list(2, [2]))
+  right.trim(2)
+  right.call(list({ kind: 'exact', revision: 1 }), refused('Expired'))
+  checkModes(right.history, right.truth)
+  const wrongs: readonly (readonly [RegExp, Request, number | null])[] = [
+    [/^I18 exact/, list({ kind: 'exact', revision: 1 }), 2],
+    [/^I18 not older than/, list({ kind: 'not-older-than', revision: 2 }), 1],
+    [/^I18 not older than/, get({ kind: 'not-older-than', revision: 2 }), 1],
+    [/^I18 expiry/, list({ kind: 'exact', revision: 1 }), null],
+  ]
+  for (const [claim, request, at] of wrongs) {
+    const told = twice()
+    const shown = at === null ? refused('Expired') : told.object(at)
+    told.call(request, request.kind === 'list' && at !== null ? told.list(at, [at]) : shown)
+    finds(claim, () => checkModes(told.history, told.truth))
+  }
+})
+
+void test('I20: one client at one process sees nothing go back, at another process it may', () => {
+  for (const process of [1, 2]) {
+    const told = twice()
+    told.call(list(any), told.list(1, [1]), { process })
+    if (process === 2) checkSessions(told.history, told.truth)
+    else finds(/^I20/, () => checkSessions(told.history, told.truth))
+  }
+  const exact = twice()
+  exact.call(list({ kind: 'exact', revision: 1 }), exact.list(1, [1]))
+  checkSessions(exact.history, exact.truth)
+})
+
+void test('I19: pages of one revision, whole, with what is left', () => {
+  const pages = (second: (told: Told) => void, remaining: number): Told => {
+    const told = new Told()
+    for (const name of ['a', 'b', 'c']) told.write(`default/${name}`, name)
+    told.call(list(mostRecent, 2), told.list(3, [1, 2], true, remaining))
+    told.write('default/d', 'd')
+    second(told)
+    return told
+  }
+  const right = pages((told) => told.call(list(mostRecent, 2, 1), told.list(3, [3])), 1)
+  checkPages(right.history, right.truth)
+  const wrongs = [
+    pages((told) => told.call(list(mostRecent, 2, 1), told.list(4, [3, 4])), 1),
+    pages((told) => told.call(list(mostRecent, 2, 1), told.list(3, [])), 1),
+    pages((told) => told.call(list(mostRecent, 2, 1), told.list(3, [2])), 1),
+    pages((told) => told.call(list(mostRecent, 2, 1), told.list(3, [3])), 2),
+    pages((told) => told.call(list(mostRecent, 2, 1), refused('Expired')), 1),
+  ]
+  for (const wrong of wrongs) finds(/^I19/, () => checkPages(wrong.history, wrong.truth))
+})

@@ -1,0 +1,120 @@
+/*
+ * Goal: the search says yes to histories that some order explains, no to all others.
+ * Method: histories by hand, each next to one that differs in one answer; random ones against a search that tries
+ * every order.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../raft/base/random.ts'
+import { linearizable } from '../../simulation/checkers/linearizability.ts'
+import type { Effect, Expectation, RegisterCall, State } from '../../simulation/checkers/linearizability.ts'
+
+const stepsMax = 100_000
+const any: Expectation = { kind: 'any' }
+const present: Expectation = { kind: 'present' }
+const is = (state: State): Expectation => ({ kind: 'is', state })
+const saw = (state: State): Effect => ({ kind: 'saw', state: is(state) })
+const wrote = (from: Expectation, to: State): Effect => ({ kind: 'wrote', from, to })
+const mayWrite = (from: Expectation, to: State): Effect => ({ kind: 'may-write', from, to })
+
+function call(begin: number, end: number, effect: Effect): RegisterCall {
+  return { begin, end, effect, label: '' }
+}
+
+function verdict(...calls: RegisterCall[]): string {
+  return linearizable(calls, stepsMax).kind
+}
+
+void test('one call after the other', () => {
+  assert.equal(verdict(call(0, 1, wrote(is(null), 'a')), call(2, 3, saw('a'))), 'linearizable')
+  assert.equal(verdict(call(0, 1, wrote(is(null), 'a')), call(2, 3, saw(null))), 'not-linearizable')
+})
+
+void test('a read beside a write may see either, two reads in a row not new and then old', () => {
+  const write = call(0, 9, wrote(is(null), 'a'))
+  assert.equal(verdict(write, call(1, 2, saw(null)), call(3, 4, saw('a'))), 'linearizable')
+  assert.equal(verdict(write, call(1, 2, saw('a')), call(3, 4, saw(null))), 'not-linearizable')
+})
+
+void test('of two conditional writes on one version, one succeeds', () => {
+  const first = call(0, 1, wrote(is(null), 'a'))
+  const one = call(2, 9, wrote(is('a'), 'b'))
+  const lost: Effect = { kind: 'saw', state: { kind: 'other', than: 'a' } }
+  assert.equal(verdict(first, one, call(2, 9, lost)), 'linearizable')
+  assert.equal(verdict(first, one, call(2, 9, wrote(is('a'), 'c'))), 'not-linearizable')
+})
+
+void test('two creates of one name need a deletion between', () => {
+  const creates = [call(0, 1, wrote(is(null), 'a')), call(4, 5, wrote(is(null), 'b'))]
+  assert.equal(verdict(...creates, call(2, 3, wrote(present, null))), 'linearizable')
+  assert.equal(verdict(...creates), 'not-linearizable')
+})
+
+void test('what is unknown may happen late, or never, but not twice and not before it began', () => {
+  const first = call(0, 1, wrote(is(null), 'a'))
+  const maybe = call(2, Infinity, mayWrite(any, 'b'))
+  assert.equal(verdict(first, maybe, call(8, 9, saw('a'))), 'linearizable')
+  assert.equal(verdict(first, maybe, call(8, 9, saw('a')), call(10, 11, saw('b'))), 'linearizable')
+  const between = call(10, 11, wrote(any, 'c'))
+  assert.equal(
+    verdict(first, maybe, call(8, 9, saw('b')), between, call(12, 13, saw('b'))),
+    'not-linearizable',
+  )
+  assert.equal(
+    verdict(first, call(6, Infinity, mayWrite(any, 'b')), call(4, 5, saw('b'))),
+    'not-linearizable',
+  )
+})
+
+void test('what may have deleted has an end where its client heard one', () => {
+  const first = call(0, 1, wrote(is(null), 'a'))
+  const seen = [call(4, 5, saw('a')), call(6, 7, saw(null))]
+  assert.equal(verdict(first, ...seen, call(2, Infinity, mayWrite(present, null))), 'linearizable')
+  assert.equal(verdict(first, ...seen, call(2, 3, mayWrite(present, null))), 'not-linearizable')
+})
+
+void test('a search that may take no step is undecided', () => {
+  assert.equal(linearizable([call(0, 1, saw(null))], 0).kind, 'undecided')
+})
+
+void test('agrees with trying every order', () => {
+  let no = 0
+  for (let seed = 1; seed <= 3_000; seed++) {
+    const calls = randomCalls(new SeededRandom(seed))
+    const expected = tryAll(calls, null, []) ? 'linearizable' : 'not-linearizable'
+    if (expected === 'not-linearizable') no++
+    assert.equal(linearizable(calls, stepsMax).kind, expected, `seed ${seed}`)
+  }
+  assert.ok(no > 300 && no < 2_700, `${no} of 3000 were wrong`)
+})
+
+function randomCalls(random: SeededRandom): RegisterCall[] {
+  return Array.from({ length: 2 + random.below(5) }, () => {
+    const begin = random.below(10)
+    const state = random.pick([null, 'a', 'b'])
+    const from = random.pick<Expectation>([any, present, is(null), is('a')])
+    const effect = random.pick([saw(state), wrote(from, state), mayWrite(from, state)])
+    const isOpen = effect.kind === 'may-write' && random.chance(0.7)
+    return call(begin, isOpen ? Infinity : begin + 1 + random.below(6), effect)
+  })
+}
+
+function tryAll(calls: readonly RegisterCall[], state: State, before: readonly RegisterCall[]): boolean {
+  if (calls.every(({ effect }) => effect.kind === 'may-write')) return true
+  return calls.some((next) => {
+    const rest = calls.filter((other) => other !== next)
+    // Real time: nothing that is still due had ended before it began, and it had not ended before what came before.
+    if (rest.some((other) => other.effect.kind !== 'may-write' && other.end < next.begin)) return false
+    if (before.some((other) => next.end < other.begin)) return false
+    const { effect } = next
+    const expected = effect.kind === 'saw' ? effect.state : effect.from
+    if (!fits(expected, state)) return false
+    return tryAll(rest, effect.kind === 'saw' ? state : effect.to, [...before, next])
+  })
+}
+
+function fits(expected: Expectation, state: State): boolean {
+  if (expected.kind === 'any') return true
+  if (expected.kind === 'is') return state === expected.state
+  return state !== null
+}

@@ -1,0 +1,187 @@
+/*
+ * Goal: each guarantee of a watch is checked by something that can say no.
+ * Method: one true history of arrivals, changes and departures; for each guarantee what a good watch and what a bad one
+ * told of it.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import {
+  checkAtomic,
+  checkBookmarks,
+  checkExpired,
+  checkFiltered,
+  checkInitialState,
+  checkOrdered,
+  checkReliable,
+  checkUnique,
+} from '../../simulation/checkers/watch-guarantees.ts'
+import type { WatchedEvent, WatchRecord } from '../../simulation/clients/history.ts'
+import { shownOf } from '../../simulation/clients/shown.ts'
+import { Told } from './told.ts'
+
+const red = { namespace: null, color: 'red' }
+const behind = (revision: number): WatchRecord['start'] => ({ kind: 'after', revision })
+
+function finds(claim: RegExp, check: () => void): void {
+  assert.throws(check, (cause) => cause instanceof BrokenInvariant && claim.test(cause.message))
+}
+
+/** 1: a comes red. 2: b comes blue. 3: a turns blue. 4: b turns red. 5: b goes. */
+function told(): Told {
+  const all = new Told()
+  all.write('default/a', '1', { color: 'red' })
+  all.write('default/b', '2', { color: 'blue' })
+  all.write('default/a', '3', { color: 'blue' })
+  all.write('default/b', '4', { color: 'red' })
+  all.remove('default/b')
+  return all
+}
+
+function event(all: Told, kind: 'ADDED' | 'MODIFIED' | 'DELETED', revision: number): WatchedEvent {
+  return { kind, object: all.shown(revision) }
+}
+
+/** The version before, at the revision at which it left. */
+function left(all: Told, revision: number): WatchedEvent {
+  const version = all.truth.version(revision)
+  const before = all.truth.version(version?.previous ?? 0)
+  if (before === undefined) throw new Error('nothing before')
+  return { kind: 'DELETED', object: shownOf(all.truth.doc(before, revision)) }
+}
+
+function bookmark(revision: number, initialEnd = false): WatchedEvent {
+  return { kind: 'BOOKMARK', revision, initialEnd }
+}
+
+function whole(all: Told): WatchedEvent[] {
+  return [
+    event(all, 'ADDED', 1),
+    event(all, 'ADDED', 2),
+    event(all, 'MODIFIED', 3),
+    event(all, 'MODIFIED', 4),
+    left(all, 5),
+  ]
+}
+
+void test('ordered', () => {
+  const all = told()
+  all.watch({ start: behind(0), events: [...whole(all), bookmark(5)] })
+  checkOrdered(all.history)
+  all.watch({ start: behind(0), events: [event(all, 'ADDED', 2), event(all, 'ADDED', 1)] })
+  finds(/^I22 ordered/, () => checkOrdered(all.history))
+  const back = told()
+  back.watch({ start: behind(3), events: [bookmark(2)] })
+  finds(/^I22 ordered/, () => checkOrdered(back.history))
+})
+
+void test('unique, also over two members, unless the state was asked for again', () => {
+  const all = told()
+  const [first, second] = [event(all, 'ADDED', 1), event(all, 'ADDED', 2)]
+  all.watch({ start: behind(0), events: [first, second] })
+  all.watch({ start: { kind: 'state', marked: true }, events: [first] })
+  all.watch({ start: behind(1), member: 2, events: [second] })
+  checkUnique(all.history)
+  all.watch({ start: behind(1), member: 3, events: [second] })
+  finds(/^I22 unique/, () => checkUnique(all.history))
+})
+
+void test('reliable: a change left out, before others or of a resumed watch', () => {
+  const all = told()
+  all.watch({ start: behind(0), events: whole(all) })
+  all.watch({ start: behind(3), events: whole(all).slice(3) })
+  all.watch({ start: behind(0), events: whole(all).slice(0, 2) })
+  checkReliable(all.history, all.truth)
+  for (const start of [0, 1]) {
+    const gap = told()
+    gap.watch({ start: behind(start), events: whole(gap).filter((_, at) => at >= start && at !== 2) })
+    finds(/^I22 reliable/, () => checkReliable(gap.history, gap.truth))
+  }
+})
+
+void test('filtered: what comes and goes by its labels', () => {
+  const right = (all: Told): WatchedEvent[] => [
+    event(all, 'ADDED', 1),
+    left(all, 3),
+    event(all, 'ADDED', 4),
+    left(all, 5),
+  ]
+  const all = told()
+  all.watch({ range: red, start: behind(0), events: right(all) })
+  checkFiltered(all.history, all.truth)
+  checkReliable(all.history, all.truth)
+  const wrongs: ((of: Told) => WatchedEvent[])[] = [
+    (of) => [event(of, 'MODIFIED', 1)],
+    // What left is shown as it became, not as it was.
+    (of) => [event(of, 'ADDED', 1), event(of, 'DELETED', 3)],
+    (of) => [event(of, 'ADDED', 1), left(of, 3), event(of, 'MODIFIED', 4)],
+  ]
+  for (const wrong of wrongs) {
+    const of = told()
+    of.watch({ range: red, start: behind(0), events: wrong(of) })
+    finds(/^I22 filtered/, () => checkFiltered(of.history, of.truth))
+  }
+  const foreign = told()
+  foreign.watch({ range: red, start: behind(0), events: [event(foreign, 'ADDED', 2)] })
+  finds(/^I22 reliable/, () => checkReliable(foreign.history, foreign.truth))
+})
+
+void test('a bookmark never precedes its events', () => {
+  const all = told()
+  all.watch({ start: behind(0), events: [...whole(all).slice(0, 3), bookmark(3), ...whole(all).slice(3)] })
+  // Nothing of it concerns this watch.
+  all.watch({ range: red, start: behind(1), events: [bookmark(2)] })
+  checkBookmarks(all.history, all.truth)
+  const early = told()
+  early.watch({
+    start: behind(0),
+    events: [...whole(early).slice(0, 2), bookmark(3), event(early, 'MODIFIED', 3)],
+  })
+  finds(/^I22 bookmark/, () => checkBookmarks(early.history, early.truth))
+})
+
+void test('the state first is the whole state of one revision, and a most recent one is not old', () => {
+  const state = (all: Told): WatchedEvent[] => [event(all, 'ADDED', 3), event(all, 'ADDED', 4)]
+  const start = { kind: 'state', marked: true } as const
+  const mode = { kind: 'most-recent' } as const
+  const all = told()
+  all.history.saw(4)
+  all.watch({ start, mode, events: [...state(all), bookmark(4, true), left(all, 5)] })
+  all.watch({ start: { kind: 'state', marked: false }, events: [...state(all), left(all, 5), bookmark(5)] })
+  checkInitialState(all.history, all.truth)
+  checkReliable(all.history, all.truth)
+  checkBookmarks(all.history, all.truth)
+  const old = told()
+  old.history.saw(5)
+  old.watch({ start, mode, events: [...state(old), bookmark(4, true)] })
+  finds(/^I22 state/, () => checkInitialState(old.history, old.truth))
+  for (const marked of [true, false]) {
+    const partial = told()
+    const events = [...state(partial).slice(1), bookmark(4, marked)]
+    partial.watch({ start: { kind: 'state', marked }, events })
+    finds(/^I22 state/, () => checkInitialState(partial.history, partial.truth))
+  }
+})
+
+void test('too old is only what was forgotten', () => {
+  const all = told()
+  all.watch({ start: behind(2), events: [{ kind: 'ERROR', reason: 'Expired', trimmed: 3 }] })
+  checkExpired(all.history)
+  all.watch({ start: behind(3), events: [{ kind: 'ERROR', reason: 'Expired', trimmed: 3 }] })
+  finds(/^I22 expiry/, () => checkExpired(all.history))
+})
+
+void test('atomic: whole commands below the verbs, and all of them', () => {
+  const pulled = (upTo: number, revisions: readonly number[]): Told => {
+    const all = new Told()
+    all.write('default/a', '1')
+    all.writeTogether(['default/t0', 'default/t1'], '2')
+    all.history.pulls.push({ watcher: 'c', member: 1, after: 0, upTo, revisions })
+    return all
+  }
+  const right = pulled(3, [1, 2, 3])
+  checkAtomic(right.history, right.truth)
+  for (const wrong of [pulled(2, [1, 2]), pulled(3, [1, 3]), pulled(3, [1, 2, 2, 3])]) {
+    finds(/^I22 atomic/, () => checkAtomic(wrong.history, wrong.truth))
+  }
+})
