@@ -224,7 +224,14 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
     ...{ registry, names, clock, random, log, metrics, health },
     authenticator: authenticatorOf(config, { clock }),
     authorizer: authorizerOf(config, names),
-    members: new Members({ consensus, health }),
+    members: new Members({
+      ...{ consensus, health },
+      state: () => ({
+        index: opened.appliedMemory,
+        digest: opened.digest,
+        featureLevel: store.featureLevel,
+      }),
+    }),
     store,
     openapi: openApiDocuments(catalog.all(), names, programVersion),
     version: serverVersion(),

@@ -13,6 +13,7 @@ export type ClusterStatus = {
   readonly commit: number
   readonly appliedMemory: number
   readonly appliedDisk: number
+  readonly state: StateSummary
   readonly members: readonly {
     readonly id: string
     readonly name: string
@@ -22,6 +23,15 @@ export type ClusterStatus = {
     readonly clientAddress: string
   }[]
   readonly ready: boolean
+}
+
+/** The replicated state at one index: members that differ in the digest at an equal index have diverged. */
+export type StateSummary = {
+  readonly index: number
+  /** 32 hexadecimal digits. */
+  readonly digest: string
+  /** By which rules the cluster decides. */
+  readonly featureLevel: number
 }
 
 /**
@@ -36,13 +46,17 @@ export class MembersFailure extends Failure<MembersFailureCode> {}
 export class Members {
   readonly #consensus: Pick<Consensus<never>, 'status' | 'transferLeadership'>
   readonly #health: Health
+  readonly #state: () => StateSummary
 
   constructor(parts: {
     readonly consensus: Pick<Consensus<never>, 'status' | 'transferLeadership'>
     readonly health: Health
+    /** Of memory, all of one moment. */
+    readonly state: () => StateSummary
   }) {
     this.#consensus = parts.consensus
     this.#health = parts.health
+    this.#state = parts.state
   }
 
   status(): ClusterStatus {
@@ -58,6 +72,7 @@ export class Members {
       commit: status.commit,
       appliedMemory: status.appliedMemory,
       appliedDisk: status.appliedDisk,
+      state: this.#state(),
       members: members.map((member) => ({
         id: String(member.id),
         name: member.name,

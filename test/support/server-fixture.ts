@@ -50,7 +50,10 @@ export async function serverAround(
     }),
     authorizer: authorizerFor(['RBAC'], staticRules(bootstrapPolicy(names))),
     health,
-    members: new Members({ consensus, health }),
+    members: new Members({
+      ...{ consensus, health },
+      state: () => ({ index: 0, digest: '0'.repeat(32), featureLevel: 1 }),
+    }),
     store: noStore,
     openapi: {
       v2: () => ({ bytes: Buffer.from('{"swagger":"2.0"}'), etag: '"v2"' }),
