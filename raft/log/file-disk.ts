@@ -118,6 +118,7 @@ function syncEntries(directory: string): void {
   }
 }
 
+const makeRoom = 'make room and start this member again, nothing it acknowledged is lost'
 const noRoom = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 function translate<T>(deed: string, action: () => T): T {
@@ -126,7 +127,7 @@ function translate<T>(deed: string, action: () => T): T {
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
     if (noRoom.has(code))
-      throw new LogFailure('disk-full', `cannot ${deed}: the disk is full (${code})`, { cause })
+      throw new LogFailure('disk-full', `cannot ${deed}: the disk is full (${code}); ${makeRoom}`, { cause })
     throw new LogFailure('io', `cannot ${deed}: the operating system refused (${code})`, { cause })
   }
 }

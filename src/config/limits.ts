@@ -35,6 +35,17 @@ export const limits = Object.freeze({
   /** `Warning` headers of one answer, and the length of each. When full: later ones are dropped, long ones cut. */
   warningsMax: 16,
   warningCharactersMax: 256,
+  /** Synced writes that measure the disk at the start, and how long they may take together. */
+  diskProbeWrites: 64,
+  diskProbeWriteBytes: 4 * KiB,
+  diskProbeMsMax: 100,
+  /** So many of its slowest hundredth of syncs must fit an election timeout. When fewer: a warning at the start. */
+  diskSyncsPerElectionMin: 10,
+  /** Room on the disk of the data directory. When less: a warning now and then; when none: the member ends. */
+  diskFreeBytesMin: 1024 * MiB,
+  /** How often it is looked at, and how often at most it is told. */
+  diskSpaceLookMs: 15_000,
+  diskSpaceToldMs: 600_000,
   /** How long a connection's credentials are believed without looking again. */
   authenticationMemoMs: 10_000,
 })

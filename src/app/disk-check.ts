@@ -1,0 +1,190 @@
+import { Gauge } from 'prom-client'
+import type { Registry as MetricsRegistry } from 'prom-client'
+import type { Logger } from 'pino'
+import type { Clock, Timer } from '../../raft/base/clock.ts'
+import { limits } from '../config/limits.ts'
+import { diskSpace, probeSyncs } from '../host/disk.ts'
+import type { DiskSpace, SyncSpeed } from '../host/disk.ts'
+
+export type DiskCheckParts = {
+  readonly clock: Clock
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  /** Of this cluster, in ms. */
+  readonly electionMs: number
+}
+
+/** No device that keeps what it was given without power answers sooner. */
+const believableSyncMs = 0.01
+/** From the candidate's own vote to the first entry of its reign, one after the other. */
+const syncsOfAnElection = 3
+
+/**
+ * Measures how fast the disk under the data directory makes small writes durable, before the log needs it, and says
+ * what that means here. A disk that cannot be measured is said to be so; the log will find out the same.
+ */
+export function probeDisk(directory: string, { clock, log, electionMs }: DiskCheckParts): SyncSpeed | null {
+  let speed: SyncSpeed
+  try {
+    speed = probeSyncs(directory, clock, {
+      writes: limits.diskProbeWrites,
+      writeBytes: limits.diskProbeWriteBytes,
+      msMax: limits.diskProbeMsMax,
+    })
+  } catch (cause) {
+    log.warn(
+      { directory, cause: cause instanceof Error ? cause.message : String(cause) },
+      'disk not measured',
+    )
+    return null
+  }
+  log.info({ directory, ...rounded(speed) }, 'disk measured: synced writes of 4 KiB')
+  const concern = concernAbout(speed, electionMs)
+  if (concern !== null) log.warn({ directory, ...rounded(speed) }, concern)
+  return speed
+}
+
+/** @returns what an operator should know about a disk this fast, or null */
+export function concernAbout({ p50Ms, p99Ms }: SyncSpeed, electionMs: number): string | null {
+  const boundMs = electionMs / limits.diskSyncsPerElectionMin
+  if (p99Ms > boundMs) {
+    return (
+      `the disk is slow: 1 of 100 syncs takes ${ms(p99Ms)} or more, the bound is ${ms(boundMs)} ` +
+      `(--election-timeout / ${limits.diskSyncsPerElectionMin}). A write waits for a sync on a majority of members, ` +
+      `an election for ${syncsOfAnElection} in a row: give the data directory a faster disk, or one of its own`
+    )
+  }
+  if (p50Ms < believableSyncMs) {
+    return (
+      `a sync takes ${ms(p50Ms)}: this is memory, or a disk that does not wait for its medium. ` +
+      'Acknowledged writes may be lost when the power fails on a majority of members at once'
+    )
+  }
+  return null
+}
+
+/** Watches how much room is left for the data directory. Readiness does not depend on it: this member serves as well. */
+export class DiskSpaceWatch {
+  readonly #directory: string
+  readonly #parts: Pick<DiskCheckParts, 'clock' | 'log'>
+  readonly #read: (path: string) => Promise<DiskSpace>
+  #timer: Timer | null = null
+  #looking = false
+  #space: DiskSpace | null = null
+  #low = false
+  #toldMs = Number.NEGATIVE_INFINITY
+
+  /** @param read of the operating system; replaced in tests */
+  constructor(directory: string, parts: Pick<DiskCheckParts, 'clock' | 'log'>, read = diskSpace) {
+    this.#directory = directory
+    this.#parts = parts
+    this.#read = read
+  }
+
+  /** As last seen; null before the first look, or where it cannot be told. */
+  get space(): DiskSpace | null {
+    return this.#space
+  }
+
+  start(): void {
+    this.#timer = this.#parts.clock.every(limits.diskSpaceLookMs, () => void this.look())
+    void this.look()
+  }
+
+  close(): void {
+    this.#timer?.cancel()
+  }
+
+  /** A disk that does not answer is asked once, not again and again. */
+  async look(): Promise<void> {
+    if (this.#looking) return
+    this.#looking = true
+    try {
+      this.#space = await this.#read(this.#directory)
+      this.#tell(this.#space)
+    } catch {
+      this.#space = null
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  #tell({ freeBytes, sizeBytes }: DiskSpace): void {
+    const { clock, log } = this.#parts
+    const low = freeBytes < limits.diskFreeBytesMin
+    const fields = { directory: this.#directory, freeBytes, sizeBytes, wantedBytes: limits.diskFreeBytesMin }
+    if (low && clock.monotonicMs() - this.#toldMs >= limits.diskSpaceToldMs) {
+      this.#toldMs = clock.monotonicMs()
+      log.warn(fields, 'the disk is nearly full: make room, this member ends when nothing is left')
+    } else if (this.#low && !low) {
+      this.#toldMs = Number.NEGATIVE_INFINITY
+      log.info(fields, 'the disk has room again')
+    }
+    this.#low = low
+  }
+}
+
+/** The disk of one member, measured and watched. */
+export class MemberDisk {
+  readonly #speed: SyncSpeed | null
+  readonly #watch: DiskSpaceWatch
+
+  /** Measures it, which takes `limits.diskProbeMsMax` and one sync at most. */
+  constructor(directory: string, parts: DiskCheckParts) {
+    this.#speed = probeDisk(directory, parts)
+    this.#watch = new DiskSpaceWatch(directory, parts)
+    this.#watch.start()
+  }
+
+  register(metrics: MetricsRegistry): void {
+    registerDiskMetrics(metrics, this.#speed, this.#watch)
+  }
+
+  close(): void {
+    this.#watch.close()
+  }
+}
+
+function registerDiskMetrics(
+  register: MetricsRegistry,
+  speed: SyncSpeed | null,
+  watch: DiskSpaceWatch,
+): void {
+  if (speed !== null) {
+    const gauge = new Gauge({
+      name: 'orch_disk_probe_sync_seconds',
+      help: 'synced writes of 4 KiB, as measured at the start',
+      labelNames: ['quantile'],
+      registers: [register],
+    })
+    gauge.set({ quantile: '0.5' }, speed.p50Ms / 1000)
+    gauge.set({ quantile: '0.99' }, speed.p99Ms / 1000)
+    gauge.set({ quantile: '1' }, speed.maxMs / 1000)
+  }
+  const space = (name: string, help: string, of: (space: DiskSpace) => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [register],
+      collect() {
+        this.set(watch.space === null ? Number.NaN : of(watch.space))
+      },
+    })
+  }
+  space('orch_disk_free_bytes', 'left for the data directory', ({ freeBytes }) => freeBytes)
+  space('orch_disk_size_bytes', 'of the disk under the data directory', ({ sizeBytes }) => sizeBytes)
+}
+
+function rounded({ syncs, p50Ms, p99Ms, maxMs, bytesPerSecond }: SyncSpeed) {
+  const micro = (value: number): number => Math.round(value * 1000) / 1000
+  return {
+    syncs,
+    p50Ms: micro(p50Ms),
+    p99Ms: micro(p99Ms),
+    maxMs: micro(maxMs),
+    bytesPerSecond: Math.round(bytesPerSecond),
+  }
+}
+
+function ms(value: number): string {
+  return `${value < 1 ? value.toFixed(3) : value.toFixed(1)} ms`
+}
