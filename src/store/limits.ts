@@ -30,6 +30,11 @@ export type StoreLimits = {
   readonly trimEventsMax: number
   /** How often the leader looks for history to forget, and notes where it is. */
   readonly trimPeriodMs: number
+  /**
+   * A proposing process not heard of for so long is forgotten. Longer than any request may take: the second try of a
+   * command whose first is forgotten would take effect again.
+   */
+  readonly sessionIdleMs: number
   /** One frame of a snapshot stream, about; a single larger object still fits. */
   readonly snapshotFrameBytesMax: number
 }
@@ -53,5 +58,7 @@ export const defaultStoreLimits: StoreLimits = Object.freeze({
   undoKeysMax: 200_000,
   trimEventsMax: 10_000,
   trimPeriodMs: 1_000,
+  // Twice the longest --request-timeout.
+  sessionIdleMs: 2 * 60 * 60_000,
   snapshotFrameBytesMax: 256 * KiB,
 })

@@ -4,7 +4,7 @@ import type { Consensus, LogIndex } from '../../raft/index.ts'
 import { encodeCommand } from './command-codec.ts'
 import type { Command, Outcome } from './command.ts'
 import type { StoreLimits } from './limits.ts'
-import { revision } from './revision.ts'
+import { noRevision, revision } from './revision.ts'
 import type { Revision } from './revision.ts'
 import type { StoreMachine } from './store-machine.ts'
 
@@ -25,14 +25,17 @@ export type HistoryTrimmerOptions = {
  */
 export class HistoryTrimmer {
   readonly #options: HistoryTrimmerOptions
-  /** Ascending in everything; spans one window and a little. */
-  #notes: Note[] = []
+  readonly #superseded: Notes
+  readonly #silent: Notes
   #expiredBefore = 0
   #proposing = false
   #timer: Timer | null = null
 
   constructor(options: HistoryTrimmerOptions) {
     this.#options = options
+    const { machine, limits } = options
+    this.#superseded = new Notes(() => machine.state.settings.historyWindowMs)
+    this.#silent = new Notes(() => Math.max(machine.state.settings.historyWindowMs, limits.sessionIdleMs))
   }
 
   start(): void {
@@ -43,16 +46,18 @@ export class HistoryTrimmer {
   stop(): void {
     this.#timer?.cancel()
     this.#timer = null
-    this.#notes = []
+    this.#superseded.clear()
+    this.#silent.clear()
   }
 
   #look(): void {
     const { clock, consensus } = this.#options
     const nowMs = clock.monotonicMs()
-    this.#note(nowMs)
-    const old = this.#oldEnough(nowMs)
-    if (old === null || this.#proposing || consensus.status.role !== 'leader') return
-    const command = this.#trim(old.revision) ?? this.#expiry(old.index + 1)
+    const { revision: last, appliedIndex: index } = this.#options.machine.state
+    const now = { atMs: nowMs, revision: last, index }
+    const [superseded, silent] = [this.#superseded.look(now), this.#silent.look(now)]
+    if (this.#proposing || consensus.status.role !== 'leader') return
+    const command = this.#trim(superseded?.revision ?? noRevision) ?? this.#expiry((silent?.index ?? 0) + 1)
     if (command === null) return
     this.#proposing = true
     // One at a time; whatever becomes of it, the next look sees what is left to do.
@@ -71,25 +76,6 @@ export class HistoryTrimmer {
       .finally(() => {
         this.#proposing = false
       })
-  }
-
-  /** Coarse enough to need few notes, however long the window is. */
-  #note(nowMs: number): void {
-    const { state } = this.#options.machine
-    const spacingMs = state.settings.historyWindowMs / notesPerWindow
-    const last = this.#notes[this.#notes.length - 1]
-    if (last !== undefined && nowMs - last.atMs < spacingMs) return
-    this.#notes.push({ atMs: nowMs, revision: state.revision, index: state.appliedIndex })
-  }
-
-  /** The newest note a whole window old. Older ones are of no more use. */
-  #oldEnough(nowMs: number): Note | null {
-    const { historyWindowMs } = this.#options.machine.state.settings
-    let young = this.#notes.findIndex((note) => nowMs - note.atMs < historyWindowMs)
-    if (young === -1) young = this.#notes.length
-    if (young === 0) return null
-    this.#notes = this.#notes.slice(young - 1)
-    return this.#notes[0] ?? null
   }
 
   #trim(upTo: Revision): Command | null {
@@ -111,6 +97,33 @@ export class HistoryTrimmer {
 
 type Note = { readonly atMs: number; readonly revision: Revision; readonly index: LogIndex }
 
-/** A window is known to one part in so many; as many notes are kept, and one. */
-const notesPerWindow = 100
+/** What was applied when, as far back as one period. Ascending in everything. */
+class Notes {
+  readonly #periodMs: () => number
+  #notes: Note[] = []
+
+  constructor(periodMs: () => number) {
+    this.#periodMs = periodMs
+  }
+
+  /** Takes a note, coarse enough to need few. @returns the newest a whole period old; null: none is */
+  look(now: Note): Note | null {
+    const periodMs = this.#periodMs()
+    const last = this.#notes[this.#notes.length - 1]
+    if (last === undefined || now.atMs - last.atMs >= periodMs / notesPerPeriod) this.#notes.push(now)
+    let young = this.#notes.findIndex((note) => now.atMs - note.atMs < periodMs)
+    if (young === -1) young = this.#notes.length
+    if (young === 0) return null
+    // Older ones are of no more use.
+    this.#notes = this.#notes.slice(young - 1)
+    return this.#notes[0] ?? null
+  }
+
+  clear(): void {
+    this.#notes = []
+  }
+}
+
+/** A period is known to one part in so many; as many notes are kept, and one. */
+const notesPerPeriod = 100
 const proposalMsMax = 10_000

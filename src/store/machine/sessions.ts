@@ -150,7 +150,7 @@ type Session = {
   record: Uint8Array | null
 }
 
-/** Processes that proposed within the history window. When full: the one silent for longest is forgotten. */
+/** Processes that proposed lately; see `sessionIdleMs`. When full: the one silent for longest is forgotten. */
 const sessionsMax = 4096
 /** More than any process keeps in flight. When full: the oldest outcome is forgotten. */
 const outcomesMax = 65_536

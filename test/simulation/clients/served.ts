@@ -37,6 +37,9 @@ const limits: RegistryLimits = Object.freeze({
   sliceObjectsMax: 5,
 })
 
+/** Longer than any request of a client, short enough to happen. */
+const sessionIdleMs = 8_000
+
 /** What a running process offers its clients: the shipped verbs, and the shipped upkeep behind them. */
 export class Served {
   readonly member: number
@@ -86,7 +89,7 @@ export class Served {
     })
     const trimmer = new HistoryTrimmer({
       ...{ consensus, machine, clock, onFailure },
-      limits: { ...storeLimits, trimPeriodMs: 300 },
+      limits: { ...storeLimits, trimPeriodMs: 300, sessionIdleMs },
     })
     const controllers = new Controllers({
       ...{ registry: this.registry, store, consensus, clock, names, catalog },
