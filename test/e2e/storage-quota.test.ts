@@ -1,0 +1,90 @@
+/*
+ * Goal: who fills the storage is told so, in words that help, by kubectl; everything is ready and readable meanwhile;
+ * deleting, a whole namespace too, brings room back by itself, and so does a larger quota.
+ * Method: a real cluster with the smallest quota and the shortest history, kubectl and orchctl.
+ */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { Kubectl } from '../support/kubectl.ts'
+import type { KubectlResult } from '../support/kubectl.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+
+const orchctl = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+const exec = promisify(execFile)
+
+void test('fill to the quota, read why, delete, and it works again by itself', async (t) => {
+  const kubectl = Kubectl.find()
+  const cluster = await ProcessCluster.start({
+    members: 3,
+    config: { 'initial-storage-quota': '16Mi', 'initial-history-window': '1s' },
+  })
+  t.after(() => cluster.remove())
+  const run = (...args: string[]): Promise<KubectlResult> => kubectl.run(cluster.kubeconfig, args)
+  const ok = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await run(...args)
+    assert.equal(code, 0, `${args.join(' ')}: ${stderr}`)
+    return stdout
+  }
+  const settings = async (...args: string[]): Promise<string> => {
+    const words = [orchctl, 'settings', ...args, '--kubeconfig', cluster.kubeconfig]
+    return (await exec(process.execPath, words)).stdout
+  }
+  const file = join(cluster.directory, 'megabyte')
+  writeFileSync(file, 'x'.repeat(900_000))
+  const create = (namespace: string, name: string): Promise<KubectlResult> =>
+    run('-n', namespace, 'create', 'configmap', name, `--from-file=data=${file}`)
+  const fill = async (namespace: string): Promise<string> => {
+    for (let made = 0; made < 30; made++) {
+      const { code, stderr } = await create(namespace, `big-${made}`)
+      if (code !== 0) return stderr
+    }
+    return assert.fail('the quota is never met')
+  }
+  const room = async (name: string): Promise<void> => {
+    for (let wait = 0; wait < 60; wait++) {
+      if ((await create('default', name)).code === 0) return
+      await sleep(500)
+    }
+    assert.fail('there is no room within half a minute')
+  }
+
+  await ok('create', 'namespace', 'heap')
+  const refusal = await fill('heap')
+  assert.match(
+    refusal,
+    /^error: failed to create configmap: configmaps "big-\d+" is forbidden: exceeded storage quota: 1\d\.\d MiB of 16\.0 MiB used, most by configmaps \(1\d\.\d MiB, 1\d objects\), .*; delete what is not needed and wait until its history is forgotten \(1 s\), or raise the quota: orchctl settings set --storage-quota$/m,
+  )
+  assert.match(
+    await settings('get'),
+    /storage quota\s+16Mi\s+--storage-quota\n[^]*, full: only what makes room/,
+  )
+  for (const member of cluster.members) {
+    assert.equal(await member.isReady(), true, `${member.name} serves as well as ever`)
+    const metrics = (await member.client.get('/metrics')).text
+    assert.match(metrics, /^orch_storage_alarm 1$/m)
+    assert.match(metrics, /^orch_storage_quota_bytes 16777216$/m)
+    assert.match(metrics, /^orch_storage_resource_bytes\{resource="configmaps"\} 1\d{7}$/m)
+  }
+  await ok('-n', 'heap', 'get', 'configmap', 'big-0')
+
+  // What deletion needs goes its way: the namespace is marked, emptied, told about, finalized.
+  await ok('delete', 'namespace', 'heap', '--timeout=30s')
+  await room('first')
+
+  await fill('default')
+  assert.match(await settings('set', '--storage-quota', '64Mi'), /storage quota\s+64Mi/)
+  assert.equal((await create('default', 'second')).code, 0, 'a larger quota counts at once')
+  for (const member of cluster.members) {
+    const told = (words: string): number =>
+      readFileSync(join(member.directory, 'server.log'), 'utf8').split(words).length - 1
+    for (let wait = 0; wait < 200 && told('the storage has room again') < 2; wait++) await sleep(50)
+    assert.equal(told('the storage has room again'), 2, `${member.name} says each time once`)
+    assert.equal(told('the storage quota is used up'), 2)
+  }
+})
