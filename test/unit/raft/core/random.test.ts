@@ -55,7 +55,7 @@ test('long random schedules keep election safety, log matching, leader completen
 })
 
 test('so do many short ones', () => {
-  const short = runs(500, 600)
+  const short = runs(1000, 600)
   const { commits } = runAll(short)
   assert.ok(commits > 2 * short.seeds, `${commits} entries were committed, so the runs did something`)
 })

@@ -129,6 +129,7 @@ export class Witness {
     const other = this.#leaders.get(term)
     assert(other === undefined || other === member.id, `election safety: term ${term} has one leader`)
     this.#leaders.set(term, member.id)
+    if (other === undefined) this.#checkElection(member)
     for (const [index, { entry, seenInTerm }] of this.#committed) {
       if (seenInTerm >= term || index <= member.memory.base.index) continue
       assert(
@@ -136,6 +137,17 @@ export class Witness {
         `leader completeness: the leader of ${term} has ${entry.term}/${index}`,
       )
     }
+  }
+
+  #checkElection({ id: leader, raft }: Member): void {
+    const { term, configuration } = raft.status()
+    // Who went on to a later term has forgotten whom it voted for.
+    const votedFor = (id: NodeId): boolean => {
+      const hardState = this.#members.get(id)?.disk.hardState
+      if (hardState === undefined || hardState.term < term) return false
+      return hardState.term > term || hardState.vote === leader
+    }
+    assert(isQuorum(configuration, votedFor), `the leader of ${term} was elected by a quorum`)
   }
 
   #noteCommit(member: Member, commit: LogIndex): void {

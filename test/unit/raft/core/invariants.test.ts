@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gatherReady, notePersisted } from '../../../../raft/core/duty.ts'
+import { checkInvariants } from '../../../../raft/core/invariants.ts'
+import type { Message } from '../../../../raft/core/message.ts'
+import { Progress } from '../../../../raft/core/progress.ts'
+import { newState } from '../../../../raft/core/state.ts'
+import type { State } from '../../../../raft/core/state.ts'
+import { step } from '../../../../raft/core/step.ts'
+import { becomeCandidate, becomeLeader } from '../../../../raft/core/transitions.ts'
+import { logIndex, nodeId, noIndex, term } from '../../../../raft/core/types.ts'
+import { cluster } from '../../../scenario/people.ts'
+import { scenarioConfig } from '../../../scenario/world.ts'
+
+/*
+ * Goal: a member that contradicts itself stops: each claim of `invariants.ts` can fail. Method: a sound leader, of
+ * which one thing is changed that nothing in the core would change.
+ */
+
+const base = { index: logIndex(5), term: term(1), configuration: cluster([1, 2, 3]) }
+const to2 = { from: nodeId(1), to: nodeId(2) }
+const from2 = { from: nodeId(2), to: nodeId(1), term: term(2) }
+
+/** Member 1 leads term 2 and has committed 6; 7 is on its disk. */
+function leader(): State {
+  const hardState = { term: term(1), vote: null, commit: base.index }
+  const log = { base, configuration: base.configuration, configurations: [], termRuns: [] }
+  const recovered = { hardState, ...log, lastIndex: base.index, lastTerm: base.term }
+  const state = newState(scenarioConfig(nodeId(1), {}), recovered, base.index)
+  becomeCandidate(state)
+  work(state)
+  step(state, { ...from2, kind: 'vote-response', granted: true })
+  work(state)
+  step(state, { ...from2, kind: 'append-accepted', index: logIndex(6) })
+  state.applied = logIndex(6)
+  work(state)
+  return state
+}
+
+function work(state: State): void {
+  const { persist } = gatherReady(state)
+  if (persist !== null) notePersisted(state, persist.ticket)
+  gatherReady(state)
+}
+
+function breaks(state: State, claim: string, leaving: readonly Message[] = []): void {
+  assert.throws(() => checkInvariants(state, leaving), { name: 'BrokenInvariant', message: claim })
+}
+
+test('a sound leader is found sound', () => {
+  const state = leader()
+  assert.deepEqual([state.role, state.commit, state.log.lastIndex], ['leader', 6, 6])
+  checkInvariants(state, [{ ...to2, kind: 'append-accepted', term: term(2), index: logIndex(6) }])
+})
+
+test('terms, commits, what is applied and votes do not go back', () => {
+  breaks({ ...leader(), term: term(1) }, 'no entry is of a later term')
+  breaks({ ...leader(), commit: base.index, applied: base.index }, 'what is applied stays applied')
+  breaks({ ...leader(), applied: base.index }, 'what is applied stays applied')
+  breaks({ ...leader(), vote: nodeId(3), role: 'follower', leader: null }, 'one vote in a term')
+  breaks({ ...leader(), vote: null, role: 'follower', leader: null }, 'one vote in a term')
+  const state = leader()
+  const past = { ...state.outbox.past, applied: noIndex, commit: logIndex(7) }
+  breaks({ ...state, outbox: { ...state.outbox, past } }, 'the commit index never goes back')
+  const later = { ...state.outbox.past, term: term(3) }
+  breaks({ ...state, outbox: { ...state.outbox, past: later } }, 'terms never go back')
+})
+
+test('applied is at most commit, commit at most the last entry, and the base is committed', () => {
+  breaks({ ...leader(), applied: logIndex(7) }, 'applied <= commit')
+  breaks({ ...leader(), commit: logIndex(9) }, 'commit <= last')
+  breaks({ ...leader(), applied: noIndex, commit: noIndex }, 'only what is committed is cut')
+})
+
+test('what is committed stays, and a leader takes nothing away', () => {
+  const state = leader()
+  state.log.truncateFrom(logIndex(6))
+  breaks(state, 'commit <= last')
+  state.log.append({ kind: 'empty', index: logIndex(6), term: base.term })
+  breaks(state, 'what is committed stays')
+
+  const longer = leader()
+  longer.log.append({ kind: 'empty', index: logIndex(7), term: term(2) })
+  work(longer)
+  longer.log.truncateFrom(logIndex(7))
+  breaks(longer, 'a leader only ever adds to its log')
+})
+
+test('a leader knows itself, follows exactly the others, and sends nothing that it lacks', () => {
+  breaks({ ...leader(), leader: nodeId(2) }, 'a leader knows itself')
+  const state = leader()
+  const durable = { term: term(2), vote: null }
+  breaks({ ...state, outbox: { ...state.outbox, durable } }, "a leader's own vote is durable")
+  const forgets = leader()
+  forgets.progress.delete(nodeId(3))
+  breaks(forgets, 'a leader follows every member of the configuration in force')
+  const knowsMore = leader()
+  knowsMore.progress.set(nodeId(4), new Progress(nodeId(4), logIndex(7), knowsMore.config))
+  breaks(knowsMore, 'a leader follows nobody else')
+  const runsAhead = leader()
+  runsAhead.progress.set(nodeId(3), new Progress(nodeId(3), logIndex(8), runsAhead.config))
+  breaks(runsAhead, 'nothing beyond the log is sent')
+})
+
+test('what speaks of the disk does not leave before the disk agrees', () => {
+  const state = leader()
+  const accepted: Message = { ...to2, kind: 'append-accepted', term: term(2), index: logIndex(7) }
+  breaks(state, 'what is accepted is durable', [accepted])
+  const vote: Message = { ...to2, kind: 'vote-response', term: term(2), granted: true }
+  breaks(state, 'a vote that is told is durable', [vote])
+  checkInvariants(state, [{ ...vote, granted: false }])
+  const durable = { term: term(1), vote: null }
+  const last = { lastIndex: logIndex(6), lastTerm: term(2) }
+  const candidate: State = { ...state, role: 'candidate', outbox: { ...state.outbox, durable } }
+  const request: Message = { ...to2, kind: 'vote-request', term: term(2), ...last, transfer: false }
+  breaks(candidate, 'a vote is asked for with a durable one', [request])
+})
+
+test('nobody takes office without a quorum of votes', () => {
+  const state = leader()
+  const candidate: State = { ...state, role: 'candidate', votes: new Map([[nodeId(1), true]]) }
+  assert.throws(() => becomeLeader(candidate), { name: 'BrokenInvariant', message: 'a quorum voted for it' })
+})
