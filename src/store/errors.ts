@@ -33,10 +33,11 @@ export class StoreFailure extends Failure<StoreFailureCode> {
  * - `behind-log`: the log was cut beyond what the database holds
  * - `beyond-log`: the database holds what the log lost: this member may have lost its vote too
  * - `unsupported`: written by a newer program
- * - `io`: the disk refused
+ * - `full`: no room on the disk
+ * - `io`: the disk refused for another reason
  * - `stale`: a snapshot of what this member has already
  */
 export type StorageFailureCode =
-  'damaged' | 'digest' | 'behind-log' | 'beyond-log' | 'unsupported' | 'io' | 'stale'
+  'damaged' | 'digest' | 'behind-log' | 'beyond-log' | 'unsupported' | 'full' | 'io' | 'stale'
 
 export class StorageFailure extends Failure<StorageFailureCode> {}

@@ -1,7 +1,6 @@
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
-import { StorageFailure } from '../errors.ts'
 import { rangeBytesMax } from './key-value-store.ts'
 import type {
   KeyValueChange,
@@ -10,6 +9,7 @@ import type {
   KeyValueSnapshot,
   KeyValueStore,
 } from './key-value-store.ts'
+import { storageFailure } from './storage-failure.ts'
 
 /**
  * LevelDB databases, one directory each, under one directory that belongs to this process alone (our own
@@ -154,10 +154,4 @@ async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close()
   }
-}
-
-function storageFailure(cause: unknown): StorageFailure {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  const message = cause instanceof Error ? cause.message : String(cause)
-  return new StorageFailure(code === 'LEVEL_CORRUPTION' ? 'damaged' : 'io', message, { cause })
 }
