@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readFileSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { BrokenInvariant } from '../raft/base/assert.ts'
 import { Failure } from '../raft/base/failure.ts'
@@ -14,6 +14,7 @@ import { RealClock } from './host/clock.ts'
 import { RealRandom } from './host/random.ts'
 import { crash } from './observe/crash.ts'
 import { createLogger } from './observe/logger.ts'
+import { readTextFile } from './pki/files.ts'
 import { programVersion } from './version.ts'
 
 const usageExitCode = 2
@@ -22,7 +23,7 @@ const usageExitCode = 2
 export async function main(seams: AppSeams = {}): Promise<void> {
   let config: Config
   try {
-    const loaded = loadConfig({ args: process.argv.slice(2), readFile: (path) => readFileSync(path, 'utf8') })
+    const loaded = loadConfig({ args: process.argv.slice(2), readFile: readTextFile })
     if (loaded.kind === 'help') return void process.stdout.write(helpText())
     if (loaded.kind === 'version') return void process.stdout.write(`orch-apiserver ${programVersion}\n`)
     config = loaded.config

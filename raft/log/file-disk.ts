@@ -121,6 +121,16 @@ function syncEntries(directory: string): void {
 const makeRoom = 'make room and start this member again, nothing it acknowledged is lost'
 const noRoom = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
+const remedies: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'give this process access to it'],
+  ['EPERM', 'give this process access to it'],
+  ['EISDIR', 'move away the directory that stands in its place'],
+  ['ENOTDIR', 'move away the file that stands in its place'],
+  ['EEXIST', 'move away the file that stands in its place'],
+  ['ELOOP', 'its links lead in a circle: bring back the file itself'],
+  ['EROFS', 'the file system is read-only: give another --data-dir'],
+])
+
 function translate<T>(deed: string, action: () => T): T {
   try {
     return action()
@@ -128,6 +138,7 @@ function translate<T>(deed: string, action: () => T): T {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
     if (noRoom.has(code))
       throw new LogFailure('disk-full', `cannot ${deed}: the disk is full (${code}); ${makeRoom}`, { cause })
-    throw new LogFailure('io', `cannot ${deed}: the operating system refused (${code})`, { cause })
+    const remedy = remedies.get(code) ?? 'look at the disk'
+    throw new LogFailure('io', `cannot ${deed}: the operating system refused (${code}); ${remedy}`, { cause })
   }
 }

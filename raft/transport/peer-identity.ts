@@ -51,7 +51,10 @@ export function peerTls(
   const named = memberNameOf({ subjectaltname: certificateOf(peer).subjectAltName ?? '' })
   if (named !== self) {
     const whose = named === null ? 'names no member' : `is that of member "${named}"`
-    throw new TransportFailure('identity', `the peer certificate ${whose}, this member is "${self}"`)
+    throw new TransportFailure(
+      'identity',
+      `the peer certificate ${whose}, this member is "${self}": give it its own`,
+    )
   }
   if (DEFAULT_MIN_VERSION < 'TLSv1.2') {
     throw new TransportFailure(

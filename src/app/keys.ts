@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
 import { parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import { readCertificate } from '../pki/certificate.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
+import { PkiFailure } from '../pki/errors.ts'
+import { readTextFile } from '../pki/files.ts'
+import { readPrivateKey, samePublicKey } from '../pki/keys.ts'
 import type { TlsFiles } from '../server/parts.ts'
 import { StartFailure } from './errors.ts'
 
@@ -51,15 +54,21 @@ export function memberKeys(
     key: read(config, 'tls-private-key-file'),
     clientAuthorities: config['client-ca-file'] === '' ? null : read(config, 'client-ca-file'),
   }
-  const peer =
-    config['peer-cert-file'] === ''
-      ? null
-      : {
-          authority: read(config, 'peer-ca-file'),
-          certificate: read(config, 'peer-cert-file'),
-          key: read(config, 'peer-key-file'),
-        }
+  checkPair(config, 'tls-cert-file', 'tls-private-key-file', server)
+  if (server.clientAuthorities !== null) checkCertificate(config, 'client-ca-file', server.clientAuthorities)
+  const peer = config['peer-cert-file'] === '' ? null : peerKeys(config)
   return { server, peer, kubeconfig: null, fingerprints: fingerprintsOf(server.clientAuthorities, peer) }
+}
+
+function peerKeys(config: Config): PeerKeys {
+  const peer = {
+    authority: read(config, 'peer-ca-file'),
+    certificate: read(config, 'peer-cert-file'),
+    key: read(config, 'peer-key-file'),
+  }
+  checkPair(config, 'peer-cert-file', 'peer-key-file', peer)
+  checkCertificate(config, 'peer-ca-file', peer.authority)
+  return peer
 }
 
 function selfMade(
@@ -76,11 +85,11 @@ function selfMade(
     ...parts,
   })
   const paths = clusterPkiPaths(pki)
-  const authority = readFileSync(paths.ca.certificate, 'utf8')
+  const authority = readTextFile(paths.ca.certificate)
   const { certificate, key } = paths.server(config.name)
   const server = {
-    certificate: readFileSync(certificate, 'utf8'),
-    key: readFileSync(key, 'utf8'),
+    certificate: readTextFile(certificate),
+    key: readTextFile(key),
     clientAuthorities: authority,
   }
   return { server, peer: null, kubeconfig, fingerprints: fingerprintsOf(authority, null) }
@@ -117,21 +126,59 @@ function fingerprint(pem: string): string {
   return createHash('sha256').update(spki).digest('hex')
 }
 
-function read(
-  config: Config,
-  flag:
-    | 'tls-cert-file'
-    | 'tls-private-key-file'
-    | 'client-ca-file'
-    | 'peer-ca-file'
-    | 'peer-cert-file'
-    | 'peer-key-file',
-): string {
-  const path = config[flag]
+type KeyFlag =
+  | 'tls-cert-file'
+  | 'tls-private-key-file'
+  | 'client-ca-file'
+  | 'peer-ca-file'
+  | 'peer-cert-file'
+  | 'peer-key-file'
+
+function read(config: Config, flag: KeyFlag): string {
   try {
-    return readFileSync(path, 'utf8')
+    return readTextFile(config[flag])
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new StartFailure('keys', `--${flag} cannot be read: ${why}`, { cause })
+    if (!(cause instanceof PkiFailure)) throw cause
+    throw new StartFailure('keys', `--${flag}: ${cause.message}`, { cause })
+  }
+}
+
+/** So that a damaged file is named here, and not by whoever first needs it; the runtime takes no key for one. */
+function checkPair(
+  config: Config,
+  certificateFlag: KeyFlag,
+  keyFlag: KeyFlag,
+  { certificate, key }: { readonly certificate: string; readonly key: string },
+): void {
+  checkCertificate(config, certificateFlag, certificate)
+  const files = `--${keyFlag} ${config[keyFlag]} and --${certificateFlag} ${config[certificateFlag]}`
+  try {
+    const { publicKey } = readPrivateKey(key)
+    if (!samePublicKey(publicKey, readCertificate(certificate).publicKey)) {
+      throw new PkiFailure('mismatched', 'the key is of another certificate')
+    }
+    // Whatever follows the first certificate in its file.
+    createSecureContext({ cert: certificate, key })
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
+    throw new StartFailure('keys', `${files} do not work together (${why}): give a key and its certificate`, {
+      cause,
+    })
+  }
+}
+
+function checkCertificate(config: Config, flag: KeyFlag, pem: string): void {
+  try {
+    readCertificate(pem)
+  } catch (cause) {
+    if (!(cause instanceof PkiFailure)) throw cause
+    const file = `--${flag} ${config[flag]}`
+    throw new StartFailure(
+      'keys',
+      `${file} is damaged (${cause.message}): bring back an undamaged copy of it`,
+      {
+        cause,
+      },
+    )
   }
 }

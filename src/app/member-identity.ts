@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeId } from '../../raft/index.ts'
 import type { NodeId } from '../../raft/index.ts'
@@ -16,6 +17,8 @@ export type MemberIdentity = {
 
 const format = 1
 const fileName = 'member.json'
+/** Of the data directory. */
+export const logFolder = 'log'
 
 /**
  * The id of a member of a new cluster: equal on all who compute it, different between clusters. 48 bits of a hash, so
@@ -36,6 +39,12 @@ export function claimDirectory(directory: string, identity: MemberIdentity): voi
   const path = join(directory, fileName)
   const text = readFileIfThere(path)
   if (text === null) {
+    // It was written before anything else was: what is here without it may be anybody's.
+    if (existsSync(join(directory, logFolder))) {
+      throw refused(
+        `${path} is missing, though ${directory} holds a member's log: bring it back, or give another --data-dir`,
+      )
+    }
     writeNewFile(path, `${JSON.stringify({ format, ...identity }, null, 2)}\n`, 'public')
     return
   }

@@ -1,18 +1,25 @@
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { nodeId } from '../../raft/index.ts'
 import type { PeerBook, PeerLog } from '../../raft/index.ts'
 import { readFileIfThere, replaceFile } from '../pki/files.ts'
 import { StartFailure } from './errors.ts'
 
-/** By which logs this member knows its peers, in a file of its data directory. */
+const format = 1
+
+/**
+ * By which logs this member knows its peers, in a file of its data directory. It carries a checksum: a digit that
+ * changed would have this member turn a healthy peer away for ever, and the peer end.
+ */
 export class FilePeerBook implements PeerBook {
   readonly #path: string
   #known: readonly PeerLog[]
 
-  /** @throws StartFailure `data-directory` when the file is damaged */
+  /** @throws StartFailure `data-directory` when the file is damaged or of a newer format */
   constructor(directory: string) {
     this.#path = join(directory, 'peers.json')
-    this.#known = parsed(this.#path, readFileIfThere(this.#path) ?? '[]')
+    const text = readFileIfThere(this.#path)
+    this.#known = text === null ? [] : parsed(this.#path, text)
   }
 
   known(): readonly PeerLog[] {
@@ -21,25 +28,50 @@ export class FilePeerBook implements PeerBook {
 
   record(met: PeerLog): void {
     this.#known = [...this.#known.filter(({ peer }) => peer !== met.peer), met]
-    replaceFile(this.#path, `${JSON.stringify(this.#known, null, 2)}\n`, 'public')
+    const book = { format, sha256: checksum(this.#known), peers: this.#known }
+    replaceFile(this.#path, `${JSON.stringify(book, null, 2)}\n`, 'public')
   }
 }
 
 function parsed(path: string, text: string): readonly PeerLog[] {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (!Array.isArray(value)) throw new TypeError('a list')
-    return value.map((one: unknown) => {
-      if (typeof one !== 'object' || one === null || !('peer' in one) || !('logId' in one))
-        throw new TypeError('a peer')
-      if (typeof one.peer !== 'number' || typeof one.logId !== 'string') throw new TypeError('a peer')
-      return { peer: nodeId(one.peer), logId: one.logId }
-    })
-  } catch (cause) {
+  const book = bookIn(text)
+  if (book !== null && typeof book['format'] === 'number' && book['format'] > format) {
     throw new StartFailure(
       'data-directory',
-      `${path} is damaged: restore it from another copy of this directory`,
-      { cause },
+      `${path} is of format ${book['format']}, this program knows ${format}: use the program that wrote it`,
     )
   }
+  const peers = book?.['format'] === format ? peersIn(book['peers']) : null
+  if (peers !== null && book?.['sha256'] === checksum(peers)) return peers
+  throw new StartFailure(
+    'data-directory',
+    `${path} is damaged: bring back an undamaged copy of it, or remove it when no peer has lost its data directory since`,
+  )
+}
+
+function bookIn(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : null
+  } catch {
+    return null
+  }
+}
+
+function peersIn(value: unknown): readonly PeerLog[] | null {
+  if (!Array.isArray(value)) return null
+  const peers: PeerLog[] = []
+  for (const one of value as readonly unknown[]) {
+    if (typeof one !== 'object' || one === null || !('peer' in one) || !('logId' in one)) return null
+    const { peer, logId } = one
+    if (typeof peer !== 'number' || !Number.isSafeInteger(peer) || peer < 1) return null
+    if (typeof logId !== 'string') return null
+    peers.push({ peer: nodeId(peer), logId })
+  }
+  return peers
+}
+
+function checksum(peers: readonly PeerLog[]): string {
+  const lines = peers.map(({ peer, logId }) => `${peer} ${logId}\n`)
+  return createHash('sha256').update(lines.join('')).digest('hex')
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Clock } from '../../raft/base/clock.ts'
 import { admissionChain } from '../admission/chain.ts'
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts'
@@ -13,6 +12,7 @@ import { staticRules } from '../auth/static-rules.ts'
 import { tokenFile } from '../auth/token-file.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
+import { readTextFile } from '../pki/files.ts'
 import type { Admission } from '../registry/admission.ts'
 import { NamespaceStates } from '../registry/namespace-state.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -33,7 +33,7 @@ export function authenticatorOf(config: Config, parts: { readonly clock: Clock }
 
 function tokensOf(path: string): ReturnType<typeof tokenFile> {
   try {
-    return tokenFile(readFileSync(path, 'utf8'), path)
+    return tokenFile(readTextFile(path), path)
   } catch (cause) {
     const why = cause instanceof AuthFailure || cause instanceof Error ? cause.message : String(cause)
     throw new StartFailure('usage', `--token-auth-file: ${why}`, { cause })

@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
+import { StorageFailure } from '../errors.ts'
 import { rangeBytesMax } from './key-value-store.ts'
 import type {
   KeyValueChange,
@@ -32,7 +33,15 @@ export class LevelKeyValueHome implements KeyValueHome {
       return names.filter((name) => !name.endsWith(removedSuffix))
     } catch (cause) {
       if (isMissing(cause)) return []
-      throw storageFailure(cause)
+      const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
+      const remedy = 'move away what stands in its place, or give this process access to it'
+      throw new StorageFailure(
+        'io',
+        `database directory ${this.#directory} cannot be read (${code}): ${remedy}`,
+        {
+          cause,
+        },
+      )
     }
   }
 

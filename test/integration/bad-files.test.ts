@@ -1,0 +1,333 @@
+/*
+ * Goal: a member that finds what it cannot use says so in one line that names the file and what to do; it leaves the
+ * directory as it was, unlocked, and starts once the file is back.
+ * Method: one member of three with its real files, spoiled in one way at a time, started in this process.
+ */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import pino from 'pino'
+import { Failure } from '../../raft/base/failure.ts'
+import { startApp } from '../../src/app.ts'
+import { claimDirectory, memberId } from '../../src/app/member-identity.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { RealClock } from '../../src/host/clock.ts'
+import { lockDirectory } from '../../src/host/directory-lock.ts'
+import { RealRandom } from '../../src/host/random.ts'
+import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
+import { readTextFile } from '../../src/pki/files.ts'
+import { freePorts } from '../support/process-cluster.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'orch-bad-files-'))
+after(() => rmSync(home, { recursive: true, force: true }))
+const [kept, data, keptPki, pki] = ['kept', 'data', 'kept-pki', 'pki'].map((name) => join(home, name)) as [
+  string,
+  string,
+  string,
+  string,
+]
+const paths = clusterPkiPaths(pki)
+const configFile = join(home, 'config.yaml')
+
+type Flags = Readonly<Record<string, string>>
+
+const ports = await freePorts(2)
+const flags: Flags = {
+  name: 'n1',
+  'data-dir': data,
+  'bind-address': '127.0.0.1',
+  'secure-port': String(ports[0]),
+  'peer-address': `127.0.0.1:${ports[1]}`,
+  'tls-cert-file': paths.server('n1').certificate,
+  'tls-private-key-file': paths.server('n1').key,
+  'client-ca-file': paths.ca.certificate,
+  'peer-ca-file': paths.peerCa.certificate,
+  'peer-cert-file': paths.peer('n1').certificate,
+  'peer-key-file': paths.peer('n1').key,
+  config: configFile,
+}
+
+/** @returns the line it was refused with; null when it ran, and was stopped again */
+async function start(given: Flags): Promise<string | null> {
+  const fatal: unknown[] = []
+  try {
+    const loaded = loadConfig({
+      args: Object.entries(given).map(([flag, value]) => `--${flag}=${value}`),
+      readFile: readTextFile,
+    })
+    if (loaded.kind !== 'config') return assert.fail('these are flags to run with')
+    const host = {
+      clock: new RealClock(),
+      random: new RealRandom(),
+      log: pino({ level: 'silent' }),
+      pid: process.pid,
+    }
+    const app = await startApp(loaded.config, { ...host, onFatal: (cause) => fatal.push(cause) })
+    await app.stop()
+    assert.deepEqual(fatal, [])
+    return null
+  } catch (cause) {
+    assert.ok(cause instanceof Failure, String(cause))
+    assert.doesNotMatch(cause.message, /\n/)
+    return cause.message
+  }
+}
+
+/** Path and contents of all there is, but for what a lock leaves. */
+function picture(directory: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    if (entry.name === 'pid' || entry.name === 'lock.sock') continue
+    const bytes = entry.isFile() ? readFileSync(path) : ''
+    found.set(path, entry.isFile() ? createHash('sha256').update(bytes).digest('hex') : 'no file')
+  }
+  return found
+}
+
+function restore(): void {
+  for (const [from, to] of [
+    [kept, data],
+    [keptPki, pki],
+  ] as const) {
+    rmSync(to, { recursive: true, force: true })
+    cpSync(from, to, { recursive: true, filter: (source) => !source.endsWith('.sock') })
+  }
+  replaced(configFile, (path) => writeFileSync(path, membersOf('n1', 'n2', 'n3')))
+}
+
+function membersOf(...names: readonly string[]): string {
+  const lines = names.map(
+    (name, at) =>
+      `- { name: ${name}, peer-address: '127.0.0.1:${at === 0 ? ports[1] : at}', client-address: '127.0.0.1:${at + 1}' }`,
+  )
+  return `initial-members:\n${lines.join('\n')}\n`
+}
+
+void test('a member is made, to be spoiled', async () => {
+  const parts = { clock: new RealClock(), random: new RealRandom() }
+  const members = ['n1', 'n2'].map((name) => ({
+    name,
+    hosts: ['127.0.0.1'],
+    serverUrl: 'https://127.0.0.1:1',
+  }))
+  ensureClusterPki({ directory: pki, kubeconfigPath: join(home, 'admin.kubeconfig'), members, ...parts })
+  replaced(configFile, (path) => writeFileSync(path, membersOf('n1', 'n2', 'n3')))
+  assert.equal(await start(flags), null)
+  assert.ok(existsSync(join(data, 'log', 'end')) && existsSync(join(data, 'member.json')))
+  cpSync(pki, keptPki, { recursive: true })
+  cpSync(data, kept, { recursive: true, filter: (source) => !source.endsWith('.sock') })
+})
+
+const segment = join('log', '000000000001.log')
+
+function replaced(path: string, put: (path: string) => void): void {
+  rmSync(path, { recursive: true, force: true })
+  put(path)
+}
+
+const garbage = (path: string): void => writeFileSync(path, 'no such thing\n'.repeat(50))
+const empty = (path: string): void => writeFileSync(path, '')
+const folder = (path: string): void => void mkdirSync(path)
+const circle = (path: string): void => symlinkSync(path, path)
+
+function withKeysOf(member: string): Flags {
+  const [server, peer] = [paths.server(member), paths.peer(member)]
+  return {
+    'tls-cert-file': server.certificate,
+    'tls-private-key-file': server.key,
+    'peer-cert-file': peer.certificate,
+    'peer-key-file': peer.key,
+  }
+}
+
+type Case = {
+  readonly what: string
+  readonly spoil?: () => void
+  readonly flags?: Flags
+  readonly line: RegExp
+}
+
+const remedy = /(: |; )(bring|give|move|start|remove|use|choose|look|it may have|its links)| must /
+
+const cases: readonly Case[] = [
+  ...(
+    [
+      ['a folder', folder, /EISDIR/],
+      ['links in a circle', circle, /ELOOP/],
+      ['text', garbage, /is no log segment/],
+      ['empty', empty, /damaged at byte 0/],
+    ] as const
+  ).map(([how, put, line]): Case => ({
+    what: `log segment: ${how}`,
+    spoil: () => replaced(join(data, segment), put),
+    line: new RegExp(`000000000001\\.log.*${line.source}|${line.source}.*000000000001\\.log`),
+  })),
+  { what: 'log folder: a file', spoil: () => replaced(join(data, 'log'), garbage), line: /data\/log/ },
+  {
+    what: 'log folder: gone, with a last word',
+    spoil: () => rmSync(join(data, segment)),
+    line: /000000000001\.log/,
+  },
+  {
+    what: 'log segment: cut',
+    spoil: () => truncateSync(join(data, segment), 1024),
+    line: /000000000001\.log is damaged at byte \d+/,
+  },
+  {
+    what: 'member.json: empty',
+    spoil: () => replaced(join(data, 'member.json'), empty),
+    line: /member\.json is damaged/,
+  },
+  {
+    what: 'member.json: a folder',
+    spoil: () => replaced(join(data, 'member.json'), folder),
+    line: /member\.json .*no file/,
+  },
+  {
+    what: 'member.json: a circle',
+    spoil: () => replaced(join(data, 'member.json'), circle),
+    line: /member\.json .*ELOOP/,
+  },
+  {
+    what: 'peers.json: text',
+    spoil: () => replaced(join(data, 'peers.json'), garbage),
+    line: /peers\.json is damaged/,
+  },
+  {
+    what: 'member.json: gone',
+    spoil: () => rmSync(join(data, 'member.json')),
+    line: /member\.json is missing/,
+  },
+  {
+    what: 'data directory: a file',
+    spoil: () => replaced(data, garbage),
+    line: /directory .*data cannot be used/,
+  },
+  {
+    what: 'data directory: a circle',
+    spoil: () => replaced(data, circle),
+    line: /directory .*data cannot be used/,
+  },
+  { what: 'data directory: of another member', flags: { name: 'n2' }, line: /belongs to member n1, not n2/ },
+  {
+    what: 'data directory: of another cluster',
+    flags: { 'cluster-name': 'other' },
+    line: /belongs to cluster orch/,
+  },
+  {
+    what: 'data directory: of another domain',
+    flags: { 'api-domain': 'k8s.io' },
+    line: /belongs to apiDomain orch\.io/,
+  },
+  {
+    what: 'log: of another member, in a directory of our own',
+    flags: { ...withKeysOf('n2'), name: 'n2' },
+    spoil: () => {
+      rmSync(data, { recursive: true })
+      claimDirectory(data, {
+        cluster: 'orch',
+        member: 'n2',
+        id: memberId('orch', 'n2'),
+        apiDomain: 'orch.io',
+      })
+      cpSync(join(kept, 'log'), join(data, 'log'), { recursive: true })
+    },
+    line: /log 000000000001\.log is that of member \d+, this is member \d+/,
+  },
+  { what: 'database folder: a file', spoil: () => replaced(join(data, 'db'), garbage), line: /db/ },
+  {
+    what: 'configuration: a folder',
+    spoil: () => replaced(configFile, folder),
+    line: /config\.yaml.*EISDIR/,
+  },
+  { what: 'configuration: a circle', spoil: () => replaced(configFile, circle), line: /config\.yaml.*ELOOP/ },
+  {
+    what: 'configuration: no end',
+    spoil: () => replaced(configFile, (path) => symlinkSync('/dev/zero', path)),
+    line: /config\.yaml.*too large/,
+  },
+  {
+    what: 'configuration: bytes',
+    spoil: () => writeFileSync(configFile, Buffer.from([0, 1, 2, 255, 254])),
+    line: /config\.yaml/,
+  },
+  {
+    what: 'configuration: cut',
+    spoil: () => writeFileSync(configFile, membersOf('n1').slice(0, 40)),
+    line: /config\.yaml/,
+  },
+  ...(
+    [
+      'tls-cert-file',
+      'tls-private-key-file',
+      'client-ca-file',
+      'peer-ca-file',
+      'peer-cert-file',
+      'peer-key-file',
+    ] as const
+  ).flatMap((flag): Case[] => [
+    ...(
+      [
+        ['empty', empty],
+        ['text', garbage],
+        ['a folder', folder],
+        ['links in a circle', circle],
+        ['gone', (): void => undefined],
+        [
+          'cut',
+          (path: string): void =>
+            writeFileSync(path, readFileSync(path.replace(pki, keptPki)).subarray(0, 150)),
+        ],
+      ] as const
+    ).map(([how, put]): Case => ({
+      what: `${flag}: ${how}`,
+      spoil: () => replaced(flags[flag] ?? '', put),
+      line: new RegExp(`--${flag}.*${flags[flag] ?? ''}`),
+    })),
+  ]),
+  {
+    what: 'the key of another certificate',
+    flags: { 'tls-private-key-file': paths.peer('n1').key },
+    line: /--tls-private-key-file .* do not work together/,
+  },
+  {
+    what: 'the peer certificate of another member',
+    flags: { 'peer-cert-file': paths.peer('n2').certificate, 'peer-key-file': paths.peer('n2').key },
+    line: /peer certificate is that of member "n2"/,
+  },
+]
+
+for (const { what, spoil, flags: other, line } of cases) {
+  void test(`refused: ${what}`, async () => {
+    restore()
+    spoil?.()
+    const hadFolder = existsSync(join(data, 'log'))
+    const before = hadFolder ? picture(data) : null
+    const said = await start({ ...flags, ...other })
+    assert.match(said ?? 'it started', line)
+    assert.match(said ?? '', remedy)
+    if (before === null) return
+    assert.deepEqual(picture(data), before, 'left as it was')
+    const lock = await lockDirectory(data, process.pid)
+    lock.release()
+  })
+}
+
+void test('with all files back it starts', async () => {
+  restore()
+  assert.equal(await start(flags), null)
+})

@@ -1,0 +1,17 @@
+/*
+ * Goal: as in e2e/rot: over 300 places in logs of several segments and databases of several tables.
+ * Method: as there. `ROT_SEED=n` repeats a run.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { rotRows, runRot } from '../support/rot-run.ts'
+
+void test('hundreds of rotten places, none served', { timeout: 3_000_000 }, async () => {
+  const seed = Number(process.env['ROT_SEED'] ?? 2026)
+  const { changes, losses } = await runRot({ seed, changes: 300, losses: 60, traffic: 72 })
+  console.log(`# seed ${seed}, one byte changed: harmless, healed, refused`)
+  for (const row of rotRows(changes)) console.log(`# ${row}`)
+  console.log('# a file deleted, cut or exchanged: harmless, healed, refused')
+  for (const row of rotRows(losses)) console.log(`# ${row}`)
+  assert.equal(changes.size, 9, 'every kind of file')
+})

@@ -1,0 +1,124 @@
+/*
+ * Goal: what a member keeps about itself and its peers is what was written, or is refused in one line that names the file.
+ * Method: both files changed at every byte, cut to every length, replaced by what is no file.
+ */
+import assert from 'node:assert/strict'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { Failure } from '../../../../raft/base/failure.ts'
+import { nodeId } from '../../../../raft/index.ts'
+import { claimDirectory } from '../../../../src/app/member-identity.ts'
+import type { MemberIdentity } from '../../../../src/app/member-identity.ts'
+import { FilePeerBook } from '../../../../src/app/peer-book.ts'
+
+const identity: MemberIdentity = { cluster: 'c', member: 'n1', id: nodeId(123_456), apiDomain: 'orch.io' }
+const peers = [
+  { peer: nodeId(5), logId: '00ff00ff00ff00ff' },
+  { peer: nodeId(77_201_249_476_235), logId: 'abcdef0123456789' },
+]
+
+type Kept = {
+  readonly file: string
+  readonly write: (directory: string) => void
+  readonly read: (directory: string) => unknown
+}
+
+const kept: readonly Kept[] = [
+  {
+    file: 'member.json',
+    write: (directory) => claimDirectory(directory, identity),
+    read: (directory) => claimDirectory(directory, identity),
+  },
+  {
+    file: 'peers.json',
+    write: (directory) => {
+      const book = new FilePeerBook(directory)
+      for (const peer of peers) book.record(peer)
+    },
+    read: (directory) => assert.deepEqual(new FilePeerBook(directory).known(), peers),
+  },
+]
+
+function folder(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'orch-files-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** @returns whether it was refused, in a line that names the file */
+function refuses(read: () => unknown, path: string, what: string): boolean {
+  try {
+    read()
+    return false
+  } catch (cause) {
+    assert.ok(cause instanceof Failure, `${what}: ${String(cause)}`)
+    assert.doesNotMatch(cause.message, /\n/)
+    assert.ok(cause.message.includes(path), `${what}: ${cause.message}`)
+    return true
+  }
+}
+
+for (const { file, write, read } of kept) {
+  void test(`${file}: every byte changed and every shorter length is refused, or says the same`, (t) => {
+    const directory = folder(t)
+    write(directory)
+    read(directory)
+    const path = join(directory, file)
+    const whole = readFileSync(path)
+    const before = readdirSync(directory)
+    let refused = 0
+    for (let at = 0; at < whole.length; at++) {
+      for (const mask of [1, 0x20, 0xff]) {
+        const changed = Buffer.from(whole)
+        changed[at] = (changed[at] ?? 0) ^ mask
+        writeFileSync(path, changed)
+        if (refuses(() => read(directory), directory, `byte ${at} changed by ${mask}`)) refused++
+        assert.deepEqual(readFileSync(path), changed, 'left as it was found')
+      }
+    }
+    assert.ok(refused > 2 * whole.length)
+    // What is missing at the end of the text is white space.
+    for (let length = 0; length < whole.length - 1; length++) {
+      writeFileSync(path, whole.subarray(0, length))
+      assert.ok(refuses(() => read(directory), path, `cut to ${length}`))
+    }
+    assert.deepEqual(readdirSync(directory), before)
+  })
+
+  void test(`${file}: of a newer format, or no file at all, it is refused`, (t) => {
+    const directory = folder(t)
+    const path = join(directory, file)
+    writeFileSync(path, JSON.stringify({ format: 2 }))
+    assert.ok(refuses(() => read(directory), path, 'newer'))
+    assert.throws(
+      () => read(directory),
+      /is of format 2, this program knows 1: use the program that wrote it/,
+    )
+    for (const text of ['null', '[]', '"x"', '{}', '{"format":1}', '\0'.repeat(100)]) {
+      writeFileSync(path, text)
+      assert.ok(refuses(() => read(directory), directory, text))
+    }
+    const others: readonly (() => void)[] = [
+      () => mkdirSync(path),
+      () => symlinkSync(file, path),
+      () => symlinkSync('nowhere', path),
+      () => symlinkSync('/dev/zero', path),
+    ]
+    for (const other of others) {
+      rmSync(path, { recursive: true })
+      other()
+      assert.ok(refuses(() => read(directory), path, String(other)))
+    }
+  })
+}
