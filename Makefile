@@ -27,7 +27,7 @@ fix: install ## Format and repair what can be repaired by machine
 
 ORCHCTL = node dist/src/cli/main.js
 
-.PHONY: up down status test test-long sim bench spec-coverage
+.PHONY: up down status test test-long sim bench spec-coverage scenario mutants
 
 up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io]
 	@$(ORCHCTL) cluster up $(if $(NODES),--nodes $(NODES)) $(if $(DOMAIN),--domain $(DOMAIN))
@@ -44,14 +44,19 @@ test: build ## Install what it needs and run every test [SUITES="unit e2e"]
 test-long: build ## The runs that take an hour
 	@node dist/test/run.js --long
 
-sim: build ## Run one seed of the simulator [SEED=1], or several [SEEDS=1..100]
-	@node dist/test/simulation/run.js $(if $(SEEDS),--seeds $(SEEDS),--seed $(or $(SEED),1)) $(if $(TRACE),--trace)
+sim: build ## Run a seed of the simulator [SEED=1 TRACE=1 SHRINK=1], or several [SEEDS=1..100 JOBS=2]
+	@node dist/test/simulation/run.js $(if $(SEEDS),--seeds $(SEEDS),--seed $(or $(SEED),1)) $(if $(JOBS),--jobs $(JOBS)) \
+	  $(if $(TRACE),--trace) $(if $(SHRINK),--shrink) $(if $(ACTIONS),--actions $(ACTIONS)) $(if $(QUIET),--quiet $(QUIET)) \
+	  $(if $(FAULTS_MS),--faults-ms $(FAULTS_MS))
 
 spec-coverage: build ## Which statements of the specification no test names
 	@node dist/test/tidy/spec-coverage.js
 
 scenario: build ## Check the transcripts of the core; UPDATE=1 rewrites them
 	@UPDATE=$(UPDATE) node dist/test/run.js scenario
+
+mutants: build ## Make deliberate mistakes, see the tests notice [ONLY=a,b] [SIM=1] [MATRIX=1] [UPDATE=1]
+	@node dist/test/mutants/run.js $(if $(ONLY),--only $(ONLY)) $(if $(SIM),--sim) $(if $(MATRIX),--matrix) $(if $(UPDATE),--update)
 
 bench: build ## Measure, and print the table of bench/README.md
 	@node dist/bench/run.js

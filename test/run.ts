@@ -41,6 +41,7 @@ const suites: readonly Suite[] = [
     parallel: 1,
     question: 'does a whole cluster survive its seeds?',
   },
+  { name: 'mutants', budgetSeconds: 480, parallel: 1, question: 'do the tests notice deliberate mistakes?' },
   { name: 'integration', budgetSeconds: 240, parallel: cores, question: 'do the rooms work together?' },
   { name: 'e2e', budgetSeconds: 900, parallel: 1, question: 'do real processes serve real clients?' },
 ]

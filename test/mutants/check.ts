@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { isEvidence, oneLine } from './evidence.ts'
+import type { Finding } from './evidence.ts'
+import type { Copy } from './copy.ts'
+import type { Check } from './mutant.ts'
+import type { Report } from './reporter.ts'
+
+export type Verdict =
+  | { readonly kind: 'passed'; readonly tests: number }
+  | { readonly kind: 'failed'; readonly finding: Finding }
+  /** Says nothing about the program: it did not load, or did not end. */
+  | { readonly kind: 'void'; readonly why: string }
+
+/** Wall clock for one check. Not a bound on speed: something that hangs is void, not found. */
+const patienceMs = 240_000
+
+/** Runs `check` in `copy`, in a process of its own. */
+export async function runCheck(check: Check, copy: Copy): Promise<Verdict> {
+  return check.kind === 'tests' ? runTests(check.file, copy) : runSeeds(check.from, check.to, copy)
+}
+
+async function runTests(file: string, copy: Copy): Promise<Verdict> {
+  const report = join(copy.directory, 'report')
+  rmSync(report, { force: true })
+  const program = join(copy.directory, 'dist/test', file.replace(/\.ts$/, '.js'))
+  const reporter = pathToFileURL(join(copy.directory, 'dist/test/mutants/reporter.js')).href
+  const ended = await run(copy, [
+    `--test-reporter=${reporter}`,
+    `--test-reporter-destination=${report}`,
+    program,
+  ])
+  if (ended.timedOut) return { kind: 'void', why: `${file} did not end` }
+  const lines = existsSync(report) ? readFileSync(report, 'utf8').split('\n').filter(Boolean) : []
+  const reports = lines.map((line) => JSON.parse(line) as Report)
+  if (reports.length === 0) return { kind: 'void', why: `no test of ${file} ran: ${ended.lastWords}` }
+  return judged(
+    reports.flatMap(({ finding }) => finding ?? []),
+    ended,
+    reports.length,
+  )
+}
+
+async function runSeeds(from: number, to: number, copy: Copy): Promise<Verdict> {
+  const program = join(copy.directory, 'dist/test/mutants/simulate.js')
+  const ended = await run(copy, [program, String(from), String(to)])
+  const line = ended.output.trim().split('\n').at(-1) ?? ''
+  if (ended.timedOut) return { kind: 'void', why: 'the simulation did not end' }
+  if (ended.code !== 0 || line === '') return { kind: 'void', why: ended.lastWords }
+  const finding = JSON.parse(line) as Finding | null
+  return judged(finding === null ? [] : [finding], ended, to - from + 1)
+}
+
+function judged(findings: readonly Finding[], ended: Ended, count: number): Verdict {
+  const evidence = findings.find(isEvidence)
+  if (evidence !== undefined) return { kind: 'failed', finding: evidence }
+  const [other] = findings
+  if (other !== undefined) return { kind: 'void', why: `${other.error} in ${other.where}: ${other.message}` }
+  return ended.code === 0 ? { kind: 'passed', tests: count } : { kind: 'void', why: ended.lastWords }
+}
+
+type Ended = {
+  readonly code: number | null
+  readonly output: string
+  readonly lastWords: string
+  readonly timedOut: boolean
+}
+
+function run(copy: Copy, args: readonly string[]): Promise<Ended> {
+  const env = { ...process.env }
+  // Else it would report to the test that started us, or write down what a mutant does as what is right.
+  delete env['NODE_TEST_CONTEXT']
+  delete env['UPDATE']
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, {
+      cwd: copy.directory,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let timedOut = false
+    let output = ''
+    let errors = ''
+    const alarm = setTimeout(() => {
+      timedOut = true
+      child.kill('SIGKILL')
+    }, patienceMs)
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output = kept(output + text)))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = kept(errors + text)))
+    child.on('error', reject)
+    child.on('close', (code) => {
+      clearTimeout(alarm)
+      const lastWords = oneLine(errors) || `ended with ${code}`
+      resolve({ code, output, lastWords, timedOut })
+    })
+  })
+}
+
+/** Only the end is of interest. */
+function kept(text: string): string {
+  return text.length <= outputMax ? text : text.slice(-outputMax)
+}
+
+const outputMax = 100_000

@@ -1,0 +1,62 @@
+import { copyFileSync, cpSync, linkSync, mkdirSync, mkdtempSync, readFileSync, readdirSync } from 'node:fs'
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { extname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The top of the tree this program was compiled from. */
+export const root = normalize(join(fileURLToPath(new URL('.', import.meta.url)), '../../..'))
+
+/** The compiled program once more, in a directory of its own, so that files of it can be replaced. */
+export class Copy {
+  readonly directory: string
+
+  constructor() {
+    this.directory = mkdtempSync(join(tmpdir(), 'mutants-'))
+    for (const name of ['package.json', 'proto', 'test']) {
+      // What tests read beside the program. Copied, since some can also write it.
+      cpSync(join(root, name), join(this.directory, name), { recursive: true, filter: isNoSource })
+    }
+    symlinkSync(join(root, 'node_modules'), join(this.directory, 'node_modules'))
+    for (const room of ['raft', 'src', 'test']) this.#link(join('dist', room))
+  }
+
+  /** @param file the source, from the top; `program` takes the place of what it compiles to */
+  replace(file: string, program: string): void {
+    const path = join(this.directory, 'dist', file.replace(/\.ts$/, '.js'))
+    // Removed first: to write through the link would change the original.
+    rmSync(path)
+    writeFileSync(path, program, { flag: 'wx' })
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+
+  #link(folder: string): void {
+    mkdirSync(join(this.directory, folder), { recursive: true })
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) this.#link(path)
+      else if (extname(path) === '.js') linkOrCopy(join(root, path), join(this.directory, path))
+    }
+  }
+}
+
+export function sourceOf(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+}
+
+function isNoSource(path: string): boolean {
+  return extname(path) !== '.ts'
+}
+
+/** Hard, because a module is known by its real path. */
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to)
+  } catch {
+    // The temporary directory is on another file system.
+    copyFileSync(from, to)
+  }
+}

@@ -1,0 +1,31 @@
+/** One thing that failed, as one line. */
+export type Finding = {
+  /** The test, or the seed. */
+  readonly where: string
+  readonly message: string
+  /** The name of the error, which tells a finding of a check from a program that is no program. */
+  readonly error: string
+}
+
+/** A misspelt name or a missing import is no mistake of the kind that tests are for. */
+const ofTheProgram = new Set(['SyntaxError', 'ReferenceError', 'TypeError'])
+
+export function isEvidence(finding: Finding): boolean {
+  return !ofTheProgram.has(finding.error)
+}
+
+/** What is thrown around an error says where it was, the error itself what it was. */
+export function findingOf(where: string, thrown: unknown): Finding {
+  let cause = thrown
+  while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause
+  if (!(cause instanceof Error)) return { where, message: oneLine(String(cause)), error: 'Error' }
+  // Of an assertion without words the message is a picture of the difference.
+  return { where, message: oneLine(cause.message), error: cause.name }
+}
+
+export function oneLine(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  return line.length <= lineMax ? line : `${line.slice(0, lineMax - 1)}…`
+}
+
+const lineMax = 160

@@ -1,0 +1,17 @@
+import type { Mutant } from '../mutant.ts'
+import { consensusMutants } from './consensus.ts'
+import { logMutants } from './log.ts'
+import { nodeMutants } from './node.ts'
+import { readMutants } from './reads.ts'
+import { storeMutants } from './store.ts'
+import { watchMutants } from './watch.ts'
+
+/** All of them, from the core outwards. */
+export const mutants: readonly Mutant[] = [
+  ...consensusMutants,
+  ...logMutants,
+  ...nodeMutants,
+  ...storeMutants,
+  ...readMutants,
+  ...watchMutants,
+]

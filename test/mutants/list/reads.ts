@@ -1,0 +1,171 @@
+import { tests } from '../mutant.ts'
+import type { Mutant } from '../mutant.ts'
+
+/** Everything between a most-recent read and the state it may see. */
+export const readMutants: readonly Mutant[] = [
+  {
+    id: 'read-barrier-skipped',
+    file: 'src/store/store.ts',
+    edits: [{ find: 'await this.#options.consensus.barrier(deadlineMs)', replace: '' }],
+    breaks: 'a most-recent read asks nobody',
+    standsFor: 'stale reads, consul#54',
+    invariant: 'I16',
+    killedBy: tests('unit/src/store/store'),
+    seeds: 20,
+  },
+  {
+    id: 'list-without-barrier',
+    file: 'src/registry/read-state.ts',
+    edits: [
+      {
+        find: "    case 'most-recent':\n",
+        replace: "    case 'most-recent':\n      if (wanted !== null) break\n",
+      },
+    ],
+    breaks: 'a most-recent list or get is served from local memory as it is',
+    standsFor: 'spec 4.8; stale reads, consul#54',
+    invariant: 'I16',
+    killedBy: tests('unit/src/registry/races'),
+  },
+  {
+    id: 'refused-on-stale-memory',
+    file: 'src/registry/settle.ts',
+    edits: [{ find: 'await fromStore(parts.store.barrier(request.context.deadlineMs))', replace: '' }],
+    breaks: '404, 409 and the like are answered from memory that may be behind',
+    standsFor: 'decision 15',
+    invariant: 'I16',
+    killedBy: tests('unit/src/registry/stale-memory'),
+  },
+  {
+    id: 'read-before-own-commit',
+    file: 'raft/core/read-index.ts',
+    edits: [
+      {
+        find: "?.index === null && state.role === 'leader' && committedInTerm(state)",
+        replace: "?.index === null && state.role === 'leader'",
+      },
+    ],
+    breaks: 'a new leader answers reads before an entry of its term is committed',
+    standsFor: 'consul#2644; Raft thesis §6.4 step 1',
+    invariant: 'I9',
+    killedBy: tests('scenario/scenario'),
+    seeds: 60,
+  },
+  {
+    id: 'read-without-quorum',
+    file: 'raft/core/read-index.ts',
+    edits: [
+      { find: 'if (context > confirmed || index === null) break', replace: 'if (index === null) break' },
+    ],
+    breaks: 'a leader confirms reads without hearing that it still leads',
+    standsFor: 'etcd#20418: stale reads of a process that was paused',
+    invariant: 'I16',
+    killedBy: tests('scenario/scenario'),
+    seeds: 60,
+  },
+  {
+    id: 'read-context-reused',
+    file: 'raft/core/read-index.ts',
+    edits: [{ find: 'state.reads.nextContext++ as', replace: '(state.reads.rounds.length + 1) as' }],
+    breaks: 'a late answer to one round of reads confirms a younger one',
+    standsFor: 'etcd-io/raft#397',
+    invariant: 'I16',
+    killedBy: tests('scenario/scenario'),
+    seeds: 60,
+  },
+  {
+    id: 'read-index-of-applied',
+    file: 'raft/core/read-index.ts',
+    edits: [{ find: 'round.index = state.commit', replace: 'round.index = state.applied' }],
+    breaks: 'a read waits for what the leader has applied and not for what is committed',
+    standsFor: 'Raft thesis §6.4 step 2',
+    invariant: 'I16',
+    killedBy: tests('scenario/scenario'),
+    seeds: 60,
+  },
+  {
+    id: 'read-joins-a-sent-round',
+    file: 'raft/node/read-barrier.ts',
+    edits: [
+      {
+        find: 'this.#open.push(waiter)',
+        replace: ';([...this.#sent.values()].at(-1)?.waiters ?? this.#open).push(waiter)',
+      },
+    ],
+    breaks: 'a read joins a round that was sent before it came',
+    standsFor: 'decision 18',
+    invariant: 'I16',
+    killedBy: tests('unit/raft/node/read-barrier'),
+    seeds: 60,
+  },
+  {
+    id: 'read-before-apply',
+    file: 'raft/node/read-barrier.ts',
+    edits: [{ find: 'else if (index <= this.#applied)', replace: 'else if (index >= 0)' }],
+    breaks: 'a confirmed read does not wait until memory has reached its index',
+    standsFor: 'Raft thesis §6.4 step 4',
+    invariant: 'I16',
+    killedBy: tests('unit/raft/node/read-barrier'),
+    seeds: 30,
+  },
+  {
+    id: 'read-round-of-a-former-life',
+    file: 'raft/node/read-relay.ts',
+    edits: [
+      {
+        find: 'this.#nextRound = random.below(2 ** 32) * 2 ** 20 + random.below(2 ** 16) * 2 ** 4',
+        replace: 'this.#nextRound = 1',
+      },
+    ],
+    breaks: 'a restarted member takes an answer to its former life for its own',
+    standsFor: 'etcd-io/raft#397, across a restart',
+    invariant: 'I16',
+    killedBy: tests('unit/raft/node/relays'),
+  },
+  {
+    id: 'exact-read-of-later-objects',
+    file: 'src/store/past-view.ts',
+    edits: [
+      {
+        find: 'if (object.revision <= this.revision && found.length <= most)',
+        replace: 'if (found.length <= most)',
+      },
+    ],
+    breaks: 'a list at a revision holds objects of later ones',
+    standsFor: 'spec 4.8, Exact',
+    invariant: 'I18',
+    killedBy: tests('model/store'),
+  },
+  {
+    id: 'not-older-than-not-waited-for',
+    file: 'src/registry/read-state.ts',
+    edits: [{ find: 'if (store.view().revision >= wanted) return', replace: 'if (wanted >= 0) return' }],
+    breaks: 'a read that must not be older than a revision is served before memory is there',
+    standsFor: 'spec 4.8, NotOlderThan',
+    invariant: 'I18',
+    killedBy: tests('unit/src/registry/list'),
+  },
+  {
+    id: 'page-of-another-revision',
+    file: 'src/registry/list.ts',
+    edits: [
+      {
+        find: 'if (view.revision === revision) return pageOf(view, parts, options, selection, from)',
+        replace: 'if (view.revision >= revision) return pageOf(view, parts, options, selection, from)',
+      },
+    ],
+    breaks: 'the next page of a list shows a newer state than the first',
+    standsFor: 'spec 4.8, consistent pages',
+    invariant: 'I19',
+    killedBy: tests('unit/src/registry/list'),
+  },
+  {
+    id: 'compacted-revision-read',
+    file: 'src/store/past-view.ts',
+    edits: [{ find: 'if (this.revision < trimmed) throw compacted(this.revision, trimmed)', replace: '' }],
+    breaks: 'a revision whose history is gone is read as if it were there',
+    standsFor: 'etcd#18667: reading a compacted revision',
+    invariant: 'I18',
+    killedBy: tests('unit/src/store/compaction'),
+  },
+]

@@ -1,0 +1,199 @@
+import { tests } from '../mutant.ts'
+import type { Mutant } from '../mutant.ts'
+
+/** What watchers are told, and what a request of one object promises. */
+export const watchMutants: readonly Mutant[] = [
+  {
+    id: 'watch-resumed-too-late',
+    file: 'src/store/watch/cursor.ts',
+    edits: [
+      { find: 'this.#position = options.after', replace: 'this.#position = revision(options.after + 1)' },
+    ],
+    breaks: 'a watch misses the first event behind the revision it resumes at',
+    standsFor: 'etcd#19179: an event missing at the start of a watch',
+    invariant: 'I22',
+    killedBy: tests('unit/src/store/watch/hub'),
+    seeds: 20,
+  },
+  {
+    id: 'watch-resumed-too-early',
+    file: 'src/store/watch/cursor.ts',
+    edits: [
+      {
+        find: 'this.#position = options.after',
+        replace: 'this.#position = options.after > 0 ? revision(options.after - 1) : options.after',
+      },
+    ],
+    breaks: 'a watch repeats the event it resumes behind',
+    standsFor: 'etcd#15271: a watch goes back in time',
+    invariant: 'I22',
+    killedBy: tests('unit/src/store/watch/hub'),
+    seeds: 20,
+  },
+  {
+    id: 'watch-of-the-future-begins-now',
+    file: 'src/registry/watch.ts',
+    edits: [
+      {
+        find: 'const cursor = after > view.revision ? null : store.watch(prefix, after)',
+        replace: 'const cursor = store.watch(prefix, after > view.revision ? view.revision : after)',
+      },
+    ],
+    breaks: 'a watch at a revision that this member has not reached tells what came before it',
+    standsFor: 'etcd#20221: a watch on a future revision',
+    invariant: 'I22',
+    killedBy: tests('unit/src/registry/watch'),
+  },
+  {
+    id: 'bookmark-before-events',
+    file: 'src/registry/object-watch.ts',
+    edits: [
+      {
+        find: 'bookmarkEvent(type, cursor.revision)',
+        replace: 'bookmarkEvent(type, this.#parts.store.view().revision)',
+      },
+    ],
+    breaks: 'a bookmark names a revision whose events were not sent yet',
+    standsFor: 'etcd#15220: progress told ahead of events',
+    invariant: 'I22',
+    killedBy: tests('unit/src/registry/races'),
+  },
+  {
+    id: 'position-of-unseen-events',
+    file: 'src/store/watch/cursor.ts',
+    edits: [
+      {
+        find: "return this.#state === 'waiting' && seen > this.#position ? seen : this.#position",
+        replace: 'return seen > this.#position ? seen : this.#position',
+      },
+    ],
+    breaks: 'a cursor stands beyond events it has not returned',
+    standsFor: 'etcd#15220: progress told ahead of events',
+    invariant: 'I22',
+    killedBy: tests('unit/src/store/watch/hub'),
+  },
+  {
+    id: 'events-lost-behind-a-limit',
+    file: 'src/store/watch/cursor.ts',
+    edits: [
+      {
+        find: 'if (limitReached) return { upTo: at, missing: null }',
+        replace: 'if (limitReached) return { upTo: history.last, missing: null }',
+      },
+    ],
+    breaks: 'a watcher that is behind loses the events it did not get at once',
+    standsFor: 'etcd#17529: events lost for slow watchers',
+    invariant: 'I22',
+    killedBy: tests('unit/src/store/watch/hub'),
+    seeds: 20,
+  },
+  {
+    id: 'events-repeated-from-disk',
+    file: 'src/store/watch/cursor.ts',
+    edits: [{ find: 'this.#position = at\n      return notes.map', replace: 'return notes.map' }],
+    breaks: 'events read from disk are told again',
+    standsFor: 'etcd#17247: duplicated events',
+    invariant: 'I22',
+    killedBy: tests('unit/src/store/compaction'),
+    seeds: 60,
+  },
+  {
+    id: 'delete-lost-behind-the-trim',
+    file: 'src/store/watch/cursor.ts',
+    edits: [
+      {
+        find: 'const { event } = history.note(next)',
+        replace:
+          'const { event, kind, previous } = history.note(next)\n' +
+          "      if (kind === 'deleted' && previous <= history.trimmed) {\n        at = next\n        continue\n      }",
+      },
+    ],
+    breaks: 'a deletion is not told when the version it deleted left the window',
+    standsFor: 'etcd#18089: a deletion dropped by compaction',
+    invariant: 'I22',
+    killedBy: tests('unit/src/store/compaction'),
+  },
+  {
+    id: 'command-torn-apart',
+    file: 'src/store/watch/cursor.ts',
+    edits: [
+      {
+        find: 'events.length >= limit && (next === null || commandEnded(history, at, next))',
+        replace: 'events.length >= limit',
+      },
+    ],
+    breaks: 'a reader of events sees half of a command',
+    standsFor: 'etcd watch guarantee Atomic',
+    invariant: 'I22',
+    killedBy: tests('unit/src/store/watch/hub'),
+  },
+  {
+    id: 'watchers-asleep-behind-a-snapshot',
+    file: 'src/store/watch/hub.ts',
+    edits: [{ find: '      this.#wakeAll(from)\n', replace: '' }],
+    breaks: 'watchers that waited while a snapshot was installed are not woken',
+    standsFor: 'etcd#17529; liveness of watches',
+    invariant: 'L6',
+    killedBy: tests('unit/src/store/store-machine'),
+  },
+  {
+    id: 'selector-departure-missing',
+    file: 'src/registry/object-watch.ts',
+    edits: [{ find: "return matched ? 'DELETED' : null", replace: 'return null' }],
+    breaks: 'an object that stops matching a selector is not told as DELETED',
+    standsFor: 'spec 4.8, watch with selectors',
+    invariant: 'I22',
+    killedBy: tests('unit/src/registry/watch'),
+  },
+  {
+    id: 'selector-arrival-as-change',
+    file: 'src/registry/object-watch.ts',
+    edits: [{ find: "matched ? 'MODIFIED' : 'ADDED'", replace: "matched ? 'MODIFIED' : 'MODIFIED'" }],
+    breaks: 'an object that begins to match a selector is told as MODIFIED',
+    standsFor: 'spec 4.8, watch with selectors',
+    invariant: 'I22',
+    killedBy: tests('unit/src/registry/watch'),
+  },
+  {
+    id: 'uid-precondition-ignored',
+    file: 'src/registry/delete.ts',
+    edits: [
+      {
+        find: 'if (options.uid !== null && options.uid !== uid) {',
+        replace: 'if (options.uid === uid && uid === null) {',
+      },
+    ],
+    breaks: 'a deletion meant for one object removes its namesake',
+    standsFor: 'spec 3.1, preconditions',
+    invariant: 'I17',
+    killedBy: tests('unit/src/registry/delete'),
+  },
+  {
+    id: 'update-without-condition',
+    file: 'src/registry/rewrite.ts',
+    edits: [
+      {
+        find: "const conditions = [{ kind: 'revision-is', revision } as const]",
+        replace: "const conditions = revision >= 0 ? [] : [{ kind: 'revision-is', revision } as const]",
+      },
+    ],
+    breaks: 'an update is proposed without the version it was made from',
+    standsFor: 'lost updates between the read and the write of a PATCH',
+    invariant: 'I17',
+    killedBy: tests('unit/src/registry/update'),
+  },
+  {
+    id: 'removal-without-condition',
+    file: 'src/registry/finalize.ts',
+    edits: [
+      {
+        find: 'if (definition.holdsNamespaces !== true) return [unchanged]',
+        replace: 'if (definition.holdsNamespaces !== true) return []',
+      },
+    ],
+    breaks: 'a deletion removes a version that its preconditions did not see',
+    standsFor: 'spec 3.1, preconditions; decision 13',
+    invariant: 'I17',
+    killedBy: tests('unit/src/registry/races'),
+  },
+]

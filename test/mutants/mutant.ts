@@ -1,0 +1,52 @@
+/*
+ * A mutant is one deliberate mistake in one shipped file: a text that stands there exactly once, and what takes its
+ * place. Nothing in the shipped code knows of it.
+ */
+
+/** Replaces the only place where `find` stands. */
+export type Edit = { readonly find: string; readonly replace: string }
+
+/** Something that passes on the shipped code and has to fail on a mutant. */
+export type Check =
+  /** All tests of one file, named by its path under test/. */
+  | { readonly kind: 'tests'; readonly file: string }
+  /** Whole clusters, one seed after the other; the first that fails ends it. */
+  | { readonly kind: 'seeds'; readonly from: number; readonly to: number }
+
+/** I1 to I22 are safety, L1 to L7 liveness; the README of this folder lists them. */
+export type Invariant = `I${number}` | `L${number}`
+
+export type Mutant = {
+  /** Unique, kebab-case. */
+  readonly id: string
+  /** The shipped source, as a path from the top. */
+  readonly file: string
+  readonly edits: readonly [Edit, ...Edit[]]
+  /** One sentence: what the program does wrong now. */
+  readonly breaks: string
+  /** The known bug, the rule of the literature, or the decision of this project that it stands for. */
+  readonly standsFor: string
+  readonly invariant: Invariant
+  /** Has to fail. The quickest there is. */
+  readonly killedBy: Check
+  /** Each has to fail too, when all checks are run. */
+  readonly also?: readonly Check[]
+  /**
+   * The simulation has to notice within seeds 1 to this; a range, because every edit of the program changes what a
+   * seed does. Unset: it does not reach that code, or only once in very many seeds.
+   */
+  readonly seeds?: number
+}
+
+/** @param file without its ending, from test/ */
+export function tests(file: string): Check {
+  return { kind: 'tests', file: `${file}.test.ts` }
+}
+
+export function seeds(from: number, to: number): Check {
+  return { kind: 'seeds', from, to }
+}
+
+export function nameOf(check: Check): string {
+  return check.kind === 'tests' ? check.file : `seeds ${check.from}..${check.to}`
+}

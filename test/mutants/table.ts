@@ -1,0 +1,78 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './copy.ts'
+import { nameOf } from './mutant.ts'
+import type { Mutant } from './mutant.ts'
+import type { Tried } from './trial.ts'
+
+export type Row = {
+  readonly mutant: Mutant
+  readonly quickest: Tried | null
+  /** null: not asked for. */
+  readonly simulation: Tried | null
+  /** Names of all checks that failed. */
+  readonly noticed: readonly string[]
+  /** Should have failed. */
+  readonly survived: readonly Tried[]
+}
+
+export function printRow({ mutant, quickest, simulation, survived }: Row): void {
+  for (const { check, verdict } of survived) {
+    const why = verdict.kind === 'void' ? `: ${verdict.why}` : ''
+    console.log(`SURVIVED ${mutant.id} (${mutant.breaks}) ${nameOf(check)}${why}`)
+  }
+  if (survived.length > 0) return
+  const seed = simulation === null ? '' : ` | ${said(simulation)}`
+  console.log(`killed ${mutant.id} in ${(quickest?.seconds ?? 0).toFixed(1)} s by ${said(quickest)}${seed}`)
+}
+
+/** Replaces what stands between the two marks of this folder's README. */
+export function writeTable(rows: readonly Row[]): void {
+  const path = join(root, 'test/mutants/README.md')
+  const [before, rest = ''] = readFileSync(path, 'utf8').split(begin)
+  const [, after = ''] = rest.split(end)
+  const lines = table(rows).map((cells) => `| ${cells.join(' | ')} |`)
+  writeFileSync(path, `${before}${begin}\n\n${lines.join('\n')}\n\n${end}${after}`)
+}
+
+const begin = '<!-- table: written by make mutants UPDATE=1 -->'
+const end = '<!-- end of table -->'
+
+/** Padded the way the formatter wants it. */
+function table(rows: readonly Row[]): string[][] {
+  const head = ['mutant', 'what is wrong', 'stands for', '', 'noticed first by', 's', 'simulation']
+  const body = rows.map(({ mutant, quickest, simulation }) => [
+    `\`${mutant.id}\``,
+    mutant.breaks,
+    mutant.standsFor,
+    mutant.invariant,
+    cell(quickest),
+    (quickest?.seconds ?? 0).toFixed(1),
+    cell(simulation),
+  ])
+  const cells = [head, ...body].map((row) => row.map((text) => text.replaceAll('|', '\\|')))
+  const widths = head.map((_, column) => Math.max(3, ...cells.map((row) => row[column]?.length ?? 0)))
+  const padded = cells.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)))
+  const rule = widths.map((width) => '-'.repeat(width))
+  return [padded[0] ?? [], rule, ...padded.slice(1)]
+}
+
+function cell(tried: Tried | null): string {
+  if (tried === null) return '–'
+  const { check, verdict } = tried
+  if (verdict.kind !== 'failed') return `**not** by ${nameOf(check)}`
+  const { where, message } = verdict.finding
+  if (check.kind === 'seeds') return `${where} of ${check.to}: ${plain(message)}`
+  return `${check.file.replace('.test.ts', '')}: ${plain(where)}`
+}
+
+function said(tried: Tried | null): string {
+  if (tried?.verdict.kind !== 'failed') return 'nothing'
+  const { where, message } = tried.verdict.finding
+  return `${nameOf(tried.check)}: ${where}: ${message}`
+}
+
+/** As text of a table, whatever a message holds. */
+function plain(text: string): string {
+  return `\`${text.replaceAll('`', "'").slice(0, 100).trim()}\``
+}

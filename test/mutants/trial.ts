@@ -1,0 +1,74 @@
+import { availableParallelism } from 'node:os'
+import { runCheck } from './check.ts'
+import type { Verdict } from './check.ts'
+import { Copy, sourceOf } from './copy.ts'
+import { nameOf, seeds } from './mutant.ts'
+import type { Check, Mutant } from './mutant.ts'
+import { compiled, mutated } from './patch.ts'
+
+export type Tried = { readonly check: Check; readonly verdict: Verdict; readonly seconds: number }
+
+/** The program as it is, each file that a mutant changes being compiled the way mutants are. */
+export function unchanged(mutants: readonly Mutant[]): Copy {
+  const copy = new Copy()
+  for (const file of new Set(mutants.map((mutant) => mutant.file))) {
+    copy.replace(file, compiled(sourceOf(file), file))
+  }
+  return copy
+}
+
+/** @returns the checks that did not pass: they prove nothing about a mutant */
+export async function baseline(copy: Copy, checks: readonly Check[]): Promise<Tried[]> {
+  const tried: Tried[] = []
+  // Reports go to one file of the copy, so one at a time.
+  for (const check of distinct(checks)) tried.push(await timed(check, copy))
+  return tried.filter(({ verdict }) => verdict.kind !== 'passed')
+}
+
+/** Whether the seed that noticed a mutant is well without it; else it tells nothing about the mutant. */
+export async function confirmed(tried: Tried, copy: Copy): Promise<Tried> {
+  const { verdict } = tried
+  if (verdict.kind !== 'failed') return tried
+  const seed = Number(verdict.finding.where.replace('seed ', ''))
+  const without = await runCheck(seeds(seed, seed), copy)
+  if (without.kind === 'passed') return tried
+  return { ...tried, verdict: { kind: 'void', why: `seed ${seed} fails without the mutant too` } }
+}
+
+/** @throws StaleMutant */
+export async function tryMutant(mutant: Mutant, checks: readonly Check[]): Promise<Tried[]> {
+  const program = compiled(mutated(sourceOf(mutant.file), mutant), mutant.file)
+  const copy = new Copy()
+  try {
+    copy.replace(mutant.file, program)
+    const tried: Tried[] = []
+    for (const check of checks) tried.push(await timed(check, copy))
+    return tried
+  } finally {
+    copy.remove()
+  }
+}
+
+export function distinct(checks: readonly Check[]): readonly Check[] {
+  return [...new Map(checks.map((check) => [nameOf(check), check])).values()]
+}
+
+/** Two at most: checks have processes of their own, and other suites want a core too. */
+export const lanes = Math.min(2, availableParallelism())
+
+/** In order of `items`, whoever ends first. */
+export async function inLanes<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = new Array<R>(items.length)
+  let next = 0
+  const lane = async (): Promise<void> => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await act(items[at] as T)
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  return results
+}
+
+async function timed(check: Check, copy: Copy): Promise<Tried> {
+  const began = performance.now()
+  const verdict = await runCheck(check, copy)
+  return { check, verdict, seconds: (performance.now() - began) / 1000 }
+}
