@@ -19,6 +19,8 @@ export type Hello = {
   readonly to: NodeId
   /** Of the caller's log; see `RecoveredLog`. At most 64 characters. */
   readonly logId: string
+  /** See `GrpcTransportOptions`. */
+  readonly founding: string
 }
 
 export type LinkFrame =
@@ -37,6 +39,7 @@ export type SnapshotFrame =
 
 const clusterBytesMax = 255
 const logIdBytesMax = 64
+const foundingBytesMax = 64
 /** Messages in one frame. A sender closes a frame earlier. */
 export const frameMessagesMax = 4096
 
@@ -111,11 +114,13 @@ function writeHello(writer: BinaryWriter, hello: Hello): void {
   writeId(writer, 3, hello.from)
   writeId(writer, 4, hello.to)
   writeText(writer, 5, hello.logId)
+  writeText(writer, 6, hello.founding)
 }
 
 function readHello(reader: BinaryReader, end: number): Hello {
   let protocol = 0
   let logId = ''
+  let founding = ''
   let cluster = ''
   let from: NodeId | null = null
   let to: NodeId | null = null
@@ -138,13 +143,16 @@ function readHello(reader: BinaryReader, end: number): Hello {
       case 5:
         logId = readText(reader, type, logIdBytesMax)
         break
+      case 6:
+        founding = readText(reader, type, foundingBytesMax)
+        break
       default:
         skipField(reader, head >>> 3, type)
     }
   }
   expectEnd(reader, end)
   if (from === null || to === null) throw malformed('a hello says who calls whom')
-  return { protocol, cluster, from, to, logId }
+  return { protocol, cluster, from, to, logId, founding }
 }
 
 /* ------------------------------------------------------------------ snapshots */

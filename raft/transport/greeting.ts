@@ -10,6 +10,8 @@ export type Refusal = { readonly reason: RefusalReason; readonly detail: string 
 export type Doorkeeper = {
   readonly cluster: string
   readonly self: NodeId
+  /** See `GrpcTransportOptions`. */
+  readonly founding: string
   readonly peers: ReadonlyMap<NodeId, MemberInfo>
   /** See `TransportReceiver`. */
   readonly meet: (peer: NodeId, logId: string) => Promise<'welcome' | 'lost-log'>
@@ -32,6 +34,13 @@ export function refuse(door: Doorkeeper, certified: string | null, hello: Hello)
   if (hello.cluster !== door.cluster) {
     const detail = `member "${certified}" belongs to cluster "${printable(hello.cluster)}", not "${door.cluster}"`
     return { reason: 'other-cluster', detail }
+  }
+  if (hello.founding !== '' && door.founding !== '' && hello.founding !== door.founding) {
+    // Whatever else differs follows from this.
+    const detail =
+      `member "${certified}" began with another list of members than this one: give all the same --initial-members, ` +
+      'and a new --data-dir to the one whose list was wrong'
+    return { reason: 'other-founding', detail }
   }
   if (hello.to !== door.self) {
     const detail = `member "${certified}" called member ${hello.to}, this is ${door.self}`

@@ -10,6 +10,7 @@ const statusOf = {
   'unknown-member': status.PERMISSION_DENIED,
   'other-member': status.PERMISSION_DENIED,
   'other-cluster': status.FAILED_PRECONDITION,
+  'other-founding': status.FAILED_PRECONDITION,
   'other-receiver': status.FAILED_PRECONDITION,
   'other-protocol': status.FAILED_PRECONDITION,
   'lost-log': status.OUT_OF_RANGE,

@@ -82,7 +82,14 @@ test('another protobuf library reads in our bytes what we meant', () => {
 
 test('greetings and snapshot frames come back as they went, also by way of another protobuf library', () => {
   const random = new SeededRandom(5)
-  const hello = { protocol: 1, cluster: 'prod-ü', from: nodeId(2 ** 52 + 1), to: nodeId(3), logId: 'a1b2' }
+  const hello = {
+    protocol: 1,
+    cluster: 'prod-ü',
+    from: nodeId(2 ** 52 + 1),
+    to: nodeId(3),
+    logId: 'a1b2',
+    founding: 'f0',
+  }
   const greeting = encodeHelloFrame(hello)
   for (const bytes of [greeting, throughOracle(LinkFrame, greeting)]) {
     assert.deepEqual(decodeLinkFrame(bytes), { kind: 'hello', hello })

@@ -74,7 +74,14 @@ export function grpcHarness(options: GrpcHarnessOptions = {}): TransportHarness 
     async start({ name, id, cluster = 'test', after }, receiver) {
       const self = { id: nodeId(id), name }
       const transport = new GrpcTransport({
-        ...{ cluster, self, clock, random: new RealRandom(), limits: options.limits ?? testLimits },
+        ...{
+          cluster,
+          self,
+          founding: 'f1',
+          clock,
+          random: new RealRandom(),
+          limits: options.limits ?? testLimits,
+        },
         listenAddress: after?.peerAddress ?? '127.0.0.1:0',
         credentials: (options.credentialsOf ?? ((member) => peerCredentials(testAuthority, member)))(name),
         onEvent: (event) => options.onEvent?.(name, event),

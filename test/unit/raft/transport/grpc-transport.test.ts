@@ -79,7 +79,7 @@ async function callMessages(
   }
 }
 
-const hello = { protocol: 2, cluster: 'test', from: nodeId(1), to: nodeId(2), logId: 'a1' }
+const hello = { protocol: 2, cluster: 'test', from: nodeId(1), to: nodeId(2), logId: 'a1', founding: '' }
 
 void test('a peer whose certificate is from another authority is neither heard nor called', async () => {
   const strangers = peerAuthority()
@@ -133,6 +133,12 @@ void test('a caller is refused with one clear line whatever it gets wrong', asyn
         encodeHelloFrame({ ...hello, cluster: 'x\ny' }),
         status.FAILED_PRECONDITION,
         /cluster "x\?y", not "test"/,
+      ],
+      [
+        n1,
+        encodeHelloFrame({ ...hello, founding: 'f2' }),
+        status.FAILED_PRECONDITION,
+        /"n1" began with another list of members than this one: give all the same --initial-members/,
       ],
       [
         n1,
