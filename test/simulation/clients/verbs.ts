@@ -5,7 +5,7 @@ import type { Answer as Served200, VerbRequest } from '../../../src/registry/ans
 import type { RequestContext } from '../../../src/registry/request.ts'
 import { StoreFailure } from '../../../src/store/errors.ts'
 import { keyOf } from '../../../src/store/key.ts'
-import type { Answer, Mode, Request } from './history.ts'
+import type { Answer, KnownVersion, Mode, Request } from './history.ts'
 import type { Served } from './served.ts'
 import { docOf, shownOf } from './shown.ts'
 
@@ -89,81 +89,39 @@ export function targetOf(namespace: string | null, name: string | null): VerbReq
 }
 
 type Verb = 'create' | 'update' | 'patch' | 'delete' | 'deleteCollection' | 'get' | 'list'
+type Asked = Omit<VerbRequest, 'context'> & { readonly verb: Verb }
+type Plain = Omit<Asked, 'verb' | 'target'>
 
+/** A request as it comes over the wire, decoded. */
 function verbOf(
   served: Served,
   request: Exclude<Request, { readonly kind: 'write-together' }>,
   extra: Extra,
-): Omit<VerbRequest, 'context'> & { readonly verb: Verb } {
+): Asked {
   const plain = {
     definition: definitionOf(served, 'configmaps'),
     query: new Map<string, readonly string[]>(),
     body: new Uint8Array(0),
     contentType: '',
   }
-  const json = (value: object): { body: Uint8Array; contentType: string } => ({
-    body: Buffer.from(JSON.stringify(value)),
-    contentType: 'application/json',
-  })
   switch (request.kind) {
-    case 'create': {
-      const { namespace, name } = split(request.key)
-      const object = objectOf(plain.definition, { name }, request.token, extra.body)
-      return { verb: 'create', ...plain, target: targetOf(namespace, null), ...json(object) }
-    }
-    case 'generate': {
-      const metadata = { generateName: request.prefix }
-      const object = objectOf(plain.definition, metadata, request.token, extra.body)
-      return { verb: 'create', ...plain, target: targetOf(request.namespace, null), ...json(object) }
-    }
-    case 'update': {
-      const { namespace, name } = split(request.key)
-      const { expected } = request
-      const metadata = { name, ...(expected === null ? {} : { resourceVersion: String(expected.revision) }) }
-      const object = objectOf(plain.definition, metadata, request.token, extra.body)
-      return { verb: 'update', ...plain, target: targetOf(namespace, name), ...json(object) }
-    }
-    case 'patch': {
-      const { namespace, name } = split(request.key)
-      const { color, payload } = extra.body
-      const { expected } = request
-      const version = expected === null ? {} : { resourceVersion: String(expected.revision) }
-      const patch = { metadata: { labels: { color }, ...version }, data: { token: request.token, payload } }
-      return {
-        ...{ verb: 'patch', ...plain, target: targetOf(namespace, name) },
-        body: Buffer.from(JSON.stringify(patch)),
-        contentType: 'application/merge-patch+json',
-      }
-    }
-    case 'delete': {
-      const { namespace, name } = split(request.key)
-      const { uid, expected } = request
-      const preconditions = {
-        ...(uid === null ? {} : { uid }),
-        ...(expected === null ? {} : { resourceVersion: String(expected.revision) }),
-      }
-      const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions }
-      return { verb: 'delete', ...plain, target: targetOf(namespace, name), ...json(options) }
-    }
+    case 'create':
+    case 'generate':
+      return creation(plain, request, extra)
+    case 'update':
+      return replacement(plain, request, extra)
+    case 'patch':
+      return mergePatch(plain, request, extra)
+    case 'delete':
+      return deletion(plain, request)
     case 'delete-collection': {
       const { namespace, color } = request.range
-      return {
-        verb: 'deleteCollection',
-        ...plain,
-        target: targetOf(namespace, null),
-        query: queryOf(selector(color)),
-      }
+      const query = queryOf(selector(color))
+      return { verb: 'deleteCollection', ...plain, target: targetOf(namespace, null), query }
     }
     case 'create-namespace':
-    case 'delete-namespace': {
-      const definition = definitionOf(served, 'namespaces')
-      const { namespace: name } = request
-      if (request.kind === 'delete-namespace') {
-        return { verb: 'delete', ...plain, definition, target: targetOf(null, name) }
-      }
-      const object = { kind: definition.kind, apiVersion: apiVersionOf(definition), metadata: { name } }
-      return { verb: 'create', ...plain, definition, target: targetOf(null, null), ...json(object) }
-    }
+    case 'delete-namespace':
+      return ofNamespace({ ...plain, definition: definitionOf(served, 'namespaces') }, request)
     case 'get': {
       const { namespace, name } = split(request.key)
       // Only lists say how a version is meant.
@@ -171,18 +129,67 @@ function verbOf(
       return { verb: 'get', ...plain, target: targetOf(namespace, name), query }
     }
     case 'list': {
-      const { range, mode, limit } = request
-      const { continueToken } = extra
-      const query = queryOf([
-        ...(continueToken === null
-          ? queryOfMode(mode)
-          : ([['continue', continueToken]] as [string, string][])),
-        ...(limit === null ? [] : ([['limit', String(limit)]] as [string, string][])),
-        ...selector(range.color),
-      ])
-      return { verb: 'list', ...plain, target: targetOf(range.namespace, null), query }
+      const target = targetOf(request.range.namespace, null)
+      return { verb: 'list', ...plain, target, query: listQuery(request, extra.continueToken) }
     }
   }
+}
+
+type Of<Kind extends Request['kind']> = Extract<Request, { readonly kind: Kind }>
+
+function creation(plain: Plain, request: Of<'create'> | Of<'generate'>, { body }: Extra): Asked {
+  const isNamed = request.kind === 'create'
+  const namespace = isNamed ? split(request.key).namespace : request.namespace
+  const metadata = isNamed ? { name: split(request.key).name } : { generateName: request.prefix }
+  const object = objectOf(plain.definition, metadata, request.token, body)
+  return { verb: 'create', ...plain, target: targetOf(namespace, null), ...json(object) }
+}
+
+function replacement(plain: Plain, request: Of<'update'>, { body }: Extra): Asked {
+  const { namespace, name } = split(request.key)
+  const metadata = { name, ...versionOf(request.expected) }
+  const object = objectOf(plain.definition, metadata, request.token, body)
+  return { verb: 'update', ...plain, target: targetOf(namespace, name), ...json(object) }
+}
+
+function mergePatch(plain: Plain, request: Of<'patch'>, { body }: Extra): Asked {
+  const { namespace, name } = split(request.key)
+  const { color, payload } = body
+  const metadata = { labels: { color }, ...versionOf(request.expected) }
+  const patch = json({ metadata, data: { token: request.token, payload } })
+  const contentType = 'application/merge-patch+json'
+  return { verb: 'patch', ...plain, target: targetOf(namespace, name), ...patch, contentType }
+}
+
+function deletion(plain: Plain, request: Of<'delete'>): Asked {
+  const { namespace, name } = split(request.key)
+  const { uid, expected } = request
+  const preconditions = { ...(uid === null ? {} : { uid }), ...versionOf(expected) }
+  const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions }
+  return { verb: 'delete', ...plain, target: targetOf(namespace, name), ...json(options) }
+}
+
+function ofNamespace(plain: Plain, request: Of<'create-namespace'> | Of<'delete-namespace'>): Asked {
+  const { definition } = plain
+  const { kind, namespace: name } = request
+  if (kind === 'delete-namespace') return { verb: 'delete', ...plain, target: targetOf(null, name) }
+  const object = { kind: definition.kind, apiVersion: apiVersionOf(definition), metadata: { name } }
+  return { verb: 'create', ...plain, target: targetOf(null, null), ...json(object) }
+}
+
+function listQuery(request: Of<'list'>, continueToken: string | null): VerbRequest['query'] {
+  const { range, mode, limit } = request
+  const start: [string, string][] = continueToken === null ? queryOfMode(mode) : [['continue', continueToken]]
+  const limited: [string, string][] = limit === null ? [] : [['limit', String(limit)]]
+  return queryOf([...start, ...limited, ...selector(range.color)])
+}
+
+function versionOf(expected: KnownVersion | null): { readonly resourceVersion?: string } {
+  return expected === null ? {} : { resourceVersion: String(expected.revision) }
+}
+
+function json(value: object): { readonly body: Uint8Array; readonly contentType: string } {
+  return { body: Buffer.from(JSON.stringify(value)), contentType: 'application/json' }
 }
 
 export function selector(color: string | null): [string, string][] {
