@@ -8,6 +8,7 @@ import type { Random } from '../raft/base/random.ts'
 import type { Consensus } from '../raft/index.ts'
 import { namesOf } from './api/names.ts'
 import { Bootstrap } from './app/bootstrap.ts'
+import { ConsensusMetrics } from './app/consensus-metrics.ts'
 import { openConsensus } from './app/consensus.ts'
 import { Controllers } from './app/controllers.ts'
 import { MemberDisk } from './app/disk-check.ts'
@@ -111,7 +112,11 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   closing.add(() => disk?.close())
   const keys = memberKeys(config, directory, { clock, random })
 
-  const node = openConsensus(config, { id, directory, keys, clock, random, log, onFatal })
+  const threads = new ConsensusMetrics()
+  const node = openConsensus(config, {
+    ...{ id, directory, keys, clock, random, log, onFatal },
+    onMeasured: (measured) => threads.take(measured),
+  })
   let machine: StoreMachine | null = null
   // Nothing may be applied any more when the database closes.
   closing.add(async () => {
@@ -219,6 +224,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   const metrics = new MetricsRegistry()
   collectDefaultMetrics({ register: metrics })
   disk?.register(metrics)
+  threads.register(metrics)
   registerClusterMetrics(metrics, { consensus, node, store })
   const server = await createServer({
     ...{ registry, names, clock, random, log, metrics, health },

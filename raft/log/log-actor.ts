@@ -4,7 +4,15 @@ import { logIndex } from '../core/types.ts'
 import type { LogIndex } from '../core/types.ts'
 import type { Channel, LogStore } from '../ports.ts'
 import { LogFailure } from './errors.ts'
-import type { ApiToLog, LogFailed, LogToApi, LogToRaft, RaftToLog, ReadRefusal } from './log-protocol.ts'
+import type {
+  ApiToLog,
+  LogFailed,
+  LogSize,
+  LogToApi,
+  LogToRaft,
+  RaftToLog,
+  ReadRefusal,
+} from './log-protocol.ts'
 
 /** Above every index: read on to the end. */
 const endless = logIndex(Number.MAX_SAFE_INTEGER)
@@ -20,6 +28,8 @@ export type LogActorOptions = {
   readonly clock: Clock
   /** Called after each group commit was answered: time for the log to write ahead. */
   readonly prepare: (() => void) | null
+  /** What the log takes on its disk; told with each group. */
+  readonly measure?: () => LogSize
   /** The log failed and both neighbours were told: the process must stop. */
   readonly onFailed: (failed: LogFailed) => void
 }
@@ -98,10 +108,16 @@ export class LogActor {
   #commit(group: readonly Write[]): void {
     const last = group.at(-1)
     if (last === undefined || this.#over) return
-    const { store, raft, clock } = this.#options
+    const { store, raft, clock, measure } = this.#options
     const began = clock.monotonicMs()
     store.append(group)
-    raft.post({ kind: 'persisted', ticket: last.ticket, syncMs: clock.monotonicMs() - began })
+    raft.post({
+      kind: 'persisted',
+      ticket: last.ticket,
+      syncMs: clock.monotonicMs() - began,
+      writes: group.length,
+      size: measure?.() ?? null,
+    })
     this.#prepareSoon()
   }
 

@@ -21,8 +21,17 @@ export type RaftToLog =
 export type LogToRaft =
   /** The first word: what was found on disk. */
   | { readonly kind: 'opened'; readonly recovered: RecoveredLog }
-  /** Every write up to and including this ticket is durable. `syncMs`: how long the disk took for the group. */
-  | { readonly kind: 'persisted'; readonly ticket: PersistTicket; readonly syncMs: number }
+  /** Every write up to and including this ticket is durable. */
+  | {
+      readonly kind: 'persisted'
+      readonly ticket: PersistTicket
+      /** How long the disk took for the group. */
+      readonly syncMs: number
+      /** How many writes were in the group. */
+      readonly writes: number
+      /** null: not known. */
+      readonly size: LogSize | null
+    }
   | { readonly kind: 'fetched'; readonly id: number; readonly entries: readonly Entry[] }
   | { readonly kind: 'fetch-refused'; readonly id: number; readonly reason: ReadRefusal }
   /** Durable: nothing at or below this index is in the log. */
@@ -30,6 +39,9 @@ export type LogToRaft =
   /** Instead of any answer; nothing follows. The member must stop. */
   | LogFailed
   | { readonly kind: 'stopped' }
+
+/** What a log takes on its disk. */
+export type LogSize = { readonly segments: number; readonly bytes: number }
 
 export type ApiToLog = {
   readonly kind: 'read'

@@ -11,6 +11,7 @@ import { decodeRecord } from './group-decoder.ts'
 import { GroupEncoder } from './group-encoder.ts'
 import type { PlacedEntry } from './group-encoder.ts'
 import { logIdBytes, preambleBytes } from './layout.ts'
+import type { LogSize } from './log-protocol.ts'
 import { LogShape } from './log-shape.ts'
 import { recover } from './recover.ts'
 import type { RecoveredFiles } from './recover.ts'
@@ -79,6 +80,11 @@ export class Wal implements LogStore {
   /** Of the log as it is now. */
   get lastIndex(): LogIndex {
     return this.#shape.lastIndex
+  }
+
+  get size(): LogSize {
+    const bytes = this.#segments.reduce((sum, segment) => sum + segment.size, 0)
+    return { segments: this.#segments.length, bytes }
   }
 
   append(writes: readonly LogWrite[]): void {

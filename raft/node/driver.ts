@@ -17,6 +17,7 @@ import { ReportRelay } from './report-relay.ts'
 import { SnapshotInbox } from './snapshot-inbox.ts'
 import { SnapshotOutbox } from './snapshot-outbox.ts'
 import { Succession } from './succession.ts'
+import type { SuccessionCounts } from './succession.ts'
 
 /** The log actor, as the driver uses it. Answers come back through `Driver.written` and `Driver.fetched`. */
 export interface LogLink {
@@ -138,6 +139,10 @@ export class Driver {
     if (this.#stopped) return
     this.#core.reportUnreachable(peer)
     this.#planTurn()
+  }
+
+  get succession(): SuccessionCounts {
+    return this.#succession.counts
   }
 
   get inbox(): SnapshotInbox {

@@ -30,7 +30,8 @@ function serve({ directory, owner, raft: raftPort, api: apiPort }: LogThreadData
   const { clock } = host
   // Both neighbours are told of a failure; whoever owns the process acts on the raft thread's word.
   const onFailed = (): void => undefined
-  new LogActor({ store, raft, api, clock, prepare: () => store.prepare(), onFailed }).start()
+  const prepare = (): void => store.prepare()
+  new LogActor({ store, raft, api, clock, prepare, onFailed, measure: () => store.size }).start()
 }
 
 function isLogThreadData(value: unknown): value is LogThreadData {

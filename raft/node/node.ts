@@ -13,6 +13,7 @@ import { Applier } from './applier.ts'
 import type { LogReader } from './applier.ts'
 import { ConsensusFailure } from './errors.ts'
 import { Listeners } from './listeners.ts'
+import type { Measured } from './meter.ts'
 import type { NodeOptions } from './options.ts'
 import { Proposals } from './proposals.ts'
 import type { ApiToRaft, RaftStatus, RaftToApi } from './protocol.ts'
@@ -32,6 +33,8 @@ export type RaftNodeOptions = {
   readonly onFatal: (cause: string) => void
   /** Only where the transport lives on another thread; null: nobody listens. */
   readonly onPeerEvent: ((event: TransportEvent) => void) | null
+  /** Numbers of the other threads, about once a second. */
+  readonly onMeasured?: (measured: Measured) => void
   /** Releases threads and channels, once all actors said their last word. */
   readonly close: () => Promise<void>
 }
@@ -284,13 +287,10 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
       case 'stopped':
         this.#ended.resolve(undefined)
         return
-      case 'source-open':
-      case 'source-pull':
-      case 'source-close':
-      case 'sink-open':
-      case 'sink-chunk':
-      case 'sink-finish':
-      case 'sink-abort':
+      case 'measured':
+        return this.#options.onMeasured?.(message.measured)
+      // The rest is about snapshots, as the desk's own types say.
+      default:
         this.#life?.desk.take(message)
     }
   }

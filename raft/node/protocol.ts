@@ -1,6 +1,7 @@
 import type { CoreStatus, Dropped } from '../core/ready.ts'
 import type { PeerLog } from './acquaintances.ts'
 import type { ProposalId } from '../ports.ts'
+import type { Measured } from './meter.ts'
 import type { TransportEvent } from '../transport/events.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 
@@ -99,6 +100,8 @@ export type RaftToApi =
   | { readonly kind: 'report'; readonly from: NodeId; readonly bytes: Uint8Array }
   /** Something an operator may want to read about the links to peers. */
   | { readonly kind: 'peer-event'; readonly event: TransportEvent }
+  /** For metrics. */
+  | { readonly kind: 'measured'; readonly measured: Measured }
   /** One line; nothing follows. */
   | { readonly kind: 'fatal'; readonly cause: string }
   | { readonly kind: 'stopped' }

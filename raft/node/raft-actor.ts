@@ -1,10 +1,11 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { SnapshotMeta } from '../core/types.ts'
 import type { LogToRaft, RaftToLog } from '../log/log-protocol.ts'
 import type { Channel, PeerMessage, RecoveredLog, SnapshotSink, Transport } from '../ports.ts'
 import { Acquaintances } from './acquaintances.ts'
 import { Driver } from './driver.ts'
+import type { Meter } from './meter.ts'
 import { initialConfiguration } from './options.ts'
 import type { NodeOptions } from './options.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
@@ -17,6 +18,8 @@ export type RaftActorOptions = {
   readonly transport: Transport
   readonly api: Channel<RaftToApi, ApiToRaft>
   readonly log: Channel<RaftToLog, LogToRaft>
+  /** Unset: nobody wants numbers. */
+  readonly meter?: Meter
 }
 
 /**
@@ -31,6 +34,7 @@ export class RaftActor {
   #recovered: RecoveredLog | null = null
   #driver: Driver | null = null
   #acquaintances: Acquaintances | null = null
+  #metering: Timer | null = null
   #ended = false
 
   constructor(options: RaftActorOptions) {
@@ -46,6 +50,8 @@ export class RaftActor {
     options.api.onMessages((messages) => {
       for (const message of messages) this.#fromApi(message)
     })
+    const { meter } = options
+    if (meter !== undefined) this.#metering = options.clock.every(meter.periodMs, () => this.#measure(meter))
   }
 
   /** A peer knows this member by another log. */
@@ -65,6 +71,7 @@ export class RaftActor {
         return
       }
       case 'persisted':
+        this.#options.meter?.synced(message.syncMs, message.writes, message.size)
         this.#driver?.written(message.ticket)
         return
       case 'fetched':
@@ -139,8 +146,14 @@ export class RaftActor {
     return { ...recovered, base, configuration }
   }
 
+  #measure(meter: Meter): void {
+    if (this.#driver === null || this.#ended) return
+    this.#options.api.post({ kind: 'measured', measured: meter.take(this.#driver.succession) })
+  }
+
   async #stop(): Promise<void> {
     this.#ended = true
+    this.#metering?.cancel()
     this.#driver?.stop()
     // The peers first: nothing may be promised any more that the log does not take.
     await this.#options.transport.close().catch(() => undefined)
@@ -150,6 +163,7 @@ export class RaftActor {
   #fail(cause: string): void {
     if (this.#ended) return
     this.#ended = true
+    this.#metering?.cancel()
     this.#driver?.stop()
     this.#options.api.post({ kind: 'fatal', cause })
     void this.#options.transport.close().catch(() => undefined)

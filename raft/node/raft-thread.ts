@@ -2,8 +2,10 @@ import { workerData } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
 import type { LogToRaft, RaftToLog } from '../log/log-protocol.ts'
 import { MemoryNetwork, MemoryTransport } from '../transport/memory-transport.ts'
+import type { GrpcTransport } from '../transport/grpc-transport.ts'
 import type { Transport } from '../ports.ts'
 import { MessagePortChannel } from './channel/message-port-channel.ts'
+import { Meter } from './meter.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { RaftActor } from './raft-actor.ts'
 import { loadThreadHost } from './thread-host.ts'
@@ -16,12 +18,14 @@ assert(isRaftThreadData(data), 'this file is the entry of a raft thread')
 const { clock, random } = await loadThreadHost(data.hostUrl)
 const api = new MessagePortChannel<RaftToApi, ApiToRaft>({ port: data.api, lifetime: 'ref' })
 const log = new MessagePortChannel<RaftToLog, LogToRaft>({ port: data.log, lifetime: 'ref' })
-const transport = data.transport === null ? alone(data) : await linked(data.transport)
-const actor = new RaftActor({ node: data.node, clock, random, transport, api, log })
+const links = data.transport === null ? null : await linked(data.transport)
+const transport = links ?? alone(data)
+const meter = new Meter(links === null ? null : () => links.measure())
+const actor = new RaftActor({ node: data.node, clock, random, transport, api, log, meter })
 actor.begin()
 
 /** gRPC is loaded only where there are peers: it is most of this thread's start. */
-async function linked(options: NonNullable<RaftThreadData['transport']>): Promise<Transport> {
+async function linked(options: NonNullable<RaftThreadData['transport']>): Promise<GrpcTransport> {
   const { GrpcTransport } = await import('../transport/grpc-transport.ts')
   return new GrpcTransport({
     ...options,

@@ -13,11 +13,16 @@ export interface SuccessionCore {
   transferLeadership(to: NodeId): TransferAnswer
 }
 
+/** How often this member gave leadership away because it stood still, and how often it did not take it then. */
+export type SuccessionCounts = { readonly gaveWay: number; readonly declined: number }
+
 /**
  * When this member gives leadership away, to whom, and whether it may be given it. A leader whose own threads
  * stand still leads nobody well.
  */
 export class Succession {
+  /** Only grow. */
+  readonly counts = { gaveWay: 0, declined: 0 }
   /** What the log owes, and what the state machine owes. Told by the driver. */
   readonly writing = new Debt()
   readonly applying = new Debt()
@@ -39,6 +44,7 @@ export class Succession {
     const owed = this.#owed()
     if (this.#stall.stalled(now, owed) && !this.#handOver.underWay && this.#helps(owed)) {
       this.#stall.gaveWay(now)
+      this.counts.gaveWay++
       this.#handOver.begin(now + this.#limits.stallMsMax, 'once')
     }
     this.#offer(now)
@@ -52,7 +58,9 @@ export class Succession {
 
   /** Who stands still does not take over: the leader offers it to the next. */
   mayTakeOver(now: number): boolean {
-    return !standsStill(this.#owed(), now)
+    const may = !standsStill(this.#owed(), now)
+    if (!may) this.counts.declined++
+    return may
   }
 
   /** Where the quorum waits for this disk too, nobody could be elected without it, and reads would stop as well. */

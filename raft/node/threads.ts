@@ -9,6 +9,7 @@ import type { GrpcTransportOptions } from '../transport/grpc-transport.ts'
 import type { PeerBook } from './acquaintances.ts'
 import { MessagePortChannel } from './channel/message-port-channel.ts'
 import { ChannelLogReader } from './log-reader.ts'
+import type { Measured } from './meter.ts'
 import { RaftNode } from './node.ts'
 import type { NodeOptions } from './options.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
@@ -30,6 +31,8 @@ export type ThreadedNodeOptions = {
   readonly onFatal: (cause: string) => void
   /** What operators may want to read about peer links. */
   readonly onPeerEvent: (event: TransportEvent) => void
+  /** Numbers for metrics, about once a second. */
+  readonly onMeasured: (measured: Measured) => void
 }
 
 /** Plain data and ports, as the threads get them. */
@@ -86,7 +89,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     reader.close()
     await Promise.all(workers.map((worker) => worker.terminate()))
   }
-  const { onFatal, onPeerEvent } = options
+  const { onFatal, onPeerEvent, onMeasured } = options
   const raftNode = new RaftNode<Outcome>({
     peerBook: options.peerBook,
     node,
@@ -96,6 +99,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     reader,
     onFatal,
     onPeerEvent,
+    onMeasured,
     close,
   })
   for (const worker of workers) {

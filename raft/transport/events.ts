@@ -10,8 +10,6 @@ export type RefusalReason =
   /** The certificate's member is another than the one the caller says it is. */
   | 'other-member'
   | 'other-cluster'
-  /** The logs of both began with different lists of members. */
-  | 'other-founding'
   /** The caller meant somebody else. */
   | 'other-receiver'
   | 'other-protocol'
@@ -42,6 +40,20 @@ export type TransportEvent =
     }
   | { readonly kind: 'too-large'; readonly peer: NodeId; readonly bytes: number }
   | { readonly kind: 'snapshot-failed'; readonly peer: NodeId; readonly cause: string }
+
+/** What one link holds back at the moment. */
+export type LinkMeasure = {
+  readonly name: string
+  readonly up: boolean
+  readonly queuedMessages: number
+  /** Waiting here, and given to gRPC and not taken by the connection. */
+  readonly queuedBytes: number
+}
+
+export type TransportMeasure = {
+  readonly counters: TransportCounters
+  readonly links: readonly LinkMeasure[]
+}
 
 /** Since the start; numbers only grow. */
 export type TransportCounters = {

@@ -20,6 +20,10 @@ export class OutboundQueue {
     return this.#queue.size
   }
 
+  get bytes(): number {
+    return this.#bytes
+  }
+
   /** @returns false when full; the message was not taken */
   offer(message: PeerMessage): boolean {
     const bytes = peerMessageBytes(message)

@@ -6,7 +6,7 @@ import type { MemberInfo } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 import { asBuffer, asIs, dial, hangUp } from './dialing.ts'
 import { TransportFailure } from './errors.ts'
-import type { TransportCounters, TransportEvent } from './events.ts'
+import type { LinkMeasure, TransportCounters, TransportEvent } from './events.ts'
 import { decodeWelcome, encodeHelloFrame, encodeMessagesFrame, protocolVersion } from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
 import { method } from './options.ts'
@@ -80,6 +80,15 @@ export class PeerLink {
     // The end of the caller's turn: all it says to this peer travels together.
     this.#flushing = true
     queueMicrotask(() => this.#flush())
+  }
+
+  measure(): LinkMeasure {
+    return {
+      name: this.peer.name,
+      up: this.#state.kind === 'up',
+      queuedMessages: this.#queue.size,
+      queuedBytes: this.#queue.bytes + this.#writing,
+    }
   }
 
   /** The peer was just heard of: try now instead of waiting. */

@@ -11,13 +11,12 @@ import {
   inlineNode,
   threadedNode,
 } from '../../raft/index.ts'
-import type { MemberInfo, NodeId, NodeOptions, RaftNode } from '../../raft/index.ts'
+import type { Measured, MemberInfo, NodeId, NodeOptions, RaftNode } from '../../raft/index.ts'
 import { formatAddress, parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import type { Outcome } from '../store/command.ts'
 import { clientAddress } from './keys.ts'
-import { foundingOf } from './founding.ts'
 import type { MemberKeys } from './keys.ts'
 import { logFolder, memberId } from './member-identity.ts'
 import { FilePeerBook } from './peer-book.ts'
@@ -30,6 +29,8 @@ export type ConsensusParts = {
   readonly random: Random
   readonly log: Logger
   readonly onFatal: (cause: unknown) => void
+  /** Numbers of the threads, about once a second. */
+  readonly onMeasured: (measured: Measured) => void
 }
 
 /**
@@ -47,19 +48,17 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
     return inlineNode<Outcome>({ node, clock, random, transport, log: new MemoryLog(), onFatal })
   }
   const { peer } = keys
-  const logDirectory = join(parts.directory, logFolder)
   return threadedNode<Outcome>({
     node,
     clock,
     random,
-    logDirectory,
+    logDirectory: join(parts.directory, logFolder),
     transport:
       peer === null
         ? null
         : {
             cluster,
             self,
-            founding: foundingOf(parts.directory, logDirectory, config['initial-members']),
             listenAddress: peerListenAddress(config),
             credentials: { authorityPem: peer.authority, certificatePem: peer.certificate, keyPem: peer.key },
             limits: { ...defaultTransportLimits, messageBytesMax: limits.messageBytesMax },
@@ -71,6 +70,7 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
       if (event.kind === 'link-up' || event.kind === 'listening') log.info(event, 'peer link')
       else log.warn(event, 'peer link')
     },
+    onMeasured: parts.onMeasured,
   })
 }
 

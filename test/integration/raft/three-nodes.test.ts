@@ -22,7 +22,7 @@ import {
   threadedNode,
   MemoryPeerBook,
 } from '../../../raft/index.ts'
-import type { MemberInfo, NodeId, RaftNode } from '../../../raft/index.ts'
+import type { Measured, MemberInfo, NodeId, RaftNode } from '../../../raft/index.ts'
 import { RealClock } from '../../../src/host/clock.ts'
 import { RealRandom } from '../../../src/host/random.ts'
 import { ListMachine } from '../../support/list-machine.ts'
@@ -152,6 +152,7 @@ void test('three members on threads of their own replicate, restart and go on', 
     memberInfo({ id: nodeId(at + 1), name: `m${at + 1}` }, address),
   )
   const credentials = members.map(({ name }) => peerCredentials(testAuthority, name))
+  const measured: Measured[] = []
   const start = async (at: number): Promise<Part> => {
     const self = members[at] as MemberInfo
     const node = threadedNode<number>({
@@ -170,6 +171,7 @@ void test('three members on threads of their own replicate, restart and go on', 
       random,
       onFatal: mustNotFail,
       onPeerEvent: () => undefined,
+      onMeasured: (news) => measured.push(news),
     })
     const machine = new ListMachine()
     await node.start(machine)
@@ -179,6 +181,7 @@ void test('three members on threads of their own replicate, restart and go on', 
   try {
     await exercise(parts)
     await exchangeReports(parts)
+    await numbersTold(measured)
     await stopAll(parts)
     parts = await Promise.all([0, 1, 2].map(start))
     // The list has no disk of its own: all of it comes back from the logs.
@@ -215,6 +218,7 @@ void test('a log that cannot be opened is told in one line, and ends the member'
     random,
     onFatal: (cause) => causes.push(cause),
     onPeerEvent: () => undefined,
+    onMeasured: () => undefined,
   })
   try {
     await assert.rejects(node.start(new ListMachine()), { code: 'stopped' })
@@ -248,6 +252,22 @@ void test('a single member leads at once', async () => {
   })
   await assert.rejects(part.node.barrier(soon(100)), { code: 'stopped' })
 })
+
+/** Every member tells what its log and its links did. */
+async function numbersTold(measured: readonly Measured[]): Promise<void> {
+  const syncs = (): number => measured.reduce((sum, { syncMs }) => sum + syncMs.length, 0)
+  const last = (): Measured | undefined => measured.at(-1)
+  await until('numbers come', () => syncs() > 3 && last()?.log !== null && last()?.transport !== null)
+  const { log, transport, succession } = last() ?? assert.fail('they came')
+  assert.ok((log?.segments ?? 0) >= 1 && (log?.bytes ?? 0) > 0)
+  assert.ok((transport?.counters.messagesSent ?? 0) > 0)
+  assert.deepEqual(
+    transport?.links.map(({ up }) => up),
+    [true, true],
+  )
+  assert.deepEqual(succession, { gaveWay: 0, declined: 0 })
+  for (const { syncMs, groupWrites } of measured) assert.equal(syncMs.length, groupWrites.length)
+}
 
 async function startInline(
   network: MemoryNetwork,

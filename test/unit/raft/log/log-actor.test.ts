@@ -30,6 +30,8 @@ const stillClock: Clock = {
   soon: queueMicrotask,
 }
 
+const size = { segments: 1, bytes: 4096 }
+
 class Bench {
   readonly raft: Channel<RaftToLog, LogToRaft>
   readonly api: Channel<ApiToLog, LogToApi>
@@ -51,6 +53,7 @@ class Bench {
       api: logApi,
       clock: stillClock,
       prepare: () => this.prepared++,
+      measure: () => size,
       onFailed: (failed) => this.failures.push(failed),
     }).start()
   }
@@ -88,8 +91,8 @@ void test('writes of one turn are one group, answered by the last ticket', async
   await bench.settle()
   assert.deepEqual(store.groups, [3, 1])
   assert.deepEqual(bench.toRaft.slice(1), [
-    { kind: 'persisted', ticket: 3, syncMs: 0 },
-    { kind: 'persisted', ticket: 4, syncMs: 0 },
+    { kind: 'persisted', ticket: 3, syncMs: 0, writes: 3, size },
+    { kind: 'persisted', ticket: 4, syncMs: 0, writes: 1, size },
   ])
   assert.equal(bench.prepared, 3)
 })
@@ -106,10 +109,10 @@ void test('messages are served in the order they came', async () => {
   await bench.settle()
   assert.deepEqual(store.groups, [1, 1])
   assert.deepEqual(bench.toRaft.slice(1), [
-    { kind: 'persisted', ticket: 1, syncMs: 0 },
+    { kind: 'persisted', ticket: 1, syncMs: 0, writes: 1, size },
     { kind: 'fetched', id: 7, entries: commands(4, 5, 1) },
     { kind: 'cut-done', index: 4 },
-    { kind: 'persisted', ticket: 2, syncMs: 0 },
+    { kind: 'persisted', ticket: 2, syncMs: 0, writes: 1, size },
     { kind: 'fetch-refused', id: 8, reason: 'cut' },
     { kind: 'fetch-refused', id: 9, reason: 'missing' },
   ])

@@ -1,0 +1,47 @@
+import type { LogSize } from '../log/log-protocol.ts'
+import type { TransportMeasure } from '../transport/events.ts'
+import type { SuccessionCounts } from './succession.ts'
+
+/** What the raft and log threads of a member did, for its metrics. Sent to the api thread now and then. */
+export type Measured = {
+  /** How long the disk took for each group since the last time, in ms; beyond `samplesMax` the rest is left out. */
+  readonly syncMs: readonly number[]
+  /** How many writes travelled in each of them. */
+  readonly groupWrites: readonly number[]
+  /** null before the first write. */
+  readonly log: LogSize | null
+  /** null on a member without peers. */
+  readonly transport: TransportMeasure | null
+  readonly succession: SuccessionCounts
+}
+
+/** Gathers between two tellings. */
+export class Meter {
+  readonly periodMs = 1000
+  readonly #transport: (() => TransportMeasure) | null
+  #syncMs: number[] = []
+  #groupWrites: number[] = []
+  #log: LogSize | null = null
+
+  /** @param transport what the links say of themselves */
+  constructor(transport: (() => TransportMeasure) | null) {
+    this.#transport = transport
+  }
+
+  synced(syncMs: number, writes: number, log: LogSize | null): void {
+    if (log !== null) this.#log = log
+    if (this.#syncMs.length >= samplesMax) return
+    this.#syncMs.push(syncMs)
+    this.#groupWrites.push(writes)
+  }
+
+  /** What there is to tell, and a new beginning. */
+  take(succession: SuccessionCounts): Measured {
+    const [syncMs, groupWrites] = [this.#syncMs, this.#groupWrites]
+    this.#syncMs = []
+    this.#groupWrites = []
+    return { syncMs, groupWrites, log: this.#log, transport: this.#transport?.() ?? null, succession }
+  }
+}
+
+const samplesMax = 4096
