@@ -10,6 +10,8 @@ export type RefusalReason =
   /** The certificate's member is another than the one the caller says it is. */
   | 'other-member'
   | 'other-cluster'
+  /** The logs of both began with different lists of members. */
+  | 'other-founding'
   /** The caller meant somebody else. */
   | 'other-receiver'
   | 'other-protocol'

@@ -25,6 +25,11 @@ export type GrpcTransportOptions = {
   /** Identity of the cluster, 1 to 255 bytes; peers of another are refused. */
   readonly cluster: string
   readonly self: { readonly id: NodeId; readonly name: string }
+  /**
+   * Fingerprint of the list of members that this member's log began with, at most 64 bytes. Peers with another are
+   * refused: majorities of different lists need not meet. Unset or empty: not known, nobody is refused for it.
+   */
+  readonly founding?: string
   /** Where peers dial in: `host:port`, IPv6 in brackets; port 0 takes any free one. */
   readonly listenAddress: string
   readonly credentials: PeerCredentials
@@ -61,6 +66,7 @@ export class GrpcTransport implements Transport {
     setLogVerbosity(logVerbosity.NONE)
     assert(Buffer.byteLength(options.cluster) >= 1, 'a cluster has a name')
     assert(Buffer.byteLength(options.cluster) <= 255, 'a cluster name fits a greeting')
+    assert(Buffer.byteLength(options.founding ?? '') <= 64, 'a fingerprint fits a greeting')
     this.#options = options
     this.#tls = peerTls(options.self.name, options.credentials)
     this.#server = new Server(serverOptions(options.limits))
@@ -68,6 +74,7 @@ export class GrpcTransport implements Transport {
     const door: Doorkeeper = {
       cluster: options.cluster,
       self: options.self.id,
+      founding: options.founding ?? '',
       peers: this.#peers,
       meet: (peer, logId) => this.#receiverNow().meet(peer, logId),
     }
@@ -206,6 +213,7 @@ export class GrpcTransport implements Transport {
       from: this.#options.self.id,
       to,
       logId: this.#receiverNow().logId,
+      founding: this.#options.founding ?? '',
     }
   }
 

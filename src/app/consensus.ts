@@ -17,6 +17,7 @@ import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import type { Outcome } from '../store/command.ts'
 import { clientAddress } from './keys.ts'
+import { foundingOf } from './founding.ts'
 import type { MemberKeys } from './keys.ts'
 import { logFolder, memberId } from './member-identity.ts'
 import { FilePeerBook } from './peer-book.ts'
@@ -48,17 +49,19 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
     return inlineNode<Outcome>({ node, clock, random, transport, log: new MemoryLog(), onFatal })
   }
   const { peer } = keys
+  const logDirectory = join(parts.directory, logFolder)
   return threadedNode<Outcome>({
     node,
     clock,
     random,
-    logDirectory: join(parts.directory, logFolder),
+    logDirectory,
     transport:
       peer === null
         ? null
         : {
             cluster,
             self,
+            founding: foundingOf(parts.directory, logDirectory, config['initial-members']),
             listenAddress: peerListenAddress(config),
             credentials: { authorityPem: peer.authority, certificatePem: peer.certificate, keyPem: peer.key },
             limits: { ...defaultTransportLimits, messageBytesMax: limits.messageBytesMax },
