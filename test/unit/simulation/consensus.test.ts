@@ -85,7 +85,8 @@ class Logs {
     const vote = of.vote === undefined ? null : nodeId(of.vote)
     const hardState = of.term === undefined ? null : { term: term(of.term), vote, commit: logIndex(0) }
     this.safety.wrote(member, { kind: 'write', ticket, snapshot: null, entries: of.entries ?? [], hardState })
-    if (isDurable) this.safety.answered(member, { kind: 'persisted', ticket, syncMs: 0, writes: 1, size: null })
+    if (isDurable)
+      this.safety.answered(member, { kind: 'persisted', ticket, syncMs: 0, writes: 1, size: null })
   }
 }
 
