@@ -144,6 +144,8 @@ export type PeerMessage =
       /** null: not confirmed, ask again. */
       readonly index: LogIndex | null
     }
+  /** To the leader: my state cannot be trusted, send yours, at this index or a later one. */
+  | { readonly kind: 'state-wanted'; readonly from: NodeId; readonly to: NodeId; readonly atLeast: LogIndex }
   /** What one api thread tells another about itself. Opaque here, at most `reportBytesMax`; the latest counts. */
   | { readonly kind: 'report'; readonly from: NodeId; readonly to: NodeId; readonly bytes: Uint8Array }
 
@@ -175,6 +177,8 @@ export type SnapshotHeader = {
   readonly from: NodeId
   readonly to: NodeId
   readonly term: Term
+  /** `catch-up`: the receiver's log lags behind what the sender keeps. `repair`: the receiver asked for it. */
+  readonly purpose: 'catch-up' | 'repair'
   readonly snapshot: SnapshotMeta
 }
 
@@ -224,8 +228,16 @@ export interface StateMachine<Outcome> {
   onRoom(wake: () => void): void
   /** The log has everything up to here on this member's own disk; the database may follow, never pass. */
   logPersisted(index: LogIndex): void
-  /** A consistent copy of the durable state, to be streamed to a peer. */
-  produceSnapshot(): Promise<SnapshotSource>
+  /**
+   * The state here is not to be trusted: nothing is applied, until another member's state at this index or a later
+   * one was installed. null: all is well.
+   */
+  readonly wanted: LogIndex | null
+  /**
+   * A consistent copy of the durable state, to be streamed to a peer.
+   * @param atLeast fails when it is behind this; null: as it is
+   */
+  produceSnapshot(atLeast: LogIndex | null): Promise<SnapshotSource>
   /** A place to receive another member's state, aside from the live one. */
   stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink>
   /** The staged state is now the state: the log record naming it is durable. */

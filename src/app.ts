@@ -19,11 +19,10 @@ import { claimDirectory, memberId } from './app/member-identity.ts'
 import { admissionOf, authenticatorOf, authorizerOf } from './app/policy.ts'
 import { LevelRaiser } from './app/level-raiser.ts'
 import { registerClusterMetrics } from './app/metrics.ts'
+import { watchState } from './app/state-watch.ts'
 import { tellStorageAlarm } from './app/storage-alarm.ts'
 import { CaughtUp } from './cluster/caught-up.ts'
 import { defaultHealthBounds, memberHealth } from './cluster/health.ts'
-import { MemberReporter } from './cluster/member-reporter.ts'
-import { MemberReports } from './cluster/member-reports.ts'
 import { Members } from './cluster/members.ts'
 import { WatchGuard } from './cluster/watch-guard.ts'
 import type { Config } from './config/config.ts'
@@ -60,6 +59,7 @@ export type AppHost = {
 /** Where a test may put something between two parts; a server has none. */
 export type AppSeams = {
   readonly consensus?: (real: Consensus<Outcome>) => Consensus<Outcome>
+  readonly machine?: (machine: StoreMachine) => void
 }
 
 export type App = {
@@ -134,7 +134,15 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
     featureLevelMax: config['feature-level-max'],
     onFailure: onFatal,
     onInstalled: ({ index, term }) => log.info({ index, term }, 'snapshot installed'),
+    onQuarantine: ({ reason, atLeast }) =>
+      log.error(
+        { reason, atLeast },
+        'the state is not to be trusted: nothing is served until another is here',
+      ),
+    onReplay: (why) =>
+      log.warn({ why }, 'the database is set aside: the log, whole from its first entry, makes another'),
   })
+  seams.machine?.(machine)
   await node.start(machine)
 
   const consensus: Consensus<Outcome> = seams.consensus === undefined ? node : seams.consensus(node)
@@ -157,28 +165,11 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   const opened = machine
   closing.add(tellStorageAlarm({ store, log, onApplied: (listener) => opened.onApplied(listener) }))
   const featureLevelMax = config['feature-level-max']
-  const reports = new MemberReports({
-    consensus,
-    clock,
-    onUnreadable: (from, cause) => log.warn({ from, cause }, 'the report of a member cannot be read'),
-  })
-  closing.add(() => reports.close())
-  const reporter = new MemberReporter({
-    consensus,
-    clock,
-    describe: () => ({
-      appliedIndex: opened.appliedMemory,
-      sampleAt: opened.appliedMemory,
-      samples: [],
-      featureLevelMax,
-      version: programVersion,
-      state: 'healthy',
-    }),
-  })
-  reporter.start()
-  closing.add(() => reporter.close())
+  const watch = watchState({ machine, consensus, clock, log, featureLevelMax })
+  closing.add(() => watch.close())
   const raiser = new LevelRaiser({
-    ...{ store, consensus, reports, clock, log, featureLevelMax },
+    ...{ store, consensus, clock, log, featureLevelMax },
+    reports: watch.reports,
     onFailure: onFatal,
   })
   raiser.start()
@@ -216,6 +207,8 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
         live: false,
         failure: () => (store.identity === null ? 'the cluster has no identity yet' : null),
       },
+      { name: 'state', live: false, failure: () => watch.guard.quarantineFailure() },
+      { name: 'state-agreement', live: false, failure: () => watch.guard.agreementFailure() },
       { name: 'caught-up', live: false, failure: () => caughtUp.failure() },
     ],
   })
@@ -224,8 +217,12 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   const metrics = new MetricsRegistry()
   collectDefaultMetrics({ register: metrics })
   disk?.register(metrics)
+<<<<<<< ours
   threads.register(metrics)
   registerClusterMetrics(metrics, { consensus, node, store })
+=======
+  registerClusterMetrics(metrics, { consensus, node, store, machine, guard: watch.guard })
+>>>>>>> theirs
   const server = await createServer({
     ...{ registry, names, clock, random, log, metrics, health },
     authenticator: authenticatorOf(config, { clock }),

@@ -1,40 +1,24 @@
 import { assert } from '../base/assert.ts'
-import type { Clock, Timer } from '../base/clock.ts'
-import type { Random } from '../base/random.ts'
+import type { Timer } from '../base/clock.ts'
 import type { Message } from '../core/message.ts'
 import type { Ready } from '../core/ready.ts'
 import { Raft } from '../core/raft.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
-import type { Channel, LogWrite, PeerMessage, RecoveredLog, Transport } from '../ports.ts'
+import type { PeerMessage } from '../ports.ts'
+import type { DriverOptions } from './driver-options.ts'
 import { EntryFeed } from './entry-feed.ts'
+import { LogCutter } from './log-cutter.ts'
 import { LogExtent } from './log-extent.ts'
 import { checkNodeOptions, coreConfigOf } from './options.ts'
-import type { NodeOptions } from './options.ts'
 import { ProposalRelay } from './proposal-relay.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { ReadRelay } from './read-relay.ts'
+import { RepairRelay } from './repair-relay.ts'
 import { ReportRelay } from './report-relay.ts'
 import { SnapshotInbox } from './snapshot-inbox.ts'
 import { SnapshotOutbox } from './snapshot-outbox.ts'
 import { Succession } from './succession.ts'
 import type { SuccessionCounts } from './succession.ts'
-
-/** The log actor, as the driver uses it. Answers come back through `Driver.written` and `Driver.fetched`. */
-export interface LogLink {
-  write(ticket: number, write: LogWrite): void
-  fetch(from: LogIndex, bytesMax: number): void
-  cut(base: SnapshotMeta): void
-}
-
-export type DriverOptions = {
-  readonly node: NodeOptions
-  readonly clock: Clock
-  readonly random: Random
-  readonly transport: Transport
-  readonly api: Channel<RaftToApi, ApiToRaft>
-  readonly log: LogLink
-  readonly recovered: RecoveredLog
-}
 
 /**
  * The raft thread: the core, its ticks, and its links to the peers, the log and the api thread. It decides
@@ -51,9 +35,11 @@ export class Driver {
   readonly #core: Raft
   readonly #feed: EntryFeed
   readonly #extent: LogExtent
+  readonly #cutter: LogCutter
   readonly #proposals: ProposalRelay
   readonly #reads: ReadRelay
   readonly #reports: ReportRelay
+  readonly #repairs: RepairRelay
   readonly #outbox: SnapshotOutbox
   readonly #inbox: SnapshotInbox
   /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
@@ -87,12 +73,19 @@ export class Driver {
     )
     this.#extent = new LogExtent(limits, recovered.base, recovered.lastIndex)
     const needs = this.#needs(post)
+    this.#cutter = new LogCutter({
+      core: this.#core,
+      extent: this.#extent,
+      cut: (base) => options.log.cut(base),
+      install: (snapshot) => this.#inbox.install(snapshot),
+    })
     this.#proposals = new ProposalRelay(needs, {
       forwardBytesMax: limits.appendBytesMax,
       waitingBytesMax: limits.forwardedBytesMax,
     })
     this.#reads = new ReadRelay(needs, { waitingMax: limits.readRequestsMax }, random)
     this.#reports = new ReportRelay(needs)
+    this.#repairs = new RepairRelay(needs, clock)
     this.#outbox = new SnapshotOutbox(needs, {
       streamsMax: limits.snapshotStreamsMax,
       windowChunks: limits.snapshotWindowChunks,
@@ -109,30 +102,30 @@ export class Driver {
   /** The receiver of the transport. */
   receive(message: PeerMessage): void {
     if (this.#stopped) return
-    switch (message.kind) {
-      case 'core':
-        // A snapshot is believed only from the channel that staged it.
-        if (message.message.to !== this.#id || message.message.kind === 'snapshot') return
-        if (message.message.kind === 'timeout-now' && !this.#succession.mayTakeOver(this.#now())) return
-        this.#core.step(message.message)
-        break
-      case 'forward':
-        if (message.to === this.#id) this.#proposals.forwarded(message)
-        break
-      case 'forward-refused':
-        if (message.to === this.#id) this.#proposals.refused(message)
-        break
-      case 'read-request':
-        if (message.to === this.#id) this.#reads.requested(message)
-        break
-      case 'read-response':
-        if (message.to === this.#id) this.#reads.responded(message)
-        break
-      case 'report':
-        if (message.to === this.#id) this.#reports.received(message.from, message.bytes)
-        break
-    }
+    if (message.kind === 'core') {
+      // A snapshot is believed only from the channel that staged it.
+      if (message.message.to !== this.#id || message.message.kind === 'snapshot') return
+      if (message.message.kind === 'timeout-now' && !this.#succession.mayTakeOver(this.#now())) return
+      this.#core.step(message.message)
+    } else if (message.to === this.#id) this.#fromShell(message)
     this.#planTurn()
+  }
+
+  #fromShell(message: Exclude<PeerMessage, { readonly kind: 'core' }>): void {
+    switch (message.kind) {
+      case 'forward':
+        return this.#proposals.forwarded(message)
+      case 'forward-refused':
+        return this.#proposals.refused(message)
+      case 'read-request':
+        return this.#reads.requested(message)
+      case 'read-response':
+        return this.#reads.responded(message)
+      case 'report':
+        return this.#reports.received(message.from, message.bytes)
+      case 'state-wanted':
+        return this.#repairs.requested(message.from, message.atLeast)
+    }
   }
 
   unreachable(peer: NodeId): void {
@@ -172,6 +165,11 @@ export class Driver {
     this.#planTurn()
   }
 
+  /** The log: everything at and below `index` is forgotten, durably. */
+  cut(index: LogIndex): void {
+    if (!this.#stopped) this.#cutter.done(index)
+  }
+
   /** The api thread, except `start` and `stop`. */
   take(message: ApiToRaft): void {
     if (this.#stopped) return
@@ -190,6 +188,9 @@ export class Driver {
         break
       case 'report':
         this.#reports.local(message.to, message.bytes)
+        return
+      case 'state-wanted':
+        this.#repairs.local(message.atLeast)
         return
       case 'applied':
         this.#applied(message.index)
@@ -317,10 +318,7 @@ export class Driver {
     if (!this.#extent.durable(snapshot)) return
     this.#core.applied(snapshot.index)
     if (this.#outbox.opening) return
-    const base = this.#extent.cut(this.#outbox.lowestIndex)
-    if (base === null) return
-    this.#core.cut(base)
-    this.#options.log.cut(base)
+    this.#cutter.durable(this.#outbox.lowestIndex)
   }
 
   #postStatus(now: number): void {
@@ -335,6 +333,7 @@ export class Driver {
   /** The core and the shell, as the relays and the snapshot streams see them. */
   #needs(post: (message: RaftToApi) => void): Needs {
     const core = this.#core
+    const stateWanted = (): LogIndex | null => this.#repairs.wanted
     return {
       self: this.#id,
       transport: this.#options.transport,
@@ -364,6 +363,11 @@ export class Driver {
       },
       wake: () => this.#planTurn(),
       staged: (message) => core.step(message),
+      get stateWanted() {
+        return stateWanted()
+      },
+      sendState: (peer, atLeast) => this.#outbox.wantedBy(peer, atLeast),
+      beginLogBehind: (snapshot) => this.#cutter.beginBehind(snapshot),
     }
   }
 }
@@ -382,6 +386,7 @@ type Held = {
 type Needs = ConstructorParameters<typeof ProposalRelay>[0] &
   ConstructorParameters<typeof ReadRelay>[0] &
   ConstructorParameters<typeof ReportRelay>[0] &
+  ConstructorParameters<typeof RepairRelay>[0] &
   ConstructorParameters<typeof SnapshotOutbox>[0] &
   ConstructorParameters<typeof SnapshotInbox>[0]
 

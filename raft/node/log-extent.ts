@@ -51,6 +51,16 @@ export class LogExtent {
     return base
   }
 
+  /** Where the log begins: everything up to here is in the state only. */
+  get base(): SnapshotMeta {
+    return this.#base
+  }
+
+  /** The log begins behind `base`, whatever the plan was. */
+  beginBehind(base: SnapshotMeta): void {
+    if (base.index > this.#base.index) this.#base = base
+  }
+
   /** A state machine that saw no configuration entry yet is still under the one the log began with. */
   complete(snapshot: SnapshotMeta): SnapshotMeta {
     if (snapshot.configuration.members.length > 0) return snapshot

@@ -276,8 +276,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         this.#post({ kind: 'peer-recorded', met: message.met })
         return
       case 'report':
-        this.#reportListeners.tell({ from: message.from, bytes: message.bytes })
-        return
+        return this.#reportListeners.tell({ from: message.from, bytes: message.bytes })
       case 'peer-event':
         this.#options.onPeerEvent?.(message.event)
         return
@@ -312,6 +311,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     }
     const { status } = this
     this.#transfers.statusTold(status)
+    this.#life?.desk.wantState(now)
     this.#statusListeners.tell(status)
   }
 

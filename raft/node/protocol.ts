@@ -35,6 +35,8 @@ export type ApiToRaft =
   | { readonly kind: 'resume'; readonly from: LogIndex }
   /** Answers `install`. */
   | { readonly kind: 'installed'; readonly index: LogIndex }
+  /** The state here is not to be trusted: ask the leader for its own. Repeated until one was installed. */
+  | { readonly kind: 'state-wanted'; readonly atLeast: LogIndex }
   /** For the api threads of other members. @param to null: all of them */
   | { readonly kind: 'report'; readonly to: NodeId | null; readonly bytes: Uint8Array }
   | SnapshotOutAnswer
@@ -84,7 +86,8 @@ export type RaftToApi =
       readonly request: number
       readonly reason: 'not-leader' | 'not-a-voter'
     }
-  | { readonly kind: 'source-open'; readonly stream: number }
+  /** @param atLeast see `StateMachine.produceSnapshot` */
+  | { readonly kind: 'source-open'; readonly stream: number; readonly atLeast: LogIndex | null }
   /** Credit for one more chunk. */
   | { readonly kind: 'source-pull'; readonly stream: number }
   | { readonly kind: 'source-close'; readonly stream: number }
@@ -92,7 +95,10 @@ export type RaftToApi =
   | { readonly kind: 'sink-chunk'; readonly stream: number; readonly bytes: Uint8Array }
   | { readonly kind: 'sink-finish'; readonly stream: number }
   | { readonly kind: 'sink-abort'; readonly stream: number; readonly cause: string }
-  /** The log names this state, durably: it is the state now. No entries come before `resume`. */
+  /**
+   * The log names this state, durably: it is the state now. No entries come before `resume`. It may lie behind what was
+   * applied here only when that is not to be trusted.
+   */
   | { readonly kind: 'install'; readonly snapshot: SnapshotMeta }
   /** A peer came for the first time: record its log. */
   | { readonly kind: 'peer-met'; readonly met: PeerLog }

@@ -81,6 +81,7 @@ export class RaftActor {
         this.#driver?.fetched([])
         return
       case 'cut-done':
+        this.#driver?.cut(message.index)
         return
       case 'failed':
         this.#fail(message.message)

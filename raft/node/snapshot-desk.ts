@@ -1,4 +1,4 @@
-import type { SnapshotMeta } from '../core/types.ts'
+import type { LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { SnapshotSink, SnapshotSource, StateMachine } from '../ports.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 
@@ -13,6 +13,7 @@ export class SnapshotDesk {
   readonly #sinks = new Map<number, Line<SnapshotSink>>()
   /** The end of everything said to sinks so far: one is staged only after the one before has ended. */
   #staging: Promise<unknown> = Promise.resolve()
+  #wantedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(machine: StateMachine<unknown>, post: (message: ApiToRaft) => void) {
     this.#machine = machine
@@ -23,7 +24,7 @@ export class SnapshotDesk {
   take(message: RaftToApi): boolean {
     switch (message.kind) {
       case 'source-open':
-        this.#openSource(message.stream)
+        this.#openSource(message.stream, message.atLeast)
         return true
       case 'source-pull':
         this.#pull(message.stream)
@@ -48,6 +49,14 @@ export class SnapshotDesk {
     }
   }
 
+  /** Asks for a state to replace one that is not to be trusted, now and then until there is one. */
+  wantState(nowMs: number): void {
+    const atLeast = this.#machine.wanted
+    if (atLeast === null || nowMs - this.#wantedAtMs < wantPeriodMs) return
+    this.#wantedAtMs = nowMs
+    this.#post({ kind: 'state-wanted', atLeast })
+  }
+
   /** Gives up every stream; resolves when all are closed. */
   async close(): Promise<void> {
     for (const stream of [...this.#sinks.keys()]) this.#abort(stream, 'stopping')
@@ -55,8 +64,8 @@ export class SnapshotDesk {
     await Promise.all(ends)
   }
 
-  #openSource(stream: number): void {
-    const opened = this.#machine.produceSnapshot()
+  #openSource(stream: number, atLeast: LogIndex | null): void {
+    const opened = this.#machine.produceSnapshot(atLeast)
     this.#sources.set(stream, { opened, tail: opened })
     opened.then(
       (source) => this.#post({ kind: 'source-opened', stream, snapshot: source.snapshot }),
@@ -149,6 +158,8 @@ export class SnapshotDesk {
       .catch(() => undefined)
   }
 }
+
+const wantPeriodMs = 500
 
 /** What was opened, and the end of the queue of words about it. */
 type Line<T> = { readonly opened: Promise<T>; tail: Promise<unknown> }

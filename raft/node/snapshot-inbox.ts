@@ -8,11 +8,20 @@ import type { RaftToApi, SnapshotInAnswer } from './protocol.ts'
 export interface SnapshotInboxNeeds {
   readonly self: NodeId
   readonly commit: LogIndex
+  /** From where on a state is welcome whatever the log holds, to replace one that is not to be trusted. */
+  readonly stateWanted: LogIndex | null
   post(message: RaftToApi): void
   /** Asks for a turn, and so for `flush`. */
   wake(): void
   /** All of it is staged and verified: the core may take it. Called in a turn. */
   staged(message: Message & { readonly kind: 'snapshot' }): void
+  /**
+   * The log has all of the staged state and keeps what follows: it is to begin behind it. `install` follows once that
+   * is durable. Called in a turn.
+   *
+   * @returns `later`: not yet, ask again next turn; `never`: the log begins behind it already
+   */
+  beginLogBehind(snapshot: SnapshotMeta): 'begun' | 'later' | 'never'
 }
 
 export type SnapshotInboxLimits = {
@@ -37,6 +46,8 @@ export class SnapshotInbox {
   #state: 'free' | 'staged' | 'taken' = 'free'
   /** Waits for the turn in which the core hears of it. */
   #offered: (Message & { readonly kind: 'snapshot' }) | null = null
+  /** Staged, for a member that asked for it: taken even if the log is further. */
+  #repair: SnapshotMeta | null = null
 
   constructor(needs: SnapshotInboxNeeds, limits: SnapshotInboxLimits) {
     this.#needs = needs
@@ -47,7 +58,7 @@ export class SnapshotInbox {
     if (header.to !== this.#needs.self) throw new Error('this snapshot is for another member')
     if (this.#state !== 'free') throw new Error('another snapshot is being installed')
     this.#supersede(header)
-    if (header.snapshot.index <= this.#needs.commit) throw new Error('this member is further than that')
+    this.#checkWanted(header)
     const { from, term } = header
     const stream: Stream = { id: this.#nextStream++, from, term, answers: [] }
     this.#stream = stream
@@ -86,17 +97,23 @@ export class SnapshotInbox {
   flush(): void {
     const offered = this.#offered
     this.#offered = null
-    if (offered !== null) this.#needs.staged(offered)
+    // A repair that the log has overtaken is none of the core's business.
+    if (offered !== null && offered.snapshot.index > this.#needs.commit) this.#needs.staged(offered)
   }
 
   /** The core named the staged state in a write: it replaces the log. */
   taken(): void {
     this.#state = 'taken'
+    this.#repair = null
   }
 
   /** A turn ended: what the core did not take by now it has no use for. The next snapshot replaces it. */
   turnEnded(): void {
-    if (this.#state === 'staged' && this.#offered === null) this.#state = 'free'
+    if (this.#state !== 'staged' || this.#offered !== null) return
+    const answer = this.#repair === null ? 'never' : this.#needs.beginLogBehind(this.#repair)
+    if (answer === 'later') return
+    this.#state = answer === 'begun' ? 'taken' : 'free'
+    this.#repair = null
   }
 
   /** The log names it durably; the api thread makes it the live state. */
@@ -111,6 +128,15 @@ export class SnapshotInbox {
   close(): void {
     for (const waiting of this.#stream?.answers.splice(0) ?? []) waiting.reject(new Error('stopping'))
     this.#stream = null
+  }
+
+  #checkWanted({ purpose, snapshot }: SnapshotHeader): void {
+    const { commit, stateWanted } = this.#needs
+    if (purpose === 'catch-up') {
+      if (snapshot.index <= commit) throw new Error('this member is further than that')
+    } else if (stateWanted === null || snapshot.index < stateWanted) {
+      throw new Error('this member did not ask for that')
+    }
   }
 
   /** A sender that comes again has given its former stream up, and so has the leader of a former term. */
@@ -147,6 +173,7 @@ export class SnapshotInbox {
     }
     const { from, to, term, snapshot } = header
     this.#state = 'staged'
+    this.#repair = header.purpose === 'repair' ? snapshot : null
     this.#offered = { kind: 'snapshot', from, to, term, snapshot }
     this.#needs.wake()
   }

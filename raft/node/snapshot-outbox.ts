@@ -49,15 +49,19 @@ export class SnapshotOutbox {
     return false
   }
 
+  /** The core: the log cannot bring that peer back. Answered by a report. */
   wanted(peer: NodeId): void {
-    for (const stream of this.#streams.values()) if (stream.to === peer) return
-    if (this.#streams.size >= this.#limits.streamsMax) {
-      this.#needs.report(peer, 'failed')
-      return
-    }
-    const id = this.#nextStream++
-    this.#streams.set(id, { id, to: peer, term: this.#needs.term, snapshot: null, ready: [], waiting: null })
-    this.#needs.post({ kind: 'source-open', stream: id })
+    const under = this.#streamTo(peer)
+    // What the peer asked for itself comes first; the core asks again.
+    if (under !== null) under.coreWaits = true
+    else if (this.#streams.size >= this.#limits.streamsMax) this.#needs.report(peer, 'failed')
+    else this.#open(peer, null)
+  }
+
+  /** The peer itself. When it cannot be now, it asks again. */
+  wantedBy(peer: NodeId, atLeast: LogIndex): void {
+    if (this.#streamTo(peer) !== null || this.#streams.size >= this.#limits.streamsMax) return
+    this.#open(peer, atLeast)
   }
 
   take(answer: SnapshotOutAnswer): void {
@@ -88,14 +92,38 @@ export class SnapshotOutbox {
     this.#streams.clear()
   }
 
+  #streamTo(peer: NodeId): Stream | null {
+    for (const stream of this.#streams.values()) if (stream.to === peer) return stream
+    return null
+  }
+
+  #open(peer: NodeId, atLeast: LogIndex | null): void {
+    const id = this.#nextStream++
+    const { term } = this.#needs
+    const coreWaits = atLeast === null
+    this.#streams.set(id, {
+      id,
+      to: peer,
+      term,
+      atLeast,
+      coreWaits,
+      snapshot: null,
+      ready: [],
+      waiting: null,
+    })
+    this.#needs.post({ kind: 'source-open', stream: id, atLeast })
+  }
+
   #begin(stream: Stream, snapshot: SnapshotMeta): void {
     const { self, term, transport } = this.#needs
     // Whoever sends a state claims to lead the term it names; the next term has another leader.
     if (stream.term !== term) return this.#end(stream, 'failed')
     stream.snapshot = snapshot
     for (let count = 0; count < this.#limits.windowChunks; count++) this.#pull(stream)
+    const purpose = stream.atLeast === null ? 'catch-up' : 'repair'
+    const header = { from: self, to: stream.to, term, purpose, snapshot } as const
     transport
-      .sendSnapshot(stream.to, { from: self, to: stream.to, term, snapshot }, () => this.#next(stream))
+      .sendSnapshot(stream.to, header, () => this.#next(stream))
       .then(
         () => this.#end(stream, 'finished'),
         () => this.#end(stream, 'failed'),
@@ -122,7 +150,7 @@ export class SnapshotOutbox {
   #end(stream: Stream, outcome: 'finished' | 'failed'): void {
     if (!this.#streams.delete(stream.id)) return
     this.#needs.post({ kind: 'source-close', stream: stream.id })
-    this.#needs.report(stream.to, outcome)
+    if (stream.coreWaits) this.#needs.report(stream.to, stream.atLeast === null ? outcome : 'failed')
   }
 }
 
@@ -131,6 +159,10 @@ type Stream = {
   readonly to: NodeId
   /** In which the peer was found to need it. */
   readonly term: Term
+  /** From where on the peer asked for it; null: the core did. */
+  readonly atLeast: LogIndex | null
+  /** The core wants to hear how it ended. */
+  coreWaits: boolean
   snapshot: SnapshotMeta | null
   readonly ready: (Uint8Array | null)[]
   waiting: Deferred<Uint8Array | null> | null

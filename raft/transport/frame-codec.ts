@@ -2,11 +2,20 @@ import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
 import { assert, assertNever } from '../base/assert.ts'
 import { term } from '../core/types.ts'
 import type { NodeId, SnapshotMeta, Term } from '../core/types.ts'
-import type { PeerMessage } from '../ports.ts'
+import type { PeerMessage, SnapshotHeader } from '../ports.ts'
 import { readSnapshotMeta, writeSnapshotMeta } from './log-codec.ts'
 import { readPeerMessage, writePeerMessage } from './message-codec.ts'
 import { decoding, expectEnd, malformed, openMessage, readBytes, readEnd, readId, readText } from './wire.ts'
-import { readWhole, skipField, writeBytes, writeId, writeText, writeWhole } from './wire.ts'
+import {
+  readFlag,
+  readWhole,
+  skipField,
+  writeBytes,
+  writeFlag,
+  writeId,
+  writeText,
+  writeWhole,
+} from './wire.ts'
 
 /** Version of `proto/`; both sides of a stream must speak the same. */
 export const protocolVersion = 2
@@ -32,6 +41,7 @@ export type SnapshotFrame =
       readonly kind: 'opening'
       readonly hello: Hello
       readonly term: Term
+      readonly purpose: SnapshotHeader['purpose']
       readonly snapshot: SnapshotMeta
     }
   | { readonly kind: 'chunk'; readonly bytes: Uint8Array }
@@ -169,6 +179,7 @@ export function encodeSnapshotFrame(frame: SnapshotFrame): Uint8Array {
       openMessage(writer, 3)
       writeSnapshotMeta(writer, frame.snapshot)
       writer.join()
+      writeFlag(writer, 4, frame.purpose === 'repair')
       writer.join()
       break
     case 'chunk':
@@ -212,17 +223,19 @@ export function decodeSnapshotFrame(bytes: Uint8Array): SnapshotFrame {
 function readOpening(reader: BinaryReader, end: number): SnapshotFrame {
   let hello: Hello | null = null
   let senderTerm = 0
+  let purpose: SnapshotHeader['purpose'] = 'catch-up'
   let snapshot: SnapshotMeta | null = null
   while (reader.pos < end) {
     const head = reader.uint32()
     if (head >>> 3 === 1) hello = readHello(reader, readEnd(reader, head & 7, end))
     else if (head >>> 3 === 2) senderTerm = readWhole(reader, head & 7)
     else if (head >>> 3 === 3) snapshot = readSnapshotMeta(reader, readEnd(reader, head & 7, end))
+    else if (head >>> 3 === 4) purpose = readFlag(reader, head & 7) ? 'repair' : 'catch-up'
     else skipField(reader, head >>> 3, head & 7)
   }
   expectEnd(reader, end)
   if (hello === null || snapshot === null) throw malformed('a snapshot opens with its sender and its place')
-  return { kind: 'opening', hello, term: term(senderTerm), snapshot }
+  return { kind: 'opening', hello, term: term(senderTerm), purpose, snapshot }
 }
 
 function readTrailer(reader: BinaryReader, end: number): SnapshotFrame {

@@ -80,8 +80,8 @@ export class InboundSnapshots {
 
   /** The one place that owes the sink its one ending. */
   async #receive(opening: Opening, frames: IncomingFrames): Promise<void> {
-    const { hello, term, snapshot } = opening
-    const header = { from: hello.from, to: hello.to, term, snapshot }
+    const { hello, term, purpose, snapshot } = opening
+    const header = { from: hello.from, to: hello.to, term, purpose, snapshot }
     const sink = await this.#options.onSnapshot(header)
     try {
       const hash = createHash('sha256')

@@ -28,6 +28,7 @@ const field = {
   snapshot: 14,
   'timeout-now': 15,
   report: 16,
+  'state-wanted': 17,
 } satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, number>
 
 type WireKind = keyof typeof field
@@ -49,7 +50,7 @@ export function writePeerMessage(writer: BinaryWriter, peerMessage: PeerMessage)
   openMessage(writer, 1)
   writeId(writer, 1, message.from)
   writeId(writer, 2, message.to)
-  if (message.kind !== 'report') writeWhole(writer, 3, message.term)
+  if ('term' in message) writeWhole(writer, 3, message.term)
   writer.join()
   if (peerMessage.kind === 'core') writeCore(writer, peerMessage.message)
   else writeShell(writer, peerMessage)
@@ -80,6 +81,8 @@ function writeShell(writer: BinaryWriter, message: ShellMessage): void {
     case 'report':
       assert(message.bytes.byteLength <= reportBytesMax, 'a report is short')
       return writeBytes(writer, 2, message.bytes)
+    case 'state-wanted':
+      return writeWhole(writer, 2, message.atLeast)
     default:
       assertNever(message)
   }
@@ -285,6 +288,8 @@ function toMessage(kind: WireKind, body: Body): PeerMessage {
       const index = body.three === null ? null : logIndex(body.three)
       return { kind, from, to, term: sent, round: body.two ?? 0, index }
     }
+    case 'state-wanted':
+      return { kind, from, to, atLeast: logIndex(body.two ?? 0) }
     case 'report':
       // A copy: it outlives the frame.
       return { kind, from, to, bytes: Uint8Array.from(body.report ?? []) }

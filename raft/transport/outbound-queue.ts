@@ -69,6 +69,7 @@ export function peerMessageBytes(message: PeerMessage): number {
       return envelope + 24 * message.proposals.length
     case 'read-request':
     case 'read-response':
+    case 'state-wanted':
       return envelope
     case 'report':
       return envelope + message.bytes.byteLength

@@ -40,6 +40,7 @@ export async function sendSnapshotStream(
       kind: 'opening',
       hello: options.hello,
       term: header.term,
+      purpose: header.purpose,
       snapshot: header.snapshot,
     })
     const hash = createHash('sha256')

@@ -2,19 +2,22 @@ import { Gauge } from 'prom-client'
 import type { Registry as MetricsRegistry } from 'prom-client'
 import type { NodeLoad } from '../../raft/index.ts'
 import type { Consensus } from '../../raft/index.ts'
+import type { StateVerdict } from '../cluster/state-agreement.ts'
 import type { Outcome } from '../store/command.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
 export type MetricsParts = {
+  readonly machine: { readonly lastState: { readonly revision: number }; readonly quarantine: object | null }
   readonly consensus: Consensus<Outcome>
   readonly node: { readonly load: NodeLoad }
+  readonly guard: { readonly verdict: StateVerdict }
   readonly store: ObjectStore & { readonly openWatches: number }
 }
 
 /** Numbers read when they are asked for: they cost nothing in between. */
 export function registerClusterMetrics(
   register: MetricsRegistry,
-  { consensus, node, store }: MetricsParts,
+  { consensus, node, store, machine, guard }: MetricsParts,
 ): void {
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
@@ -46,7 +49,7 @@ export function registerClusterMetrics(
     'log entries whose effect is in the database',
     () => consensus.status.appliedDisk,
   )
-  gauge('orch_store_revision', 'newest resourceVersion in memory', () => store.view().revision)
+  gauge('orch_store_revision', 'newest resourceVersion in memory', () => machine.lastState.revision)
   gauge('orch_store_feature_level', 'by which rules the cluster decides', () => store.featureLevel)
   gauge(
     'orch_storage_used_bytes',
@@ -62,6 +65,12 @@ export function registerClusterMetrics(
     store.storage.alarm ? 1 : 0,
   )
   registerUsageByResource(register, store)
+  gauge('orch_store_quarantined', '1 while the state of this member is not to be trusted, else 0', () =>
+    machine.quarantine === null ? 0 : 1,
+  )
+  gauge('orch_cluster_state_apart', 'members whose state differs from that of this one', () =>
+    guard.verdict.kind === 'agree' ? 0 : guard.verdict.members.length,
+  )
   gauge('orch_store_open_watches', 'watch cursors open', () => store.openWatches)
   gauge(
     'orch_raft_proposals_waiting',

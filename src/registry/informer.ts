@@ -17,7 +17,7 @@ export type InformerParts<T> = {
 
 /** Taken from the cursor in one turn; then others have theirs. */
 const eventsPerTurn = 128
-/** Before another try to follow a store that takes no more watches. */
+/** Before another try to follow a store that takes no more watches, or whose state is not to be trusted. */
 const retryMs = 1000
 
 /**
@@ -38,8 +38,7 @@ export class Informer<T> {
 
   /** Loads what is there, telling the listeners, and follows from then on. */
   start(): void {
-    this.#relist()
-    this.#pump()
+    this.#follow()
   }
 
   get(key: Key): T | null {
@@ -120,17 +119,18 @@ export class Informer<T> {
     if (!(cause instanceof StoreFailure)) throw cause
     if (this.#closed || cause.code === 'stopped') return
     const { clock } = this.#parts
-    const again = () => {
-      if (this.#closed) return
-      try {
-        this.#relist()
-        this.#pump()
-      } catch (next) {
-        this.#recover(next)
-      }
+    if (cause.code === 'compacted') clock.soon(() => this.#follow())
+    else clock.after(retryMs, () => this.#follow())
+  }
+
+  #follow(): void {
+    if (this.#closed) return
+    try {
+      this.#relist()
+      this.#pump()
+    } catch (cause) {
+      this.#recover(cause)
     }
-    if (cause.code === 'compacted') clock.soon(again)
-    else clock.after(retryMs, again)
   }
 
   #set(version: StoredObject): void {

@@ -44,6 +44,8 @@ function translated(failure: StoreFailure): ApiError {
       return new Refusal('Timeout', 'Timeout: no quorum answered in time, nothing was changed', {}, options)
     case 'too-large':
       return tooLarge(failure.message)
+    case 'quarantined':
+      return serviceUnavailable(failure.message, { retryAfterSeconds: 5 })
   }
 }
 

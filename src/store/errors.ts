@@ -7,8 +7,10 @@ import { Failure } from '../../raft/base/failure.ts'
  * - `overloaded`: a bound was reached, nothing was done, try later
  * - `stopped`: this member is shutting down
  * - `too-large`: the command exceeds one log entry
+ * - `quarantined`: the state of this member is not to be trusted; another member can be asked
  */
-export type StoreFailureCode = 'compacted' | 'future' | 'timed-out' | 'overloaded' | 'stopped' | 'too-large'
+export type StoreFailureCode =
+  'compacted' | 'future' | 'timed-out' | 'overloaded' | 'stopped' | 'too-large' | 'quarantined'
 
 export class StoreFailure extends Failure<StoreFailureCode> {
   /** For a write: whether it took effect. `unknown` only when the caller's deadline came first. */
@@ -25,8 +27,9 @@ export class StoreFailure extends Failure<StoreFailureCode> {
 }
 
 /**
- * Final: this member can serve nothing from here on and must stop. Only while a snapshot is received it
- * concerns nothing but that snapshot, which is refused.
+ * Of the database. `damaged`, `digest` and `behind-log` say that it is not to be trusted: it is set aside and another
+ * member's state takes its place. The others are final: the member must stop. Only while a snapshot is received a
+ * failure concerns nothing but that snapshot, which is refused.
  *
  * - `damaged`: stored bytes do not pass their check, or do not fit together
  * - `digest`: the database as a whole is not what was written

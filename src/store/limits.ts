@@ -37,6 +37,10 @@ export type StoreLimits = {
   readonly sessionIdleMs: number
   /** One frame of a snapshot stream, about; a single larger object still fits. */
   readonly snapshotFrameBytesMax: number
+  /** Fingerprints that members compare; see `DigestSamplesLimits`. */
+  readonly sampleEntries: number
+  readonly samplesMax: number
+  readonly sampleWishesMax: number
 }
 
 const KiB = 1024
@@ -61,4 +65,7 @@ export const defaultStoreLimits: StoreLimits = Object.freeze({
   // Twice the longest --request-timeout.
   sessionIdleMs: 2 * 60 * 60_000,
   snapshotFrameBytesMax: 256 * KiB,
+  sampleEntries: 1024,
+  samplesMax: 64,
+  sampleWishesMax: 32,
 })

@@ -3,9 +3,12 @@ import type { Key, KeyPrefix } from './key.ts'
 import type { ResourceUsage } from './machine/storage-usage.ts'
 import type { Revision } from './revision.ts'
 
-/** The request side of the replicated state: what verbs, auth and controllers see of one member. */
+/**
+ * The request side of the replicated state: what verbs, auth and controllers see of one member. While that is not to be
+ * trusted, everything here throws StoreFailure `quarantined`.
+ */
 export interface ObjectStore {
-  /** null until the cluster's first command was applied here. */
+  /** null until the cluster's first command was applied here, and in quarantine. */
   readonly identity: ClusterIdentity | null
   readonly settings: Settings
   /** By which rules the cluster decides; see `featureLevelMax`. */

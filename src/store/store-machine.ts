@@ -1,6 +1,6 @@
 import { assert, present } from '../../raft/base/assert.ts'
 import type { Clock } from '../../raft/base/clock.ts'
-import { noIndex } from '../../raft/index.ts'
+import { logIndex } from '../../raft/index.ts'
 import type {
   Entry,
   LogIndex,
@@ -12,22 +12,27 @@ import type {
 } from '../../raft/index.ts'
 import { featureLevelMax as newestLevel } from '../version.ts'
 import type { Outcome } from './command.ts'
-import { databaseName, indexOfDatabase } from './disk/database-names.ts'
+import { databaseName } from './disk/database-names.ts'
 import type { KeyValueHome, KeyValueStore } from './disk/key-value-store.ts'
+import { isDamage, openLiveDatabase } from './disk/live-database.ts'
+import type { Database, LiveDatabase } from './disk/live-database.ts'
 import { Persister } from './disk/persister.ts'
-import { headKey } from './disk/machine-keys.ts'
-import { loadState } from './disk/recovery.ts'
 import { SnapshotReader } from './disk/snapshot-reader.ts'
 import { SnapshotStage } from './disk/snapshot-stage.ts'
-import { decodeStoredHead } from './disk/stored-head.ts'
 import { readVersions } from './disk/version-reader.ts'
 import { StorageFailure } from './errors.ts'
+import type { StoreFailure } from './errors.ts'
 import type { StoreLimits } from './limits.ts'
+import { DigestSamples } from './machine/digest-samples.ts'
+import type { DigestSample } from './machine/digest-samples.ts'
 import { digestOf } from './machine/digest.ts'
 import { hashText } from './machine/hash.ts'
 import { Machine } from './machine/machine.ts'
+import { emptyState } from './machine/state.ts'
 import type { MachineState } from './machine/state.ts'
 import type { Version } from './machine/version.ts'
+import { quarantined } from './quarantine.ts'
+import type { Quarantine } from './quarantine.ts'
 import type { Revision } from './revision.ts'
 
 export type StoreMachineOptions = {
@@ -40,65 +45,64 @@ export type StoreMachineOptions = {
   readonly logLast: LogIndex
   /** The newest rules this member may decide by; unset: all that the program knows. */
   readonly featureLevelMax?: number
-  /** The database cannot be trusted or written any more: the member must stop. Called once at most. */
+  /** The database cannot be written any more: the member must stop. Called once at most. */
   readonly onFailure: (cause: unknown) => void
   /** Another member's state took the place of this one's. Unset: nobody wants to know. */
   readonly onInstalled?: (snapshot: SnapshotMeta) => void
+  /** The state is not to be trusted; also told when it was found at the start. Unset: nobody wants to know. */
+  readonly onQuarantine?: (quarantine: Quarantine) => void
+  /** What was there is set aside, and the log makes it anew. Unset: nobody wants to know. */
+  readonly onReplay?: (why: string) => void
 }
 
 /**
  * The replicated state of one member: memory, which leads, and the database, which follows. Fills the
  * socket of the consensus library; requests come through `Store`.
+ *
+ *   trusted ──damage, or others agree on another state──> quarantine ──another member's state installed──> trusted
+ *
+ * In quarantine nothing is applied, read or written; the log goes on without it.
  */
 export class StoreMachine implements StateMachine<Outcome> {
   readonly #options: StoreMachineOptions
-  #database: Database
+  /** null in quarantine. */
+  #database: Database | null
   #machine: Machine
-  #persister: Persister
+  #samples: DigestSamples
+  #persister: Persister | null
   #appliedDisk: SnapshotMeta
+  #quarantine: Quarantine | null = null
+  /** The database that is not trusted any more, on its way aside. */
+  #condemning: Promise<void> = Promise.resolve()
   #staged: SnapshotStage | null = null
   /** Stagings follow one another: each begins once the one before has gone. */
   #staging: Promise<void> = Promise.resolve()
   readonly #listeners = new Set<() => void>()
+  readonly #quarantineListeners = new Set<() => void>()
   #onRoom: () => void = () => undefined
   #failure: Error | null = null
 
   /**
-   * Opens the live database, proves it whole and reads it into memory; removes leftovers of others.
-   * @throws StorageFailure
+   * Opens the live database, proves it whole and reads it into memory; removes leftovers of others. When it is damaged,
+   * the log makes the state anew if it still has its first entry; else the machine begins in quarantine.
+   *
+   * @throws StorageFailure `beyond-log`, `unsupported`, `io`
    */
   static async open(options: StoreMachineOptions): Promise<StoreMachine> {
-    const name = await liveDatabase(options.home, options.logBase)
-    const store = await opened(options.home, name)
-    try {
-      const state = await loadState(store, options.limits, levelMaxOf(options))
-      if (state.appliedIndex < options.logBase.index) {
-        throw new StorageFailure(
-          'behind-log',
-          `the database is at index ${state.appliedIndex}, the log begins behind ${options.logBase.index}: ` +
-            'bring back the database that belongs to this log',
-        )
-      }
-      if (state.appliedIndex > options.logLast) {
-        throw new StorageFailure(
-          'beyond-log',
-          `the database is at index ${state.appliedIndex}, the log ends at ${options.logLast}: ` +
-            'the log lost entries; bring back the one that belongs to this database',
-        )
-      }
-      return new StoreMachine(options, { name, store }, state)
-    } catch (cause) {
-      await store.close()
-      throw naming(name, cause)
-    }
+    const found = await openLiveDatabase({ ...options, featureLevelMax: levelMaxOf(options) })
+    if (found.damaged !== null && found.open !== null) options.onReplay?.(found.damaged)
+    const machine = new StoreMachine(options, found)
+    if (found.open === null) machine.#enter(found.damaged ?? 'there is no database')
+    return machine
   }
 
-  private constructor(options: StoreMachineOptions, database: Database, state: MachineState) {
+  private constructor(options: StoreMachineOptions, { open }: LiveDatabase) {
     this.#options = options
-    this.#database = database
-    this.#machine = new Machine(state, levelMaxOf(options))
+    this.#database = open?.database ?? null
+    this.#samples = new DigestSamples(options.limits)
+    this.#machine = this.#newMachine(open?.state ?? emptyAt(options.logBase))
     this.#appliedDisk = this.#machine.applied
-    this.#persister = this.#newPersister()
+    this.#persister = this.#database === null ? null : this.#newPersister(this.#database.store)
   }
 
   get appliedMemory(): LogIndex {
@@ -109,18 +113,57 @@ export class StoreMachine implements StateMachine<Outcome> {
     return this.#appliedDisk
   }
 
-  /** Only to be read. A snapshot's installation replaces it. */
+  /**
+   * Only to be read. A snapshot's installation replaces it.
+   * @throws StoreFailure `quarantined`: whoever reads here serves
+   */
   get state(): MachineState {
+    if (this.#quarantine !== null) throw quarantined()
     return this.#machine.state
   }
 
-  /** Fingerprint of the state in memory; equal on all members at equal indexes. */
+  /** Fingerprint of the state in memory; equal on all members at equal indexes. @throws StoreFailure `quarantined` */
   get digest(): string {
-    return hashText(digestOf(this.#machine.state))
+    return hashText(digestOf(this.state))
+  }
+
+  /** What is or was here, trusted or not: for numbers an operator looks at, never to be served. */
+  get lastState(): MachineState {
+    return this.#machine.state
   }
 
   get room(): number {
+    if (this.#persister === null || this.#quarantine !== null) return 0
     return this.#options.limits.backlogBytesMax - this.#persister.backlogBytes
+  }
+
+  /** null: the state is trusted. */
+  get quarantine(): Quarantine | null {
+    return this.#quarantine
+  }
+
+  get wanted(): LogIndex | null {
+    return this.#quarantine?.atLeast ?? null
+  }
+
+  /** Fingerprints for other members to compare, ascending by index; none in quarantine. */
+  get samples(): readonly DigestSample[] {
+    return this.#quarantine === null ? this.#samples.samples : []
+  }
+
+  /** A fingerprint where memory stands now. */
+  sampleNow(): void {
+    if (this.#quarantine === null) this.#samples.take(this.#machine.state)
+  }
+
+  /** A fingerprint once memory stands there. */
+  sampleAt(index: LogIndex): void {
+    if (this.#quarantine === null) this.#samples.wish(index, this.#machine.state)
+  }
+
+  /** The state is not to be trusted: from this moment on nothing of it is served. @param reason one line */
+  condemn(reason: string): void {
+    if (this.#quarantine === null && this.#failure === null) this.#enter(reason)
   }
 
   onRoom(wake: () => void): void {
@@ -133,11 +176,18 @@ export class StoreMachine implements StateMachine<Outcome> {
     return () => this.#listeners.delete(listener)
   }
 
+  /** Calls `listener` when the state turned out not to be trusted. @returns stops it */
+  onQuarantine(listener: () => void): () => void {
+    this.#quarantineListeners.add(listener)
+    return () => this.#quarantineListeners.delete(listener)
+  }
+
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[] {
     if (this.#failure !== null) throw this.#failure
+    assert(this.#quarantine === null, 'nothing is applied to a state that is not trusted')
     const settled = this.#decided(entries, session)
     if (this.#staged !== null && this.#staged.snapshot.index <= this.appliedMemory) this.#dropStaged()
-    this.#persister.applied()
+    this.#persister?.applied()
     for (const listener of this.#listeners) listener()
     return settled
   }
@@ -153,34 +203,44 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   logPersisted(index: LogIndex): void {
-    this.#persister.logPersisted(index)
+    this.#persister?.logPersisted(index)
   }
 
   /**
    * Versions by revision, from disk; null for one that left meanwhile.
-   * @throws StorageFailure
+   * @throws StoreFailure `quarantined`; StorageFailure `io`
    */
   async readVersions(revisions: readonly Revision[]): Promise<readonly (Version | null)[]> {
-    const { store } = this.#database
+    const database = this.#trusted()
     try {
-      return await readVersions(store, revisions)
+      return await readVersions(database.store, revisions)
     } catch (cause) {
+      const now = this.#trusted()
       // Another database took its place while we read: what it held is there, or is compacted.
-      if (store !== this.#database.store) return readVersions(this.#database.store, revisions)
-      this.#fail(cause)
-      throw cause
+      if (now !== database) return this.readVersions(revisions)
+      this.#broken(cause)
+      throw this.#quarantine === null ? cause : quarantined()
     }
   }
 
   /** What was read from disk contradicts memory: nothing more is served. */
-  damaged(what: string): StorageFailure {
-    const failure = new StorageFailure('damaged', what)
-    this.#fail(failure)
-    return failure
+  damaged(what: string): StoreFailure {
+    this.condemn(what)
+    return quarantined()
   }
 
-  async produceSnapshot(): Promise<SnapshotSource> {
-    return SnapshotReader.open(this.#database.store, this.#options.limits)
+  async produceSnapshot(atLeast: LogIndex | null = null): Promise<SnapshotSource> {
+    if (atLeast !== null && this.#appliedDisk.index < atLeast) await this.#persister?.flush()
+    const database = this.#trusted()
+    const source = await SnapshotReader.open(database.store, {
+      limits: this.#options.limits,
+      onDamage: (cause) => {
+        if (this.#database === database) this.#broken(cause)
+      },
+    })
+    if (atLeast === null || source.snapshot.index >= atLeast) return source
+    await source.close()
+    throw new StorageFailure('stale', `the durable state is at ${source.snapshot.index}, behind ${atLeast}`)
   }
 
   /**
@@ -200,40 +260,72 @@ export class StoreMachine implements StateMachine<Outcome> {
     const stage = present(this.#staged, 'an installed snapshot was staged')
     assert(stage.snapshot.index === snapshot.index, 'the installed snapshot is the one staged last')
     this.#staged = null
-    await this.#persister.stop()
+    await this.#condemning
+    await this.#persister?.stop()
     const old = this.#database
     const { store, state } = stage.take()
     this.#database = { name: databaseName(snapshot.index), store }
-    this.#machine = new Machine(state, levelMaxOf(this.#options))
+    this.#samples = new DigestSamples(this.#options.limits)
+    this.#machine = this.#newMachine(state)
     this.#appliedDisk = this.#machine.applied
-    this.#persister = this.#newPersister()
+    this.#persister = this.#newPersister(store)
+    this.#quarantine = null
     for (const listener of this.#listeners) listener()
     this.#onRoom()
     this.#options.onInstalled?.(snapshot)
-    await old.store.close()
-    await this.#options.home.destroy(old.name)
+    await old?.store.close()
+    if (old !== null) await this.#options.home.destroy(old.name)
+    await this.#condemning
+    if (this.#quarantine === null) await this.#options.home.discardAside()
   }
 
   /** Resolves once the database has everything that the log had on disk when this was called. */
   async flushed(): Promise<void> {
-    await this.#persister.flush()
+    await this.#persister?.flush()
   }
 
   /** Writes what the log allows, then closes. What is missing on disk is in the log. */
   async close(): Promise<void> {
+    await this.#condemning
     await this.#staging
     await this.#staged?.leave()
     this.#staged = null
-    await this.#persister.flush()
-    await this.#persister.stop()
-    await this.#database.store.close()
+    await this.#persister?.flush()
+    await this.#persister?.stop()
+    await this.#database?.store.close()
+  }
+
+  #enter(reason: string): void {
+    const quarantine: Quarantine = { reason, atLeast: this.appliedMemory }
+    this.#quarantine = quarantine
+    this.#condemning = this.#setAside().catch((cause: unknown) => this.#fail(cause))
+    for (const listener of this.#quarantineListeners) listener()
+    this.#options.onQuarantine?.(quarantine)
+  }
+
+  /** Durably out of sight: should the process end here, the next one finds no database to trust. */
+  async #setAside(): Promise<void> {
+    const [database, persister] = [this.#database, this.#persister]
+    this.#database = null
+    this.#persister = null
+    await persister?.stop()
+    if (database === null) return
+    await database.store.close()
+    await this.#options.home.setAside(database.name)
+  }
+
+  #trusted(): Database {
+    if (this.#database === null || this.#quarantine !== null) throw quarantined()
+    return this.#database
   }
 
   async #stage(snapshot: SnapshotMeta): Promise<SnapshotStage> {
+    await this.#condemning
     await this.#staged?.discard()
     this.#staged = null
     // A leader that missed our answer may send once more what is live by now.
-    if (snapshot.index <= this.appliedMemory) {
+    const lowest = this.#quarantine?.atLeast ?? logIndex(this.appliedMemory + 1)
+    if (snapshot.index < lowest) {
       throw new StorageFailure('stale', `a snapshot at ${snapshot.index} is behind ${this.appliedMemory}`)
     }
     const { home, limits } = this.#options
@@ -255,24 +347,36 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#staging = this.#staging.then(() => stage?.discard()).catch((cause: unknown) => this.#fail(cause))
   }
 
-  #newPersister(): Persister {
+  #newMachine(state: MachineState): Machine {
+    return new Machine(state, levelMaxOf(this.#options), this.#samples)
+  }
+
+  #newPersister(store: KeyValueStore): Persister {
     const machine = this.#machine
     return new Persister({
       machine,
-      store: this.#database.store,
+      store,
       clock: this.#options.clock,
       limits: this.#options.limits,
       onDisk: (applied, revision) => this.#onDisk(machine, applied, revision),
-      onFailure: (cause) => this.#fail(cause),
+      onFailure: (cause) => {
+        if (machine === this.#machine && this.#quarantine === null) this.#broken(cause)
+      },
     })
   }
 
   #onDisk(machine: Machine, applied: SnapshotMeta, revision: Revision): void {
-    if (machine !== this.#machine) return
+    if (machine !== this.#machine || this.#quarantine !== null) return
     this.#appliedDisk = applied
     const { historyMemoryEventsMax, historyMemoryBytesMax } = this.#options.limits
     machine.state.history.shrink(revision, { events: historyMemoryEventsMax, bytes: historyMemoryBytesMax })
     if (this.room > 0) this.#onRoom()
+  }
+
+  /** Another database helps where this one is to blame, and nothing where the disk is. */
+  #broken(cause: unknown): void {
+    if (cause instanceof StorageFailure && isDamage(cause)) this.condemn(cause.message)
+    else this.#fail(cause)
   }
 
   #fail(cause: unknown): void {
@@ -286,60 +390,11 @@ function levelMaxOf({ featureLevelMax = newestLevel }: StoreMachineOptions): num
   return featureLevelMax
 }
 
-type Database = { readonly name: string; readonly store: KeyValueStore }
-
-/**
- * The one that is furthest among those not beyond the log's base. One beyond it was staged and never became
- * the state, because the log record that says so is the commit point. One at or below it may have been
- * staged and passed over, since entries overtook it: then the live one is further by now, or the log
- * could not have been cut up to there.
- */
-async function liveDatabase(home: KeyValueHome, logBase: SnapshotMeta): Promise<string> {
-  const found: { readonly name: string; readonly index: LogIndex }[] = []
-  for (const name of await home.list()) {
-    const index = indexOfDatabase(name)
-    if (index !== null) found.push({ name, index })
-  }
-  const possible = found.filter(({ index }) => index <= logBase.index)
-  let live = possible[0]?.name ?? databaseName(noIndex)
-  if (possible.length > 1) {
-    let furthest = -1
-    for (const { name } of possible) {
-      const applied = await appliedIn(home, name)
-      if (applied > furthest) [furthest, live] = [applied, name]
-    }
-  }
-  for (const { name } of found) if (name !== live) await home.destroy(name)
-  return live
-}
-
-/** @throws StorageFailure */
-async function opened(home: KeyValueHome, name: string): Promise<KeyValueStore> {
-  try {
-    return await home.open(name)
-  } catch (cause) {
-    throw naming(name, cause)
-  }
-}
-
-/** A refusal as its operator reads it: which database, and what to do. */
-function naming(name: string, cause: unknown): unknown {
-  if (!(cause instanceof StorageFailure)) return cause
-  const { code, message } = cause
-  const isDamage = code === 'damaged' || code === 'digest' || code === 'io'
-  const remedy = isDamage ? ': bring back an undamaged copy of the data directory' : ''
-  return new StorageFailure(code, `database ${name}: ${message}${remedy}`, { cause })
-}
-
-/** How far a database is; -1 for one without a head, which was never whole. @throws StorageFailure */
-async function appliedIn(home: KeyValueHome, name: string): Promise<number> {
-  const store = await opened(home, name)
-  try {
-    const [stored] = await store.getMany([headKey])
-    return stored === null || stored === undefined ? -1 : decodeStoredHead(stored).head.appliedIndex
-  } catch (cause) {
-    throw naming(name, cause)
-  } finally {
-    await store.close()
-  }
+/** Nothing of the state is known but where the log goes on. */
+function emptyAt({ index, term, configuration }: SnapshotMeta): MachineState {
+  const state = emptyState()
+  state.appliedIndex = index
+  state.appliedTerm = term
+  state.configuration = configuration
+  return state
 }

@@ -19,6 +19,7 @@ import type {
 } from './object-store.ts'
 import { compacted } from './past-versions.ts'
 import { UndoneView } from './past-view.ts'
+import { quarantined } from './quarantine.ts'
 import type { Revision } from './revision.ts'
 import { RevisionWaiters } from './revision-waiters.ts'
 import type { StoreMachine } from './store-machine.ts'
@@ -38,7 +39,7 @@ export class Store implements ObjectStore {
   readonly #hub: WatchHub
   readonly #waiters: RevisionWaiters
   readonly #undoMaps: UndoMaps
-  readonly #unsubscribe: () => void
+  readonly #unsubscribe: readonly (() => void)[]
 
   constructor(options: StoreOptions) {
     this.#options = options
@@ -46,14 +47,19 @@ export class Store implements ObjectStore {
     this.#hub = new WatchHub({ machine, clock, limits })
     this.#undoMaps = new UndoMaps({ maps: limits.undoMapsMax, keys: limits.undoKeysMax })
     this.#waiters = new RevisionWaiters({ clock, waitersMax: limits.waitersMax })
-    this.#unsubscribe = machine.onApplied(() => {
-      this.#waiters.reached(machine.state.revision)
-      this.#hub.applied()
-    })
+    this.#unsubscribe = [
+      machine.onApplied(() => {
+        this.#waiters.reached(machine.state.revision)
+        this.#hub.applied()
+      }),
+      // Whoever follows finds out when it asks for more.
+      machine.onQuarantine(() => this.#hub.wakeAll()),
+    ]
   }
 
   get identity(): ClusterIdentity | null {
-    return this.#options.machine.state.identity
+    const { machine } = this.#options
+    return machine.quarantine === null ? machine.state.identity : null
   }
 
   get settings(): Settings {
@@ -61,11 +67,11 @@ export class Store implements ObjectStore {
   }
 
   get featureLevel(): number {
-    return this.#options.machine.state.featureLevel
+    return this.#options.machine.lastState.featureLevel
   }
 
   get storage(): StorageFill {
-    const { usage, settings, storageAlarm } = this.#options.machine.state
+    const { usage, settings, storageAlarm } = this.#options.machine.lastState
     return {
       usedBytes: usage.bytes,
       bytesMax: settings.storageBytesMax,
@@ -96,6 +102,7 @@ export class Store implements ObjectStore {
   }
 
   async barrier(deadlineMs: number): Promise<void> {
+    this.#checkTrusted()
     try {
       await this.#options.consensus.barrier(deadlineMs)
     } catch (cause) {
@@ -103,11 +110,12 @@ export class Store implements ObjectStore {
     }
   }
 
-  waitFor(revision: Revision, deadlineMs: number): Promise<void> {
+  async waitFor(revision: Revision, deadlineMs: number): Promise<void> {
     return this.#waiters.wait(revision, { reached: this.#options.machine.state.revision, deadlineMs })
   }
 
   async write(command: Command, deadlineMs: number): Promise<Outcome> {
+    this.#checkTrusted()
     const payload = encodeCommand(command)
     const { consensus, limits } = this.#options
     if (payload.byteLength > limits.commandBytesMax) {
@@ -132,9 +140,14 @@ export class Store implements ObjectStore {
 
   /** Ends all watches and waits. The machine and consensus are closed by whoever opened them. */
   close(): void {
-    this.#unsubscribe()
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
     this.#hub.close()
     this.#waiters.close()
+  }
+
+  /** Nothing is applied meanwhile, so nobody would be answered. @throws StoreFailure `quarantined` */
+  #checkTrusted(): void {
+    if (this.#options.machine.quarantine !== null) throw quarantined()
   }
 }
 

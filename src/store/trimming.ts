@@ -51,7 +51,8 @@ export class HistoryTrimmer {
   }
 
   #look(): void {
-    const { clock, consensus } = this.#options
+    const { clock, consensus, machine } = this.#options
+    if (machine.quarantine !== null) return
     const nowMs = clock.monotonicMs()
     const { revision: last, appliedIndex: index } = this.#options.machine.state
     const now = { atMs: nowMs, revision: last, index }

@@ -172,6 +172,23 @@ function suiteOfHomes(check: Check): void {
     await second.close()
   })
 
+  check('a database set aside is out of sight, and its name is free', async (home) => {
+    const first = await home.open('db-0')
+    await first.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
+    await first.close()
+    await home.setAside('db-0')
+    await home.setAside('db-9')
+    assert.deepEqual(await home.list(), [])
+    const again = await home.open('db-0')
+    assert.deepEqual(plain(await again.getMany([bytes(1)])), [null])
+    await again.write([{ kind: 'put', key: bytes(1), value: bytes(2) }])
+    await again.close()
+    await home.setAside('db-0')
+    await home.discardAside()
+    await home.discardAside()
+    assert.deepEqual(await home.list(), [])
+  })
+
   check('a destroyed database is gone, and a missing one is destroyed without complaint', async (home) => {
     const store = await home.open('db-0')
     await store.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])

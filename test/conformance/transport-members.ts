@@ -131,7 +131,7 @@ export function addressOf(message: PeerMessage): { readonly from: NodeId; readon
 export function headerOf(from: TestMember, to: TestMember): SnapshotHeader {
   const configuration = sampleConfig(new SeededRandom(1))
   const snapshot = { index: logIndex(77), term: term(3), configuration }
-  return { from: from.info.id, to: to.info.id, term: term(4), snapshot }
+  return { from: from.info.id, to: to.info.id, term: term(4), purpose: 'repair', snapshot }
 }
 
 /** `count` pieces of `bytes` each, then the end. */

@@ -27,8 +27,13 @@ export class SimKeyValueDisk {
     this.#delays = delays
   }
 
-  /** What a process of this member sees. */
+  /** What a process of this member sees. Nobody looks at what is set aside. */
   mount(owner: Owner): KeyValueHome {
+    const home = this.#mount(owner)
+    return { ...home, setAside: (name) => home.destroy(name), discardAside: async () => undefined }
+  }
+
+  #mount(owner: Owner): Omit<KeyValueHome, 'setAside' | 'discardAside'> {
     const open = new Set<string>()
     return {
       list: () => this.#later(owner, 'kv list', this.#delays.readMsMax, () => [...this.databases.keys()]),

@@ -19,6 +19,7 @@ export class ListMachine implements StateMachine<number> {
   #disk: SnapshotMeta = noSnapshot
   #staged: { readonly snapshot: SnapshotMeta; readonly text: string } | null = null
   readonly room: number = 1
+  wanted: LogIndex | null = null
 
   get lines(): readonly string[] {
     return this.#lines

@@ -9,6 +9,7 @@ import {
   tooLarge,
   unsupportedMediaType,
 } from '../../api/api-errors.ts'
+import { apiErrorOf } from '../../registry/store-errors.ts'
 import type { Call } from '../call.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
 import type { ServerLog } from '../parts.ts'
@@ -37,7 +38,8 @@ export function answerError(error: unknown, request: Request, reply: Reply, part
 
 /** @returns what the caller may know; the rest goes to the log under the id the caller sees */
 export function asApiError(error: unknown, call: Call | null, parts: ErrorParts): ApiError {
-  if (error instanceof ApiError) return error
+  const translated = apiErrorOf(error)
+  if (translated instanceof ApiError) return translated
   const known = isFastifyError(error) ? ofFastify(error, parts) : null
   if (known !== null) return known
   const id = call?.id ?? ''

@@ -7,10 +7,20 @@
 export interface KeyValueHome {
   /** Names of all that were opened and not destroyed, in no order. */
   list(): Promise<readonly string[]>
-  /** Opens or creates. One opening per name at a time. @throws any error of the disk */
+  /**
+   * Opens or creates. One opening per name at a time.
+   * @throws StorageFailure `damaged` when what is there is to blame, `io` when the disk is
+   */
   open(name: string): Promise<KeyValueStore>
   /** Removes a closed one for good; does nothing when there is none. */
   destroy(name: string): Promise<void>
+  /**
+   * Keeps a closed one, whole or not, out of `list` for good, durable on return: for whoever wants to look at it. Takes
+   * the place of the one set aside before; does nothing when there is none.
+   */
+  setAside(name: string): Promise<void>
+  /** Removes what is set aside. */
+  discardAside(): Promise<void>
 }
 
 export interface KeyValueStore {

@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
 import { StorageFailure } from '../errors.ts'
@@ -10,7 +10,7 @@ import type {
   KeyValueSnapshot,
   KeyValueStore,
 } from './key-value-store.ts'
-import { storageFailure } from './storage-failure.ts'
+import { storageFailure, writeFailure } from './storage-failure.ts'
 
 /**
  * LevelDB databases, one directory each, under one directory that belongs to this process alone (our own
@@ -30,7 +30,7 @@ export class LevelKeyValueHome implements KeyValueHome {
       const names = found.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
       const removed = names.filter((name) => name.endsWith(removedSuffix))
       for (const name of removed) await rm(join(this.#directory, name), { recursive: true, force: true })
-      return names.filter((name) => !name.endsWith(removedSuffix))
+      return names.filter((name) => !name.endsWith(removedSuffix) && name !== asideName)
     } catch (cause) {
       if (isMissing(cause)) return []
       const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
@@ -78,6 +78,22 @@ export class LevelKeyValueHome implements KeyValueHome {
       if (!isMissing(cause)) throw storageFailure(cause)
     }
   }
+
+  async setAside(name: string): Promise<void> {
+    const path = join(this.#directory, name)
+    try {
+      await stat(path)
+      await this.discardAside()
+      await rename(path, join(this.#directory, asideName))
+      await syncDirectory(this.#directory)
+    } catch (cause) {
+      if (!isMissing(cause)) throw storageFailure(cause)
+    }
+  }
+
+  async discardAside(): Promise<void> {
+    await rm(join(this.#directory, asideName), { recursive: true, force: true })
+  }
 }
 
 class LevelKeyValueStore implements KeyValueStore {
@@ -98,7 +114,7 @@ class LevelKeyValueStore implements KeyValueStore {
   }
 
   async write(changes: readonly KeyValueChange[]): Promise<void> {
-    if (this.#broken !== null) throw storageFailure(this.#broken)
+    if (this.#broken !== null) throw writeFailure(this.#broken)
     try {
       await this.#level.batch(
         changes.map((change) =>
@@ -110,7 +126,7 @@ class LevelKeyValueStore implements KeyValueStore {
       )
     } catch (cause) {
       this.#broken = cause
-      throw storageFailure(cause)
+      throw writeFailure(cause)
     }
   }
 
@@ -151,6 +167,9 @@ const rangePairsMax = 2000
 
 /** What is left of a database whose removal did not end. */
 const removedSuffix = '.removed'
+
+/** What could not be trusted, for whoever wants to look at it. */
+const asideName = 'set-aside'
 
 function isMissing(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'

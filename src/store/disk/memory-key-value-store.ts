@@ -37,6 +37,13 @@ export class MemoryKeyValueHome implements KeyValueHome {
     assert(!this.#open.has(name), `the database ${name} is closed before it is destroyed`)
     this.#contents.delete(name)
   }
+
+  async setAside(name: string): Promise<void> {
+    // Nobody outside could look at it.
+    await this.destroy(name)
+  }
+
+  async discardAside(): Promise<void> {}
 }
 
 /** Keeps the values it is given, without copying: in memory, versions of the state live only once. */

@@ -3,44 +3,52 @@ import { StorageFailure } from '../errors.ts'
 import type { StoreLimits } from '../limits.ts'
 import type { KeyValueRange, KeyValueSnapshot, KeyValueStore, KeyValuePair } from './key-value-store.ts'
 import { headKey, sessionRange, versionRange } from './machine-keys.ts'
+import { checkRecord } from './record-check.ts'
 import { encodeFrame } from './snapshot-frames.ts'
 import { decodeStoredHead } from './stored-head.ts'
 
+export type SnapshotReaderOptions = {
+  readonly limits: StoreLimits
+  /** What was read is not what was written, or could not be read. */
+  readonly onDamage: (cause: unknown) => void
+}
+
 /**
- * Streams the durable state as it was when the stream was opened, however much is written meanwhile. The
- * receiver verifies; here nothing is decoded, so a damaged value is found there and refused.
+ * Streams the durable state as it was when the stream was opened, however much is written meanwhile. Each value is held
+ * against its own hash on the way, so that damage is found where it is; the receiver verifies the whole.
  */
 export class SnapshotReader implements SnapshotSource {
   readonly snapshot: SnapshotMeta
   readonly #storedHead: Uint8Array
   readonly #picture: KeyValueSnapshot
-  readonly #frameBytesMax: number
+  readonly #options: SnapshotReaderOptions
   readonly #ranges: KeyValueRange[]
   #waiting: KeyValuePair[] = []
   #state: 'head' | 'pairs' | 'done' = 'head'
   #pairs = 0
 
   /** @throws StorageFailure `damaged` when the head is; `io` when nothing was written yet */
-  static async open(store: KeyValueStore, limits: StoreLimits): Promise<SnapshotReader> {
+  static async open(store: KeyValueStore, options: SnapshotReaderOptions): Promise<SnapshotReader> {
     const picture = store.snapshot()
     try {
       const head = picture.range(headKey, sessionRange.from)
       const [pair] = await head.next()
       await head.close()
       if (pair === undefined) throw new StorageFailure('io', 'there is no durable state to send yet')
-      return new SnapshotReader(picture, pair[1], limits.snapshotFrameBytesMax)
+      return new SnapshotReader(picture, pair[1], options)
     } catch (cause) {
       await picture.close()
+      options.onDamage(cause)
       throw cause
     }
   }
 
-  private constructor(picture: KeyValueSnapshot, storedHead: Uint8Array, frameBytesMax: number) {
+  private constructor(picture: KeyValueSnapshot, storedHead: Uint8Array, options: SnapshotReaderOptions) {
     const { head } = decodeStoredHead(storedHead)
     this.snapshot = { index: head.appliedIndex, term: head.appliedTerm, configuration: head.configuration }
     this.#storedHead = storedHead
     this.#picture = picture
-    this.#frameBytesMax = frameBytesMax
+    this.#options = options
     this.#ranges = [sessionRange, versionRange].map(({ from, to }) => picture.range(from, to))
   }
 
@@ -70,7 +78,7 @@ export class SnapshotReader implements SnapshotSource {
     let bytes = 0
     let count = 0
     for (const [, value] of this.#waiting) {
-      if (count > 0 && bytes + value.byteLength > this.#frameBytesMax) break
+      if (count > 0 && bytes + value.byteLength > this.#options.limits.snapshotFrameBytesMax) break
       bytes += value.byteLength
       count++
     }
@@ -81,6 +89,16 @@ export class SnapshotReader implements SnapshotSource {
   }
 
   async #fill(): Promise<void> {
+    try {
+      await this.#read()
+      for (const [key, value] of this.#waiting) checkRecord(key, value)
+    } catch (cause) {
+      this.#options.onDamage(cause)
+      throw cause
+    }
+  }
+
+  async #read(): Promise<void> {
     for (let range = this.#ranges[0]; range !== undefined; range = this.#ranges[0]) {
       this.#waiting = [...(await range.next())]
       if (this.#waiting.length > 0) return

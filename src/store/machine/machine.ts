@@ -7,6 +7,7 @@ import type { Command, Operation, Outcome, Settings } from '../command.ts'
 import { noRevision, revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import { refusalOf } from './decide.ts'
+import type { DigestSamples } from './digest-samples.ts'
 import { addHash, newHash, subtractHash } from './hash.ts'
 import { storageRulesLevel, tooNew } from './feature-level.ts'
 import type { MachineState } from './state.ts'
@@ -29,15 +30,20 @@ export type VersionChanges = {
  */
 export class Machine {
   readonly state: MachineState
+  readonly #samples: DigestSamples | null
   #made: Version[] = []
   #gone: Revision[] = []
   #madeBytes = 0
   readonly #featureLevelMax: number
 
-  /** @param featureLevelMax the newest rules this member may decide by */
-  constructor(state: MachineState, featureLevelMax = newestLevel) {
+  /**
+   * @param featureLevelMax the newest rules this member may decide by
+   * @param samples told of each entry; null: nobody compares this state with others
+   */
+  constructor(state: MachineState, featureLevelMax = newestLevel, samples: DigestSamples | null = null) {
     this.state = state
     this.#featureLevelMax = featureLevelMax
+    this.#samples = samples
   }
 
   /** Where the state stands in the log. */
@@ -67,6 +73,7 @@ export class Machine {
       this.state.appliedTerm = entry.term
       if (entry.kind === 'configuration') this.state.configuration = entry.configuration
       if (proposal !== null) this.#command(proposal, session, settled)
+      this.#samples?.applied(this.state)
     }
     return settled
   }

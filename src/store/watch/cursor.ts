@@ -76,6 +76,11 @@ export class Cursor implements WatchCursor {
     this.#wake = wake
     if (this.#state === 'woken' || this.#state === 'waiting') return
     const { home, machine } = this.#options
+    if (machine.quarantine !== null) {
+      // Whoever asks for more is told.
+      this.#state = 'woken'
+      return home.wake(this)
+    }
     const { history } = machine.state
     this.#state = 'waiting'
     const first = this.#position < history.trimmed ? this.#position : this.#seek(history, this.#position)

@@ -34,7 +34,7 @@ export class WatchHub implements CursorHome {
 
   constructor(options: WatchHubOptions) {
     this.#options = options
-    this.#seen = options.machine.state.revision
+    this.#seen = options.machine.lastState.revision
   }
 
   get openCursors(): number {
@@ -77,6 +77,11 @@ export class WatchHub implements CursorHome {
       const { key } = history.note(revision(at))
       for (const prefix of prefixesOf(key)) this.#found(prefix, at)
     }
+  }
+
+  /** Everyone who waits looks again, soon. */
+  wakeAll(): void {
+    this.#wakeAll(this.#seen)
   }
 
   get seen(): Revision {

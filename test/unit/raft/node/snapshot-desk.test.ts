@@ -93,7 +93,7 @@ void test('a source answers each pull in order, and is closed when it is given u
     const close = async (): Promise<void> => void closed++
     return { snapshot: source.snapshot, next: () => source.next(), close }
   }
-  desk.take({ kind: 'source-open', stream: 4 })
+  desk.take({ kind: 'source-open', stream: 4, atLeast: null })
   for (let pulls = 0; pulls < 3; pulls++) desk.take({ kind: 'source-pull', stream: 4 })
   await settled()
   const chunks = posted.flatMap((message) => (message.kind === 'source-chunk' ? [message.bytes] : []))
@@ -105,4 +105,14 @@ void test('a source answers each pull in order, and is closed when it is given u
   await desk.close()
   await settled()
   assert.equal(closed, 1)
+})
+
+void test('a state that is wanted is asked for again, but not at every word of the raft thread', () => {
+  const { machine, desk, posted } = bench()
+  desk.wantState(0)
+  assert.deepEqual(posted, [])
+  machine.wanted = logIndex(7)
+  for (let nowMs = 0; nowMs <= 1000; nowMs += 100) desk.wantState(nowMs)
+  const wish = { kind: 'state-wanted', atLeast: 7 }
+  assert.deepEqual(posted, [wish, wish, wish])
 })

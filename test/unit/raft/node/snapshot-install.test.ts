@@ -58,7 +58,7 @@ function bench(t: TestContext) {
 
 void test('a staged state is installed once the log record that names it is durable, and once only', async (t) => {
   const { clock, driver, installs, replacing } = bench(t)
-  const opening = driver.inbox.receive(header)
+  const opening = driver.inbox.receive({ ...header, purpose: 'catch-up' })
   driver.take({ kind: 'sink-taken', stream: 1 })
   const finishing = (await opening).finish()
   driver.take({ kind: 'sink-taken', stream: 1 })

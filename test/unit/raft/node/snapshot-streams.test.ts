@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Message } from '../../../../raft/core/message.ts'
 import { emptyConfiguration, logIndex, nodeId, noIndex, term } from '../../../../raft/core/types.ts'
-import type { SnapshotMeta } from '../../../../raft/core/types.ts'
+import type { LogIndex, SnapshotMeta } from '../../../../raft/core/types.ts'
 import type { RaftToApi } from '../../../../raft/node/protocol.ts'
 import { SnapshotInbox } from '../../../../raft/node/snapshot-inbox.ts'
 import { SnapshotOutbox } from '../../../../raft/node/snapshot-outbox.ts'
@@ -72,17 +72,25 @@ void test('a state asked for in this reign is sent in its term', async () => {
 
 function inbox(staged: (message: Message) => void) {
   const posted: RaftToApi[] = []
+  const begun: SnapshotMeta[] = []
   const needs = {
     self,
     commit: noIndex,
+    stateWanted: null as LogIndex | null,
+    /** What `beginLogBehind` says. */
+    answer: 'begun' as 'begun' | 'later' | 'never',
+    beginLogBehind: (snapshot: SnapshotMeta) => {
+      begun.push(snapshot)
+      return needs.answer
+    },
     post: (message: RaftToApi) => void posted.push(message),
     wake: () => undefined,
     staged,
   }
-  return { posted, box: new SnapshotInbox(needs, { windowChunks: 1 }) }
+  return { posted, needs, begun, box: new SnapshotInbox(needs, { windowChunks: 1 }) }
 }
 
-const header = { from: other, to: self, term: term(4) }
+const header = { from: other, to: self, term: term(4), purpose: 'catch-up' } as const
 
 void test('a state whose place a newer stream took in the very turn it was staged is not offered', async () => {
   const staged: Message[] = []
@@ -110,4 +118,83 @@ void test('what the core finds broken about a state ends the turn, not the strea
   await assert.rejects(box.receive({ ...header, snapshot: at(12) }), /is being installed/)
   assert.throws(() => box.flush(), /a term has one leader/)
   box.flush()
+})
+
+/** Brings a whole state to the box. */
+async function stage(box: SnapshotInbox, wanted: Parameters<SnapshotInbox['receive']>[0]): Promise<void> {
+  const opening = box.receive(wanted)
+  box.take({ kind: 'sink-taken', stream: 1 })
+  const finished = (await opening).finish()
+  box.take({ kind: 'sink-taken', stream: 1 })
+  await finished
+}
+
+const repair = { ...header, purpose: 'repair' } as const
+
+void test('a repair is taken only when it was asked for, from the index asked for on', async () => {
+  const { box, needs } = inbox(() => undefined)
+  needs.commit = logIndex(20)
+  await assert.rejects(box.receive({ ...repair, snapshot: at(15) }), /did not ask/)
+  needs.stateWanted = logIndex(16)
+  await assert.rejects(box.receive({ ...repair, snapshot: at(15) }), /did not ask/)
+  await assert.rejects(box.receive({ ...header, snapshot: at(18) }), /further than that/)
+  await stage(box, { ...repair, snapshot: at(18) })
+})
+
+void test('a repair within the log makes the log begin behind it, as soon as that can be, and is installed after', async () => {
+  const staged: Message[] = []
+  const { box, needs, begun, posted } = inbox((message) => void staged.push(message))
+  needs.commit = logIndex(20)
+  needs.stateWanted = logIndex(16)
+  needs.answer = 'later'
+  await stage(box, { ...repair, snapshot: at(18) })
+  box.flush()
+  box.turnEnded()
+  assert.deepEqual([staged, begun.length], [[], 1], 'the core has nothing to do with it')
+  needs.answer = 'begun'
+  box.turnEnded()
+  box.turnEnded()
+  assert.equal(begun.length, 2)
+  await assert.rejects(box.receive({ ...repair, snapshot: at(19) }), /is being installed/)
+  box.install(at(18))
+  box.installed()
+  assert.equal(posted.at(-1)?.kind, 'install')
+  needs.answer = 'never'
+  const again = box.receive({ ...repair, snapshot: at(19) })
+  box.take({ kind: 'sink-taken', stream: 2 })
+  await again
+})
+
+void test('a repair beyond the log is offered to the core, and taken by the log when the core has no use for it', async () => {
+  const staged: Message[] = []
+  const { box, needs, begun } = inbox((message) => void staged.push(message))
+  needs.commit = logIndex(10)
+  needs.stateWanted = logIndex(10)
+  await stage(box, { ...repair, snapshot: at(18) })
+  box.flush()
+  assert.equal(staged.length, 1)
+  needs.commit = logIndex(18)
+  box.turnEnded()
+  assert.deepEqual(
+    begun.map(({ index }) => index),
+    [18],
+  )
+})
+
+void test('a state that a peer asked for ends without a word to the core, unless the core waits too', async () => {
+  const { box, sent, reports } = outbox()
+  box.wantedBy(other, logIndex(9))
+  box.wantedBy(other, logIndex(9))
+  box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
+  await settled()
+  assert.deepEqual(
+    sent.map(({ purpose }) => purpose),
+    ['repair'],
+  )
+  assert.deepEqual(reports, [])
+  box.wantedBy(other, logIndex(9))
+  box.wanted(other)
+  box.take({ kind: 'source-opened', stream: 2, snapshot: at(10) })
+  await settled()
+  assert.deepEqual(reports, ['failed 2'], 'the core asks again')
 })

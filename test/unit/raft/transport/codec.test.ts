@@ -97,7 +97,8 @@ test('greetings and snapshot frames come back as they went, also by way of anoth
   assert.equal(decodeWelcome(throughOracle(Welcome, encodeWelcome(1))), 1)
   const snapshot = { index: logIndex(5), term: term(2), configuration: sampleConfig(random) }
   const frames: readonly SnapshotFrame[] = [
-    { kind: 'opening', hello, term: term(3), snapshot },
+    { kind: 'opening', hello, term: term(3), purpose: 'catch-up', snapshot },
+    { kind: 'opening', hello, term: term(3), purpose: 'repair', snapshot },
     { kind: 'chunk', bytes: random.bytes(1000) },
     { kind: 'chunk', bytes: new Uint8Array() },
     { kind: 'trailer', bytes: 1000, sha256: random.bytes(32) },

@@ -237,7 +237,7 @@ void test('a snapshot that does not match its checksum is aborted, never finishe
     for (const trailer of trailers) {
       const error = await new Promise<ServiceError | null>((resolve) => {
         const stream = client.makeClientStreamRequest<Buffer, Buffer>(method.snapshot, asIs, asIs, resolve)
-        const opening = { kind: 'opening', hello, term: sent, snapshot } as const
+        const opening = { kind: 'opening', hello, term: sent, purpose: 'catch-up', snapshot } as const
         for (const frame of [opening, { kind: 'chunk', bytes: Uint8Array.of(1, 2, 3) } as const, trailer]) {
           stream.write(asBuffer(encodeSnapshotFrame(frame)))
         }

@@ -24,6 +24,7 @@ const kinds = {
   snapshot: true,
   'timeout-now': true,
   report: true,
+  'state-wanted': true,
 } satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, true>
 
 export const sampleKinds = Object.keys(kinds) as readonly (keyof typeof kinds)[]
@@ -77,6 +78,8 @@ export function sampleMessage(
     }
     case 'timeout-now':
       return core({ ...address, kind })
+    case 'state-wanted':
+      return { ...ends, kind, atLeast: logIndex(whole()) }
     case 'report':
       return { ...ends, kind, bytes: random.bytes(random.below(reportBytesMax + 1)) }
     default:

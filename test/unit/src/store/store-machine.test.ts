@@ -37,6 +37,8 @@ function homeWith(change: (store: KeyValueStore) => Partial<KeyValueStore>): Key
   return {
     list: () => memory.list(),
     destroy: (name) => memory.destroy(name),
+    setAside: (name) => memory.setAside(name),
+    discardAside: () => memory.discardAside(),
     open: async (name) => {
       const store = await memory.open(name)
       const plain: KeyValueStore = {
@@ -65,6 +67,8 @@ void test('a disk that refuses a batch stops the member once, and nothing is app
   assert.equal(clock.pending, 0)
 })
 
+const refused = { name: 'StoreFailure', code: 'quarantined' }
+
 async function storeOn(
   home: KeyValueHome,
   failures: unknown[],
@@ -81,7 +85,7 @@ for (const [what, spoil] of [
   ['damaged', (value: Uint8Array | null) => value?.map((byte, at) => (at === 60 ? byte ^ 1 : byte)) ?? null],
   ['missing', () => null],
 ] as const) {
-  void test(`a version that is ${what} on disk is not served, and stops the member`, async () => {
+  void test(`a version that is ${what} on disk is not served, nor is anything from then on`, async () => {
     const failures: unknown[] = []
     let spoiled = false
     const home = homeWith((store) => ({
@@ -91,12 +95,19 @@ for (const [what, spoil] of [
     const past = revision(machine.state.history.trimmed)
     spoiled = true
     const reading = Promise.resolve(store.watch(allConfigMaps, past).next(5))
-    await assert.rejects(reading, { name: 'StorageFailure', code: 'damaged' })
-    const { history } = machine.state
-    let at = revision(past + 1)
-    while (history.note(at).event !== null || history.note(at).previous === 0) at = revision(at + 1)
-    await assert.rejects(store.viewAt(revision(at - 1)).get(history.note(at).key), StorageFailure)
-    assert.equal(failures.length, 1)
+    await assert.rejects(reading, refused)
+    assert.match(machine.quarantine?.reason ?? '', /version/)
+    const deadline = 1000
+    assert.throws(() => store.view(), refused)
+    assert.throws(() => store.viewAt(past), refused)
+    assert.throws(() => store.settings, refused)
+    assert.equal(store.identity, null)
+    await assert.rejects(store.barrier(deadline), refused)
+    await assert.rejects(store.waitFor(past, deadline), refused)
+    await assert.rejects(store.write({ kind: 'trim', upTo: past }, deadline), refused)
+    assert.throws(() => store.watch(allConfigMaps, past), refused)
+    await assert.rejects(machine.produceSnapshot(), refused)
+    assert.equal(failures.length, 0, 'the member goes on')
     store.close()
     await machine.close()
   })

@@ -12,7 +12,7 @@ import type {
   KeyValuePair,
 } from '../../../../../src/store/disk/key-value-store.ts'
 import { MemoryKeyValueHome } from '../../../../../src/store/disk/memory-key-value-store.ts'
-import { StorageFailure } from '../../../../../src/store/errors.ts'
+import { headKey } from '../../../../../src/store/disk/machine-keys.ts'
 import { defaultStoreLimits } from '../../../../../src/store/limits.ts'
 import { ManualClock } from '../../../../support/manual-clock.ts'
 import { applyUpTo, digestsOf, openMachine, pairsOf, randomLog } from '../../../../support/store-machines.ts'
@@ -87,6 +87,8 @@ void test('what one moment applied is one batch, and nothing new is none', async
   const home: KeyValueHome = {
     list: () => memory.list(),
     destroy: (name) => memory.destroy(name),
+    setAside: (name) => memory.setAside(name),
+    discardAside: () => memory.discardAside(),
     open: async (name) => {
       const store = await memory.open(name)
       return {
@@ -122,35 +124,40 @@ async function written(seed: number): Promise<readonly KeyValuePair[]> {
   return pairsOf(home, 'db-0')
 }
 
-async function openedFrom(pairs: readonly KeyValuePair[]): Promise<void> {
+/** Why the machine begins in quarantine; null: it does not. */
+async function damageIn(pairs: readonly KeyValuePair[]): Promise<string | null> {
   const home = new MemoryKeyValueHome()
   const store = await home.open('db-0')
   await store.write(pairs.map(([key, value]): KeyValueChange => ({ kind: 'put', key, value })))
   await store.close()
-  const machine = await openMachine({ home, clock: new ManualClock() })
+  const logBase = { ...noSnapshot, index: logIndex(100) }
+  const machine = await openMachine({ home, clock: new ManualClock(), logBase })
+  const { quarantine } = machine
+  if (quarantine !== null) {
+    assert.equal(quarantine.atLeast, 100)
+    assert.throws(() => machine.state, { name: 'StoreFailure', code: 'quarantined' })
+    assert.deepEqual(await home.list(), [], 'it is never read again')
+  }
   await machine.close()
+  return quarantine?.reason ?? null
 }
 
 void test('a flipped bit in any stored value is found at the start', async () => {
   const random = new SeededRandom(5)
   const pairs = await written(6)
-  await openedFrom(pairs)
+  assert.equal(await damageIn(pairs), null)
   for (const [at, [key, value]] of pairs.entries()) {
     const damaged = Uint8Array.from(value)
     const place = random.below(value.byteLength)
     damaged[place] = (damaged[place] ?? 0) ^ (1 << random.below(8))
-    await assert.rejects(
-      openedFrom(pairs.with(at, [key, damaged])),
-      StorageFailure,
-      `value ${at}, byte ${place}`,
-    )
+    assert.ok(await damageIn(pairs.with(at, [key, damaged])), `value ${at}, byte ${place}`)
   }
 })
 
 void test('a value that is missing is found at the start', async () => {
   const pairs = await written(7)
   for (const at of pairs.keys()) {
-    await assert.rejects(openedFrom(pairs.toSpliced(at, 1)), StorageFailure, `value ${at}`)
+    assert.ok(await damageIn(pairs.toSpliced(at, 1)), `value ${at}`)
   }
 })
 
@@ -172,21 +179,49 @@ void test('an older value in the place of a newer one is found at the start', as
     const stale = before.get(String(key))
     if (stale === undefined || Buffer.compare(stale, value) === 0) continue
     tried++
-    await assert.rejects(openedFrom(pairs.with(at, [key, stale])), StorageFailure, `value ${at}`)
+    assert.ok(await damageIn(pairs.with(at, [key, stale])), `value ${at}`)
   }
   assert.ok(tried >= 2, 'the head and sessions changed in between')
 })
 
-void test('a database behind the log, or beyond its end, is refused', async () => {
+void test('a database beyond the end of the log is refused, one behind its beginning is set aside', async () => {
   const home = new MemoryKeyValueHome()
   const clock = new ManualClock()
   const machine = await openMachine({ home, clock })
   applyUpTo(machine, randomLog(9, 50), 50)
   await machine.close()
-  const logBase = { ...noSnapshot, index: logIndex(51) }
-  await assert.rejects(openMachine({ home, clock, logBase }), { code: 'behind-log' })
   await assert.rejects(openMachine({ home, clock, logLast: 49 }), { code: 'beyond-log' })
-  await (
-    await openMachine({ home, clock, logLast: 50, logBase: { ...noSnapshot, index: logIndex(50) } })
-  ).close()
+  const fits = await openMachine({
+    home,
+    clock,
+    logLast: 50,
+    logBase: { ...noSnapshot, index: logIndex(50) },
+  })
+  assert.equal(fits.quarantine, null)
+  await fits.close()
+  const behind = await openMachine({ home, clock, logBase: { ...noSnapshot, index: logIndex(51) } })
+  assert.match(behind.quarantine?.reason ?? '', /at index 50, the log begins behind 51/)
+  assert.deepEqual(
+    [behind.appliedMemory, behind.appliedDisk.index, behind.wanted, behind.room],
+    [51, 51, 51, 0],
+  )
+  await behind.close()
+})
+
+void test('a log that has its first entry makes a damaged database anew', async () => {
+  const home = new MemoryKeyValueHome()
+  const clock = new ManualClock()
+  const log = randomLog(9, 50)
+  const first = await openMachine({ home, clock })
+  applyUpTo(first, log, 50)
+  const { digest } = first
+  await first.close()
+  const store = await home.open('db-0')
+  await store.write([{ kind: 'put', key: headKey, value: Uint8Array.of(1, 2, 3) }])
+  await store.close()
+  const again = await openMachine({ home, clock })
+  assert.deepEqual([again.quarantine, again.appliedMemory], [null, 0])
+  applyUpTo(again, log, 50)
+  assert.equal(again.digest, digest)
+  await again.close()
 })

@@ -1,7 +1,7 @@
 /* Goal: what the database library says becomes the store's own words. Method: errors as the library makes them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { storageFailure } from '../../../../../src/store/disk/storage-failure.ts'
+import { storageFailure, writeFailure } from '../../../../../src/store/disk/storage-failure.ts'
 
 void test('a full disk is told apart, with what to do; damage and the rest are told apart too', () => {
   const full = storageFailure(new Error('IO error: /data/db/db-0/000003.log: No space left on device'))
@@ -11,4 +11,29 @@ void test('a full disk is told apart, with what to do; damage and the rest are t
   const corrupt = Object.assign(new Error('checksum mismatch'), { code: 'LEVEL_CORRUPTION' })
   assert.equal(storageFailure(corrupt).code, 'damaged')
   assert.equal(storageFailure(new Error('IO error: Input/output error')).code, 'io')
+})
+
+function ioError(what: string): Error {
+  return Object.assign(new Error(`IO error: /data/db/db-0/000005.ldb: ${what}`), { code: 'LEVEL_IO_ERROR' })
+}
+
+void test('a file that is gone or cut short is damage of the database, a refusal of the system is not', () => {
+  for (const what of [
+    'No such file or directory',
+    'Invalid argument',
+    'Input/output error',
+    'Is a directory',
+  ])
+    assert.equal(storageFailure(ioError(what)).code, 'damaged', what)
+  for (const what of ['Permission denied', 'Too many open files', 'Read-only file system'])
+    assert.equal(storageFailure(ioError(what)).code, 'io', what)
+  const notOpen = new Error('Database failed to open', { cause: ioError('No such file or directory') })
+  assert.equal(storageFailure(notOpen).code, 'damaged')
+})
+
+void test('what cannot be written is the fault of the disk, unless the database says that it is damaged', () => {
+  assert.equal(writeFailure(ioError('Input/output error')).code, 'io')
+  assert.equal(writeFailure(ioError('No space left on device')).code, 'full')
+  const corrupt = Object.assign(new Error('Corruption: bad block'), { code: 'LEVEL_CORRUPTION' })
+  assert.equal(writeFailure(corrupt).code, 'damaged')
 })

@@ -1,0 +1,23 @@
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import type { LogIndex, SnapshotMeta } from '../core/types.ts'
+import type { Channel, LogWrite, RecoveredLog, Transport } from '../ports.ts'
+import type { NodeOptions } from './options.ts'
+import type { ApiToRaft, RaftToApi } from './protocol.ts'
+
+/** The log actor, as the driver uses it. Answers come back through `Driver.written`, `fetched` and `cut`. */
+export interface LogLink {
+  write(ticket: number, write: LogWrite): void
+  fetch(from: LogIndex, bytesMax: number): void
+  cut(base: SnapshotMeta): void
+}
+
+export type DriverOptions = {
+  readonly node: NodeOptions
+  readonly clock: Clock
+  readonly random: Random
+  readonly transport: Transport
+  readonly api: Channel<RaftToApi, ApiToRaft>
+  readonly log: LogLink
+  readonly recovered: RecoveredLog
+}

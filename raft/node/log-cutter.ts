@@ -1,0 +1,64 @@
+import type { LogIndex, SnapshotMeta } from '../core/types.ts'
+import type { Raft } from '../core/raft.ts'
+import type { LogExtent } from './log-extent.ts'
+
+/** What the cutter asks of the driver. */
+export interface LogCutterNeeds {
+  readonly core: Pick<Raft, 'applied' | 'cut' | 'status'>
+  readonly extent: LogExtent
+  /** The log actor; answered by `LogCutter.done`. */
+  cut(base: SnapshotMeta): void
+  /** The log begins behind this staged state, durably: it is the state now. */
+  install(snapshot: SnapshotMeta): void
+}
+
+/** Lets go of the beginning of the log: where the database has it, or where a fetched state takes its place. */
+export class LogCutter {
+  readonly #needs: LogCutterNeeds
+  /** Staged in place of a state that was not to be trusted; the log is being told to begin behind it. */
+  #beginning: SnapshotMeta | null = null
+
+  constructor(needs: LogCutterNeeds) {
+    this.#needs = needs
+  }
+
+  /** The database holds everything up to `snapshot`. @param ceiling not above this; null: no limit */
+  durable(ceiling: LogIndex | null): void {
+    const base = this.#needs.extent.cut(ceiling)
+    if (base === null) return
+    this.#needs.core.cut(base)
+    this.#needs.cut(base)
+  }
+
+  /**
+   * The log has all of the staged state, and keeps what follows. Its record of where it begins is what makes the
+   * staged state the live one: a crash before it leaves the state wanted, one behind it finds it installed.
+   *
+   * @returns `later`: not all of it is committed and durable here yet; `never`: the log begins behind it already
+   */
+  beginBehind(snapshot: SnapshotMeta): 'begun' | 'later' | 'never' {
+    const { core, extent } = this.#needs
+    if (snapshot.index < extent.base.index) return 'never'
+    const { commit, persistedIndex } = core.status()
+    if (snapshot.index > commit || snapshot.index > persistedIndex) return 'later'
+    if (snapshot.index === extent.base.index) {
+      this.#needs.install(snapshot)
+      return 'begun'
+    }
+    const base = extent.complete(snapshot)
+    this.#beginning = snapshot
+    core.applied(base.index)
+    extent.beginBehind(base)
+    core.cut(base)
+    this.#needs.cut(base)
+    return 'begun'
+  }
+
+  /** The log: everything at and below `index` is forgotten, durably. */
+  done(index: LogIndex): void {
+    const beginning = this.#beginning
+    if (beginning === null || beginning.index > index) return
+    this.#beginning = null
+    this.#needs.install(beginning)
+  }
+}

@@ -1,0 +1,50 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Consensus } from '../../raft/index.ts'
+import { MemberReporter } from '../cluster/member-reporter.ts'
+import { MemberReports } from '../cluster/member-reports.ts'
+import { StateGuard } from '../cluster/state-guard.ts'
+import type { Outcome } from '../store/command.ts'
+import type { StoreMachine } from '../store/store-machine.ts'
+import { programVersion } from '../version.ts'
+
+export type StateWatch = {
+  readonly guard: StateGuard
+  /** What the other members say of themselves. */
+  readonly reports: MemberReports
+  readonly close: () => void
+}
+
+/** Members tell each other what they know and what state they have, and compare. */
+export function watchState(parts: {
+  readonly machine: StoreMachine
+  readonly consensus: Consensus<Outcome>
+  readonly clock: Clock
+  readonly log: Logger
+  /** What this member may decide by. */
+  readonly featureLevelMax: number
+}): StateWatch {
+  const { machine, consensus, clock, log, featureLevelMax } = parts
+  const reports = new MemberReports({
+    consensus,
+    clock,
+    onUnreadable: (from, cause) => log.warn({ from, cause }, 'the report of a member cannot be read'),
+  })
+  const guard = new StateGuard({ state: machine, consensus, reports, clock, log })
+  const reporter = new MemberReporter({
+    consensus,
+    clock,
+    describe: () => ({ ...guard.describe(), featureLevelMax, version: programVersion }),
+  })
+  guard.start()
+  reporter.start()
+  return {
+    guard,
+    reports,
+    close: () => {
+      reporter.close()
+      guard.close()
+      reports.close()
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import type { Configuration, LogIndex, NodeId } from '../../raft/index.ts'
+import type { DigestSample } from './member-report.ts'
+
+/** What one member knows of everybody's state: its own samples, and those the others reported. */
+export type StateEvidence = {
+  readonly self: NodeId
+  readonly configuration: Configuration
+  readonly own: readonly DigestSample[]
+  readonly others: ReadonlyMap<NodeId, readonly DigestSample[]>
+}
+
+/**
+ * - `agree`: nobody who could be compared has another state. `upTo`: the newest index at which a majority of the voters is
+ *   known to have this one; null: none yet
+ * - `minority`: a majority has another state, and it is equal: this member's is wrong
+ * - `majority`: a majority has this state, and `members` have another: theirs is wrong
+ * - `split`: states differ and no majority has one: nobody can tell which is right, so nobody heals
+ */
+export type StateVerdict =
+  | { readonly kind: 'agree'; readonly upTo: LogIndex | null }
+  | ({ readonly kind: 'minority' | 'majority' | 'split' } & Difference)
+
+type Difference = {
+  readonly index: LogIndex
+  /** Here, at that index. */
+  readonly digest: string
+  /** Who has another one there, ascending. */
+  readonly members: readonly NodeId[]
+}
+
+/**
+ * Compares states at equal indexes and under equal levels of apply logic; what cannot be compared says nothing. Entries
+ * before an index are the same everywhere, so a difference there is one of applying or of storing, and stays: a single one
+ * is enough, and the newest counts. Pure.
+ */
+export function judgeState(evidence: StateEvidence): StateVerdict {
+  let agreedUpTo: LogIndex | null = null
+  let worst: Exclude<StateVerdict, { readonly kind: 'agree' }> | null = null
+  for (const sample of evidence.own.toSorted((a, b) => b.index - a.index)) {
+    const found = compareAt(sample, evidence)
+    if (found === 'agreed') agreedUpTo ??= sample.index
+    else if (found !== null && (worst === null || severity[found.kind] > severity[worst.kind])) worst = found
+  }
+  return worst ?? { kind: 'agree', upTo: agreedUpTo }
+}
+
+/** A member that is certainly wrong acts; one that cannot tell says so; one that is right only notes it. */
+const severity = { majority: 1, split: 2, minority: 3 } as const
+
+/** @returns null: too few are known there to tell anything */
+function compareAt(
+  { index, featureLevel, digest }: DigestSample,
+  { self, configuration, others }: StateEvidence,
+): Exclude<StateVerdict, { readonly kind: 'agree' }> | 'agreed' | null {
+  const holders = new Map<string, NodeId[]>([[digest, [self]]])
+  for (const [id, samples] of others) {
+    const theirs = samples.find((sample) => sample.index === index && sample.featureLevel === featureLevel)
+    if (theirs === undefined) continue
+    const same = holders.get(theirs.digest)
+    if (same === undefined) holders.set(theirs.digest, [id])
+    else same.push(id)
+  }
+  const ours = isMajority(holders.get(digest) ?? [], configuration)
+  if (holders.size === 1) return ours ? 'agreed' : null
+  const members: NodeId[] = []
+  let theirs = false
+  for (const [other, ids] of holders) {
+    if (other === digest) continue
+    members.push(...ids)
+    if (isMajority(ids, configuration)) theirs = true
+  }
+  members.sort((a, b) => a - b)
+  return { kind: ours ? 'majority' : theirs ? 'minority' : 'split', index, digest, members }
+}
+
+/** Of the voters; while the configuration is joint, of both sets. */
+function isMajority(ids: readonly NodeId[], { voters, votersOutgoing }: Configuration): boolean {
+  const isMajorityOf = (set: readonly NodeId[]): boolean =>
+    2 * set.filter((id) => ids.includes(id)).length > set.length
+  return isMajorityOf(voters) && (votersOutgoing === null || isMajorityOf(votersOutgoing))
+}

@@ -1,0 +1,209 @@
+import type { Clock, Timer } from '../../raft/base/clock.ts'
+import { ConsensusFailure, logIndex, noIndex } from '../../raft/index.ts'
+import type { Consensus, ConsensusStatus, LogIndex, NodeId } from '../../raft/index.ts'
+import type { DigestSample, MemberReport } from './member-report.ts'
+import type { MemberReports } from './member-reports.ts'
+import { judgeState } from './state-agreement.ts'
+import type { StateVerdict } from './state-agreement.ts'
+
+/** The replicated state of this member, as the guard sees it. */
+export interface GuardedState {
+  readonly appliedMemory: LogIndex
+  readonly samples: readonly DigestSample[]
+  /** null: trusted. */
+  readonly quarantine: { readonly reason: string } | null
+  sampleNow(): void
+  sampleAt(index: LogIndex): void
+  condemn(reason: string): void
+}
+
+export type StateGuardParts = {
+  readonly state: GuardedState
+  readonly consensus: Pick<Consensus<never>, 'status' | 'transferLeadership'>
+  readonly reports: MemberReports
+  readonly clock: Clock
+  readonly log: {
+    info(fields: object, message: string): void
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
+}
+
+const periodMs = 1000
+/** Older ones say nothing: their member may have been mended since. */
+const reportAgeMsMax = 10_000
+const transferMsMax = 2000
+/** Enough for a sample ahead to be known everywhere before anybody gets there. */
+const aheadEntriesMin = 8
+/** A quarantine that lasts is told of this often. */
+const lastingMs = 30_000
+
+/**
+ * Compares the state of this member with the others' all the time. Once a second it takes a sample where it rests, names
+ * an index ahead for everyone to take one at, and looks at what the others said: a member in the minority does not trust
+ * its state any more. While it does not, it gives leadership away: only a leader that trusts its own can send a state.
+ */
+export class StateGuard {
+  readonly #parts: StateGuardParts
+  #timer: Timer | null = null
+  #stopListening: () => void = () => undefined
+  #lastApplied: LogIndex | null = null
+  #sampleAt: LogIndex = noIndex
+  #verdict: StateVerdict = { kind: 'agree', upTo: null }
+  #quarantinedSinceMs: number | null = null
+  #toldMs = Number.NEGATIVE_INFINITY
+  #givingWay = false
+
+  constructor(parts: StateGuardParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    const { clock, reports, state } = this.#parts
+    this.#timer = clock.every(periodMs, () => this.#look())
+    this.#stopListening = reports.onHeard((_from, report) => {
+      state.sampleAt(report.sampleAt)
+      this.#judge()
+    })
+  }
+
+  close(): void {
+    this.#timer?.cancel()
+    this.#stopListening()
+  }
+
+  /** What the others are told. */
+  describe(): Pick<MemberReport, 'appliedIndex' | 'sampleAt' | 'samples' | 'state'> {
+    const { appliedMemory, samples, quarantine } = this.#parts.state
+    const state = quarantine === null ? 'healthy' : 'quarantined'
+    return { appliedIndex: appliedMemory, sampleAt: this.#sampleAt, samples, state }
+  }
+
+  get verdict(): StateVerdict {
+    return this.#verdict
+  }
+
+  /** Why the state is not served; null: it is. */
+  quarantineFailure(): string | null {
+    const { quarantine } = this.#parts.state
+    return quarantine === null ? null : `the state is not trusted and is fetched anew: ${quarantine.reason}`
+  }
+
+  /** null unless members have different states and nobody can tell which is right. */
+  agreementFailure(): string | null {
+    const verdict = this.#verdict
+    if (verdict.kind !== 'split') return null
+    return `at index ${verdict.index} ${this.#namesOf(verdict.members)} have another state than this member`
+  }
+
+  #look(): void {
+    const { state } = this.#parts
+    const applied = state.appliedMemory
+    const moved = this.#lastApplied === null ? 0 : applied - this.#lastApplied
+    // At rest everyone is at the same index sooner or later.
+    if (applied === this.#lastApplied) state.sampleNow()
+    this.#lastApplied = applied
+    const sampleAt = logIndex(applied + Math.max(aheadEntriesMin, 2 * moved))
+    this.#sampleAt = sampleAt
+    state.sampleAt(sampleAt)
+    this.#judge()
+    this.#watchQuarantine()
+  }
+
+  #judge(): void {
+    const { state, consensus, reports } = this.#parts
+    if (state.quarantine !== null) {
+      this.#verdict = { kind: 'agree', upTo: null }
+      return
+    }
+    const { status } = consensus
+    const others = new Map<NodeId, readonly DigestSample[]>()
+    for (const [id, report] of reports.latest(reportAgeMsMax)) {
+      if (report.state === 'healthy') others.set(id, report.samples)
+    }
+    const { configuration, id: self } = status
+    const verdict = judgeState({ self, configuration, own: state.samples, others })
+    const before = this.#verdict
+    this.#verdict = verdict
+    if (verdict.kind !== before.kind) this.#tell(verdict)
+    if (verdict.kind === 'minority') {
+      const names = this.#namesOf(verdict.members)
+      state.condemn(`at index ${verdict.index} ${names} agree on another state than this member has`)
+    }
+  }
+
+  #tell(verdict: StateVerdict): void {
+    const { log } = this.#parts
+    if (verdict.kind === 'agree') return log.info({ upTo: verdict.upTo }, 'the states of members agree again')
+    const { index, digest } = verdict
+    const fields = { index, digest, members: this.#namesOf(verdict.members) }
+    switch (verdict.kind) {
+      case 'minority':
+        return log.error(fields, 'the state of this member differs from that of a majority')
+      case 'majority':
+        return log.warn(fields, 'members have another state than the majority; each of them fetches it anew')
+      case 'split':
+        return log.error(
+          fields,
+          'members have different states and no majority has one: nobody heals by itself',
+        )
+    }
+  }
+
+  #watchQuarantine(): void {
+    const { state, clock, log, consensus } = this.#parts
+    const nowMs = clock.monotonicMs()
+    const { quarantine } = state
+    if (quarantine === null) {
+      if (this.#quarantinedSinceMs !== null) {
+        const tookMs = Math.round(nowMs - this.#quarantinedSinceMs)
+        log.info({ appliedIndex: state.appliedMemory, tookMs }, 'the state is trusted again')
+      }
+      this.#quarantinedSinceMs = null
+      return
+    }
+    if (this.#quarantinedSinceMs === null) this.#toldMs = nowMs
+    this.#quarantinedSinceMs ??= nowMs
+    const { status } = consensus
+    if (status.role === 'leader') this.#giveWay(status)
+    if (nowMs - this.#toldMs < lastingMs) return
+    this.#toldMs = nowMs
+    log.error(
+      { reason: quarantine.reason, leader: status.leader },
+      'still without a state: no healthy leader sends one. Start the other members; if there are none, ' +
+        'bring back the data directory of this one from a backup',
+    )
+  }
+
+  /** To a voter that trusts its own state, as far as is known. */
+  #giveWay(status: ConsensusStatus): void {
+    const { consensus, clock, reports, log } = this.#parts
+    const known = reports.latest(reportAgeMsMax)
+    const [heir] = status.followers
+      .filter(
+        ({ id, recentlyActive, state }) => recentlyActive && state === 'replicate' && isVoter(id, status),
+      )
+      .filter(({ id }) => known.get(id)?.state !== 'quarantined')
+      .toSorted((a, b) => b.match - a.match)
+    if (heir === undefined || this.#givingWay) return
+    this.#givingWay = true
+    log.warn({ to: this.#namesOf([heir.id]) }, 'a leader without a trusted state gives way')
+    consensus
+      .transferLeadership(heir.id, clock.monotonicMs() + transferMsMax)
+      .catch((cause: unknown) => {
+        if (!(cause instanceof ConsensusFailure)) throw cause
+      })
+      .finally(() => {
+        this.#givingWay = false
+      })
+  }
+
+  #namesOf(ids: readonly NodeId[]): string {
+    const { members } = this.#parts.consensus.status.configuration
+    return ids.map((id) => members.find((member) => member.id === id)?.name ?? String(id)).join(', ')
+  }
+}
+
+function isVoter(id: NodeId, { configuration }: ConsensusStatus): boolean {
+  return configuration.voters.includes(id)
+}

@@ -1,0 +1,129 @@
+import { noIndex } from '../../../raft/index.ts'
+import type { LogIndex, SnapshotMeta } from '../../../raft/index.ts'
+import { StorageFailure } from '../errors.ts'
+import type { StoreLimits } from '../limits.ts'
+import type { MachineState } from '../machine/state.ts'
+import { databaseName, indexOfDatabase } from './database-names.ts'
+import type { KeyValueHome, KeyValueStore } from './key-value-store.ts'
+import { headKey } from './machine-keys.ts'
+import { loadState } from './recovery.ts'
+import { decodeStoredHead } from './stored-head.ts'
+
+export type Database = { readonly name: string; readonly store: KeyValueStore }
+
+export type LiveDatabaseOptions = {
+  readonly home: KeyValueHome
+  readonly limits: StoreLimits
+  /** Where the recovered log begins: no database behind it can be brought up to date. */
+  readonly logBase: SnapshotMeta
+  /** Where it ends: the database never passed it, unless the log lost entries. */
+  readonly logLast: LogIndex
+  /** See `loadState`. */
+  readonly featureLevelMax: number
+}
+
+/** What a start found. `damaged`: why the database that was there is set aside; null: it was as it should be. */
+export type LiveDatabase = {
+  /** Whole, proven and in memory; null: none is, and the log alone cannot make one. */
+  readonly open: { readonly database: Database; readonly state: MachineState } | null
+  readonly damaged: string | null
+}
+
+/**
+ * Opens the database that is furthest among those not beyond the log's base, proves it whole and reads it into memory;
+ * removes leftovers of others. One beyond the base was staged and never became the state, because the log record that
+ * says so is the commit point. One at or below it may have been staged and passed over, since entries overtook it: then
+ * the live one is further by now.
+ *
+ * What cannot be trusted is set aside and never read again. A log that still has its first entry makes another.
+ *
+ * @throws StorageFailure `beyond-log`, `unsupported`, and `io` where the disk refuses for reasons of its own
+ */
+export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<LiveDatabase> {
+  const { home, logBase } = options
+  const candidates: Candidate[] = []
+  let damaged: string | null = null
+  const condemn = async (name: string, cause: unknown): Promise<void> => {
+    damaged ??= condemned(name, cause)
+    await home.setAside(name)
+  }
+  for (const name of await home.list()) {
+    const index = indexOfDatabase(name)
+    if (index === null) continue
+    try {
+      if (index > logBase.index) await home.destroy(name)
+      else candidates.push({ name, applied: await appliedIn(home, name) })
+    } catch (cause) {
+      await condemn(name, cause)
+    }
+  }
+  candidates.sort((a, b) => b.applied - a.applied)
+  for (const [at, { name }] of candidates.entries()) {
+    try {
+      const open = await openWhole(name, options)
+      for (const other of candidates.slice(at + 1)) await home.destroy(other.name)
+      if (damaged === null) await home.discardAside()
+      return { open, damaged }
+    } catch (cause) {
+      await condemn(name, cause)
+    }
+  }
+  if (logBase.index === noIndex) return { open: await openWhole(databaseName(noIndex), options), damaged }
+  return {
+    open: null,
+    damaged: damaged ?? `there is no database, and the log begins behind ${logBase.index}`,
+  }
+}
+
+type Candidate = { readonly name: string; readonly applied: number }
+
+async function openWhole(
+  name: string,
+  options: LiveDatabaseOptions,
+): Promise<NonNullable<LiveDatabase['open']>> {
+  const { home, limits, logBase, logLast, featureLevelMax } = options
+  const store = await home.open(name)
+  try {
+    const state = await loadState(store, limits, featureLevelMax)
+    if (state.appliedIndex < logBase.index) {
+      const why = `the database is at index ${state.appliedIndex}, the log begins behind ${logBase.index}`
+      throw new StorageFailure('behind-log', why)
+    }
+    if (state.appliedIndex > logLast) {
+      throw new StorageFailure(
+        'beyond-log',
+        `the database is at index ${state.appliedIndex}, the log ends at ${logLast}: ` +
+          'the log lost entries; bring back the one that belongs to this database',
+      )
+    }
+    return { database: { name, store }, state }
+  } catch (cause) {
+    await store.close()
+    throw cause
+  }
+}
+
+/** @returns why the database cannot be trusted @throws whatever else `cause` is, as its operator reads it */
+function condemned(name: string, cause: unknown): string {
+  if (!(cause instanceof StorageFailure)) throw cause
+  const { code, message } = cause
+  if (isDamage(cause)) return `database ${name}: ${message}`
+  const remedy = code === 'io' ? ': bring back an undamaged copy of the data directory' : ''
+  throw new StorageFailure(code, `database ${name}: ${message}${remedy}`, { cause })
+}
+
+/** Whether the database is to blame, so that another one helps. */
+export function isDamage({ code }: StorageFailure): boolean {
+  return code === 'damaged' || code === 'digest' || code === 'behind-log'
+}
+
+/** How far a database is; -1 for one without a head, which was never whole. @throws StorageFailure */
+async function appliedIn(home: KeyValueHome, name: string): Promise<number> {
+  const store = await home.open(name)
+  try {
+    const [stored] = await store.getMany([headKey])
+    return stored === null || stored === undefined ? -1 : decodeStoredHead(stored).head.appliedIndex
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,59 @@
+import type { LogIndex } from '../../../raft/index.ts'
+import { digestOf } from './digest.ts'
+import { hashText } from './hash.ts'
+import type { MachineState } from './state.ts'
+
+/** The fingerprint of the state at one index; equal on all members at equal indexes and levels. */
+export type DigestSample = {
+  readonly index: LogIndex
+  readonly featureLevel: number
+  /** 32 hexadecimal digits. */
+  readonly digest: string
+}
+
+export type DigestSamplesLimits = {
+  /** A sample is taken at every multiple of this, so that members compare though they never rest. */
+  readonly sampleEntries: number
+  /** Samples kept. When full: the oldest goes. */
+  readonly samplesMax: number
+  /** Indexes to come that somebody named. When full: another is not noted. */
+  readonly sampleWishesMax: number
+}
+
+/** Fingerprints of the state along the log, at indexes that other members sample too. */
+export class DigestSamples {
+  readonly #limits: DigestSamplesLimits
+  #samples: DigestSample[] = []
+  readonly #wished = new Set<LogIndex>()
+
+  constructor(limits: DigestSamplesLimits) {
+    this.#limits = limits
+  }
+
+  /** Ascending by index. */
+  get samples(): readonly DigestSample[] {
+    return this.#samples
+  }
+
+  /** One entry was applied. */
+  applied(state: MachineState): void {
+    const { appliedIndex } = state
+    const isDue = appliedIndex % this.#limits.sampleEntries === 0
+    if (this.#wished.delete(appliedIndex) || isDue) this.take(state)
+  }
+
+  /** A sample where the state stands now. */
+  take(state: MachineState): void {
+    const index = state.appliedIndex
+    if (this.#samples.at(-1)?.index === index) return
+    const digest = hashText(digestOf(state))
+    this.#samples.push({ index, featureLevel: state.featureLevel, digest })
+    if (this.#samples.length > this.#limits.samplesMax) this.#samples.shift()
+  }
+
+  /** A sample will be taken there, if the state has not passed it. */
+  wish(index: LogIndex, state: MachineState): void {
+    if (index <= state.appliedIndex || this.#wished.size >= this.#limits.sampleWishesMax) return
+    this.#wished.add(index)
+  }
+}

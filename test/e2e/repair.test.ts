@@ -1,0 +1,220 @@
+/*
+ * Goal: a state that is damaged on disk or went wrong in memory is noticed, never served from then on, and heals by itself
+ * while the cluster serves; what was acknowledged stays.
+ * Method: three real processes under writes. The database of a stopped member is destroyed in several ways; the memory of a
+ * running one is spoiled by a test-only main program. A log cut early makes the database the only local copy.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { ApiClient } from '../support/api-client.ts'
+import { NoReply } from '../support/api-client.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+import type { MemberProcess } from '../support/process-cluster.ts'
+import { contentsOf } from '../support/traffic-checks.ts'
+
+const path = '/api/v1/namespaces/default/configmaps'
+const divergingProgram = fileURLToPath(new URL('../support/diverging-server.js', import.meta.url))
+
+/** Writes through some members, one after the other, and remembers what was acknowledged. */
+class Load {
+  readonly acknowledged = new Set<string>()
+  readonly #clients: readonly ApiClient[]
+  #stopped = false
+  readonly #done: Promise<unknown>
+  #next = 0
+
+  constructor(members: readonly MemberProcess[], writers = 4) {
+    this.#clients = members.map(({ client }) => client)
+    this.#done = Promise.all(Array.from({ length: writers }, (_, at) => this.#write(at)))
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#done
+  }
+
+  async #write(turn: number): Promise<void> {
+    while (!this.#stopped) {
+      const name = `load-${this.#next++}`
+      const client = this.#clients[turn++ % this.#clients.length] ?? assert.fail('a member to write to')
+      try {
+        const reply = await client.post(path, { metadata: { name }, data: { x: 'y'.repeat(100) } })
+        if (reply.status === 201) this.acknowledged.add(name)
+        else await sleep(20)
+      } catch (cause) {
+        if (!(cause instanceof NoReply)) throw cause
+        await sleep(20)
+      }
+    }
+  }
+}
+
+async function writeMany(member: MemberProcess, count: number): Promise<void> {
+  let next = 0
+  const one = async (): Promise<void> => {
+    while (next < count) {
+      const reply = await member.client.post(path, {
+        metadata: { name: `many-${next++}` },
+        data: { v: 'good' },
+      })
+      assert.equal(reply.status, 201, reply.text)
+    }
+  }
+  await Promise.all(Array.from({ length: 32 }, one))
+}
+
+async function until(what: string, holds: () => Promise<boolean>, withinMs = 30_000): Promise<number> {
+  const startMs = performance.now()
+  while (!(await holds())) {
+    assert.ok(performance.now() - startMs < withinMs, `in time: ${what}`)
+    await sleep(20)
+  }
+  return performance.now() - startMs
+}
+
+/** All members tell the same, from their own memory, and it holds what was acknowledged. */
+async function checkEqual(cluster: ProcessCluster, acknowledged: ReadonlySet<string>): Promise<void> {
+  const leader = await cluster.leader()
+  const truth = await contentsOf(leader.client, 'default', '')
+  const text = JSON.stringify(truth)
+  for (const name of acknowledged) assert.ok(text.includes(`"${name}"`), `${name} was acknowledged`)
+  assert.doesNotMatch(text, /evil/)
+  for (const member of cluster.members) {
+    await member.client.get(path) // A barrier: its memory has everything then.
+    const own = await contentsOf(member.client, 'default', 'resourceVersion=0')
+    assert.deepEqual(own, truth, `${member.name} has what the leader has`)
+  }
+}
+
+/** Files of LevelDB of the live database of a stopped member. */
+function databaseFiles(member: MemberProcess): string[] {
+  const home = join(member.directory, 'data', 'db')
+  const live = readdirSync(home).find((name) => /^db-\d+$/.test(name)) ?? assert.fail('a database')
+  return readdirSync(join(home, live)).map((name) => join(home, live, name))
+}
+
+type Damage = readonly [what: string, spoil: (member: MemberProcess) => void]
+const damages: readonly Damage[] = [
+  ['its database is gone', (member) => rmSync(join(member.directory, 'data', 'db'), { recursive: true })],
+  [
+    'its database lost CURRENT, tables and logs',
+    (member) => {
+      for (const file of databaseFiles(member)) if (/CURRENT$|\.(ldb|log)$/.test(file)) rmSync(file)
+    },
+  ],
+  [
+    'bits in every table and log of its database are flipped',
+    (member) => {
+      for (const file of databaseFiles(member)) {
+        if (!/\.(ldb|log)$/.test(file) || statSync(file).size === 0) continue
+        const bytes = readFileSync(file)
+        for (let at = 7; at < bytes.length; at += 997) bytes[at] = (bytes[at] ?? 0) ^ 4
+        writeFileSync(file, bytes)
+      }
+    },
+  ],
+]
+
+void test('a member whose database is damaged while it is down fetches the state anew', async (t) => {
+  const cluster = await ProcessCluster.start({ members: 3, config: { 'log-retention-entries': 100 } })
+  t.after(() => cluster.remove())
+  const leader = await cluster.leader()
+  await writeMany(leader, 400)
+  const victim = cluster.members.find((member) => member !== leader) ?? assert.fail('a follower')
+  for (const [what, spoil] of damages) {
+    const load = new Load(cluster.members.filter((member) => member !== victim))
+    assert.equal(await victim.stop('SIGTERM'), 0)
+    spoil(victim)
+    victim.start()
+    let seenUnready = ''
+    const tookMs = await until(`ready although ${what}`, async () => {
+      if (await victim.isReady()) return true
+      assert.ok(victim.running, victim.logTail())
+      seenUnready += await verbose(victim)
+      return false
+    })
+    await load.stop()
+    assert.match(victim.logTail(), /the state is not to be trusted/, what)
+    assert.match(seenUnready, /\[-\]state failed/, `${what}: readiness says why`)
+    await checkEqual(cluster, load.acknowledged)
+    assert.ok(load.acknowledged.size > 0)
+    console.log(`# ${what}: ready after ${tookMs.toFixed(0)} ms, ${load.acknowledged.size} writes meanwhile`)
+  }
+})
+
+void test('a log that has its first entry makes a damaged database anew', async (t) => {
+  const cluster = await ProcessCluster.start({ members: 1 })
+  t.after(() => cluster.remove())
+  const [alone] = cluster.members
+  assert.ok(alone)
+  await writeMany(alone, 100)
+  for (const [what, spoil] of damages) {
+    const before = await contentsOf(alone.client, 'default', '')
+    assert.equal(await alone.stop('SIGTERM'), 0)
+    spoil(alone)
+    alone.start()
+    await alone.waitReady()
+    assert.deepEqual(await contentsOf(alone.client, 'default', ''), before, what)
+  }
+})
+
+async function verbose(member: MemberProcess): Promise<string> {
+  try {
+    return (await member.client.get('/readyz?verbose', { timeoutMs: 1000 })).text
+  } catch (cause) {
+    if (!(cause instanceof NoReply)) throw cause
+    return ''
+  }
+}
+
+for (const whose of ['follower', 'leader'] as const) {
+  void test(`a ${whose} whose memory goes wrong stops serving within seconds, and heals`, async (t) => {
+    const cluster = await ProcessCluster.start({ members: 3, program: divergingProgram })
+    t.after(() => cluster.remove())
+    const leader = await cluster.leader()
+    await writeMany(leader, 50)
+    const victim =
+      whose === 'leader' ? leader : (cluster.members.find((member) => member !== leader) ?? assert.fail())
+    const load = new Load(cluster.members)
+    const watched = victim.client.watch(`${path}?watch=true&resourceVersion=0`, () => undefined)
+    writeFileSync(join(victim.directory, 'diverge'), '')
+    const one = `${path}/many-1?resourceVersion=0`
+    await until(
+      'the wrong state is there',
+      async () => (await victim.client.get(one)).text.includes('evil'),
+      5000,
+    )
+    const noticedMs = await until(
+      'it is noticed',
+      async () => (await victim.client.get(one)).status === 503,
+      10_000,
+    )
+    const refusal = JSON.parse((await victim.client.get(one)).text) as { reason?: string; message?: string }
+    let served = 0
+    const healedMs = await until('it heals', async () => {
+      const reply = await victim.client.get(one)
+      if (reply.status === 200) served++
+      assert.doesNotMatch(reply.text, /evil/, 'nothing wrong is served once it was noticed')
+      return served > 0 && (await victim.isReady())
+    })
+    await watched.ended
+    await load.stop()
+    if (refusal.reason !== undefined && refusal.reason !== '') {
+      assert.equal(refusal.reason, 'ServiceUnavailable')
+      assert.match(refusal.message ?? '', /ask another member/)
+    }
+    await checkEqual(cluster, load.acknowledged)
+    if (whose === 'leader') {
+      assert.notEqual((await cluster.leader()).name, undefined)
+      assert.match(victim.logTail(), /gives way/)
+    }
+    console.log(
+      `# ${whose}: noticed after ${noticedMs.toFixed(0)} ms, healed ${healedMs.toFixed(0)} ms later, ` +
+        `${load.acknowledged.size} writes acknowledged meanwhile`,
+    )
+  })
+}

@@ -1,0 +1,190 @@
+/*
+ * Goal: a state that is not to be trusted is out of sight at once and for good, and another member's takes its place;
+ * whatever moment the process ends in, the next one has a whole state or knows that it needs one.
+ * Method: the real machine on a home that outlives it, with the log's part played by the test.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, noSnapshot } from '../../../../raft/index.ts'
+import type { SnapshotMeta } from '../../../../raft/index.ts'
+import { Informer } from '../../../../src/registry/informer.ts'
+import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { Store } from '../../../../src/store/store.ts'
+import { HistoryTrimmer } from '../../../../src/store/trimming.ts'
+import type { StoreMachine } from '../../../../src/store/store-machine.ts'
+import { LocalConsensus } from '../../../support/local-consensus.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+import { allConfigMaps } from '../../../support/store-kit.ts'
+import {
+  applyUpTo,
+  chunksOf,
+  digestsOf,
+  openMachine,
+  randomLog,
+  tinyLimits,
+} from '../../../support/store-machines.ts'
+
+const log = randomLog(43, 400)
+const digests = digestsOf(log)
+const refused = { name: 'StoreFailure', code: 'quarantined' }
+
+async function healthy(index: number): Promise<StoreMachine> {
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  applyUpTo(machine, log, index)
+  return machine
+}
+
+/** Stages the state of another member that stands at `index`. */
+async function stageFrom(index: number, machine: StoreMachine, atLeast = index): Promise<SnapshotMeta> {
+  const other = await healthy(index)
+  const source = await other.produceSnapshot(logIndex(atLeast))
+  const chunks = await chunksOf(source)
+  const sink = await machine.stageSnapshot(source.snapshot)
+  for (const chunk of chunks) await sink.chunk(chunk)
+  await sink.finish()
+  await other.close()
+  return source.snapshot
+}
+
+void test('a condemned state is gone from disk, and a state as new as it was takes its place', async () => {
+  const home = new MemoryKeyValueHome()
+  const clock = new ManualClock()
+  const machine = await openMachine({ home, clock })
+  applyUpTo(machine, log, 200)
+  await clock.advance(1000)
+  machine.condemn('others agree on another state')
+  machine.condemn('a second reason changes nothing')
+  assert.deepEqual(machine.quarantine, { reason: 'others agree on another state', atLeast: 200 })
+  assert.deepEqual([machine.wanted, machine.room], [200, 0])
+  await clock.advance(1000)
+  assert.deepEqual(await home.list(), [])
+  await assert.rejects(stageFrom(199, machine), { code: 'stale' })
+  const snapshot = await stageFrom(200, machine)
+  await machine.installSnapshot(snapshot)
+  assert.deepEqual([machine.quarantine, machine.wanted, machine.digest], [null, null, digests[200]])
+  applyUpTo(machine, log, 250)
+  await clock.advance(1000)
+  assert.equal(machine.digest, digests[250])
+  assert.equal(machine.appliedDisk.index, 250)
+  assert.deepEqual(await home.list(), ['db-200'])
+  await machine.close()
+})
+
+void test('a process that ends in quarantine finds no state to trust, or the one that the log names', async () => {
+  const home = new MemoryKeyValueHome()
+  const clock = new ManualClock()
+  const machine = await openMachine({ home, clock, logBase: { ...noSnapshot, index: logIndex(0) } })
+  applyUpTo(machine, log, 200)
+  await clock.advance(1000)
+  machine.condemn('test')
+  await clock.settle()
+  const logBase = { ...noSnapshot, index: logIndex(50) }
+  const condemned = await openMachine({ home: home.clone(), clock, logBase })
+  assert.match(condemned.quarantine?.reason ?? '', /there is no database/)
+  await condemned.close()
+
+  const snapshot = await stageFrom(220, machine)
+  const before = await openMachine({ home: home.clone(), clock, logBase })
+  assert.match(before.quarantine?.reason ?? '', /there is no database/, 'the log does not name it yet')
+  await before.close()
+  const behind = await openMachine({ home: home.clone(), clock, logBase: snapshot })
+  assert.deepEqual([behind.quarantine, behind.digest], [null, digests[220]])
+  await behind.close()
+  await machine.close()
+})
+
+void test('whoever waits for news learns of the quarantine, and may come back behind it', async () => {
+  const clock = new ManualClock()
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  applyUpTo(machine, log, 200)
+  const consensus = new LocalConsensus({ machine, clock })
+  const store = new Store({ consensus, machine, clock, limits: tinyLimits })
+  const cursor = store.watch(allConfigMaps, machine.state.revision)
+  let rings = 0
+  cursor.onMore(() => rings++)
+  machine.condemn('test')
+  await clock.settle()
+  assert.equal(rings, 1)
+  assert.throws(() => cursor.next(10), refused)
+  cursor.onMore(() => rings++)
+  await clock.settle()
+  assert.equal(rings, 2, 'nobody sleeps through it')
+  cursor.close()
+  const snapshot = await stageFrom(230, machine)
+  await machine.installSnapshot(snapshot)
+  assert.equal(store.view().revision, machine.state.revision)
+  store.watch(allConfigMaps, machine.state.revision).close()
+  store.close()
+  await machine.close()
+})
+
+void test('a member that starts without a state can be asked, and follows once it has one', async () => {
+  const clock = new ManualClock()
+  const logBase = { ...noSnapshot, index: logIndex(200) }
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock, logBase })
+  const consensus = new LocalConsensus({ machine, clock })
+  const store = new Store({ consensus, machine, clock, limits: tinyLimits })
+  const trimmer = new HistoryTrimmer({
+    consensus,
+    machine,
+    clock,
+    limits: tinyLimits,
+    onFailure: () => assert.fail('no failure'),
+  })
+  trimmer.start()
+  const informer = new Informer({ store, clock, prefix: allConfigMaps, parse: ({ key }) => key })
+  informer.start()
+  assert.equal(store.identity, null)
+  assert.equal(store.storage.alarm, false)
+  assert.throws(() => store.view(), refused)
+  await clock.advance(3000)
+  const snapshot = await stageFrom(230, machine)
+  await machine.installSnapshot(snapshot)
+  await clock.advance(3000)
+  assert.equal(informer.size, store.view().count(allConfigMaps))
+  assert.ok(informer.size > 0)
+  informer.close()
+  trimmer.stop()
+  store.close()
+  await machine.close()
+})
+
+void test('a state is made durable up to where it is asked for, and not sent when it is behind', async () => {
+  const machine = await healthy(120)
+  assert.ok(machine.appliedDisk.index < 120)
+  const source = await machine.produceSnapshot(logIndex(120))
+  assert.equal(source.snapshot.index, 120)
+  await source.close()
+  await assert.rejects(machine.produceSnapshot(logIndex(121)), { code: 'stale' })
+  machine.condemn('test')
+  await assert.rejects(machine.produceSnapshot(logIndex(1)), refused)
+  await machine.close()
+})
+
+void test('members that came to one index by different ways have equal samples there', async () => {
+  const clock = new ManualClock()
+  const limits = { ...tinyLimits, sampleEntries: 64 }
+  const [whole, pieces] = [
+    await openMachine({ home: new MemoryKeyValueHome(), clock, limits }),
+    await openMachine({ home: new MemoryKeyValueHome(), clock, limits }),
+  ]
+  for (const machine of [whole, pieces]) machine.sampleAt(logIndex(130))
+  pieces.sampleAt(logIndex(131))
+  applyUpTo(whole, log, 300)
+  for (let at = 7; at <= 300; at += 7) applyUpTo(pieces, log, at)
+  applyUpTo(pieces, log, 300)
+  for (const machine of [whole, pieces]) machine.sampleNow()
+  assert.deepEqual(
+    whole.samples.map(({ index }) => index),
+    [64, 128, 130, 192, 256, 300],
+  )
+  assert.deepEqual(
+    pieces.samples.filter(({ index }) => index !== 131),
+    whole.samples,
+  )
+  for (const { index, digest } of whole.samples) assert.equal(digest, digests[index])
+  pieces.condemn('test')
+  assert.deepEqual(pieces.samples, [])
+  await whole.close()
+  await pieces.close()
+})
