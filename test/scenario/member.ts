@@ -98,8 +98,13 @@ export class Member {
 
   /** Answers a fetch from disk. */
   fetch(from: LogIndex, bytesMax: number): void {
+    this.raft.supply(this.readDisk(from, bytesMax))
+  }
+
+  /** Consecutive entries from `from` on; none when they were cut. */
+  readDisk(from: LogIndex, bytesMax: number): readonly Entry[] {
     const at = from - this.disk.base.index - 1
-    if (at < 0) return this.raft.supply([])
+    if (at < 0) return []
     const entries: Entry[] = []
     let bytes = 0
     for (const entry of this.disk.entries.slice(at)) {
@@ -107,7 +112,7 @@ export class Member {
       if (entries.length > 0 && bytes > bytesMax) break
       entries.push(entry)
     }
-    this.raft.supply(entries)
+    return entries
   }
 
   #writeOldest(): Persist {

@@ -27,7 +27,7 @@ export class RandomNet {
   /** `1->2` */
   readonly #cutLinks = new Set<string>()
   readonly #old = new Map<MessageKind, Message[]>()
-  #fetches: { readonly raft: Member['raft']; readonly answer: () => void }[] = []
+  readonly #fetches: (() => void)[] = []
   /** Does nothing and hears nothing, but goes on later as if nothing had been. */
   #paused: NodeId | null = null
   #commands = 0
@@ -140,15 +140,19 @@ export class RandomNet {
     this.#send(messages)
   }
 
-  /** Answered by the disk as it is then, unless a crash comes between. */
+  /** Read now or when it is answered, with whatever happened to the log between; a crash forgets it. */
   #fetch(member: Member, from: LogIndex, bytesMax: number): void {
     const { raft } = member
-    this.#fetches.push({ raft, answer: () => void (raft === member.raft && member.fetch(from, bytesMax)) })
+    const read = this.#random.chance(0.5) ? member.readDisk(from, bytesMax) : null
+    const answer = (): void => {
+      if (raft === member.raft) raft.supply(read ?? member.readDisk(from, bytesMax))
+    }
+    this.#fetches.push(answer)
     if (!this.#random.chance(this.#swarm.slowReads)) while (this.#fetches.length > 0) this.#answerFetch()
   }
 
   #answerFetch(): void {
-    this.#fetches.shift()?.answer()
+    this.#fetches.shift()?.()
   }
 
   #sendSnapshot(member: Member, to: NodeId): void {
