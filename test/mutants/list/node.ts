@@ -101,7 +101,7 @@ export const nodeMutants: readonly Mutant[] = [
   {
     id: 'stalled-member-takes-over',
     file: 'raft/node/succession.ts',
-    edits: [{ find: 'return !standsStill(this.#owed(), now)', replace: 'return now >= 0' }],
+    edits: [{ find: 'const may = !standsStill(this.#owed(), now)', replace: 'const may = now >= 0' }],
     breaks: 'leadership is taken by a member that stands still itself',
     standsFor: 'decision 3: to a healthier member',
     invariant: 'L2',

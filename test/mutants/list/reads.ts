@@ -26,6 +26,7 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'spec 4.8; stale reads, consul#54',
     invariant: 'I16',
     killedBy: tests('unit/src/registry/races'),
+    seeds: 30,
   },
   {
     id: 'refused-on-stale-memory',
@@ -35,6 +36,7 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'decision 15',
     invariant: 'I16',
     killedBy: tests('unit/src/registry/stale-memory'),
+    seeds: 30,
   },
   {
     id: 'read-before-own-commit',
@@ -135,6 +137,7 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'spec 4.8, Exact',
     invariant: 'I18',
     killedBy: tests('model/store'),
+    seeds: 30,
   },
   {
     id: 'not-older-than-not-waited-for',
@@ -144,6 +147,7 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'spec 4.8, NotOlderThan',
     invariant: 'I18',
     killedBy: tests('unit/src/registry/list'),
+    seeds: 30,
   },
   {
     id: 'page-of-another-revision',
@@ -158,6 +162,7 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'spec 4.8, consistent pages',
     invariant: 'I19',
     killedBy: tests('unit/src/registry/list'),
+    seeds: 30,
   },
   {
     id: 'compacted-revision-read',

@@ -183,6 +183,20 @@ export const storeMutants: readonly Mutant[] = [
     killedBy: tests('unit/src/store/machine/sessions'),
   },
   {
+    id: 'sessions-expire-with-history',
+    file: 'src/store/trimming.ts',
+    edits: [
+      {
+        find: 'Math.max(machine.state.settings.historyWindowMs, limits.sessionIdleMs)',
+        replace: 'machine.state.settings.historyWindowMs',
+      },
+    ],
+    breaks: 'where history is short, outcomes are forgotten while their proposers still ask',
+    standsFor: 'a bug this project had: a second try took effect again',
+    invariant: 'I17',
+    killedBy: tests('unit/src/store/trimming'),
+  },
+  {
     id: 'revision-reused-after-restart',
     file: 'src/store/disk/recovery.ts',
     edits: [
@@ -199,6 +213,7 @@ export const storeMutants: readonly Mutant[] = [
     standsFor: 'etcd#17780: revisions go back after a crash',
     invariant: 'I12',
     killedBy: tests('unit/src/store/disk/recovery'),
+    seeds: 30,
   },
   {
     id: 'compare-and-set-unchecked',
@@ -210,6 +225,7 @@ export const storeMutants: readonly Mutant[] = [
     standsFor: 'lost updates',
     invariant: 'I17',
     killedBy: tests('unit/src/store/machine/decide'),
+    seeds: 30,
   },
   {
     id: 'absent-unchecked',
@@ -219,6 +235,7 @@ export const storeMutants: readonly Mutant[] = [
     standsFor: 'decision 13',
     invariant: 'I17',
     killedBy: tests('unit/src/store/machine/decide'),
+    seeds: 30,
   },
   {
     id: 'namespace-unchecked-at-apply',
@@ -311,7 +328,10 @@ export const storeMutants: readonly Mutant[] = [
     id: 'trim-too-early',
     file: 'src/store/trimming.ts',
     edits: [
-      { find: 'nowMs - note.atMs < historyWindowMs', replace: 'nowMs - note.atMs < historyWindowMs / 2' },
+      {
+        find: 'new Notes(() => machine.state.settings.historyWindowMs)',
+        replace: 'new Notes(() => machine.state.settings.historyWindowMs / 2)',
+      },
     ],
     breaks: 'history is forgotten before its window is over',
     standsFor: 'decision 19',

@@ -57,6 +57,7 @@ export const watchMutants: readonly Mutant[] = [
     standsFor: 'etcd#15220: progress told ahead of events',
     invariant: 'I22',
     killedBy: tests('unit/src/registry/races'),
+    seeds: 30,
   },
   {
     id: 'position-of-unseen-events',
@@ -144,6 +145,7 @@ export const watchMutants: readonly Mutant[] = [
     standsFor: 'spec 4.8, watch with selectors',
     invariant: 'I22',
     killedBy: tests('unit/src/registry/watch'),
+    seeds: 30,
   },
   {
     id: 'selector-arrival-as-change',
@@ -153,6 +155,7 @@ export const watchMutants: readonly Mutant[] = [
     standsFor: 'spec 4.8, watch with selectors',
     invariant: 'I22',
     killedBy: tests('unit/src/registry/watch'),
+    seeds: 30,
   },
   {
     id: 'uid-precondition-ignored',
@@ -181,6 +184,7 @@ export const watchMutants: readonly Mutant[] = [
     standsFor: 'lost updates between the read and the write of a PATCH',
     invariant: 'I17',
     killedBy: tests('unit/src/registry/update'),
+    seeds: 30,
   },
   {
     id: 'removal-without-condition',
