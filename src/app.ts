@@ -217,12 +217,8 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   const metrics = new MetricsRegistry()
   collectDefaultMetrics({ register: metrics })
   disk?.register(metrics)
-<<<<<<< ours
   threads.register(metrics)
-  registerClusterMetrics(metrics, { consensus, node, store })
-=======
   registerClusterMetrics(metrics, { consensus, node, store, machine, guard: watch.guard })
->>>>>>> theirs
   const server = await createServer({
     ...{ registry, names, clock, random, log, metrics, health },
     authenticator: authenticatorOf(config, { clock }),
