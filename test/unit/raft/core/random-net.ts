@@ -91,7 +91,10 @@ export class RandomNet {
       }
       const messages = this.#messages
       this.#messages = []
-      for (const message of messages) this.#hand(message)
+      for (const message of messages) {
+        this.#hand(message)
+        this.#work(this.#member(message.to))
+      }
       const leader = [...this.members.values()].find((member) => member.raft.status().role === 'leader')
       if (round % 50 === 20 && leader !== undefined) this.#propose(leader)
       if (round >= 100 && this.#agree()) return true
@@ -218,6 +221,7 @@ export class RandomNet {
   #hand(message: Message): void {
     this.#note(describeMessage(message))
     this.#member(message.to).raft.step(message)
+    if (message.kind === 'vote-request') this.witness.noteVoteRequest(this.#member(message.to), message)
     if (message.kind === 'snapshot') this.#member(message.from).raft.reportSnapshot(message.to, 'finished')
   }
 

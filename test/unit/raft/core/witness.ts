@@ -16,6 +16,8 @@ type Committed = { readonly entry: Entry; readonly seenInTerm: Term }
 export class Witness {
   readonly #members: ReadonlyMap<NodeId, Member>
   readonly #leaders = new Map<Term, NodeId>()
+  /** Who voted in which term; a request that comes again finds a log that has grown. */
+  readonly #votes = new Set<string>()
   readonly #seen = new Map<string, { readonly entry: Entry; readonly previousTerm: Term | null }>()
   /** By index. */
   readonly #committed = new Map<LogIndex, Committed>()
@@ -62,7 +64,6 @@ export class Witness {
         case 'vote-response':
           if (!message.granted) break
           assert(term === message.term && vote === message.to, 'a vote told is durable')
-          this.#checkElectionRestriction(member, message.to)
           break
         case 'append-accepted':
           this.#checkDisk(member, message.index, termAt(member.memory, message.index))
@@ -72,15 +73,17 @@ export class Witness {
     }
   }
 
-  /** Raft paper §5.4.1. What a leader of this term brought meanwhile does not count. */
-  #checkElectionRestriction(voter: Member, to: NodeId): void {
-    const candidate = this.#members.get(to)
-    if (candidate === undefined || candidate.raft.term !== voter.raft.term || voter.raft.leader !== null)
-      return
-    const [own, other] = [lastOf(voter), lastOf(candidate)]
+  /** Raft paper §5.4.1. To be called when `voter` has just taken the request. */
+  noteVoteRequest(voter: Member, request: Extract<Message, { kind: 'vote-request' }>): void {
+    const { term, vote } = voter.raft.status()
+    const key = `${voter.id} in ${term}`
+    if (term !== request.term || vote !== request.from || this.#votes.has(key)) return
+    this.#votes.add(key)
+    const own = lastOf(voter)
     assert(
-      other.term > own.term || (other.term === own.term && other.index >= own.index),
-      `election restriction: ${voter.id} with ${own.term}/${own.index} votes for ${to} with ${other.term}/${other.index}`,
+      request.lastTerm > own.term || (request.lastTerm === own.term && request.lastIndex >= own.index),
+      `election restriction: ${voter.id} with ${own.term}/${own.index} votes for ` +
+        `${request.from} with ${request.lastTerm}/${request.lastIndex}`,
     )
   }
 
