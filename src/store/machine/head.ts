@@ -156,7 +156,7 @@ function readConfiguration(reader: ByteReader): Configuration {
   const members: MemberInfo[] = []
   for (let left = reader.u32(); left > 0; left--) {
     members.push({
-      id: nodeId(reader.number()),
+      id: readId(reader),
       name: reader.text(),
       role: readRole(reader),
       wantedRole: readRole(reader),
@@ -176,8 +176,14 @@ function writeIds(ids: readonly NodeId[]): void {
 
 function readIds(reader: ByteReader): NodeId[] {
   const ids: NodeId[] = []
-  for (let left = reader.u32(); left > 0; left--) ids.push(nodeId(reader.number()))
+  for (let left = reader.u32(); left > 0; left--) ids.push(readId(reader))
   return ids
+}
+
+function readId(reader: ByteReader): NodeId {
+  const id = reader.number()
+  if (id < 1) throw new StorageFailure('damaged', 'a stored member has no id')
+  return nodeId(id)
 }
 
 function readRole(reader: ByteReader): MemberRole {

@@ -119,18 +119,25 @@ export function decodeVersion(record: Uint8Array, expected: Revision): Version {
   const flags = buffer.readUInt8(17)
   if (kind === undefined) throw damaged('of no known kind')
   if (buffer.readDoubleLE(34) !== expected) throw damaged('it is another one')
-  if (bytesAt > buffer.length) throw damaged('its parts do not fit')
+  const [itemOffset, revisionOffset] = [buffer.readUInt32LE(26), buffer.readUInt32LE(30)]
+  if (bytesAt > buffer.length || revisionOffset > buffer.length - bytesAt || itemOffset > revisionOffset) {
+    throw damaged('its parts do not fit')
+  }
+  const previous = buffer.readDoubleLE(42)
+  if (!Number.isSafeInteger(previous) || previous < 0) throw damaged('it follows no version')
+  const labels = bytesAt === labelsAt ? null : parseLabels(buffer.toString('utf8', labelsAt, bytesAt))
+  if (labels === 'none') throw damaged('its labels are none')
   return {
     key: buffer.toString('utf8', keyAt, uidAt) as Key,
     revision: expected,
     uid: buffer.toString('utf8', uidAt, labelsAt),
-    labels: bytesAt === labelsAt ? null : parseLabels(buffer.toString('utf8', labelsAt, bytesAt)),
+    labels,
     bytes: buffer.subarray(bytesAt),
-    itemOffset: buffer.readUInt32LE(26),
+    itemOffset,
     kind,
-    previous: revisionOf(buffer.readDoubleLE(42)),
+    previous: revisionOf(previous),
     terminating: (flags & terminatingFlag) !== 0,
-    revisionOffset: buffer.readUInt32LE(30),
+    revisionOffset,
     lastOfCommand: (flags & lastFlag) !== 0,
     headerBytes: bytesAt,
   }
@@ -191,9 +198,15 @@ function build(parts: Parts): Version {
   }
 }
 
-function parseLabels(text: string): Record<string, string> {
-  // Its hash was just checked, so these are the labels that were written.
-  return JSON.parse(text) as Record<string, string>
+function parseLabels(text: string): Readonly<Record<string, string>> | 'none' {
+  try {
+    const value: unknown = JSON.parse(text)
+    // Its hash was checked, so an object is the labels that were written.
+    if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, string>>
+  } catch {
+    // No JSON at all.
+  }
+  return 'none'
 }
 
 const fixedBytes = 50
