@@ -227,7 +227,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
       ...{ consensus, health },
       state: () => ({
         index: opened.appliedMemory,
-        digest: opened.digest,
+        digest: opened.quarantine === null ? opened.digest : null,
         featureLevel: store.featureLevel,
       }),
     }),

@@ -28,8 +28,8 @@ export type ClusterStatus = {
 /** The replicated state at one index: members that differ in the digest at an equal index have diverged. */
 export type StateSummary = {
   readonly index: number
-  /** 32 hexadecimal digits. */
-  readonly digest: string
+  /** 32 hexadecimal digits; null while the state of this member is not to be trusted. */
+  readonly digest: string | null
   /** By which rules the cluster decides. */
   readonly featureLevel: number
 }

@@ -56,6 +56,7 @@ export class DigestWatch {
     if (!member.running) return null
     try {
       const { index, digest, featureLevel } = (await member.status()).state
+      if (digest === null) return null
       this.#levels.set(member.name, featureLevel)
       const known = this.#seen.get(index)
       if (known === undefined) this.#seen.set(index, { digest, who: member.name })

@@ -35,7 +35,7 @@ export type ClusterStatus = {
   readonly commit: number
   readonly appliedMemory: number
   readonly appliedDisk: number
-  readonly state: { readonly index: number; readonly digest: string; readonly featureLevel: number }
+  readonly state: { readonly index: number; readonly digest: string | null; readonly featureLevel: number }
   readonly ready: boolean
 }
 

@@ -34,6 +34,7 @@ export type OpenOptions = {
   readonly limits?: StoreLimits
   readonly logBase?: SnapshotMeta
   readonly logLast?: number
+  readonly featureLevelMax?: number
   readonly onFailure?: (cause: unknown) => void
 }
 
@@ -44,6 +45,7 @@ export function openMachine(options: OpenOptions): Promise<StoreMachine> {
     limits: options.limits ?? tinyLimits,
     logBase: options.logBase ?? noSnapshot,
     logLast: logIndex(options.logLast ?? Number.MAX_SAFE_INTEGER),
+    featureLevelMax: options.featureLevelMax ?? featureLevelMax,
     onFailure:
       options.onFailure ??
       ((cause) => {

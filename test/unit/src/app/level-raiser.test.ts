@@ -36,14 +36,16 @@ void test('the level rises when the last member knows the next one, on the leade
   let role: 'leader' | 'follower' = 'follower'
   let writes = 0
   let failing = true
-  const write: ObjectStore['write'] = (command, deadlineMs) => {
+  let slow = Promise.resolve()
+  const write: ObjectStore['write'] = async (command, deadlineMs) => {
     writes++
+    await slow
     if (failing) throw new StoreFailure('timed-out', 'no quorum')
     return store.write(command, deadlineMs)
   }
   const raiser = new LevelRaiser({
     store: {
-      write: async (...args) => write(...args),
+      write,
       get identity() {
         return store.identity
       },
@@ -77,6 +79,13 @@ void test('the level rises when the last member knows the next one, on the leade
   role = 'leader'
   await clock.advance(2000)
   assert.deepEqual([writes, store.featureLevel], [2, 1], 'a failure is tried again')
+  let release = (): void => undefined
+  slow = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await clock.advance(5000)
+  assert.equal(writes, 3, 'one at a time')
+  release()
   failing = false
   await clock.advance(3000)
   assert.deepEqual([writes, store.featureLevel], [3, 2])

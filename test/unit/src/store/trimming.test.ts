@@ -74,6 +74,22 @@ void test('what is younger than the window stays', async () => {
   await end()
 })
 
+void test('while the storage is full the floor of events holds nothing, and room comes back by itself', async () => {
+  const { machine, store, clock, writes, end } = await open()
+  await store.write({ kind: 'raise-feature-level', level: 2 }, 0)
+  await writes(4)
+  const full = { ...settings, storageBytesMax: machine.state.usage.bytes }
+  await store.write({ kind: 'change-settings', settings: full }, 0)
+  await writes(1)
+  assert.equal(machine.state.storageAlarm, true)
+  await clock.advance(61_000)
+  assert.equal(machine.state.storageAlarm, false)
+  assert.equal(machine.state.history.trimmed, 4, 'below the floor of 5 events')
+  await writes(1)
+  assert.equal(machine.state.revision, 5)
+  await end()
+})
+
 void test('a follower takes notes and proposes nothing', async () => {
   const { machine, consensus, clock, writes, end } = await open('follower')
   await writes(50)

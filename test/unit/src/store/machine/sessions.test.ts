@@ -36,6 +36,8 @@ const outcomes: readonly Outcome[] = [
     condition,
     current: revision(at),
   })),
+  { kind: 'too-large', operation: 3, bytes: 2 ** 22, bytesMax: 2 ** 21 },
+  { kind: 'over-quota', usedBytes: 2 ** 40, bytesMax: 2 ** 41 },
 ]
 
 void test('an outcome is kept until its sequence is acknowledged', () => {

@@ -11,7 +11,7 @@ import { Machine } from '../../../../../src/store/machine/machine.ts'
 import { emptyState } from '../../../../../src/store/machine/state.ts'
 import { makesRoom, storageBytesDefault } from '../../../../../src/store/machine/storage-rules.ts'
 import { recordOf } from '../../../../../src/store/machine/version.ts'
-import { noRevision, revision } from '../../../../../src/store/revision.ts'
+import { revision } from '../../../../../src/store/revision.ts'
 import { bootstrapOf, smallSettings } from '../../../../support/store-commands.ts'
 import {
   configMapKey,
@@ -219,5 +219,23 @@ void test('what makes room: smaller, or being deleted and hardly larger', () => 
   assert.equal(of(5097, { terminating: true }), false)
   assert.equal(of(500, { uid: 'v' }), false)
   assert.equal(makesRoom(null, sized(500)), false)
-  assert.equal(noRevision, 0)
+})
+
+void test('a refused write that arrives twice is refused twice, though there is room by then', () => {
+  const machine = new Machine(emptyState())
+  const log = new LogWriter()
+  const run = (command: Command, options?: Parameters<LogWriter['command']>[1]): Outcome | 'void' =>
+    outcomeOf(machine.apply([log.command(command, options)], ownSession))
+  run(bootstrapOf('c', { featureLevel: 2, settings }))
+  fill(run)
+  const late = write(putSized(key, 1000))
+  const once = run(late, { sequence: 1000 })
+  assert.equal(once === 'void' ? once : once.kind, 'over-quota')
+  run(
+    { kind: 'change-settings', settings: { ...settings, storageBytesMax: 100_000 } },
+    { sequence: 1001, acknowledgedBelow: 1000 },
+  )
+  assert.deepEqual(run(late, { sequence: 1000, acknowledgedBelow: 1000 }), once)
+  const again = run(late, { sequence: 1002, acknowledgedBelow: 1000 })
+  assert.equal(again === 'void' ? again : again.kind, 'done')
 })
