@@ -243,12 +243,13 @@ export class Client {
 
   #mode(isList: boolean): Mode {
     const random = this.#random
-    const seen = this.#revisions.length === 0 ? 0 : random.pick(this.#revisions)
+    const [oldest = 0] = this.#revisions
+    const seen = this.#revisions.length === 0 || random.chance(0.2) ? oldest : random.pick(this.#revisions)
     const kind = random.below(10)
     if (kind < 5 || seen === 0) return { kind: 'most-recent' }
-    if (kind < 7) return { kind: 'any' }
+    if (kind < 6) return { kind: 'any' }
     // Now and then one that may not exist yet.
-    if (kind < 9 || !isList)
+    if (kind < 8 || !isList)
       return { kind: 'not-older-than', revision: seen + (random.chance(0.2) ? random.below(5) : 0) }
     return { kind: 'exact', revision: seen }
   }

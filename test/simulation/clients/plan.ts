@@ -18,7 +18,7 @@ export function drawClients(random: SeededRandom): ClientPlan {
     domain: random.pick(['orch.io', 'k8s.io']),
     settings: {
       // The least that the flag allows: history is forgotten while it is read.
-      historyWindowMs: random.pick([1_000, 3_000, 300_000]),
+      historyWindowMs: random.pick([1_000, 1_000, 3_000, 300_000]),
       historyEventsMin: random.pick([0, 10, 100]),
       objectBytesMax: defaultStoreLimits.commandBytesMax,
       storageBytesMax: null,
