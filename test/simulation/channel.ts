@@ -9,8 +9,13 @@ export type ChannelDelays = {
   readonly stallChance: number
 }
 
-/** Watches what passes, for checkers. */
-export type Tap<M> = (message: M) => void
+/** Watches what passes. */
+export type Tap<M> = {
+  /** About to be posted, or handled. @returns whether the process ends here */
+  readonly step: (message: M, side: 'before' | 'after') => boolean
+  /** For checkers: as it is posted. */
+  readonly saw: (message: M) => void
+}
 
 /** Two ends of a pipe between two actors of one process: ordered, lossless, as slow as the seed says. */
 export function simChannel<A, B>(options: {
@@ -21,13 +26,22 @@ export function simChannel<A, B>(options: {
   readonly delays: ChannelDelays
   readonly tapAtoB?: Tap<A>
   readonly tapBtoA?: Tap<B>
+  /** One slab was held up for long. */
+  readonly stalled?: () => void
 }): { readonly a: Channel<A, B>; readonly b: Channel<B, A> } {
-  const { world, delays, ownerA, ownerB, label } = options
-  const a = new End<A, B>({ world, delays, owner: ownerA }, `${label}>`, options.tapAtoB)
-  const b = new End<B, A>({ world, delays, owner: ownerB }, `${label}<`, options.tapBtoA)
+  const { world, delays, ownerA, ownerB, label, stalled } = options
+  const a = new End<A, B>({ world, delays, owner: ownerA, stalled }, `${label}>`, options.tapAtoB)
+  const b = new End<B, A>({ world, delays, owner: ownerB, stalled }, `${label}<`, options.tapBtoA)
   a.peer = b
   b.peer = a
   return { a, b }
+}
+
+type EndOptions = {
+  readonly world: World
+  readonly owner: Owner
+  readonly delays: ChannelDelays
+  readonly stalled: (() => void) | undefined
 }
 
 class End<Out, In> implements Channel<Out, In> {
@@ -36,6 +50,7 @@ class End<Out, In> implements Channel<Out, In> {
   readonly #owner: Owner
   readonly #delays: ChannelDelays
   readonly #label: string
+  readonly #stalled: (() => void) | undefined
   readonly #tap: Tap<Out> | undefined
   #slab: Out[] = []
   #lastArrival = 0
@@ -43,25 +58,24 @@ class End<Out, In> implements Channel<Out, In> {
   #early: In[] = []
   #closed = false
 
-  constructor(
-    options: { readonly world: World; readonly owner: Owner; readonly delays: ChannelDelays },
-    label: string,
-    tap: Tap<Out> | undefined,
-  ) {
+  constructor(options: EndOptions, label: string, tap: Tap<Out> | undefined) {
     this.#world = options.world
     this.#owner = options.owner
     this.#delays = options.delays
+    this.#stalled = options.stalled
     this.#label = label
     this.#tap = tap
   }
 
   post(message: Out): void {
-    if (this.#closed) return
-    this.#tap?.(message)
+    if (this.#closed || !this.#owner.alive) return
+    if (this.#tap?.step(message, 'before') === true) return
+    this.#tap?.saw(message)
     this.#slab.push(message)
     if (this.#slab.length > 1) return
     const { random, now } = this.#world
     const slow = random.chance(this.#delays.stallChance)
+    if (slow) this.#stalled?.()
     const bound = slow ? this.#delays.stallMsMax : this.#delays.delayMsMax
     const delay = (random.below(1000) / 1000) * bound
     // The slab is filled until the turn ends; it is taken when it arrives, so order is kept.
@@ -72,7 +86,10 @@ class End<Out, In> implements Channel<Out, In> {
       this.#slab = []
       const { peer } = this
       if (peer === null) return
-      this.#world.scheduleAt(arrival, `${this.#label} ${slab.length}`, peer.#owner, () => peer.arrive(slab))
+      this.#world.scheduleAt(arrival, `${this.#label} ${slab.length}`, peer.#owner, () => {
+        peer.arrive(slab)
+        for (const message of slab) if (this.#tap?.step(message, 'after') === true) return
+      })
     })
   }
 

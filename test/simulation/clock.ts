@@ -2,34 +2,58 @@ import type { Clock, Timer } from '../../raft/base/clock.ts'
 import type { Owner, World } from './world.ts'
 
 /**
+ * How time passes on one machine: its crystal is a little fast or slow, and whoever sets its wall clock may
+ * set it anywhere. Durations stay honest: the rate is one for as long as the machine exists.
+ */
+export class MachineTime {
+  /** Machine ms per virtual ms. */
+  readonly rate: number
+  #wallOffsetMs = 0
+
+  constructor(rate = 1) {
+    this.rate = rate
+  }
+
+  get wallOffsetMs(): number {
+    return this.#wallOffsetMs
+  }
+
+  /** Somebody sets the wall clock. */
+  jump(byMs: number): void {
+    this.#wallOffsetMs += byMs
+  }
+}
+
+/**
  * The clock of one actor. Each has a zero of its own, as threads have: a moment taken from one clock and read
- * on
- * another is nonsense here too.
+ * on another is nonsense here too.
  */
 export class SimClock implements Clock {
   readonly #world: World
   readonly #owner: Owner
   readonly #label: string
+  readonly #machine: MachineTime
   readonly #offsetMs: number
 
-  constructor(world: World, owner: Owner, label: string) {
+  constructor(world: World, owner: Owner, label: string, machine = new MachineTime()) {
     this.#world = world
     this.#owner = owner
     this.#label = label
+    this.#machine = machine
     this.#offsetMs = world.random.below(1_000_000)
   }
 
   monotonicMs(): number {
-    return this.#world.now + this.#offsetMs
+    return this.#now() * this.#machine.rate + this.#offsetMs
   }
 
   wallMs(): number {
-    return 1_700_000_000_000 + this.#world.now
+    return Math.floor(1_700_000_000_000 + this.#now() * this.#machine.rate + this.#machine.wallOffsetMs)
   }
 
   after(delayMs: number, action: () => void): Timer {
     let cancelled = false
-    this.#world.schedule(delayMs, `${this.#label} timer`, this.#owner, () => {
+    this.#world.schedule(delayMs / this.#machine.rate, `${this.#label} timer`, this.#owner, () => {
       if (!cancelled) action()
     })
     return { cancel: () => (cancelled = true) }
@@ -38,7 +62,7 @@ export class SimClock implements Clock {
   every(periodMs: number, action: () => void): Timer {
     let cancelled = false
     const again = (): void => {
-      this.#world.schedule(periodMs, `${this.#label} tick`, this.#owner, () => {
+      this.#world.schedule(periodMs / this.#machine.rate, `${this.#label} tick`, this.#owner, () => {
         if (cancelled) return
         again()
         action()
@@ -51,5 +75,12 @@ export class SimClock implements Clock {
   soon(action: () => void): void {
     // A turn takes a moment, and never the same.
     this.#world.schedule(this.#world.random.below(50) / 1000, `${this.#label} soon`, this.#owner, action)
+  }
+
+  /** Whoever waits within a call, for its disk, reads the time at which the call returns. */
+  #now(): number {
+    const { pausedUntil } = this.#owner
+    const { now } = this.#world
+    return Number.isFinite(pausedUntil) && pausedUntil > now ? pausedUntil : now
   }
 }

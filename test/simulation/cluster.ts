@@ -1,11 +1,17 @@
-import { BrokenInvariant } from '../../raft/base/assert.ts'
 import { nodeId } from '../../raft/index.ts'
 import type { MemberInfo } from '../../raft/index.ts'
 import type { LogDisk } from '../../raft/ports.ts'
+import { Coverage } from './coverage.ts'
+import type { Counts } from './coverage.ts'
+import { Liveness } from './liveness.ts'
+import type { LivenessReport } from './liveness.ts'
 import { Nemesis } from './nemesis.ts'
 import { Network } from './network.ts'
+import { drawPlan } from './plan.ts'
+import type { Action } from './plan.ts'
 import { Member } from './process.ts'
-import { drawSwarm } from './swarm.ts'
+import { drawSwarm, without } from './swarm.ts'
+import type { Mood, Noise, Swarm } from './swarm.ts'
 import { Witness } from './witness.ts'
 import type { WitnessReport } from './witness.ts'
 import { World } from './world.ts'
@@ -13,153 +19,185 @@ import { World } from './world.ts'
 export type RunOptions = {
   readonly seed: number
   readonly trace: ((line: string) => void) | null
-  /** Virtual ms of faults; then everything heals and has to come together. */
+  /** Virtual ms of faults; then a majority heals and has to come together. */
   readonly faultsMs?: number
+  /** Less harm than the seed says, to find out which of it matters. */
+  readonly reduction?: Reduction
   /** Deliberate mistakes, each of which some checker has to find. */
   readonly barrier?: 'used' | 'skipped'
   readonly disk?: 'honest' | 'forgets-syncs'
 }
 
+export type Reduction = {
+  /** Places in the plan; the other actions are left out. null: all are done. */
+  readonly actions: readonly number[] | null
+  readonly quiet: readonly Noise[]
+}
+
 export type RunReport = WitnessReport & {
   readonly seed: number
+  readonly mood: Mood
+  readonly voters: number
+  readonly learners: number
   readonly traceHash: string
   readonly events: number
   readonly virtualMs: number
+  readonly liveness: LivenessReport
+  readonly coverage: Counts
 }
 
+/** A run that failed, and what is needed to explain it. */
+export class SeedFailure extends Error {
+  override readonly name = 'SeedFailure'
+  readonly seed: number
+  readonly plan: readonly Action[]
+  /** The end of the trace, as far as it concerns the members the failure names. */
+  readonly lastLines: readonly string[]
+
+  constructor(seed: number, cause: unknown, plan: readonly Action[], lastLines: readonly string[]) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    this.seed = seed
+    this.plan = plan
+    this.lastLines = lastLines
+  }
+}
+
+/** Unless the caller says otherwise. */
+export const defaultFaultsMs = 12_000
+const lastLinesMax = 60
+
 /**
- * One cluster, one seed: harm and load together, then peace, in which all members have to reach the same
- * state
- * and serve again.
- * @throws what a checker found
+ * One cluster, one seed: harm and load together, then a majority that is well, which has to reach one state and
+ * serve again.
+ * @throws SeedFailure with what a checker found
  */
 export async function runSeed(options: RunOptions): Promise<RunReport> {
   const cluster = new Cluster(options)
   return cluster.run()
 }
 
+/** What a seed decides at the start of its run. */
+export function swarmOf(seed: number): Swarm {
+  return drawSwarm(new World({ seed, trace: null }).random.fork())
+}
+
 class Cluster {
   readonly #options: RunOptions
   readonly #world: World
+  readonly #swarm: Swarm
+  readonly #plan: readonly Action[]
+  readonly #coverage = new Coverage()
   readonly #network: Network
   readonly #members: readonly Member[]
   readonly #nemesis: Nemesis
   readonly #witness: Witness
+  #liveness: Liveness | null = null
 
   constructor(options: RunOptions) {
     this.#options = options
     const world = new World(options)
     this.#world = world
-    const swarm = drawSwarm(world.random.fork())
+    const reduction = options.reduction ?? { actions: null, quiet: [] }
+    const swarm = without(drawSwarm(world.random.fork()), new Set(reduction.quiet))
+    this.#swarm = swarm
+    const count = swarm.voters + swarm.learners
+    const plan = drawPlan({
+      ...{ random: world.random.fork(), harm: swarm.harm, members: count, downMsMax: swarm.downMsMax },
+      forMs: options.faultsMs ?? defaultFaultsMs,
+    })
+    this.#plan = plan.filter((_, at) => reduction.actions === null || reduction.actions.includes(at))
     const witness = new Witness({ world, swarm, barrier: options.barrier ?? 'used' })
     this.#witness = witness
-    this.#network = new Network(world, swarm.network, (message) => witness.message(message))
-    const members: MemberInfo[] = Array.from({ length: swarm.members }, (_, at) => memberInfo(at + 1))
-    this.#members = members.map(
-      ({ id }) =>
-        new Member({
-          world,
-          network: this.#network,
-          watcher: witness,
-          swarm,
-          node: { id, members, timing: swarm.timing, limits: swarm.limits },
-          wrapDisk: options.disk === 'forgets-syncs' ? forgetful : (disk) => disk,
-        }),
-    )
-    this.#nemesis = new Nemesis({ world, network: this.#network, members: this.#members, swarm })
+    this.#network = new Network({
+      ...{ world, options: swarm.network },
+      tap: (message) => witness.message(message),
+      met: (fault) => this.#coverage.hit(`met ${fault}`),
+    })
+    this.#members = this.#makeMembers(memberInfos(swarm))
+    const voters = Array.from({ length: swarm.voters }, (_, at) => at + 1)
+    const shared = { world, network: this.#network, members: this.#members, voters }
+    this.#nemesis = new Nemesis({ ...shared, plan: this.#plan, coverage: this.#coverage })
   }
 
   async run(): Promise<RunReport> {
     const world = this.#world
-    for (const member of this.#members) member.start()
-    this.#witness.start(this.#members)
-    this.#nemesis.start()
-    await world.runUntil(this.#options.faultsMs ?? 12_000)
-    this.#nemesis.stop()
-    // Stragglers of the bad times: pauses, late messages, requests.
-    await world.runUntil(world.now + 5_000)
-    this.#witness.stop()
-    await this.#settle()
-    // Each watcher may have to find a member, and to read from its disk.
-    await world.runUntil(world.now + 30_000, () => world.events % 50 === 0 && this.#witness.caughtUp())
-    this.#witness.final()
-    return this.#report()
-  }
-
-  /** Liveness: with nothing in the way, each member writes and reads, and all come to one state. */
-  async #settle(): Promise<void> {
-    const world = this.#world
-    const limit = world.now + 30_000
-    let served = 0
-    for (const member of this.#members) this.#serve(member, limit, () => served++)
-    await world.runUntil(limit, () => served === this.#members.length)
-    if (served < this.#members.length) this.#apart('a healed cluster does not serve')
-    const equal = (): boolean => {
-      const places = this.#members.map((member) => {
-        const machine = member.life?.machine
-        return `${machine?.appliedMemory} ${machine?.digest}`
-      })
-      return new Set(places).size === 1
+    try {
+      for (const member of this.#members) member.start()
+      this.#witness.start(this.#members)
+      this.#nemesis.start()
+      await world.runUntil(this.#options.faultsMs ?? defaultFaultsMs)
+      this.#nemesis.stop()
+      const liveness = this.#makeLiveness()
+      this.#liveness = liveness
+      const times = await liveness.run()
+      this.#witness.final(liveness.healthy)
+      return this.#report(times)
+    } catch (cause) {
+      throw new SeedFailure(this.#options.seed, cause, this.#plan, this.#lastLines(cause))
     }
-    await world.runUntil(world.now + 10_000, () => world.events % 50 === 0 && equal())
-    if (!equal()) this.#apart('the members of a healed cluster stay apart')
   }
 
-  #apart(what: string): never {
-    const lines = this.#members.map((member) => {
-      const { status, load } = member.life?.node ?? {}
-      if (status === undefined) return `member ${member.id} does not run`
-      const { role, term, leader, commit, lastIndex, persistedIndex, appliedMemory, followers } = status
-      return JSON.stringify({
-        id: member.id,
-        role,
-        term,
-        leader,
-        commit,
-        lastIndex,
-        persistedIndex,
-        appliedMemory,
-        load,
-        followers,
-      })
-    })
-    throw new BrokenInvariant(['liveness: ' + what, ...lines].join('\n'))
-  }
-
-  #serve(member: Member, limit: number, done: () => void): void {
-    this.#witness.serves(member, 5_000).then(
-      (ok) => {
-        if (ok) done()
-        else if (this.#world.now < limit) {
-          this.#world.schedule(100, 'served again', null, () => this.#serve(member, limit, done))
-        }
-      },
-      (cause: unknown) => this.#world.fail(cause),
+  #makeMembers(infos: readonly MemberInfo[]): readonly Member[] {
+    const swarm = this.#swarm
+    const coverage = this.#coverage
+    if (swarm.driftMax > 0) coverage.hit('met clock-drift')
+    return infos.map(
+      ({ id }) =>
+        new Member({
+          ...{ world: this.#world, network: this.#network, watcher: this.#witness, swarm },
+          node: { id, members: infos, timing: swarm.timing, limits: swarm.limits },
+          wrapDisk: this.#options.disk === 'forgets-syncs' ? forgetful : (disk) => disk,
+          met: (fault) => coverage.hit(`met ${fault}`),
+          crashedAt: (step, side) => coverage.hit(`crash ${side} ${step}`),
+          onDown: (member) => {
+            this.#nemesis.down(member)
+            this.#liveness?.down(member)
+          },
+        }),
     )
   }
 
-  #report(): RunReport {
+  #makeLiveness(): Liveness {
+    const { voters } = this.#swarm
+    return new Liveness({
+      ...{ world: this.#world, network: this.#network, members: this.#members, swarm: this.#swarm },
+      ...{ witness: this.#witness, random: this.#world.random.fork() },
+      voters: Array.from({ length: voters }, (_, at) => at + 1),
+    })
+  }
+
+  /** Of the members that the failure names; of all when it names none. */
+  #lastLines(cause: unknown): readonly string[] {
+    const text = cause instanceof Error ? cause.message : ''
+    const named = new Set([...text.matchAll(/\b(?:m|member )(\d+)\b/g)].map(([, id]) => id ?? ''))
+    const concerns = (line: string): boolean =>
+      line.startsWith('nemesis') || [...named].some((id) => new RegExp(`(\\bm|net |>)${id}\\b`).test(line))
+    return this.#world.past(lastLinesMax, (line) => named.size === 0 || concerns(line))
+  }
+
+  #report(liveness: LivenessReport): RunReport {
+    const { mood, voters, learners } = this.#swarm
     return {
-      seed: this.#options.seed,
+      ...{ seed: this.#options.seed, mood, voters, learners },
       traceHash: this.#world.traceHash,
       events: this.#world.events,
       virtualMs: Math.round(this.#world.now),
+      liveness,
+      coverage: this.#coverage.counts,
       ...this.#witness.report(),
     }
   }
 }
 
-function memberInfo(id: number): MemberInfo {
-  return {
-    id: nodeId(id),
-    name: `m${id}`,
-    role: 'voter',
-    wantedRole: 'voter',
-    peerAddress: `m${id}:1`,
-    clientAddress: `m${id}:2`,
-    version: '0',
-    featureLevel: 1,
-  }
+function memberInfos({ voters, learners }: Swarm): readonly MemberInfo[] {
+  return Array.from({ length: voters + learners }, (_, at): MemberInfo => {
+    const id = at + 1
+    const role = id <= voters ? 'voter' : 'learner'
+    return {
+      ...{ id: nodeId(id), name: `m${id}`, role, wantedRole: role },
+      ...{ peerAddress: `m${id}:1`, clientAddress: `m${id}:2`, version: '0', featureLevel: 1 },
+    }
+  })
 }
 
 /** Says that everything is durable, and syncs nothing. */

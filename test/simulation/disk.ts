@@ -2,6 +2,7 @@ import { assert, present } from '../../raft/base/assert.ts'
 import type { SeededRandom } from '../../raft/base/random.ts'
 import { LogFailure } from '../../raft/log/errors.ts'
 import type { LogDisk, LogFile } from '../../raft/ports.ts'
+import { SimulatedFile } from './disk-file.ts'
 
 /** The process ends here: nothing after this line of it happens. */
 export class SimulatedCrash extends Error {
@@ -13,7 +14,22 @@ export type DiskOperation =
 
 export type DiskCounters = Readonly<Record<DiskOperation, number>> & { readonly bytesWritten: number }
 
-const sectorBytes = 512
+/** The call under way never returns: its thread waits until the process ends. */
+export class SimulatedStall extends Error {
+  override readonly name = 'SimulatedStall'
+}
+
+export type DiskFaultCode = 'disk-full' | 'io'
+
+/** What a disk tells the process that uses it, and asks of it. */
+export interface DiskUser {
+  /** About to do it, or done. @returns whether the process ends here */
+  step(operation: DiskOperation, side: 'before' | 'after'): boolean
+  /** The thread waits in this call for so long; Infinity: for ever. */
+  waits(ms: number): void
+  /** A fault was met. */
+  met(fault: `disk-${DiskOperation}-${DiskFaultCode}`): void
+}
 
 /**
  * A disk that forgets. What was written and not synced may, in a crash, each on its own, be kept, be lost,
@@ -27,8 +43,11 @@ export class SimulatedDisk implements LogDisk {
   #changes: (() => void)[] = []
   #counters: Record<DiskOperation, number> & { bytesWritten: number }
   #operationsLeft: number | null = null
-  #faults: { operation: DiskOperation; after: number; code: 'disk-full' | 'io' }[] = []
+  #faults: { operation: DiskOperation; after: number; code: DiskFaultCode }[] = []
+  #stallMs: number | null = null
   #life = 0
+  /** Whose process runs on it; null: nobody asks. */
+  user: DiskUser | null = null
 
   constructor(random: SeededRandom) {
     this.#random = random
@@ -70,28 +89,37 @@ export class SimulatedDisk implements LogDisk {
       this.#durable.delete(from)
       this.#durable.set(to, file)
     })
+    this.#done('rename', to)
   }
 
   remove(name: string): void {
     this.#begin('remove', name)
     assert(this.#now.delete(name), `${name} is there`)
     this.#changes.push(() => this.#durable.delete(name))
+    this.#done('remove', name)
   }
 
   syncDirectory(): void {
     this.#begin('sync-directory', '.')
     for (const change of this.#changes) change()
     this.#changes = []
+    this.#done('sync-directory', '.')
   }
 
   /** The next `operation` after `after` more of its kind fails, and so do all after it until `heal`. */
-  fail(operation: DiskOperation, code: 'disk-full' | 'io', after = 0): void {
+  fail(operation: DiskOperation, code: DiskFaultCode, after = 0): void {
     this.#faults.push({ operation, after, code })
+  }
+
+  /** The next sync takes this long, in virtual ms; Infinity: it ends with the process, whatever it wrote. */
+  stall(ms: number): void {
+    this.#stallMs = ms
   }
 
   heal(): void {
     this.#faults = []
     this.#operationsLeft = null
+    this.#stallMs = null
   }
 
   /** The process ends just before the step after `steps` more; the step's write may still have begun. */
@@ -102,6 +130,7 @@ export class SimulatedDisk implements LogDisk {
   /** The process ends, the machine lives on: the cache survives. Files it had open are closed. */
   kill(): void {
     this.heal()
+    this.user = null
     this.#life++
   }
 
@@ -118,6 +147,24 @@ export class SimulatedDisk implements LogDisk {
   /** What is on the disk now, to be looked at or spoiled. */
   contents(name: string): Uint8Array {
     return present(this.#now.get(name), `${name} is there`).now
+  }
+
+  /** While the power is off: what was written there is not what will be read. */
+  spoil(name: string, change: (bytes: Uint8Array) => void): void {
+    present(this.#durable.get(name), `${name} is durable`).spoil(change)
+  }
+
+  /** While the power is off: a file is gone. */
+  drop(name: string): void {
+    this.#now.delete(name)
+    this.#durable.delete(name)
+  }
+
+  /** Not even the machine knows it any more: as if the directory had been removed. */
+  wipe(): void {
+    this.#now.clear()
+    this.#durable.clear()
+    this.#changes = []
   }
 
   /** Another disk with the same durable contents. */
@@ -160,19 +207,31 @@ export class SimulatedDisk implements LogDisk {
         }
         this.#counters.bytesWritten += bytes.length
         file.write(position, bytes)
+        this.#done('write', name)
       },
       truncate: (length) => {
         check('truncate')
         file.truncate(length)
+        this.#done('truncate', name)
       },
       sync: () => {
         check('sync')
+        this.#wait(name)
         file.sync()
+        this.#done('sync', name)
       },
       close: () => {
         open = false
       },
     }
+  }
+
+  #wait(name: string): void {
+    const ms = this.#stallMs
+    if (ms === null) return
+    this.#stallMs = null
+    this.user?.waits(ms)
+    if (!Number.isFinite(ms)) throw new SimulatedStall(`the sync of ${name} never ends`)
   }
 
   #begin(operation: DiskOperation, name: string): void {
@@ -181,82 +240,20 @@ export class SimulatedDisk implements LogDisk {
       this.#operationsLeft = 0
       throw new SimulatedCrash(`the process ends before it can ${operation} ${name}`)
     }
+    if (this.user?.step(operation, 'before') === true)
+      throw new SimulatedCrash(`the process ends before it can ${operation} ${name}`)
     for (const fault of this.#faults.filter((one) => one.operation === operation)) {
-      if (fault.after-- <= 0)
-        throw new LogFailure(fault.code, `cannot ${operation} ${name}: injected (${fault.code})`)
+      if (fault.after-- > 0) continue
+      this.user?.met(`disk-${operation}-${fault.code}`)
+      throw new LogFailure(fault.code, `cannot ${operation} ${name}: injected (${fault.code})`)
     }
     this.#counters[operation]++
   }
-}
 
-type Pending =
-  | { readonly kind: 'write'; readonly position: number; readonly bytes: Uint8Array }
-  | { readonly kind: 'truncate'; readonly length: number }
-
-class SimulatedFile {
-  #now: Uint8Array = new Uint8Array(0)
-  #durable: Uint8Array = new Uint8Array(0)
-  #pending: Pending[] = []
-
-  get now(): Uint8Array {
-    return this.#now
+  #done(operation: DiskOperation, name: string): void {
+    if (this.user?.step(operation, 'after') === true)
+      throw new SimulatedCrash(`the process ends behind its ${operation} of ${name}`)
   }
-
-  write(position: number, bytes: Uint8Array): void {
-    const copy = bytes.slice()
-    this.#pending.push({ kind: 'write', position, bytes: copy })
-    this.#now = written(this.#now, position, copy)
-  }
-
-  truncate(length: number): void {
-    this.#pending.push({ kind: 'truncate', length })
-    this.#now = this.#now.slice(0, length)
-  }
-
-  sync(): void {
-    this.#durable = this.#now.slice()
-    this.#pending = []
-  }
-
-  losePower(random: SeededRandom): void {
-    for (const change of this.#pending) this.#durable = survive(this.#durable, change, random)
-    this.#pending = []
-    this.#now = this.#durable.slice()
-  }
-}
-
-function survive(bytes: Uint8Array, change: Pending, random: SeededRandom): Uint8Array {
-  if (change.kind === 'truncate') return random.chance(0.5) ? bytes.slice(0, change.length) : bytes
-  const { position, bytes: fresh } = change
-  switch (random.below(4)) {
-    case 0:
-      return bytes
-    case 1:
-      return written(bytes, position, fresh)
-    case 2:
-      return written(bytes, position, fresh.subarray(0, random.below(fresh.length + 1)))
-    default: {
-      let result = bytes
-      for (let at = 0; at < fresh.length;) {
-        const end = Math.min(at + sectorBytes - ((position + at) % sectorBytes), fresh.length)
-        if (random.chance(0.5)) result = written(result, position + at, fresh.subarray(at, end))
-        at = end
-      }
-      return result
-    }
-  }
-}
-
-function written(file: Uint8Array, position: number, bytes: Uint8Array): Uint8Array {
-  if (position + bytes.length > file.length) {
-    const larger = new Uint8Array(position + bytes.length)
-    larger.set(file)
-    larger.set(bytes, position)
-    return larger
-  }
-  const same = file.slice()
-  same.set(bytes, position)
-  return same
 }
 
 function noCounts(): Record<DiskOperation, number> & { bytesWritten: number } {

@@ -1,4 +1,5 @@
 import { assert } from '../../raft/base/assert.ts'
+import type { SeededRandom } from '../../raft/base/random.ts'
 import { memorySnapshot, textOf } from '../../src/store/disk/memory-key-value-store.ts'
 import type {
   KeyValueChange,
@@ -7,11 +8,32 @@ import type {
   KeyValueSnapshot,
   KeyValueStore,
 } from '../../src/store/disk/key-value-store.ts'
+import { StorageFailure } from '../../src/store/errors.ts'
 import type { Owner, World } from './world.ts'
 
 export type KeyValueDelays = { readonly writeMsMax: number; readonly readMsMax: number }
 
+export type KeyValueOperation = 'open' | 'write' | 'destroy' | 'read'
+
+/** What the databases tell the process that uses them, and ask of it. */
+export interface KeyValueUser {
+  /** About to do it, or done and durable. @returns whether the process ends here */
+  step(operation: KeyValueOperation, side: 'before' | 'after'): boolean
+  /** A fault was met. */
+  met(fault: 'database-stall' | 'database-write-io' | 'lost-batch'): void
+}
+
+/** What may happen to a stored pair while nobody looks. */
+export type KeyValueRot = 'bit-flip' | 'lost-pair' | 'swapped-values'
+export const keyValueRots: readonly KeyValueRot[] = ['bit-flip', 'lost-pair', 'swapped-values']
+
 type Content = Map<string, KeyValuePair>
+type Database = {
+  durable: Content
+  /** What the process sees is ahead of what is durable. */
+  seen: Content
+  underWay: (readonly KeyValueChange[])[]
+}
 
 /**
  * The databases of one member, which outlive its process. A batch takes a while to become durable; a crash
@@ -19,11 +41,17 @@ type Content = Map<string, KeyValuePair>
  */
 export class SimKeyValueDisk {
   readonly #world: World
+  readonly #random: SeededRandom
   #delays: KeyValueDelays
-  readonly databases = new Map<string, { durable: Content; underWay: (readonly KeyValueChange[])[] }>()
+  #stalledUntil = 0
+  #failing = false
+  readonly databases = new Map<string, Database>()
+  /** Whose process runs on it; null: nobody asks. */
+  user: KeyValueUser | null = null
 
   constructor(world: World, delays: KeyValueDelays) {
     this.#world = world
+    this.#random = world.random.fork()
     this.#delays = delays
   }
 
@@ -36,21 +64,37 @@ export class SimKeyValueDisk {
   #mount(owner: Owner): Omit<KeyValueHome, 'setAside' | 'discardAside'> {
     const open = new Set<string>()
     return {
-      list: () => this.#later(owner, 'kv list', this.#delays.readMsMax, () => [...this.databases.keys()]),
+      list: () => this.#later(owner, 'read', () => [...this.databases.keys()]),
       open: (name) =>
-        this.#later(owner, 'kv open', this.#delays.readMsMax, () => {
+        this.#later(owner, 'open', () => {
           assert(!open.has(name), `the database ${name} is opened once at a time`)
           open.add(name)
-          const database = this.databases.get(name) ?? { durable: new Map(), underWay: [] }
+          const database = this.databases.get(name) ?? { durable: new Map(), seen: new Map(), underWay: [] }
+          database.seen = new Map(database.durable)
           this.databases.set(name, database)
           return this.#store(owner, database, () => open.delete(name))
         }),
       destroy: (name) =>
-        this.#later(owner, 'kv destroy', this.#delays.writeMsMax, () => {
+        this.#later(owner, 'destroy', () => {
           assert(!open.has(name), `the database ${name} is closed before it is destroyed`)
           this.databases.delete(name)
         }),
     }
+  }
+
+  /** Nothing that begins before this moment of virtual time ends before it. */
+  stall(untilMs: number): void {
+    this.#stalledUntil = Math.max(this.#stalledUntil, untilMs)
+  }
+
+  /** Every write is refused until `heal`. */
+  fail(): void {
+    this.#failing = true
+  }
+
+  heal(): void {
+    this.#failing = false
+    this.#stalledUntil = 0
   }
 
   /** From now on as fast as a disk that is well, so that what remains to be written gets done. */
@@ -63,40 +107,62 @@ export class SimKeyValueDisk {
   crash(): void {
     for (const database of this.databases.values()) {
       for (const changes of database.underWay) {
-        if (this.#world.random.chance(0.5)) change(database.durable, changes)
+        if (this.#random.chance(0.5)) change(database.durable, changes)
+        else this.user?.met('lost-batch')
       }
       database.underWay = []
     }
+    this.user = null
   }
 
-  #store(
-    owner: Owner,
-    database: { durable: Content; underWay: (readonly KeyValueChange[])[] },
-    closed: () => void,
-  ): KeyValueStore {
-    // What the process sees is ahead of what is durable.
-    const seen: Content = new Map(database.durable)
+  wipe(): void {
+    this.databases.clear()
+  }
+
+  /** @returns what was done, in words; null when there is nothing that could rot */
+  rot(kind: KeyValueRot, random: SeededRandom): string | null {
+    const filled = [...this.databases.entries()].filter(([, { durable }]) => durable.size > 0)
+    if (filled.length === 0) return null
+    const [name, database] = random.pick(filled)
+    const keys = [...database.durable.keys()].toSorted()
+    const key = random.pick(keys)
+    const other = random.pick(keys)
+    const bit = random.next()
+    for (const content of [database.durable, database.seen]) spoil(content, kind, { key, other, bit })
+    return `${kind} in ${name}, at ${Buffer.from(key, 'latin1').toString('hex')}`
+  }
+
+  #store(owner: Owner, database: Database, closed: () => void): KeyValueStore {
+    const { seen } = database
     let lastWrite: Promise<void> = Promise.resolve()
     return {
       getMany: (keys) =>
-        this.#later(owner, 'kv get', this.#delays.readMsMax, () =>
-          keys.map((key) => seen.get(textOf(key))?.[1] ?? null),
-        ),
+        this.#later(owner, 'read', () => keys.map((key) => seen.get(textOf(key))?.[1] ?? null)),
       write: (changes) => {
+        if (!owner.alive) return new Promise(() => undefined)
+        const before = lastWrite
+        if (this.#failing) {
+          this.user?.met('database-write-io')
+          lastWrite = before.then(() => this.#later(owner, 'write', refuse))
+          return lastWrite
+        }
+        if (this.user?.step('write', 'before') === true) return new Promise(() => undefined)
         database.underWay.push(changes)
         change(seen, changes)
-        const before = lastWrite
-        lastWrite = this.#later(owner, 'kv write', this.#delays.writeMsMax, () => undefined)
+        lastWrite = this.#later(owner, 'write', () => undefined)
           .then(() => before)
           .then(() => {
+            if (!owner.alive) return new Promise<void>(() => undefined)
             change(database.durable, changes)
             database.underWay = database.underWay.filter((other) => other !== changes)
+            this.user?.step('write', 'after')
+            return undefined
           })
         return lastWrite
       },
       snapshot: () => this.#slow(owner, memorySnapshot(new Map(seen))),
       close: async () => {
-        await lastWrite
+        await lastWrite.catch(() => undefined)
         closed()
       },
     }
@@ -108,7 +174,7 @@ export class SimKeyValueDisk {
         const range = snapshot.range(from, to)
         return {
           next: async () => {
-            await this.#later(owner, 'kv range', this.#delays.readMsMax, () => undefined)
+            await this.#later(owner, 'read', () => undefined)
             return range.next()
           },
           close: () => range.close(),
@@ -118,17 +184,58 @@ export class SimKeyValueDisk {
     }
   }
 
-  #later<T>(owner: Owner, label: string, msMax: number, act: () => T): Promise<T> {
-    const { random } = this.#world
+  #later<T>(owner: Owner, operation: KeyValueOperation, act: () => T): Promise<T> {
+    const { now } = this.#world
+    const { readMsMax, writeMsMax } = this.#delays
+    const msMax = operation === 'read' || operation === 'open' ? readMsMax : writeMsMax
+    let at = now + (this.#random.below(1000) / 1000) * msMax
+    if (at < this.#stalledUntil) {
+      at = this.#stalledUntil
+      this.user?.met('database-stall')
+    }
     return new Promise((resolve, reject) => {
-      this.#world.schedule((random.below(1000) / 1000) * msMax, label, owner, () => {
+      this.#world.scheduleAt(at, `kv ${operation}`, owner, () => {
+        const ends = operation === 'open' || operation === 'destroy'
+        if (ends && this.user?.step(operation, 'before') === true) return
         try {
-          resolve(act())
+          const done = act()
+          if (ends && this.user?.step(operation, 'after') === true) return
+          resolve(done)
         } catch (cause) {
           reject(cause instanceof Error ? cause : new Error(String(cause)))
         }
       })
     })
+  }
+}
+
+function refuse(): void {
+  throw new StorageFailure('io', 'cannot write the database: injected (io)')
+}
+
+function spoil(
+  content: Content,
+  kind: KeyValueRot,
+  { key, other, bit }: { readonly key: string; readonly other: string; readonly bit: number },
+): void {
+  const pair = content.get(key)
+  const second = content.get(other)
+  if (pair === undefined) return
+  switch (kind) {
+    case 'lost-pair':
+      content.delete(key)
+      return
+    case 'swapped-values':
+      if (second === undefined) return
+      content.set(key, [pair[0], second[1]])
+      content.set(other, [second[0], pair[1]])
+      return
+    case 'bit-flip': {
+      const value = pair[1].slice()
+      const at = (bit >>> 3) % value.length
+      value[at] = (value[at] ?? 0) ^ (1 << (bit & 7))
+      content.set(key, [pair[0], value])
+    }
   }
 }
 

@@ -1,115 +1,317 @@
-import type { SeededRandom } from '../../raft/base/random.ts'
+import { assertNever } from '../../raft/base/assert.ts'
 import { nodeId } from '../../raft/index.ts'
+
+import type { Coverage } from './coverage.ts'
+import type { Condition } from './link.ts'
 import type { Network } from './network.ts'
-import type { Member } from './process.ts'
-import type { Swarm } from './swarm.ts'
+import type { Action, Deed, Target } from './plan.ts'
+import type { CrashKind, Life, Member } from './process.ts'
 import type { World } from './world.ts'
 
 export type NemesisOptions = {
   readonly world: World
   readonly network: Network
   readonly members: readonly Member[]
-  readonly swarm: Swarm
+  /** Ids. Of these a majority keeps undamaged disks, whatever happens. */
+  readonly voters: readonly number[]
+  readonly plan: readonly Action[]
+  readonly coverage: Coverage
 }
 
-/** Does harm of each kind the seed allows, at moments it chooses, until it is told to stop. */
+/** How long a member stays down that ended by a late consequence of some deed. */
+const defaultDownMs = 500
+
+/** Does what the plan says, when it says so, until it is told to stop. */
 export class Nemesis {
   readonly #options: NemesisOptions
-  readonly #random: SeededRandom
+  readonly #downMs = new Map<number, number>()
   #active = true
 
   constructor(options: NemesisOptions) {
     this.#options = options
-    this.#random = options.world.random.fork()
   }
 
   start(): void {
-    const { crashEveryMs, partitionEveryMs, pauseEveryMs, transferEveryMs } = this.#options.swarm
-    this.#repeat('crash', crashEveryMs, () => this.#crash())
-    this.#repeat('partition', partitionEveryMs, () => this.#partition())
-    this.#repeat('pause', pauseEveryMs, () => this.#pause())
-    this.#repeat('transfer', transferEveryMs, () => this.#transfer())
+    const { world, plan, coverage } = this.#options
+    for (const { atMs, deed } of plan) {
+      world.scheduleAt(atMs, `nemesis ${deed.kind}`, null, () => {
+        if (this.#active && this.#do(deed)) coverage.hit(`deed ${deed.kind}`)
+      })
+    }
   }
 
-  /** Ends all harm: every member runs, every link works. */
+  /** No new harm, and nobody is brought back any more. */
   stop(): void {
     this.#active = false
-    const { network, members } = this.#options
-    network.faulty = false
-    network.heal()
-    for (const member of members) member.heal()
   }
 
-  #repeat(kind: string, meanMs: number | null, harm: () => void): void {
-    if (meanMs === null) return
-    const delay = meanMs * (0.2 + (this.#random.below(1000) / 1000) * 1.6)
-    this.#options.world.schedule(delay, `nemesis ${kind}`, null, () => {
-      if (!this.#active) return
-      harm()
-      this.#repeat(kind, meanMs, harm)
-    })
+  /** A process ended. */
+  down(member: Member): void {
+    const downMs = this.#downMs.get(member.id) ?? defaultDownMs
+    this.#later(downMs, `restarts m${member.id}`, () => member.start())
   }
 
-  #crash(): void {
-    const { world, members, swarm } = this.#options
-    const member = this.#random.pick(members)
-    if (!member.running) return
-    switch (this.#random.below(5)) {
-      case 0:
-        member.crash('power')
-        break
-      case 1:
-        member.crash('process')
-        break
-      case 2:
-        member.stop().catch((cause: unknown) => world.fail(cause))
-        break
-      case 3:
-        member.failDisk(this.#random.pick(['sync', 'write']), this.#random.pick(['io', 'disk-full']))
-        break
+  /** @returns whether there was anything to do it to */
+  #do(deed: Deed): boolean {
+    switch (deed.kind) {
+      case 'kill':
+        return this.#running(deed, (member) => member.crash('process'))
+      case 'power-cut':
+        return this.#running(deed, (member) => member.crash('power'))
+      case 'stop':
+        return this.#stop(deed)
+      case 'restart-loop':
+        return this.#running(deed, (member) => this.#loop(member, deed, deed.times))
+      case 'crash-step':
+        return this.#crashAtStep(deed)
+      case 'pause':
+        return this.#running(deed, (member) =>
+          member.pause(deed.thread, this.#options.world.now + deed.forMs),
+        )
+      case 'sync-stall':
+        return this.#stall(deed)
+      case 'wall-jump':
+        this.#target(deed.target).time.jump(deed.byMs)
+        return true
+      case 'transfer':
+        return this.#transfer(deed.to)
+      case 'disk-error':
+      case 'disk-full':
+      case 'database-stall':
+      case 'database-error':
+        return this.#failDisk(deed)
+      case 'log-rot':
+      case 'database-rot':
+      case 'wipe':
+        return this.#ruin(deed)
       default:
-        member.crashWithinDisk(this.#random.below(6))
+        return this.#spoilLinks(deed)
     }
-    this.#restartLater(world, member, swarm.downMsMax)
   }
 
-  #restartLater(world: World, member: Member, downMsMax: number): void {
-    world.schedule(this.#random.below(downMsMax), `nemesis restarts ${member.id}`, null, () => {
-      if (!this.#active) return
-      // One that was to crash within its disk and is idle meanwhile goes now.
-      member.crash('power')
-      member.start()
+  #running(
+    deed: { readonly target: Target; readonly downMs?: number },
+    act: (member: Member, life: Life) => void,
+  ): boolean {
+    const member = this.#target(deed.target)
+    const { life } = member
+    if (life === null) return false
+    if (deed.downMs !== undefined) this.#downMs.set(member.id, deed.downMs)
+    act(member, life)
+    return true
+  }
+
+  #stop(deed: Extract<Deed, { readonly kind: 'kill' | 'power-cut' | 'stop' }>): boolean {
+    return this.#running(deed, (member, life) => {
+      member.stop().catch((cause: unknown) => {
+        if (member.life === life) this.#options.world.fail(cause)
+      })
+      // One whose disk hangs never ends by itself.
+      this.#later(stopMsMax, `loses patience with m${member.id}`, () => {
+        if (member.life === life) member.crash('process')
+      })
     })
   }
 
-  #partition(): void {
-    const { network, members, world } = this.#options
-    const ids = members.map((member) => nodeId(member.id))
-    network.heal()
-    const lonely = this.#random.pick(ids)
-    const kind = this.#random.below(3)
-    for (const other of ids) {
-      if (other === lonely) continue
-      // Alone, deaf, or mute.
-      if (kind !== 1) network.cut(lonely, other)
-      if (kind !== 2) network.cut(other, lonely)
+  #loop(member: Member, deed: Extract<Deed, { readonly kind: 'restart-loop' }>, times: number): void {
+    this.#downMs.set(member.id, deed.downMs)
+    member.crash(times % 2 === 0 ? 'power' : 'process')
+    if (times <= 1) return
+    const roundMs = deed.downMs + deed.upMs
+    this.#later(roundMs, `loops m${member.id}`, () => this.#loop(member, deed, times - 1))
+  }
+
+  /** Armed is not done: what counts is that the process ended there. */
+  #crashAtStep(deed: Extract<Deed, { readonly kind: 'crash-step' }>): boolean {
+    return this.#running(deed, (member, life) => {
+      member.crashAt(deed.step, deed.side, deed.skip, crashKinds[deed.end])
+      this.#later(deed.patienceMs, `waits for ${deed.step} no longer`, () => {
+        if (member.life === life) member.disarm()
+      })
+    })
+  }
+
+  #stall(deed: Extract<Deed, { readonly kind: 'sync-stall' }>): boolean {
+    return this.#running(deed, (member, life) => {
+      member.stallDisk(deed.stallMs)
+      if (Number.isFinite(deed.stallMs)) return
+      this.#later(endlessStallMs, `ends the stall of m${member.id}`, () => {
+        if (member.life === life) member.crash(crashKinds[deed.end])
+      })
+    })
+  }
+
+  #failDisk(
+    deed: Extract<Deed, { readonly kind: 'disk-error' | 'disk-full' | 'database-stall' | 'database-error' }>,
+  ): boolean {
+    const member = this.#target(deed.target)
+    switch (deed.kind) {
+      case 'disk-error':
+        member.failDisk(deed.operation, 'io')
+        break
+      case 'disk-full':
+        member.failDisk('write', 'disk-full')
+        break
+      case 'database-stall':
+        member.stallDatabase(this.#options.world.now + deed.forMs)
+        return true
+      case 'database-error':
+        member.failDatabase()
     }
-    if (this.#random.chance(0.3)) network.cut(this.#random.pick(ids), this.#random.pick(ids))
-    world.schedule(this.#random.below(4_000), 'nemesis heals', null, () => network.heal())
+    this.#later(deed.forMs, `heals the disks of m${member.id}`, () => member.healDisks())
+    return true
   }
 
-  #pause(): void {
-    const { members, world } = this.#options
-    const thread = this.#random.pick(['all', 'api', 'raft', 'log'] as const)
-    this.#random.pick(members).pause(thread, world.now + this.#random.below(3_000))
+  /** What a member does not come back from. */
+  #ruin(deed: Extract<Deed, { readonly kind: 'log-rot' | 'database-rot' | 'wipe' }>): boolean {
+    const member = this.#target(deed.target)
+    if (member.lost !== null || !this.#mayRuin(member)) return false
+    if (deed.kind === 'wipe' && !this.#isKnown(member)) return false
+    this.#downMs.set(member.id, deed.downMs)
+    if (deed.kind === 'database-rot' && deed.while === 'running') {
+      member.rotDatabase(deed.rot, deed.seed)
+      return true
+    }
+    member.crash('power')
+    if (deed.kind === 'log-rot') member.rotLog(deed.rot, deed.seed)
+    else if (deed.kind === 'database-rot') member.rotDatabase(deed.rot, deed.seed)
+    else member.wipe()
+    return true
   }
 
-  #transfer(): void {
+  /** A majority of the voters keeps what it promised. */
+  #mayRuin(member: Member): boolean {
+    const { voters, members } = this.#options
+    if (!voters.includes(member.id) || !member.sound) return true
+    const sound = members.filter((other) => voters.includes(other.id) && other.sound).length
+    return 2 * (sound - 1) > voters.length
+  }
+
+  /** All others would tell its log from a new one. Before that nobody could keep a successor out. */
+  #isKnown(member: Member): boolean {
+    const others = this.#options.members.filter((other) => other !== member)
+    return others.length > 0 && others.every((other) => other.knows(member.id))
+  }
+
+  #transfer(to: number): boolean {
+    const { life } = this.#leader() ?? { life: null }
+    if (life === null || life.node.status.id === nodeId(to)) return false
+    life.node.transferLeadership(nodeId(to), life.clock.monotonicMs() + 1_000).catch(() => undefined)
+    return true
+  }
+
+  #spoilLinks(deed: LinkDeed): boolean {
+    switch (deed.kind) {
+      case 'isolate': {
+        const { id } = this.#target(deed.target)
+        if (deed.way !== 'deaf') this.#impose(this.#pairs(id, 'all'), { kind: 'cut' }, deed.forMs)
+        if (deed.way !== 'mute') this.#impose(reversed(this.#pairs(id, 'all')), { kind: 'cut' }, deed.forMs)
+        return true
+      }
+      case 'halves':
+        this.#cutUnless((a, b) => ((deed.sides >> (a - 1)) & 1) === ((deed.sides >> (b - 1)) & 1), deed.forMs)
+        return true
+      case 'ring':
+        this.#cutUnless((a, b) => neighbours(deed.order, a, b), deed.forMs)
+        return true
+      case 'one-way':
+        if (deed.from === deed.to) return false
+        this.#impose([[deed.from, deed.to]], { kind: 'cut' }, deed.forMs)
+        return true
+      case 'flapping':
+        this.#flap(this.#target(deed.target).id, deed.periodMs, deed.forMs)
+        return true
+      case 'half-open': {
+        const condition: Condition = { kind: 'half-open', silentMs: deed.silentMs }
+        return this.#impose(this.#pairs(this.#target(deed.target).id, deed.other), condition, deed.forMs)
+      }
+      case 'slow-link': {
+        const condition: Condition = { kind: 'slow', extraMs: deed.extraMs }
+        return this.#impose(this.#pairs(this.#target(deed.target).id, deed.other), condition, deed.forMs)
+      }
+      case 'clogged-link': {
+        const { messageMs, queueMax } = deed
+        const condition: Condition = { kind: 'clogged', messageMs, queueMax }
+        return this.#impose(this.#pairs(this.#target(deed.target).id, deed.other), condition, deed.forMs)
+      }
+      default:
+        return assertNever(deed)
+    }
+  }
+
+  #cutUnless(together: (a: number, b: number) => boolean, forMs: number): void {
+    const pairs: Pair[] = []
+    for (const a of this.#ids())
+      for (const b of this.#ids()) if (a !== b && !together(a, b)) pairs.push([a, b])
+    this.#impose(pairs, { kind: 'cut' }, forMs)
+  }
+
+  #flap(id: number, periodMs: number, leftMs: number): void {
+    if (leftMs <= 0) return
+    const both = [...this.#pairs(id, 'all'), ...reversed(this.#pairs(id, 'all'))]
+    this.#impose(both, { kind: 'cut' }, periodMs / 2)
+    this.#later(periodMs, `flaps m${id}`, () => this.#flap(id, periodMs, leftMs - periodMs))
+  }
+
+  #impose(pairs: readonly Pair[], condition: Condition, forMs: number): boolean {
+    const { network } = this.#options
+    const ends = pairs.map(([from, to]) => network.impose(nodeId(from), nodeId(to), condition))
+    this.#later(forMs, `mends ${pairs.length} links`, () => {
+      for (const end of ends) end()
+    })
+    return pairs.length > 0
+  }
+
+  #pairs(id: number, other: number | 'all'): readonly Pair[] {
+    const others = other === 'all' ? this.#ids() : [other]
+    return others.filter((one) => one !== id).map((one) => [id, one])
+  }
+
+  #ids(): readonly number[] {
+    return this.#options.members.map(({ id }) => id)
+  }
+
+  #leader(): Member | undefined {
+    return this.#options.members.find((member) => member.life?.node.status.role === 'leader')
+  }
+
+  #target({ member, preferLeader }: Target): Member {
     const { members } = this.#options
-    const leader = members.find((member) => member.life?.node.status.role === 'leader')
-    const to = this.#random.pick(members)
-    const { life } = leader ?? { life: null }
-    if (life === null || to === leader) return
-    life.node.transferLeadership(nodeId(to.id), life.clock.monotonicMs() + 1_000).catch(() => undefined)
+    const leader = preferLeader ? this.#leader() : undefined
+    return leader ?? (members.find(({ id }) => id === member) as Member)
   }
+
+  #later(delayMs: number, label: string, act: () => void): void {
+    this.#options.world.schedule(delayMs, `nemesis ${label}`, null, () => {
+      if (this.#active) act()
+    })
+  }
+}
+
+type Pair = readonly [from: number, to: number]
+type LinkDeed = Extract<
+  Deed,
+  {
+    readonly kind:
+      'isolate' | 'halves' | 'ring' | 'one-way' | 'flapping' | 'half-open' | 'slow-link' | 'clogged-link'
+  }
+>
+
+const stopMsMax = 3_000
+/** A sync that never ends is noticed by somebody after this long. */
+const endlessStallMs = 4_000
+
+const crashKinds: Readonly<Record<'kill' | 'power-cut', CrashKind>> = {
+  kill: 'process',
+  'power-cut': 'power',
+}
+
+function reversed(pairs: readonly Pair[]): readonly Pair[] {
+  return pairs.map(([from, to]) => [to, from])
+}
+
+/** On a ring; of three, where a ring would be everybody, on a line. */
+function neighbours(order: readonly number[], a: number, b: number): boolean {
+  const distance = Math.abs(order.indexOf(a) - order.indexOf(b))
+  return distance === 1 || (order.length > 3 && distance === order.length - 1)
 }

@@ -1,172 +1,188 @@
 import { assert } from '../../raft/base/assert.ts'
-import { Deferred } from '../../raft/base/deferred.ts'
 import type { NodeId } from '../../raft/core/types.ts'
 import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../../raft/ports.ts'
+import { Link } from './link.ts'
+import type { Condition, LinkFault, NetworkOptions } from './link.ts'
+import { SnapshotStreams } from './snapshot-streams.ts'
+import type { StreamFault } from './snapshot-streams.ts'
 import type { Owner, World } from './world.ts'
 
-export type NetworkOptions = {
-  readonly delayMsMin: number
-  readonly delayMsMax: number
-  /** Of all messages; lost, twice, or up to `lateMsMax` later than their turn. */
-  readonly lossChance: number
-  readonly duplicateChance: number
-  readonly lateChance: number
-  readonly lateMsMax: number
+export type NetworkFault = LinkFault | StreamFault | 'turned-away'
+
+export type NetworkParts = {
+  readonly world: World
+  readonly options: NetworkOptions
+  /** Every message, as it is sent. */
+  readonly tap: (message: PeerMessage) => void
+  readonly met: (fault: NetworkFault) => void
 }
 
-/** Every link of the cluster. Each direction of a pair can be cut alone. */
+/** Messages that wait until their sender was met. When full: dropped. */
+const waitingMax = 64
+
+/** Every link of the cluster, one for each direction of each pair. */
 export class Network {
-  readonly #world: World
-  readonly #options: NetworkOptions
+  readonly #parts: NetworkParts
   readonly #ports = new Map<NodeId, SimTransport>()
-  readonly #cut = new Set<string>()
-  readonly #lastArrival = new Map<string, number>()
-  readonly #streams = new Set<Stream>()
-  readonly #tap: (message: PeerMessage) => void
-  /** Off at the end of a run, when everything has to come together. */
+  readonly #links = new Map<string, Link>()
+  readonly #streams: SnapshotStreams
+  /** Off at the end of a run, when what is well has to come together. */
   faulty = true
 
-  constructor(world: World, options: NetworkOptions, tap: (message: PeerMessage) => void) {
-    this.#world = world
-    this.#options = options
-    this.#tap = tap
+  constructor(parts: NetworkParts) {
+    this.#parts = parts
+    this.#streams = new SnapshotStreams({
+      world: parts.world,
+      options: parts.options,
+      met: parts.met,
+      link: (from, to) => this.#link(from, to),
+      receiver: (from, to) => (this.#knows(from, to) ? (this.#ports.get(to)?.receiver ?? null) : null),
+      faulty: () => this.faulty,
+    })
   }
 
-  attach(id: NodeId, owner: Owner): SimTransport {
-    const port = new SimTransport(this, id, owner)
+  /** @param turnedAway a peer, by its id, knows this member by another log */
+  attach(id: NodeId, owner: Owner, turnedAway: (peer: NodeId) => void = () => undefined): SimTransport {
+    const port = new SimTransport(this, id, owner, turnedAway)
     this.#ports.set(id, port)
     return port
   }
 
   /** The process is gone: so are its connections. */
-  detach(id: NodeId): void {
+  detach(id: NodeId, port: SimTransport): void {
+    if (this.#ports.get(id) !== port) return
     this.#ports.delete(id)
-    this.#breakStreams((stream) => stream.from === id || stream.to === id)
+    this.#streams.break((stream) => stream.from === id || stream.to === id)
   }
 
-  cut(from: NodeId, to: NodeId): void {
-    this.#cut.add(`${from}>${to}`)
-    this.#breakStreams((stream) => !this.connected(stream.from, stream.to))
+  /** @returns ends it */
+  impose(from: NodeId, to: NodeId, condition: Condition): () => void {
+    const end = this.#link(from, to).impose(condition)
+    if (condition.kind === 'cut') this.#streams.break((stream) => stream.from === from && stream.to === to)
+    return end
   }
 
-  heal(): void {
-    this.#cut.clear()
+  /** Every link among these is well. */
+  heal(members: readonly NodeId[]): void {
+    for (const from of members) for (const to of members) this.#links.get(`${from}>${to}`)?.heal()
+    this.#streams.break((stream) => members.includes(stream.from) && stream.hangs)
   }
 
   connected(from: NodeId, to: NodeId): boolean {
-    return !this.#cut.has(`${from}>${to}`)
+    return this.#link(from, to).isOpen
   }
 
   send(message: PeerMessage, from: NodeId, to: NodeId): void {
-    this.#tap(message)
-    const { random } = this.#world
-    if (!this.connected(from, to) || !this.#ports.has(to)) {
-      if (random.chance(0.2)) this.#reportUnreachable(from, to)
+    const { tap, world } = this.#parts
+    tap(message)
+    const link = this.#link(from, to)
+    const port = this.#ports.get(to)
+    const sender = this.#ports.get(from)
+    if (sender === undefined) return
+    if (port === undefined) {
+      if (world.random.chance(0.2)) this.#reportUnreachable(from, to)
       return
     }
-    if (this.faulty && random.chance(this.#options.lossChance)) return
-    this.#deliver(message, from, to)
     // Proposals arrive at most once: streams do not repeat, and their sender counts on it.
     const repeatable = message.kind !== 'forward' && message.kind !== 'forward-refused'
-    if (this.faulty && repeatable && random.chance(this.#options.duplicateChance)) {
-      this.#deliver(message, from, to)
+    const { arrivals, toldUnreachable } = link.pass(world.now, this.faulty, repeatable)
+    if (toldUnreachable) this.#reportUnreachable(from, to)
+    for (const arrival of arrivals) {
+      world.scheduleAt(arrival, `net ${from}>${to} ${nameOf(message)}`, port.owner, () => {
+        // The same process still runs there, and the link was not cut meanwhile.
+        if (this.#ports.get(to) === port && link.isOpen) this.#arrived(message, sender, port)
+      })
     }
   }
 
-  async stream(from: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
-    const { to } = header
-    const stream: Stream = { from, to, broken: new Deferred() }
-    for (const other of this.#streams) assert(other.from !== from || other.to !== to, 'one stream per peer')
-    this.#streams.add(stream)
-    const whole = <T>(step: Promise<T>): Promise<T> => Promise.race([step, stream.broken.promise])
-    try {
-      await whole(this.#travel(stream))
-      const receiver = this.#ports.get(to)?.receiver
-      if (receiver === undefined || receiver === null) throw new Error('nobody listens there')
-      const opening = receiver.receiveSnapshot(header)
-      const sink = await whole(opening).catch((cause: unknown) => {
-        // Broken before the answer: whoever opened it has to hear that nothing will come.
-        opening.then((late) => late.abort(cause)).catch(() => undefined)
-        throw cause
-      })
-      try {
-        for (;;) {
-          const bytes = await whole(next())
-          await whole(this.#travel(stream))
-          if (bytes === null) break
-          await whole(sink.chunk(bytes))
-        }
-      } catch (cause) {
-        sink.abort(cause)
-        throw cause
+  stream(from: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
+    return this.#streams.send(from, header, next)
+  }
+
+  /** The first word of a process is who it is and which log it has; what it says meanwhile waits. */
+  #arrived(message: PeerMessage, from: SimTransport, to: SimTransport): void {
+    const { receiver, greetings } = to
+    if (receiver === null) return
+    const known = greetings.get(from)
+    if (known?.answer === 'welcome') return receiver.receive(message)
+    if (known !== undefined) {
+      if (known.answer === null && known.waiting.length < waitingMax) known.waiting.push(message)
+      return
+    }
+    const greeting: Greeting = { answer: null, waiting: [message] }
+    greetings.set(from, greeting)
+    receiver.meet(from.id, from.logId).then(
+      (answer) => this.#met(greeting, answer, from, to),
+      (cause: unknown) => this.#parts.world.fail(cause),
+    )
+  }
+
+  #met(greeting: Greeting, answer: 'welcome' | 'lost-log', from: SimTransport, to: SimTransport): void {
+    const { world, met } = this.#parts
+    greeting.answer = answer
+    if (answer === 'welcome') {
+      for (const message of greeting.waiting.splice(0)) {
+        const label = `net ${from.id}>${to.id} met`
+        world.schedule(0, label, to.owner, () => to.receiver?.receive(message))
       }
-      await whole(sink.finish())
-    } finally {
-      this.#streams.delete(stream)
+      return
     }
+    if (this.#ports.get(from.id) !== from) return
+    met('turned-away')
+    world.schedule(0, `net ${to.id} turns ${from.id} away`, from.owner, () => from.turnedAway(to.id))
   }
 
-  #travel(stream: Stream): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#world.schedule(this.#delay(), `net stream ${stream.from}>${stream.to}`, null, () => {
-        if (this.connected(stream.from, stream.to)) resolve()
-        else reject(new Error('the link was cut'))
-      })
-    })
-  }
-
-  #breakStreams(which: (stream: Stream) => boolean): void {
-    for (const stream of this.#streams) {
-      if (which(stream)) stream.broken.reject(new Error('the connection broke'))
-    }
-  }
-
-  #deliver(message: PeerMessage, from: NodeId, to: NodeId): void {
-    const { random, now } = this.#world
-    const link = `${from}>${to}`
-    let arrival = Math.max(now + this.#delay(), this.#lastArrival.get(link) ?? 0)
-    if (this.faulty && random.chance(this.#options.lateChance))
-      arrival += random.below(this.#options.lateMsMax)
-    else this.#lastArrival.set(link, arrival)
-    const port = this.#ports.get(to)
-    if (port === undefined) return
-    this.#world.scheduleAt(arrival, `net ${link} ${nameOf(message)}`, port.owner, () => {
-      // The same process still runs there, and the link was not cut meanwhile.
-      if (this.#ports.get(to) === port && this.connected(from, to)) port.receiver?.receive(message)
-    })
+  #knows(from: NodeId, to: NodeId): boolean {
+    const sender = this.#ports.get(from)
+    return sender !== undefined && this.#ports.get(to)?.greetings.get(sender)?.answer === 'welcome'
   }
 
   #reportUnreachable(from: NodeId, to: NodeId): void {
     const port = this.#ports.get(from)
     if (port === undefined) return
-    this.#world.schedule(this.#delay(), `net ${from} misses ${to}`, port.owner, () => {
+    const { delayMsMin } = this.#parts.options
+    this.#parts.world.schedule(delayMsMin, `net ${from} misses ${to}`, port.owner, () => {
       if (this.#ports.get(from) === port) port.receiver?.unreachable(to)
     })
   }
 
-  #delay(): number {
-    const { delayMsMin, delayMsMax } = this.#options
-    return delayMsMin + (this.#world.random.below(1000) / 1000) * (delayMsMax - delayMsMin)
+  #link(from: NodeId, to: NodeId): Link {
+    const pair = `${from}>${to}`
+    const found = this.#links.get(pair)
+    if (found !== undefined) return found
+    const { world, options, met } = this.#parts
+    const link = new Link(options, world.random.fork(), met)
+    this.#links.set(pair, link)
+    return link
   }
 }
 
-type Stream = { readonly from: NodeId; readonly to: NodeId; readonly broken: Deferred<never> }
+/** How one process was received by another. */
+type Greeting = {
+  answer: 'welcome' | 'lost-log' | null
+  readonly waiting: PeerMessage[]
+}
 
 /** One member's end. */
 export class SimTransport implements Transport {
   readonly #network: Network
-  readonly #id: NodeId
+  readonly id: NodeId
   readonly owner: Owner
+  readonly turnedAway: (peer: NodeId) => void
+  readonly greetings = new Map<SimTransport, Greeting>()
   receiver: TransportReceiver | null = null
+  logId = ''
 
-  constructor(network: Network, id: NodeId, owner: Owner) {
+  constructor(network: Network, id: NodeId, owner: Owner, turnedAway: (peer: NodeId) => void) {
     this.#network = network
-    this.#id = id
+    this.id = id
     this.owner = owner
+    this.turnedAway = turnedAway
   }
 
   async start(receiver: TransportReceiver): Promise<void> {
     this.receiver = receiver
+    this.logId = receiver.logId
   }
 
   setPeers(): void {
@@ -175,17 +191,17 @@ export class SimTransport implements Transport {
 
   send(message: PeerMessage): void {
     const { from, to } = message.kind === 'core' ? message.message : message
-    assert(from === this.#id, 'a member speaks for itself')
+    assert(from === this.id, 'a member speaks for itself')
     if (this.receiver !== null) this.#network.send(message, from, to)
   }
 
   sendSnapshot(_to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
-    return this.#network.stream(this.#id, header, next)
+    return this.#network.stream(this.id, header, next)
   }
 
   async close(): Promise<void> {
     this.receiver = null
-    this.#network.detach(this.#id)
+    this.#network.detach(this.id, this)
   }
 }
 

@@ -1,21 +1,27 @@
-import { LogActor } from '../../raft/log/log-actor.ts'
-import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
-import { Wal } from '../../raft/log/wal.ts'
-import { ChannelLogReader } from '../../raft/node/log-reader.ts'
 import { MemoryPeerBook } from '../../raft/node/acquaintances.ts'
-import { RaftNode } from '../../raft/node/node.ts'
 import type { NodeOptions } from '../../raft/node/options.ts'
-import type { ApiToRaft, RaftToApi } from '../../raft/node/protocol.ts'
-import { RaftActor } from '../../raft/node/raft-actor.ts'
+import type { RaftNode } from '../../raft/node/node.ts'
+import type { RaftToApi } from '../../raft/node/protocol.ts'
+import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import type { LogDisk, LogStore } from '../../raft/ports.ts'
 import type { Outcome } from '../../src/store/command.ts'
-import { StoreMachine } from '../../src/store/store-machine.ts'
-import { Store } from '../../src/store/store.ts'
-import { simChannel } from './channel.ts'
-import { SimClock } from './clock.ts'
-import { SimulatedCrash, SimulatedDisk } from './disk.ts'
+import type { StoreMachine } from '../../src/store/store-machine.ts'
+import type { Store } from '../../src/store/store.ts'
+import { SeededRandom } from '../../raft/base/random.ts'
+import { MachineTime } from './clock.ts'
+import type { SimClock } from './clock.ts'
+import type { MetFault } from './coverage.ts'
+import { SimulatedDisk } from './disk.ts'
+import type { DiskFaultCode, DiskOperation } from './disk.ts'
 import { SimKeyValueDisk } from './kv.ts'
+import type { KeyValueRot } from './kv.ts'
+import { startProcess } from './launch.ts'
+import { damageLog } from './log-rot.ts'
+import type { LogRot } from './log-rot.ts'
 import type { Network, SimTransport } from './network.ts'
+import type { Thread } from './plan.ts'
+import { CrashPoint } from './steps.ts'
+import type { CrashStep, Side } from './steps.ts'
 import type { Swarm } from './swarm.ts'
 import type { Owner, World } from './world.ts'
 
@@ -30,16 +36,6 @@ export interface Watcher {
   serving(member: number, life: Life): () => void
 }
 
-export type MemberOptions = {
-  readonly world: World
-  readonly network: Network
-  readonly watcher: Watcher
-  readonly swarm: Swarm
-  readonly node: NodeOptions
-  /** What the log sees of its disk: for disks that lie. */
-  readonly wrapDisk: (disk: LogDisk) => LogDisk
-}
-
 /** A process that runs. */
 export type Life = {
   readonly owners: readonly Owner[]
@@ -52,124 +48,136 @@ export type Life = {
   closeServing: () => void
 }
 
+export type MemberOptions = {
+  readonly world: World
+  readonly network: Network
+  readonly watcher: Watcher
+  readonly swarm: Swarm
+  readonly node: NodeOptions
+  readonly wrapDisk: (disk: LogDisk) => LogDisk
+  readonly met: (fault: MetFault) => void
+  readonly crashedAt: (step: CrashStep, side: Side) => void
+  /** Its process ended, by whatever. */
+  readonly onDown: (member: Member) => void
+}
+
+export type CrashKind = 'power' | 'process'
+
+/** Why a member may give up, because of what was done to it. */
+type Excuse = 'disk' | 'log-damaged' | 'wiped' | 'database-damaged'
+
+/** Of these a member does not recover; those that are damaged stay away from the cluster. */
+const forGood: readonly Excuse[] = ['log-damaged', 'wiped', 'database-damaged']
+
 /** One member: disks that last, and a process of the shipped code that comes and goes. */
 export class Member {
   readonly id: number
+  readonly time: MachineTime
   readonly #options: MemberOptions
   readonly #disk: SimulatedDisk
   readonly #database: SimKeyValueDisk
-  #failing = false
-  #healed = false
+  readonly #crashPoint = new CrashPoint()
+  #peerBook = new MemoryPeerBook()
+  #crashEnd: CrashKind = 'power'
+  readonly #excuses = new Set<Excuse>()
+  #diskFaults: { readonly operation: DiskOperation; readonly code: DiskFaultCode }[] = []
+  #lost: string | null = null
   life: Life | null = null
 
   constructor(options: MemberOptions) {
+    const { world, swarm, node } = options
     this.#options = options
-    this.id = options.node.id
-    this.#disk = new SimulatedDisk(options.world.random.fork())
-    this.#database = new SimKeyValueDisk(options.world, options.swarm.keyValueDelays)
+    this.id = node.id
+    this.#disk = new SimulatedDisk(world.random.fork())
+    this.#database = new SimKeyValueDisk(world, swarm.keyValueDelays)
+    const drift = (world.random.below(2_001) / 1_000 - 1) * swarm.driftMax
+    this.time = new MachineTime(1 + drift)
   }
 
   get running(): boolean {
     return this.life !== null
   }
 
+  /** Why it will never take part again; null: it may. */
+  get lost(): string | null {
+    return this.#lost
+  }
+
+  /** Nothing was done to it that it cannot come back from. */
+  get sound(): boolean {
+    return !forGood.some((excuse) => this.#excuses.has(excuse))
+  }
+
+  /** Whether this member holds the log of that one in its book, and would know another. */
+  knows(peer: number): boolean {
+    return this.#peerBook.known().some((known) => known.peer === peer)
+  }
+
   start(): void {
-    const { world, network, swarm, node, watcher } = this.#options
-    const owner = (role: string): Owner => ({
-      name: `m${this.id}.${role}`,
-      alive: true,
-      pausedUntil: 0,
-      caught: (cause) => this.#caught(cause),
-      waiting: [],
-    })
-    const [api, raft, log] = [owner('api'), owner('raft'), owner('log')]
-    const apiRaft = simChannel<ApiToRaft, RaftToApi>({
-      world,
-      ownerA: api,
-      ownerB: raft,
-      label: 'api-raft',
-      delays: swarm.apiDelays,
-      tapBtoA: (message) => watcher.toApi(this.id, message),
-    })
-    const raftLog = simChannel<RaftToLog, LogToRaft>({
-      world,
-      ownerA: raft,
-      ownerB: log,
-      label: 'raft-log',
-      delays: swarm.logDelays,
-      tapAtoB: (message) => watcher.toLog(this.id, message),
-      tapBtoA: (message) => watcher.fromLog(this.id, message),
-    })
-    const apiLog = simChannel<ApiToLog, LogToApi>({
-      world,
-      ownerA: api,
-      ownerB: log,
-      label: 'api-log',
-      delays: swarm.logDelays,
-    })
-    const transport = network.attach(node.id, raft)
-    const clock = new SimClock(world, api, 'api')
-    const raftNode = new RaftNode<Outcome>({
-      node,
-      clock,
-      random: world.random.fork(),
-      peerBook: new MemoryPeerBook(),
-      raft: apiRaft.a,
-      reader: new ChannelLogReader(apiLog.a),
-      onFatal: (cause) => this.#gaveUp(cause),
-      onPeerEvent: null,
-      close: async () => undefined,
-    })
-    const life: Life = {
-      owners: [api, raft, log],
-      transport,
-      node: raftNode,
-      clock,
-      machine: null,
-      store: null,
-      closeServing: () => undefined,
+    if (this.life !== null || this.#lost !== null) return
+    const { world, network, watcher, swarm, node, wrapDisk, met } = this.#options
+    const disk = this.#disk
+    for (const { operation, code } of this.#diskFaults) disk.fail(operation, code)
+    disk.user = {
+      step: (operation, side) => this.#step(diskSteps[operation] ?? [], side),
+      waits: (ms) => {
+        met(Number.isFinite(ms) ? 'sync-stalls' : 'sync-stalls-for-ever')
+        const log = this.#owner('log')
+        if (log !== undefined) log.pausedUntil = Math.max(log.pausedUntil, world.now + ms)
+      },
+      met: (fault) => {
+        this.#excuses.add('disk')
+        if (isMetFault(fault)) met(fault)
+      },
     }
-    this.life = life
-    new RaftActor({
-      node,
-      clock: new SimClock(world, raft, 'raft'),
-      random: world.random.fork(),
-      transport,
-      api: apiRaft.b,
-      log: raftLog.a,
-    }).begin()
-    world.schedule(0, 'open', log, () => this.#openLog(log, raftLog.b, apiLog.b))
-    this.#openMachine(life, api).catch((cause: unknown) => {
-      if (api.alive) world.fail(cause)
+    this.#database.user = {
+      step: (operation, side) => operation !== 'read' && this.#step([`database-${operation}`], side),
+      met: (fault) => {
+        if (fault === 'database-write-io') this.#excuses.add('disk')
+        met(fault)
+      },
+    }
+    this.life = startProcess({
+      ...{ world, network, swarm, node, wrapDisk, disk },
+      // One that lost its log is somebody else; that nobody listens to it is all there is to judge.
+      watcher: this.#excuses.has('wiped') ? deafWatcher : watcher,
+      ...{ database: this.#database, peerBook: this.#peerBook, time: this.time },
+      step: (steps, side) => this.#step(steps, side),
+      channelStalled: () => met('channel-stall'),
+      crashed: () => this.crash(this.#crashEnd),
+      // A leader that still counts on the lost log is a contradiction, and found out as one.
+      threw: (cause) => {
+        if (!this.#excuses.has('wiped')) return false
+        this.#gaveUp(cause)
+        return true
+      },
+      gaveUp: (cause) => this.#gaveUp(cause),
     })
   }
 
   /** The power goes, or only the process. */
-  crash(kind: 'power' | 'process'): void {
+  crash(kind: CrashKind): void {
     const { life } = this
     if (life === null) return
     this.life = null
-    this.#failing = false
     for (const owner of life.owners) owner.alive = false
     void life.transport.close()
+    this.#crashPoint.disarm()
+    this.#excuses.delete('disk')
     if (kind === 'power') this.#disk.crash()
     else this.#disk.kill()
     this.#database.crash()
-    if (!this.#healed) return
-    this.#options.world.schedule(50, `m${this.id} starts again`, null, () => {
-      if (!this.running) this.start()
-    })
+    this.#options.onDown(this)
   }
 
-  /** The process ends in the middle of a write, a few from now. */
-  crashWithinDisk(steps: number): void {
-    this.#disk.crashAfter(steps)
+  /** The process ends when it gets there; what it was doing is done, done in part, or not begun. */
+  crashAt(step: CrashStep, side: Side, skip: number, end: CrashKind): void {
+    this.#crashEnd = end
+    this.#crashPoint.arm(step, side, skip)
   }
 
-  /** The next sync, or write, of the log fails: the process has to end by itself. */
-  failDisk(operation: 'sync' | 'write', code: 'io' | 'disk-full'): void {
-    this.#failing = true
-    this.#disk.fail(operation, code)
+  disarm(): void {
+    this.#crashPoint.disarm()
   }
 
   /** As an operator stops it: leadership away, everything closed in order. */
@@ -183,70 +191,128 @@ export class Member {
     if (this.life === life) this.crash('process')
   }
 
-  /** No new harm: runs, and runs again should it still be ending from earlier harm. */
-  heal(): void {
-    this.#healed = true
-    this.#disk.heal()
-    this.#database.calm()
-    if (!this.running) this.start()
-  }
-
-  /** Nothing of it, or one of its threads only, goes on for a while. */
-  pause(thread: 'all' | 'api' | 'raft' | 'log', untilMs: number): void {
+  /** Nothing of it, or one of its threads only, goes on until then. */
+  pause(thread: Thread, untilMs: number): void {
     for (const owner of this.life?.owners ?? []) {
       if (thread !== 'all' && !owner.name.endsWith(thread)) continue
       owner.pausedUntil = Math.max(owner.pausedUntil, untilMs)
     }
   }
 
-  #openLog(
-    owner: Owner,
-    raft: ConstructorParameters<typeof LogActor>[0]['raft'],
-    api: ConstructorParameters<typeof LogActor>[0]['api'],
-  ): void {
-    const { world, watcher, wrapDisk } = this.#options
-    const store = Wal.open({
-      disk: wrapDisk(this.#disk),
-      random: world.random.fork(),
-      segmentBytes: segmentBytes,
-      aheadBytes: 4_096,
-    })
-    watcher.opened(this.id, store)
-    const clock = new SimClock(world, owner, 'log')
-    const onFailed = (): void => undefined
-    new LogActor({ store, raft, api, clock, prepare: () => store.prepare(), onFailed }).start()
+  /** Until `healDisks`, whatever process runs. */
+  failDisk(operation: 'write' | 'sync' | 'read', code: DiskFaultCode): void {
+    this.#diskFaults.push({ operation, code })
+    if (this.running) this.#disk.fail(operation, code)
   }
 
-  async #openMachine(life: Life, api: Owner): Promise<void> {
-    const { swarm, watcher, world } = this.#options
-    const { base, lastIndex } = await life.node.recovered
-    const machine = await StoreMachine.open({
-      home: this.#database.mount(api),
-      clock: life.clock,
-      limits: swarm.storeLimits,
-      logBase: base,
-      logLast: lastIndex,
-      onFailure: (cause) => world.fail(cause),
-    })
-    machine.onApplied(() => watcher.applied(this.id, machine))
-    life.machine = machine
-    life.store = new Store({ consensus: life.node, machine, clock: life.clock, limits: swarm.storeLimits })
-    await life.node.start(machine)
-    if (this.life === life) life.closeServing = watcher.serving(this.id, life)
+  /** The next sync of the log takes this long; Infinity: until the process ends. */
+  stallDisk(ms: number): void {
+    this.#disk.stall(ms)
   }
 
-  #gaveUp(cause: string): void {
-    if (this.#failing) this.crash('power')
-    else this.#options.world.fail(new Error(`member ${this.id} gave up: ${cause}`))
+  stallDatabase(untilMs: number): void {
+    this.#database.stall(untilMs)
   }
 
-  /** A simulated crash surfaces where the disk was used; it ends the whole process. */
-  #caught(cause: unknown): boolean {
-    if (!(cause instanceof SimulatedCrash)) return false
-    this.crash('power')
+  failDatabase(): void {
+    this.#database.fail()
+  }
+
+  /** Disks take what they are given again. A thread that waits for a disk for ever waits on. */
+  healDisks(): void {
+    this.#diskFaults = []
+    this.#disk.heal()
+    this.#database.heal()
+  }
+
+  /** No new harm: runs, and on disks that are well. */
+  heal(): void {
+    this.healDisks()
+    this.#database.calm()
+    this.disarm()
+    const { life } = this
+    if (life?.owners.some(({ pausedUntil }) => pausedUntil === Infinity) === true) this.crash('process')
+    for (const owner of this.life?.owners ?? []) this.#options.world.wake(owner)
+    this.start()
+  }
+
+  /** While it is down. @throws when damage would go unnoticed */
+  rotLog(kind: LogRot, seed: number): void {
+    if (this.running) return
+    const outcome = damageLog(this.#disk, kind, new SeededRandom(seed))
+    if (outcome === null) return
+    this.#options.world.note(`m${this.id} log rots: ${kind}, ${outcome}`)
+    this.#options.met(outcome === 'refused' ? 'log-refused' : 'log-damage-harmless')
+    if (outcome === 'refused') this.#excuses.add('log-damaged')
+  }
+
+  rotDatabase(kind: KeyValueRot, seed: number): void {
+    const deed = this.#database.rot(kind, new SeededRandom(seed))
+    if (deed === null) return
+    this.#options.world.note(`m${this.id} database rots: ${deed}`)
+    this.#excuses.add('database-damaged')
+  }
+
+  /** Its data directory is gone. */
+  wipe(): void {
+    if (this.running) return
+    this.#disk.wipe()
+    this.#database.wipe()
+    this.#peerBook = new MemoryPeerBook()
+    this.#excuses.add('wiped')
+  }
+
+  #owner(role: string): Owner | undefined {
+    return this.life?.owners.find(({ name }) => name.endsWith(`.${role}`))
+  }
+
+  #step(steps: readonly CrashStep[], side: Side): boolean {
+    if (this.life === null) return false
+    const reached = this.#crashPoint.reached(steps, side)
+    if (reached === null) return false
+    this.#options.world.note(`m${this.id} ends ${side} ${reached}`)
+    this.#options.crashedAt(reached, side)
+    this.crash(this.#crashEnd)
     return true
+  }
+
+  #gaveUp(cause: unknown): void {
+    const { world, met } = this.#options
+    if (this.life === null) return
+    const text = cause instanceof Error ? cause.message : String(cause)
+    if (this.#excuses.size === 0) {
+      world.fail(new Error(`member ${this.id} gave up: ${text}`, { cause }))
+      return
+    }
+    world.note(`m${this.id} gives up: ${text}`)
+    if (this.#excuses.has('log-damaged')) this.#lost = text
+    else if (this.#excuses.has('wiped')) this.#lost = text
+    else if (this.#excuses.has('database-damaged')) {
+      met('database-refused')
+      this.#lost = text
+    }
+    this.crash('power')
   }
 }
 
-/** Small, so that runs of seconds fill and remove many. */
-const segmentBytes = 64 * 1024
+const deafWatcher: Watcher = {
+  opened: () => undefined,
+  toLog: () => undefined,
+  fromLog: () => undefined,
+  toApi: () => undefined,
+  applied: () => undefined,
+  serving: () => () => undefined,
+}
+
+const diskSteps: Readonly<Partial<Record<DiskOperation, readonly CrashStep[]>>> = {
+  write: ['log-write'],
+  sync: ['log-sync'],
+  rename: ['log-rename'],
+  remove: ['log-remove'],
+  truncate: ['log-truncate'],
+  'sync-directory': ['log-sync-directory'],
+}
+
+function isMetFault(fault: string): fault is Extract<MetFault, `disk-${string}`> {
+  return ['disk-write-io', 'disk-sync-io', 'disk-read-io', 'disk-write-disk-full'].includes(fault)
+}

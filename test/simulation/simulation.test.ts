@@ -1,57 +1,89 @@
 /*
  * Goal: whole clusters of the shipped code keep every promise under any order of faults, one history per
  * seed.
- * Method: seeds 1 to SEEDS (100 unless the environment says otherwise), each judged by all checkers and a
- * final phase in which everything has to come together; two deliberate mistakes that the checkers have to
- * notice.
+ * Method: seeds 1 to SEEDS (120 unless the environment says otherwise) on all cores, each judged by all
+ * checkers and a final phase in which a majority that is well has to come together. Deliberate mistakes show
+ * that the checkers notice, and that a failure is made small.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runSeed } from './cluster.ts'
+import { runSeed, swarmOf } from './cluster.ts'
 import type { RunOptions } from './cluster.ts'
+import { runFleet, seedRange } from './fleet.ts'
+import { LivenessTimes } from './liveness-times.ts'
+import { outcomeOf } from './seed-worker.ts'
+import { replayCommand, report, shrink } from './shrink.ts'
+import type { Failed } from './shrink.ts'
+import { moods } from './swarm.ts'
 
-const seeds = Number(process.env['SEEDS'] ?? 100)
+const defaultSeeds = 120
+const seeds = Number(process.env['SEEDS'] ?? defaultSeeds)
 const mutantSeedsMax = 40
+const shrinkMsMax = 60_000
+const sums = ['acknowledged', 'reads', 'reigns', 'comparedStates', 'snapshots'] as const
 
 void test(`a cluster survives each of ${seeds} seeds`, async () => {
   const sum = { acknowledged: 0, reads: 0, reigns: 0, comparedStates: 0, snapshots: 0 }
-  for (let seed = 1; seed <= seeds; seed++) {
-    try {
-      const report = await runSeed({ seed, trace: null })
-      for (const key of ['acknowledged', 'reads', 'reigns', 'comparedStates', 'snapshots'] as const) {
-        sum[key] += report[key]
+  const times = new LivenessTimes()
+  const failed: Failed[] = []
+  const next = seedRange(1, seeds)
+  await runFleet({
+    next: () => (failed.length === 0 ? next() : null),
+    onOutcome: (outcome) => {
+      if (outcome.kind === 'failed') {
+        failed.push(outcome)
+        return
       }
-    } catch (cause) {
-      throw new Error(`seed ${seed} failed; repeat it with: make sim SEED=${seed}`, { cause })
-    }
+      for (const key of sums) sum[key] += outcome.report[key]
+      times.add(outcome.report.liveness)
+    },
+  })
+  const [first] = failed
+  if (first !== undefined) {
+    const shrunk = await shrink({ seed: first.seed }, first, shrinkMsMax)
+    assert.fail(`${report(shrunk)}\nwith all harm: ${replayCommand({ seed: first.seed })}`)
   }
+  console.log(`# ${times.table().replaceAll('\n', '\n# ')}`)
   // A run in which nothing happens proves nothing.
-  if (seeds >= 20) for (const [what, count] of Object.entries(sum)) assert.ok(count > 0, `there were ${what}`)
+  if (seeds < defaultSeeds) return
+  for (const [what, count] of Object.entries(sum)) assert.ok(count > 0, `there were ${what}`)
 })
 
-void test('one seed has one history', async () => {
-  const [first, second] = [await runSeed({ seed: 5, trace: null }), await runSeed({ seed: 5, trace: null })]
-  assert.deepEqual(first, second)
-  const other = await runSeed({ seed: 6, trace: null })
-  assert.notEqual(other.traceHash, first.traceHash)
+void test('one seed has one history, whatever the mood', async () => {
+  for (const mood of moods) {
+    let seed = 1
+    while (swarmOf(seed).mood !== mood) seed++
+    const [first, second] = [await runSeed({ seed, trace: null }), await runSeed({ seed, trace: null })]
+    assert.deepEqual(first, second)
+    const other = await runSeed({ seed: seed + 1, trace: null })
+    assert.notEqual(other.traceHash, first.traceHash)
+  }
 })
 
 void test('reads that skip the barrier are found out', async () => {
-  assert.match(await firstFinding({ barrier: 'skipped' }), /^I16 |^I17 |^I20 |^I22 state/)
+  assert.match((await firstFailure({ barrier: 'skipped' })).message, /^I16 |^I17 |^I20 |^I22 state/)
 })
 
-void test('a log on a disk that forgets its syncs is found out', async () => {
-  assert.match(await firstFinding({ disk: 'forgets-syncs' }), /^I[2-6] |^I15 |^log /)
+void test('a log on a disk that forgets its syncs is found out, and by what little', async () => {
+  const mistake = { disk: 'forgets-syncs' } as const
+  const failed = await firstFailure(mistake)
+  assert.match(failed.message, /^I[2-6] |^I15 |^(member \d+ gave up: )?log /)
+  const { job, failed: smallest } = await shrink({ seed: failed.seed, ...mistake }, failed, shrinkMsMax)
+  assert.ok(smallest.plan.length <= 3, `${smallest.plan.length} actions are left`)
+  assert.equal(smallest.message.split(' ')[0], failed.message.split(' ')[0])
+  assert.match(replayCommand(job), /^make sim SEED=\d+ ACTIONS=/)
+  // What is left fails again, the same way.
+  const again = await outcomeOf(job)
+  assert.ok(again.kind === 'failed')
+  assert.equal(again.message, smallest.message)
+  assert.ok(again.lastLines.length > 0)
 })
 
-/** What the checkers say about the first seed on which a mistake shows; empty when it never does. */
-async function firstFinding(mistake: Partial<RunOptions>): Promise<string> {
+/** The first seed on which a mistake shows. */
+async function firstFailure(mistake: Partial<RunOptions>): Promise<Failed> {
   for (let seed = 1; seed <= mutantSeedsMax; seed++) {
-    try {
-      await runSeed({ seed, trace: null, ...mistake })
-    } catch (cause) {
-      return cause instanceof Error ? cause.message : String(cause)
-    }
+    const outcome = await outcomeOf({ seed, ...mistake })
+    if (outcome.kind === 'failed') return outcome
   }
-  return ''
+  assert.fail(`${mutantSeedsMax} seeds did not notice`)
 }

@@ -5,11 +5,28 @@ import { defaultStoreLimits } from '../../src/store/limits.ts'
 import type { StoreLimits } from '../../src/store/limits.ts'
 import type { ChannelDelays } from './channel.ts'
 import type { KeyValueDelays } from './kv.ts'
-import type { NetworkOptions } from './network.ts'
+import type { NetworkOptions } from './link.ts'
+import { deedKinds } from './plan.ts'
+import type { DeedKind, Harm } from './plan.ts'
+
+/**
+ * How much harm there is: none, one kind again and again, a handful of kinds, crashes at chosen steps only, or
+ * nearly all kinds at once.
+ */
+export type Mood = 'calm' | 'single' | 'mixed' | 'steps' | 'storm'
+export const moods: readonly Mood[] = ['calm', 'single', 'mixed', 'steps', 'storm']
+
+/** What goes wrong all the time without being anybody's deed. */
+export type Noise = 'loss' | 'duplicates' | 'reordering' | 'heavy-tail' | 'streams' | 'channels' | 'drift'
+export const noises: readonly Noise[] = [
+  ...(['loss', 'duplicates', 'reordering', 'heavy-tail', 'streams', 'channels', 'drift'] as const),
+]
 
 /** Everything about one run that the seed decides at its start. */
 export type Swarm = {
-  readonly members: number
+  readonly mood: Mood
+  readonly voters: number
+  readonly learners: number
   readonly clients: number
   readonly thinkMsMax: number
   readonly payloadBytesMax: number
@@ -18,48 +35,116 @@ export type Swarm = {
   readonly apiDelays: ChannelDelays
   readonly logDelays: ChannelDelays
   readonly keyValueDelays: KeyValueDelays
+  readonly segmentBytes: number
   readonly timing: NodeTiming
   readonly limits: NodeLimits
   readonly storeLimits: StoreLimits
-  /** Mean ms between faults of each kind, for the whole cluster; null: none of this kind in this run. */
-  readonly crashEveryMs: number | null
-  readonly partitionEveryMs: number | null
-  readonly pauseEveryMs: number | null
-  readonly transferEveryMs: number | null
+  /** How much faster or slower than another a machine's clock may run. */
+  readonly driftMax: number
+  readonly harm: Harm
   readonly downMsMax: number
 }
 
-/**
- * Each kind of fault is left out of some runs: faults hide one another when all happen all the time.
- */
+/** Each kind of fault is left out of some runs: faults hide one another when all happen all the time. */
 export function drawSwarm(random: SeededRandom): Swarm {
-  const often = (probability: number, meanMs: number): number | null =>
-    random.chance(probability) ? meanMs * (0.5 + random.below(1000) / 1000) : null
-  const calm = random.chance(0.2)
+  const mood = drawMood(random)
+  const [voters, learners] = drawMembers(random)
   return {
-    members: random.chance(0.9) ? 3 : random.pick([1, 5]),
+    mood,
+    voters,
+    learners,
     clients: 1 + random.below(6),
     thinkMsMax: random.pick([5, 40, 200]),
     payloadBytesMax: random.pick([10, 200, 2_000]),
-    network: {
-      delayMsMin: 0.1,
-      delayMsMax: random.pick([0.5, 3, 25]),
-      lossChance: calm ? 0 : random.pick([0, 0.01, 0.1]),
-      duplicateChance: calm ? 0 : random.pick([0, 0.05]),
-      lateChance: calm ? 0 : random.pick([0, 0.02]),
-      lateMsMax: random.pick([20, 300, 2_000]),
-    },
+    network: drawNetwork(random, mood),
     apiDelays: drawDelays(random),
     logDelays: drawDelays(random),
     keyValueDelays: { writeMsMax: random.pick([2, 30, 500]), readMsMax: random.pick([0.2, 5]) },
+    // Small, so that runs of seconds fill and remove many.
+    segmentBytes: random.pick([6, 16, 64]) * 1024,
     timing: { heartbeatMs: 50, electionMs: 300, tickMs: 25 },
-    limits: drawLimits(random),
+    limits: drawLimits(random, mood),
     storeLimits: drawStoreLimits(random),
-    crashEveryMs: often(0.7, 3_000),
-    partitionEveryMs: often(0.6, 3_000),
-    pauseEveryMs: often(0.5, 2_000),
-    transferEveryMs: often(0.3, 2_000),
+    driftMax: random.pick([0, 0, 0.001, 0.05]),
+    harm: drawHarm(random, mood),
     downMsMax: random.pick([300, 2_000, 6_000]),
+  }
+}
+
+/** The same run without some of what goes wrong all the time. */
+export function without(swarm: Swarm, quiet: ReadonlySet<Noise>): Swarm {
+  const { network } = swarm
+  const calm = (delays: ChannelDelays): ChannelDelays =>
+    quiet.has('channels') ? { ...delays, stallChance: 0 } : delays
+  return {
+    ...swarm,
+    network: {
+      ...network,
+      lossChance: quiet.has('loss') ? 0 : network.lossChance,
+      duplicateChance: quiet.has('duplicates') ? 0 : network.duplicateChance,
+      reorderChance: quiet.has('reordering') ? 0 : network.reorderChance,
+      tail: quiet.has('heavy-tail') ? 'even' : network.tail,
+      streamResetChance: quiet.has('streams') ? 0 : network.streamResetChance,
+      streamCutShortChance: quiet.has('streams') ? 0 : network.streamCutShortChance,
+    },
+    apiDelays: calm(swarm.apiDelays),
+    logDelays: calm(swarm.logDelays),
+    driftMax: quiet.has('drift') ? 0 : swarm.driftMax,
+  }
+}
+
+function drawMood(random: SeededRandom): Mood {
+  const of100 = random.below(100)
+  if (of100 < 8) return 'calm'
+  if (of100 < 25) return 'single'
+  if (of100 < 45) return 'steps'
+  return of100 < 85 ? 'mixed' : 'storm'
+}
+
+function drawMembers(random: SeededRandom): readonly [voters: number, learners: number] {
+  const of100 = random.below(100)
+  const voters = of100 < 4 ? 1 : of100 < 52 ? 3 : 5
+  return [voters, random.pick([0, 0, 0, 0, 1, 2])]
+}
+
+function drawHarm(random: SeededRandom, mood: Mood): Harm {
+  const harm = new Map<DeedKind, number>()
+  const often = (kind: DeedKind, meanMs: number): unknown =>
+    harm.set(kind, meanMs * (0.5 + random.below(1000) / 1000))
+  switch (mood) {
+    case 'calm':
+      break
+    case 'single':
+      often(random.pick(deedKinds), 1_500)
+      break
+    case 'steps':
+      often('crash-step', 1_000)
+      break
+    case 'mixed':
+      for (const kind of deedKinds) if (random.chance(0.25)) often(kind, 4_000)
+      break
+    case 'storm':
+      for (const kind of deedKinds) if (random.chance(0.7)) often(kind, 5_000)
+  }
+  return harm
+}
+
+function drawNetwork(random: SeededRandom, mood: Mood): NetworkOptions {
+  const noisy = mood !== 'calm' && random.chance(0.8)
+  const some = (chances: readonly number[]): number => {
+    const drawn = random.pick(chances)
+    return noisy ? drawn : 0
+  }
+  return {
+    delayMsMin: 0.1,
+    delayMsMax: random.pick([0.5, 3, 25]),
+    tail: random.pick(['even', 'even', 'heavy'] as const),
+    lossChance: some([0, 0.01, 0.1, 0.3]),
+    duplicateChance: some([0, 0.05, 0.3]),
+    reorderChance: some([0, 0.02, 0.2]),
+    lateMsMax: random.pick([20, 300, 2_000]),
+    streamResetChance: some([0, 0, 0.02, 0.2]),
+    streamCutShortChance: some([0, 0, 0.02]),
   }
 }
 
@@ -72,7 +157,7 @@ function drawDelays(random: SeededRandom): ChannelDelays {
 }
 
 /** Small bounds are reached often, and what happens then is half of the code. */
-function drawLimits(random: SeededRandom): NodeLimits {
+function drawLimits(random: SeededRandom, mood: Mood): NodeLimits {
   const entryBytesMax = 4_096
   const tight = random.chance(0.5)
   return {
@@ -92,9 +177,11 @@ function drawLimits(random: SeededRandom): NodeLimits {
     catchUpBytesMax: tight ? random.pick([100, 5_000]) : 100_000,
     snapshotStreamsMax: random.pick([1, 2]),
     snapshotWindowChunks: random.pick([1, 4]),
-    retentionEntries: random.pick([0, 5, 50, 5_000]),
+    // A log that is cut at once makes snapshots of every absence.
+    retentionEntries: mood === 'steps' ? random.pick([0, 0, 5]) : random.pick([0, 5, 50, 5_000]),
     resendMs: random.pick([50, 500]),
-    readRetryMs: random.pick([30, 250]),
+    // Above a round trip on a slow link: a round that is given up before its answer can come is asked in vain.
+    readRetryMs: random.pick([100, 250]),
   }
 }
 

@@ -13,6 +13,7 @@ type Event = {
 export type Owner = {
   readonly name: string
   alive: boolean
+  /** Virtual ms; Infinity: until somebody wakes it. */
   pausedUntil: number
   /** What one of its events threw; false: a fault of the program. null: always a fault. */
   readonly caught: ((cause: unknown) => boolean) | null
@@ -26,10 +27,16 @@ export type WorldOptions = {
   readonly trace: ((line: string) => void) | null
 }
 
+/** Lines of the past that are kept for whoever has to explain a failure. */
+const memoryLines = 4_000
+/** Of the event loop, without an event: then nothing will come any more. */
+const idleTurnsMax = 3 * 64
+/** Events for which one turn of the event loop is asked at once: a turn costs more than an event. */
+const eventsPerTurn = 64
+
 /**
  * All time and all order of a simulated cluster. One event at a time, earliest first, equal times in the
- * order
- * they were asked for; promises run dry between events, so one seed has one history.
+ * order they were asked for; promises run dry between events, so one seed has one history.
  */
 export class World {
   readonly random: SeededRandom
@@ -40,6 +47,8 @@ export class World {
   #hash = 0x811c9dc5
   #events = 0
   #failure: Error | null = null
+  readonly #past: { readonly at: number; readonly line: string }[] = []
+  #pastAt = 0
 
   constructor(options: WorldOptions) {
     this.random = new SeededRandom(options.seed)
@@ -60,12 +69,26 @@ export class World {
     return this.#hash.toString(16).padStart(8, '0')
   }
 
+  /** The last lines of the trace that `wanted` takes, oldest first, at most `count`. */
+  past(count: number, wanted: (line: string) => boolean): readonly string[] {
+    const ordered = [...this.#past.slice(this.#pastAt), ...this.#past.slice(0, this.#pastAt)]
+    return ordered
+      .filter(({ line }) => wanted(line))
+      .slice(-count)
+      .map(({ at, line }) => stamped(at, line))
+  }
+
   /** Goes into the trace, and so into its hash. */
   note(line: string): void {
     let hash = this.#hash
     for (let at = 0; at < line.length; at++) hash = Math.imul(hash ^ line.charCodeAt(at), 0x01000193)
     this.#hash = hash >>> 0
-    this.#trace?.(`${this.#now.toFixed(3).padStart(10)} ${line}`)
+    if (this.#past.length < memoryLines) this.#past.push({ at: this.#now, line })
+    else {
+      this.#past[this.#pastAt] = { at: this.#now, line }
+      this.#pastAt = (this.#pastAt + 1) % memoryLines
+    }
+    this.#trace?.(stamped(this.#now, line))
   }
 
   schedule(delayMs: number, label: string, owner: Owner | null, action: () => void): void {
@@ -82,18 +105,62 @@ export class World {
     this.#failure ??= cause instanceof Error ? cause : new Error(String(cause))
   }
 
+  /** Ends a pause early; what waited happens now, in its old order. */
+  wake(owner: Owner): void {
+    if (owner.pausedUntil <= this.#now) return
+    owner.pausedUntil = this.#now
+    this.#release(owner)
+  }
+
   /** @throws what `fail` was called with */
-  async runUntil(end: number, enough: () => boolean = () => false): Promise<void> {
-    for (;;) {
-      if (this.#failure !== null) throw this.#failure
-      const next = this.#heap[0]
-      if (next === undefined || next.at > end || enough()) break
-      this.#pop()
-      this.#now = next.at
-      this.#happen(next)
-      await dry()
+  runUntil(end: number, enough: () => boolean = () => false): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let over = false
+      let left = 0
+      let idleTurns = 0
+      // Promises run dry between two immediates.
+      const step = (): void => {
+        left--
+        if (over) return
+        try {
+          // What happens outside of this world may take turns of the event loop before it asks for more.
+          if (this.#heap.length === 0 && idleTurns < idleTurnsMax && !enough()) {
+            idleTurns++
+            if (left === 0) begin()
+            return
+          }
+          idleTurns = 0
+          over = !this.#step(end, enough)
+        } catch (cause) {
+          over = true
+          reject(cause instanceof Error ? cause : new Error(String(cause)))
+          return
+        }
+        if (over) resolve()
+        else if (left === 0) begin()
+      }
+      const begin = (): void => {
+        left = eventsPerTurn
+        for (let count = 0; count < eventsPerTurn; count++) setImmediate(step)
+      }
+      begin()
+    })
+  }
+
+  /** One event. @returns false when there is none before `end`, or enough happened */
+  #step(end: number, enough: () => boolean): boolean {
+    if (this.#failure !== null) throw this.#failure
+    // Asking may begin something, so it comes first.
+    const isEnough = enough()
+    const next = this.#heap[0]
+    if (next === undefined || next.at > end || isEnough) {
+      if (this.#now < end && !isEnough) this.#now = end
+      return false
     }
-    if (this.#now < end && !enough()) this.#now = end
+    this.#pop()
+    this.#now = next.at
+    this.#happen(next)
+    return true
   }
 
   #happen(event: Event): void {
@@ -110,21 +177,25 @@ export class World {
     try {
       event.action()
     } catch (cause) {
-      if (owner?.caught?.(cause) !== true) this.fail(cause)
+      // One that died within its own event is not there to be judged.
+      if (owner?.caught?.(cause) !== true && owner?.alive !== false) this.fail(cause)
     }
   }
 
-  /** What waited happens at once then, in its old order; a pause may have been prolonged meanwhile. */
+  /** A pause may have been prolonged meanwhile, or ended early. */
   #wakeLater(owner: Owner): void {
+    if (!Number.isFinite(owner.pausedUntil)) return
     this.scheduleAt(owner.pausedUntil, `${owner.name} wakes`, null, () => {
-      if (owner.pausedUntil > this.#now) {
-        this.#wakeLater(owner)
-        return
-      }
-      for (const event of owner.waiting.splice(0)) {
-        this.#push({ ...event, at: this.#now, order: this.#order++ })
-      }
+      if (owner.pausedUntil > this.#now) this.#wakeLater(owner)
+      else this.#release(owner)
     })
+  }
+
+  /** What waited happens at once, in its old order. */
+  #release(owner: Owner): void {
+    for (const event of owner.waiting.splice(0)) {
+      this.#push({ ...event, at: this.#now, order: this.#order++ })
+    }
   }
 
   #push(event: Event): void {
@@ -163,7 +234,6 @@ function earlier(a: Event, b: Event): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order)
 }
 
-/** Every promise that can settle without a further event has settled, and whoever waited for it went on. */
-function dry(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
+function stamped(at: number, line: string): string {
+  return `${at.toFixed(3).padStart(10)} ${line}`
 }

@@ -1,0 +1,61 @@
+import { deedKinds } from './plan.ts'
+import type { DeedKind } from './plan.ts'
+import { crashSteps } from './steps.ts'
+import type { CrashStep, Side } from './steps.ts'
+import type { LinkFault } from './link.ts'
+import type { StreamFault } from './snapshot-streams.ts'
+
+/** What was really met, not only planned. */
+const metFaults = [
+  ...(['disk-write-io', 'disk-sync-io', 'disk-read-io', 'disk-write-disk-full'] as const),
+  ...(['sync-stalls', 'sync-stalls-for-ever', 'database-stall', 'database-write-io'] as const),
+  ...(['log-refused', 'log-damage-harmless', 'turned-away', 'database-refused'] as const),
+  ...(['lost-batch', 'channel-stall', 'clock-drift'] as const),
+] as const
+const linkFaults: readonly LinkFault[] = [
+  ...(['loss', 'duplicate', 'overtaking', 'late', 'heavy-tail'] as const),
+  ...(['cut', 'half-open', 'slow-link', 'clog-drop'] as const),
+]
+const streamFaults: readonly StreamFault[] = ['stream-reset', 'stream-cut-short', 'stream-hangs']
+
+export type MetFault = (typeof metFaults)[number] | LinkFault | StreamFault
+export type Feat = `deed ${DeedKind}` | `met ${MetFault}` | `crash ${Side} ${CrashStep}`
+
+/** Everything that has to happen somewhere in the seeds of a suite. */
+export const feats: readonly Feat[] = [
+  ...deedKinds.map((kind) => `deed ${kind}` as const),
+  ...[...metFaults, ...linkFaults, ...streamFaults].map((fault) => `met ${fault}` as const),
+  ...crashSteps.flatMap((step) => [`crash before ${step}`, `crash after ${step}`] as const),
+]
+
+export type Counts = Readonly<Partial<Record<Feat, number>>>
+
+/** How often each kind of harm was really done. */
+export class Coverage {
+  readonly #counts: Partial<Record<Feat, number>> = {}
+
+  get counts(): Counts {
+    return this.#counts
+  }
+
+  hit(feat: Feat): void {
+    this.#counts[feat] = (this.#counts[feat] ?? 0) + 1
+  }
+
+  add(counts: Counts): void {
+    for (const feat of feats) {
+      const more = counts[feat] ?? 0
+      if (more > 0) this.#counts[feat] = (this.#counts[feat] ?? 0) + more
+    }
+  }
+
+  missing(): readonly Feat[] {
+    return feats.filter((feat) => this.#counts[feat] === undefined)
+  }
+
+  /** For people: what was done, how often. */
+  table(): string {
+    const width = Math.max(...feats.map((feat) => feat.length))
+    return feats.map((feat) => `${feat.padEnd(width)}  ${this.#counts[feat] ?? 0}`).join('\n')
+  }
+}

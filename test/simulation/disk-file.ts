@@ -1,0 +1,107 @@
+import { assert } from '../../raft/base/assert.ts'
+import type { SeededRandom } from '../../raft/base/random.ts'
+
+/** What a disk writes whole or not at all. */
+export const sectorBytes = 512
+
+type Pending =
+  | { readonly kind: 'write'; readonly position: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'truncate'; readonly length: number }
+
+/** One file: what processes see of it, and what would be left of it if the power went now. */
+export class SimulatedFile {
+  readonly #seen = new Bytes()
+  readonly #durable = new Bytes()
+  #pending: Pending[] = []
+
+  /** A view, valid until the next change. */
+  get now(): Uint8Array {
+    return this.#seen.view
+  }
+
+  write(position: number, bytes: Uint8Array): void {
+    this.#pending.push({ kind: 'write', position, bytes: bytes.slice() })
+    this.#seen.write(position, bytes)
+  }
+
+  truncate(length: number): void {
+    this.#pending.push({ kind: 'truncate', length })
+    this.#seen.truncate(length)
+  }
+
+  sync(): void {
+    for (const change of this.#pending) apply(this.#durable, change)
+    this.#pending = []
+  }
+
+  /** Of a file without unsynced changes. */
+  spoil(change: (bytes: Uint8Array) => void): void {
+    assert(this.#pending.length === 0, 'only what is durable rots')
+    change(this.#seen.view)
+    change(this.#durable.view)
+  }
+
+  /** Of what was not synced each write, on its own, is kept, lost, or there in part. */
+  losePower(random: SeededRandom): void {
+    for (const change of this.#pending) survive(this.#durable, change, random)
+    this.#pending = []
+    this.#seen.truncate(0)
+    this.#seen.write(0, this.#durable.view)
+  }
+}
+
+/** Bytes that grow; beyond the end lie zeros. */
+class Bytes {
+  #buffer = new Uint8Array(1024)
+  #length = 0
+
+  get view(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length)
+  }
+
+  write(position: number, bytes: Uint8Array): void {
+    const end = position + bytes.length
+    if (end > this.#buffer.length) {
+      const larger = new Uint8Array(Math.max(end, 2 * this.#buffer.length))
+      larger.set(this.view)
+      this.#buffer = larger
+    }
+    this.#buffer.set(bytes, position)
+    this.#length = Math.max(this.#length, end)
+  }
+
+  truncate(length: number): void {
+    if (length >= this.#length) return
+    this.#buffer.fill(0, length, this.#length)
+    this.#length = length
+  }
+}
+
+function apply(bytes: Bytes, change: Pending): void {
+  if (change.kind === 'truncate') bytes.truncate(change.length)
+  else bytes.write(change.position, change.bytes)
+}
+
+function survive(bytes: Bytes, change: Pending, random: SeededRandom): void {
+  if (change.kind === 'truncate') {
+    if (random.chance(0.5)) bytes.truncate(change.length)
+    return
+  }
+  const { position, bytes: fresh } = change
+  switch (random.below(4)) {
+    case 0:
+      return
+    case 1:
+      bytes.write(position, fresh)
+      return
+    case 2:
+      bytes.write(position, fresh.subarray(0, random.below(fresh.length + 1)))
+      return
+    default:
+      for (let at = 0; at < fresh.length;) {
+        const end = Math.min(at + sectorBytes - ((position + at) % sectorBytes), fresh.length)
+        if (random.chance(0.5)) bytes.write(position + at, fresh.subarray(at, end))
+        at = end
+      }
+  }
+}

@@ -1,0 +1,163 @@
+import { LogFailure } from '../../raft/log/errors.ts'
+import { LogActor } from '../../raft/log/log-actor.ts'
+import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
+import { Wal } from '../../raft/log/wal.ts'
+import { ChannelLogReader } from '../../raft/node/log-reader.ts'
+import type { MemoryPeerBook } from '../../raft/node/acquaintances.ts'
+import { RaftNode } from '../../raft/node/node.ts'
+import type { NodeOptions } from '../../raft/node/options.ts'
+import type { ApiToRaft, RaftToApi } from '../../raft/node/protocol.ts'
+import { RaftActor } from '../../raft/node/raft-actor.ts'
+import type { Channel, LogDisk } from '../../raft/ports.ts'
+import type { Outcome } from '../../src/store/command.ts'
+import { StoreMachine } from '../../src/store/store-machine.ts'
+import { Store } from '../../src/store/store.ts'
+import { simChannel } from './channel.ts'
+import type { Tap } from './channel.ts'
+import { SimClock } from './clock.ts'
+import type { MachineTime } from './clock.ts'
+import { SimulatedCrash, SimulatedStall } from './disk.ts'
+import type { SimulatedDisk } from './disk.ts'
+import type { SimKeyValueDisk } from './kv.ts'
+import type { Network } from './network.ts'
+import type { Life, Watcher } from './process.ts'
+import { stepsFromApi, stepsFromLog, stepsOfReads, stepsToApi, stepsToLog } from './steps.ts'
+import type { CrashStep, Side } from './steps.ts'
+import type { Swarm } from './swarm.ts'
+import type { Owner, World } from './world.ts'
+
+export type ProcessParts = {
+  readonly world: World
+  readonly network: Network
+  readonly watcher: Watcher
+  readonly swarm: Swarm
+  readonly node: NodeOptions
+  /** What the log sees of its disk: for disks that lie. */
+  readonly wrapDisk: (disk: LogDisk) => LogDisk
+  readonly disk: SimulatedDisk
+  readonly database: SimKeyValueDisk
+  readonly peerBook: MemoryPeerBook
+  readonly time: MachineTime
+  /** @returns whether the process ends at this step; then it has ended already */
+  readonly step: (steps: readonly CrashStep[], side: Side) => boolean
+  readonly channelStalled: () => void
+  /** One of its events found the process crashed within its disk. */
+  readonly crashed: () => void
+  /** One of its threads ended by an error. @returns whether that was to be expected */
+  readonly threw: (cause: unknown) => boolean
+  /** It cannot go on, and says why in one line. */
+  readonly gaveUp: (cause: unknown) => void
+}
+
+/** Builds one process of the shipped code: three actors, their channels and their ports, and lets them begin. */
+export function startProcess(parts: ProcessParts): Life {
+  const { world, network, swarm, node, watcher, time } = parts
+  const caught = (cause: unknown): boolean => {
+    if (cause instanceof SimulatedCrash) parts.crashed()
+    return cause instanceof SimulatedCrash || cause instanceof SimulatedStall || parts.threw(cause)
+  }
+  const owner = (role: string): Owner => ({
+    name: `m${node.id}.${role}`,
+    alive: true,
+    pausedUntil: 0,
+    caught,
+    waiting: [],
+  })
+  const [api, raft, log] = [owner('api'), owner('raft'), owner('log')]
+  const shared = { world, stalled: parts.channelStalled }
+  const apiRaft = simChannel<ApiToRaft, RaftToApi>({
+    ...{ ...shared, ownerA: api, ownerB: raft, label: 'api-raft', delays: swarm.apiDelays },
+    tapAtoB: tap(parts, stepsFromApi, () => undefined),
+    tapBtoA: tap(parts, stepsToApi, (message) => watcher.toApi(node.id, message)),
+  })
+  const raftLog = simChannel<RaftToLog, LogToRaft>({
+    ...{ ...shared, ownerA: raft, ownerB: log, label: 'raft-log', delays: swarm.logDelays },
+    tapAtoB: tap(parts, stepsToLog, (message) => watcher.toLog(node.id, message)),
+    tapBtoA: tap(parts, stepsFromLog, (message) => watcher.fromLog(node.id, message)),
+  })
+  const apiLog = simChannel<ApiToLog, LogToApi>({
+    ...{ ...shared, ownerA: api, ownerB: log, label: 'api-log', delays: swarm.logDelays },
+    tapBtoA: tap(parts, stepsOfReads, () => undefined),
+  })
+  let actor: RaftActor | null = null
+  const transport = network.attach(node.id, raft, (peer) => actor?.turnedAway(`m${peer}`))
+  const clock = new SimClock(world, api, 'api', time)
+  const raftNode = new RaftNode<Outcome>({
+    ...{ node, clock, random: world.random.fork(), peerBook: parts.peerBook },
+    ...{ raft: apiRaft.a, reader: new ChannelLogReader(apiLog.a) },
+    onFatal: (cause) => parts.gaveUp(cause),
+    onPeerEvent: null,
+    close: async () => undefined,
+  })
+  const life: Life = {
+    ...{ owners: [api, raft, log], transport, node: raftNode, clock },
+    ...{ machine: null, store: null, closeServing: () => undefined },
+  }
+  actor = new RaftActor({
+    ...{ node, clock: new SimClock(world, raft, 'raft', time), random: world.random.fork() },
+    ...{ transport, api: apiRaft.b, log: raftLog.a },
+  })
+  actor.begin()
+  world.schedule(0, 'open', log, () => openLog(parts, log, raftLog.b, apiLog.b))
+  openMachine(parts, life, api).catch((cause: unknown) => {
+    if (api.alive) parts.gaveUp(cause)
+  })
+  return life
+}
+
+function tap<M>(
+  { step }: ProcessParts,
+  stepsOf: (message: M) => readonly CrashStep[],
+  saw: (message: M) => void,
+): Tap<M> {
+  return { step: (message, side) => step(stepsOf(message), side), saw }
+}
+
+/** As the log thread does it. */
+function openLog(
+  parts: ProcessParts,
+  owner: Owner,
+  raft: Channel<LogToRaft, RaftToLog>,
+  api: Channel<LogToApi, ApiToLog>,
+): void {
+  const { world, watcher, wrapDisk, disk, node, swarm } = parts
+  let store: Wal
+  try {
+    store = Wal.open({
+      disk: wrapDisk(disk),
+      random: world.random.fork(),
+      segmentBytes: swarm.segmentBytes,
+      aheadBytes: 4_096,
+    })
+  } catch (cause) {
+    if (!(cause instanceof LogFailure)) throw cause
+    raft.post({ kind: 'failed', code: cause.code, message: cause.message })
+    return
+  }
+  watcher.opened(node.id, store)
+  const clock = new SimClock(world, owner, 'log', parts.time)
+  const onFailed = (): void => undefined
+  new LogActor({ store, raft, api, clock, prepare: () => store.prepare(), onFailed }).start()
+}
+
+async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise<void> {
+  const { swarm, watcher, database, node } = parts
+  const { base, lastIndex } = await life.node.recovered
+  const machine = await StoreMachine.open({
+    home: database.mount(api),
+    clock: life.clock,
+    limits: swarm.storeLimits,
+    logBase: base,
+    logLast: lastIndex,
+    onFailure: (cause) => {
+      if (api.alive) parts.gaveUp(cause)
+    },
+  })
+  machine.onApplied(() => {
+    if (api.alive) watcher.applied(node.id, machine)
+  })
+  life.machine = machine
+  life.store = new Store({ consensus: life.node, machine, clock: life.clock, limits: swarm.storeLimits })
+  await life.node.start(machine)
+  if (api.alive) life.closeServing = watcher.serving(node.id, life)
+}

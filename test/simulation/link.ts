@@ -1,0 +1,184 @@
+import type { SeededRandom } from '../../raft/base/random.ts'
+
+export type NetworkOptions = {
+  readonly delayMsMin: number
+  readonly delayMsMax: number
+  /** `even`: anything between the two; `heavy`: mostly near the lower, now and then many times the upper. */
+  readonly tail: 'even' | 'heavy'
+  /** Of all messages; lost, twice, out of their turn by up to `lateMsMax`. */
+  readonly lossChance: number
+  readonly duplicateChance: number
+  readonly reorderChance: number
+  readonly lateMsMax: number
+  /** Of snapshot streams: broken at some chunk, or ended as if that chunk had been the last. */
+  readonly streamResetChance: number
+  readonly streamCutShortChance: number
+}
+
+/** What may be wrong with one direction of a link, for a while. */
+export type Condition =
+  /** Nothing passes, and the sender may be told. */
+  | { readonly kind: 'cut' }
+  /** Nothing passes, and the sender is told only after `silentMs`. */
+  | { readonly kind: 'half-open'; readonly silentMs: number }
+  | { readonly kind: 'slow'; readonly extraMs: number }
+  /** One message per `messageMs`; when `queueMax` wait, more are dropped. */
+  | { readonly kind: 'clogged'; readonly messageMs: number; readonly queueMax: number }
+
+export type LinkFault =
+  | 'loss'
+  | 'duplicate'
+  | 'overtaking'
+  | 'late'
+  | 'heavy-tail'
+  | 'cut'
+  | 'half-open'
+  | 'slow-link'
+  | 'clog-drop'
+
+/** What becomes of one message: when it arrives, how often; and what its sender hears. */
+export type Passage = {
+  /** Moments of virtual time; none: lost. */
+  readonly arrivals: readonly number[]
+  readonly toldUnreachable: boolean
+}
+
+/** A pareto tail with this exponent has a mean, and hardly a variance. */
+const tailExponent = 1.5
+const tailMsMax = 5_000
+/** How often a sender is told of a message that could not leave: a transport tells once in a while. */
+const toldChance = 0.2
+
+/** One direction between two members. */
+export class Link {
+  readonly #options: NetworkOptions
+  readonly #random: SeededRandom
+  readonly #met: (fault: LinkFault) => void
+  readonly #conditions = new Set<Condition>()
+  #lastArrival = 0
+  /** When the messages that wait in a clogged link have left it. */
+  #clogged: number[] = []
+  #silentSince: number | null = null
+
+  constructor(options: NetworkOptions, random: SeededRandom, met: (fault: LinkFault) => void) {
+    this.#options = options
+    this.#random = random
+    this.#met = met
+  }
+
+  get isOpen(): boolean {
+    for (const { kind } of this.#conditions) if (kind === 'cut' || kind === 'half-open') return false
+    return true
+  }
+
+  /** A stream over it hangs instead of breaking. */
+  get isSilent(): boolean {
+    return this.#found('half-open') !== null && this.#found('cut') === null
+  }
+
+  /** @returns ends it */
+  impose(condition: Condition): () => void {
+    this.#conditions.add(condition)
+    return () => this.#conditions.delete(condition)
+  }
+
+  heal(): void {
+    this.#conditions.clear()
+    this.#clogged = []
+    this.#silentSince = null
+  }
+
+  /**
+   * @param faulty whether messages may be lost, doubled or reordered without a condition
+   * @param repeatable whether this one may arrive twice
+   */
+  pass(now: number, faulty: boolean, repeatable: boolean): Passage {
+    if (!this.isOpen) return this.#stopped(now)
+    this.#silentSince = null
+    const random = this.#random
+    const { lossChance, duplicateChance } = this.#options
+    if (faulty && random.chance(lossChance)) {
+      this.#met('loss')
+      return lost
+    }
+    const leaves = this.#leaves(now)
+    if (leaves === null) return { arrivals: [], toldUnreachable: random.chance(toldChance) }
+    const arrivals = [this.#arrives(leaves, faulty)]
+    if (faulty && repeatable && random.chance(duplicateChance)) {
+      this.#met('duplicate')
+      arrivals.push(this.#arrives(leaves, faulty))
+    }
+    return { arrivals, toldUnreachable: false }
+  }
+
+  /** Of one piece of a stream, in ms. */
+  delay(): number {
+    const { delayMsMin, delayMsMax, tail } = this.#options
+    const slow = this.#found('slow')
+    if (slow !== null) this.#met('slow-link')
+    const extra = slow === null ? 0 : slow.extraMs * (0.5 + this.#unit())
+    const range = delayMsMax - delayMsMin
+    if (tail === 'even') return delayMsMin + this.#unit() * range + extra
+    const drawn = (range / 4) * ((1 - this.#unit()) ** (-1 / tailExponent) - 1)
+    if (drawn > 2 * range) this.#met('heavy-tail')
+    return delayMsMin + Math.min(drawn, tailMsMax) + extra
+  }
+
+  #stopped(now: number): Passage {
+    const silent = this.#found('half-open')
+    if (silent === null || this.#found('cut') !== null) {
+      this.#met('cut')
+      return { arrivals: [], toldUnreachable: this.#random.chance(toldChance) }
+    }
+    this.#met('half-open')
+    this.#silentSince ??= now
+    const told = now - this.#silentSince >= silent.silentMs
+    return { arrivals: [], toldUnreachable: told && this.#random.chance(toldChance) }
+  }
+
+  /** @returns null when its queue is full */
+  #leaves(now: number): number | null {
+    const clog = this.#found('clogged')
+    if (clog === null) return now
+    this.#clogged = this.#clogged.filter((at) => at > now)
+    if (this.#clogged.length >= clog.queueMax) {
+      this.#met('clog-drop')
+      return null
+    }
+    const leaves = Math.max(now, this.#clogged.at(-1) ?? 0) + clog.messageMs
+    this.#clogged.push(leaves)
+    return leaves
+  }
+
+  #arrives(leaves: number, faulty: boolean): number {
+    const { reorderChance, lateMsMax } = this.#options
+    if (!faulty || !this.#random.chance(reorderChance)) {
+      this.#lastArrival = Math.max(leaves + this.delay(), this.#lastArrival)
+      return this.#lastArrival
+    }
+    if (this.#random.chance(0.5)) {
+      this.#met('overtaking')
+      return leaves + this.#options.delayMsMin
+    }
+    this.#met('late')
+    return leaves + this.delay() + this.#random.below(lateMsMax)
+  }
+
+  #found<K extends Condition['kind']>(kind: K): Extract<Condition, { readonly kind: K }> | null {
+    for (const condition of this.#conditions) if (is(condition, kind)) return condition
+    return null
+  }
+
+  #unit(): number {
+    return this.#random.below(1000) / 1000
+  }
+}
+
+const lost: Passage = { arrivals: [], toldUnreachable: false }
+
+function is<K extends Condition['kind']>(
+  condition: Condition,
+  kind: K,
+): condition is Extract<Condition, { readonly kind: K }> {
+  return condition.kind === kind
+}

@@ -1,0 +1,277 @@
+import { BrokenInvariant } from '../../raft/base/assert.ts'
+import type { SeededRandom } from '../../raft/base/random.ts'
+import { nodeId } from '../../raft/index.ts'
+import { CaughtUp } from '../../src/cluster/caught-up.ts'
+import { defaultHealthBounds, memberHealth } from '../../src/cluster/health.ts'
+import type { Health } from '../../src/cluster/health.ts'
+import type { Network } from './network.ts'
+import type { Member } from './process.ts'
+import type { Swarm } from './swarm.ts'
+import type { Witness } from './witness.ts'
+import type { World } from './world.ts'
+
+/** What becomes of a member that is not needed, for the rest of the run. */
+export type Illness = 'well' | 'down' | 'isolated' | 'deaf' | 'mute' | 'slow' | 'flapping'
+export const illnesses: readonly Illness[] = ['well', 'down', 'isolated', 'deaf', 'mute', 'slow', 'flapping']
+
+export type LivenessOptions = {
+  readonly world: World
+  readonly network: Network
+  readonly members: readonly Member[]
+  readonly voters: readonly number[]
+  readonly swarm: Swarm
+  readonly witness: Witness
+  readonly random: SeededRandom
+}
+
+/** Virtual ms, each from the end of the phase before. */
+export type LivenessReport = {
+  readonly healthy: number
+  readonly ill: number
+  readonly startedMs: number
+  readonly electedMs: number
+  readonly servedMs: number
+  readonly convergedMs: number
+  readonly watchedMs: number
+}
+
+/** Bounds of virtual time, in ms. */
+const limits = {
+  /** Files are read, and databases verified, on slow disks. */
+  start: 20_000,
+  /** Of elections whose votes split: each costs one more timeout, and five in a row are not bad luck. */
+  electionTimeouts: 12,
+  serve: 15_000,
+  converge: 15_000,
+  watch: 30_000,
+} as const
+const slowMs = 40
+/** Longer than an election: a link that comes back sooner is one on which a leader may stay. */
+const flapMs = 900
+
+/**
+ * After the harm: a majority of the voters is well and sees each other, the others are ill for ever. From there on
+ * the cluster has to do everything it promises within bounds of time:
+ *
+ * - L1 a leader is elected
+ * - L2 each healthy member serves a write and a most recent read
+ * - L3 all healthy members become ready and reach the same state
+ * - L4 a healthy learner does so too
+ * - L6 every watch is told everything
+ */
+export class Liveness {
+  readonly #options: LivenessOptions
+  readonly #healthy: readonly Member[]
+  readonly #ill = new Map<Member, Illness>()
+  #unready: () => readonly string[] = () => []
+
+  constructor(options: LivenessOptions) {
+    this.#options = options
+    const { members, voters, random } = options
+    const order = shuffled(random, members)
+    const majority = Math.floor(voters.length / 2) + 1
+    const healthy: Member[] = []
+    for (const member of order) {
+      const illness = random.chance(0.4) ? 'well' : random.pick(illnesses)
+      const needed =
+        voters.includes(member.id) && healthy.filter(({ id }) => voters.includes(id)).length < majority
+      if (member.sound && (needed || illness === 'well')) healthy.push(member)
+      else this.#ill.set(member, illness)
+    }
+    this.#healthy = healthy
+  }
+
+  get healthy(): readonly Member[] {
+    return this.#healthy
+  }
+
+  /** A process ended of which nobody knew that it would. */
+  down(member: Member): void {
+    if (!this.#healthy.includes(member)) return
+    this.#options.world.schedule(50, `m${member.id} starts again`, null, () => member.start())
+  }
+
+  /** @throws BrokenInvariant that names the promise */
+  async run(): Promise<LivenessReport> {
+    const { world, witness } = this.#options
+    this.#heal()
+    const times: number[] = []
+    const phase = async (bound: number, done: () => boolean, broken: string, seldom = 1): Promise<void> => {
+      const began = world.now
+      await world.runUntil(began + bound, every(seldom, done))
+      if (!done()) this.#fail(broken)
+      times.push(Math.round(world.now - began))
+    }
+    const able = (): boolean => this.#healthy.every(({ life }) => (life?.store ?? null) !== null)
+    await phase(limits.start, able, 'L3: a healthy member does not come up')
+    const { electionMs } = this.#options.swarm.timing
+    const voteMs = limits.electionTimeouts * electionMs + 20 * this.#options.swarm.network.delayMsMax
+    await phase(voteMs, () => this.#hasLeader(), 'L1: a healthy majority elects no leader')
+    const served = this.#serveAll()
+    await phase(limits.serve, served, 'L2: a healthy member does not serve')
+    witness.stop()
+    const health = this.#healthy.map((member) => this.#watchHealth(member))
+    this.#unready = () => health.flatMap((failures) => failures())
+    const converged = (): boolean => this.#equal() && this.#unready().length === 0
+    await phase(limits.converge, converged, 'L3, L4: the healthy members do not become equal and ready', 50)
+    const watched = (): boolean => witness.caughtUp(this.#healthy)
+    await phase(limits.watch, watched, 'L6: a watch is not told everything', 50)
+    const [startedMs = 0, electedMs = 0, servedMs = 0, convergedMs = 0, watchedMs = 0] = times
+    const sizes = { healthy: this.#healthy.length, ill: this.#ill.size }
+    return { ...sizes, startedMs, electedMs, servedMs, convergedMs, watchedMs }
+  }
+
+  #heal(): void {
+    const { network, world } = this.#options
+    network.faulty = false
+    network.heal(this.#healthy.map(({ id }) => nodeId(id)))
+    for (const member of this.#healthy) {
+      world.note(`m${member.id} is well from now on`)
+      member.heal()
+    }
+    for (const [member, illness] of this.#ill) {
+      world.note(`m${member.id} is ${member.sound ? illness : 'damaged'} for ever`)
+      if (member.sound) this.#afflict(member, illness)
+      else {
+        // What it has is damaged, so it finds that out now, and does not lead others meanwhile.
+        member.healDisks()
+        member.crash('power')
+        member.start()
+      }
+    }
+  }
+
+  #afflict(member: Member, illness: Illness): void {
+    const { members, network, world } = this.#options
+    const id = nodeId(member.id)
+    const others = members.filter((other) => other !== member).map((other) => nodeId(other.id))
+    const cutBoth = (): (() => void)[] =>
+      others.flatMap((other) => [
+        network.impose(id, other, { kind: 'cut' }),
+        network.impose(other, id, { kind: 'cut' }),
+      ])
+    if (illness !== 'down') {
+      member.healDisks()
+      member.start()
+    }
+    switch (illness) {
+      case 'well':
+        return
+      case 'down':
+        member.crash('power')
+        return
+      case 'isolated':
+        cutBoth()
+        return
+      case 'mute':
+        for (const other of others) network.impose(id, other, { kind: 'cut' })
+        return
+      case 'deaf':
+        for (const other of others) network.impose(other, id, { kind: 'cut' })
+        return
+      case 'slow':
+        for (const other of others) network.impose(id, other, { kind: 'slow', extraMs: slowMs })
+        return
+      case 'flapping': {
+        const flap = (): void => {
+          const ends = cutBoth()
+          world.schedule(flapMs, `m${id} flaps`, null, () => {
+            for (const end of ends) end()
+          })
+          world.schedule(2 * flapMs, `m${id} flaps`, null, flap)
+        }
+        flap()
+      }
+    }
+  }
+
+  /** Whom every healthy voter follows, in one term. */
+  #hasLeader(): boolean {
+    const { members, voters } = this.#options
+    const leader = members.find(
+      ({ life }) => life?.node.status.role === 'leader' && this.#followed(life.node.status),
+    )
+    return leader !== undefined && voters.length > 0
+  }
+
+  #followed({ id, term }: { readonly id: number; readonly term: number }): boolean {
+    const { voters } = this.#options
+    return this.#healthy.every((member) => {
+      const status = member.life?.node.status
+      return !voters.includes(member.id) || (status?.leader === id && status.term === term)
+    })
+  }
+
+  /** @returns whether all have */
+  #serveAll(): () => boolean {
+    const { world, witness } = this.#options
+    let served = 0
+    const serve = (member: Member): void => {
+      witness.serves(member, 5_000).then(
+        (ok) => {
+          if (ok) served++
+          else world.schedule(100, 'served again', null, () => serve(member))
+        },
+        (cause: unknown) => world.fail(cause),
+      )
+    }
+    for (const member of this.#healthy) serve(member)
+    return () => served === this.#healthy.length
+  }
+
+  #equal(): boolean {
+    const places = this.#healthy.map(({ life }) => `${life?.machine?.appliedMemory} ${life?.machine?.digest}`)
+    return new Set(places).size === 1
+  }
+
+  /** What `/readyz` would say. @returns why not; empty when it says yes */
+  #watchHealth(member: Member): () => readonly string[] {
+    const health = new Map<unknown, Health>()
+    return () => {
+      const { life } = member
+      if (life === null) return [`m${member.id} does not run`]
+      let own = health.get(life)
+      if (own === undefined) {
+        const caughtUp = new CaughtUp({ consensus: life.node, clock: life.clock })
+        caughtUp.start()
+        own = memberHealth({
+          ...{ consensus: life.node, clock: life.clock, bounds: defaultHealthBounds },
+          silentThread: () => null,
+          more: [{ name: 'caught-up', live: false, failure: () => caughtUp.failure() }],
+        })
+        health.set(life, own)
+      }
+      return own.readyz.flatMap(({ name, failure }) => {
+        const why = failure()
+        return why === null ? [] : [`m${member.id} is not ready: ${name}: ${why}`]
+      })
+    }
+  }
+
+  #fail(what: string): never {
+    const lines = this.#options.members.map((member) => {
+      const ill = this.#ill.get(member)
+      const role = ill === undefined ? 'healthy' : member.sound ? ill : 'damaged'
+      const { status, load } = member.life?.node ?? {}
+      if (status === undefined) return `m${member.id} (${role}) does not run; ${member.lost ?? ''}`
+      const { term, leader, commit, lastIndex, persistedIndex, appliedMemory, appliedDisk, followers } =
+        status
+      const place = { term, leader, commit, lastIndex, persistedIndex, appliedMemory, appliedDisk }
+      return `m${member.id} (${role}) ${JSON.stringify({ role: status.role, ...place, load, followers })}`
+    })
+    throw new BrokenInvariant([what, ...this.#unready(), ...lines].join('\n'))
+  }
+}
+
+/** Asked seldom: what costs more than an event to find out. */
+function every(calls: number, question: () => boolean): () => boolean {
+  let call = 0
+  return () => call++ % calls === 0 && question()
+}
+
+function shuffled<T>(random: SeededRandom, items: readonly T[]): readonly T[] {
+  const left = [...items]
+  const result: T[] = []
+  while (left.length > 0) result.push(...left.splice(random.below(left.length), 1))
+  return result
+}

@@ -1,0 +1,119 @@
+import { present } from '../../raft/base/assert.ts'
+import { SeededRandom } from '../../raft/base/random.ts'
+import { logIndex } from '../../raft/core/types.ts'
+import type { LogIndex } from '../../raft/core/types.ts'
+import { LogFailure } from '../../raft/log/errors.ts'
+import { groupMagic, isZero, sectorBytes } from '../../raft/log/layout.ts'
+import { Wal } from '../../raft/log/wal.ts'
+import type { SimulatedDisk } from './disk.ts'
+
+/** What may happen to the files of a log while nobody looks. */
+export type LogRot = 'bit-flip' | 'misdirected-write' | 'lost-file'
+export const logRots: readonly LogRot[] = ['bit-flip', 'misdirected-write', 'lost-file']
+
+/** Of the deed, not of the log: `harmless` damage left everything readable as it was written. */
+export type RotOutcome = 'refused' | 'harmless'
+
+/**
+ * Damages the log of a member that is down, and opens a copy of it: a log that opens must hold what it held.
+ * The copy that is damaged had been opened before, so that everything in it was promised to somebody.
+ *
+ * @returns null when there was nothing to damage
+ * @throws an error that says what was lost in silence
+ */
+export function damageLog(disk: SimulatedDisk, kind: LogRot, random: SeededRandom): RotOutcome | null {
+  disk.crash()
+  const before = contentsOf(disk)
+  if (before === null || before instanceof LogFailure) return null
+  const deed = damage(disk, kind, random)
+  if (deed === null) return null
+  const after = contentsOf(disk.copy(new SeededRandom(1)))
+  if (after instanceof LogFailure) return 'refused'
+  if (after !== before) {
+    throw new Error(`damaged log: ${deed}, and the log opens with other contents than were promised`)
+  }
+  return 'harmless'
+}
+
+/** Everything a member would believe of itself; opening repairs, as a start does. */
+function contentsOf(disk: SimulatedDisk): string | LogFailure | null {
+  if (disk.list().length === 0) return null
+  try {
+    const wal = Wal.open({ disk, random: new SeededRandom(1), aheadBytes: 0 })
+    const { hardState, base, lastIndex } = wal.recovered
+    const entries = lastIndex > base.index ? wal.read(next(base.index), lastIndex, Infinity) : []
+    wal.close()
+    return JSON.stringify([hardState, base, lastIndex, entries])
+  } catch (cause) {
+    if (cause instanceof LogFailure) return cause
+    throw cause
+  } finally {
+    disk.crash()
+  }
+}
+
+/** @returns what was done, in words; null when nothing could be */
+function damage(disk: SimulatedDisk, kind: LogRot, random: SeededRandom): string | null {
+  const names = disk
+    .list()
+    .filter((name) => name.endsWith('.log'))
+    .toSorted()
+  const name = present(random.pick(names), 'a log has a file')
+  switch (kind) {
+    case 'bit-flip':
+      return flipBit(disk, name, random)
+    case 'misdirected-write':
+      return misdirect(disk, name, random)
+    case 'lost-file': {
+      // The newest of several can go unnoticed only while it holds nothing but its head.
+      if (names.length === 1) return null
+      disk.drop(name)
+      return `${name} of ${names.length} files is gone`
+    }
+  }
+}
+
+function flipBit(disk: SimulatedDisk, name: string, random: SeededRandom): string {
+  const size = disk.contents(name).length
+  const at = random.below(size)
+  const bit = random.below(8)
+  disk.spoil(name, (bytes) => {
+    bytes[at] = (bytes[at] ?? 0) ^ (1 << bit)
+  })
+  return `bit ${bit} of byte ${at} of ${size} in ${name} was flipped`
+}
+
+/**
+ * The sectors of one write are found at the place of another. Never at that of the newest one: what was
+ * there before it nobody can know, so a disk that loses its very last write looks like a power cut.
+ */
+function misdirect(disk: SimulatedDisk, name: string, random: SeededRandom): string | null {
+  const bytes = disk.contents(name)
+  const newest = lastGroup(bytes)
+  const sectors = Math.floor(newest / sectorBytes)
+  const written = Array.from({ length: sectors }, (_, at) => at * sectorBytes).filter(
+    (at) => !isZero(bytes, at, at + sectorBytes),
+  )
+  if (written.length < 2) return null
+  const from = random.pick(written)
+  const to = random.pick(written)
+  const length = Math.min(1 + random.below(4), (newest - Math.max(from, to)) / sectorBytes) * sectorBytes
+  const moved = bytes.slice(from, from + length)
+  if (from === to || length === 0) return null
+  disk.spoil(name, (target) => target.set(moved, to))
+  return `the ${length} bytes at ${from} of ${name} were written at ${to} too`
+}
+
+/** Where the newest group of a file begins; its preamble when there is none. */
+function lastGroup(bytes: Uint8Array): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let last = 0
+  for (let at = 0; at + sectorBytes <= bytes.length; at += sectorBytes) {
+    if (view.getUint32(at, true) === groupMagic) last = at
+  }
+  return last
+}
+
+function next(index: LogIndex): LogIndex {
+  return logIndex(index + 1)
+}

@@ -1,0 +1,288 @@
+import type { SeededRandom } from '../../raft/base/random.ts'
+import { keyValueRots } from './kv.ts'
+import type { KeyValueRot } from './kv.ts'
+import { logRots } from './log-rot.ts'
+import type { LogRot } from './log-rot.ts'
+import { crashSteps } from './steps.ts'
+import type { CrashStep } from './steps.ts'
+
+/** Whom it hits: a member by its id, or whoever leads when the time comes (else the member). */
+export type Target = { readonly member: number; readonly preferLeader: boolean }
+
+export type Thread = 'all' | 'api' | 'raft' | 'log'
+
+/** One thing the nemesis does. All that it needs to know was drawn before the run. */
+export type Deed =
+  | { readonly kind: 'kill' | 'power-cut' | 'stop'; readonly target: Target; readonly downMs: number }
+  | {
+      readonly kind: 'restart-loop'
+      readonly target: Target
+      readonly times: number
+      readonly upMs: number
+      readonly downMs: number
+    }
+  | {
+      readonly kind: 'crash-step'
+      readonly target: Target
+      readonly step: CrashStep
+      readonly side: 'before' | 'after'
+      /** How many of these steps go well first. */
+      readonly skip: number
+      readonly end: 'kill' | 'power-cut'
+      readonly patienceMs: number
+      readonly downMs: number
+    }
+  | { readonly kind: 'pause'; readonly target: Target; readonly thread: Thread; readonly forMs: number }
+  /** Infinity: until the power is cut, `downMs` after it began. */
+  | {
+      readonly kind: 'sync-stall'
+      readonly target: Target
+      readonly stallMs: number
+      readonly end: 'kill' | 'power-cut'
+      readonly downMs: number
+    }
+  | {
+      readonly kind: 'disk-error'
+      readonly target: Target
+      readonly operation: 'write' | 'sync' | 'read'
+      readonly forMs: number
+    }
+  | { readonly kind: 'disk-full'; readonly target: Target; readonly forMs: number }
+  | { readonly kind: 'database-stall'; readonly target: Target; readonly forMs: number }
+  | { readonly kind: 'database-error'; readonly target: Target; readonly forMs: number }
+  | {
+      readonly kind: 'database-rot'
+      readonly target: Target
+      readonly rot: KeyValueRot
+      readonly while: 'running' | 'down'
+      readonly seed: number
+      readonly downMs: number
+    }
+  | {
+      readonly kind: 'log-rot'
+      readonly target: Target
+      readonly rot: LogRot
+      readonly seed: number
+      readonly downMs: number
+    }
+  | { readonly kind: 'wipe'; readonly target: Target; readonly downMs: number }
+  | {
+      readonly kind: 'isolate'
+      readonly target: Target
+      readonly way: 'both' | 'deaf' | 'mute'
+      readonly forMs: number
+    }
+  /** Bit n: on which side member n + 1 is. */
+  | { readonly kind: 'halves'; readonly sides: number; readonly forMs: number }
+  /** Everybody talks to their two neighbours only. */
+  | { readonly kind: 'ring'; readonly order: readonly number[]; readonly forMs: number }
+  | { readonly kind: 'one-way'; readonly from: number; readonly to: number; readonly forMs: number }
+  | {
+      readonly kind: 'flapping'
+      readonly target: Target
+      readonly periodMs: number
+      readonly forMs: number
+    }
+  | {
+      readonly kind: 'half-open'
+      readonly target: Target
+      readonly other: number | 'all'
+      readonly silentMs: number
+      readonly forMs: number
+    }
+  | {
+      readonly kind: 'slow-link'
+      readonly target: Target
+      readonly other: number | 'all'
+      readonly extraMs: number
+      readonly forMs: number
+    }
+  | {
+      readonly kind: 'clogged-link'
+      readonly target: Target
+      readonly other: number | 'all'
+      readonly messageMs: number
+      readonly queueMax: number
+      readonly forMs: number
+    }
+  | { readonly kind: 'wall-jump'; readonly target: Target; readonly byMs: number }
+  | { readonly kind: 'transfer'; readonly to: number }
+
+export type DeedKind = Deed['kind']
+
+export type Action = { readonly atMs: number; readonly deed: Deed }
+
+/** Mean ms between deeds of one kind; kinds that are not named do not happen. */
+export type Harm = ReadonlyMap<DeedKind, number>
+
+export const deedKinds: readonly DeedKind[] = [
+  ...(['kill', 'power-cut', 'stop', 'restart-loop', 'crash-step', 'pause'] as const),
+  ...(['sync-stall', 'disk-error', 'disk-full', 'log-rot', 'wipe'] as const),
+  ...(['database-stall', 'database-error', 'database-rot'] as const),
+  ...(['isolate', 'halves', 'ring', 'one-way', 'flapping'] as const),
+  ...(['half-open', 'slow-link', 'clogged-link', 'wall-jump', 'transfer'] as const),
+]
+
+/** Each harms somebody for good, so that more than a few would only end the run. */
+const perMember: ReadonlySet<DeedKind> = new Set(['log-rot', 'wipe', 'database-rot'])
+
+/** All that will be done to a cluster of `members`, in order of time. */
+export function drawPlan(options: {
+  readonly random: SeededRandom
+  readonly harm: Harm
+  readonly members: number
+  readonly forMs: number
+  readonly downMsMax: number
+}): readonly Action[] {
+  const { random, harm, members, forMs, downMsMax } = options
+  const actions: Action[] = []
+  for (const [kind, meanMs] of harm) {
+    const own = random.fork()
+    let atMs = firstAt(kind, own, meanMs)
+    for (let count = 0; atMs < forMs && !(perMember.has(kind) && count >= members); count++) {
+      actions.push({ atMs: Math.round(atMs), deed: drawDeed(kind, own, { members, downMsMax }) })
+      atMs += meanMs * (0.2 + (own.below(1000) / 1000) * 1.6)
+    }
+  }
+  return actions.sort((a, b) => a.atMs - b.atMs)
+}
+
+/** A few crashes come at once: a cluster is young only once. */
+function firstAt(kind: DeedKind, random: SeededRandom, meanMs: number): number {
+  if (kind === 'crash-step' && random.chance(0.3)) return 0
+  return meanMs * (0.1 + random.below(1000) / 1000)
+}
+
+type Bounds = { readonly members: number; readonly downMsMax: number }
+
+function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax }: Bounds): Deed {
+  const anyone = (): number => 1 + random.below(members)
+  const target: Target = { member: anyone(), preferLeader: random.chance(0.35) }
+  const downMs = random.below(downMsMax)
+  const forMs = 100 + random.below(random.pick([400, 2_000, 6_000]))
+  switch (kind) {
+    case 'kill':
+    case 'power-cut':
+    case 'stop':
+      return { kind, target, downMs }
+    case 'restart-loop':
+      return { kind, target, downMs: random.below(200), times: 2 + random.below(5), upMs: random.below(900) }
+    case 'crash-step':
+      return drawCrash(random, target, downMs)
+    case 'pause':
+      return { kind, target, thread: random.pick(['all', 'api', 'raft', 'log'] as const), forMs }
+    case 'sync-stall': {
+      const stallMs = random.pick([5, 50, 400, 2_000, 10_000, 30_000, Infinity])
+      return { kind, target, stallMs, end: random.pick(['kill', 'power-cut'] as const), downMs }
+    }
+    case 'disk-error':
+      return { kind, target, operation: random.pick(['write', 'sync', 'read'] as const), forMs }
+    case 'disk-full':
+    case 'database-stall':
+    case 'database-error':
+      return { kind, target, forMs }
+    case 'database-rot': {
+      const when = random.pick(['running', 'down'] as const)
+      return { kind, target, rot: random.pick(keyValueRots), while: when, seed: random.next(), downMs }
+    }
+    case 'log-rot':
+      return { kind, target, rot: random.pick(logRots), seed: random.next(), downMs }
+    case 'wipe':
+      return { kind, target, downMs }
+    default:
+      return drawLinkDeed(kind, random, { target, anyone, members, forMs })
+  }
+}
+
+function drawCrash(random: SeededRandom, target: Target, downMs: number): Deed {
+  return {
+    kind: 'crash-step',
+    target,
+    step: random.pick(crashSteps),
+    side: random.pick(['before', 'after'] as const),
+    skip: random.pick([0, 0, 0, 1, 3, 10]),
+    end: random.pick(['kill', 'power-cut'] as const),
+    patienceMs: 5_000,
+    downMs,
+  }
+}
+
+type LinkKind = Extract<
+  DeedKind,
+  | 'isolate'
+  | 'halves'
+  | 'ring'
+  | 'one-way'
+  | 'flapping'
+  | 'half-open'
+  | 'slow-link'
+  | 'clogged-link'
+  | 'wall-jump'
+  | 'transfer'
+>
+
+function drawLinkDeed(
+  kind: LinkKind,
+  random: SeededRandom,
+  more: {
+    readonly target: Target
+    readonly anyone: () => number
+    readonly members: number
+    readonly forMs: number
+  },
+): Deed {
+  const { target, anyone, members, forMs } = more
+  const other = random.chance(0.5) ? anyone() : ('all' as const)
+  switch (kind) {
+    case 'isolate':
+      return { kind, target, way: random.pick(['both', 'deaf', 'mute'] as const), forMs }
+    case 'halves':
+      return { kind, sides: random.below(2 ** members), forMs }
+    case 'ring':
+      return { kind, order: shuffled(random, members), forMs }
+    case 'one-way':
+      return { kind, from: anyone(), to: anyone(), forMs }
+    case 'flapping':
+      return { kind, target, periodMs: random.pick([20, 100, 350, 900]), forMs: forMs + 1_000 }
+    case 'half-open':
+      return { kind, target, other, silentMs: random.pick([1_000, 5_000, 20_000]), forMs: forMs + 500 }
+    case 'slow-link':
+      return { kind, target, other, extraMs: random.pick([10, 60, 250, 1_000]), forMs: forMs + 500 }
+    case 'clogged-link': {
+      const messageMs = random.pick([1, 5, 25])
+      return { kind, target, other, messageMs, queueMax: random.pick([1, 4, 30]), forMs: forMs + 500 }
+    }
+    case 'wall-jump':
+      return {
+        kind,
+        target,
+        byMs: random.pick([-1, 1]) * random.pick([50, 5_000, 3_600_000, 400 * 86_400_000]),
+      }
+    case 'transfer':
+      return { kind, to: anyone() }
+  }
+}
+
+function shuffled(random: SeededRandom, members: number): readonly number[] {
+  const order = Array.from({ length: members }, (_, at) => at + 1)
+  for (let at = members - 1; at > 0; at--) {
+    const other = random.below(at + 1)
+    const held = order[at] as number
+    order[at] = order[other] as number
+    order[other] = held
+  }
+  return order
+}
+
+/** One line for people. */
+export function describeAction({ atMs, deed }: Action): string {
+  const { kind, ...rest } = deed
+  const words = Object.entries(rest).map(([name, value]) => {
+    if (name === 'target') {
+      const { member, preferLeader } = value as Target
+      return preferLeader ? `the leader (else m${member})` : `m${member}`
+    }
+    return `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`
+  })
+  return `${String(atMs).padStart(7)} ms  ${kind}: ${words.join(', ')}`
+}

@@ -1,0 +1,54 @@
+import { runSeed, SeedFailure } from './cluster.ts'
+import type { RunOptions, RunReport } from './cluster.ts'
+import type { Action } from './plan.ts'
+
+/*
+ * One process of a fleet: runs the seeds it is sent, one at a time, and says what became of each. Its own
+ * process, so that a core is used, and so that a run that never ends can be ended.
+ */
+
+export type SeedJob = Omit<RunOptions, 'trace'>
+
+export type SeedOutcome =
+  | { readonly kind: 'survived'; readonly report: RunReport }
+  | {
+      readonly kind: 'failed'
+      readonly seed: number
+      readonly message: string
+      readonly stack: string
+      readonly plan: readonly Action[]
+      readonly lastLines: readonly string[]
+    }
+
+/** What became of one seed, as plain data. */
+export async function outcomeOf(job: SeedJob, trace: RunOptions['trace'] = null): Promise<SeedOutcome> {
+  try {
+    return { kind: 'survived', report: await runSeed({ ...job, trace }) }
+  } catch (cause) {
+    return failed(job.seed, cause)
+  }
+}
+
+function failed(seed: number, cause: unknown): SeedOutcome {
+  const known = cause instanceof SeedFailure ? cause : null
+  const error = known?.cause ?? cause
+  return {
+    ...{ kind: 'failed', seed, plan: known?.plan ?? [], lastLines: known?.lastLines ?? [] },
+    message: error instanceof Error ? error.message : String(error),
+    stack: error instanceof Error ? (error.stack ?? '') : '',
+  }
+}
+
+if (process.send !== undefined && process.argv[2] === 'seed-worker') {
+  let current = 0
+  const tell = (outcome: SeedOutcome): void => void process.send?.(outcome)
+  process.on('unhandledRejection', (cause) => {
+    tell(failed(current, cause))
+    process.exitCode = 1
+    process.disconnect()
+  })
+  process.on('message', (job: SeedJob) => {
+    current = job.seed
+    void outcomeOf(job).then(tell)
+  })
+}

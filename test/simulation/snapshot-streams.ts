@@ -1,0 +1,107 @@
+import { assert } from '../../raft/base/assert.ts'
+import { Deferred } from '../../raft/base/deferred.ts'
+import type { NodeId } from '../../raft/core/types.ts'
+import type { SnapshotHeader, TransportReceiver } from '../../raft/ports.ts'
+import type { Link, NetworkOptions } from './link.ts'
+import type { World } from './world.ts'
+
+export type StreamFault = 'stream-reset' | 'stream-cut-short' | 'stream-hangs'
+
+export type SnapshotStreamsParts = {
+  readonly world: World
+  readonly options: NetworkOptions
+  readonly met: (fault: StreamFault) => void
+  readonly link: (from: NodeId, to: NodeId) => Link
+  /** null: nobody listens there, or this sender was not met yet. */
+  readonly receiver: (from: NodeId, to: NodeId) => TransportReceiver | null
+  readonly faulty: () => boolean
+}
+
+export type Stream = {
+  readonly from: NodeId
+  readonly to: NodeId
+  readonly broken: Deferred<never>
+  /** On a half-open link. */
+  hangs: boolean
+}
+
+/** A connection on which nothing moves is given up after this long, in ms. */
+const silentStreamMs = 8_000
+
+/** States on their way between members, each on a connection of its own that may break, or end early. */
+export class SnapshotStreams {
+  readonly #parts: SnapshotStreamsParts
+  readonly #streams = new Set<Stream>()
+
+  constructor(parts: SnapshotStreamsParts) {
+    this.#parts = parts
+  }
+
+  break(which: (stream: Stream) => boolean): void {
+    for (const stream of this.#streams) {
+      if (which(stream)) stream.broken.reject(new Error('the connection broke'))
+    }
+  }
+
+  async send(from: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
+    const { to } = header
+    const stream: Stream = { from, to, broken: new Deferred(), hangs: false }
+    for (const other of this.#streams) assert(other.from !== from || other.to !== to, 'one stream per peer')
+    this.#streams.add(stream)
+    const whole = <T>(step: Promise<T>): Promise<T> => Promise.race([step, stream.broken.promise])
+    try {
+      await whole(this.#travel(stream))
+      const receiver = this.#parts.receiver(from, to)
+      if (receiver === null) throw new Error('nobody listens there')
+      const opening = receiver.receiveSnapshot(header)
+      const sink = await whole(opening).catch((cause: unknown) => {
+        // Broken before the answer: whoever opened it has to hear that nothing will come.
+        opening.then((late) => late.abort(cause)).catch(() => undefined)
+        throw cause
+      })
+      try {
+        for (;;) {
+          const bytes = await whole(next())
+          await whole(this.#travel(stream))
+          if (bytes === null || this.#endsEarly()) break
+          await whole(sink.chunk(bytes))
+        }
+      } catch (cause) {
+        sink.abort(cause)
+        throw cause
+      }
+      await whole(sink.finish())
+    } finally {
+      this.#streams.delete(stream)
+    }
+  }
+
+  #endsEarly(): boolean {
+    const { world, options, met, faulty } = this.#parts
+    if (!faulty() || !world.random.chance(options.streamCutShortChance)) return false
+    met('stream-cut-short')
+    return true
+  }
+
+  #travel(stream: Stream): Promise<void> {
+    const { from, to } = stream
+    const { world, options, met } = this.#parts
+    const link = this.#parts.link(from, to)
+    return new Promise((resolve, reject) => {
+      world.schedule(link.delay(), `net stream ${from}>${to}`, null, () => {
+        if (this.#parts.faulty() && world.random.chance(options.streamResetChance)) {
+          met('stream-reset')
+          reject(new Error('the stream was reset'))
+        } else if (link.isOpen) resolve()
+        else if (!link.isSilent) reject(new Error('the link was cut'))
+        else {
+          met('stream-hangs')
+          stream.hangs = true
+          world.schedule(silentStreamMs, `net stream ${from}>${to} is given up`, null, () => {
+            reject(new Error('nothing moved for long'))
+          })
+        }
+      })
+    })
+  }
+}

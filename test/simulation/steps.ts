@@ -1,0 +1,117 @@
+import { logIndex } from '../../raft/core/types.ts'
+import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
+import type { ApiToRaft, RaftToApi } from '../../raft/node/protocol.ts'
+
+/*
+ * Where a process may end: before or behind each of these steps. A message is a step that begins when it is
+ * posted and is done when its receiver has handled it; what a thread does to its disk is one of its own.
+ */
+
+export const crashSteps = [
+  ...(['append', 'vote', 'configuration', 'append-durable', 'fetch', 'catch-up-read'] as const),
+  ...(['commit', 'applied', 'persisted', 'cut', 'cut-done'] as const),
+  ...([
+    'snapshot-produce',
+    'snapshot-send',
+    'snapshot-stage',
+    'snapshot-chunk',
+    'snapshot-complete',
+  ] as const),
+  ...(['snapshot-taken', 'snapshot-record', 'snapshot-install', 'snapshot-installed'] as const),
+  ...(['log-write', 'log-sync', 'log-rename', 'log-remove', 'log-truncate', 'log-sync-directory'] as const),
+  ...(['database-open', 'database-write', 'database-destroy'] as const),
+] as const
+
+export type CrashStep = (typeof crashSteps)[number]
+
+export type Side = 'before' | 'after'
+
+/** The raft thread to the log. One write may be several steps. */
+export function stepsToLog(message: RaftToLog): readonly CrashStep[] {
+  switch (message.kind) {
+    case 'write': {
+      const { snapshot, entries, hardState } = message
+      const steps: CrashStep[] = []
+      const begins = snapshot !== null && snapshot.index === logIndex(0)
+      if (begins || entries.some(({ kind }) => kind === 'configuration')) steps.push('configuration')
+      if (snapshot !== null && !begins) steps.push('snapshot-record')
+      if (entries.length > 0) steps.push('append')
+      if (hardState !== null && hardState.vote !== null) steps.push('vote')
+      return steps
+    }
+    case 'fetch':
+      return ['fetch']
+    case 'cut':
+      return ['cut']
+    case 'stop':
+      return []
+  }
+}
+
+export function stepsFromLog(message: LogToRaft): readonly CrashStep[] {
+  if (message.kind === 'persisted') return ['append-durable']
+  return message.kind === 'cut-done' ? ['cut-done'] : []
+}
+
+export function stepsOfReads(message: ApiToLog | LogToApi): readonly CrashStep[] {
+  return message.kind === 'read-done' ? ['catch-up-read'] : []
+}
+
+export function stepsToApi(message: RaftToApi): readonly CrashStep[] {
+  switch (message.kind) {
+    case 'committed':
+      return ['commit']
+    case 'source-open':
+      return ['snapshot-produce']
+    case 'sink-open':
+      return ['snapshot-stage']
+    case 'sink-chunk':
+      return ['snapshot-chunk']
+    case 'sink-finish':
+      return ['snapshot-complete']
+    case 'install':
+      return ['snapshot-install']
+    default:
+      return []
+  }
+}
+
+export function stepsFromApi(message: ApiToRaft): readonly CrashStep[] {
+  switch (message.kind) {
+    case 'applied':
+      return ['applied']
+    case 'applied-disk':
+      return ['persisted']
+    case 'source-chunk':
+      return ['snapshot-send']
+    case 'sink-taken':
+      return ['snapshot-taken']
+    case 'installed':
+      return ['snapshot-installed']
+    default:
+      return []
+  }
+}
+
+/** The one step at which a process is to end, if any. */
+export class CrashPoint {
+  #armed: { readonly step: CrashStep; readonly side: Side; left: number } | null = null
+
+  /** @param skip how many of these steps go well first */
+  arm(step: CrashStep, side: Side, skip: number): void {
+    this.#armed = { step, side, left: skip }
+  }
+
+  disarm(): void {
+    this.#armed = null
+  }
+
+  /** @returns the step, when the process ends here */
+  reached(steps: readonly CrashStep[], side: Side): CrashStep | null {
+    const armed = this.#armed
+    if (armed === null || armed.side !== side || !steps.includes(armed.step)) return null
+    if (armed.left-- > 0) return null
+    this.#armed = null
+    return armed.step
+  }
+}
