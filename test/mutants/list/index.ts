@@ -1,6 +1,7 @@
 import type { Mutant } from '../mutant.ts'
 import { consensusMutants } from './consensus.ts'
 import { logMutants } from './log.ts'
+import { machineMutants } from './machine.ts'
 import { nodeMutants } from './node.ts'
 import { readMutants } from './reads.ts'
 import { storeMutants } from './store.ts'
@@ -11,6 +12,7 @@ export const mutants: readonly Mutant[] = [
   ...consensusMutants,
   ...logMutants,
   ...nodeMutants,
+  ...machineMutants,
   ...storeMutants,
   ...readMutants,
   ...watchMutants,
