@@ -165,7 +165,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   const opened = machine
   closing.add(tellStorageAlarm({ store, log, onApplied: (listener) => opened.onApplied(listener) }))
   const featureLevelMax = config['feature-level-max']
-  const watch = watchState({ machine, consensus, clock, log, featureLevelMax })
+  const watch = watchState({ machine, consensus, clock, log, limits: storeLimits, featureLevelMax })
   closing.add(() => watch.close())
   const raiser = new LevelRaiser({
     ...{ store, consensus, clock, log, featureLevelMax },
@@ -218,7 +218,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   collectDefaultMetrics({ register: metrics })
   disk?.register(metrics)
   threads.register(metrics)
-  registerClusterMetrics(metrics, { consensus, node, store, machine, guard: watch.guard })
+  registerClusterMetrics(metrics, { consensus, node, store, machine, watch })
   const server = await createServer({
     ...{ registry, names, clock, random, log, metrics, health },
     authenticator: authenticatorOf(config, { clock }),

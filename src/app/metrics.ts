@@ -4,20 +4,24 @@ import type { NodeLoad } from '../../raft/index.ts'
 import type { Consensus } from '../../raft/index.ts'
 import type { StateVerdict } from '../cluster/state-agreement.ts'
 import type { Outcome } from '../store/command.ts'
+import type { ScrubCounters } from '../store/scrub.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
 export type MetricsParts = {
   readonly machine: { readonly lastState: { readonly revision: number }; readonly quarantine: object | null }
   readonly consensus: Consensus<Outcome>
   readonly node: { readonly load: NodeLoad }
-  readonly guard: { readonly verdict: StateVerdict }
+  readonly watch: {
+    readonly guard: { readonly verdict: StateVerdict }
+    readonly scrub: { readonly counters: ScrubCounters }
+  }
   readonly store: ObjectStore & { readonly openWatches: number }
 }
 
 /** Numbers read when they are asked for: they cost nothing in between. */
 export function registerClusterMetrics(
   register: MetricsRegistry,
-  { consensus, node, store, machine, guard }: MetricsParts,
+  { consensus, node, store, machine, watch }: MetricsParts,
 ): void {
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
@@ -69,8 +73,16 @@ export function registerClusterMetrics(
     machine.quarantine === null ? 0 : 1,
   )
   gauge('orch_cluster_state_apart', 'members whose state differs from that of this one', () =>
-    guard.verdict.kind === 'agree' ? 0 : guard.verdict.members.length,
+    watch.guard.verdict.kind === 'agree' ? 0 : watch.guard.verdict.members.length,
   )
+  const { counters } = watch.scrub
+  gauge(
+    'orch_store_scrub_rounds',
+    'walks through the whole database that ended since the start',
+    () => counters.rounds,
+  )
+  gauge('orch_store_scrub_records', 'stored records looked at since the start', () => counters.records)
+  gauge('orch_store_scrub_findings', 'walks that found damage since the start', () => counters.findings)
   gauge('orch_store_open_watches', 'watch cursors open', () => store.openWatches)
   gauge(
     'orch_raft_proposals_waiting',

@@ -5,6 +5,8 @@ import { MemberReporter } from '../cluster/member-reporter.ts'
 import { MemberReports } from '../cluster/member-reports.ts'
 import { StateGuard } from '../cluster/state-guard.ts'
 import type { Outcome } from '../store/command.ts'
+import type { StoreLimits } from '../store/limits.ts'
+import { Scrub } from '../store/scrub.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
 import { programVersion } from '../version.ts'
 
@@ -12,19 +14,21 @@ export type StateWatch = {
   readonly guard: StateGuard
   /** What the other members say of themselves. */
   readonly reports: MemberReports
-  readonly close: () => void
+  readonly scrub: Scrub
+  readonly close: () => Promise<void>
 }
 
-/** Members tell each other what they know and what state they have, and compare. */
+/** Members tell each other what they know and what state they have, and compare; each looks its own through for rot. */
 export function watchState(parts: {
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
   readonly clock: Clock
   readonly log: Logger
+  readonly limits: StoreLimits
   /** What this member may decide by. */
   readonly featureLevelMax: number
 }): StateWatch {
-  const { machine, consensus, clock, log, featureLevelMax } = parts
+  const { machine, consensus, clock, log, limits, featureLevelMax } = parts
   const reports = new MemberReports({
     consensus,
     clock,
@@ -36,12 +40,20 @@ export function watchState(parts: {
     clock,
     describe: () => ({ ...guard.describe(), featureLevelMax, version: programVersion }),
   })
+  const scrub = new Scrub({
+    ...{ machine, clock, limits },
+    onDone: (report) => log.info(report, 'the database was looked through and is as it was written'),
+    onRefused: (cause) => log.warn({ err: cause }, 'the database could not be looked through'),
+  })
   guard.start()
   reporter.start()
+  scrub.start()
   return {
     guard,
     reports,
-    close: () => {
+    scrub,
+    close: async () => {
+      await scrub.close()
       reporter.close()
       guard.close()
       reports.close()

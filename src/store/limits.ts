@@ -41,6 +41,11 @@ export type StoreLimits = {
   readonly sampleEntries: number
   readonly samplesMax: number
   readonly sampleWishesMax: number
+  /** How fast the scrub reads the database. When full: it waits. */
+  readonly scrubBytesPerSecondMax: number
+  /** When the first scrub begins after the start, and how long after one the next. */
+  readonly scrubFirstMs: number
+  readonly scrubPeriodMs: number
 }
 
 const KiB = 1024
@@ -68,4 +73,7 @@ export const defaultStoreLimits: StoreLimits = Object.freeze({
   sampleEntries: 1024,
   samplesMax: 64,
   sampleWishesMax: 32,
+  scrubBytesPerSecondMax: 8 * MiB,
+  scrubFirstMs: 5 * 60 * 1000,
+  scrubPeriodMs: 6 * 60 * 60 * 1000,
 })

@@ -1,5 +1,7 @@
-import type { LogIndex } from '../../raft/index.ts'
+import type { LogIndex, SnapshotMeta } from '../../raft/index.ts'
 import { StoreFailure } from './errors.ts'
+import { emptyState } from './machine/state.ts'
+import type { MachineState } from './machine/state.ts'
 
 /** The state of this member is not to be trusted: it serves nothing until another member's took its place. */
 export type Quarantine = {
@@ -15,4 +17,13 @@ export function quarantined(): StoreFailure {
     'quarantined',
     'the state of this member is being fetched anew from another one; ask another member',
   )
+}
+
+/** What a member without a state begins with: nothing is known but where its log goes on. */
+export function emptyAt({ index, term, configuration }: SnapshotMeta): MachineState {
+  const state = emptyState()
+  state.appliedIndex = index
+  state.appliedTerm = term
+  state.configuration = configuration
+  return state
 }

@@ -28,10 +28,9 @@ import type { DigestSample } from './machine/digest-samples.ts'
 import { digestOf } from './machine/digest.ts'
 import { hashText } from './machine/hash.ts'
 import { Machine } from './machine/machine.ts'
-import { emptyState } from './machine/state.ts'
 import type { MachineState } from './machine/state.ts'
 import type { Version } from './machine/version.ts'
-import { quarantined } from './quarantine.ts'
+import { emptyAt, quarantined } from './quarantine.ts'
 import type { Quarantine } from './quarantine.ts'
 import type { Revision } from './revision.ts'
 
@@ -135,6 +134,11 @@ export class StoreMachine implements StateMachine<Outcome> {
   get room(): number {
     if (this.#persister === null || this.#quarantine !== null) return 0
     return this.#options.limits.backlogBytesMax - this.#persister.backlogBytes
+  }
+
+  /** For whoever looks the live database through; null in quarantine. */
+  get database(): KeyValueStore | null {
+    return this.#quarantine === null ? (this.#database?.store ?? null) : null
   }
 
   /** null: the state is trusted. */
@@ -388,13 +392,4 @@ export class StoreMachine implements StateMachine<Outcome> {
 
 function levelMaxOf({ featureLevelMax = newestLevel }: StoreMachineOptions): number {
   return featureLevelMax
-}
-
-/** Nothing of the state is known but where the log goes on. */
-function emptyAt({ index, term, configuration }: SnapshotMeta): MachineState {
-  const state = emptyState()
-  state.appliedIndex = index
-  state.appliedTerm = term
-  state.configuration = configuration
-  return state
 }

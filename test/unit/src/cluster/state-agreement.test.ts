@@ -1,0 +1,216 @@
+/*
+ * Goal: a member knows its state to be wrong exactly when a majority of the voters has another one, equal, at an index and
+ * level where it can be compared; and acts on it once.
+ * Method: the decision on evidence made up, also at random with seeds against a slow definition; the guard with a fake
+ * consensus, states made up, and a clock by hand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { emptyConfiguration, logIndex, nodeId } from '../../../../raft/index.ts'
+import type { Configuration, LogIndex, NodeId, PeerReport } from '../../../../raft/index.ts'
+import { encodeReport } from '../../../../src/cluster/member-report.ts'
+import type { DigestSample, MemberReport } from '../../../../src/cluster/member-report.ts'
+import { MemberReports } from '../../../../src/cluster/member-reports.ts'
+import { judgeState } from '../../../../src/cluster/state-agreement.ts'
+import { StateGuard } from '../../../../src/cluster/state-guard.ts'
+import type { GuardedState } from '../../../../src/cluster/state-guard.ts'
+import { FakeConsensus } from '../../../support/fake-consensus.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+function ids(...numbers: readonly number[]): NodeId[] {
+  return numbers.map((id) => nodeId(id))
+}
+
+const three: Configuration = { ...emptyConfiguration, voters: ids(1, 2, 3) }
+
+function sample(index: number, name: string, featureLevel = 1): DigestSample {
+  return { index: logIndex(index), featureLevel, digest: name.padStart(32, '0') }
+}
+
+function judge(
+  own: readonly DigestSample[],
+  others: Readonly<Record<number, readonly DigestSample[]>>,
+  configuration = three,
+) {
+  const evidence = new Map(Object.entries(others).map(([id, samples]) => [nodeId(Number(id)), samples]))
+  return judgeState({ self: nodeId(1), configuration, own, others: evidence })
+}
+
+test('two of three against one: the one knows, and so do the two', () => {
+  const others = { 2: [sample(10, 'b')], 3: [sample(10, 'b')] }
+  const lost = judge([sample(10, 'a')], others)
+  assert.deepEqual([lost.kind, 'members' in lost && lost.members], ['minority', ids(2, 3)])
+  const won = judge([sample(10, 'b')], { 2: [sample(10, 'b')], 3: [sample(10, 'a')] })
+  assert.deepEqual([won.kind, 'members' in won && won.members], ['majority', ids(3)])
+})
+
+test('one against one, or three apart: nobody can tell', () => {
+  assert.equal(judge([sample(10, 'a')], { 2: [sample(10, 'b')] }).kind, 'split')
+  assert.equal(judge([sample(10, 'a')], { 2: [sample(10, 'b')], 3: [sample(10, 'c')] }).kind, 'split')
+})
+
+test('only equal indexes and levels compare', () => {
+  const agree = { kind: 'agree', upTo: null }
+  assert.deepEqual(judge([sample(10, 'a')], { 2: [sample(11, 'b')], 3: [sample(9, 'b')] }), agree)
+  assert.deepEqual(judge([sample(10, 'a')], { 2: [sample(10, 'b', 2)], 3: [sample(10, 'b', 2)] }), agree)
+  assert.deepEqual(judge([], { 2: [sample(10, 'b')], 3: [sample(10, 'b')] }), agree)
+  const upTo = judge([sample(10, 'a'), sample(20, 'x')], { 2: [sample(10, 'a')] })
+  assert.deepEqual(upTo, { kind: 'agree', upTo: 10 })
+})
+
+test('learners are no majority, and a joint configuration needs two', () => {
+  const learners = { ...emptyConfiguration, voters: ids(1), learners: ids(2, 3) }
+  assert.equal(
+    judge([sample(1, 'a')], { 2: [sample(1, 'b')], 3: [sample(1, 'b')] }, learners).kind,
+    'majority',
+  )
+  const joint = { ...three, votersOutgoing: ids(1, 4, 5) }
+  const both = { 2: [sample(1, 'b')], 3: [sample(1, 'b')] }
+  assert.equal(judge([sample(1, 'a')], both, joint).kind, 'split')
+  const all = { ...both, 4: [sample(1, 'b')], 5: [sample(1, 'b')] }
+  assert.equal(judge([sample(1, 'a')], all, joint).kind, 'minority')
+})
+
+test('one difference is enough, however much agrees, and the worst counts', () => {
+  const own = [sample(10, 'a'), sample(20, 'x'), sample(30, 'c')]
+  const verdict = judge(own, {
+    2: [sample(10, 'a'), sample(20, 'y'), sample(30, 'd')],
+    3: [sample(10, 'a'), sample(20, 'y')],
+  })
+  assert.deepEqual([verdict.kind, 'index' in verdict && verdict.index], ['minority', 20])
+})
+
+test('whoever is told to heal differs from a majority that is equal; never a majority is told so', () => {
+  for (let seed = 1; seed <= 500; seed++) {
+    const random = new SeededRandom(seed)
+    const count = 1 + random.below(5)
+    const voters = ids(...Array.from({ length: count }, (_, at) => at + 1))
+    const digests = voters.map(() => `${random.below(3)}`)
+    const known = voters.map(() => random.chance(0.7))
+    const told = voters.map((self, at) => {
+      const others = new Map(
+        voters.flatMap((id, other) =>
+          other === at || !known[other] ? [] : [[id, [sample(7, digests[other] ?? '')]] as const],
+        ),
+      )
+      const configuration = { ...emptyConfiguration, voters }
+      return judgeState({ self, configuration, own: [sample(7, digests[at] ?? '')], others }).kind
+    })
+    for (const [at, kind] of told.entries()) {
+      const theirs = ['0', '1', '2'].some(
+        (digest) =>
+          digest !== digests[at] &&
+          2 * voters.filter((_, other) => other !== at && known[other] && digests[other] === digest).length >
+            count,
+      )
+      assert.equal(kind === 'minority', theirs, `seed ${seed}`)
+    }
+    assert.ok(2 * told.filter((kind) => kind === 'minority').length < count || count === 1, `seed ${seed}`)
+  }
+})
+
+class FakeState implements GuardedState {
+  appliedMemory: LogIndex = logIndex(10)
+  samples: DigestSample[] = []
+  quarantine: { readonly reason: string } | null = null
+  digest = 'a'
+  readonly wishes: number[] = []
+
+  sampleNow(): void {
+    this.samples.push(sample(this.appliedMemory, this.digest))
+  }
+
+  sampleAt(index: LogIndex): void {
+    this.wishes.push(index)
+  }
+
+  condemn(reason: string): void {
+    this.quarantine = { reason }
+    this.samples = []
+  }
+}
+
+class Bench {
+  readonly clock = new ManualClock()
+  readonly consensus = new FakeConsensus(this.clock)
+  readonly state = new FakeState()
+  readonly lines: string[] = []
+  #tell: (report: PeerReport) => void = () => undefined
+  readonly guard: StateGuard
+
+  constructor() {
+    const { clock, consensus, state } = this
+    const reports = new MemberReports({
+      consensus: {
+        status: consensus.status,
+        onReport: (listener) => {
+          this.#tell = listener
+          return () => undefined
+        },
+      },
+      clock,
+      onUnreadable: (_from, cause) => assert.fail(cause),
+    })
+    const note = (_fields: object, message: string): void => void this.lines.push(message)
+    this.guard = new StateGuard({
+      state,
+      consensus,
+      reports,
+      clock,
+      log: { info: note, warn: note, error: note },
+    })
+    this.guard.start()
+  }
+
+  hear(from: number, part: Partial<MemberReport>): void {
+    const report: MemberReport = {
+      ...{ appliedIndex: logIndex(10), sampleAt: logIndex(18), samples: [], featureLevelMax: 1 },
+      ...{ version: '1', state: 'healthy' as const },
+      ...part,
+    }
+    this.#tell({ from: nodeId(from), bytes: encodeReport(report) })
+  }
+}
+
+test('a member at rest takes a sample, names an index ahead, and takes samples where others look', async () => {
+  const bench = new Bench()
+  await bench.clock.advance(2000)
+  assert.deepEqual(
+    bench.state.samples.map(({ index }) => index),
+    [10],
+  )
+  assert.equal(bench.guard.describe().sampleAt, 18)
+  bench.hear(2, { sampleAt: logIndex(33) })
+  assert.ok(bench.state.wishes.includes(33))
+})
+
+test('a minority does not trust its state any more, says so, and gives leadership to one that does', async () => {
+  const bench = new Bench()
+  await bench.clock.advance(2000)
+  bench.hear(2, { samples: [sample(10, 'b')] })
+  assert.match(bench.guard.agreementFailure() ?? '', /at index 10 n2 have another state/)
+  assert.equal(bench.guard.quarantineFailure(), null, 'one against one')
+  bench.hear(3, { samples: [sample(10, 'b')] })
+  assert.match(bench.state.quarantine?.reason ?? '', /at index 10 n2, n3 agree on another state/)
+  assert.match(bench.guard.quarantineFailure() ?? '', /n2, n3/)
+  assert.equal(bench.guard.describe().state, 'quarantined')
+  bench.hear(3, { state: 'quarantined' })
+  await bench.clock.advance(1000)
+  assert.deepEqual(bench.consensus.transfers, [2], 'n3 has the longer log and no state')
+  assert.equal(bench.guard.agreementFailure(), null)
+  bench.state.quarantine = null
+  await bench.clock.advance(1000)
+  assert.equal(bench.lines.at(-1), 'the state is trusted again')
+})
+
+test('what a member said long ago, or while it had no state, proves nothing', async () => {
+  const bench = new Bench()
+  await bench.clock.advance(2000)
+  bench.hear(2, { samples: [sample(10, 'b')], state: 'quarantined' })
+  assert.equal(bench.guard.agreementFailure(), null)
+  bench.hear(2, { samples: [sample(10, 'b')] })
+  assert.notEqual(bench.guard.agreementFailure(), null)
+  await bench.clock.advance(11_000)
+  assert.equal(bench.guard.agreementFailure(), null)
+})

@@ -1,0 +1,128 @@
+/*
+ * Goal: rot that nobody reads is found by the walk: in any record, in what is missing or too old, and in memory; a whole
+ * state never is. The walk keeps to its budget and ends when it is told.
+ * Method: a machine on a home that can be spoiled under it, with a clock by hand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import type { KeyValuePair } from '../../../../src/store/disk/key-value-store.ts'
+import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { headKey } from '../../../../src/store/disk/machine-keys.ts'
+import { hash128, hashBytes, newHash, writeHash } from '../../../../src/store/machine/hash.ts'
+import { decodeVersion, recordOf } from '../../../../src/store/machine/version.ts'
+import { Scrub } from '../../../../src/store/scrub.ts'
+import type { ScrubReport } from '../../../../src/store/scrub.ts'
+import type { StoreMachine } from '../../../../src/store/store-machine.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+import { applyUpTo, openMachine, pairsOf, randomLog } from '../../../support/store-machines.ts'
+
+const log = randomLog(47, 150)
+const limits = { scrubBytesPerSecondMax: 1024 * 1024, scrubFirstMs: 1000, scrubPeriodMs: 60_000 }
+
+class Bench {
+  readonly clock = new ManualClock()
+  readonly home = new MemoryKeyValueHome()
+  readonly reports: ScrubReport[] = []
+  readonly machine: StoreMachine
+  readonly scrub: Scrub
+
+  private constructor(home: MemoryKeyValueHome, clock: ManualClock, machine: StoreMachine) {
+    this.home = home
+    this.clock = clock
+    this.machine = machine
+    this.scrub = new Scrub({
+      ...{ machine, clock, limits },
+      onDone: (report) => this.reports.push(report),
+      onRefused: (cause) => assert.fail(String(cause)),
+    })
+  }
+
+  static async open(): Promise<Bench> {
+    const [home, clock] = [new MemoryKeyValueHome(), new ManualClock()]
+    const machine = await openMachine({ home, clock })
+    applyUpTo(machine, log, 150)
+    await machine.flushed()
+    return new Bench(home, clock, machine)
+  }
+
+  /** Under the machine, which knows nothing of it. */
+  async spoil(key: Uint8Array, value: Uint8Array | null): Promise<void> {
+    const change = value === null ? { kind: 'delete' as const, key } : { kind: 'put' as const, key, value }
+    await this.machine.database?.write([change])
+  }
+
+  async round(): Promise<string | null> {
+    this.scrub.start()
+    await this.clock.advance(30_000)
+    const reason = this.machine.quarantine?.reason ?? null
+    await this.scrub.close()
+    await this.machine.close()
+    return reason
+  }
+}
+
+async function pairs(): Promise<readonly KeyValuePair[]> {
+  const bench = await Bench.open()
+  await bench.machine.close()
+  return pairsOf(bench.home, 'db-0')
+}
+
+test('a whole state passes, round after round, also while it changes', async () => {
+  const bench = await Bench.open()
+  assert.equal(await bench.round(), null)
+  assert.equal(bench.reports.length, 1)
+  assert.equal(bench.scrub.counters.rounds, 1)
+  assert.equal(bench.scrub.counters.records, (await pairs()).length - 1)
+})
+
+test('a flipped bit in any record, and any that is missing, is found', async () => {
+  const random = new SeededRandom(3)
+  for (const [at, [key, value]] of (await pairs()).entries()) {
+    if (at % 7 !== 0 && !Buffer.from(key).equals(headKey)) continue
+    const flipped = Uint8Array.from(value)
+    const place = random.below(value.byteLength)
+    flipped[place] = (flipped[place] ?? 0) ^ (1 << random.below(8))
+    const bench = await Bench.open()
+    await bench.spoil(key, flipped)
+    assert.match((await bench.round()) ?? '', /^the scrub found/, `value ${at}, byte ${place}`)
+    assert.equal(bench.scrub.counters.findings, 1)
+    if (Buffer.from(key).equals(headKey)) continue
+    const lacking = await Bench.open()
+    await lacking.spoil(key, null)
+    assert.match((await lacking.round()) ?? '', /^the scrub found/, `value ${at} is missing`)
+  }
+})
+
+test('an object in memory that is not what lies on disk is found, though its hash was made to fit', async () => {
+  const bench = await Bench.open()
+  const { objects } = bench.machine.state
+  const [version] = objects.list('', null, 1).objects
+  assert.ok(version)
+  const record = Buffer.from(recordOf(version))
+  record[record.length - 2] = (record[record.length - 2] ?? 0) ^ 1
+  writeHash(hash128(record, hashBytes, newHash()), record, 0)
+  objects.set(decodeVersion(record, version.revision))
+  assert.match((await bench.round()) ?? '', /memory and database differ about the version/)
+})
+
+test('a walk ends when it is told, and one through a database that left finds nothing', async () => {
+  const slow = await Bench.open()
+  slow.scrub.start()
+  await slow.clock.advance(1000)
+  const closing = slow.scrub.close()
+  await slow.clock.settle()
+  await closing
+  assert.deepEqual(slow.reports, [])
+  await slow.machine.close()
+  assert.equal(slow.clock.pending, 0)
+
+  const left = await Bench.open()
+  left.scrub.start()
+  await left.clock.advance(1000)
+  left.machine.condemn('test')
+  await left.clock.advance(10_000)
+  assert.deepEqual([left.reports.length, left.machine.quarantine?.reason], [0, 'test'])
+  await left.scrub.close()
+  await left.machine.close()
+})
