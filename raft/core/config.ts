@@ -27,6 +27,12 @@ export type CoreConfig = {
   readonly random: Random
 }
 
+/**
+ * Answers that wait for a write handed out before, at most. When full: the oldest is forgotten, as if it were lost on the
+ * way; whoever asked asks again once the disk goes on.
+ */
+export const heldMessagesMax = 1024
+
 export function checkCoreConfig(config: CoreConfig): void {
   assert(config.heartbeatTicks >= 1, 'a leader speaks at least once a heartbeat')
   assert(config.electionTicks >= 3 * config.heartbeatTicks, 'an election timeout spans three heartbeats')

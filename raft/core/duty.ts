@@ -1,11 +1,13 @@
 import { assert } from '../base/assert.ts'
 import { noteOwnVoteDurable } from './candidate.ts'
+import { heldMessagesMax } from './config.ts'
 import { checkInvariants } from './invariants.ts'
 import { hasUnsentReads, sendReadRounds } from './read-index.ts'
+import type { Message } from './message.ts'
 import type { PersistTicket, Ready, Transition } from './ready.ts'
 import { maybeCommit, replicate } from './replication.ts'
 import { configuration } from './state.ts'
-import type { State } from './state.ts'
+import type { Outbox, State } from './state.ts'
 import { presentTransition } from './status.ts'
 import type { HardState } from './types.ts'
 
@@ -84,7 +86,7 @@ function gatherPersist(state: State): Ready['persist'] {
   if (!promised && !state.log.hasDuty) {
     const last = outbox.underWay.at(-1)
     if (last === undefined) outbox.atOnce.push(...messages)
-    else for (const message of messages) outbox.held.push({ ticket: last.ticket, message })
+    else hold(outbox, last.ticket, messages)
     return null
   }
   const ticket = outbox.nextTicket++
@@ -96,6 +98,12 @@ function gatherPersist(state: State): Ready['persist'] {
     promised || outbox.commitHanded < state.commit ? { term, vote, commit: state.commit } : null
   if (hardState !== null) outbox.commitHanded = hardState.commit
   return { ticket, ...state.log.takeDuty(ticket), hardState, messages }
+}
+
+/** A disk that stands still for minutes may not fill the memory with answers. */
+function hold({ held }: Outbox, ticket: PersistTicket, messages: readonly Message[]): void {
+  for (const message of messages) held.push({ ticket, message })
+  held.splice(0, Math.max(0, held.length - heldMessagesMax))
 }
 
 function releaseHeld(state: State, ticket: PersistTicket): void {

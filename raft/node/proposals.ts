@@ -150,8 +150,12 @@ export class Proposals<Outcome> {
   #sendOpen(): void {
     const term = this.#leaderTerm
     if (term === null || this.#stopped) return
+    const now = this.#options.clock.monotonicMs()
     const open: Pending<Outcome>[] = []
-    for (const pending of this.#pending.values()) if (pending.openTries.length === 0) open.push(pending)
+    for (const pending of this.#pending.values()) {
+      // A process that slept past a deadline may hear of a leader before its sweep: nothing takes effect so late.
+      if (pending.openTries.length === 0 && pending.deadlineMs > now) open.push(pending)
+    }
     this.#send(term, open)
   }
 

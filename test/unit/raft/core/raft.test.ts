@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
+import { heldMessagesMax } from '../../../../raft/core/config.ts'
 import { describeMessage, describeReady } from '../../../../raft/core/describe.ts'
 import { Raft } from '../../../../raft/core/raft.ts'
 import { emptyConfiguration, logIndex, nodeId, noSnapshot, term } from '../../../../raft/core/types.ts'
@@ -209,4 +210,17 @@ test('equal seeds give equal cores', () => {
   }
   assert.deepEqual(run(), run())
   assert.ok(run().length > 0)
+})
+
+test('a disk that stands still holds a bounded number of answers; the newest leave once it goes on', () => {
+  const solo = new Solo({ log: [1], term: 1 })
+  solo.manual = true
+  const terms = [1, 2]
+  solo.hear(solo.append(2, 2, terms, 1, 0))
+  for (let at = 0; at < 3 * heldMessagesMax; at++) solo.hear(solo.append(2, 2, terms, 2, 1))
+  assert.deepEqual(solo.take(), [])
+  while (solo.member.underWay.length > 0) solo.finishWrite()
+  const answers = solo.takeAll('append-accepted')
+  assert.ok(answers.length <= heldMessagesMax + 2, `${answers.length} answers were held`)
+  assert.equal(answers.at(-1)?.index, 2)
 })
