@@ -12,7 +12,7 @@ export class HandOver {
   readonly #tried = new Set<NodeId>()
 
   /**
-   * @param untilMs on the monotonic clock; then leadership stays where it is
+   * @param untilMs on the monotonic clock, or Infinity; then leadership stays where it is
    * @param again whether to begin anew with the first when nobody took it
    */
   begin(untilMs: number, again: 'once' | 'again'): void {

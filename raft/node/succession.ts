@@ -28,14 +28,12 @@ export class Succession {
   readonly applying = new Debt()
   readonly #self: NodeId
   readonly #core: SuccessionCore
-  readonly #limits: StallLimits
   readonly #stall: StallWatch
   readonly #handOver = new HandOver()
 
   constructor(self: NodeId, core: SuccessionCore, limits: StallLimits) {
     this.#self = self
     this.#core = core
-    this.#limits = limits
     this.#stall = new StallWatch(limits)
   }
 
@@ -45,7 +43,7 @@ export class Succession {
     if (this.#stall.stalled(now, owed) && !this.#handOver.underWay && this.#helps(owed)) {
       this.#stall.gaveWay(now)
       this.counts.gaveWay++
-      this.#handOver.begin(now + this.#limits.stallMsMax, 'once')
+      this.#handOver.begin(Number.POSITIVE_INFINITY, 'once')
     }
     this.#offer(now)
   }

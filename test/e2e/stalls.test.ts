@@ -52,9 +52,15 @@ async function underTraffic(t: TestContext, action: (run: Run) => Promise<void>)
     assert.deepEqual(await contentsOf(client, namespace, ''), items, `${name} has the same objects`)
 }
 
+async function metric({ client }: MemberProcess, name: string): Promise<number> {
+  const { text } = await client.get('/metrics')
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `))
+  return Number(line?.split(' ')[1] ?? assert.fail(`no metric ${name}`))
+}
+
 type Seen = { readonly newLeaders: readonly string[]; readonly writesMeanwhile: number }
 
-/** What happened while something stood still, and in the two seconds after. Prints the gaps. */
+/** What happened while something stood still, and in the three seconds after. Prints the gaps. */
 async function during(
   { traffic, record }: Run,
   title: string,
@@ -69,11 +75,12 @@ async function during(
   await sleep(ms)
   const writesMeanwhile = traffic.writes.successes - writesBefore
   for (const end of ends) end()
-  await sleep(2000)
-  const newLeaders = record.leaders.slice(leadersBefore).map(({ name }) => name)
+  await sleep(3000)
+  const since = record.leaders.slice(leadersBefore)
+  const newLeaders = since.map(({ name }) => name)
   const gaps = `gap between writes ${traffic.writes.take().toFixed(0)} ms, between reads ${traffic.reads.take().toFixed(0)} ms`
   console.log(
-    `# ${title}, ${ms} ms: ${gaps}; ${writesMeanwhile} writes meanwhile; leaders since: ${newLeaders.join(', ') || 'the same'}`,
+    `# ${title}, ${ms} ms: ${gaps}; ${writesMeanwhile} writes meanwhile; leaders since: ${since.map(({ name, term }) => `${name} in term ${term}`).join(', ') || 'the same'}`,
   )
   return { newLeaders, writesMeanwhile }
 }
@@ -113,7 +120,12 @@ for (const [part, title] of [
         // The other one in touch has a state that stands still too: it must not be the one.
         const stalls = [() => stall(slow, 'api'), () => stall(leader, part)]
         const seen = await during(run, `${title} of the leader, api thread of a follower`, stalls, 6000)
-        assert.deepEqual(seen.newLeaders, [well.name])
+        const declined = await metric(slow, 'orch_raft_takeovers_declined_total')
+        // A busy machine may make the other one late as well; then the slow one takes it once it is well again.
+        assert.equal(seen.newLeaders.length, 1, seen.newLeaders.join(', '))
+        assert.notEqual(seen.newLeaders[0], leader.name)
+        assert.ok(seen.newLeaders[0] === well.name || declined > 0, 'who stood still declined first')
+        assert.equal(await metric(leader, 'orch_raft_stalls_total'), 1)
         assert.ok(seen.writesMeanwhile > 2, `${seen.writesMeanwhile} writes`)
       })
     }
