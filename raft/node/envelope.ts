@@ -1,19 +1,25 @@
 import { assert } from '../base/assert.ts'
 import type { ProposalId } from '../ports.ts'
 import { term } from '../core/types.ts'
+import { checksum } from '../log/checksum.ts'
 import type { Term } from '../core/types.ts'
 
 /*
  * The data of a command entry:
  *
- *   0         8          16                   24             32
- *   | session | sequence | acknowledged below | expected term | payload ...
+ *   0          4         12         20                   28             36
+ *   | checksum | session | sequence | acknowledged below | expected term | payload ...
  *
- * Numbers are whole, below 2^53, eight bytes each, lowest byte first.
+ * Numbers are whole, below 2^53, eight bytes each, lowest byte first. The checksum, a CRC-32 of all that follows
+ * it, is made by the proposer and goes with the command to every apply: between two members TLS and on a disk the log's
+ * own checksums see what changed on the way, and this one sees what changed in the memory of those it passed.
  */
 
 /** Bytes before the payload. */
-export const envelopeBytes = 32
+export const envelopeBytes = 36
+
+/** Of each number, within the envelope. */
+const at = { session: 4, sequence: 12, acknowledgedBelow: 20, expectedTerm: 28 } as const
 
 /** Who proposed a command, under which conditions. Session semantics follow Raft thesis §6.3. */
 export type Envelope = {
@@ -34,11 +40,12 @@ export type Envelope = {
 export function encodeEnvelope(envelope: Envelope): Uint8Array {
   const { payload } = envelope
   const bytes = new Uint8Array(envelopeBytes + payload.byteLength)
-  writeNumber(bytes, 0, envelope.session)
-  writeNumber(bytes, 8, envelope.sequence)
-  writeNumber(bytes, 16, envelope.acknowledgedBelow)
-  writeNumber(bytes, 24, envelope.expectedTerm)
+  writeNumber(bytes, at.session, envelope.session)
+  writeNumber(bytes, at.sequence, envelope.sequence)
+  writeNumber(bytes, at.acknowledgedBelow, envelope.acknowledgedBelow)
+  writeNumber(bytes, at.expectedTerm, envelope.expectedTerm)
   bytes.set(payload, envelopeBytes)
+  writeWord(bytes, 0, checksum(bytes.subarray(at.session), 0))
   return bytes
 }
 
@@ -48,21 +55,22 @@ export function encodeEnvelope(envelope: Envelope): Uint8Array {
  */
 export function decodeEnvelope(bytes: Uint8Array): Envelope {
   assert(bytes.byteLength >= envelopeBytes, 'an envelope has a whole header')
+  assert(isIntact(bytes), 'a command is what its proposer made')
   return {
-    session: readNumber(bytes, 0),
-    sequence: readNumber(bytes, 8),
-    acknowledgedBelow: readNumber(bytes, 16),
-    expectedTerm: term(readNumber(bytes, 24)),
+    session: readNumber(bytes, at.session),
+    sequence: readNumber(bytes, at.sequence),
+    acknowledgedBelow: readNumber(bytes, at.acknowledgedBelow),
+    expectedTerm: term(readNumber(bytes, at.expectedTerm)),
     payload: bytes.subarray(envelopeBytes),
   }
 }
 
 /** Whether `bytes` from a peer can be decoded at all: the gate of untrusted proposals. */
 export function isEnvelope(bytes: Uint8Array): boolean {
-  if (bytes.byteLength < envelopeBytes) return false
-  for (const at of [0, 8, 16, 24]) {
+  if (bytes.byteLength < envelopeBytes || !isIntact(bytes)) return false
+  for (const place of Object.values(at)) {
     // Bits 53 to 63 are zero in every safe number.
-    if (byte(bytes, at + 7) !== 0 || byte(bytes, at + 6) > 0x1f) return false
+    if (byte(bytes, place + 7) !== 0 || byte(bytes, place + 6) > 0x1f) return false
   }
   return true
 }
@@ -70,33 +78,36 @@ export function isEnvelope(bytes: Uint8Array): boolean {
 /** Only the name of the proposal. */
 export function proposalIdOf(bytes: Uint8Array): ProposalId {
   assert(bytes.byteLength >= envelopeBytes, 'an envelope has a whole header')
-  return { session: readNumber(bytes, 0), sequence: readNumber(bytes, 8) }
+  return { session: readNumber(bytes, at.session), sequence: readNumber(bytes, at.sequence) }
 }
 
-function writeNumber(bytes: Uint8Array, at: number, value: number): void {
+function isIntact(bytes: Uint8Array): boolean {
+  return word(bytes, 0) === checksum(bytes.subarray(at.session), 0)
+}
+
+function writeNumber(bytes: Uint8Array, place: number, value: number): void {
   assert(Number.isSafeInteger(value) && value >= 0, `${value} fits an envelope`)
-  let low = value >>> 0
-  let high = (value - low) / 2 ** 32
-  for (let offset = 0; offset < 4; offset++) {
-    bytes[at + offset] = low & 0xff
-    bytes[at + 4 + offset] = high & 0xff
-    low >>>= 8
-    high >>>= 8
-  }
+  const low = value >>> 0
+  writeWord(bytes, place, low)
+  writeWord(bytes, place + 4, (value - low) / 2 ** 32)
 }
 
-function readNumber(bytes: Uint8Array, at: number): number {
-  const high = word(bytes, at + 4)
+function writeWord(bytes: Uint8Array, place: number, value: number): void {
+  for (let offset = 0; offset < 4; offset++) bytes[place + offset] = (value >>> (8 * offset)) & 0xff
+}
+
+function readNumber(bytes: Uint8Array, place: number): number {
+  const high = word(bytes, place + 4)
   assert(high < 2 ** 21, 'a number in an envelope is below 2^53')
-  return high * 2 ** 32 + word(bytes, at)
+  return high * 2 ** 32 + word(bytes, place)
 }
 
-function word(bytes: Uint8Array, at: number): number {
+function word(bytes: Uint8Array, place: number): number {
   return (
-    (byte(bytes, at) |
-      (byte(bytes, at + 1) << 8) |
-      (byte(bytes, at + 2) << 16) |
-      (byte(bytes, at + 3) << 24)) >>>
+    (byte(bytes, place) |
+      (byte(bytes, place + 1) << 8) |
+      (byte(bytes, place + 2) << 16) |
+      (byte(bytes, place + 3) << 24)) >>>
     0
   )
 }

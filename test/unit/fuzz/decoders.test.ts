@@ -165,6 +165,7 @@ const targets: readonly Target[] = [
     // What passes the gate can be decoded.
     decode: (bytes) => void (isEnvelope(bytes) && decodeEnvelope(bytes)),
     isRefusal: neverRefuses,
+    seal: (bytes) => setU32(bytes, 0, crc32(bytes.subarray(4))),
   },
   {
     name: 'commands',

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { crc32 } from 'node:zlib'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { term } from '../../../../raft/core/types.ts'
 import {
@@ -41,12 +42,28 @@ void test('the payload is a view, not a copy', () => {
   assert.equal(decodeEnvelope(bytes).payload.buffer, bytes.buffer)
 })
 
-void test('bytes that are no envelope are recognized before they are decoded', () => {
+void test('bytes that are no envelope, or not what was proposed, are recognized before they are decoded', () => {
   assert.ok(!isEnvelope(new Uint8Array(envelopeBytes - 1)))
-  for (const at of [0, 8, 16, 24]) {
+  const bytes = encodeEnvelope({
+    ...{ session: 1, sequence: 2, acknowledgedBelow: 3, expectedTerm: term(4) },
+    payload: new Uint8Array([5, 6, 7]),
+  })
+  for (let at = 0; at < bytes.length; at++) {
+    for (let bit = 0; bit < 8; bit++) {
+      const changed = bytes.slice()
+      changed[at] = (changed[at] ?? 0) ^ (1 << bit)
+      assert.ok(!isEnvelope(changed), `byte ${at}, bit ${bit}`)
+      assert.throws(() => decodeEnvelope(changed), { name: 'BrokenInvariant' })
+    }
+  }
+})
+
+void test('a number of 2^53 is none, though its checksum is right', () => {
+  for (const at of [4, 12, 20, 28]) {
     const bytes = new Uint8Array(envelopeBytes)
     bytes[at + 6] = 0x20
-    assert.ok(!isEnvelope(bytes), 'a number of 2^53 is none')
-    assert.throws(() => decodeEnvelope(bytes.fill(0xff)), { name: 'BrokenInvariant' })
+    new DataView(bytes.buffer).setUint32(0, crc32(bytes.subarray(4)), true)
+    assert.ok(!isEnvelope(bytes))
+    assert.throws(() => decodeEnvelope(bytes), { name: 'BrokenInvariant' })
   }
 })
