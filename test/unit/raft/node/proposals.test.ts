@@ -136,6 +136,18 @@ void test('at its deadline a proposal is unknown, unless all its tries are certa
   assert.deepEqual(await refused, { kind: 'not-applied', reason: 'overloaded' })
 })
 
+void test('a process that slept past a deadline sends nothing of it to the leader it wakes up to', async () => {
+  const { clock, proposals, sent, propose } = bench()
+  const fate = propose('a', 500)
+  const sleptUntil = clock.monotonicMs() + 600
+  clock.monotonicMs = () => sleptUntil
+  proposals.leaderIs(term(4))
+  proposals.termApplied(term(4))
+  assert.equal(sent.length, 0)
+  await clock.advance(20)
+  assert.deepEqual(await fate, { kind: 'not-applied', reason: 'no-leader' })
+})
+
 void test('two copies under way: the refusal of one says nothing about the other', async () => {
   const { proposals, sent, propose, clock } = bench()
   proposals.leaderIs(term(1))
