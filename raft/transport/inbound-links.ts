@@ -12,6 +12,7 @@ import { lostLog, refuse } from './greeting.ts'
 import type { Doorkeeper } from './greeting.ts'
 import type { TransportLimits } from './options.ts'
 import { memberNameOf } from './peer-identity.ts'
+import { naming, RefusalThrottle } from './refusal-throttle.ts'
 import { refusalStatus } from './status.ts'
 
 export type InboundLinksOptions = {
@@ -31,13 +32,16 @@ type Stream = ServerDuplexStream<Buffer, Buffer>
 export class InboundLinks {
   readonly #options: InboundLinksOptions
   readonly #links = new Map<NodeId, InboundLink>()
+  readonly #throttle: RefusalThrottle
 
   constructor(options: InboundLinksOptions) {
     this.#options = options
+    this.#throttle = new RefusalThrottle(options.clock)
   }
 
   readonly handle: handleBidiStreamingCall<Buffer, Buffer> = (stream) => {
     const link: InboundLink = new InboundLink(stream, this.#options, {
+      tells: (reason) => this.#throttle.allows(reason),
       onOpen: (peer) => {
         // A peer that calls again has given up its older stream, whatever that one still holds.
         this.#links.get(peer)?.end(status.CANCELLED, 'a newer stream of this member took over')
@@ -64,23 +68,25 @@ export class InboundLinks {
   }
 }
 
+type LinkHooks = {
+  readonly tells: (reason: RefusalReason) => boolean
+  readonly onOpen: (peer: NodeId) => void
+  readonly onClose: (peer: NodeId) => void
+}
+
 class InboundLink {
   /** The member its verified certificate names. */
   readonly certified: string | null
   readonly #stream: Stream
   readonly #options: InboundLinksOptions
-  readonly #hooks: { readonly onOpen: (peer: NodeId) => void; readonly onClose: (peer: NodeId) => void }
+  readonly #hooks: LinkHooks
   readonly #patience: Timer
   /** Who is speaking, once welcome. */
   #peer: NodeId | null = null
   #greeted = false
   #ended = false
 
-  constructor(
-    stream: Stream,
-    options: InboundLinksOptions,
-    hooks: { readonly onOpen: (peer: NodeId) => void; readonly onClose: (peer: NodeId) => void },
-  ) {
+  constructor(stream: Stream, options: InboundLinksOptions, hooks: LinkHooks) {
     this.#stream = stream
     this.#options = options
     this.#hooks = hooks
@@ -99,7 +105,14 @@ class InboundLink {
     if (this.#ended) return
     this.#options.counters.refusals++
     const remote = this.#stream.getPeer()
-    this.#options.onEvent({ kind: 'refused', reason, remote, detail })
+    if (this.#hooks.tells(reason)) {
+      this.#options.onEvent({
+        kind: 'refused',
+        reason,
+        remote,
+        detail: naming(this.certified, reason, detail),
+      })
+    }
     this.#over()
     this.#stream.emit('error', refusalStatus(reason, detail))
   }

@@ -12,6 +12,7 @@ import { lostLog, refuse } from './greeting.ts'
 import type { Doorkeeper } from './greeting.ts'
 import type { TransportLimits } from './options.ts'
 import { memberNameOf } from './peer-identity.ts'
+import { naming, RefusalThrottle } from './refusal-throttle.ts'
 import { refusalStatus } from './status.ts'
 
 export type InboundSnapshotsOptions = {
@@ -31,9 +32,11 @@ type Trailer = Extract<SnapshotFrame, { readonly kind: 'trailer' }>
 export class InboundSnapshots {
   readonly #options: InboundSnapshotsOptions
   readonly #busy = new Set<NodeId>()
+  readonly #throttle: RefusalThrottle
 
   constructor(options: InboundSnapshotsOptions) {
     this.#options = options
+    this.#throttle = new RefusalThrottle(options.clock)
   }
 
   readonly handle: handleClientStreamingCall<Buffer, Buffer> = (stream, answer) => {
@@ -105,7 +108,11 @@ export class InboundSnapshots {
 
   #refuse(stream: Stream, answer: sendUnaryData<Buffer>, reason: RefusalReason, detail: string): void {
     this.#options.counters.refusals++
-    this.#options.onEvent({ kind: 'refused', reason, remote: stream.getPeer(), detail })
+    if (this.#throttle.allows(reason)) {
+      const certified = memberNameOf(stream.getAuthContext().sslPeerCertificate ?? {})
+      const told = naming(certified, reason, detail)
+      this.#options.onEvent({ kind: 'refused', reason, remote: stream.getPeer(), detail: told })
+    }
     answer(refusalStatus(reason, detail))
   }
 

@@ -1,0 +1,26 @@
+/*
+ * Goal: who is turned away again and again fills no log, and the first words of each reason are always told.
+ * Method: a clock that is moved by hand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { naming, RefusalThrottle } from '../../../../raft/transport/refusal-throttle.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+void test('a few refusals of each reason are told in ten seconds, then the next few', async () => {
+  const clock = new ManualClock()
+  const throttle = new RefusalThrottle(clock)
+  for (let window = 0; window < 3; window++) {
+    for (const reason of ['malformed', 'other-cluster'] as const) {
+      const told = Array.from({ length: 1000 }, () => throttle.allows(reason)).filter((tells) => tells)
+      assert.equal(told.length, 5, reason)
+    }
+    await clock.advance(10_000)
+  }
+})
+
+void test('bytes that cannot be read are told with the name of who sent them', () => {
+  assert.equal(naming('n2', 'malformed', 'a frame cannot be read'), 'member "n2": a frame cannot be read')
+  assert.equal(naming(null, 'malformed', 'x'), 'a caller without a name: x')
+  assert.equal(naming('n2', 'lost-log', 'member "n2" was known'), 'member "n2" was known')
+})
