@@ -21,7 +21,12 @@ export interface KeyValueUser {
   step(operation: KeyValueOperation, side: 'before' | 'after'): boolean
   /** A fault was met. */
   met(fault: 'database-stall' | 'database-write-io' | 'lost-batch'): void
+  /** What its process found out about the database as a whole. */
+  told(word: DatabaseWord): void
 }
+
+export type DatabaseWord =
+  { readonly kind: 'whole' } | { readonly kind: 'quarantined'; readonly reason: string }
 
 /** What may happen to a stored pair while nobody looks. */
 export type KeyValueRot = 'bit-flip' | 'lost-pair' | 'swapped-values'
@@ -126,7 +131,8 @@ export class SimKeyValueDisk {
     const [name, database] = random.pick(filled)
     const keys = [...database.durable.keys()].toSorted()
     const key = random.pick(keys)
-    const other = random.pick(keys)
+    // Of one kind: a database keeps key and value together, so what is misplaced is misplaced among its like.
+    const other = random.pick(keys.filter((one) => one[0] === key[0]))
     const bit = random.next()
     for (const content of [database.durable, database.seen]) spoil(content, kind, { key, other, bit })
     return `${kind} in ${name}, at ${Buffer.from(key, 'latin1').toString('hex')}`

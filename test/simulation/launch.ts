@@ -10,15 +10,19 @@ import type { ApiToRaft, RaftToApi } from '../../raft/node/protocol.ts'
 import { RaftActor } from '../../raft/node/raft-actor.ts'
 import type { Channel, LogDisk } from '../../raft/ports.ts'
 import type { Outcome } from '../../src/store/command.ts'
+import { MemberReporter } from '../../src/cluster/member-reporter.ts'
+import { MemberReports } from '../../src/cluster/member-reports.ts'
+import { StateGuard } from '../../src/cluster/state-guard.ts'
 import { StoreMachine } from '../../src/store/store-machine.ts'
 import { Store } from '../../src/store/store.ts'
+import { featureLevelMax } from '../../src/version.ts'
 import { simChannel } from './channel.ts'
 import type { Tap } from './channel.ts'
 import { SimClock } from './clock.ts'
 import type { MachineTime } from './clock.ts'
 import { SimulatedCrash, SimulatedStall } from './disk.ts'
 import type { SimulatedDisk } from './disk.ts'
-import type { SimKeyValueDisk } from './kv.ts'
+import type { DatabaseWord, SimKeyValueDisk } from './kv.ts'
 import type { Network } from './network.ts'
 import type { Life, Watcher } from './process.ts'
 import { stepsFromApi, stepsFromLog, stepsOfReads, stepsToApi, stepsToLog } from './steps.ts'
@@ -91,7 +95,7 @@ export function startProcess(parts: ProcessParts): Life {
   })
   const life: Life = {
     ...{ owners: [api, raft, log], transport, node: raftNode, clock },
-    ...{ machine: null, store: null, closeServing: () => undefined },
+    ...{ machine: null, store: null, guard: null, closeServing: () => undefined },
   }
   actor = new RaftActor({
     ...{ node, clock: new SimClock(world, raft, 'raft', time), random: world.random.fork() },
@@ -141,8 +145,11 @@ function openLog(
 }
 
 async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise<void> {
-  const { swarm, watcher, database, node } = parts
+  const { swarm, database, node } = parts
   const { base, lastIndex } = await life.node.recovered
+  const damage = (word: DatabaseWord): void => {
+    if (api.alive) parts.database.user?.told(word)
+  }
   const machine = await StoreMachine.open({
     home: database.mount(api),
     clock: life.clock,
@@ -152,12 +159,45 @@ async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise
     onFailure: (cause) => {
       if (api.alive) parts.gaveUp(cause)
     },
+    onQuarantine: ({ reason }) => damage({ kind: 'quarantined', reason }),
+    onReplay: () => damage({ kind: 'whole' }),
+    onInstalled: () => damage({ kind: 'whole' }),
   })
+  if (machine.quarantine === null) damage({ kind: 'whole' })
   machine.onApplied(() => {
-    if (api.alive) watcher.applied(node.id, machine)
+    if (api.alive) parts.watcher.applied(node.id, machine)
   })
   life.machine = machine
   life.store = new Store({ consensus: life.node, machine, clock: life.clock, limits: swarm.storeLimits })
   await life.node.start(machine)
-  if (api.alive) life.closeServing = watcher.serving(node.id, life)
+  if (!api.alive) return
+  life.guard = guardState(life, machine)
+  serveOnceTrusted(parts, life, machine, api)
+}
+
+/** Members compare their states, as they do in a server. */
+function guardState(life: Life, machine: StoreMachine): StateGuard {
+  const { clock, node: consensus } = life
+  const log = { info: (): void => undefined, warn: (): void => undefined, error: (): void => undefined }
+  const reports = new MemberReports({ consensus, clock, onUnreadable: () => undefined })
+  const guard = new StateGuard({ state: machine, consensus, reports, clock, log })
+  const reporter = new MemberReporter({
+    ...{ consensus, clock },
+    describe: () => ({ ...guard.describe(), featureLevelMax, version: '0' }),
+  })
+  guard.start()
+  reporter.start()
+  return guard
+}
+
+/** Clients come once there is something to serve. */
+function serveOnceTrusted(parts: ProcessParts, life: Life, machine: StoreMachine, api: Owner): void {
+  let serving = false
+  const look = (): void => {
+    if (serving || !api.alive || machine.quarantine !== null) return
+    serving = true
+    life.closeServing = parts.watcher.serving(parts.node.id, life)
+  }
+  machine.onApplied(look)
+  look()
 }

@@ -75,7 +75,7 @@ export class Liveness {
       const illness = random.chance(0.4) ? 'well' : random.pick(illnesses)
       const needed =
         voters.includes(member.id) && healthy.filter(({ id }) => voters.includes(id)).length < majority
-      if (member.sound && (needed || illness === 'well')) healthy.push(member)
+      if (member.recoverable && (needed || illness === 'well')) healthy.push(member)
       else this.#ill.set(member, illness)
     }
     this.#healthy = healthy
@@ -102,7 +102,7 @@ export class Liveness {
       if (!done()) this.#fail(broken)
       times.push(Math.round(world.now - began))
     }
-    const able = (): boolean => this.#healthy.every(({ life }) => (life?.store ?? null) !== null)
+    const able = (): boolean => this.#healthy.every(({ life }) => (life?.guard ?? null) !== null)
     await phase(limits.start, able, 'L3: a healthy member does not come up')
     const { electionMs } = this.#options.swarm.timing
     const voteMs = limits.electionTimeouts * electionMs + 20 * this.#options.swarm.network.delayMsMax
@@ -130,8 +130,8 @@ export class Liveness {
       member.heal()
     }
     for (const [member, illness] of this.#ill) {
-      world.note(`m${member.id} is ${member.sound ? illness : 'damaged'} for ever`)
-      if (member.sound) this.#afflict(member, illness)
+      world.note(`m${member.id} is ${member.recoverable ? illness : 'damaged'} for ever`)
+      if (member.recoverable) this.#afflict(member, illness)
       else {
         // What it has is damaged, so it finds that out now, and does not lead others meanwhile.
         member.healDisks()
@@ -220,8 +220,13 @@ export class Liveness {
   }
 
   #equal(): boolean {
-    const places = this.#healthy.map(({ life }) => `${life?.machine?.appliedMemory} ${life?.machine?.digest}`)
-    return new Set(places).size === 1
+    const places = this.#healthy.map(({ life }) => {
+      const machine = life?.machine ?? null
+      return machine === null || machine.quarantine !== null
+        ? null
+        : `${machine.appliedMemory} ${machine.digest}`
+    })
+    return new Set(places).size === 1 && !places.includes(null)
   }
 
   /** What `/readyz` would say. @returns why not; empty when it says yes */
@@ -237,7 +242,11 @@ export class Liveness {
         own = memberHealth({
           ...{ consensus: life.node, clock: life.clock, bounds: defaultHealthBounds },
           silentThread: () => null,
-          more: [{ name: 'caught-up', live: false, failure: () => caughtUp.failure() }],
+          more: [
+            { name: 'state', live: false, failure: () => life.guard?.quarantineFailure() ?? null },
+            { name: 'state-agreement', live: false, failure: () => life.guard?.agreementFailure() ?? null },
+            { name: 'caught-up', live: false, failure: () => caughtUp.failure() },
+          ],
         })
         health.set(life, own)
       }
@@ -251,7 +260,7 @@ export class Liveness {
   #fail(what: string): never {
     const lines = this.#options.members.map((member) => {
       const ill = this.#ill.get(member)
-      const role = ill === undefined ? 'healthy' : member.sound ? ill : 'damaged'
+      const role = ill === undefined ? 'healthy' : member.recoverable ? ill : 'damaged'
       const { status, load } = member.life?.node ?? {}
       if (status === undefined) return `m${member.id} (${role}) does not run; ${member.lost ?? ''}`
       const { term, leader, commit, lastIndex, persistedIndex, appliedMemory, appliedDisk, followers } =

@@ -5,6 +5,7 @@ import type { RaftToApi } from '../../raft/node/protocol.ts'
 import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import type { LogDisk, LogStore } from '../../raft/ports.ts'
 import type { Outcome } from '../../src/store/command.ts'
+import type { StateGuard } from '../../src/cluster/state-guard.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
 import type { Store } from '../../src/store/store.ts'
 import { SeededRandom } from '../../raft/base/random.ts'
@@ -14,7 +15,7 @@ import type { MetFault } from './coverage.ts'
 import { SimulatedDisk } from './disk.ts'
 import type { DiskFaultCode, DiskOperation } from './disk.ts'
 import { SimKeyValueDisk } from './kv.ts'
-import type { KeyValueRot } from './kv.ts'
+import type { DatabaseWord, KeyValueRot } from './kv.ts'
 import { startProcess } from './launch.ts'
 import { damageLog } from './log-rot.ts'
 import type { LogRot } from './log-rot.ts'
@@ -42,9 +43,10 @@ export type Life = {
   readonly transport: SimTransport
   readonly node: RaftNode<Outcome>
   readonly clock: SimClock
-  /** Both null until the database is open. */
+  /** All three null until the database is open. */
   machine: StoreMachine | null
   store: Store | null
+  guard: StateGuard | null
   closeServing: () => void
 }
 
@@ -66,8 +68,11 @@ export type CrashKind = 'power' | 'process'
 /** Why a member may give up, because of what was done to it. */
 type Excuse = 'disk' | 'log-damaged' | 'wiped' | 'database-damaged'
 
-/** Of these a member does not recover; those that are damaged stay away from the cluster. */
-const forGood: readonly Excuse[] = ['log-damaged', 'wiped', 'database-damaged']
+/** Of these a member does not recover: it may have lost its vote, and stays away. */
+const forGood: readonly Excuse[] = ['log-damaged', 'wiped']
+
+/** With these a process may end by itself. */
+const givesUp: readonly Excuse[] = ['disk', 'log-damaged', 'wiped']
 
 /** One member: disks that last, and a process of the shipped code that comes and goes. */
 export class Member {
@@ -104,8 +109,13 @@ export class Member {
   }
 
   /** Nothing was done to it that it cannot come back from. */
-  get sound(): boolean {
+  get recoverable(): boolean {
     return !forGood.some((excuse) => this.#excuses.has(excuse))
+  }
+
+  /** All that it holds is what was written. */
+  get sound(): boolean {
+    return this.recoverable && !this.#excuses.has('database-damaged')
   }
 
   /** Whether this member holds the log of that one in its book, and would know another. */
@@ -136,6 +146,7 @@ export class Member {
         if (fault === 'database-write-io') this.#excuses.add('disk')
         met(fault)
       },
+      told: (word) => this.#databaseTold(word),
     }
     this.life = startProcess({
       ...{ world, network, swarm, node, wrapDisk, disk },
@@ -231,7 +242,9 @@ export class Member {
     this.#database.calm()
     this.disarm()
     const { life } = this
-    if (life?.owners.some(({ pausedUntil }) => pausedUntil === Infinity) === true) this.crash('process')
+    const hangs = life?.owners.some(({ pausedUntil }) => pausedUntil === Infinity) === true
+    // Damage that nobody looked at is found at the next start.
+    if (hangs || !this.sound) this.crash('process')
     for (const owner of this.life?.owners ?? []) this.#options.world.wake(owner)
     this.start()
   }
@@ -276,21 +289,30 @@ export class Member {
     return true
   }
 
-  #gaveUp(cause: unknown): void {
+  /** Whoever finds damage was damaged, and what is whole again is as good as new. */
+  #databaseTold(word: DatabaseWord): void {
     const { world, met } = this.#options
+    if (word.kind === 'whole') {
+      if (this.#excuses.delete('database-damaged')) met('database-healed')
+      return
+    }
+    world.note(`m${this.id} quarantined: ${word.reason}`)
+    met('database-quarantined')
+    if (this.#excuses.has('database-damaged')) return
+    world.fail(new Error(`I14: member ${this.id} does not trust what nobody damaged: ${word.reason}`))
+  }
+
+  #gaveUp(cause: unknown): void {
+    const { world } = this.#options
     if (this.life === null) return
     const text = cause instanceof Error ? cause.message : String(cause)
-    if (this.#excuses.size === 0) {
+    if (!givesUp.some((excuse) => this.#excuses.has(excuse))) {
       world.fail(new Error(`member ${this.id} gave up: ${text}`, { cause }))
       return
     }
     world.note(`m${this.id} gives up: ${text}`)
     if (this.#excuses.has('log-damaged')) this.#lost = text
     else if (this.#excuses.has('wiped')) this.#lost = text
-    else if (this.#excuses.has('database-damaged')) {
-      met('database-refused')
-      this.#lost = text
-    }
     this.crash('power')
   }
 }

@@ -80,7 +80,8 @@ export class Watcher {
   #connect(served: Served): void {
     const { world, history, name, range } = this.#options
     const random = this.#random
-    const after = this.#position
+    // To a server 0 is any state, not the one before the first change.
+    const after = this.#position === 0 ? null : this.#position
     const mode = after === null ? this.#stateMode() : { kind: 'exact' as const, revision: after }
     const marked = mode.kind !== 'any' || random.chance(0.5)
     const record: WatchRecord = {
