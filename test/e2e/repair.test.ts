@@ -25,11 +25,14 @@ class Load {
   readonly #clients: readonly ApiClient[]
   #stopped = false
   readonly #done: Promise<unknown>
+  readonly #prefix: string
   #next = 0
 
-  constructor(members: readonly MemberProcess[], writers = 4) {
+  /** @param round names of one round are not those of another */
+  constructor(members: readonly MemberProcess[], round: number) {
+    this.#prefix = `load-${round}`
     this.#clients = members.map(({ client }) => client)
-    this.#done = Promise.all(Array.from({ length: writers }, (_, at) => this.#write(at)))
+    this.#done = Promise.all(Array.from({ length: 4 }, (_, at) => this.#write(at)))
   }
 
   async stop(): Promise<void> {
@@ -39,7 +42,7 @@ class Load {
 
   async #write(turn: number): Promise<void> {
     while (!this.#stopped) {
-      const name = `load-${this.#next++}`
+      const name = `${this.#prefix}-${this.#next++}`
       const client = this.#clients[turn++ % this.#clients.length] ?? assert.fail('a member to write to')
       try {
         const reply = await client.post(path, { metadata: { name }, data: { x: 'y'.repeat(100) } })
@@ -125,8 +128,9 @@ void test('a member whose database is damaged while it is down fetches the state
   const leader = await cluster.leader()
   await writeMany(leader, 400)
   const victim = cluster.members.find((member) => member !== leader) ?? assert.fail('a follower')
-  for (const [what, spoil] of damages) {
-    const load = new Load(cluster.members.filter((member) => member !== victim))
+  for (const [round, [what, spoil]] of damages.entries()) {
+    const others = cluster.members.filter((member) => member !== victim)
+    const load = new Load(others, round)
     assert.equal(await victim.stop('SIGTERM'), 0)
     spoil(victim)
     victim.start()
@@ -179,7 +183,7 @@ for (const whose of ['follower', 'leader'] as const) {
     await writeMany(leader, 50)
     const victim =
       whose === 'leader' ? leader : (cluster.members.find((member) => member !== leader) ?? assert.fail())
-    const load = new Load(cluster.members)
+    const load = new Load(cluster.members, 0)
     const watched = victim.client.watch(`${path}?watch=true&resourceVersion=0`, () => undefined)
     writeFileSync(join(victim.directory, 'diverge'), '')
     const one = `${path}/many-1?resourceVersion=0`
