@@ -1,0 +1,94 @@
+/*
+ * Goal: a member gone mad, which sends noise, frames too large, or frames that say the impossible, is turned away: nobody
+ * ends, others are heard all the while, and the log of who is called does not fill.
+ * Method: real transports; a caller with a real member's certificate sends bytes drawn from seeds.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { Client, credentials, status } from '@grpc/grpc-js'
+import type { ServiceError } from '@grpc/grpc-js'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { nodeId } from '../../../../raft/core/types.ts'
+import { asBuffer, asIs } from '../../../../raft/transport/dialing.ts'
+import type { TransportEvent } from '../../../../raft/transport/events.ts'
+import { encodeHelloFrame, protocolVersion } from '../../../../raft/transport/frame-codec.ts'
+import { method } from '../../../../raft/transport/options.ts'
+import { serverNameOf } from '../../../../raft/transport/peer-identity.ts'
+import { connect, probe, startMember, until } from '../../../conformance/transport-members.ts'
+import type { TestMember } from '../../../conformance/transport-members.ts'
+import { grpcHarness, peerCredentials, testAuthority, testLimits } from './fixtures.ts'
+
+const pem = (text: string): Buffer => Buffer.from(text)
+
+/** One call in the name of n1. @returns what the stream ended with */
+async function call(to: TestMember, path: string, frames: readonly Uint8Array[]): Promise<ServiceError> {
+  const { authorityPem, keyPem, certificatePem } = peerCredentials(testAuthority, 'n1')
+  const client = new Client(
+    to.info.peerAddress,
+    credentials.createSsl(pem(authorityPem), pem(keyPem), pem(certificatePem)),
+    { 'grpc.ssl_target_name_override': serverNameOf(to.info.name), 'grpc.max_send_message_length': -1 },
+  )
+  const stream = client.makeBidiStreamRequest(path, asIs, asIs)
+  try {
+    stream.on('data', () => undefined)
+    for (const frame of frames) stream.write(asBuffer(frame))
+    const [error] = (await once(stream, 'error')) as [ServiceError]
+    return error
+  } catch (cause) {
+    return cause as ServiceError
+  } finally {
+    client.close()
+  }
+}
+
+void test('noise on the wire disturbs nobody, and a few lines name who sends it', async () => {
+  const told: TransportEvent[] = []
+  const harness = grpcHarness({ onEvent: (name, event) => void (name === 'n2' && told.push(event)) })
+  try {
+    const mad = await startMember(harness, { name: 'n1', id: 1 })
+    const called = await startMember(harness, { name: 'n2', id: 2 })
+    const quiet = await startMember(harness, { name: 'n3', id: 3 })
+    const members = [mad.info, called.info, quiet.info]
+    for (const { transport } of [mad, called, quiet]) transport.setPeers(members)
+    await connect(quiet, called)
+
+    const hello = encodeHelloFrame({
+      ...{ protocol: protocolVersion, cluster: 'test', from: nodeId(1), to: nodeId(2), logId: 'a1' },
+      founding: 'f1',
+    })
+    const tooLarge = new Uint8Array(testLimits.messageBytesMax + 100_000)
+    const calls = 120
+    for (let seed = 1; seed <= calls; seed += 12) {
+      quiet.transport.send(probe(quiet, called, 100 + seed))
+      const errors = await Promise.all(
+        Array.from({ length: 12 }, (_, at) => {
+          const random = new SeededRandom(seed + at)
+          // Field 15 is no message of ours, and its length is a lie.
+          const noise = Uint8Array.from([0x7a, 0xff, ...random.bytes(1 + random.below(2000))])
+          const frames = at === 0 ? [tooLarge] : at % 2 === 0 ? [noise] : [hello, noise]
+          return call(called, at % 5 === 4 ? method.snapshot : method.messages, frames)
+        }),
+      )
+      for (const error of errors)
+        assert.ok(isTurnedAway(error), `seed ${seed}: ${error.code} ${error.details}`)
+    }
+    await until('all of the quiet member was heard', () => {
+      return (
+        called.receiver.messages.filter((message) => 'round' in message && message.round > 100).length === 10
+      )
+    })
+    const lines = told.filter((event) => event.kind === 'refused')
+    assert.ok(lines.length > 0 && lines.length < calls / 2, `${lines.length} lines`)
+    for (const line of lines) assert.match(line.kind === 'refused' ? line.detail : '', /"n1"/)
+    assert.equal(called.receiver.snapshots.length, 0)
+    await connect(mad, called)
+  } finally {
+    await harness.close()
+  }
+})
+
+/** Refused in words, over a bound, or overtaken by a newer stream of the same member. */
+function isTurnedAway({ code }: ServiceError): boolean {
+  return [status.INVALID_ARGUMENT, status.RESOURCE_EXHAUSTED, status.CANCELLED].includes(code)
+}
