@@ -11,7 +11,6 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft paper figure 8',
     invariant: 'I3',
     killedBy: tests('unit/raft/core/paper'),
-    seeds: 60,
   },
   {
     id: 'append-without-previous-check',
@@ -26,7 +25,6 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft paper §5.3, log matching',
     invariant: 'I2',
     killedBy: tests('unit/raft/core/paper'),
-    seeds: 60,
   },
   {
     id: 'old-append-truncates',
@@ -36,7 +34,6 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft paper §5.3, truncation only on conflict',
     invariant: 'I5',
     killedBy: tests('unit/raft/core/paper'),
-    seeds: 60,
   },
   {
     id: 'commit-beyond-append',
@@ -48,7 +45,6 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft paper figure 2, the index of the last new entry',
     invariant: 'I4',
     killedBy: tests('unit/raft/core/paper'),
-    seeds: 60,
   },
   {
     id: 'heartbeat-commits-too-far',
@@ -58,7 +54,7 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft paper figure 2; a stale suffix would be committed',
     invariant: 'I4',
     killedBy: tests('unit/raft/core/votes'),
-    seeds: 30,
+    seeds: 20,
   },
   {
     id: 'vote-not-persisted',
@@ -70,7 +66,6 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft paper figure 2, persistent state',
     invariant: 'I6',
     killedBy: tests('unit/raft/core/votes'),
-    seeds: 100,
   },
   {
     id: 'vote-twice-in-a-term',
@@ -80,7 +75,6 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft paper §5.2, one vote in a term',
     invariant: 'I1',
     killedBy: tests('unit/raft/core/votes'),
-    seeds: 100,
   },
   {
     id: 'vote-for-a-shorter-log',
@@ -95,7 +89,6 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft paper §5.4.1, election restriction',
     invariant: 'I3',
     killedBy: tests('unit/raft/core/paper'),
-    seeds: 60,
   },
   {
     id: 'vote-for-the-longer-log',
@@ -107,7 +100,6 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft paper §5.4.1, first the term, then the length',
     invariant: 'I3',
     killedBy: tests('unit/raft/core/paper'),
-    seeds: 100,
   },
   {
     id: 'answers-before-sync',
@@ -120,7 +112,7 @@ export const consensusMutants: readonly Mutant[] = [
     invariant: 'I5',
     killedBy: tests('scenario/scenario'),
     also: [tests('unit/raft/core/crash')],
-    seeds: 60,
+    seeds: 20,
   },
   {
     id: 'vote-answered-before-sync',
@@ -135,7 +127,6 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft paper figure 2, durable before the answer',
     invariant: 'I6',
     killedBy: tests('scenario/scenario'),
-    seeds: 200,
   },
   {
     id: 'candidate-asks-before-sync',
@@ -161,7 +152,6 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'etcd#14370: one member loses a write in a crash',
     invariant: 'I15',
     killedBy: tests('scenario/scenario'),
-    seeds: 100,
   },
   {
     id: 'late-write-vouches-for-another',

@@ -16,7 +16,7 @@ export const logMutants: readonly Mutant[] = [
     standsFor: 'NATS 2.12.1: synced minutes after the acknowledgement',
     invariant: 'I15',
     killedBy: tests('unit/raft/log/wal-crash'),
-    seeds: 60,
+    seeds: 20,
   },
   {
     id: 'log-goes-on-after-failure',

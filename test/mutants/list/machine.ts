@@ -34,7 +34,7 @@ export const machineMutants: readonly Mutant[] = [
     standsFor: 'decision 14; Raft thesis §6.3',
     invariant: 'I17',
     killedBy: tests('unit/src/store/machine/machine'),
-    seeds: 60,
+    seeds: 20,
   },
   {
     id: 'expected-term-ignored',
@@ -53,7 +53,6 @@ export const machineMutants: readonly Mutant[] = [
     standsFor: 'Raft thesis §6.3',
     invariant: 'I17',
     killedBy: tests('unit/src/store/machine/sessions'),
-    seeds: 100,
   },
   {
     id: 'living-session-expired',
@@ -88,7 +87,7 @@ export const machineMutants: readonly Mutant[] = [
     standsFor: 'lost updates',
     invariant: 'I17',
     killedBy: tests('unit/src/store/machine/decide'),
-    seeds: 30,
+    seeds: 20,
   },
   {
     id: 'absent-unchecked',
@@ -98,7 +97,7 @@ export const machineMutants: readonly Mutant[] = [
     standsFor: 'decision 13',
     invariant: 'I17',
     killedBy: tests('unit/src/store/machine/decide'),
-    seeds: 30,
+    seeds: 40,
   },
   {
     id: 'namespace-unchecked-at-apply',
@@ -229,6 +228,5 @@ export const machineMutants: readonly Mutant[] = [
     standsFor: 'decision 6',
     invariant: 'I22',
     killedBy: tests('unit/src/store/machine/history'),
-    seeds: 60,
   },
 ]

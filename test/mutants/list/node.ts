@@ -18,7 +18,6 @@ export const nodeMutants: readonly Mutant[] = [
     standsFor: 'decision 7; etcd#18055',
     invariant: 'I11',
     killedBy: tests('unit/raft/node/snapshot-install'),
-    seeds: 200,
   },
   {
     id: 'snapshot-of-a-former-term',
@@ -115,7 +114,6 @@ export const nodeMutants: readonly Mutant[] = [
     standsFor: 'decision 14',
     invariant: 'I17',
     killedBy: tests('unit/raft/node/proposals'),
-    seeds: 60,
   },
   {
     id: 'skipped-entries-forgotten',
@@ -125,7 +123,6 @@ export const nodeMutants: readonly Mutant[] = [
     standsFor: 'decision 14',
     invariant: 'I17',
     killedBy: tests('unit/raft/node/proposals'),
-    seeds: 200,
   },
   {
     id: 'acknowledged-too-far',
@@ -140,7 +137,6 @@ export const nodeMutants: readonly Mutant[] = [
     standsFor: 'Raft thesis §6.3',
     invariant: 'I17',
     killedBy: tests('unit/raft/node/proposals'),
-    seeds: 60,
   },
   {
     id: 'term-not-told-apart',

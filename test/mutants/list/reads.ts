@@ -26,7 +26,7 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'spec 4.8; stale reads, consul#54',
     invariant: 'I16',
     killedBy: tests('unit/src/registry/races'),
-    seeds: 30,
+    seeds: 20,
   },
   {
     id: 'refused-on-stale-memory',
@@ -36,7 +36,7 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'decision 15',
     invariant: 'I16',
     killedBy: tests('unit/src/registry/stale-memory'),
-    seeds: 30,
+    seeds: 20,
   },
   {
     id: 'read-before-own-commit',
@@ -51,7 +51,6 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'consul#2644; Raft thesis §6.4 step 1',
     invariant: 'I9',
     killedBy: tests('scenario/scenario'),
-    seeds: 60,
   },
   {
     id: 'read-without-quorum',
@@ -63,7 +62,6 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'etcd#20418: stale reads of a process that was paused',
     invariant: 'I16',
     killedBy: tests('scenario/scenario'),
-    seeds: 60,
   },
   {
     id: 'read-context-reused',
@@ -73,7 +71,6 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'etcd-io/raft#397',
     invariant: 'I16',
     killedBy: tests('scenario/scenario'),
-    seeds: 60,
   },
   {
     id: 'read-index-of-applied',
@@ -83,7 +80,7 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'Raft thesis §6.4 step 2',
     invariant: 'I16',
     killedBy: tests('scenario/scenario'),
-    seeds: 60,
+    seeds: 20,
   },
   {
     id: 'read-joins-a-sent-round',
@@ -98,7 +95,6 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'decision 18',
     invariant: 'I16',
     killedBy: tests('unit/raft/node/read-barrier'),
-    seeds: 60,
   },
   {
     id: 'read-before-apply',
@@ -108,7 +104,7 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'Raft thesis §6.4 step 4',
     invariant: 'I16',
     killedBy: tests('unit/raft/node/read-barrier'),
-    seeds: 30,
+    seeds: 20,
   },
   {
     id: 'read-round-of-a-former-life',
@@ -137,7 +133,6 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'spec 4.8, Exact',
     invariant: 'I18',
     killedBy: tests('model/store'),
-    seeds: 30,
   },
   {
     id: 'not-older-than-not-waited-for',
@@ -147,7 +142,6 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'spec 4.8, NotOlderThan',
     invariant: 'I18',
     killedBy: tests('unit/src/registry/list'),
-    seeds: 30,
   },
   {
     id: 'page-of-another-revision',
@@ -162,7 +156,7 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'spec 4.8, consistent pages',
     invariant: 'I19',
     killedBy: tests('unit/src/registry/list'),
-    seeds: 30,
+    seeds: 20,
   },
   {
     id: 'compacted-revision-read',

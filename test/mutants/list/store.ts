@@ -17,7 +17,6 @@ export const storeMutants: readonly Mutant[] = [
     standsFor: 'etcd#13766: revision and data inconsistent after a crash',
     invariant: 'I11',
     killedBy: tests('unit/src/store/crash-recovery'),
-    seeds: 60,
   },
   {
     id: 'batch-not-atomic',
@@ -50,7 +49,7 @@ export const storeMutants: readonly Mutant[] = [
     standsFor: 'decision 6: two names, never confused',
     invariant: 'I15',
     killedBy: tests('unit/src/store/store-machine'),
-    seeds: 60,
+    seeds: 20,
   },
   {
     id: 'database-passes-the-log',
@@ -60,7 +59,6 @@ export const storeMutants: readonly Mutant[] = [
     standsFor: 'decision 6',
     invariant: 'I15',
     killedBy: tests('unit/src/store/store-machine'),
-    seeds: 200,
   },
   {
     id: 'staged-taken-as-live',
@@ -118,7 +116,7 @@ export const storeMutants: readonly Mutant[] = [
     standsFor: 'decision 14; Raft thesis §6.3',
     invariant: 'I17',
     killedBy: tests('unit/src/store/disk/snapshot'),
-    seeds: 60,
+    seeds: 20,
   },
   {
     id: 'revision-reused-after-restart',
@@ -137,7 +135,7 @@ export const storeMutants: readonly Mutant[] = [
     standsFor: 'etcd#17780: revisions go back after a crash',
     invariant: 'I12',
     killedBy: tests('unit/src/store/disk/recovery'),
-    seeds: 30,
+    seeds: 20,
   },
   {
     id: 'quarantine-served',

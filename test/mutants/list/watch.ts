@@ -57,7 +57,6 @@ export const watchMutants: readonly Mutant[] = [
     standsFor: 'etcd#15220: progress told ahead of events',
     invariant: 'I22',
     killedBy: tests('unit/src/registry/races'),
-    seeds: 30,
   },
   {
     id: 'position-of-unseen-events',
@@ -96,7 +95,6 @@ export const watchMutants: readonly Mutant[] = [
     standsFor: 'etcd#17247: duplicated events',
     invariant: 'I22',
     killedBy: tests('unit/src/store/compaction'),
-    seeds: 60,
   },
   {
     id: 'delete-lost-behind-the-trim',
@@ -145,7 +143,7 @@ export const watchMutants: readonly Mutant[] = [
     standsFor: 'spec 4.8, watch with selectors',
     invariant: 'I22',
     killedBy: tests('unit/src/registry/watch'),
-    seeds: 30,
+    seeds: 20,
   },
   {
     id: 'selector-arrival-as-change',
@@ -155,7 +153,7 @@ export const watchMutants: readonly Mutant[] = [
     standsFor: 'spec 4.8, watch with selectors',
     invariant: 'I22',
     killedBy: tests('unit/src/registry/watch'),
-    seeds: 30,
+    seeds: 20,
   },
   {
     id: 'uid-precondition-ignored',
@@ -184,7 +182,7 @@ export const watchMutants: readonly Mutant[] = [
     standsFor: 'lost updates between the read and the write of a PATCH',
     invariant: 'I17',
     killedBy: tests('unit/src/registry/update'),
-    seeds: 30,
+    seeds: 20,
   },
   {
     id: 'removal-without-condition',
