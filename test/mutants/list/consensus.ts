@@ -89,6 +89,7 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft paper §5.4.1, election restriction',
     invariant: 'I3',
     killedBy: tests('unit/raft/core/paper'),
+    seeds: 40,
   },
   {
     id: 'vote-for-the-longer-log',
