@@ -24,6 +24,7 @@ import { tellStorageAlarm } from './app/storage-alarm.ts'
 import { CaughtUp } from './cluster/caught-up.ts'
 import { defaultHealthBounds, memberHealth } from './cluster/health.ts'
 import { Members } from './cluster/members.ts'
+import type { StateGuard } from './cluster/state-guard.ts'
 import { WatchGuard } from './cluster/watch-guard.ts'
 import type { Config } from './config/config.ts'
 import { limits } from './config/limits.ts'
@@ -125,6 +126,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   })
   const recovered = await node.recovered
   if (recovered.repaired !== null) log.warn({ repaired: recovered.repaired }, 'the log was repaired')
+  let judge: StateGuard | null = null
   machine = await StoreMachine.open({
     home: config['in-memory'] ? new MemoryKeyValueHome() : new LevelKeyValueHome(join(directory, 'db')),
     clock,
@@ -139,6 +141,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
         { reason, atLeast },
         'the state is not to be trusted: nothing is served until another is here',
       ),
+    mayGive: (atLeast) => judge?.mayGive(atLeast) ?? atLeast === null,
     onReplay: (why) =>
       log.warn({ why }, 'the database is set aside: the log, whole from its first entry, makes another'),
   })
@@ -166,6 +169,7 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
   closing.add(tellStorageAlarm({ store, log, onApplied: (listener) => opened.onApplied(listener) }))
   const featureLevelMax = config['feature-level-max']
   const watch = watchState({ machine, consensus, clock, log, limits: storeLimits, featureLevelMax })
+  judge = watch.guard
   closing.add(() => watch.close())
   const raiser = new LevelRaiser({
     ...{ store, consensus, clock, log, featureLevelMax },

@@ -79,3 +79,25 @@ function isMajority(ids: readonly NodeId[], { voters, votersOutgoing }: Configur
     2 * set.filter((id) => ids.includes(id)).length > set.length
   return isMajorityOf(voters) && (votersOutgoing === null || isMajorityOf(votersOutgoing))
 }
+
+/**
+ * Whether a state may take the place of another member's. A wrong one that nobody has noticed yet would make a majority
+ * of the two: so it is given only while no healthy member is known to have another, and in a repair only once a majority
+ * is known to have it. Where too few healthy members are in touch to be a majority, nobody could ever say so.
+ *
+ * @param atLeast the index from which on a repair asked for it; null: the receiver only lags
+ * @param healthy voters in touch that trust their own state, this member included
+ */
+export function mayGive(
+  verdict: StateVerdict,
+  asked: {
+    readonly atLeast: LogIndex | null
+    readonly configuration: Configuration
+    readonly healthy: readonly NodeId[]
+  },
+): boolean {
+  if (verdict.kind !== 'agree') return verdict.kind === 'majority'
+  const { atLeast, configuration, healthy } = asked
+  if (atLeast === null || !isMajority(healthy, configuration)) return true
+  return verdict.upTo !== null && verdict.upTo >= atLeast
+}

@@ -3,7 +3,7 @@ import { ConsensusFailure, logIndex, noIndex } from '../../raft/index.ts'
 import type { Consensus, ConsensusStatus, LogIndex, NodeId } from '../../raft/index.ts'
 import type { DigestSample, MemberReport } from './member-report.ts'
 import type { MemberReports } from './member-reports.ts'
-import { judgeState } from './state-agreement.ts'
+import { judgeState, mayGive } from './state-agreement.ts'
 import type { StateVerdict } from './state-agreement.ts'
 
 /** The replicated state of this member, as the guard sees it. */
@@ -33,6 +33,8 @@ const periodMs = 1000
 /** Older ones say nothing: their member may have been mended since. */
 const reportAgeMsMax = 10_000
 const transferMsMax = 2000
+/** Behind its start nobody can have said anything yet: whoever asks for a repair asks again. */
+const gatherMs = 3000
 /** Enough for a sample ahead to be known everywhere before anybody gets there. */
 const aheadEntriesMin = 8
 /** A quarantine that lasts is told of this often. */
@@ -53,9 +55,11 @@ export class StateGuard {
   #quarantinedSinceMs: number | null = null
   #toldMs = Number.NEGATIVE_INFINITY
   #givingWay = false
+  readonly #startedMs: number
 
   constructor(parts: StateGuardParts) {
     this.#parts = parts
+    this.#startedMs = parts.clock.monotonicMs()
   }
 
   start(): void {
@@ -94,6 +98,18 @@ export class StateGuard {
     const verdict = this.#verdict
     if (verdict.kind !== 'split') return null
     return `at index ${verdict.index} ${this.#namesOf(verdict.members)} have another state than this member`
+  }
+
+  /** Whether this member's state may be sent to another; see `mayGive`. */
+  mayGive(atLeast: LogIndex | null): boolean {
+    const { consensus, reports, clock } = this.#parts
+    if (clock.monotonicMs() - this.#startedMs < gatherMs) return atLeast === null
+    const { status } = consensus
+    const known = reports.latest(reportAgeMsMax)
+    const inTouch = status.followers.filter(({ id, recentlyActive }) => recentlyActive && isVoter(id, status))
+    const healthy = inTouch.map(({ id }) => id).filter((id) => known.get(id)?.state === 'healthy')
+    const asked = { atLeast, configuration: status.configuration, healthy: [...healthy, status.id] }
+    return mayGive(this.#verdict, asked)
   }
 
   #look(): void {

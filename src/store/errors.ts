@@ -39,8 +39,9 @@ export class StoreFailure extends Failure<StoreFailureCode> {
  * - `full`: no room on the disk
  * - `io`: the disk refused for another reason
  * - `stale`: a snapshot of what this member has already
+ * - `unconfirmed`: others have not said yet that they have the state that was to be given away
  */
 export type StorageFailureCode =
-  'damaged' | 'digest' | 'behind-log' | 'beyond-log' | 'unsupported' | 'full' | 'io' | 'stale'
+  'damaged' | 'digest' | 'behind-log' | 'beyond-log' | 'unsupported' | 'full' | 'io' | 'stale' | 'unconfirmed'
 
 export class StorageFailure extends Failure<StorageFailureCode> {}

@@ -52,6 +52,8 @@ export type StoreMachineOptions = {
   readonly onQuarantine?: (quarantine: Quarantine) => void
   /** What was there is set aside, and the log makes it anew. Unset: nobody wants to know. */
   readonly onReplay?: (why: string) => void
+  /** Whether other members know this state well enough to be sent it; see `mayGive`. Unset: always. */
+  readonly mayGive?: (atLeast: LogIndex | null) => boolean
 }
 
 /**
@@ -234,6 +236,7 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   async produceSnapshot(atLeast: LogIndex | null = null): Promise<SnapshotSource> {
+    if (this.#options.mayGive?.(atLeast) === false) throw new StorageFailure('unconfirmed', unconfirmed)
     if (atLeast !== null && this.#appliedDisk.index < atLeast) await this.#persister?.flush()
     const database = this.#trusted()
     const source = await SnapshotReader.open(database.store, {
@@ -393,3 +396,5 @@ export class StoreMachine implements StateMachine<Outcome> {
 function levelMaxOf({ featureLevelMax = newestLevel }: StoreMachineOptions): number {
   return featureLevelMax
 }
+
+const unconfirmed = 'other members do not confirm the state of this one yet'

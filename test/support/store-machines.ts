@@ -1,7 +1,7 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { logIndex, noSnapshot, term } from '../../raft/index.ts'
-import type { SnapshotMeta, SnapshotSource } from '../../raft/index.ts'
+import type { LogIndex, SnapshotMeta, SnapshotSource } from '../../raft/index.ts'
 import type { KeyValueHome, KeyValuePair } from '../../src/store/disk/key-value-store.ts'
 import { defaultStoreLimits } from '../../src/store/limits.ts'
 import type { StoreLimits } from '../../src/store/limits.ts'
@@ -35,6 +35,7 @@ export type OpenOptions = {
   readonly logBase?: SnapshotMeta
   readonly logLast?: number
   readonly featureLevelMax?: number
+  readonly mayGive?: (atLeast: LogIndex | null) => boolean
   readonly onFailure?: (cause: unknown) => void
 }
 
@@ -46,6 +47,7 @@ export function openMachine(options: OpenOptions): Promise<StoreMachine> {
     logBase: options.logBase ?? noSnapshot,
     logLast: logIndex(options.logLast ?? Number.MAX_SAFE_INTEGER),
     featureLevelMax: options.featureLevelMax ?? featureLevelMax,
+    ...(options.mayGive === undefined ? {} : { mayGive: options.mayGive }),
     onFailure:
       options.onFailure ??
       ((cause) => {

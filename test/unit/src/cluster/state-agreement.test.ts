@@ -12,7 +12,7 @@ import type { Configuration, LogIndex, NodeId, PeerReport } from '../../../../ra
 import { encodeReport } from '../../../../src/cluster/member-report.ts'
 import type { DigestSample, MemberReport } from '../../../../src/cluster/member-report.ts'
 import { MemberReports } from '../../../../src/cluster/member-reports.ts'
-import { judgeState } from '../../../../src/cluster/state-agreement.ts'
+import { judgeState, mayGive } from '../../../../src/cluster/state-agreement.ts'
 import { StateGuard } from '../../../../src/cluster/state-guard.ts'
 import type { GuardedState } from '../../../../src/cluster/state-guard.ts'
 import { FakeConsensus } from '../../../support/fake-consensus.ts'
@@ -107,6 +107,27 @@ test('whoever is told to heal differs from a majority that is equal; never a maj
       assert.equal(kind === 'minority', theirs, `seed ${seed}`)
     }
     assert.ok(2 * told.filter((kind) => kind === 'minority').length < count || count === 1, `seed ${seed}`)
+  }
+})
+
+test('a state is given away only where nothing speaks against it, and in a repair once a majority has it', () => {
+  const asked = (atLeast: number | null, ...healthy: readonly number[]) => ({
+    atLeast: atLeast === null ? null : logIndex(atLeast),
+    configuration: three,
+    healthy: ids(...healthy),
+  })
+  const agree = (upTo: number | null) =>
+    ({ kind: 'agree', upTo: upTo === null ? null : logIndex(upTo) }) as const
+  const differs = { index: logIndex(9), digest: 'a', members: ids(3) }
+  assert.equal(mayGive(agree(8), asked(8, 1, 2)), true)
+  assert.equal(mayGive(agree(7), asked(8, 1, 2)), false, 'nobody has said so as far as that')
+  assert.equal(mayGive(agree(null), asked(8, 1, 2)), false)
+  assert.equal(mayGive(agree(null), asked(8, 1)), true, 'nobody could ever say so')
+  assert.equal(mayGive(agree(null), asked(null, 1, 2)), true, 'the receiver only lags')
+  assert.equal(mayGive({ kind: 'majority', ...differs }, asked(8, 1, 2)), true)
+  for (const kind of ['minority', 'split'] as const) {
+    assert.equal(mayGive({ kind, ...differs }, asked(null, 1, 2)), false)
+    assert.equal(mayGive({ kind, ...differs }, asked(8, 1)), false)
   }
 })
 
@@ -213,4 +234,20 @@ test('what a member said long ago, or while it had no state, proves nothing', as
   assert.notEqual(bench.guard.agreementFailure(), null)
   await bench.clock.advance(11_000)
   assert.equal(bench.guard.agreementFailure(), null)
+})
+
+test('a leader repairs another member only once others confirmed its own state', async () => {
+  const bench = new Bench()
+  assert.equal(bench.guard.mayGive(logIndex(10)), false, 'nobody can have said anything yet')
+  assert.equal(bench.guard.mayGive(null), true)
+  await bench.clock.advance(4000)
+  bench.hear(3, { state: 'quarantined' })
+  bench.hear(2, { samples: [sample(9, 'a')] })
+  assert.equal(bench.guard.mayGive(logIndex(10)), false)
+  bench.hear(2, { samples: [sample(10, 'a')] })
+  assert.equal(bench.guard.mayGive(logIndex(10)), true)
+  assert.equal(bench.guard.mayGive(logIndex(11)), false)
+  bench.hear(2, { samples: [sample(10, 'b')] })
+  assert.equal(bench.guard.mayGive(logIndex(10)), false)
+  assert.equal(bench.guard.mayGive(null), false)
 })

@@ -161,6 +161,22 @@ void test('a state is made durable up to where it is asked for, and not sent whe
   await machine.close()
 })
 
+void test('a state that others do not confirm is not sent', async () => {
+  const asked: (number | null)[] = []
+  const machine = await openMachine({
+    home: new MemoryKeyValueHome(),
+    clock: new ManualClock(),
+    mayGive: (atLeast) => asked.push(atLeast) > 2,
+  })
+  applyUpTo(machine, log, 120)
+  await assert.rejects(machine.produceSnapshot(logIndex(100)), { code: 'unconfirmed' })
+  await assert.rejects(machine.produceSnapshot(), { code: 'unconfirmed' })
+  const source = await machine.produceSnapshot(logIndex(100))
+  await source.close()
+  assert.deepEqual(asked, [100, null, 100])
+  await machine.close()
+})
+
 void test('members that came to one index by different ways have equal samples there', async () => {
   const clock = new ManualClock()
   const limits = { ...tinyLimits, sampleEntries: 64 }
