@@ -47,7 +47,7 @@ export class SnapshotInbox {
   /** Waits for the turn in which the core hears of it. */
   #offered: (Message & { readonly kind: 'snapshot' }) | null = null
   /** Staged, for a member that asked for it: taken even if the log is further. */
-  #repair: SnapshotMeta | null = null
+  #repair: Repair | null = null
 
   constructor(needs: SnapshotInboxNeeds, limits: SnapshotInboxLimits) {
     this.#needs = needs
@@ -56,9 +56,12 @@ export class SnapshotInbox {
 
   async receive(header: SnapshotHeader): Promise<SnapshotSink> {
     if (header.to !== this.#needs.self) throw new Error('this snapshot is for another member')
-    if (this.#state !== 'free') throw new Error('another snapshot is being installed')
+    if (this.#state !== 'free' && !this.#isOutlived(header))
+      throw new Error('another snapshot is being installed')
     this.#supersede(header)
     this.#checkWanted(header)
+    this.#state = 'free'
+    this.#repair = null
     const { from, term } = header
     const stream: Stream = { id: this.#nextStream++, from, term, answers: [] }
     this.#stream = stream
@@ -110,7 +113,7 @@ export class SnapshotInbox {
   /** A turn ended: what the core did not take by now it has no use for. The next snapshot replaces it. */
   turnEnded(): void {
     if (this.#state !== 'staged' || this.#offered !== null) return
-    const answer = this.#repair === null ? 'never' : this.#needs.beginLogBehind(this.#repair)
+    const answer = this.#repair === null ? 'never' : this.#needs.beginLogBehind(this.#repair.snapshot)
     if (answer === 'later') return
     this.#state = answer === 'begun' ? 'taken' : 'free'
     this.#repair = null
@@ -128,6 +131,15 @@ export class SnapshotInbox {
   close(): void {
     for (const waiting of this.#stream?.answers.splice(0) ?? []) waiting.reject(new Error('stopping'))
     this.#stream = null
+  }
+
+  /**
+   * The staged repair waits for entries that only the log of its own leader may have had: a later one, whose log begins
+   * behind them, has to send its state instead.
+   */
+  #isOutlived({ term }: SnapshotHeader): boolean {
+    const waits = this.#state === 'staged' && this.#offered === null
+    return waits && this.#repair !== null && term > this.#repair.term
   }
 
   #checkWanted({ purpose, snapshot }: SnapshotHeader): void {
@@ -173,7 +185,7 @@ export class SnapshotInbox {
     }
     const { from, to, term, snapshot } = header
     this.#state = 'staged'
-    this.#repair = header.purpose === 'repair' ? snapshot : null
+    this.#repair = header.purpose === 'repair' ? { snapshot, term } : null
     this.#offered = { kind: 'snapshot', from, to, term, snapshot }
     this.#needs.wake()
   }
@@ -200,6 +212,9 @@ export class SnapshotInbox {
     if (this.#stream === stream) this.#stream = null
   }
 }
+
+/** A staged state and in which term it was sent. */
+type Repair = { readonly snapshot: SnapshotMeta; readonly term: Term }
 
 type Stream = {
   readonly id: number

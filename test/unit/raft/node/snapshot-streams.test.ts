@@ -181,6 +181,25 @@ void test('a repair beyond the log is offered to the core, and taken by the log 
   )
 })
 
+void test('a repair that waits for the log gives way to the state of a later leader, and of nobody else', async () => {
+  const { box, needs, begun, posted } = inbox(() => undefined)
+  needs.commit = logIndex(10)
+  needs.stateWanted = logIndex(10)
+  await stage(box, { ...repair, snapshot: at(18) })
+  box.flush()
+  // This member knows a later term by now, so the core had no use for it; and the entries up to it never come.
+  needs.answer = 'later'
+  box.turnEnded()
+  for (const purpose of ['repair', 'catch-up'] as const)
+    await assert.rejects(box.receive({ ...header, purpose, snapshot: at(19) }), /is being installed/)
+  const later = box.receive({ ...header, term: term(5), snapshot: at(30) })
+  assert.equal(posted.at(-1)?.kind, 'sink-open')
+  box.turnEnded()
+  assert.equal(begun.length, 1, 'the one that was replaced is not there any more')
+  box.take({ kind: 'sink-taken', stream: 2 })
+  await later
+})
+
 void test('a state that a peer asked for ends without a word to the core, unless the core waits too', async () => {
   const { box, sent, reports } = outbox()
   box.wantedBy(other, logIndex(9))
