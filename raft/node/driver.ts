@@ -204,6 +204,7 @@ export class Driver {
         return
       case 'installed':
         this.#applied(message.index)
+        this.#repairs.fulfilled()
         this.#inbox.installed()
         return
       case 'source-opened':

@@ -39,6 +39,11 @@ export class RepairRelay {
       this.#needs.send({ kind: 'state-wanted', from: self, to: leader, atLeast })
   }
 
+  /** A state was installed. Another, sent for the same wish, would come over one that is trusted and applies on. */
+  fulfilled(): void {
+    this.#wish = null
+  }
+
   /** A peer. Only a leader answers, because only its state is sure to reach as far as it must. */
   requested(from: NodeId, atLeast: LogIndex): void {
     const { self, leader, members } = this.#needs

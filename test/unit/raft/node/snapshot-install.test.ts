@@ -82,3 +82,25 @@ void test('a peer that says it has sent a state is not believed: only the stream
   assert.equal(replacing(), undefined)
   assert.equal(installs(), 0)
 })
+
+void test('a state that is sent twice for one wish is installed once: behind it this member applies on', async (t) => {
+  const { clock, driver, installs, replacing } = bench(t)
+  driver.take({ kind: 'state-wanted', atLeast: logIndex(50) })
+  const opening = driver.inbox.receive({ ...header, purpose: 'repair' })
+  driver.take({ kind: 'sink-taken', stream: 1 })
+  const finishing = (await opening).finish()
+  driver.take({ kind: 'sink-taken', stream: 1 })
+  await finishing
+  await clock.settle()
+  const ticket = replacing()
+  assert.ok(ticket !== undefined, 'the log is told to begin with it')
+  driver.written(ticket)
+  await clock.settle()
+  assert.equal(installs(), 1)
+  driver.take({ kind: 'installed', index: logIndex(50) })
+  const further = { ...snapshot, index: logIndex(60) }
+  await assert.rejects(
+    driver.inbox.receive({ ...header, purpose: 'repair', snapshot: further }),
+    /did not ask/,
+  )
+})
