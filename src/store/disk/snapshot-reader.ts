@@ -34,13 +34,15 @@ export class SnapshotReader implements SnapshotSource {
       const head = picture.range(headKey, sessionRange.from)
       const [pair] = await head.next()
       await head.close()
-      if (pair === undefined) throw new StorageFailure('io', 'there is no durable state to send yet')
-      return new SnapshotReader(picture, pair[1], options)
+      if (pair !== undefined) return new SnapshotReader(picture, pair[1], options)
     } catch (cause) {
       await picture.close()
       options.onDamage(cause)
       throw cause
     }
+    await picture.close()
+    // A young database is none that is broken.
+    throw new StorageFailure('io', 'there is no durable state to send yet')
   }
 
   private constructor(picture: KeyValueSnapshot, storedHead: Uint8Array, options: SnapshotReaderOptions) {

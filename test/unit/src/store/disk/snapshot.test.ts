@@ -209,8 +209,13 @@ void test('a second staging takes the place of the first', async () => {
   await receiver.close()
 })
 
-void test('a member with nothing on disk has no snapshot to give', async () => {
-  const receiver = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
-  await assert.rejects(receiver.produceSnapshot(), StorageFailure)
-  await receiver.close()
+void test('a member with nothing on disk has no snapshot to give, and goes on', async () => {
+  const failures: unknown[] = []
+  const onFailure = (cause: unknown): void => void failures.push(cause)
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock(), onFailure })
+  await assert.rejects(machine.produceSnapshot(), StorageFailure)
+  assert.deepEqual(failures, [])
+  applyUpTo(machine, log, 20)
+  assert.equal(machine.digest, digests[20])
+  await machine.close()
 })
