@@ -17,7 +17,7 @@ import type { KeyValueHome, KeyValueStore } from './disk/key-value-store.ts'
 import { isDamage, openLiveDatabase } from './disk/live-database.ts'
 import type { Database, LiveDatabase } from './disk/live-database.ts'
 import { Persister } from './disk/persister.ts'
-import { SnapshotReader } from './disk/snapshot-reader.ts'
+import { SnapshotReader, unconfirmed } from './disk/snapshot-reader.ts'
 import { SnapshotStage } from './disk/snapshot-stage.ts'
 import { readVersions } from './disk/version-reader.ts'
 import { StorageFailure } from './errors.ts'
@@ -236,11 +236,12 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   async produceSnapshot(atLeast: LogIndex | null = null): Promise<SnapshotSource> {
-    if (this.#options.mayGive?.(atLeast) === false) throw new StorageFailure('unconfirmed', unconfirmed)
+    if (this.#options.mayGive?.(atLeast) === false) throw unconfirmed()
     if (atLeast !== null && this.#appliedDisk.index < atLeast) await this.#persister?.flush()
     const database = this.#trusted()
     const source = await SnapshotReader.open(database.store, {
       limits: this.#options.limits,
+      mayGive: () => this.#database === database && this.#options.mayGive?.(null) !== false,
       onDamage: (cause) => {
         if (this.#database === database) this.#broken(cause)
       },
@@ -396,5 +397,3 @@ export class StoreMachine implements StateMachine<Outcome> {
 function levelMaxOf({ featureLevelMax = newestLevel }: StoreMachineOptions): number {
   return featureLevelMax
 }
-
-const unconfirmed = 'other members do not confirm the state of this one yet'

@@ -9,6 +9,8 @@ import { decodeStoredHead } from './stored-head.ts'
 
 export type SnapshotReaderOptions = {
   readonly limits: StoreLimits
+  /** Whether the state may still be given away. Asked before the end is: without that nobody installs it. */
+  readonly mayGive: () => boolean
   /** What was read is not what was written, or could not be read. */
   readonly onDamage: (cause: unknown) => void
 }
@@ -62,6 +64,7 @@ export class SnapshotReader implements SnapshotSource {
       case 'pairs': {
         const pairs = await this.#frameOfPairs()
         if (pairs.length > 0) return encodeFrame({ kind: 'pairs', pairs })
+        if (!this.#options.mayGive()) throw unconfirmed()
         this.#state = 'done'
         return encodeFrame({ kind: 'end', pairs: this.#pairs })
       }
@@ -108,4 +111,8 @@ export class SnapshotReader implements SnapshotSource {
       await range.close()
     }
   }
+}
+
+export function unconfirmed(): StorageFailure {
+  return new StorageFailure('unconfirmed', 'other members do not confirm the state of this one')
 }

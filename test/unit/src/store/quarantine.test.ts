@@ -177,6 +177,24 @@ void test('a state that others do not confirm is not sent', async () => {
   await machine.close()
 })
 
+void test('a state that is doubted while it flows never ends, so nobody installs it', async () => {
+  for (const doubt of ['others differ', 'condemned'] as const) {
+    let confirmed = true
+    const machine = await openMachine({
+      home: new MemoryKeyValueHome(),
+      clock: new ManualClock(),
+      mayGive: () => confirmed,
+    })
+    applyUpTo(machine, log, 120)
+    const source = await machine.produceSnapshot(logIndex(120))
+    await source.next()
+    if (doubt === 'condemned') machine.condemn(doubt)
+    else confirmed = false
+    await assert.rejects(chunksOf(source), { code: 'unconfirmed' }, doubt)
+    await machine.close()
+  }
+})
+
 void test('members that came to one index by different ways have equal samples there', async () => {
   const clock = new ManualClock()
   const limits = { ...tinyLimits, sampleEntries: 64 }
