@@ -10,7 +10,10 @@ export type ReadBarrierOptions = {
   readonly waitersMax: number
   /** Rounds sent and not answered; while full, callers gather in the open one. */
   readonly roundsMax: number
-  /** A round not answered for this long may be lost on the way: its callers join the next one. */
+  /**
+   * A round not answered for this long may be lost on the way: its callers join the next one. Waits longer where
+   * answers take longer, up to `retryFactorMax` times this.
+   */
   readonly retryMs: number
   /** Deadlines and lost rounds are looked at this often. */
   readonly sweepMs: number
@@ -34,6 +37,8 @@ export class ReadBarrier {
   readonly #sent = new Map<number, { readonly waiters: Waiter[]; readonly sentMs: number }>()
   #confirmed: { readonly index: LogIndex; readonly waiters: Waiter[] }[] = []
   #applied: LogIndex = noIndex
+  /** How long a round is waited for: were it shorter than the way to the leader and back, nobody would ever be served. */
+  #patienceMs: number
   #nextRound = 1
   #waiting = 0
   #flushPlanned = false
@@ -42,6 +47,7 @@ export class ReadBarrier {
 
   constructor(options: ReadBarrierOptions) {
     this.#options = options
+    this.#patienceMs = options.retryMs
   }
 
   get waiting(): number {
@@ -70,6 +76,7 @@ export class ReadBarrier {
     const sent = this.#sent.get(round)
     if (sent === undefined) return
     this.#sent.delete(round)
+    if (index !== null) this.#beAsPatientAs(2 * (this.#options.clock.monotonicMs() - sent.sentMs))
     if (index === null) {
       // Asked again by the sweep, not at once: whoever refused needs a moment to learn who leads.
       this.#open.push(...sent.waiters)
@@ -141,14 +148,22 @@ export class ReadBarrier {
 
   #sweepNow(): void {
     const now = this.#options.clock.monotonicMs()
+    let lost = false
     for (const [round, sent] of this.#sent) {
-      if (now - sent.sentMs < this.#options.retryMs) continue
+      if (now - sent.sentMs < this.#patienceMs) continue
+      lost = true
       this.#sent.delete(round)
       this.#open.push(...sent.waiters)
     }
+    if (lost) this.#beAsPatientAs(2 * this.#patienceMs)
     for (const waiters of this.#groups()) this.#expire(waiters, now)
     this.#confirmed = this.#confirmed.filter((round) => round.waiters.length > 0)
     if (this.#open.length > 0) this.#planFlush()
+  }
+
+  #beAsPatientAs(ms: number): void {
+    const { retryMs } = this.#options
+    this.#patienceMs = Math.min(Math.max(ms, retryMs), retryFactorMax * retryMs)
   }
 
   /** Takes those whose time is over out of `waiters`, in place. */
@@ -170,5 +185,7 @@ export class ReadBarrier {
     ]
   }
 }
+
+const retryFactorMax = 16
 
 type Waiter = { readonly deadlineMs: number; readonly deferred: Deferred<LogIndex> }

@@ -75,6 +75,26 @@ void test('a refused, a lost and an orphaned round are asked again under a new n
   assert.equal(await waiting, 3)
 })
 
+void test('where answers take longer than the retry, they are waited for', async () => {
+  const { clock, sent, barrier, wait } = bench()
+  const answerMs = 350
+  const asked = new Map<number, number>()
+  const served: Promise<number>[] = []
+  barrier.appliedUpTo(logIndex(9))
+  for (let at = 0; at < 200; at++) {
+    if (at % 50 === 0) served.push(wait(2500))
+    await clock.advance(20)
+    for (const round of sent) {
+      if (!asked.has(round)) asked.set(round, clock.monotonicMs())
+      if (clock.monotonicMs() - (asked.get(round) ?? 0) === answerMs - (answerMs % 20)) {
+        barrier.answered(round, logIndex(5))
+      }
+    }
+  }
+  assert.deepEqual(await Promise.all(served), [9, 9, 9, 9])
+  assert.ok(sent.length < 12, `${sent.length} rounds for four reads`)
+})
+
 void test('a caller whose time is over is told so, wherever it waits', async () => {
   const { clock, barrier, wait } = bench()
   const asked = wait(50)
