@@ -76,7 +76,7 @@ export class Informer<T> {
     const present = new Set(objects.map(({ key }) => key))
     for (const key of [...this.#values.keys()]) if (!present.has(key)) this.#remove(key)
     for (const stored of objects) {
-      if (this.#values.get(stored.key)?.version.revision !== stored.revision) this.#set(stored)
+      if (!isSame(this.#values.get(stored.key)?.version, stored)) this.#set(stored)
     }
   }
 
@@ -150,4 +150,9 @@ export class Informer<T> {
   #tell(change: InformerChange<T>): void {
     for (const listener of this.#listeners) listener(change)
   }
+}
+
+/** By content too: in a state that turned out wrong, a revision may have been another's. */
+function isSame(known: StoredObject | undefined, stored: StoredObject): boolean {
+  return known?.revision === stored.revision && Buffer.compare(known.bytes, stored.bytes) === 0
 }

@@ -53,7 +53,7 @@ export class Store implements ObjectStore {
         this.#hub.applied()
       }),
       // Whoever follows finds out when it asks for more.
-      machine.onQuarantine(() => this.#hub.wakeAll()),
+      machine.onQuarantine(() => this.#hub.distrust()),
     ]
   }
 

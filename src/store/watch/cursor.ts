@@ -5,6 +5,7 @@ import type { Scope } from '../machine/scope.ts'
 import type { History } from '../machine/history.ts'
 import type { StoreEvent, WatchCursor } from '../object-store.ts'
 import { compacted, resolveVersions } from '../past-versions.ts'
+import { quarantined } from '../quarantine.ts'
 import { revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import type { StoreMachine } from '../store-machine.ts'
@@ -18,6 +19,8 @@ export interface CursorHome {
   forget(cursor: Cursor): void
   /** Everything up to here was offered to all that waited. */
   readonly seen: Revision
+  /** Grows when what was told so far cannot be trusted: no cursor goes on across that. */
+  readonly era: number
 }
 
 export type CursorOptions = {
@@ -34,6 +37,7 @@ export type CursorOptions = {
 export class Cursor implements WatchCursor {
   readonly scope: Scope
   readonly #options: CursorOptions
+  readonly #era: number
   #position: Revision
   #state: 'idle' | 'waiting' | 'woken' | 'reading' | 'closed' = 'idle'
   #wake: () => void = () => undefined
@@ -42,6 +46,7 @@ export class Cursor implements WatchCursor {
     this.#options = options
     this.scope = scopeOf(options.prefix)
     this.#position = options.after
+    this.#era = options.home.era
   }
 
   get closed(): boolean {
@@ -58,6 +63,7 @@ export class Cursor implements WatchCursor {
     assert(this.#state !== 'reading', 'a cursor is asked one thing at a time')
     assert(limit >= 1, 'at least one event is asked for')
     if (this.#state === 'closed') return []
+    this.#checkEra()
     this.#leave()
     const events: StoreEvent[] = []
     const found = this.#collect(limit, events)
@@ -76,7 +82,7 @@ export class Cursor implements WatchCursor {
     this.#wake = wake
     if (this.#state === 'woken' || this.#state === 'waiting') return
     const { home, machine } = this.#options
-    if (machine.quarantine !== null) {
+    if (home.era !== this.#era) {
       // Whoever asks for more is told.
       this.#state = 'woken'
       return home.wake(this)
@@ -112,6 +118,14 @@ export class Cursor implements WatchCursor {
     this.#state = 'closed'
     this.#wake = () => undefined
     this.#options.home.forget(this)
+  }
+
+  /**
+   * A place in a history that others do not share means nothing in theirs.
+   * @throws StoreFailure `quarantined`
+   */
+  #checkEra(): void {
+    if (this.#options.home.era !== this.#era) throw quarantined()
   }
 
   /** Stops waiting, without losing what waiting has told. */
@@ -152,6 +166,7 @@ export class Cursor implements WatchCursor {
   async #read(limit: number): Promise<readonly StoreEvent[]> {
     const { machine } = this.#options
     while (true) {
+      this.#checkEra()
       const { state } = machine
       const { history } = state
       if (this.#position < history.trimmed) throw compacted(this.#position, history.trimmed)

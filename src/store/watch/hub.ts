@@ -30,6 +30,7 @@ export class WatchHub implements CursorHome {
   #toWake: Cursor[] = []
   #waking = false
   #seen: Revision
+  #era = 0
   #closed = false
 
   constructor(options: WatchHubOptions) {
@@ -79,9 +80,14 @@ export class WatchHub implements CursorHome {
     }
   }
 
-  /** Everyone who waits looks again, soon. */
-  wakeAll(): void {
+  /** What was told so far is not to be trusted: everyone learns of it who asks for more, and those who wait soon. */
+  distrust(): void {
+    this.#era++
     this.#wakeAll(this.#seen)
+  }
+
+  get era(): number {
+    return this.#era
   }
 
   get seen(): Revision {

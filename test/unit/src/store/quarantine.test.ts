@@ -28,16 +28,16 @@ const log = randomLog(43, 400)
 const digests = digestsOf(log)
 const refused = { name: 'StoreFailure', code: 'quarantined' }
 
-async function healthy(index: number): Promise<StoreMachine> {
+async function healthy(index: number, entries = log): Promise<StoreMachine> {
   const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
-  applyUpTo(machine, log, index)
+  applyUpTo(machine, entries, index)
   return machine
 }
 
 /** Stages the state of another member that stands at `index`. */
-async function stageFrom(index: number, machine: StoreMachine, atLeast = index): Promise<SnapshotMeta> {
-  const other = await healthy(index)
-  const source = await other.produceSnapshot(logIndex(atLeast))
+async function stageFrom(index: number, machine: StoreMachine, entries = log): Promise<SnapshotMeta> {
+  const other = await healthy(index, entries)
+  const source = await other.produceSnapshot(logIndex(index))
   const chunks = await chunksOf(source)
   const sink = await machine.stageSnapshot(source.snapshot)
   for (const chunk of chunks) await sink.chunk(chunk)
@@ -114,6 +114,38 @@ void test('whoever waits for news learns of the quarantine, and may come back be
   await machine.installSnapshot(snapshot)
   assert.equal(store.view().revision, machine.state.revision)
   store.watch(allConfigMaps, machine.state.revision).close()
+  store.close()
+  await machine.close()
+})
+
+void test('who slept through a quarantine does not go on in a history that is not the one it was told', async () => {
+  const clock = new ManualClock()
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  applyUpTo(machine, log, 200)
+  const store = new Store({
+    consensus: new LocalConsensus({ machine, clock }),
+    machine,
+    clock,
+    limits: tinyLimits,
+  })
+  const contents = (): string[] => {
+    const { objects } = store.view().list(allConfigMaps, { after: null, limit: null })
+    return objects.map(({ key, bytes }) => `${key} ${Buffer.from(bytes).toString()}`).sort()
+  }
+  const informer = new Informer<string>({
+    ...{ store, clock, prefix: allConfigMaps },
+    parse: ({ bytes }) => Buffer.from(bytes).toString(),
+  })
+  informer.start()
+  const cursor = store.watch(allConfigMaps, machine.state.revision)
+  machine.condemn('test')
+  // Another history, in which one key has other content under the same revision.
+  await machine.installSnapshot(await stageFrom(200, machine, randomLog(51, 400)))
+  assert.throws(() => cursor.next(10), refused)
+  cursor.close()
+  await clock.advance(2000)
+  assert.deepEqual([...informer.entries()].map(([key, value]) => `${key} ${value}`).sort(), contents())
+  informer.close()
   store.close()
   await machine.close()
 })
