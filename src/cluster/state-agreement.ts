@@ -13,12 +13,14 @@ export type StateEvidence = {
  * - `agree`: nobody who could be compared has another state. `upTo`: the newest index at which a majority of the voters is
  *   known to have this one; null: none yet
  * - `minority`: a majority has another state, and it is equal: this member's is wrong
- * - `majority`: a majority has this state, and `members` have another: theirs is wrong
+ * - `majority`: a majority has this state, at the latest at `upTo`, and `members` have another: theirs is wrong
  * - `split`: states differ and no majority has one: nobody can tell which is right, so nobody heals
  */
 export type StateVerdict =
   | { readonly kind: 'agree'; readonly upTo: LogIndex | null }
-  | ({ readonly kind: 'minority' | 'majority' | 'split' } & Difference)
+  | ({ readonly kind: 'majority'; readonly upTo: LogIndex } & Difference)
+  | ({ readonly kind: 'minority' } & Difference)
+  | ({ readonly kind: 'split' } & Difference)
 
 type Difference = {
   readonly index: LogIndex
@@ -35,14 +37,21 @@ type Difference = {
  */
 export function judgeState(evidence: StateEvidence): StateVerdict {
   let agreedUpTo: LogIndex | null = null
-  let worst: Exclude<StateVerdict, { readonly kind: 'agree' }> | null = null
+  let worst: Found | null = null
   for (const sample of evidence.own.toSorted((a, b) => b.index - a.index)) {
     const found = compareAt(sample, evidence)
-    if (found === 'agreed') agreedUpTo ??= sample.index
-    else if (found !== null && (worst === null || severity[found.kind] > severity[worst.kind])) worst = found
+    if (found === null) continue
+    if (found === 'agreed' || found.kind === 'majority') agreedUpTo ??= sample.index
+    if (found !== 'agreed' && (worst === null || severity[found.kind] > severity[worst.kind])) worst = found
   }
-  return worst ?? { kind: 'agree', upTo: agreedUpTo }
+  if (worst === null) return { kind: 'agree', upTo: agreedUpTo }
+  const { kind, ...difference } = worst
+  return kind === 'majority'
+    ? { kind, upTo: agreedUpTo ?? worst.index, ...difference }
+    : { kind, ...difference }
 }
+
+type Found = { readonly kind: 'minority' | 'majority' | 'split' } & Difference
 
 /** A member that is certainly wrong acts; one that cannot tell says so; one that is right only notes it. */
 const severity = { majority: 1, split: 2, minority: 3 } as const
@@ -51,7 +60,7 @@ const severity = { majority: 1, split: 2, minority: 3 } as const
 function compareAt(
   { index, featureLevel, digest }: DigestSample,
   { self, configuration, others }: StateEvidence,
-): Exclude<StateVerdict, { readonly kind: 'agree' }> | 'agreed' | null {
+): Found | 'agreed' | null {
   const holders = new Map<string, NodeId[]>([[digest, [self]]])
   for (const [id, samples] of others) {
     const theirs = samples.find((sample) => sample.index === index && sample.featureLevel === featureLevel)
@@ -96,7 +105,7 @@ export function mayGive(
     readonly healthy: readonly NodeId[]
   },
 ): boolean {
-  if (verdict.kind !== 'agree') return verdict.kind === 'majority'
+  if (verdict.kind === 'minority' || verdict.kind === 'split') return false
   const { atLeast, configuration, healthy } = asked
   if (atLeast === null || !isMajority(healthy, configuration)) return true
   return verdict.upTo !== null && verdict.upTo >= atLeast

@@ -35,7 +35,7 @@ void test('two of three agree on another state: this one is wrong', () => {
 
 void test('with a majority on its side this one is right, and knows who is not', () => {
   const seen = verdict([sample(10, 'a')], { 2: [sample(10, 'a')], 3: [sample(10, 'b')] })
-  assert.deepEqual(seen, { kind: 'majority', index: 10, digest: digestOf('a'), members: [3] })
+  assert.deepEqual(seen, { kind: 'majority', upTo: 10, index: 10, digest: digestOf('a'), members: [3] })
 })
 
 void test('without a majority nobody is right', () => {

@@ -124,7 +124,8 @@ test('a state is given away only where nothing speaks against it, and in a repai
   assert.equal(mayGive(agree(null), asked(8, 1, 2)), false)
   assert.equal(mayGive(agree(null), asked(8, 1)), true, 'nobody could ever say so')
   assert.equal(mayGive(agree(null), asked(null, 1, 2)), true, 'the receiver only lags')
-  assert.equal(mayGive({ kind: 'majority', ...differs }, asked(8, 1, 2)), true)
+  assert.equal(mayGive({ kind: 'majority', upTo: logIndex(9), ...differs }, asked(8, 1, 2)), true)
+  assert.equal(mayGive({ kind: 'majority', upTo: logIndex(9), ...differs }, asked(10, 1, 2)), false)
   for (const kind of ['minority', 'split'] as const) {
     assert.equal(mayGive({ kind, ...differs }, asked(null, 1, 2)), false)
     assert.equal(mayGive({ kind, ...differs }, asked(8, 1)), false)
