@@ -2,6 +2,8 @@ import { StorageFailure } from '../errors.ts'
 
 /** What the operating system says through the database when there is no room: ENOSPC, EDQUOT, EFBIG. */
 const noRoom = /No space left on device|Disk quota exceeded|File too large/
+/** The disk falters. Where members share one, each of them would set its state aside at the same moment. */
+const diskFault = /Input\/output error|Stale file handle/
 /**
  * Where the system refuses for reasons of its own: another database would fare no better. Any other complaint about
  * reading a file is about that file: gone, cut short, unreadable, none.
@@ -20,6 +22,11 @@ export function storageFailure(cause: unknown): StorageFailure {
   if (noRoom.test(message)) {
     const remedy = 'make room and start this member again, nothing it acknowledged is lost'
     return new StorageFailure('full', `the disk is full (${message}); ${remedy}`, { cause })
+  }
+  if (diskFault.test(message)) {
+    const remedy =
+      'see to the disk and start this member again; without its directory db it fetches the state anew'
+    return new StorageFailure('io', `${message}; ${remedy}`, { cause })
   }
   const isDamaged = code === 'LEVEL_IO_ERROR' && !refusal.test(message)
   return new StorageFailure(isDamaged ? 'damaged' : 'io', message, { cause })

@@ -18,15 +18,13 @@ function ioError(what: string): Error {
 }
 
 void test('a file that is gone or cut short is damage of the database, a refusal of the system is not', () => {
-  for (const what of [
-    'No such file or directory',
-    'Invalid argument',
-    'Input/output error',
-    'Is a directory',
-  ])
+  for (const what of ['No such file or directory', 'Invalid argument', 'Is a directory'])
     assert.equal(storageFailure(ioError(what)).code, 'damaged', what)
   for (const what of ['Permission denied', 'Too many open files', 'Read-only file system'])
     assert.equal(storageFailure(ioError(what)).code, 'io', what)
+  const faltering = storageFailure(ioError('Input/output error'))
+  assert.equal(faltering.code, 'io', 'the disk is to blame, perhaps that of all members')
+  assert.match(faltering.message, /see to the disk and start this member again/)
   const notOpen = new Error('Database failed to open', { cause: ioError('No such file or directory') })
   assert.equal(storageFailure(notOpen).code, 'damaged')
 })
