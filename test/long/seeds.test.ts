@@ -1,25 +1,55 @@
 /*
- * Goal: what survives a hundred seeds survives thousands.
- * Method: seeds from FIRST_SEED (1000 unless said otherwise) on, for 40 minutes; a failure names its seed.
+ * Goal: what survives a few hundred seeds survives thousands, and other ones each day.
+ * Method: seeds from FIRST_SEED on (unless said otherwise, a million drawn from the date), on all cores, for MINUTES
+ * (40); a failure is made small and names its seed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runSeed } from '../simulation/cluster.ts'
+import { Coverage } from '../simulation/coverage.ts'
+import { runFleet } from '../simulation/fleet.ts'
+import { LivenessTimes } from '../simulation/liveness-times.ts'
+import { replayCommand, report, shrink } from '../simulation/shrink.ts'
+import type { Failed } from '../simulation/shrink.ts'
 
-const firstSeed = Number(process.env['FIRST_SEED'] ?? 1000)
-const minutes = 40
+const dayMs = 86_400_000
+const today = Math.floor(Date.now() / dayMs)
+/** Seeds are 32 bits wide. */
+const firstSeed = Number(process.env['FIRST_SEED'] ?? (today % 4_000) * 1_000_000)
+const minutes = Number(process.env['MINUTES'] ?? 40)
+const shrinkMsMax = 180_000
+const progressMs = 60_000
 
 void test(`seeds from ${firstSeed} on, for ${minutes} minutes`, async () => {
-  const endMs = performance.now() + minutes * 60_000
+  const beganMs = performance.now()
+  const endMs = beganMs + minutes * 60_000
+  const coverage = new Coverage()
+  const times = new LivenessTimes()
+  const failed: Failed[] = []
   let seed = firstSeed
-  for (; performance.now() < endMs; seed++) {
-    try {
-      await runSeed({ seed, trace: null })
-    } catch (cause) {
-      throw new Error(`seed ${seed} failed; repeat it with: make sim SEED=${seed}`, { cause })
-    }
-    if (seed % 100 === 99) console.log(`# ${seed + 1 - firstSeed} seeds survived`)
+  let survived = 0
+  let toldMs = beganMs
+  await runFleet({
+    next: () => (failed.length > 0 || performance.now() > endMs ? null : { seed: seed++ }),
+    onOutcome: (outcome) => {
+      if (outcome.kind === 'failed') {
+        failed.push(outcome)
+        return
+      }
+      survived++
+      coverage.add(outcome.report.coverage)
+      times.add(outcome.report.liveness)
+      const now = performance.now()
+      if (now - toldMs < progressMs) return
+      toldMs = now
+      console.log(`# ${survived} seeds survived in ${Math.round((now - beganMs) / 60_000)} minutes`)
+    },
+  })
+  const [first] = failed
+  if (first !== undefined) {
+    const shrunk = await shrink({ seed: first.seed }, first, shrinkMsMax)
+    assert.fail(`${report(shrunk)}\nwith all harm: ${replayCommand({ seed: first.seed })}`)
   }
-  assert.ok(seed > firstSeed)
-  console.log(`# ${seed - firstSeed} seeds survived`)
+  assert.ok(survived > 0)
+  console.log(`# ${survived} seeds survived; never happened: ${coverage.missing().join(', ') || 'nothing'}`)
+  console.log(`# ${times.table().replaceAll('\n', '\n# ')}`)
 })

@@ -10,6 +10,7 @@ import { Network } from './network.ts'
 import { drawPlan } from './plan.ts'
 import type { Action } from './plan.ts'
 import { Member } from './process.ts'
+import { CrashPoint } from './steps.ts'
 import { drawSwarm, without } from './swarm.ts'
 import type { Mood, Noise, Swarm } from './swarm.ts'
 import { Witness } from './witness.ts'
@@ -87,6 +88,7 @@ class Cluster {
   readonly #swarm: Swarm
   readonly #plan: readonly Action[]
   readonly #coverage = new Coverage()
+  readonly #ambush = new CrashPoint()
   readonly #network: Network
   readonly #members: readonly Member[]
   readonly #nemesis: Nemesis
@@ -115,8 +117,10 @@ class Cluster {
     })
     this.#members = this.#makeMembers(memberInfos(swarm))
     const voters = Array.from({ length: swarm.voters }, (_, at) => at + 1)
-    const shared = { world, network: this.#network, members: this.#members, voters }
-    this.#nemesis = new Nemesis({ ...shared, plan: this.#plan, coverage: this.#coverage })
+    this.#nemesis = new Nemesis({
+      ...{ world, network: this.#network, members: this.#members, voters },
+      ...{ plan: this.#plan, ambush: this.#ambush, coverage: this.#coverage },
+    })
   }
 
   async run(): Promise<RunReport> {
@@ -147,6 +151,7 @@ class Cluster {
           ...{ world: this.#world, network: this.#network, watcher: this.#witness, swarm },
           node: { id, members: infos, timing: swarm.timing, limits: swarm.limits },
           wrapDisk: this.#options.disk === 'forgets-syncs' ? forgetful : (disk) => disk,
+          ambush: this.#ambush,
           met: (fault) => coverage.hit(`met ${fault}`),
           crashedAt: (step, side) => coverage.hit(`crash ${side} ${step}`),
           onDown: (member) => {

@@ -1,3 +1,4 @@
+import { ConsensusFailure } from '../../raft/node/errors.ts'
 import { LogFailure } from '../../raft/log/errors.ts'
 import { LogActor } from '../../raft/log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
@@ -104,6 +105,8 @@ export function startProcess(parts: ProcessParts): Life {
   actor.begin()
   world.schedule(0, 'open', log, () => openLog(parts, log, raftLog.b, apiLog.b))
   openMachine(parts, life, api).catch((cause: unknown) => {
+    // Told to stop while it began; or why it cannot go on was told already.
+    if (cause instanceof ConsensusFailure && cause.code === 'stopped') return
     if (api.alive) parts.gaveUp(cause)
   })
   return life

@@ -5,7 +5,8 @@ import type { Coverage } from './coverage.ts'
 import type { Condition } from './link.ts'
 import type { Network } from './network.ts'
 import type { Action, Deed, Target } from './plan.ts'
-import type { CrashKind, Life, Member } from './process.ts'
+import type { Life, Member } from './process.ts'
+import type { CrashKind, CrashPoint } from './steps.ts'
 import type { World } from './world.ts'
 
 export type NemesisOptions = {
@@ -15,6 +16,8 @@ export type NemesisOptions = {
   /** Ids. Of these a majority keeps undamaged disks, whatever happens. */
   readonly voters: readonly number[]
   readonly plan: readonly Action[]
+  /** Of all members: who comes there first ends. */
+  readonly ambush: CrashPoint
   readonly coverage: Coverage
 }
 
@@ -43,6 +46,7 @@ export class Nemesis {
   /** No new harm, and nobody is brought back any more. */
   stop(): void {
     this.#active = false
+    this.#options.ambush.disarm()
   }
 
   /** A process ended. */
@@ -55,9 +59,8 @@ export class Nemesis {
   #do(deed: Deed): boolean {
     switch (deed.kind) {
       case 'kill':
-        return this.#running(deed, (member) => member.crash('process'))
       case 'power-cut':
-        return this.#running(deed, (member) => member.crash('power'))
+        return this.#kill(deed)
       case 'stop':
         return this.#stop(deed)
       case 'restart-loop':
@@ -101,7 +104,21 @@ export class Nemesis {
     return true
   }
 
-  #stop(deed: Extract<Deed, { readonly kind: 'kill' | 'power-cut' | 'stop' }>): boolean {
+  #kill(deed: Extract<Deed, { readonly kind: 'kill' | 'power-cut' }>): boolean {
+    const end = crashKinds[deed.kind]
+    return this.#running(deed, (member, life) => {
+      if (!deed.within) {
+        member.crash(end)
+        return
+      }
+      member.crashAt({ step: 'log-sync', side: 'before', skip: 0, end })
+      this.#later(writeMsMax, `waits no longer for a write of m${member.id}`, () => {
+        if (member.life === life) member.crash(end)
+      })
+    })
+  }
+
+  #stop(deed: Extract<Deed, { readonly kind: 'stop' }>): boolean {
     return this.#running(deed, (member, life) => {
       member.stop().catch((cause: unknown) => {
         if (member.life === life) this.#options.world.fail(cause)
@@ -123,8 +140,15 @@ export class Nemesis {
 
   /** Armed is not done: what counts is that the process ended there. */
   #crashAtStep(deed: Extract<Deed, { readonly kind: 'crash-step' }>): boolean {
+    const { step, side, skip } = deed
+    const ambush = { step, side, skip, end: crashKinds[deed.end] }
+    if (deed.whoever) {
+      for (const { id } of this.#options.members) this.#downMs.set(id, deed.downMs)
+      this.#options.ambush.arm(ambush)
+      return true
+    }
     return this.#running(deed, (member, life) => {
-      member.crashAt(deed.step, deed.side, deed.skip, crashKinds[deed.end])
+      member.crashAt(ambush)
       this.#later(deed.patienceMs, `waits for ${deed.step} no longer`, () => {
         if (member.life === life) member.disarm()
       })
@@ -298,6 +322,8 @@ type LinkDeed = Extract<
 >
 
 const stopMsMax = 3_000
+/** Whoever is to end within a write ends without one after so long. */
+const writeMsMax = 500
 /** A sync that never ends is noticed by somebody after this long. */
 const endlessStallMs = 4_000
 

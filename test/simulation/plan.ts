@@ -13,7 +13,14 @@ export type Thread = 'all' | 'api' | 'raft' | 'log'
 
 /** One thing the nemesis does. All that it needs to know was drawn before the run. */
 export type Deed =
-  | { readonly kind: 'kill' | 'power-cut' | 'stop'; readonly target: Target; readonly downMs: number }
+  | { readonly kind: 'stop'; readonly target: Target; readonly downMs: number }
+  /** `within`: between the next write of the log and its sync, if there is one soon. */
+  | {
+      readonly kind: 'kill' | 'power-cut'
+      readonly target: Target
+      readonly within: boolean
+      readonly downMs: number
+    }
   | {
       readonly kind: 'restart-loop'
       readonly target: Target
@@ -23,6 +30,8 @@ export type Deed =
     }
   | {
       readonly kind: 'crash-step'
+      /** Whoever gets there first, whenever that is; else the target, and not for ever. */
+      readonly whoever: boolean
       readonly target: Target
       readonly step: CrashStep
       readonly side: 'before' | 'after'
@@ -140,7 +149,8 @@ export function drawPlan(options: {
     const own = random.fork()
     let atMs = firstAt(kind, own, meanMs)
     for (let count = 0; atMs < forMs && !(perMember.has(kind) && count >= members); count++) {
-      actions.push({ atMs: Math.round(atMs), deed: drawDeed(kind, own, { members, downMsMax }) })
+      const isYoung = atMs === 0
+      actions.push({ atMs: Math.round(atMs), deed: drawDeed(kind, own, { members, downMsMax, isYoung }) })
       atMs += meanMs * (0.2 + (own.below(1000) / 1000) * 1.6)
     }
   }
@@ -149,26 +159,27 @@ export function drawPlan(options: {
 
 /** A few crashes come at once: a cluster is young only once. */
 function firstAt(kind: DeedKind, random: SeededRandom, meanMs: number): number {
-  if (kind === 'crash-step' && random.chance(0.3)) return 0
+  if (kind === 'crash-step' && random.chance(0.5)) return 0
   return meanMs * (0.1 + random.below(1000) / 1000)
 }
 
-type Bounds = { readonly members: number; readonly downMsMax: number }
+type Bounds = { readonly members: number; readonly downMsMax: number; readonly isYoung: boolean }
 
-function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax }: Bounds): Deed {
+function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax, isYoung }: Bounds): Deed {
   const anyone = (): number => 1 + random.below(members)
   const target: Target = { member: anyone(), preferLeader: random.chance(0.35) }
   const downMs = random.below(downMsMax)
   const forMs = 100 + random.below(random.pick([400, 2_000, 6_000]))
   switch (kind) {
-    case 'kill':
-    case 'power-cut':
     case 'stop':
       return { kind, target, downMs }
+    case 'kill':
+    case 'power-cut':
+      return { kind, target, within: random.chance(0.6), downMs }
     case 'restart-loop':
       return { kind, target, downMs: random.below(200), times: 2 + random.below(5), upMs: random.below(900) }
     case 'crash-step':
-      return drawCrash(random, target, downMs)
+      return drawCrash(random, target, downMs, isYoung)
     case 'pause':
       return { kind, target, thread: random.pick(['all', 'api', 'raft', 'log'] as const), forMs }
     case 'sync-stall': {
@@ -194,13 +205,30 @@ function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax }: 
   }
 }
 
-function drawCrash(random: SeededRandom, target: Target, downMs: number): Deed {
+/** What a log and a database only do at their beginning. */
+const youngSteps: readonly CrashStep[] = ['configuration', 'vote', 'log-rename', 'database-open']
+
+/** What happens a few times in a run, and not in every run. */
+const rareSteps: readonly CrashStep[] = [
+  ...(['fetch', 'catch-up-read', 'log-truncate', 'log-remove', 'log-rename', 'database-destroy'] as const),
+  ...([
+    'snapshot-produce',
+    'snapshot-send',
+    'snapshot-stage',
+    'snapshot-chunk',
+    'snapshot-complete',
+  ] as const),
+  ...(['snapshot-taken', 'snapshot-record', 'snapshot-install', 'snapshot-installed'] as const),
+]
+
+function drawCrash(random: SeededRandom, target: Target, downMs: number, isYoung: boolean): Deed {
   return {
     kind: 'crash-step',
+    whoever: isYoung || random.chance(0.7),
     target,
-    step: random.pick(crashSteps),
+    step: random.pick(isYoung ? youngSteps : random.chance(0.5) ? rareSteps : crashSteps),
     side: random.pick(['before', 'after'] as const),
-    skip: random.pick([0, 0, 0, 1, 3, 10]),
+    skip: random.pick([0, 0, 0, 0, 1, 5]),
     end: random.pick(['kill', 'power-cut'] as const),
     patienceMs: 5_000,
     downMs,

@@ -22,7 +22,7 @@ import type { LogRot } from './log-rot.ts'
 import type { Network, SimTransport } from './network.ts'
 import type { Thread } from './plan.ts'
 import { CrashPoint } from './steps.ts'
-import type { CrashStep, Side } from './steps.ts'
+import type { Ambush, CrashKind, CrashStep, Side } from './steps.ts'
 import type { Swarm } from './swarm.ts'
 import type { Owner, World } from './world.ts'
 
@@ -57,13 +57,13 @@ export type MemberOptions = {
   readonly swarm: Swarm
   readonly node: NodeOptions
   readonly wrapDisk: (disk: LogDisk) => LogDisk
+  /** Waits for whoever gets there first. */
+  readonly ambush: CrashPoint
   readonly met: (fault: MetFault) => void
   readonly crashedAt: (step: CrashStep, side: Side) => void
   /** Its process ended, by whatever. */
   readonly onDown: (member: Member) => void
 }
-
-export type CrashKind = 'power' | 'process'
 
 /** Why a member may give up, because of what was done to it. */
 type Excuse = 'disk' | 'log-damaged' | 'wiped' | 'database-damaged'
@@ -83,7 +83,6 @@ export class Member {
   readonly #database: SimKeyValueDisk
   readonly #crashPoint = new CrashPoint()
   #peerBook = new MemoryPeerBook()
-  #crashEnd: CrashKind = 'power'
   readonly #excuses = new Set<Excuse>()
   #diskFaults: { readonly operation: DiskOperation; readonly code: DiskFaultCode }[] = []
   #lost: string | null = null
@@ -155,7 +154,7 @@ export class Member {
       ...{ database: this.#database, peerBook: this.#peerBook, time: this.time },
       step: (steps, side) => this.#step(steps, side),
       channelStalled: () => met('channel-stall'),
-      crashed: () => this.crash(this.#crashEnd),
+      crashed: () => this.crash('power'),
       // A leader that still counts on the lost log is a contradiction, and found out as one.
       threw: (cause) => {
         if (!this.#excuses.has('wiped')) return false
@@ -182,9 +181,8 @@ export class Member {
   }
 
   /** The process ends when it gets there; what it was doing is done, done in part, or not begun. */
-  crashAt(step: CrashStep, side: Side, skip: number, end: CrashKind): void {
-    this.#crashEnd = end
-    this.#crashPoint.arm(step, side, skip)
+  crashAt(ambush: Ambush): void {
+    this.#crashPoint.arm(ambush)
   }
 
   disarm(): void {
@@ -281,11 +279,12 @@ export class Member {
 
   #step(steps: readonly CrashStep[], side: Side): boolean {
     if (this.life === null) return false
-    const reached = this.#crashPoint.reached(steps, side)
+    const { ambush, world, crashedAt } = this.#options
+    const reached = this.#crashPoint.reached(steps, side) ?? ambush.reached(steps, side)
     if (reached === null) return false
-    this.#options.world.note(`m${this.id} ends ${side} ${reached}`)
-    this.#options.crashedAt(reached, side)
-    this.crash(this.#crashEnd)
+    world.note(`m${this.id} ends ${side} ${reached.step}`)
+    crashedAt(reached.step, side)
+    this.crash(reached.end)
     return true
   }
 

@@ -93,25 +93,38 @@ export function stepsFromApi(message: ApiToRaft): readonly CrashStep[] {
   }
 }
 
-/** The one step at which a process is to end, if any. */
-export class CrashPoint {
-  #armed: { readonly step: CrashStep; readonly side: Side; left: number } | null = null
+/** The power goes, or only the process. */
+export type CrashKind = 'power' | 'process'
 
-  /** @param skip how many of these steps go well first */
-  arm(step: CrashStep, side: Side, skip: number): void {
-    this.#armed = { step, side, left: skip }
+export type Ambush = {
+  readonly step: CrashStep
+  readonly side: Side
+  /** How many of these steps go well first. */
+  readonly skip: number
+  readonly end: CrashKind
+}
+
+/** Where a process is to end: all that are armed wait until they are reached, each once. */
+export class CrashPoint {
+  #armed: { readonly ambush: Ambush; left: number }[] = []
+
+  arm(ambush: Ambush): void {
+    this.#armed.push({ ambush, left: ambush.skip })
   }
 
   disarm(): void {
-    this.#armed = null
+    this.#armed = []
   }
 
-  /** @returns the step, when the process ends here */
-  reached(steps: readonly CrashStep[], side: Side): CrashStep | null {
-    const armed = this.#armed
-    if (armed === null || armed.side !== side || !steps.includes(armed.step)) return null
-    if (armed.left-- > 0) return null
-    this.#armed = null
-    return armed.step
+  /** @returns what was waited for, when the process ends here */
+  reached(steps: readonly CrashStep[], side: Side): Ambush | null {
+    if (this.#armed.length === 0) return null
+    for (const [at, armed] of this.#armed.entries()) {
+      const { ambush } = armed
+      if (ambush.side !== side || !steps.includes(ambush.step) || armed.left-- > 0) continue
+      this.#armed.splice(at, 1)
+      return ambush
+    }
+    return null
   }
 }

@@ -118,7 +118,9 @@ function drawHarm(random: SeededRandom, mood: Mood): Harm {
       often(random.pick(deedKinds), 1_500)
       break
     case 'steps':
-      often('crash-step', 1_000)
+      often('crash-step', 500)
+      // Whoever was away comes back to what it missed.
+      often('power-cut', 2_500)
       break
     case 'mixed':
       for (const kind of deedKinds) if (random.chance(0.25)) often(kind, 4_000)
@@ -178,7 +180,7 @@ function drawLimits(random: SeededRandom, mood: Mood): NodeLimits {
     snapshotStreamsMax: random.pick([1, 2]),
     snapshotWindowChunks: random.pick([1, 4]),
     // A log that is cut at once makes snapshots of every absence.
-    retentionEntries: mood === 'steps' ? random.pick([0, 0, 5]) : random.pick([0, 5, 50, 5_000]),
+    retentionEntries: mood === 'steps' ? random.pick([0, 0, 5, 5_000]) : random.pick([0, 0, 5, 50, 5_000]),
     resendMs: random.pick([50, 500]),
     // Above a round trip on a slow link: a round that is given up before its answer can come is asked in vain.
     readRetryMs: random.pick([100, 250]),
@@ -192,6 +194,7 @@ function drawStoreLimits(random: SeededRandom): StoreLimits {
     batchGatherMs: random.pick([1, 20, 200]),
     backlogBytesMax: random.pick([20_000, 1_000_000]),
     historyMemoryEventsMax: random.pick([3, 100, 10_000]),
-    snapshotFrameBytesMax: random.pick([100, 3_000, 100_000]),
+    // Of the smallest, a state is a hundred frames or so.
+    snapshotFrameBytesMax: random.pick([1_000, 5_000, 100_000]),
   }
 }

@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../../src/registry/request.ts'
+import { apiErrorOf } from '../../../src/registry/store-errors.ts'
 import type { SeededRandom } from '../../../raft/base/random.ts'
 import type { Owner, World } from '../world.ts'
 import type { Served } from './served.ts'
@@ -46,7 +47,8 @@ export function ask<T>(
       const context = { user, userAgent: '', deadlineMs, signal: aborted.signal, warn: () => undefined }
       perform(served, context).then(
         (value) => answer({ kind: 'value', value }),
-        (cause: unknown) => answer({ kind: 'threw', cause }),
+        // As the server does: what the store refuses is a Status like any other.
+        (cause: unknown) => answer({ kind: 'threw', cause: apiErrorOf(cause) }),
       )
     })
     world.schedule(timeoutMs + patienceMs, 'gives up', patience, () => {

@@ -52,6 +52,8 @@ export class CursorWatcher {
     const all = this.#options.serving()
     if (all.length === 0) return
     const served = this.#random.pick(all)
+    // Nothing is shown of a state that is not trusted.
+    if (served.life.machine?.quarantine !== null) return
     const view = served.store.view()
     // A member that is behind knows nothing of that revision yet.
     if (view.revision < this.#last) return
