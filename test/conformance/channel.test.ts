@@ -8,11 +8,16 @@ import { MessageChannel, Worker } from 'node:worker_threads'
 import { directChannel } from '../../raft/node/channel/direct-channel.ts'
 import { MessagePortChannel } from '../../raft/node/channel/message-port-channel.ts'
 import { channelSuite } from './channel.ts'
+import { simulatedChannel } from './simulated.ts'
 import type { Parcel } from './channel.ts'
 
 channelSuite('within a thread', { make: () => directChannel<Parcel, Parcel>() })
 channelSuite('within a thread, by turns', {
   make: () => directChannel<Parcel, Parcel>((action) => setImmediate(action)),
+})
+channelSuite('simulated', { make: () => simulatedChannel({ delayMsMax: 0, stallMsMax: 0, stallChance: 0 }) })
+channelSuite('simulated with delays', {
+  make: () => simulatedChannel({ delayMsMax: 4, stallMsMax: 40, stallChance: 0.1 }),
 })
 channelSuite('message port', {
   make: () => {

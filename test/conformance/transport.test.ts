@@ -1,7 +1,9 @@
-/* Goal: what carries messages in tests acts as what carries them between machines. Method: one suite for both. */
+/* Goal: what carries messages in tests acts as what carries them between machines. Method: one suite for all. */
 import { MemoryNetwork } from '../../raft/transport/memory-transport.ts'
 import { grpcHarness, memoryHarness } from '../unit/raft/transport/fixtures.ts'
+import { simulatedHarness } from './simulated.ts'
 import { transportConformance } from './transport.ts'
 
 transportConformance('memory', () => memoryHarness(new MemoryNetwork()))
 transportConformance('grpc', () => grpcHarness())
+transportConformance('simulated', () => simulatedHarness())

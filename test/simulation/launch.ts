@@ -85,7 +85,9 @@ export function startProcess(parts: ProcessParts): Life {
     tapBtoA: tap(parts, stepsOfReads, () => undefined),
   })
   let actor: RaftActor | null = null
-  const transport = network.attach(node.id, raft, (peer) => actor?.turnedAway(`m${peer}`))
+  const name = `m${node.id}`
+  const turnedAway = (peer: number): void => actor?.turnedAway(`m${peer}`)
+  const transport = network.attach({ cluster: 'simulated', id: node.id, name, turnedAway }, raft)
   const clock = new SimClock(world, api, 'api', time)
   const raftNode = new RaftNode<Outcome>({
     ...{ node, clock, random: world.random.fork(), peerBook: parts.peerBook },

@@ -1,6 +1,7 @@
 import { assert } from '../../raft/base/assert.ts'
-import type { NodeId } from '../../raft/core/types.ts'
+import type { MemberInfo, NodeId } from '../../raft/core/types.ts'
 import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../../raft/ports.ts'
+import { TransportFailure } from '../../raft/transport/errors.ts'
 import { Link } from './link.ts'
 import type { Condition, LinkFault, NetworkOptions } from './link.ts'
 import { SnapshotStreams } from './snapshot-streams.ts'
@@ -36,15 +37,14 @@ export class Network {
       options: parts.options,
       met: parts.met,
       link: (from, to) => this.#link(from, to),
-      receiver: (from, to) => (this.#knows(from, to) ? (this.#ports.get(to)?.receiver ?? null) : null),
+      receiver: (from, to) => this.#streamReceiver(from, to),
       faulty: () => this.faulty,
     })
   }
 
-  /** @param turnedAway a peer, by its id, knows this member by another log */
-  attach(id: NodeId, owner: Owner, turnedAway: (peer: NodeId) => void = () => undefined): SimTransport {
-    const port = new SimTransport(this, id, owner, turnedAway)
-    this.#ports.set(id, port)
+  attach(self: SimIdentity, owner: Owner): SimTransport {
+    const port = new SimTransport(this, self, owner)
+    this.#ports.set(self.id, port)
     return port
   }
 
@@ -79,7 +79,7 @@ export class Network {
     const port = this.#ports.get(to)
     const sender = this.#ports.get(from)
     if (sender === undefined) return
-    if (port === undefined) {
+    if (port === undefined || !sender.peers.has(to)) {
       if (world.random.chance(0.2)) this.#reportUnreachable(from, to)
       return
     }
@@ -103,18 +103,24 @@ export class Network {
   #arrived(message: PeerMessage, from: SimTransport, to: SimTransport): void {
     const { receiver, greetings } = to
     if (receiver === null) return
-    const known = greetings.get(from)
-    if (known?.answer === 'welcome') return receiver.receive(message)
-    if (known !== undefined) {
-      if (known.answer === null && known.waiting.length < waitingMax) known.waiting.push(message)
+    if (!to.welcomes(from)) {
+      this.#reportUnreachable(from.id, to.id)
       return
     }
-    const greeting: Greeting = { answer: null, waiting: [message] }
-    greetings.set(from, greeting)
-    receiver.meet(from.id, from.logId).then(
+    const known = greetings.get(from) ?? this.#greet(from, to, receiver)
+    if (known.answer === 'welcome') return receiver.receive(message)
+    if (known.answer === null && known.waiting.length < waitingMax) known.waiting.push(message)
+  }
+
+  #greet(from: SimTransport, to: SimTransport, receiver: TransportReceiver): Greeting {
+    const met = receiver.meet(from.id, from.logId)
+    const greeting: Greeting = { answer: null, met, waiting: [] }
+    to.greetings.set(from, greeting)
+    met.then(
       (answer) => this.#met(greeting, answer, from, to),
       (cause: unknown) => this.#parts.world.fail(cause),
     )
+    return greeting
   }
 
   #met(greeting: Greeting, answer: 'welcome' | 'lost-log', from: SimTransport, to: SimTransport): void {
@@ -132,9 +138,16 @@ export class Network {
     world.schedule(0, `net ${to.id} turns ${from.id} away`, from.owner, () => from.turnedAway(to.id))
   }
 
-  #knows(from: NodeId, to: NodeId): boolean {
-    const sender = this.#ports.get(from)
-    return sender !== undefined && this.#ports.get(to)?.greetings.get(sender)?.answer === 'welcome'
+  async #streamReceiver(from: NodeId, to: NodeId): Promise<TransportReceiver> {
+    const [sender, port] = [this.#ports.get(from), this.#ports.get(to)]
+    const receiver = port?.receiver ?? null
+    if (sender?.peers.has(to) !== true || port === undefined || receiver === null) {
+      throw new TransportFailure('unreachable', `there is no way to member ${to}`)
+    }
+    if (!port.welcomes(sender)) throw new TransportFailure('refused', `member ${from} is not welcome`)
+    const { met } = port.greetings.get(sender) ?? this.#greet(sender, port, receiver)
+    if ((await met) === 'welcome') return receiver
+    throw new TransportFailure('refused', `member ${from} lost its log`)
   }
 
   #reportUnreachable(from: NodeId, to: NodeId): void {
@@ -160,24 +173,50 @@ export class Network {
 /** How one process was received by another. */
 type Greeting = {
   answer: 'welcome' | 'lost-log' | null
+  readonly met: Promise<'welcome' | 'lost-log'>
   readonly waiting: PeerMessage[]
+}
+
+/** What a member is known by. */
+export type SimIdentity = {
+  readonly cluster: string
+  readonly id: NodeId
+  readonly name: string
+  /** A peer knows this member by another log. */
+  readonly turnedAway: (peer: NodeId) => void
 }
 
 /** One member's end. */
 export class SimTransport implements Transport {
   readonly #network: Network
-  readonly id: NodeId
+  readonly #self: SimIdentity
   readonly owner: Owner
-  readonly turnedAway: (peer: NodeId) => void
   readonly greetings = new Map<SimTransport, Greeting>()
+  /** Names by id. */
+  readonly peers = new Map<NodeId, string>()
   receiver: TransportReceiver | null = null
   logId = ''
 
-  constructor(network: Network, id: NodeId, owner: Owner, turnedAway: (peer: NodeId) => void) {
+  constructor(network: Network, self: SimIdentity, owner: Owner) {
     this.#network = network
-    this.id = id
+    this.#self = self
     this.owner = owner
-    this.turnedAway = turnedAway
+  }
+
+  get id(): NodeId {
+    return this.#self.id
+  }
+
+  welcomes({ id, identity }: SimTransport): boolean {
+    return identity.cluster === this.#self.cluster && this.peers.get(id) === identity.name
+  }
+
+  get identity(): SimIdentity {
+    return this.#self
+  }
+
+  turnedAway(peer: NodeId): void {
+    this.#self.turnedAway(peer)
   }
 
   async start(receiver: TransportReceiver): Promise<void> {
@@ -185,8 +224,9 @@ export class SimTransport implements Transport {
     this.logId = receiver.logId
   }
 
-  setPeers(): void {
-    // Everybody is known to everybody; who counts is the core's affair.
+  setPeers(peers: readonly MemberInfo[]): void {
+    this.peers.clear()
+    for (const { id, name } of peers) if (id !== this.id) this.peers.set(id, name)
   }
 
   send(message: PeerMessage): void {
@@ -195,7 +235,10 @@ export class SimTransport implements Transport {
     if (this.receiver !== null) this.#network.send(message, from, to)
   }
 
-  sendSnapshot(_to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
+  sendSnapshot(to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
+    if (!this.peers.has(to) || this.receiver === null) {
+      return Promise.reject(new TransportFailure('unreachable', `there is no way to member ${to}`))
+    }
     return this.#network.stream(this.id, header, next)
   }
 

@@ -1,7 +1,7 @@
-import { assert } from '../../raft/base/assert.ts'
 import { Deferred } from '../../raft/base/deferred.ts'
 import type { NodeId } from '../../raft/core/types.ts'
 import type { SnapshotHeader, TransportReceiver } from '../../raft/ports.ts'
+import { TransportFailure } from '../../raft/transport/errors.ts'
 import type { Link, NetworkOptions } from './link.ts'
 import type { World } from './world.ts'
 
@@ -12,8 +12,8 @@ export type SnapshotStreamsParts = {
   readonly options: NetworkOptions
   readonly met: (fault: StreamFault) => void
   readonly link: (from: NodeId, to: NodeId) => Link
-  /** null: nobody listens there, or this sender was not met yet. */
-  readonly receiver: (from: NodeId, to: NodeId) => TransportReceiver | null
+  /** @throws TransportFailure `unreachable` when nobody listens there, `refused` when this sender is not welcome */
+  readonly receiver: (from: NodeId, to: NodeId) => Promise<TransportReceiver>
   readonly faulty: () => boolean
 }
 
@@ -39,41 +39,52 @@ export class SnapshotStreams {
 
   break(which: (stream: Stream) => boolean): void {
     for (const stream of this.#streams) {
-      if (which(stream)) stream.broken.reject(new Error('the connection broke'))
+      if (which(stream)) stream.broken.reject(new TransportFailure('aborted', 'the connection broke'))
     }
   }
 
+  /** @throws TransportFailure */
   async send(from: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
     const { to } = header
     const stream: Stream = { from, to, broken: new Deferred(), hangs: false }
-    for (const other of this.#streams) assert(other.from !== from || other.to !== to, 'one stream per peer')
+    for (const other of this.#streams) {
+      if (other.from !== from || other.to !== to) continue
+      throw new TransportFailure('busy', `a snapshot to member ${to} is under way`)
+    }
     this.#streams.add(stream)
-    const whole = <T>(step: Promise<T>): Promise<T> => Promise.race([step, stream.broken.promise])
     try {
-      await whole(this.#travel(stream))
-      const receiver = this.#parts.receiver(from, to)
-      if (receiver === null) throw new Error('nobody listens there')
-      const opening = receiver.receiveSnapshot(header)
-      const sink = await whole(opening).catch((cause: unknown) => {
-        // Broken before the answer: whoever opened it has to hear that nothing will come.
-        opening.then((late) => late.abort(cause)).catch(() => undefined)
-        throw cause
-      })
-      try {
-        for (;;) {
-          const bytes = await whole(next())
-          await whole(this.#travel(stream))
-          if (bytes === null || this.#endsEarly()) break
-          await whole(sink.chunk(bytes))
-        }
-      } catch (cause) {
-        sink.abort(cause)
-        throw cause
-      }
-      await whole(sink.finish())
+      await this.#send(stream, header, next)
+    } catch (cause) {
+      if (cause instanceof TransportFailure) throw cause
+      throw new TransportFailure('aborted', 'the snapshot was cut short', { cause })
     } finally {
       this.#streams.delete(stream)
     }
+  }
+
+  async #send(stream: Stream, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
+    const { from, to } = stream
+    const whole = <T>(step: Promise<T>): Promise<T> => Promise.race([step, stream.broken.promise])
+    await whole(this.#travel(stream))
+    const receiver = await whole(this.#parts.receiver(from, to))
+    const opening = receiver.receiveSnapshot(header)
+    const sink = await whole(opening).catch((cause: unknown) => {
+      // Broken before the answer: whoever opened it has to hear that nothing will come.
+      opening.then((late) => late.abort(cause)).catch(() => undefined)
+      throw cause
+    })
+    try {
+      for (;;) {
+        const bytes = await whole(next())
+        await whole(this.#travel(stream))
+        if (bytes === null || this.#endsEarly()) break
+        await whole(sink.chunk(Uint8Array.from(bytes)))
+      }
+    } catch (cause) {
+      sink.abort(cause)
+      throw cause
+    }
+    await whole(sink.finish())
   }
 
   #endsEarly(): boolean {
@@ -93,7 +104,7 @@ export class SnapshotStreams {
           met('stream-reset')
           reject(new Error('the stream was reset'))
         } else if (link.isOpen) resolve()
-        else if (!link.isSilent) reject(new Error('the link was cut'))
+        else if (!link.isSilent) reject(new TransportFailure('unreachable', 'the link was cut'))
         else {
           met('stream-hangs')
           stream.hangs = true
