@@ -209,7 +209,9 @@ async function build(config: Config, host: AppHost, seams: AppSeams, closing: Cl
       {
         name: 'bootstrap',
         live: false,
-        failure: () => (store.identity === null ? 'the cluster has no identity yet' : null),
+        // A state that is not trusted is told of by its own check.
+        failure: () =>
+          store.identity === null && opened.quarantine === null ? 'the cluster has no identity yet' : null,
       },
       { name: 'state', live: false, failure: () => watch.guard.quarantineFailure() },
       { name: 'state-agreement', live: false, failure: () => watch.guard.agreementFailure() },

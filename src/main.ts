@@ -38,11 +38,10 @@ async function run(config: Config, seams: AppSeams): Promise<void> {
   const log = createLogger({ level: config['log-level'], base: { member: config.name } })
   const exit = (code: number): void => process.exit(code)
   const onFatal = (cause: unknown): void => {
-    const error = cause instanceof Error ? cause : new Error(String(cause))
+    const words = cause instanceof Error ? cause.message : String(cause)
     // The operator's line; the log has the whole story.
-    if (!(error instanceof BrokenInvariant))
-      process.stderr.write(`orch-apiserver: ${firstLine(error.message)}\n`)
-    crash(error, { log, exit })
+    if (!(cause instanceof BrokenInvariant)) process.stderr.write(`orch-apiserver: ${firstLine(words)}\n`)
+    crash(cause instanceof Error ? cause : words, { log, exit })
   }
   process.on('uncaughtException', onFatal)
   process.on('unhandledRejection', onFatal)

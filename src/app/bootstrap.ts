@@ -6,6 +6,7 @@ import { bootstrapOperations } from '../resources/bootstrap-objects.ts'
 import type { ClusterIdentity, Outcome, Settings } from '../store/command.ts'
 import { StoreFailure } from '../store/errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { noRevision } from '../store/revision.ts'
 
 export type BootstrapParts = {
   readonly store: ObjectStore
@@ -52,13 +53,14 @@ export class Bootstrap {
       if (identity !== null) {
         this.stop()
         this.#tell(identity)
-      } else if (!this.#proposing && this.#parts.consensus.status.role === 'leader') {
+      } else if (!this.#proposing && this.#parts.consensus.status.role === 'leader' && this.#isNew()) {
         this.#proposing = true
         this.#propose()
           .catch(onFailure)
           .finally(() => {
             this.#proposing = false
-            if (this.#timer !== null) look()
+            // A try that failed waits for the next period: one that fails at once would leave no time for anything else.
+            if (this.#timer !== null && this.#parts.store.identity !== null) look()
           })
       }
     }
@@ -69,6 +71,16 @@ export class Bootstrap {
   stop(): void {
     this.#timer?.cancel()
     this.#timer = null
+  }
+
+  /** In quarantine the identity is out of sight, not missing. */
+  #isNew(): boolean {
+    try {
+      return this.#parts.store.view().revision === noRevision
+    } catch (cause) {
+      if (cause instanceof StoreFailure) return false
+      throw cause
+    }
   }
 
   async #propose(): Promise<void> {

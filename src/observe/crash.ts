@@ -1,4 +1,5 @@
 import { BrokenInvariant } from '../../raft/base/assert.ts'
+import { Failure } from '../../raft/base/failure.ts'
 
 /** Exit status of a program that contradicted itself: a bug, worth a report. (EX_SOFTWARE of sysexits.) */
 export const brokenExitCode = 70
@@ -16,6 +17,13 @@ export type LastWords = {
  */
 export function crash(cause: unknown, { log, exit }: LastWords): void {
   const broken = cause instanceof BrokenInvariant
-  log.fatal({ err: cause }, broken ? 'broken invariant: this is a bug' : 'cannot go on')
+  log.fatal(words(cause), broken ? 'broken invariant: this is a bug' : 'cannot go on')
   exit(broken ? brokenExitCode : failedExitCode)
+}
+
+/** What is expected to go wrong says enough by its words; where a program went wrong, only its stack says. */
+function words(cause: unknown): object {
+  if (typeof cause === 'string') return { cause }
+  if (!(cause instanceof Failure)) return { err: cause }
+  return { code: String(cause.code), cause: cause.message }
 }
