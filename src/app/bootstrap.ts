@@ -6,7 +6,6 @@ import { bootstrapOperations } from '../resources/bootstrap-objects.ts'
 import type { ClusterIdentity, Outcome, Settings } from '../store/command.ts'
 import { StoreFailure } from '../store/errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { noRevision } from '../store/revision.ts'
 
 export type BootstrapParts = {
   readonly store: ObjectStore
@@ -73,10 +72,12 @@ export class Bootstrap {
     this.#timer = null
   }
 
-  /** In quarantine the identity is out of sight, not missing. */
+  /** In quarantine the identity is out of sight, not missing. Others may have written before: that founds nothing. */
   #isNew(): boolean {
+    const { store } = this.#parts
     try {
-      return this.#parts.store.view().revision === noRevision
+      store.view()
+      return store.identity === null
     } catch (cause) {
       if (cause instanceof StoreFailure) return false
       throw cause

@@ -13,6 +13,7 @@ import { initialSettings } from '../../../../src/store/machine/state.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 import { openMemoryStore } from '../../../support/memory-store.ts'
 import type { MemoryStore } from '../../../support/memory-store.ts'
+import { encoded, namespaceKey } from '../../../support/store-kit.ts'
 
 /** Each try to found a cluster draws new keys. */
 class CountingRandom extends SeededRandom {
@@ -55,6 +56,16 @@ void test('a new cluster is founded once', async () => {
   const { appliedMemory } = machine
   await clock.advance(1000)
   assert.equal(machine.appliedMemory, appliedMemory)
+  await close()
+})
+
+void test('a write that came first does not keep a cluster from being founded', async () => {
+  const { bootstrap, clock, store, close } = await bench()
+  const early = { kind: 'put', key: namespaceKey('early'), conditions: [], object: encoded('early') } as const
+  await store.write({ kind: 'write', operations: [early] }, clock.monotonicMs() + 1000)
+  bootstrap.start(unexpected)
+  await clock.advance(1000)
+  assert.ok(store.identity !== null)
   await close()
 })
 
