@@ -1,4 +1,4 @@
-import type { Entry, PeerMessage } from '../../../raft/index.ts'
+import type { Entry, NodeId, PeerMessage } from '../../../raft/index.ts'
 import { Finding } from './finding.ts'
 
 /**
@@ -11,19 +11,37 @@ import { Finding } from './finding.ts'
 export class ReadIndexes {
   /** By term: the first committed entry of it. */
   readonly #first = new Map<number, number>()
+  /**
+   * An answer that was not due when it was sent. A leader that needs nobody else commits and answers in one turn, and
+   * may tell the latter first; once another member speaks, that turn is over.
+   */
+  #early: Answer | null = null
 
+  /** @throws Finding */
   committed(entry: Entry): void {
     if (!this.#first.has(entry.term)) this.#first.set(entry.term, entry.index)
+    if (this.#early?.term === entry.term && this.#isDue(this.#early)) this.#early = null
   }
 
   /** @throws Finding */
   sent(message: PeerMessage): void {
+    const { from } = message.kind === 'core' ? message.message : message
+    if (this.#early !== null && this.#early.from !== from) throw this.#finding(this.#early)
     if (message.kind !== 'read-response' || message.index === null) return
-    const { from, term, index } = message
+    const answer = { from, term: message.term, index: message.index }
+    if (!this.#isDue(answer)) this.#early ??= answer
+  }
+
+  #isDue({ term, index }: { readonly term: number; readonly index: number }): boolean {
     const first = this.#first.get(term)
-    if (first === undefined || index < first) {
-      const known = first === undefined ? 'nothing of that term is committed' : `its first entry is ${first}`
-      throw new Finding('I9 read index', `${from} answers a read of term ${term} at ${index}; ${known}`)
-    }
+    return first !== undefined && index >= first
+  }
+
+  #finding({ from, term, index }: Answer): Finding {
+    const first = this.#first.get(term)
+    const known = first === undefined ? 'nothing of that term is committed' : `its first entry is ${first}`
+    return new Finding('I9 read index', `${from} answers a read of term ${term} at ${index}; ${known}`)
   }
 }
+
+type Answer = { readonly from: NodeId; readonly term: number; readonly index: number }

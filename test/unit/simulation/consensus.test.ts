@@ -255,11 +255,24 @@ void test('I9: a read answered before the first entry of its term is committed',
     ...{ kind: 'read-response', from: nodeId(1), to: nodeId(2), term: term(ofTerm), round: 1 },
     index: index === null ? null : logIndex(index),
   })
+  const another: PeerMessage = {
+    ...{ kind: 'read-request', from: nodeId(2), to: nodeId(1), term: term(2), round: 2 },
+  }
+  const turn = (...answers: readonly PeerMessage[]): void => {
+    for (const message of answers) reads.sent(message)
+    reads.sent(another)
+  }
   reads.committed(entry(1, 1))
-  reads.sent(answer(1, 1))
-  reads.sent(answer(2, null))
-  finds(/^I9 /, () => reads.sent(answer(2, 1)))
+  turn(answer(1, 1), answer(2, null))
+  finds(/^I9 /, () => turn(answer(2, 1)))
   reads.committed(entry(2, 2))
-  finds(/^I9 /, () => reads.sent(answer(2, 1)))
-  reads.sent(answer(2, 2))
+  finds(/^I9 /, () => turn(answer(2, 1)))
+})
+
+void test('I9: a leader that is alone may answer in the turn in which it commits', () => {
+  const reads = new ReadIndexes()
+  const ends = { from: nodeId(1), to: nodeId(2), term: term(2), round: 1 }
+  reads.sent({ ...ends, kind: 'read-response', index: logIndex(3) })
+  reads.committed(entry(3, 2))
+  reads.sent({ ...ends, kind: 'read-request', from: nodeId(2), to: nodeId(1) })
 })
