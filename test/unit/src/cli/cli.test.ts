@@ -103,7 +103,7 @@ void test('what the file system refuses is one clear line and 1', async () => {
     writeFileSync(path, '')
     const told = terminal()
     assert.equal(await cli(['pki', 'init', '--dir', path, '--members', 'n1=h'], told), 1)
-    assert.match(told.noted.join('\n'), /^orchctl: E[A-Z]+: .*file/)
+    assert.match(told.noted.join('\n'), /^orchctl: directory .*file cannot be used .*give another path$/)
   })
 })
 
