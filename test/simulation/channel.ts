@@ -26,12 +26,12 @@ export function simChannel<A, B>(options: {
   readonly delays: ChannelDelays
   readonly tapAtoB?: Tap<A>
   readonly tapBtoA?: Tap<B>
-  /** One slab was held up for long. */
-  readonly stalled?: () => void
+  /** One slab is to be held up for long. @returns whether it is */
+  readonly stalls?: () => boolean
 }): { readonly a: Channel<A, B>; readonly b: Channel<B, A> } {
-  const { world, delays, ownerA, ownerB, label, stalled } = options
-  const a = new End<A, B>({ world, delays, owner: ownerA, stalled }, `${label}>`, options.tapAtoB)
-  const b = new End<B, A>({ world, delays, owner: ownerB, stalled }, `${label}<`, options.tapBtoA)
+  const { world, delays, ownerA, ownerB, label, stalls } = options
+  const a = new End<A, B>({ world, delays, owner: ownerA, stalls }, `${label}>`, options.tapAtoB)
+  const b = new End<B, A>({ world, delays, owner: ownerB, stalls }, `${label}<`, options.tapBtoA)
   a.peer = b
   b.peer = a
   return { a, b }
@@ -41,7 +41,7 @@ type EndOptions = {
   readonly world: World
   readonly owner: Owner
   readonly delays: ChannelDelays
-  readonly stalled: (() => void) | undefined
+  readonly stalls: (() => boolean) | undefined
 }
 
 class End<Out, In> implements Channel<Out, In> {
@@ -50,7 +50,7 @@ class End<Out, In> implements Channel<Out, In> {
   readonly #owner: Owner
   readonly #delays: ChannelDelays
   readonly #label: string
-  readonly #stalled: (() => void) | undefined
+  readonly #stalls: (() => boolean) | undefined
   readonly #tap: Tap<Out> | undefined
   #slab: Out[] = []
   #lastArrival = 0
@@ -62,7 +62,7 @@ class End<Out, In> implements Channel<Out, In> {
     this.#world = options.world
     this.#owner = options.owner
     this.#delays = options.delays
-    this.#stalled = options.stalled
+    this.#stalls = options.stalls
     this.#label = label
     this.#tap = tap
   }
@@ -74,8 +74,7 @@ class End<Out, In> implements Channel<Out, In> {
     this.#slab.push(message)
     if (this.#slab.length > 1) return
     const { random, now } = this.#world
-    const slow = random.chance(this.#delays.stallChance)
-    if (slow) this.#stalled?.()
+    const slow = random.chance(this.#delays.stallChance) && this.#stalls?.() !== false
     const bound = slow ? this.#delays.stallMsMax : this.#delays.delayMsMax
     const delay = (random.below(1000) / 1000) * bound
     // The slab is filled until the turn ends; it is taken when it arrives, so order is kept.

@@ -45,7 +45,8 @@ export type ProcessParts = {
   readonly time: MachineTime
   /** @returns whether the process ends at this step; then it has ended already */
   readonly step: (steps: readonly CrashStep[], side: Side) => boolean
-  readonly channelStalled: () => void
+  /** A message between two threads is to be held up. @returns whether it is */
+  readonly channelStalls: () => boolean
   /** One of its events found the process crashed within its disk. */
   readonly crashed: () => void
   /** One of its threads ended by an error. @returns whether that was to be expected */
@@ -69,7 +70,7 @@ export function startProcess(parts: ProcessParts): Life {
     waiting: [],
   })
   const [api, raft, log] = [owner('api'), owner('raft'), owner('log')]
-  const shared = { world, stalled: parts.channelStalled }
+  const shared = { world, stalls: parts.channelStalls }
   const apiRaft = simChannel<ApiToRaft, RaftToApi>({
     ...{ ...shared, ownerA: api, ownerB: raft, label: 'api-raft', delays: swarm.apiDelays },
     tapAtoB: tap(parts, stepsFromApi, () => undefined),

@@ -123,9 +123,10 @@ export class Liveness {
   }
 
   #heal(): void {
-    const { network, world } = this.#options
+    const { network, world, members } = this.#options
     network.faulty = false
-    network.heal(this.#healthy.map(({ id }) => nodeId(id)))
+    // Of the ill too: one that leads while it reaches some of the others and not all would starve the rest for ever.
+    network.heal(members.map(({ id }) => nodeId(id)))
     for (const member of this.#healthy) {
       world.note(`m${member.id} is well from now on`)
       member.heal()

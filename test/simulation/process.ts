@@ -86,6 +86,8 @@ export class Member {
   readonly #excuses = new Set<Excuse>()
   #diskFaults: { readonly operation: DiskOperation; readonly code: DiskFaultCode }[] = []
   #lost: string | null = null
+  /** Its threads are not held up any more. */
+  #calm = false
   life: Life | null = null
 
   constructor(options: MemberOptions) {
@@ -153,7 +155,10 @@ export class Member {
       watcher: this.#excuses.has('wiped') ? deafWatcher : watcher,
       ...{ database: this.#database, peerBook: this.#peerBook, time: this.time },
       step: (steps, side) => this.#step(steps, side),
-      channelStalled: () => met('channel-stall'),
+      channelStalls: () => {
+        if (!this.#calm) met('channel-stall')
+        return !this.#calm
+      },
       crashed: () => this.crash('power'),
       // A leader that still counts on the lost log is a contradiction, and found out as one.
       threw: (cause) => {
@@ -236,6 +241,7 @@ export class Member {
 
   /** No new harm: runs, and on disks that are well. */
   heal(): void {
+    this.#calm = true
     this.healDisks()
     this.#database.calm()
     this.disarm()
