@@ -86,6 +86,8 @@ export class Member {
   readonly #excuses = new Set<Excuse>()
   #diskFaults: { readonly operation: DiskOperation; readonly code: DiskFaultCode }[] = []
   #lost: string | null = null
+  /** The process that was told to stop. */
+  #stopping: Life | null = null
   /** Its threads are not held up any more. */
   #calm = false
   life: Life | null = null
@@ -198,6 +200,7 @@ export class Member {
   async stop(): Promise<void> {
     const { life } = this
     if (life === null) return
+    this.#stopping = life
     life.closeServing()
     await life.node.stop(life.clock.monotonicMs() + 300)
     life.store?.close()
@@ -247,8 +250,8 @@ export class Member {
     this.disarm()
     const { life } = this
     const hangs = life?.owners.some(({ pausedUntil }) => pausedUntil === Infinity) === true
-    // Damage that nobody looked at is found at the next start.
-    if (hangs || !this.sound) this.crash('process')
+    // Who is on its way out leaves now; damage that nobody looked at is found at the next start.
+    if (hangs || this.#stopping === life || !this.sound) this.crash('process')
     for (const owner of this.life?.owners ?? []) this.#options.world.wake(owner)
     this.start()
   }

@@ -48,7 +48,8 @@ export class Promises {
         break
       case 'append-accepted':
         this.#checkTerm(message)
-        if (log.durable.last < message.index) {
+        // One of a former term was true when its disk had it, and comes late: another leader replaced it since.
+        if (hardState.term === message.term && log.durable.last < message.index) {
           const has = `has ${log.durable.last} on its disk`
           throw new Finding('I5 acknowledged', `${message.from} acknowledges ${message.index}, ${has}`)
         }

@@ -211,6 +211,19 @@ void test('I5 and I6: a message that leaves before what it promises is on the di
   new Promises(logs.safety.logs).sent({ kind: 'vote-response', ...address, granted: false })
 })
 
+void test('I5: what was acknowledged in a former term may be replaced when the word of it leaves', () => {
+  const logs = new Logs()
+  const promises = new Promises(logs.safety.logs)
+  const accept = (ofTerm: number): CoreMessage => ({
+    ...{ kind: 'append-accepted', from: nodeId(1), to: nodeId(2), term: term(ofTerm), index: logIndex(2) },
+  })
+  logs.write(1, { term: 1, entries: [entry(1, 1), entry(2, 1)] })
+  promises.sent(accept(1))
+  logs.write(1, { term: 2, entries: [entry(1, 2)] })
+  promises.sent(accept(1))
+  finds(/^I5 /, () => promises.sent(accept(2)))
+})
+
 void test('I7: a change on a change that is not committed, and a step that splits majorities', () => {
   const change = (
     index: number,
