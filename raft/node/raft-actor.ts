@@ -36,6 +36,7 @@ export class RaftActor {
   #acquaintances: Acquaintances | null = null
   #metering: Timer | null = null
   #ended = false
+  #stopping = false
 
   constructor(options: RaftActorOptions) {
     this.#options = options
@@ -84,7 +85,9 @@ export class RaftActor {
         this.#driver?.cut(message.index)
         return
       case 'failed':
-        this.#fail(message.message)
+        // Told to close, it writes nothing more either way, and will not say that it stopped.
+        if (this.#stopping) this.#options.api.post({ kind: 'stopped' })
+        else this.#fail(message.message)
         return
       case 'stopped':
         this.#options.api.post({ kind: 'stopped' })
@@ -154,6 +157,7 @@ export class RaftActor {
 
   async #stop(): Promise<void> {
     this.#ended = true
+    this.#stopping = true
     this.#metering?.cancel()
     this.#driver?.stop()
     // The peers first: nothing may be promised any more that the log does not take.
