@@ -114,6 +114,7 @@ export class Liveness {
     this.#unready = () => health.flatMap((failures) => failures())
     const converged = (): boolean => this.#equal() && this.#unready().length === 0
     await phase(limits.converge, converged, 'L3, L4: the healthy members do not become equal and ready', 50)
+    witness.only(this.#healthy)
     // One may have ended meanwhile, of what its disk was told before it was well.
     const watched = (): boolean => this.#equal() && witness.caughtUp(this.#healthy)
     await phase(limits.watch, watched, 'L6: a watch is not told everything', 50)

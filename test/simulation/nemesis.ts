@@ -1,5 +1,5 @@
 import { assertNever } from '../../raft/base/assert.ts'
-import { nodeId } from '../../raft/index.ts'
+import { ConsensusFailure, nodeId } from '../../raft/index.ts'
 
 import type { Coverage } from './coverage.ts'
 import type { Condition } from './link.ts'
@@ -121,7 +121,10 @@ export class Nemesis {
   #stop(deed: Extract<Deed, { readonly kind: 'stop' }>): boolean {
     return this.#running(deed, (member, life) => {
       member.stop().catch((cause: unknown) => {
-        if (member.life === life) this.#options.world.fail(cause)
+        if (member.life !== life) return
+        // A log that never answers: the process ends anyway.
+        if (cause instanceof ConsensusFailure && member.hangs) member.crash('process')
+        else this.#options.world.fail(cause)
       })
       // One whose disk hangs never ends by itself.
       this.#later(stopMsMax, `loses patience with m${member.id}`, () => {

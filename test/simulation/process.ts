@@ -121,6 +121,12 @@ export class Member {
     return this.recoverable && !this.#excuses.has('database-damaged')
   }
 
+  /** One of its threads stands still. */
+  get hangs(): boolean {
+    const { now } = this.#options.world
+    return this.life?.owners.some(({ pausedUntil }) => pausedUntil > now) === true
+  }
+
   /** Whether this member holds the log of that one in its book, and would know another. */
   knows(peer: number): boolean {
     return this.#peerBook.known().some((known) => known.peer === peer)

@@ -81,6 +81,11 @@ export class Witness implements Watcher {
     return this.#crowd.serves(member.id, timeoutMs)
   }
 
+  /** From now on clients and watchers turn to these alone. */
+  only(healthy: readonly Member[]): void {
+    this.#crowd.only(healthy.map(({ id }) => id))
+  }
+
   /** Every watcher has been told all there is on these members, which are well and equal. */
   caughtUp(healthy: readonly Member[] = this.#members): boolean {
     const revision = healthy[0]?.life?.machine?.state.revision

@@ -27,6 +27,7 @@ export class Crowd {
   readonly #plan: ClientPlan
   readonly #clients: readonly Client[]
   readonly #prover: Client
+  #only: ReadonlySet<number> | null = null
   readonly #watchers: readonly Watcher[]
   readonly #cursors: readonly CursorWatcher[]
   readonly #served = new Map<number, Served>()
@@ -89,9 +90,16 @@ export class Crowd {
     return () => served.close()
   }
 
+  /** From now on clients turn to these members alone, as a load balancer has them. */
+  only(members: readonly number[]): void {
+    this.#only = new Set(members)
+  }
+
   #serving(): readonly Served[] {
     const found: Served[] = []
-    for (const served of this.#served.values()) if (!served.gone) found.push(served)
+    for (const served of this.#served.values()) {
+      if (!served.gone && this.#only?.has(served.member) !== false) found.push(served)
+    }
     return found.sort((a, b) => a.member - b.member)
   }
 

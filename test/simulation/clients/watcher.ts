@@ -62,7 +62,8 @@ export class Watcher {
     const connection = this.#connection
     if (this.#asking) return
     if (connection !== null && !connection.ended && !connection.served.gone) {
-      if (!this.#random.chance(0.03)) return
+      const stays = this.#options.serving().includes(connection.served) && !this.#random.chance(0.03)
+      if (stays) return
       // The client goes elsewhere.
       this.#hangUp(connection)
     }
