@@ -190,6 +190,8 @@ class Recovery {
       }
       if (found.kind === 'interrupted') throw damaged(name, segment.end, 'its head is not as it was written')
       const isHead = segment.end === preambleBytes
+      if (isHead && !isWholeHead(found))
+        throw damaged(name, found.offset, 'another write is in the place of its head')
       for (const placed of found.records) {
         if (placed.record.kind === 'seal') {
           if (placed.record.next !== number + 1) throw damaged(name, found.offset, 'its seal names another')
@@ -303,6 +305,15 @@ class Recovery {
       file.sync()
     }
   }
+}
+
+const headKinds = ['base', 'tail', 'hard-state'] as const
+
+/** The first group of a segment is believed without one before it, so it has to be what only a head is. */
+function isWholeHead({ records }: FoundGroup): boolean {
+  return (
+    records.length === headKinds.length && records.every(({ record }, at) => record.kind === headKinds[at])
+  )
 }
 
 function sameBytes(one: Uint8Array, other: Uint8Array): boolean {

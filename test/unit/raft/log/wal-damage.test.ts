@@ -252,6 +252,35 @@ void test('writes that changed places are refused, though each is intact', () =>
   )
 })
 
+void test('a later group in the place of the head is refused, though it is intact', () => {
+  const disk = new SimulatedDisk(new SeededRandom(1))
+  const wal = openTinyWal(disk)
+  wal.append([write(commands(1, 3, 1), hard(1, 2, 3))])
+  wal.cut(meta(3, 1))
+  wal.append([write(commands(4, 4, 1))])
+  disk.kill()
+  const name = lastSegment(disk)
+  const groups = groupsIn(disk.contents(name))
+  assert.equal(groups.length, 4)
+  // Head, entries, cut, entries: from the cut on it would be a log without a vote.
+  const misplaced = spoiled(disk, name, (bytes) => {
+    const moved = bytes.slice(groups[2])
+    bytes.fill(0, sectorBytes)
+    bytes.set(moved, sectorBytes)
+  })
+  refuses(misplaced, 'damaged', name, 'head')
+})
+
+/** Where each group of a segment begins. */
+function groupsIn(bytes: Uint8Array): readonly number[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const found: number[] = []
+  for (let at = 0; at + sectorBytes <= bytes.length; at += sectorBytes) {
+    if (view.getUint32(at, true) === groupMagic) found.push(at)
+  }
+  return found
+}
+
 void test('rot under a running log is seen by the read', () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = Wal.open({ disk, random: new SeededRandom(4) })
