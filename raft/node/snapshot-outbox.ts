@@ -27,6 +27,11 @@ export class SnapshotOutbox {
   readonly #needs: SnapshotOutboxNeeds
   readonly #limits: SnapshotOutboxLimits
   readonly #streams = new Map<number, Stream>()
+  /**
+   * Who found no place, first come first; they get the next ones, so that a peer whose streams break again and again
+   * leaves room for others. Bounded by the configuration.
+   */
+  readonly #waiting = new Map<NodeId, { readonly term: Term; readonly atLeast: LogIndex | null }>()
   #nextStream = 1
 
   constructor(needs: SnapshotOutboxNeeds, limits: SnapshotOutboxLimits) {
@@ -54,14 +59,17 @@ export class SnapshotOutbox {
     const under = this.#streamTo(peer)
     // What the peer asked for itself comes first; the core asks again.
     if (under !== null) under.coreWaits = true
-    else if (this.#streams.size >= this.#limits.streamsMax) this.#needs.report(peer, 'failed')
-    else this.#open(peer, null)
+    else if (this.#streams.size >= this.#limits.streamsMax) {
+      this.#wait(peer, null)
+      this.#needs.report(peer, 'failed')
+    } else this.#open(peer, null, 'core waits')
   }
 
   /** The peer itself. When it cannot be now, it asks again. */
   wantedBy(peer: NodeId, atLeast: LogIndex): void {
-    if (this.#streamTo(peer) !== null || this.#streams.size >= this.#limits.streamsMax) return
-    this.#open(peer, atLeast)
+    if (this.#streamTo(peer) !== null) return
+    if (this.#streams.size >= this.#limits.streamsMax) this.#wait(peer, atLeast)
+    else this.#open(peer, atLeast, 'nobody waits')
   }
 
   take(answer: SnapshotOutAnswer): void {
@@ -90,6 +98,7 @@ export class SnapshotOutbox {
   close(): void {
     for (const stream of this.#streams.values()) stream.waiting?.reject(new Error('stopping'))
     this.#streams.clear()
+    this.#waiting.clear()
   }
 
   #streamTo(peer: NodeId): Stream | null {
@@ -97,10 +106,17 @@ export class SnapshotOutbox {
     return null
   }
 
-  #open(peer: NodeId, atLeast: LogIndex | null): void {
+  #wait(peer: NodeId, atLeast: LogIndex | null): void {
+    // What it asks for itself is the more: it has no state at all.
+    const known = this.#waiting.get(peer)
+    this.#waiting.set(peer, { term: this.#needs.term, atLeast: atLeast ?? known?.atLeast ?? null })
+  }
+
+  #open(peer: NodeId, atLeast: LogIndex | null, core: 'core waits' | 'nobody waits'): void {
+    this.#waiting.delete(peer)
     const id = this.#nextStream++
     const { term } = this.#needs
-    const coreWaits = atLeast === null
+    const coreWaits = core === 'core waits'
     this.#streams.set(id, {
       id,
       to: peer,
@@ -150,7 +166,19 @@ export class SnapshotOutbox {
   #end(stream: Stream, outcome: 'finished' | 'failed'): void {
     if (!this.#streams.delete(stream.id)) return
     this.#needs.post({ kind: 'source-close', stream: stream.id })
+    // Before the core hears of it, which may want a state for this peer once more.
+    this.#openNext()
     if (stream.coreWaits) this.#needs.report(stream.to, stream.atLeast === null ? outcome : 'failed')
+  }
+
+  /** Wishes of a former term were made to another leader. */
+  #openNext(): void {
+    for (const [peer, { term, atLeast }] of this.#waiting) {
+      this.#waiting.delete(peer)
+      if (term !== this.#needs.term || this.#streamTo(peer) !== null) continue
+      this.#open(peer, atLeast, 'nobody waits')
+      return
+    }
   }
 }
 

@@ -70,6 +70,46 @@ void test('a state asked for in this reign is sent in its term', async () => {
   assert.deepEqual(reports, ['finished 2'])
 })
 
+void test('who found no place gets the next one, before a peer whose stream just broke', async () => {
+  const { box, needs, posted, reports } = outbox()
+  const broken: (() => void)[] = []
+  needs.transport.sendSnapshot = () =>
+    new Promise((_resolve, reject) => broken.push(() => reject(new Error('the link broke'))))
+  const [one, two, three, four] = [other, nodeId(3), nodeId(4), nodeId(5)]
+  // The core asks again as soon as it hears that a stream broke.
+  let asked = 0
+  needs.report = (peer, outcome) => {
+    reports.push(`${outcome} ${peer}`)
+    if (asked++ > 2) return
+    if (peer === one) queueMicrotask(() => box.wanted(one))
+  }
+  const opened = (): readonly number[] =>
+    posted
+      .filter(({ kind }) => kind === 'source-open')
+      .map((message) => ('stream' in message ? message.stream : 0))
+  box.wanted(one)
+  box.wanted(two)
+  box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
+  box.take({ kind: 'source-opened', stream: 2, snapshot: at(10) })
+  box.wantedBy(three, logIndex(7))
+  box.wanted(four)
+  assert.deepEqual(reports, ['failed 5'])
+  assert.deepEqual(opened(), [1, 2])
+  broken[0]?.()
+  await settled()
+  // The third's, of which the core knows nothing; the first found no place any more.
+  assert.deepEqual(opened(), [1, 2, 3])
+  assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 3, atLeast: logIndex(7) })
+  assert.deepEqual(reports.slice(0, 3), ['failed 5', 'failed 2', 'failed 2'])
+  broken[1]?.()
+  await settled()
+  assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 4, atLeast: null })
+  // It broke before it began: the core of the next term asks anew, if it does.
+  needs.term = term(5)
+  box.take({ kind: 'source-failed', stream: 3, cause: 'disk' })
+  assert.deepEqual(opened(), [1, 2, 3, 4])
+})
+
 function inbox(staged: (message: Message) => void) {
   const posted: RaftToApi[] = []
   const begun: SnapshotMeta[] = []
