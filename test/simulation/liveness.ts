@@ -68,14 +68,16 @@ export class Liveness {
   constructor(options: LivenessOptions) {
     this.#options = options
     const { members, voters, random } = options
-    const order = shuffled(random, members)
     const majority = Math.floor(voters.length / 2) + 1
     const healthy: Member[] = []
-    for (const member of order) {
+    let votes = 0
+    for (const member of shuffled(random, members)) {
       const illness = random.chance(0.4) ? 'well' : random.pick(illnesses)
-      const needed =
-        voters.includes(member.id) && healthy.filter(({ id }) => voters.includes(id)).length < majority
-      if (member.recoverable && (needed || illness === 'well')) healthy.push(member)
+      // Whose database is damaged has to heal, but what it lost must be somewhere else among the healthy.
+      const heals = member.recoverable && !member.sound
+      const needed = member.sound && voters.includes(member.id) && votes < majority
+      if (needed) votes++
+      if (needed || heals || (member.sound && illness === 'well')) healthy.push(member)
       else this.#ill.set(member, illness)
     }
     this.#healthy = healthy
@@ -87,7 +89,7 @@ export class Liveness {
 
   /** A process ended of which nobody knew that it would. */
   down(member: Member): void {
-    if (!this.#healthy.includes(member)) return
+    if (this.#ill.get(member) === 'down') return
     this.#options.world.schedule(50, `m${member.id} starts again`, null, () => member.start())
   }
 
