@@ -4,7 +4,7 @@ import type { LogDisk } from '../../raft/ports.ts'
 import { Coverage } from './coverage.ts'
 import type { Counts } from './coverage.ts'
 import { Liveness } from './liveness.ts'
-import type { LivenessReport } from './liveness.ts'
+import type { LivenessReport, Sabotage } from './liveness.ts'
 import { Nemesis } from './nemesis.ts'
 import { Network } from './network.ts'
 import { drawPlan } from './plan.ts'
@@ -27,6 +27,7 @@ export type RunOptions = {
   /** Deliberate mistakes, each of which some checker has to find. */
   readonly barrier?: 'used' | 'skipped'
   readonly disk?: 'honest' | 'forgets-syncs'
+  readonly sabotage?: Sabotage
 }
 
 export type Reduction = {
@@ -167,6 +168,7 @@ class Cluster {
     return new Liveness({
       ...{ world: this.#world, network: this.#network, members: this.#members, swarm: this.#swarm },
       ...{ witness: this.#witness, random: this.#world.random.fork() },
+      sabotage: this.#options.sabotage ?? null,
       voters: Array.from({ length: voters }, (_, at) => at + 1),
     })
   }

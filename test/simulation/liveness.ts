@@ -22,7 +22,12 @@ export type LivenessOptions = {
   readonly swarm: Swarm
   readonly witness: Witness
   readonly random: SeededRandom
+  /** What stays broken against the rules, to show that it is noticed. */
+  readonly sabotage: Sabotage | null
 }
+
+/** `links`: the healthy do not see each other; `thread`: one of them serves, and then stands still. */
+export type Sabotage = 'links' | 'thread'
 
 /** Virtual ms, each from the end of the phase before. */
 export type LivenessReport = {
@@ -95,8 +100,9 @@ export class Liveness {
 
   /** @throws BrokenInvariant that names the promise */
   async run(): Promise<LivenessReport> {
-    const { world, witness } = this.#options
+    const { world, witness, sabotage } = this.#options
     this.#heal()
+    if (sabotage === 'links') for (const member of this.#healthy) this.#afflict(member, 'isolated')
     const times: number[] = []
     const phase = async (bound: number, done: () => boolean, broken: string, seldom = 1): Promise<void> => {
       const began = world.now
@@ -112,6 +118,7 @@ export class Liveness {
     const served = this.#serveAll()
     await phase(limits.serve, served, 'L2: a healthy member does not serve')
     witness.stop()
+    if (sabotage === 'thread') this.#healthy[0]?.pause('api', Infinity)
     const health = this.#healthy.map((member) => this.#watchHealth(member))
     this.#unready = () => health.flatMap((failures) => failures())
     const converged = (): boolean => this.#equal() && this.#unready().length === 0

@@ -89,6 +89,11 @@ void test('reads that skip the barrier are found out', async () => {
   assert.match((await firstFailure({ barrier: 'skipped' })).message, /^I16 |^I17 |^I20 |^I22 state/)
 })
 
+void test('a majority that does not come together is found out', async () => {
+  assert.match((await firstFailure({ sabotage: 'links' })).message, /^L1: /)
+  assert.match((await firstFailure({ sabotage: 'thread' })).message, /^L3, L4: /)
+})
+
 void test('a log on a disk that forgets its syncs is found out, and by what little', async () => {
   const mistake = { disk: 'forgets-syncs' } as const
   const failed = await firstFailure(mistake)
