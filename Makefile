@@ -44,7 +44,7 @@ test: build ## Install what it needs and run every test [SUITES="unit e2e"]
 test-long: build ## The runs that take an hour
 	@node dist/test/run.js --long
 
-sim: build ## Run a seed of the simulator [SEED=1 TRACE=1 SHRINK=1], or several [SEEDS=1..100 JOBS=2]
+sim: build ## Run a seed [SEED=1 TRACE=1 SHRINK=1], less of it [ACTIONS=0,3 QUIET=loss FAULTS_MS=4000], or many [SEEDS=1..100 JOBS=2]
 	@node dist/test/simulation/run.js $(if $(SEEDS),--seeds $(SEEDS),--seed $(or $(SEED),1)) $(if $(JOBS),--jobs $(JOBS)) \
 	  $(if $(TRACE),--trace) $(if $(SHRINK),--shrink) $(if $(ACTIONS),--actions $(ACTIONS)) $(if $(QUIET),--quiet $(QUIET)) \
 	  $(if $(FAULTS_MS),--faults-ms $(FAULTS_MS))

@@ -1,18 +1,12 @@
-/*
- * Runs the suites one after another, each within its budget, printing as it goes. A budget that is
- * exceeded, a failing test, or a suite in which no test ran fails the whole.
- *
- *   node dist/test/run.js                 every suite of `make test`
- *   node dist/test/run.js unit scenario   only these
- *   node dist/test/run.js --only raft     files whose path contains "raft"
- *   node dist/test/run.js --long          the suites of `make test-long`
- */
+/* Runs the suites one after another: see `usage`. */
 import { setMaxListeners } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
 import { run } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { NotUnderstood, runCommand } from './support/command-line.ts'
 
 type Suite = {
   readonly name: string
@@ -49,6 +43,19 @@ const suites: readonly Suite[] = [
 const longSuites: readonly Suite[] = [
   { name: 'long', budgetSeconds: 3600, parallel: 1, question: 'does it hold for an hour?' },
 ]
+
+const usage = `
+Runs the suites one after another, each within its budget, printing as it goes. A budget that is exceeded, a failing
+test, or a suite in which no test ran fails the whole.
+
+  node dist/test/run.js                 every suite of make test
+  node dist/test/run.js unit scenario   only these
+  node dist/test/run.js --only raft     files whose path contains "raft"
+  node dist/test/run.js --long          the suites of make test-long
+
+Suites: ${suites.map(({ name }) => name).join(', ')}.
+Ends with 1 when something failed, with 2 when it was not understood.
+`
 
 const testRoot = fileURLToPath(new URL('.', import.meta.url))
 
@@ -129,25 +136,39 @@ async function runSuite(suite: Suite, files: readonly string[]): Promise<Count> 
   return count
 }
 
-async function main(words: readonly string[]): Promise<number> {
-  const long = words.includes('--long')
-  const onlyAt = words.indexOf('--only')
-  const only = onlyAt >= 0 ? (words[onlyAt + 1] ?? '') : ''
-  const wanted = words.filter((word, at) => !word.startsWith('--') && at !== (onlyAt < 0 ? -1 : onlyAt + 1))
+/** Suites with the files of them that are to run. @throws NotUnderstood, or what `parseArgs` throws */
+function chosen(
+  args: readonly string[],
+): readonly { readonly suite: Suite; readonly files: readonly string[] }[] {
+  const { values, positionals: wanted } = parseArgs({
+    args: [...args],
+    options: { only: { type: 'string' }, long: { type: 'boolean' } },
+    allowPositionals: true,
+  })
+  const { only = '', long = false } = values
   const all = long ? longSuites : suites
   const unknown = wanted.filter((name) => !all.some((suite) => suite.name === name))
   if (unknown.length > 0) {
-    console.error(`no suite ${unknown.join(', ')}; there are ${all.map((suite) => suite.name).join(', ')}`)
-    return 2
+    const known = all.map((suite) => suite.name).join(', ')
+    throw new NotUnderstood(`no suite ${unknown.join(', ')}; there are ${known}`)
   }
+  const runs = all
+    .filter(({ name }) => wanted.length === 0 || wanted.includes(name))
+    .map((suite) => ({
+      suite,
+      files: testFilesUnder(join(testRoot, suite.name)).filter((file) => file.includes(only)),
+    }))
+  const filled = runs.filter(({ files }) => files.length > 0)
+  if (filled.length === 0) throw new NotUnderstood(`--only ${only}: no test file has that in its path`)
+  if (only !== '') return filled
+  for (const { suite, files } of runs)
+    if (files.length === 0) throw new Error(`suite ${suite.name} has no test files`)
+  return runs
+}
+
+async function main(args: readonly string[]): Promise<number> {
   const total: Count = { passed: 0, failed: 0, skipped: 0 }
-  for (const suite of all) {
-    if (wanted.length > 0 && !wanted.includes(suite.name)) continue
-    const files = testFilesUnder(join(testRoot, suite.name)).filter((file) => file.includes(only))
-    if (files.length === 0) {
-      if (only === '') throw new Error(`suite ${suite.name} has no test files`)
-      continue
-    }
+  for (const { suite, files } of chosen(args)) {
     const count = await runSuite(suite, files)
     total.passed += count.passed
     total.failed += count.failed
@@ -157,4 +178,4 @@ async function main(words: readonly string[]): Promise<number> {
   return total.failed === 0 && total.passed > 0 ? 0 : 1
 }
 
-process.exitCode = await main(process.argv.slice(2))
+process.exitCode = await runCommand(usage, main)

@@ -1,15 +1,6 @@
-/*
- * Proves that the tests notice deliberate mistakes.
- *
- *   node dist/test/mutants/run.js              every mutant, every check named for it
- *   node dist/test/mutants/run.js --only a,b   mutants whose id contains one of these
- *   node dist/test/mutants/run.js --sim        also looks for a seed of the simulation that notices it
- *   node dist/test/mutants/run.js --matrix     also which of all checks notice which mutant
- *   node dist/test/mutants/run.js --update     as --sim, and writes the table of test/mutants/README.md
- *
- * Ends with 1 when a mutant survives, when one fits the sources no more, or when a check fails without any.
- */
+/* Proves that the tests notice deliberate mistakes: see `usage`. */
 import { parseArgs } from 'node:util'
+import { NotUnderstood, runCommand } from '../support/command-line.ts'
 import { sourceOf } from './copy.ts'
 import type { Copy } from './copy.ts'
 import { mutants as all } from './list/index.ts'
@@ -21,31 +12,61 @@ import type { Row } from './table.ts'
 import { baseline, confirmed, distinct, inLanes, tryMutant, unchanged } from './trial.ts'
 import type { Tried } from './trial.ts'
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    sim: { type: 'boolean' },
-    matrix: { type: 'boolean' },
-    update: { type: 'boolean' },
-  },
-})
-const simulates = values.sim === true || values.update === true
-const parts = (values.only ?? '').split(',')
-const chosen = all.filter(({ id }) => parts.some((part) => id.includes(part)))
-if (chosen.length === 0) throw new Error(`no mutant has ${values.only} in its id`)
+const usage = `
+Proves that the tests notice deliberate mistakes.
+
+  node dist/test/mutants/run.js              every mutant, every check named for it
+  node dist/test/mutants/run.js --only a,b   mutants whose id contains one of these
+  node dist/test/mutants/run.js --sim        also looks for a seed of the simulation that notices it
+  node dist/test/mutants/run.js --matrix     also which of all checks notice which mutant
+  node dist/test/mutants/run.js --update     as --sim, and writes the table of test/mutants/README.md
+
+Ends with 1 when a mutant survives, when one fits the sources no more, or when a check fails without any; with 2 when
+it was not understood.
+`
+
+type Asked = {
+  readonly chosen: readonly Mutant[]
+  readonly simulates: boolean
+  readonly matrix: boolean
+  readonly update: boolean
+}
+
+/** @throws NotUnderstood, or what `parseArgs` throws */
+function readArguments(args: readonly string[]): Asked {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string' },
+      sim: { type: 'boolean' },
+      matrix: { type: 'boolean' },
+      update: { type: 'boolean' },
+    },
+  })
+  const { only, sim = false, matrix = false, update = false } = values
+  if (only !== undefined && update)
+    throw new NotUnderstood('--update writes the table of all mutants: leave --only out')
+  const chosen = all.filter(({ id }) => only === undefined || isNamed(id, only))
+  if (chosen.length === 0) throw new NotUnderstood(`--only ${only ?? ''}: no mutant has that in its id`)
+  return { chosen, simulates: sim || update, matrix, update }
+}
+
+function isNamed(id: string, only: string): boolean {
+  return only.split(',').some((part) => part !== '' && id.includes(part))
+}
 
 const everyCheck = distinct(all.flatMap((mutant) => [mutant.killedBy, ...(mutant.also ?? [])]))
 
-function checksOf(mutant: Mutant): readonly Check[] {
+function checksOf(mutant: Mutant, { matrix }: Asked): readonly Check[] {
   const named = [mutant.killedBy, ...(mutant.also ?? [])]
-  return values.matrix === true ? distinct([...named, ...everyCheck]) : named
+  return matrix ? distinct([...named, ...everyCheck]) : named
 }
 
-async function tryOne(mutant: Mutant, reference: Copy): Promise<Row> {
-  const tried = await tryMutant(mutant, checksOf(mutant))
+async function tryOne(mutant: Mutant, reference: Copy, asked: Asked): Promise<Row> {
+  const tried = await tryMutant(mutant, checksOf(mutant, asked))
   const due = tried.slice(0, 1 + (mutant.also?.length ?? 0))
   let simulation: Tried | null = null
-  if (simulates && mutant.seeds !== undefined) {
+  if (asked.simulates && mutant.seeds !== undefined) {
     const [seen] = await tryMutant(mutant, [seeds(1, mutant.seeds)])
     simulation = seen === undefined ? null : await confirmed(seen, reference)
   }
@@ -63,7 +84,7 @@ async function tryOne(mutant: Mutant, reference: Copy): Promise<Row> {
 }
 
 /** All at once, and before anything runs. */
-function stale(): readonly string[] {
+function stale(chosen: readonly Mutant[]): readonly string[] {
   return chosen.flatMap((mutant) => {
     try {
       mutated(sourceOf(mutant.file), mutant)
@@ -75,36 +96,37 @@ function stale(): readonly string[] {
   })
 }
 
-async function main(): Promise<number> {
-  const unmakeable = stale()
+async function main(asked: Asked): Promise<number> {
+  const unmakeable = stale(asked.chosen)
   for (const message of unmakeable) console.log(`STALE ${message}`)
   if (unmakeable.length > 0) return 1
-  const reference = unchanged(chosen)
+  const reference = unchanged(asked.chosen)
   try {
-    return await tryAll(reference)
+    return await tryAll(reference, asked)
   } finally {
     reference.remove()
   }
 }
 
-async function tryAll(reference: Copy): Promise<number> {
-  const unfit = await baseline(reference, distinct(chosen.flatMap(checksOf)))
+async function tryAll(reference: Copy, asked: Asked): Promise<number> {
+  const { chosen } = asked
+  const unfit = await baseline(reference, distinct(chosen.flatMap((mutant) => checksOf(mutant, asked))))
   for (const { check, verdict } of unfit) {
     const why =
       verdict.kind === 'failed' ? verdict.finding.message : verdict.kind === 'void' ? verdict.why : ''
     console.log(`UNFIT ${nameOf(check)} fails without any mutant: ${why}`)
   }
   if (unfit.length > 0) return 1
-  const rows = await inLanes(chosen, (mutant) => tryOne(mutant, reference))
-  if (values.matrix === true) {
+  const rows = await inLanes(chosen, (mutant) => tryOne(mutant, reference, asked))
+  if (asked.matrix) {
     for (const { mutant, noticed } of rows) console.log(`${mutant.id}: ${noticed.join(', ') || 'nothing'}`)
   }
   const survivors = rows.filter(({ survived }) => survived.length > 0)
   console.log(
     `\n${rows.length - survivors.length} of ${rows.length} mutants were noticed by all they should be`,
   )
-  if (values.update === true && values.only === undefined) writeTable(rows)
+  if (asked.update) writeTable(rows)
   return survivors.length === 0 ? 0 : 1
 }
 
-process.exitCode = await main()
+process.exitCode = await runCommand(usage, async (args) => main(readArguments(args)))

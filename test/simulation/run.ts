@@ -1,50 +1,31 @@
-/*
- * Whole clusters from seeds.
- *
- *   node dist/test/simulation/run.js --seed 7 [--trace] [--shrink]
- *   node dist/test/simulation/run.js --seeds 1..100 [--jobs 2]
- *
- * `--actions 0,3`, `--quiet loss,drift` and `--faults-ms 4000` leave out some of the harm, as a shrunk failure
- * says. Ends with 1 when a seed fails, and says how to see it again.
- */
-import { parseArgs } from 'node:util'
+/* Whole clusters from seeds: see `usage`. */
+import { runCommand } from '../support/command-line.ts'
+import { readArguments, usage } from './arguments.ts'
+import type { Asked } from './arguments.ts'
 import { Coverage } from './coverage.ts'
 import { runFleet, seedRange } from './fleet.ts'
 import { LivenessTimes } from './liveness-times.ts'
 import { outcomeOf } from './seed-worker.ts'
 import type { SeedJob, SeedOutcome } from './seed-worker.ts'
 import { replayCommand, report, shrink } from './shrink.ts'
-import { noises } from './swarm.ts'
-import type { Noise } from './swarm.ts'
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string' },
-    seeds: { type: 'string' },
-    jobs: { type: 'string' },
-    trace: { type: 'boolean' },
-    shrink: { type: 'boolean' },
-    actions: { type: 'string' },
-    quiet: { type: 'string' },
-    'faults-ms': { type: 'string' },
-  },
-})
 const shrinkMsMax = 300_000
 /** Of many seeds: enough to see what they have in common. */
 const failuresMax = 20
 
-process.exitCode =
-  values.seeds === undefined ? await runOne(jobOf(values.seed ?? '1')) : await runMany(values.seeds)
+process.exitCode = await runCommand(usage, async (args) => {
+  const asked = readArguments(args)
+  return asked.kind === 'one' ? runOne(asked) : runMany(asked)
+})
 
-async function runOne(job: SeedJob): Promise<number> {
+async function runOne({ job, ...asked }: Extract<Asked, { readonly kind: 'one' }>): Promise<number> {
   const began = performance.now()
-  const trace = values.trace === true ? (line: string): void => console.log(line) : null
-  const outcome = await outcomeOf(job, trace)
+  const outcome = await outcomeOf(job, asked.trace ? (line) => console.log(line) : null)
   if (outcome.kind === 'survived') {
     console.log(JSON.stringify({ ...outcome.report, ms: Math.round(performance.now() - began) }))
     return 0
   }
-  if (values.shrink !== true) {
+  if (!asked.shrink) {
     console.log(report({ job, failed: outcome }))
     return 1
   }
@@ -54,9 +35,7 @@ async function runOne(job: SeedJob): Promise<number> {
   return 1
 }
 
-async function runMany(range: string): Promise<number> {
-  const [first, last = first] = range.split('..').map(wholeNumber)
-  if (first === undefined || last === undefined) throw new Error(`not a range of seeds: ${range}`)
+async function runMany({ first, last, jobs }: Extract<Asked, { readonly kind: 'many' }>): Promise<number> {
   const began = performance.now()
   const coverage = new Coverage()
   const times = new LivenessTimes()
@@ -64,7 +43,7 @@ async function runMany(range: string): Promise<number> {
   let done = 0
   const next = seedRange(first, last)
   await runFleet({
-    ...(values.jobs === undefined ? {} : { jobs: wholeNumber(values.jobs) }),
+    ...(jobs === null ? {} : { jobs }),
     next: () => (failures.length < failuresMax ? next() : null),
     onOutcome: (outcome: SeedOutcome) => {
       done++
@@ -85,34 +64,4 @@ async function runMany(range: string): Promise<number> {
   console.log(times.table())
   console.log(`${done} seeds, ${failures.length} failed, in ${seconds.toFixed(0)} s`)
   return failures.length === 0 ? 0 : 1
-}
-
-function jobOf(seed: string): SeedJob {
-  const { actions, quiet } = values
-  const faultsMs = values['faults-ms']
-  const reduction = {
-    actions: actions === undefined ? null : actions === 'none' ? [] : actions.split(',').map(wholeNumber),
-    quiet: (quiet ?? '')
-      .split(',')
-      .filter((word) => word !== '')
-      .map(noise),
-  }
-  return {
-    seed: wholeNumber(seed),
-    ...(actions === undefined && quiet === undefined ? {} : { reduction }),
-    ...(faultsMs === undefined ? {} : { faultsMs: wholeNumber(faultsMs) }),
-  }
-}
-
-function wholeNumber(text: string): number {
-  const number = Number(text)
-  if (text === '' || !Number.isSafeInteger(number) || number < 0)
-    throw new Error(`not a whole number: ${text}`)
-  return number
-}
-
-function noise(word: string): Noise {
-  const found = noises.find((known) => known === word)
-  if (found === undefined) throw new Error(`no noise ${word}; there are ${noises.join(', ')}`)
-  return found
 }

@@ -44,3 +44,15 @@ void test('dependencies are exact, and the lockfile names no place to fetch them
   }
   assert.doesNotMatch(readFileSync(join(root, 'package-lock.json'), 'utf8'), /"resolved"/)
 })
+
+void test('make help names every variable that a target listens to', () => {
+  const own = new Set(['MAKEFILE_LIST', 'NODE_BIN', 'ORCHCTL'])
+  const makefile = readFileSync(join(root, 'Makefile'), 'utf8')
+  for (const [, target = '', help = '', recipe = ''] of makefile.matchAll(
+    /^([a-z-]+):.* ## (.*)\n((?:[\t ].*\n)*)/gm,
+  )) {
+    for (const [, name = ''] of recipe.matchAll(/\$\((?:if \$\(|or \$\()?([A-Z_]+)\)/g)) {
+      if (!own.has(name)) assert.match(help, new RegExp(`\\b${name}=`), `${target}: ${name}`)
+    }
+  }
+})

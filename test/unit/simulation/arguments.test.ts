@@ -1,0 +1,87 @@
+/*
+ * Goal: the simulator's command does what was asked for or says in one line why not; nothing passes that ran nothing.
+ * Method: its words, and the command itself as a process.
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { readArguments } from '../../simulation/arguments.ts'
+import { replayCommand } from '../../simulation/shrink.ts'
+import { NotUnderstood } from '../../support/command-line.ts'
+
+void test('what there is to say is understood', () => {
+  const one = { kind: 'one', trace: false, shrink: false }
+  assert.deepEqual(readArguments([]), { ...one, job: { seed: 1 } })
+  assert.deepEqual(readArguments(['--seed', '7', '--trace', '--shrink']), {
+    ...{ kind: 'one', trace: true, shrink: true },
+    job: { seed: 7 },
+  })
+  assert.deepEqual(readArguments(['--seeds', '1..100', '--jobs', '2']), {
+    ...{ kind: 'many', first: 1, last: 100, jobs: 2 },
+  })
+  assert.deepEqual(readArguments(['--seeds', '5']), { kind: 'many', first: 5, last: 5, jobs: null })
+})
+
+void test('the command a shrunk failure prints means what it was shrunk to', () => {
+  for (const job of [
+    { seed: 7 },
+    { seed: 7, faultsMs: 4000 },
+    { seed: 7, reduction: { actions: [], quiet: [] } },
+    { seed: 7, reduction: { actions: null, quiet: ['loss', 'drift'] } },
+    { seed: 7, reduction: { actions: [0, 3], quiet: ['loss'] }, faultsMs: 900 },
+  ] as const) {
+    const words = replayCommand(job)
+      .replace(/^make sim /, '')
+      .split(' ')
+    const args = words.flatMap((word) => {
+      const [name = '', value = ''] = word.split('=')
+      return [`--${name.toLowerCase().replace('_', '-')}`, value]
+    })
+    assert.deepEqual(readArguments(args), { kind: 'one', trace: false, shrink: false, job })
+  }
+})
+
+const senseless: readonly (readonly [string, RegExp])[] = [
+  ['--seeds 5..1', /--seeds 5\.\.1 holds no seed/],
+  ['--seeds 1..', /--seeds is a whole number, not ""/],
+  ['--seeds 1..2..3', /--seeds is a range such as 1\.\.100/],
+  ['--seeds 1..9 --jobs 0', /--jobs 0 would run nothing/],
+  ['--seeds 1..9 --jobs 1000000', /--jobs is a whole number up to 256/],
+  ['--seeds 1..9 --trace', /--trace is for one seed/],
+  ['--seeds 1..9 --seed 4', /--seed is for one seed/],
+  ['--seed 7 --jobs 2', /--jobs goes with --seeds/],
+  ['--seed 1e3', /--seed is a whole number, not "1e3"/],
+  ['--seed 99999999999999999999', /--seed is a whole number/],
+  ['--actions 1,,2', /each of --actions is a whole number, not ""/],
+  ['--quiet thunder', /--quiet knows .*loss.*, not "thunder"/],
+  ['--faults-ms soon', /--faults-ms is a whole number/],
+]
+
+for (const [words, complaint] of senseless) {
+  void test(`refused: ${words}`, () => {
+    assert.throws(
+      () => readArguments(words.split(' ')),
+      (cause) => cause instanceof NotUnderstood && complaint.test(cause.message),
+    )
+  })
+}
+
+const tools = ['simulation/run.js', 'mutants/run.js', 'run.js']
+
+for (const tool of tools) {
+  const program = fileURLToPath(new URL(`../../${tool}`, import.meta.url))
+  const run = (...args: readonly string[]) =>
+    spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
+
+  void test(`${tool}: --help prints the usage, what is not understood is one line and code 2`, () => {
+    const help = run('--help')
+    assert.deepEqual([help.status, help.stderr], [0, ''])
+    assert.match(help.stdout, new RegExp(`node dist/test/${tool} `))
+    for (const args of [['--onyl', 'x'], ['--only'], ['--seed'], ['--only', 'no such thing at all']]) {
+      const ran = run(...args)
+      assert.deepEqual([ran.status, ran.stdout], [2, ''], args.join(' '))
+      assert.match(ran.stderr, /^[^\n]+; --help says what there is\n$/, args.join(' '))
+    }
+  })
+}
