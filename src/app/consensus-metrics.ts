@@ -1,6 +1,7 @@
-import { Counter, Gauge, Histogram } from 'prom-client'
+import { Gauge, Histogram } from 'prom-client'
 import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Measured } from '../../raft/index.ts'
+import { counter, gauge } from './read-metrics.ts'
 
 /** From what memory answers to what an election does not survive, in seconds. */
 const syncBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3]
@@ -36,13 +37,13 @@ export class ConsensusMetrics {
     gauge(register, 'orch_log_segments', 'files of the log', () => last()?.log?.segments)
     counter(
       register,
-      'orch_raft_stalls_total',
+      'orch_raft_stalls',
       'times this leader offered leadership away because its own log or api thread stood still',
       () => last()?.succession.gaveWay,
     )
     counter(
       register,
-      'orch_raft_takeovers_declined_total',
+      'orch_raft_takeovers_declined',
       'offers of leadership not taken because the log or the api thread stood still',
       () => last()?.succession.declined,
     )
@@ -52,7 +53,7 @@ export class ConsensusMetrics {
   #registerTransport(register: MetricsRegistry): void {
     const counters = () => this.#last?.transport?.counters
     const count = (name: string, help: string, read: () => number | undefined): void =>
-      counter(register, `orch_peer_${name}_total`, help, read)
+      counter(register, `orch_peer_${name}`, help, read)
     count('messages_sent', 'to all peers', () => counters()?.messagesSent)
     count('messages_received', 'of all peers', () => counters()?.messagesReceived)
     count(
@@ -88,32 +89,3 @@ export class ConsensusMetrics {
 }
 
 type Link = NonNullable<Measured['transport']>['links'][number]
-
-function gauge(register: MetricsRegistry, name: string, help: string, read: () => number | undefined): void {
-  new Gauge({
-    name,
-    help,
-    registers: [register],
-    collect() {
-      this.set(read() ?? 0)
-    },
-  })
-}
-
-/** @param read since the start of this member */
-function counter(
-  register: MetricsRegistry,
-  name: string,
-  help: string,
-  read: () => number | undefined,
-): void {
-  new Counter({
-    name,
-    help,
-    registers: [register],
-    collect() {
-      this.reset()
-      this.inc(read() ?? 0)
-    },
-  })
-}

@@ -6,33 +6,25 @@ import type { StateVerdict } from '../cluster/state-agreement.ts'
 import type { Outcome } from '../store/command.ts'
 import type { ScrubCounters } from '../store/scrub.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { counter as countedIn, gauge as gaugeIn } from './read-metrics.ts'
 
 export type MetricsParts = {
   readonly machine: { readonly lastState: { readonly revision: number }; readonly quarantine: object | null }
-  readonly consensus: Consensus<Outcome>
+  readonly consensus: Pick<Consensus<Outcome>, 'status'>
   readonly node: { readonly load: NodeLoad }
   readonly watch: {
     readonly guard: { readonly verdict: StateVerdict }
     readonly scrub: { readonly counters: ScrubCounters }
   }
-  readonly store: ObjectStore & { readonly openWatches: number }
+  readonly store: Pick<ObjectStore, 'featureLevel' | 'storage'> & { readonly openWatches: number }
 }
 
-/** Numbers read when they are asked for: they cost nothing in between. */
+/** What this member knows of its cluster and its own state. */
 export function registerClusterMetrics(
   register: MetricsRegistry,
   { consensus, node, store, machine, watch }: MetricsParts,
 ): void {
-  const gauge = (name: string, help: string, read: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers: [register],
-      collect() {
-        this.set(read())
-      },
-    })
-  }
+  const gauge = (name: string, help: string, read: () => number): void => gaugeIn(register, name, help, read)
   gauge('orch_raft_is_leader', '1 on the leader, else 0', () => (consensus.status.role === 'leader' ? 1 : 0))
   gauge('orch_raft_has_leader', '1 while a leader is known', () => (consensus.status.leader === null ? 0 : 1))
   gauge('orch_raft_term', 'term of the latest leader known', () => consensus.status.term)
@@ -75,14 +67,7 @@ export function registerClusterMetrics(
   gauge('orch_cluster_state_apart', 'members whose state differs from that of this one', () =>
     watch.guard.verdict.kind === 'agree' ? 0 : watch.guard.verdict.members.length,
   )
-  const { counters } = watch.scrub
-  gauge(
-    'orch_store_scrub_rounds',
-    'walks through the whole database that ended since the start',
-    () => counters.rounds,
-  )
-  gauge('orch_store_scrub_records', 'stored records looked at since the start', () => counters.records)
-  gauge('orch_store_scrub_findings', 'walks that found damage since the start', () => counters.findings)
+  registerScrub(register, watch.scrub.counters)
   gauge('orch_store_open_watches', 'watch cursors open', () => store.openWatches)
   gauge(
     'orch_raft_proposals_waiting',
@@ -90,6 +75,14 @@ export function registerClusterMetrics(
     () => node.load.proposals,
   )
   gauge('orch_raft_readers_waiting', 'most-recent reads waiting for their round', () => node.load.readers)
+}
+
+function registerScrub(register: MetricsRegistry, counters: Readonly<ScrubCounters>): void {
+  const count = (name: string, help: string, read: () => number): void =>
+    countedIn(register, `orch_store_scrub_${name}`, help, read)
+  count('rounds', 'walks through the whole database that ended', () => counters.rounds)
+  count('records', 'stored records that were looked at', () => counters.records)
+  count('findings', 'walks that found damage', () => counters.findings)
 }
 
 /** As many series as there are kinds in use. */
