@@ -17,7 +17,7 @@ import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import type { Outcome } from '../store/command.ts'
 import { clientAddress } from './keys.ts'
-import { foundingOf } from './founding.ts'
+import { foundingOf, hasLog } from './founding.ts'
 import type { MemberKeys } from './keys.ts'
 import { logFolder, memberId } from './member-identity.ts'
 import { FilePeerBook } from './peer-book.ts'
@@ -50,6 +50,10 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
   }
   const { peer } = keys
   const logDirectory = join(parts.directory, logFolder)
+  const peerBook = new FilePeerBook(parts.directory)
+  if (peer !== null && hasLog(logDirectory) && peerBook.known().length === 0) {
+    log.warn({ path: peerBook.path }, 'no peer is recorded: each is believed the first log it comes with')
+  }
   return threadedNode<Outcome>({
     node,
     clock,
@@ -61,12 +65,12 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
         : {
             cluster,
             self,
-            founding: foundingOf(parts.directory, logDirectory, config['initial-members']),
+            founding: foundingOf(parts.directory, logDirectory, config['initial-members'], log),
             listenAddress: peerListenAddress(config),
             credentials: { authorityPem: peer.authority, certificatePem: peer.certificate, keyPem: peer.key },
             limits: { ...defaultTransportLimits, messageBytesMax: limits.messageBytesMax },
           },
-    peerBook: new FilePeerBook(parts.directory),
+    peerBook,
     hostUrl: new URL('../host/thread-host.js', import.meta.url).href,
     onFatal,
     onPeerEvent: (event) => {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { segmentNumber } from '../../raft/log/layout.ts'
 import type { InitialMember } from '../config/address.ts'
 import { readFileIfThere, replaceFile } from '../pki/files.ts'
 import { StartFailure } from './errors.ts'
@@ -11,16 +13,32 @@ const fileName = 'founding'
  * Fingerprint of the list of members that this member's log begins with. Kept beside the log, because the flag is not
  * looked at once the log has begun: an address may be corrected there later.
  *
- * @param directory of the member; @param log its log
+ * @param directory of the member; @param logDirectory of its log
  * @returns empty: begun before this was kept, or alone, so there is nothing to compare
  * @throws StartFailure `data-directory` when the file is damaged
  */
-export function foundingOf(directory: string, log: string, members: readonly InitialMember[]): string {
+export function foundingOf(
+  directory: string,
+  logDirectory: string,
+  members: readonly InitialMember[],
+  log: Pick<Logger, 'warn'>,
+): string {
   const path = join(directory, fileName)
-  if (existsSync(log)) return kept(path)
+  if (hasLog(logDirectory)) {
+    const print = kept(path)
+    if (print === null && members.length > 1) {
+      log.warn({ path }, 'the file is missing: peers cannot tell whether all began with the same members')
+    }
+    return print ?? ''
+  }
   const print = members.length > 1 ? fingerprintOf(members) : ''
   if (print !== '') replaceFile(path, `${print} ${checkOf(print)}\n`, 'public')
   return print
+}
+
+/** Whether a log began there. A directory alone is what a process leaves that ended before it wrote. */
+export function hasLog(logDirectory: string): boolean {
+  return existsSync(logDirectory) && readdirSync(logDirectory).some((name) => segmentNumber(name) !== null)
 }
 
 /** Of names and addresses, in whatever order they are listed. */
@@ -31,9 +49,10 @@ export function fingerprintOf(members: readonly InitialMember[]): string {
   return createHash('sha256').update(lines.sort().join('\n')).digest('hex').slice(0, 32)
 }
 
-function kept(path: string): string {
+/** @returns null when it is missing */
+function kept(path: string): string | null {
   const text = readFileIfThere(path)
-  if (text === null) return ''
+  if (text === null) return null
   const [, print, check] = /^([0-9a-f]{32}) ([0-9a-f]{8})\n$/.exec(text) ?? []
   if (print === undefined || check !== checkOf(print)) {
     throw new StartFailure(

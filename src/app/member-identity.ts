@@ -59,7 +59,6 @@ export function claimDirectory(directory: string, identity: MemberIdentity): voi
     ['cluster', '--cluster-name'],
     ['member', '--name'],
     ['apiDomain', '--api-domain'],
-    ['id', '--name'],
   ] as const) {
     if (found[field] === expected[field]) continue
     const have = String(found[field])
@@ -67,6 +66,12 @@ export function claimDirectory(directory: string, identity: MemberIdentity): voi
       `data directory ${directory} belongs to ${field} ${have}, not ${String(expected[field])}: give another --data-dir, or ${flag} ${have}`,
     )
   }
+  // It follows from the names, which fit.
+  if (found['id'] === identity.id) return
+  throw refused(
+    `${path} says id ${String(found['id'])}, but member ${identity.member} of cluster ${identity.cluster} has ` +
+      `${identity.id}: bring back an undamaged copy of it`,
+  )
 }
 
 function parsed(path: string, text: string): Readonly<Record<string, unknown>> {

@@ -12,14 +12,14 @@ const format = 1
  * changed would have this member turn a healthy peer away for ever, and the peer end.
  */
 export class FilePeerBook implements PeerBook {
-  readonly #path: string
+  readonly path: string
   #known: readonly PeerLog[]
 
   /** @throws StartFailure `data-directory` when the file is damaged or of a newer format */
   constructor(directory: string) {
-    this.#path = join(directory, 'peers.json')
-    const text = readFileIfThere(this.#path)
-    this.#known = text === null ? [] : parsed(this.#path, text)
+    this.path = join(directory, 'peers.json')
+    const text = readFileIfThere(this.path)
+    this.#known = text === null ? [] : parsed(this.path, text)
   }
 
   known(): readonly PeerLog[] {
@@ -29,7 +29,7 @@ export class FilePeerBook implements PeerBook {
   record(met: PeerLog): void {
     this.#known = [...this.#known.filter(({ peer }) => peer !== met.peer), met]
     const book = { format, sha256: checksum(this.#known), peers: this.#known }
-    replaceFile(this.#path, `${JSON.stringify(book, null, 2)}\n`, 'public')
+    replaceFile(this.path, `${JSON.stringify(book, null, 2)}\n`, 'public')
   }
 }
 

@@ -15,6 +15,8 @@ const member = (at: number): { name: string; peerAddress: string; clientAddress:
   peerAddress: `10.0.0.${at}:7443`,
   clientAddress: `10.0.0.${at}:6443`,
 })
+const told: string[] = []
+const teller = { warn: ({ path }: { readonly path: string }): void => void told.push(path) }
 const three = [member(1), member(2), member(3)]
 
 void test('the fingerprint is of names and addresses, not of their order', () => {
@@ -32,10 +34,27 @@ void test('until the log begins the flag counts, from then on what it was', (t) 
   const directory = mkdtempSync(join(tmpdir(), 'orch-founding-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const log = join(directory, 'log')
-  assert.equal(foundingOf(directory, log, three.slice(1)), fingerprintOf(three.slice(1)))
-  assert.equal(foundingOf(directory, log, three), fingerprintOf(three), 'corrected before the log began')
+  assert.equal(foundingOf(directory, log, three.slice(1), teller), fingerprintOf(three.slice(1)))
+  assert.equal(
+    foundingOf(directory, log, three, teller),
+    fingerprintOf(three),
+    'corrected before the log began',
+  )
   mkdirSync(log)
-  assert.equal(foundingOf(directory, log, [member(1), member(9)]), fingerprintOf(three))
+  const others = [member(1), member(9)]
+  assert.equal(
+    foundingOf(directory, log, others, teller),
+    fingerprintOf(others),
+    'a crash before anything was written',
+  )
+  writeFileSync(join(log, '000000000001.new'), '')
+  assert.equal(
+    foundingOf(directory, log, three, teller),
+    fingerprintOf(three),
+    'nor does half a segment count',
+  )
+  writeFileSync(join(log, '000000000001.log'), '')
+  assert.equal(foundingOf(directory, log, others, teller), fingerprintOf(three))
 
   const path = join(directory, 'founding')
   const text = readFileSync(path)
@@ -43,17 +62,19 @@ void test('until the log begins the flag counts, from then on what it was', (t) 
     const flipped = Buffer.from(text)
     flipped[at] = (flipped[at] ?? 0) ^ 1
     writeFileSync(path, flipped)
-    assert.throws(() => foundingOf(directory, log, three), StartFailure)
+    assert.throws(() => foundingOf(directory, log, three, teller), StartFailure)
     writeFileSync(path, text.subarray(0, at))
-    assert.throws(() => foundingOf(directory, log, three), /founding is damaged: remove it/)
+    assert.throws(() => foundingOf(directory, log, three, teller), /founding is damaged: remove it/)
   }
   rmSync(path)
-  assert.equal(foundingOf(directory, log, three), '', 'not known: not compared')
+  assert.deepEqual(told, [])
+  assert.equal(foundingOf(directory, log, three, teller), '', 'not known: not compared')
+  assert.deepEqual(told, [path], 'and said')
 })
 
 void test('a member alone has nobody to compare with', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'orch-founding-'))
   t.after(() => rmSync(directory, { recursive: true }))
-  assert.equal(foundingOf(directory, join(directory, 'log'), []), '')
-  assert.equal(foundingOf(directory, join(directory, 'log'), [member(1)]), '')
+  assert.equal(foundingOf(directory, join(directory, 'log'), [], teller), '')
+  assert.equal(foundingOf(directory, join(directory, 'log'), [member(1)], teller), '')
 })

@@ -122,3 +122,23 @@ for (const { file, write, read } of kept) {
     }
   })
 }
+
+void test('member.json: what differs is named, with what helps against it', (t) => {
+  const directory = folder(t)
+  claimDirectory(directory, identity)
+  const advice = (other: Partial<MemberIdentity>): string => {
+    try {
+      claimDirectory(directory, { ...identity, ...other })
+    } catch (cause) {
+      return cause instanceof Error ? cause.message : ''
+    }
+    return 'taken'
+  }
+  assert.match(advice({ member: 'n2' }), /belongs to member n1, not n2: .* or --name n1$/)
+  assert.match(advice({ cluster: 'd' }), /belongs to cluster c, not d: .* or --cluster-name c$/)
+  // No flag says an id.
+  assert.match(
+    advice({ id: nodeId(5) }),
+    /member\.json says id 123456, but .* has 5: bring back an undamaged copy/,
+  )
+})
