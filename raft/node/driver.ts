@@ -10,13 +10,10 @@ import { EntryFeed } from './entry-feed.ts'
 import { LogCutter } from './log-cutter.ts'
 import { LogExtent } from './log-extent.ts'
 import { checkNodeOptions, coreConfigOf } from './options.ts'
-import { ProposalRelay } from './proposal-relay.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
-import { ReadRelay } from './read-relay.ts'
-import { RepairRelay } from './repair-relay.ts'
-import { ReportRelay } from './report-relay.ts'
-import { SnapshotInbox } from './snapshot-inbox.ts'
-import { SnapshotOutbox } from './snapshot-outbox.ts'
+import { Relays } from './relays.ts'
+import type { SnapshotInbox } from './snapshot-inbox.ts'
+import { StatusTeller } from './status-teller.ts'
 import { Succession } from './succession.ts'
 import type { SuccessionCounts } from './succession.ts'
 
@@ -36,23 +33,14 @@ export class Driver {
   readonly #feed: EntryFeed
   readonly #extent: LogExtent
   readonly #cutter: LogCutter
-  readonly #proposals: ProposalRelay
-  readonly #reads: ReadRelay
-  readonly #reports: ReportRelay
-  readonly #repairs: RepairRelay
-  readonly #outbox: SnapshotOutbox
-  readonly #inbox: SnapshotInbox
+  readonly #relays: Relays
+  readonly #status: StatusTeller
   /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
   readonly #writes: Held[] = []
   readonly #succession: Succession
   readonly #ticks: Timer
   #turnPlanned = false
   #stopped = false
-  #toldTerm = -1
-  #toldLeader: NodeId | null = null
-  #statusAtMs = Number.NEGATIVE_INFINITY
-  #contacts = 0
-  #contactAtMs: number | null = null
   #appliedIndex: LogIndex
 
   /** @param applied what the state machine durably holds */
@@ -72,25 +60,19 @@ export class Driver {
       recovered.lastIndex,
     )
     this.#extent = new LogExtent(limits, recovered.base, recovered.lastIndex)
-    const needs = this.#needs(post)
+    this.#status = new StatusTeller(this.#core, post)
+    this.#relays = new Relays({
+      ...{ self: this.#id, core: this.#core, transport: options.transport, clock, random, limits, post },
+      wake: () => this.#planTurn(),
+      complete: (snapshot) => this.#extent.complete(snapshot),
+      beginLogBehind: (snapshot) => this.#cutter.beginBehind(snapshot),
+    })
     this.#cutter = new LogCutter({
       core: this.#core,
       extent: this.#extent,
       cut: (base) => options.log.cut(base),
-      install: (snapshot) => this.#inbox.install(snapshot),
+      install: (snapshot) => this.#relays.inbox.install(snapshot),
     })
-    this.#proposals = new ProposalRelay(needs, {
-      forwardBytesMax: limits.appendBytesMax,
-      waitingBytesMax: limits.forwardedBytesMax,
-    })
-    this.#reads = new ReadRelay(needs, { waitingMax: limits.readRequestsMax }, random)
-    this.#reports = new ReportRelay(needs)
-    this.#repairs = new RepairRelay(needs, clock)
-    this.#outbox = new SnapshotOutbox(needs, {
-      streamsMax: limits.snapshotStreamsMax,
-      windowChunks: limits.snapshotWindowChunks,
-    })
-    this.#inbox = new SnapshotInbox(needs, { windowChunks: limits.snapshotWindowChunks })
     options.transport.setPeers(recovered.configuration.members)
     // A late tick is not made up for: after a pause the world has moved on, not this member's patience.
     this.#ticks = clock.every(node.timing.tickMs, () => this.#tick())
@@ -107,25 +89,8 @@ export class Driver {
       if (message.message.to !== this.#id || message.message.kind === 'snapshot') return
       if (message.message.kind === 'timeout-now' && !this.#succession.mayTakeOver(this.#now())) return
       this.#core.step(message.message)
-    } else if (message.to === this.#id) this.#fromShell(message)
+    } else if (message.to === this.#id) this.#relays.fromPeer(message)
     this.#planTurn()
-  }
-
-  #fromShell(message: Exclude<PeerMessage, { readonly kind: 'core' }>): void {
-    switch (message.kind) {
-      case 'forward':
-        return this.#proposals.forwarded(message)
-      case 'forward-refused':
-        return this.#proposals.refused(message)
-      case 'read-request':
-        return this.#reads.requested(message)
-      case 'read-response':
-        return this.#reads.responded(message)
-      case 'report':
-        return this.#reports.received(message.from, message.bytes)
-      case 'state-wanted':
-        return this.#repairs.requested(message.from, message.atLeast)
-    }
   }
 
   unreachable(peer: NodeId): void {
@@ -139,7 +104,7 @@ export class Driver {
   }
 
   get inbox(): SnapshotInbox {
-    return this.#inbox
+    return this.#relays.inbox
   }
 
   /** The log: everything up to `ticket` is durable. */
@@ -152,7 +117,7 @@ export class Driver {
       if (held === undefined || held.ticket > ticket) break
       this.#writes.shift()
       for (const message of held.messages) this.#send({ kind: 'core', message })
-      if (held.snapshot !== null) this.#inbox.install(held.snapshot)
+      if (held.snapshot !== null) this.#relays.inbox.install(held.snapshot)
     }
     this.#succession.writing.answered(this.#now(), this.#writes.length > 0)
     this.#planTurn()
@@ -175,10 +140,10 @@ export class Driver {
     if (this.#stopped) return
     switch (message.kind) {
       case 'propose':
-        this.#proposals.local(message.term, message.proposals)
+        this.#relays.proposals.local(message.term, message.proposals)
         break
       case 'read':
-        this.#reads.local(message.round)
+        this.#relays.reads.local(message.round)
         break
       case 'transfer':
         this.#transfer(message.request, message.to)
@@ -187,10 +152,10 @@ export class Driver {
         this.#succession.handOver(this.#now(), message.forMs)
         break
       case 'report':
-        this.#reports.local(message.to, message.bytes)
+        this.#relays.reports.local(message.to, message.bytes)
         return
       case 'state-wanted':
-        this.#repairs.local(message.atLeast)
+        this.#relays.repairs.local(message.atLeast)
         return
       case 'applied':
         this.#applied(message.index)
@@ -204,17 +169,17 @@ export class Driver {
         return
       case 'installed':
         this.#applied(message.index)
-        this.#repairs.fulfilled()
-        this.#inbox.installed()
+        this.#relays.repairs.fulfilled()
+        this.#relays.inbox.installed()
         return
       case 'source-opened':
       case 'source-chunk':
       case 'source-failed':
-        this.#outbox.take(message)
+        this.#relays.outbox.take(message)
         return
       case 'sink-taken':
       case 'sink-failed':
-        this.#inbox.take(message)
+        this.#relays.inbox.take(message)
         return
       case 'start':
       case 'peer-recorded':
@@ -227,8 +192,7 @@ export class Driver {
   stop(): void {
     this.#stopped = true
     this.#ticks.cancel()
-    this.#outbox.close()
-    this.#inbox.close()
+    this.#relays.close()
   }
 
   #tick(): void {
@@ -236,7 +200,7 @@ export class Driver {
     this.#feed.remind()
     const now = this.#now()
     this.#succession.tick(now)
-    if (now - this.#statusAtMs >= statusPeriodMs) this.#postStatus(now)
+    this.#status.tick(now)
     this.#planTurn()
   }
 
@@ -260,25 +224,20 @@ export class Driver {
   }
 
   #turn(): void {
-    this.#inbox.flush()
+    this.#relays.inbox.flush()
     // Then who leads, so that the api thread never asks again by an older word than the answer it got.
-    if (this.#core.term !== this.#toldTerm || this.#core.leader !== this.#toldLeader) {
-      this.#reads.leaderChanged()
-      this.#postStatus(this.#now())
+    if (this.#status.outdated) {
+      this.#relays.reads.leaderChanged()
+      this.#status.tell(this.#now())
     }
-    this.#proposals.flush()
-    this.#reads.flush()
-    this.#reports.flush()
+    this.#relays.flush()
     let rounds = 0
     while (this.#core.hasReady() && rounds++ < readyRoundsMax) this.#perform(this.#core.ready())
     if (rounds > readyRoundsMax) this.#planTurn()
-    else this.#inbox.turnEnded()
+    else this.#relays.inbox.turnEnded()
     this.#feed.move(this.#core.commit)
     if (this.#appliedIndex < this.#feed.told) this.#succession.applying.owes(this.#now())
-    if (this.#core.quorumContacts !== this.#contacts) {
-      this.#contacts = this.#core.quorumContacts
-      this.#contactAtMs = this.#now()
-    }
+    this.#status.turnEnded(this.#now())
   }
 
   #perform(ready: Ready): void {
@@ -286,12 +245,10 @@ export class Driver {
     if (ready.persist !== null) this.#persist(ready.persist)
     if (ready.transition !== null) {
       this.#options.transport.setPeers(ready.transition.configuration.members)
-      this.#reads.leaderChanged()
-      this.#postStatus(this.#now())
+      this.#relays.reads.leaderChanged()
+      this.#status.tell(this.#now())
     }
-    for (const { context, index } of ready.readsConfirmed) this.#reads.confirmed(context, index)
-    for (const context of ready.readsFailed) this.#reads.failed(context)
-    for (const peer of ready.snapshotsToSend) this.#outbox.wanted(peer)
+    this.#relays.perform(ready)
     for (const { from, bytesMax } of ready.fetches) this.#options.log.fetch(from, bytesMax)
   }
 
@@ -300,7 +257,7 @@ export class Driver {
     this.#succession.writing.owes(this.#now())
     this.#feed.writing(ticket, snapshot, entries)
     this.#extent.writing(snapshot, entries)
-    if (snapshot !== null) this.#inbox.taken()
+    if (snapshot !== null) this.#relays.inbox.taken()
     this.#options.log.write(ticket, { snapshot, entries, hardState })
   }
 
@@ -318,63 +275,11 @@ export class Driver {
   #appliedDisk(snapshot: SnapshotMeta): void {
     if (!this.#extent.durable(snapshot)) return
     this.#core.applied(snapshot.index)
-    if (this.#outbox.opening) return
-    this.#cutter.durable(this.#outbox.lowestIndex)
-  }
-
-  #postStatus(now: number): void {
-    const status = this.#core.status()
-    this.#toldTerm = status.term
-    this.#toldLeader = status.leader
-    this.#statusAtMs = now
-    const quorumContactAgeMs = this.#contactAtMs === null ? null : now - this.#contactAtMs
-    this.#options.api.post({ kind: 'status', status: { ...status, quorumContactAgeMs } })
-  }
-
-  /** The core and the shell, as the relays and the snapshot streams see them. */
-  #needs(post: (message: RaftToApi) => void): Needs {
-    const core = this.#core
-    const stateWanted = (): LogIndex | null => this.#repairs.wanted
-    return {
-      self: this.#id,
-      transport: this.#options.transport,
-      get term() {
-        return core.term
-      },
-      get leader() {
-        return core.leader
-      },
-      get commit() {
-        return core.commit
-      },
-      get members() {
-        return core.status().configuration.members
-      },
-      post,
-      propose: (datas, expectedTerm) => core.propose(datas, expectedTerm),
-      readIndex: () => core.readIndex(),
-      send: (message) => this.#send(message),
-      answer: (round, index) => post({ kind: 'read-result', round, index }),
-      dropped: (term, proposals, reason) => post({ kind: 'dropped', term, proposals, reason }),
-      complete: (snapshot) => this.#extent.complete(snapshot),
-      report: (peer, outcome) => {
-        if (this.#stopped) return
-        core.reportSnapshot(peer, outcome)
-        this.#planTurn()
-      },
-      wake: () => this.#planTurn(),
-      staged: (message) => core.step(message),
-      get stateWanted() {
-        return stateWanted()
-      },
-      sendState: (peer, atLeast) => this.#outbox.wantedBy(peer, atLeast),
-      beginLogBehind: (snapshot) => this.#cutter.beginBehind(snapshot),
-    }
+    if (this.#relays.outbox.opening) return
+    this.#cutter.durable(this.#relays.outbox.lowestIndex)
   }
 }
 
-/** Without news, status is told this often, so that its age says whether the raft thread lives. */
-const statusPeriodMs = 100
 /** A bound on one turn; the core settles in two or three. */
 const readyRoundsMax = 16
 
@@ -383,13 +288,6 @@ type Held = {
   readonly messages: readonly Message[]
   readonly snapshot: SnapshotMeta | null
 }
-
-type Needs = ConstructorParameters<typeof ProposalRelay>[0] &
-  ConstructorParameters<typeof ReadRelay>[0] &
-  ConstructorParameters<typeof ReportRelay>[0] &
-  ConstructorParameters<typeof RepairRelay>[0] &
-  ConstructorParameters<typeof SnapshotOutbox>[0] &
-  ConstructorParameters<typeof SnapshotInbox>[0]
 
 function laterOf(a: LogIndex, b: LogIndex): LogIndex {
   return a > b ? a : b

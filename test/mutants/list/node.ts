@@ -8,11 +8,11 @@ export const nodeMutants: readonly Mutant[] = [
     file: 'raft/node/driver.ts',
     edits: [
       {
-        find: 'if (snapshot !== null) this.#inbox.taken()',
+        find: 'if (snapshot !== null) this.#relays.inbox.taken()',
         replace:
-          'if (snapshot !== null) {\n      this.#inbox.taken()\n      this.#inbox.install(snapshot)\n    }',
+          'if (snapshot !== null) {\n      this.#relays.inbox.taken()\n      this.#relays.inbox.install(snapshot)\n    }',
       },
-      { find: 'if (held.snapshot !== null) this.#inbox.install(held.snapshot)', replace: '' },
+      { find: 'if (held.snapshot !== null) this.#relays.inbox.install(held.snapshot)', replace: '' },
     ],
     breaks: 'a snapshot is installed before the log record that names it is durable',
     standsFor: 'decision 7; etcd#18055',

@@ -1,0 +1,27 @@
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import type { Channel } from '../ports.ts'
+import type { TransportEvent } from '../transport/events.ts'
+import type { PeerBook } from './acquaintances.ts'
+import type { LogReader } from './applier.ts'
+import type { Measured } from './meter.ts'
+import type { NodeOptions } from './options.ts'
+import type { ApiToRaft, RaftToApi } from './protocol.ts'
+
+/** What the api thread's end of a member is built of. */
+export type RaftNodeOptions = {
+  readonly node: NodeOptions
+  readonly clock: Clock
+  readonly random: Random
+  readonly raft: Channel<ApiToRaft, RaftToApi>
+  readonly reader: LogReader
+  readonly peerBook: PeerBook
+  /** This member cannot go on; one line says why. Called once. */
+  readonly onFatal: (cause: string) => void
+  /** Only where the transport lives on another thread; null: nobody listens. */
+  readonly onPeerEvent: ((event: TransportEvent) => void) | null
+  /** Numbers of the other threads, about once a second. */
+  readonly onMeasured?: (measured: Measured) => void
+  /** Releases threads and channels, once all actors said their last word. */
+  readonly close: () => Promise<void>
+}

@@ -1,0 +1,146 @@
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import type { Raft } from '../core/raft.ts'
+import type { Ready } from '../core/ready.ts'
+import type { LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
+import type { PeerMessage, Transport } from '../ports.ts'
+import type { NodeLimits } from './options.ts'
+import { ProposalRelay } from './proposal-relay.ts'
+import type { RaftToApi } from './protocol.ts'
+import { ReadRelay } from './read-relay.ts'
+import { RepairRelay } from './repair-relay.ts'
+import { ReportRelay } from './report-relay.ts'
+import { SnapshotInbox } from './snapshot-inbox.ts'
+import { SnapshotOutbox } from './snapshot-outbox.ts'
+
+/** What the relays ask of the driver. */
+export type RelaysNeeds = {
+  readonly self: NodeId
+  readonly core: Raft
+  readonly transport: Transport
+  readonly clock: Clock
+  readonly random: Random
+  readonly limits: NodeLimits
+  readonly post: (message: RaftToApi) => void
+  /** Asks for a turn. */
+  readonly wake: () => void
+  /** As in `LogExtent`. */
+  readonly complete: (snapshot: SnapshotMeta) => SnapshotMeta
+  /** As in `LogCutter.beginBehind`. */
+  readonly beginLogBehind: (snapshot: SnapshotMeta) => 'begun' | 'later' | 'never'
+}
+
+/**
+ * All that members ask of each other beyond the algorithm, one part for each concern; each answers its own api thread
+ * and the same part of its peers. A concern to come gets a part of its own here, and a case in `fromPeer`.
+ */
+export class Relays {
+  readonly proposals: ProposalRelay
+  readonly reads: ReadRelay
+  readonly reports: ReportRelay
+  readonly repairs: RepairRelay
+  readonly outbox: SnapshotOutbox
+  readonly inbox: SnapshotInbox
+  #closed = false
+
+  constructor(needs: RelaysNeeds) {
+    const { limits, clock, random } = needs
+    const common = this.#common(needs)
+    this.proposals = new ProposalRelay(common, {
+      forwardBytesMax: limits.appendBytesMax,
+      waitingBytesMax: limits.forwardedBytesMax,
+    })
+    this.reads = new ReadRelay(common, { waitingMax: limits.readRequestsMax }, random)
+    this.reports = new ReportRelay(common)
+    this.repairs = new RepairRelay(common, clock)
+    this.outbox = new SnapshotOutbox(common, {
+      streamsMax: limits.snapshotStreamsMax,
+      windowChunks: limits.snapshotWindowChunks,
+    })
+    this.inbox = new SnapshotInbox(common, { windowChunks: limits.snapshotWindowChunks })
+  }
+
+  fromPeer(message: Exclude<PeerMessage, { readonly kind: 'core' }>): void {
+    switch (message.kind) {
+      case 'forward':
+        return this.proposals.forwarded(message)
+      case 'forward-refused':
+        return this.proposals.refused(message)
+      case 'read-request':
+        return this.reads.requested(message)
+      case 'read-response':
+        return this.reads.responded(message)
+      case 'report':
+        return this.reports.received(message.from, message.bytes)
+      case 'state-wanted':
+        return this.repairs.requested(message.from, message.atLeast)
+    }
+  }
+
+  /** What a turn brought, each kind as one. */
+  flush(): void {
+    this.proposals.flush()
+    this.reads.flush()
+    this.reports.flush()
+  }
+
+  /** What the core has for them. */
+  perform({ readsConfirmed, readsFailed, snapshotsToSend }: Ready): void {
+    for (const { context, index } of readsConfirmed) this.reads.confirmed(context, index)
+    for (const context of readsFailed) this.reads.failed(context)
+    for (const peer of snapshotsToSend) this.outbox.wanted(peer)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.outbox.close()
+    this.inbox.close()
+  }
+
+  /** The core and the shell, as all parts see them. */
+  #common({ self, core, transport, post, wake, complete, beginLogBehind }: RelaysNeeds): Common {
+    const stateWanted = (): LogIndex | null => this.repairs.wanted
+    return {
+      self,
+      transport,
+      get term() {
+        return core.term
+      },
+      get leader() {
+        return core.leader
+      },
+      get commit() {
+        return core.commit
+      },
+      get members() {
+        return core.status().configuration.members
+      },
+      get stateWanted() {
+        return stateWanted()
+      },
+      post,
+      wake,
+      complete,
+      beginLogBehind,
+      propose: (datas, expectedTerm) => core.propose(datas, expectedTerm),
+      readIndex: () => core.readIndex(),
+      send: (message) => transport.send(message),
+      answer: (round, index) => post({ kind: 'read-result', round, index }),
+      dropped: (term, proposals, reason) => post({ kind: 'dropped', term, proposals, reason }),
+      report: (peer, outcome) => {
+        if (this.#closed) return
+        core.reportSnapshot(peer, outcome)
+        wake()
+      },
+      staged: (message) => core.step(message),
+      sendState: (peer, atLeast) => this.outbox.wantedBy(peer, atLeast),
+    }
+  }
+}
+
+type Common = ConstructorParameters<typeof ProposalRelay>[0] &
+  ConstructorParameters<typeof ReadRelay>[0] &
+  ConstructorParameters<typeof ReportRelay>[0] &
+  ConstructorParameters<typeof RepairRelay>[0] &
+  ConstructorParameters<typeof SnapshotOutbox>[0] &
+  ConstructorParameters<typeof SnapshotInbox>[0]
