@@ -1,0 +1,67 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Consensus } from '../../raft/index.ts'
+import type { CaughtUp } from '../cluster/caught-up.ts'
+import { defaultHealthBounds, memberHealth } from '../cluster/health.ts'
+import type { Health } from '../cluster/health.ts'
+import type { Outcome } from '../store/command.ts'
+import type { StoreMachine } from '../store/store-machine.ts'
+import type { Store } from '../store/store.ts'
+import type { Site } from './site.ts'
+import type { StateWatch } from './state-watch.ts'
+
+export type HealthParts = {
+  readonly store: Store
+  readonly machine: StoreMachine
+  readonly consensus: Consensus<Outcome>
+  readonly watch: StateWatch
+  readonly caughtUp: CaughtUp
+}
+
+/** All that `/livez` and `/readyz` ask of this member. */
+export function watchHealth(
+  { clock, config, closing }: Site,
+  { store, machine, consensus, watch, caughtUp }: HealthParts,
+): Health {
+  const silence = new Silence(consensus, clock)
+  const health = memberHealth({
+    consensus,
+    clock,
+    bounds: defaultHealthBounds,
+    silentThread: () => silence.thread(),
+    livezGraceMs: config['livez-grace-period'],
+    more: [
+      {
+        name: 'bootstrap',
+        live: false,
+        // A state that is not trusted is told of by its own check.
+        failure: () =>
+          store.identity === null && machine.quarantine === null ? 'the cluster has no identity yet' : null,
+      },
+      { name: 'state', live: false, failure: () => watch.guard.quarantineFailure() },
+      { name: 'state-agreement', live: false, failure: () => watch.guard.agreementFailure() },
+      { name: 'caught-up', live: false, failure: () => caughtUp.failure() },
+    ],
+  })
+  closing.add(() => health.close())
+  return health
+}
+
+/** Which thread has not been heard of. The raft thread tells its status several times a second. */
+class Silence {
+  readonly #clock: Clock
+  #heardMs: number
+
+  constructor(consensus: Pick<Consensus<never>, 'onStatus'>, clock: Clock) {
+    this.#clock = clock
+    this.#heardMs = clock.monotonicMs()
+    consensus.onStatus(() => {
+      this.#heardMs = clock.monotonicMs()
+    })
+  }
+
+  thread(): string | null {
+    return this.#clock.monotonicMs() - this.#heardMs > silenceMsMax ? 'raft' : null
+  }
+}
+
+const silenceMsMax = 10_000

@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DirectoryTaken, lockDirectory } from '../host/directory-lock.ts'
+import type { DirectoryLock } from '../host/directory-lock.ts'
+import { makeDirectory } from '../pki/files.ts'
+import { StartFailure } from './errors.ts'
+import { claimDirectory } from './member-identity.ts'
+import type { Site } from './site.ts'
+
+/**
+ * The directory that is this process's and this member's alone; a passing one for a member that keeps nothing.
+ * @throws StartFailure `data-directory`
+ */
+export async function ownDirectory(site: Site): Promise<string> {
+  const { config, closing } = site
+  if (config['in-memory']) {
+    const passing = mkdtempSync(join(tmpdir(), 'orch-in-memory-'))
+    closing.add(() => rmSync(passing, { recursive: true, force: true }))
+    return passing
+  }
+  const directory = config['data-dir']
+  makeDirectory(directory)
+  const lock = await lockOf(directory, site.pid)
+  closing.add(() => lock.release())
+  claimDirectory(directory, {
+    cluster: config['cluster-name'],
+    member: config.name,
+    id: site.id,
+    apiDomain: site.names.domain,
+  })
+  return directory
+}
+
+async function lockOf(directory: string, pid: number): Promise<DirectoryLock> {
+  try {
+    return await lockDirectory(directory, pid)
+  } catch (cause) {
+    if (cause instanceof DirectoryTaken) throw new StartFailure('data-directory', cause.message, { cause })
+    throw cause
+  }
+}

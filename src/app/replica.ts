@@ -1,0 +1,77 @@
+import { join } from 'node:path'
+import type { RaftNode } from '../../raft/index.ts'
+import type { StateGuard } from '../cluster/state-guard.ts'
+import type { Outcome } from '../store/command.ts'
+import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
+import { MemoryKeyValueHome } from '../store/disk/memory-key-value-store.ts'
+import { StoreMachine } from '../store/store-machine.ts'
+import type { ConsensusMetrics } from './consensus-metrics.ts'
+import { openConsensus } from './consensus.ts'
+import type { MemberKeys } from './keys.ts'
+import { storeLimits } from './site.ts'
+import type { Site } from './site.ts'
+
+/** This member's copy of the replicated state, and the node that keeps it one. */
+export type Replica = {
+  readonly node: RaftNode<Outcome>
+  readonly machine: StoreMachine
+  /** From now on this judge says whether the state may be given away; before it, only what nobody needs exact. */
+  readonly judgedBy: (judge: StateGuard) => void
+}
+
+export type ReplicaParts = {
+  readonly directory: string
+  readonly keys: MemberKeys
+  readonly threads: ConsensusMetrics
+  readonly onMachine: (machine: StoreMachine) => void
+}
+
+/** How long a member may take to hand leadership away and close. */
+const leaveMsMax = 3000
+
+/** Opens log and database and lets consensus begin. @throws ConsensusFailure, StorageFailure */
+export async function openReplica(site: Site, parts: ReplicaParts): Promise<Replica> {
+  const { clock, random, log, onFatal, config, id, closing } = site
+  const { directory, keys, threads } = parts
+  const node = openConsensus(config, {
+    ...{ id, directory, keys, clock, random, log, onFatal },
+    onMeasured: (measured) => threads.take(measured),
+  })
+  let opened: StoreMachine | null = null
+  // Nothing may be applied any more when the database closes.
+  closing.add(async () => {
+    await node.stop(clock.monotonicMs() + leaveMsMax)
+    await opened?.close()
+  })
+  const { base, lastIndex, repaired } = await node.recovered
+  if (repaired !== null) log.warn({ repaired }, 'the log was repaired')
+  let judge: StateGuard | null = null
+  const machine = await StoreMachine.open({
+    home: config['in-memory'] ? new MemoryKeyValueHome() : new LevelKeyValueHome(join(directory, 'db')),
+    clock,
+    limits: storeLimits,
+    logBase: base,
+    logLast: lastIndex,
+    featureLevelMax: config['feature-level-max'],
+    onFailure: onFatal,
+    onInstalled: ({ index, term }) => log.info({ index, term }, 'snapshot installed'),
+    onQuarantine: ({ reason, atLeast }) =>
+      log.error(
+        { reason, atLeast },
+        'the state is not to be trusted: nothing is served until another is here',
+      ),
+    mayGive: (atLeast) => judge?.mayGive(atLeast) ?? atLeast === null,
+    onReplay: (why) =>
+      log.warn({ why }, 'the database is set aside: the log, whole from its first entry, makes another'),
+  })
+  opened = machine
+  parts.onMachine(machine)
+  await node.start(machine)
+  return {
+    node,
+    machine,
+    judgedBy: (guard) => {
+      judge = guard
+    },
+  }
+}

@@ -1,0 +1,101 @@
+import type { Registry as MetricsRegistry } from 'prom-client'
+import type { Consensus } from '../../raft/index.ts'
+import type { CaughtUp } from '../cluster/caught-up.ts'
+import type { Health } from '../cluster/health.ts'
+import { Members } from '../cluster/members.ts'
+import { WatchGuard } from '../cluster/watch-guard.ts'
+import type { Config } from '../config/config.ts'
+import { limits } from '../config/limits.ts'
+import type { Catalog } from '../registry/catalog.ts'
+import type { Registry } from '../registry/answer.ts'
+import { openApiDocuments } from '../server/openapi/documents.ts'
+import { createServer } from '../server/server.ts'
+import type { ApiServer } from '../server/server.ts'
+import type { Outcome } from '../store/command.ts'
+import type { StoreMachine } from '../store/store-machine.ts'
+import type { Store } from '../store/store.ts'
+import { programVersion } from '../version.ts'
+import { StartFailure } from './errors.ts'
+import type { MemberKeys } from './keys.ts'
+import { authenticatorOf, authorizerOf } from './policy.ts'
+import { serverVersion } from './server-version.ts'
+import type { Site } from './site.ts'
+
+export type ServingParts = {
+  readonly store: Store
+  readonly machine: StoreMachine
+  readonly consensus: Consensus<Outcome>
+  readonly registry: Registry
+  readonly catalog: Catalog
+  readonly health: Health
+  readonly caughtUp: CaughtUp
+  readonly metrics: MetricsRegistry
+  readonly keys: MemberKeys
+}
+
+/** Serves clients from here on. @returns where @throws StartFailure `address` */
+export async function serve(site: Site, parts: ServingParts): Promise<string> {
+  const { config, closing } = site
+  const server = await serverOf(site, parts)
+  endStaleWatches(site, server, parts.caughtUp)
+  closing.add(() =>
+    server.drain({
+      shutdownDelayMs: config['shutdown-delay-duration'],
+      graceMs: config['shutdown-grace-duration'],
+    }),
+  )
+  const address = await listen(server, config)
+  return `https://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
+}
+
+function serverOf(site: Site, parts: ServingParts): Promise<ApiServer> {
+  const { config, names, clock, random, log, onFatal } = site
+  const { store, machine, consensus, registry, health, metrics } = parts
+  return createServer({
+    ...{ registry, names, clock, random, log, metrics, health },
+    authenticator: authenticatorOf(config, { clock }),
+    authorizer: authorizerOf(config, names),
+    members: new Members({
+      ...{ consensus, health },
+      state: () => ({
+        index: machine.appliedMemory,
+        digest: machine.quarantine === null ? machine.digest : null,
+        featureLevel: store.featureLevel,
+      }),
+    }),
+    store,
+    openapi: openApiDocuments(parts.catalog.all(), names, programVersion),
+    version: serverVersion(),
+    tls: parts.keys.server,
+    protocols: config.http2 ? 'http2-and-http1' : 'http1',
+    limits: {
+      requestsReadingMax: config['max-requests-inflight'],
+      requestsWritingMax: config['max-mutating-requests-inflight'],
+      watchesMax: limits.watchesMax,
+      requestMsMax: config['request-timeout'],
+      requestBytesMax: limits.requestBytesMax,
+    },
+    crash: onFatal,
+  })
+}
+
+/** A member without a quorum does not go on telling its watchers what it has. */
+function endStaleWatches({ clock, closing }: Site, server: ApiServer, caughtUp: CaughtUp): void {
+  const guard = new WatchGuard({
+    clock,
+    proofAgeMs: () => caughtUp.ageMs(),
+    ageMsMax: limits.watchWithoutQuorumMsMax,
+    endWatches: () => server.endWatches(),
+  })
+  guard.start()
+  closing.add(() => guard.close())
+}
+
+async function listen(server: ApiServer, config: Config): ReturnType<ApiServer['listen']> {
+  try {
+    return await server.listen(config['bind-address'], config['secure-port'])
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new StartFailure('address', `cannot serve clients: ${why}`, { cause })
+  }
+}

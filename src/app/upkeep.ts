@@ -1,0 +1,58 @@
+import type { Consensus } from '../../raft/index.ts'
+import { limits } from '../config/limits.ts'
+import type { Outcome } from '../store/command.ts'
+import { storageRulesLevel } from '../store/machine/feature-level.ts'
+import type { StoreMachine } from '../store/store-machine.ts'
+import type { Store } from '../store/store.ts'
+import { HistoryTrimmer } from '../store/trimming.ts'
+import { Bootstrap } from './bootstrap.ts'
+import type { MemberKeys } from './keys.ts'
+import { LevelRaiser } from './level-raiser.ts'
+import { storeLimits } from './site.ts'
+import type { Site } from './site.ts'
+import { watchState } from './state-watch.ts'
+import type { StateWatch } from './state-watch.ts'
+import { tellStorageAlarm } from './storage-alarm.ts'
+
+export type UpkeepParts = {
+  readonly store: Store
+  readonly machine: StoreMachine
+  readonly consensus: Consensus<Outcome>
+  readonly keys: MemberKeys
+}
+
+/** Starts the member's own chores around its state: founding, agreement, feature level, history. */
+export function startUpkeep(
+  site: Site,
+  { store, machine, consensus, keys }: UpkeepParts,
+): { readonly bootstrap: Bootstrap; readonly watch: StateWatch } {
+  const { clock, random, log, onFatal, config, names, closing } = site
+  const featureLevelMax = config['feature-level-max']
+  const bootstrap = new Bootstrap({
+    ...{ store, consensus, clock, random, names },
+    fingerprints: keys.fingerprints,
+    settings: {
+      historyWindowMs: config['initial-history-window'],
+      historyEventsMin: config['initial-history-events-min'],
+      objectBytesMax: limits.requestBytesMax,
+      storageBytesMax: featureLevelMax < storageRulesLevel ? null : config['initial-storage-quota'],
+    },
+    featureLevel: featureLevelMax,
+  })
+  bootstrap.start(onFatal)
+  closing.add(() => bootstrap.stop())
+  closing.add(tellStorageAlarm({ store, log, onApplied: (listener) => machine.onApplied(listener) }))
+  const watch = watchState({ machine, consensus, clock, log, limits: storeLimits, featureLevelMax })
+  closing.add(() => watch.close())
+  const raiser = new LevelRaiser({
+    ...{ store, consensus, clock, log, featureLevelMax },
+    reports: watch.reports,
+    onFailure: onFatal,
+  })
+  raiser.start()
+  closing.add(() => raiser.close())
+  const trimmer = new HistoryTrimmer({ consensus, machine, clock, limits: storeLimits, onFailure: onFatal })
+  trimmer.start()
+  closing.add(() => trimmer.stop())
+  return { bootstrap, watch }
+}
