@@ -1,6 +1,4 @@
-import { assert, present } from '../../raft/base/assert.ts'
-import type { Clock } from '../../raft/base/clock.ts'
-import { logIndex } from '../../raft/index.ts'
+import { assert } from '../../raft/base/assert.ts'
 import type {
   Entry,
   LogIndex,
@@ -10,51 +8,27 @@ import type {
   SnapshotSource,
   StateMachine,
 } from '../../raft/index.ts'
-import { featureLevelMax as newestLevel } from '../version.ts'
 import type { Outcome } from './command.ts'
 import { databaseName } from './disk/database-names.ts'
-import type { KeyValueHome, KeyValueStore } from './disk/key-value-store.ts'
+import type { KeyValueStore } from './disk/key-value-store.ts'
 import { isDamage, openLiveDatabase } from './disk/live-database.ts'
 import type { Database, LiveDatabase } from './disk/live-database.ts'
-import { Persister } from './disk/persister.ts'
 import { SnapshotReader, unconfirmed } from './disk/snapshot-reader.ts'
-import { SnapshotStage } from './disk/snapshot-stage.ts'
 import { readVersions } from './disk/version-reader.ts'
 import { StorageFailure } from './errors.ts'
 import type { StoreFailure } from './errors.ts'
-import type { StoreLimits } from './limits.ts'
-import { DigestSamples } from './machine/digest-samples.ts'
+import { LiveState } from './live-state.ts'
 import type { DigestSample } from './machine/digest-samples.ts'
 import { digestOf } from './machine/digest.ts'
 import { hashText } from './machine/hash.ts'
-import { Machine } from './machine/machine.ts'
 import type { MachineState } from './machine/state.ts'
 import type { Version } from './machine/version.ts'
 import { emptyAt, quarantined } from './quarantine.ts'
 import type { Quarantine } from './quarantine.ts'
 import type { Revision } from './revision.ts'
-
-export type StoreMachineOptions = {
-  readonly home: KeyValueHome
-  readonly clock: Clock
-  readonly limits: StoreLimits
-  /** Where the recovered log begins: tells which database is the live one. */
-  readonly logBase: SnapshotMeta
-  /** Where it ends: the database never passed it, unless the log lost entries. */
-  readonly logLast: LogIndex
-  /** The newest rules this member may decide by; unset: all that the program knows. */
-  readonly featureLevelMax?: number
-  /** The database cannot be written any more: the member must stop. Called once at most. */
-  readonly onFailure: (cause: unknown) => void
-  /** Another member's state took the place of this one's. Unset: nobody wants to know. */
-  readonly onInstalled?: (snapshot: SnapshotMeta) => void
-  /** The state is not to be trusted; also told when it was found at the start. Unset: nobody wants to know. */
-  readonly onQuarantine?: (quarantine: Quarantine) => void
-  /** What was there is set aside, and the log makes it anew. Unset: nobody wants to know. */
-  readonly onReplay?: (why: string) => void
-  /** Whether other members know this state well enough to be sent it; see `mayGive`. Unset: always. */
-  readonly mayGive?: (atLeast: LogIndex | null) => boolean
-}
+import { Staging } from './staging.ts'
+import { levelMaxOf } from './store-machine-options.ts'
+import type { StoreMachineOptions } from './store-machine-options.ts'
 
 /**
  * The replicated state of one member: memory, which leads, and the database, which follows. Fills the
@@ -66,18 +40,12 @@ export type StoreMachineOptions = {
  */
 export class StoreMachine implements StateMachine<Outcome> {
   readonly #options: StoreMachineOptions
-  /** null in quarantine. */
-  #database: Database | null
-  #machine: Machine
-  #samples: DigestSamples
-  #persister: Persister | null
-  #appliedDisk: SnapshotMeta
+  readonly #staging: Staging
+  /** In quarantine without its database. */
+  #live: LiveState
   #quarantine: Quarantine | null = null
   /** The database that is not trusted any more, on its way aside. */
   #condemning: Promise<void> = Promise.resolve()
-  #staged: SnapshotStage | null = null
-  /** Stagings follow one another: each begins once the one before has gone. */
-  #staging: Promise<void> = Promise.resolve()
   readonly #listeners = new Set<() => void>()
   readonly #quarantineListeners = new Set<() => void>()
   #onRoom: () => void = () => undefined
@@ -99,19 +67,16 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   private constructor(options: StoreMachineOptions, { open }: LiveDatabase) {
     this.#options = options
-    this.#database = open?.database ?? null
-    this.#samples = new DigestSamples(options.limits)
-    this.#machine = this.#newMachine(open?.state ?? emptyAt(options.logBase))
-    this.#appliedDisk = this.#machine.applied
-    this.#persister = this.#database === null ? null : this.#newPersister(this.#database.store)
+    this.#staging = this.#newStaging()
+    this.#live = this.#newLive(open?.state ?? emptyAt(options.logBase), open?.database ?? null)
   }
 
   get appliedMemory(): LogIndex {
-    return this.#machine.state.appliedIndex
+    return this.#live.machine.state.appliedIndex
   }
 
   get appliedDisk(): SnapshotMeta {
-    return this.#appliedDisk
+    return this.#live.appliedDisk
   }
 
   /**
@@ -120,7 +85,7 @@ export class StoreMachine implements StateMachine<Outcome> {
    */
   get state(): MachineState {
     if (this.#quarantine !== null) throw quarantined()
-    return this.#machine.state
+    return this.#live.machine.state
   }
 
   /** Fingerprint of the state in memory; equal on all members at equal indexes. @throws StoreFailure `quarantined` */
@@ -130,17 +95,16 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   /** What is or was here, trusted or not: for numbers an operator looks at, never to be served. */
   get lastState(): MachineState {
-    return this.#machine.state
+    return this.#live.machine.state
   }
 
   get room(): number {
-    if (this.#persister === null || this.#quarantine !== null) return 0
-    return this.#options.limits.backlogBytesMax - this.#persister.backlogBytes
+    return this.#live.room
   }
 
   /** For whoever looks the live database through; null in quarantine. */
   get database(): KeyValueStore | null {
-    return this.#quarantine === null ? (this.#database?.store ?? null) : null
+    return this.#quarantine === null ? (this.#live.database?.store ?? null) : null
   }
 
   /** null: the state is trusted. */
@@ -154,17 +118,17 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   /** Fingerprints for other members to compare, ascending by index; none in quarantine. */
   get samples(): readonly DigestSample[] {
-    return this.#quarantine === null ? this.#samples.samples : []
+    return this.#quarantine === null ? this.#live.samples.samples : []
   }
 
   /** A fingerprint where memory stands now. */
   sampleNow(): void {
-    if (this.#quarantine === null) this.#samples.take(this.#machine.state)
+    if (this.#quarantine === null) this.#live.samples.take(this.#live.machine.state)
   }
 
   /** A fingerprint once memory stands there. */
   sampleAt(index: LogIndex): void {
-    if (this.#quarantine === null) this.#samples.wish(index, this.#machine.state)
+    if (this.#quarantine === null) this.#live.samples.wish(index, this.#live.machine.state)
   }
 
   /** The state is not to be trusted: from this moment on nothing of it is served. @param reason one line */
@@ -192,15 +156,15 @@ export class StoreMachine implements StateMachine<Outcome> {
     if (this.#failure !== null) throw this.#failure
     assert(this.#quarantine === null, 'nothing is applied to a state that is not trusted')
     const settled = this.#decided(entries, session)
-    if (this.#staged !== null && this.#staged.snapshot.index <= this.appliedMemory) this.#dropStaged()
-    this.#persister?.applied()
+    this.#staging.dropBehind(this.appliedMemory)
+    this.#live.applied()
     for (const listener of this.#listeners) listener()
     return settled
   }
 
   #decided(entries: readonly Entry[], session: number): SettledProposal<Outcome>[] {
     try {
-      return this.#machine.apply(entries, session)
+      return this.#live.machine.apply(entries, session)
     } catch (cause) {
       // Rules that this member does not know, or a contradiction: either way it decides nothing more.
       this.#fail(cause)
@@ -209,7 +173,7 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   logPersisted(index: LogIndex): void {
-    this.#persister?.logPersisted(index)
+    this.#live.logPersisted(index)
   }
 
   /**
@@ -237,13 +201,13 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   async produceSnapshot(atLeast: LogIndex | null = null): Promise<SnapshotSource> {
     if (this.#options.mayGive?.(atLeast) === false) throw unconfirmed()
-    if (atLeast !== null && this.#appliedDisk.index < atLeast) await this.#persister?.flush()
+    if (atLeast !== null && this.appliedDisk.index < atLeast) await this.#live.flush()
     const database = this.#trusted()
     const source = await SnapshotReader.open(database.store, {
       limits: this.#options.limits,
-      mayGive: () => this.#database === database && this.#options.mayGive?.(null) !== false,
+      mayGive: () => this.#live.database === database && this.#options.mayGive?.(null) !== false,
       onDamage: (cause) => {
-        if (this.#database === database) this.#broken(cause)
+        if (this.#live.database === database) this.#broken(cause)
       },
     })
     if (atLeast === null || source.snapshot.index >= atLeast) return source
@@ -251,134 +215,84 @@ export class StoreMachine implements StateMachine<Outcome> {
     throw new StorageFailure('stale', `the durable state is at ${source.snapshot.index}, behind ${atLeast}`)
   }
 
-  /**
-   * One at a time: a new stage takes the place of one that was not installed.
-   * @throws StorageFailure
-   */
+  /** See `Staging`. @throws StorageFailure */
   stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink> {
-    const staging = this.#staging.then(() => this.#stage(snapshot))
-    this.#staging = staging.then(
-      () => undefined,
-      () => undefined,
-    )
-    return staging
+    return this.#staging.stage(snapshot)
   }
 
   async installSnapshot(snapshot: SnapshotMeta): Promise<void> {
-    const stage = present(this.#staged, 'an installed snapshot was staged')
-    assert(stage.snapshot.index === snapshot.index, 'the installed snapshot is the one staged last')
-    this.#staged = null
+    const stage = this.#staging.take(snapshot)
     await this.#condemning
-    await this.#persister?.stop()
-    const old = this.#database
+    const old = this.#live
+    await old.stop()
     const { store, state } = stage.take()
-    this.#database = { name: databaseName(snapshot.index), store }
-    this.#samples = new DigestSamples(this.#options.limits)
-    this.#machine = this.#newMachine(state)
-    this.#appliedDisk = this.#machine.applied
-    this.#persister = this.#newPersister(store)
+    this.#live = this.#newLive(state, { name: databaseName(snapshot.index), store })
+    old.retire()
     this.#quarantine = null
     for (const listener of this.#listeners) listener()
     this.#onRoom()
     this.#options.onInstalled?.(snapshot)
-    await old?.store.close()
-    if (old !== null) await this.#options.home.destroy(old.name)
+    await old.destroy()
     await this.#condemning
     if (this.#quarantine === null) await this.#options.home.discardAside()
   }
 
   /** Resolves once the database has everything that the log had on disk when this was called. */
   async flushed(): Promise<void> {
-    await this.#persister?.flush()
+    await this.#live.flush()
   }
 
   /** Writes what the log allows, then closes. What is missing on disk is in the log. */
   async close(): Promise<void> {
     await this.#condemning
-    await this.#staging
-    await this.#staged?.leave()
-    this.#staged = null
-    await this.#persister?.flush()
-    await this.#persister?.stop()
-    await this.#database?.store.close()
+    await this.#staging.leave()
+    await this.#live.close()
   }
 
   #enter(reason: string): void {
     const quarantine: Quarantine = { reason, atLeast: this.appliedMemory }
     this.#quarantine = quarantine
-    this.#condemning = this.#setAside().catch((cause: unknown) => this.#fail(cause))
+    this.#condemning = this.#live.setAside(Promise.resolve()).catch((cause: unknown) => this.#fail(cause))
     for (const listener of this.#quarantineListeners) listener()
     this.#options.onQuarantine?.(quarantine)
   }
 
-  /** Durably out of sight: should the process end here, the next one finds no database to trust. */
-  async #setAside(): Promise<void> {
-    const [database, persister] = [this.#database, this.#persister]
-    this.#database = null
-    this.#persister = null
-    await persister?.stop()
-    if (database === null) return
-    await database.store.close()
-    await this.#options.home.setAside(database.name)
-  }
-
   #trusted(): Database {
-    if (this.#database === null || this.#quarantine !== null) throw quarantined()
-    return this.#database
+    const { database } = this.#live
+    if (database === null || this.#quarantine !== null) throw quarantined()
+    return database
   }
 
-  async #stage(snapshot: SnapshotMeta): Promise<SnapshotStage> {
-    await this.#condemning
-    await this.#staged?.discard()
-    this.#staged = null
-    // A leader that missed our answer may send once more what is live by now.
-    const lowest = this.#quarantine?.atLeast ?? logIndex(this.appliedMemory + 1)
-    if (snapshot.index < lowest) {
-      throw new StorageFailure('stale', `a snapshot at ${snapshot.index} is behind ${this.appliedMemory}`)
-    }
-    const { home, limits } = this.#options
-    const featureLevelMax = levelMaxOf(this.#options)
-    const name = databaseName(snapshot.index)
-    await home.destroy(name)
-    this.#staged = await SnapshotStage.open({
-      ...{ home, name, limits, snapshot, featureLevelMax },
-      // No snapshot that would be sent after it is any older.
-      onTooNew: (cause) => this.#fail(cause),
-    })
-    return this.#staged
-  }
-
-  /** The log brought this member beyond the staged state, which keeps a whole copy in memory for nothing. */
-  #dropStaged(): void {
-    const stage = this.#staged
-    this.#staged = null
-    this.#staging = this.#staging.then(() => stage?.discard()).catch((cause: unknown) => this.#fail(cause))
-  }
-
-  #newMachine(state: MachineState): Machine {
-    return new Machine(state, levelMaxOf(this.#options), this.#samples)
-  }
-
-  #newPersister(store: KeyValueStore): Persister {
-    const machine = this.#machine
-    return new Persister({
-      machine,
-      store,
-      clock: this.#options.clock,
-      limits: this.#options.limits,
-      onDisk: (applied, revision) => this.#onDisk(machine, applied, revision),
-      onFailure: (cause) => {
-        if (machine === this.#machine && this.#quarantine === null) this.#broken(cause)
+  #newLive(state: MachineState, database: Database | null): LiveState {
+    const { home, clock, limits } = this.#options
+    return new LiveState(
+      {
+        ...{ home, clock, limits, featureLevelMax: levelMaxOf(this.#options) },
+        onDisk: () => {
+          if (this.room > 0) this.#onRoom()
+        },
+        onFailure: (cause) => this.#broken(cause),
       },
-    })
+      state,
+      database,
+    )
   }
 
-  #onDisk(machine: Machine, applied: SnapshotMeta, revision: Revision): void {
-    if (machine !== this.#machine || this.#quarantine !== null) return
-    this.#appliedDisk = applied
-    const { historyMemoryEventsMax, historyMemoryBytesMax } = this.#options.limits
-    machine.state.history.shrink(revision, { events: historyMemoryEventsMax, bytes: historyMemoryBytesMax })
-    if (this.room > 0) this.#onRoom()
+  #newStaging(): Staging {
+    const { home, limits } = this.#options
+    const appliedMemory = (): LogIndex => this.appliedMemory
+    const wanted = (): LogIndex | null => this.wanted
+    return new Staging({
+      ...{ home, limits, featureLevelMax: levelMaxOf(this.#options) },
+      get appliedMemory() {
+        return appliedMemory()
+      },
+      get wanted() {
+        return wanted()
+      },
+      settled: () => this.#condemning,
+      failed: (cause) => this.#fail(cause),
+    })
   }
 
   /** Another database helps where this one is to blame, and nothing where the disk is. */
@@ -392,8 +306,4 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#failure = cause instanceof Error ? cause : new StorageFailure('io', String(cause))
     this.#options.onFailure(cause)
   }
-}
-
-function levelMaxOf({ featureLevelMax = newestLevel }: StoreMachineOptions): number {
-  return featureLevelMax
 }

@@ -43,8 +43,8 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     id: 'log-cut-at-memory',
-    file: 'src/store/store-machine.ts',
-    edits: [{ find: 'return this.#appliedDisk\n', replace: 'return this.#machine.applied\n' }],
+    file: 'src/store/live-state.ts',
+    edits: [{ find: 'return this.#appliedDisk\n', replace: 'return this.machine.applied\n' }],
     breaks: 'the log is cut at what memory holds and not at what the database holds',
     standsFor: 'decision 6: two names, never confused',
     invariant: 'I15',
@@ -76,7 +76,7 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     id: 'stages-side-by-side',
-    file: 'src/store/store-machine.ts',
+    file: 'src/store/staging.ts',
     edits: [
       {
         find: 'const staging = this.#staging.then(() => this.#stage(snapshot))',
@@ -90,7 +90,7 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     id: 'snapshot-goes-back',
-    file: 'src/store/store-machine.ts',
+    file: 'src/store/staging.ts',
     edits: [{ find: 'if (snapshot.index < lowest)', replace: 'if (snapshot.index < 0)' }],
     breaks: 'a snapshot older than memory is staged',
     standsFor: 'etcd#15271: back in time after a partition',
@@ -148,11 +148,11 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     id: 'quarantine-goes-back',
-    file: 'src/store/store-machine.ts',
+    file: 'src/store/staging.ts',
     edits: [
       {
-        find: 'this.#quarantine?.atLeast ?? logIndex(this.appliedMemory + 1)',
-        replace: 'logIndex(this.#quarantine === null ? this.appliedMemory + 1 : 1)',
+        find: 'needs.wanted ?? logIndex(needs.appliedMemory + 1)',
+        replace: 'logIndex(needs.wanted === null ? needs.appliedMemory + 1 : 1)',
       },
     ],
     breaks: 'a quarantined member takes a state older than what its clients saw',

@@ -1,0 +1,32 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { LogIndex, SnapshotMeta } from '../../raft/index.ts'
+import { featureLevelMax as newestLevel } from '../version.ts'
+import type { KeyValueHome } from './disk/key-value-store.ts'
+import type { StoreLimits } from './limits.ts'
+import type { Quarantine } from './quarantine.ts'
+
+export type StoreMachineOptions = {
+  readonly home: KeyValueHome
+  readonly clock: Clock
+  readonly limits: StoreLimits
+  /** Where the recovered log begins: tells which database is the live one. */
+  readonly logBase: SnapshotMeta
+  /** Where it ends: the database never passed it, unless the log lost entries. */
+  readonly logLast: LogIndex
+  /** The newest rules this member may decide by; unset: all that the program knows. */
+  readonly featureLevelMax?: number
+  /** The database cannot be written any more: the member must stop. Called once at most. */
+  readonly onFailure: (cause: unknown) => void
+  /** Another member's state took the place of this one's. Unset: nobody wants to know. */
+  readonly onInstalled?: (snapshot: SnapshotMeta) => void
+  /** The state is not to be trusted; also told when it was found at the start. Unset: nobody wants to know. */
+  readonly onQuarantine?: (quarantine: Quarantine) => void
+  /** What was there is set aside, and the log makes it anew. Unset: nobody wants to know. */
+  readonly onReplay?: (why: string) => void
+  /** Whether other members know this state well enough to be sent it; see `mayGive`. Unset: always. */
+  readonly mayGive?: (atLeast: LogIndex | null) => boolean
+}
+
+export function levelMaxOf({ featureLevelMax = newestLevel }: StoreMachineOptions): number {
+  return featureLevelMax
+}
