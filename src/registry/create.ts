@@ -1,15 +1,9 @@
-import {
-  alreadyExists,
-  badRequest,
-  generateNameConflict,
-  methodNotSupported,
-  tooLarge,
-} from '../api/api-errors.ts'
+import { alreadyExists, badRequest, generateNameConflict, methodNotSupported } from '../api/api-errors.ts'
 import { ApiError } from '../api/api-error.ts'
 import { invalidObject } from '../api/field-error.ts'
 import { validateMetaOnCreate } from '../api/object-meta.ts'
 import { validateSchema } from '../api/schema/validate.ts'
-import type { Condition, EncodedObject } from '../store/command.ts'
+import type { Condition, EncodedObject, Operation } from '../store/command.ts'
 import { keyOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import type { Revision } from '../store/revision.ts'
@@ -74,13 +68,13 @@ export async function planCreate(
   const key = keyOf({ group: definition.group, plural: definition.plural, namespace: namespace ?? '', name })
   refuseExisting(parts, request, key, sent.metadata.name ? null : name)
   const encoded = encode(object)
-  checkSize(parts, encoded)
-  if (dryRun) return { kind: 'answer', value: document(201, withRevision(encoded, null)) }
   const conditions: Condition[] = [{ kind: 'absent' }]
   if (namespace !== null) conditions.push({ kind: 'namespace-active', namespace })
+  const operations: Operation[] = [{ kind: 'put', key, conditions, object: encoded }]
+  if (dryRun) return { kind: 'dry-run', operations, value: document(201, withRevision(encoded, null)) }
   return {
     kind: 'write',
-    operations: [{ kind: 'put', key, conditions, object: encoded }],
+    operations,
     done: ([revision]) => document(201, bytesAt(store.view().get(key), encoded, revision as Revision)),
   }
 }
@@ -120,12 +114,6 @@ function refuseExisting(parts: VerbParts, request: VerbRequest, key: Key, genera
   const refusal = alreadyExists(resourceOf(request.definition), name ?? '')
   if (typeof deletionTimestamp !== 'string') throw refusal
   throw new ApiError('AlreadyExists', `object is being deleted: ${refusal.message}`, refusal.details)
-}
-
-/** @throws ApiError `RequestEntityTooLarge` */
-export function checkSize(parts: VerbParts, encoded: EncodedObject): void {
-  const { objectBytesMax } = parts.store.settings
-  if (encoded.bytes.length > objectBytesMax) throw tooLarge(`limit of an object is ${objectBytesMax}`)
 }
 
 /** The stored bytes where memory still shows that version; else made from what was written. */

@@ -1,5 +1,6 @@
 import { methodNotSupported, notFound, revisionConflict, uidConflict } from '../api/api-errors.ts'
 import { deletedStatus } from '../api/status.ts'
+import type { Operation } from '../store/command.ts'
 import type { StoredObject } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 import type { Answer, VerbRequest } from './answer.ts'
@@ -98,10 +99,14 @@ function planMark(
   const { key, revision } = found.stored
   const marked = stampDeleted(found.current, { ...parts, definition })
   const encoded = encode(definition.hooks.prepareForDelete?.(marked) ?? marked)
-  if (options.dryRun) return { kind: 'answer', value: document(202, withRevision(encoded, revision)) }
+  const conditions = [{ kind: 'revision-is', revision } as const]
+  const operations: Operation[] = [{ kind: 'put', key, conditions, object: encoded }]
+  if (options.dryRun) {
+    return { kind: 'dry-run', operations, value: document(202, withRevision(encoded, revision)) }
+  }
   return {
     kind: 'write',
-    operations: [{ kind: 'put', key, conditions: [{ kind: 'revision-is', revision }], object: encoded }],
+    operations,
     done: ([made]) => document(202, bytesAt(parts.store.view().get(key), encoded, made as Revision)),
   }
 }

@@ -4,10 +4,11 @@ import { equalJson } from '../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
 import { validateMetaOnUpdate } from '../api/object-meta.ts'
 import { validateSchema } from '../api/schema/validate.ts'
+import type { Operation } from '../store/command.ts'
 import type { StoredObject } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 import type { Answer, VerbRequest } from './answer.ts'
-import { bytesAt, checkSize, document } from './create.ts'
+import { bytesAt, document } from './create.ts'
 import { resourceOf } from './definition.ts'
 import type { AnyObject, SubresourceDefinition } from './definition.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
@@ -48,13 +49,15 @@ export async function planRewrite(
   if (isGone(definition, object)) return planRemoval(parts, request, rewrite, { object, stored })
   if (isSame(object, current)) return { kind: 'answer', value: document(200, stored.bytes) }
   const encoded = encode(object)
-  checkSize(parts, encoded)
   const { revision } = stored
-  if (rewrite.dryRun) return { kind: 'answer', value: document(200, withRevision(encoded, revision)) }
   const conditions = [{ kind: 'revision-is', revision } as const]
+  const operations: Operation[] = [{ kind: 'put', key, conditions, object: encoded }]
+  if (rewrite.dryRun) {
+    return { kind: 'dry-run', operations, value: document(200, withRevision(encoded, revision)) }
+  }
   return {
     kind: 'write',
-    operations: [{ kind: 'put', key, conditions, object: encoded }],
+    operations,
     done: ([made]) => document(200, bytesAt(parts.store.view().get(key), encoded, made as Revision)),
   }
 }

@@ -12,8 +12,10 @@ import { fromStore } from './store-errors.ts'
 
 /** What evaluating a write on this member's memory comes to. */
 export type Plan<T> =
-  /** Nothing to write: unchanged, or a dry run. */
+  /** Nothing to write. */
   | { readonly kind: 'answer'; readonly value: T }
+  /** What would be written, and the answer to that. */
+  | { readonly kind: 'dry-run'; readonly operations: readonly Operation[]; readonly value: T }
   | {
       readonly kind: 'write'
       readonly operations: readonly Operation[]
@@ -48,7 +50,9 @@ export async function settle<T>(
 ): Promise<T> {
   const planned = async (): Promise<Plan<T>> => {
     const plan = await evaluate()
-    if (plan.kind === 'write') checkRoom(parts.store, request, plan.operations)
+    if (plan.kind !== 'answer') {
+      checkRoom(parts.store, request, plan.operations, { dryRun: plan.kind === 'dry-run' })
+    }
     return plan
   }
   const first = await attempt(parts, request, planned, options, { fresh: false })
@@ -79,7 +83,7 @@ async function attempt<T>(
   const { store } = parts
   const { deadlineMs } = request.context
   const plan = memory.fresh ? await evaluate() : await evaluateTwice(parts, request, evaluate)
-  if (plan.kind === 'answer') return { kind: 'settled', value: plan.value }
+  if (plan.kind !== 'write') return { kind: 'settled', value: plan.value }
   const outcome = await fromStore(store.write({ kind: 'write', operations: plan.operations }, deadlineMs))
   switch (outcome.kind) {
     case 'done':

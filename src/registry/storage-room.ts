@@ -2,63 +2,84 @@ import { ApiError } from '../api/api-error.ts'
 import { forbidden, tooLarge } from '../api/api-errors.ts'
 import type { Operation, Outcome } from '../store/command.ts'
 import { partsOf } from '../store/key.ts'
-import { makesRoom } from '../store/machine/storage-rules.ts'
+import { sizeRefusalOf } from '../store/machine/storage-rules.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import type { PlaceUsage } from '../store/machine/storage-usage.ts'
 import type { VerbRequest } from './answer.ts'
 import { resourceOf } from './definition.ts'
 
 type Sizes = Pick<ObjectStore, 'storage' | 'settings'>
+type Refusal = Extract<Outcome, { readonly kind: 'too-large' | 'over-quota' }>
 
-/** Of the resources that take most, a refusal names so many. */
-const resourcesNamed = 5
+/** Of those that take most, a refusal names so many. */
+const placesNamed = 5
 
 /**
- * Spares the log a write that a full storage would refuse. On memory that is behind this may be wrong, as any refusal.
+ * Spares the log a write that apply would refuse for its size. On memory that is behind this may be wrong, as any
+ * refusal. A write that passes the quota while there is no alarm goes its way: its refusal is what raises the alarm on
+ * all members. A dry run has no other way.
  *
- * @throws ApiError `Forbidden`
+ * @throws ApiError `Forbidden`, `RequestEntityTooLarge`
  */
 export function checkRoom(
   store: Sizes & Pick<ObjectStore, 'view'>,
   request: VerbRequest,
   operations: readonly Operation[],
+  { dryRun }: { readonly dryRun: boolean },
 ): void {
-  if (!store.storage.alarm) return
+  const { settings, storage } = store
+  const mayBeRefused =
+    dryRun ||
+    storage.alarm ||
+    operations.some((one) => one.kind === 'put' && one.object.bytes.length > settings.objectBytesMax)
+  if (!mayBeRefused) return
   const view = store.view()
-  const grows = operations.some(
-    (operation) => operation.kind === 'put' && !makesRoom(view.get(operation.key), operation.object),
-  )
-  if (grows) throw storageFull(store, request, operations)
+  const { usedBytes, alarm } = storage
+  const fill = { settings, usedBytes, alarm, revision: view.revision }
+  const refusal = sizeRefusalOf(fill, (key) => view.get(key), operations)
+  if (refusal === null) return
+  if (refusal.kind === 'over-quota' && !alarm && !dryRun) return
+  throw sizeError(store, request, operations, refusal)
 }
 
-/** What a client is told of a write whose size was refused at apply. */
+/** What a client is told of a write whose size is refused. */
 export function sizeError(
   store: Sizes,
   request: VerbRequest,
   operations: readonly Operation[],
-  outcome: Extract<Outcome, { readonly kind: 'too-large' | 'over-quota' }>,
+  refusal: Refusal,
 ): ApiError {
-  if (outcome.kind === 'too-large') return tooLarge(`limit of an object is ${outcome.bytesMax}`)
-  return storageFull(store, request, operations)
+  if (refusal.kind === 'too-large') return tooLarge(`limit of an object is ${refusal.bytesMax}`)
+  return storageFull(store, request, operations, refusal)
 }
 
 /**
  * 403, in the words of upstream's quotas: clients take it for an answer and show it. A 429 or a 503 they would ask
  * again and again, a 500 reads as a bug of the server, and for 507 a `Status` has no reason.
  */
-function storageFull(store: Sizes, request: VerbRequest, operations: readonly Operation[]): ApiError {
-  const { usedBytes, bytesMax, largest } = store.storage
-  const most = largest(resourcesNamed).map(
-    ({ resource, bytes, objects }) => `${resource} (${sizeWords(bytes)}, ${objects} objects)`,
-  )
+function storageFull(
+  store: Sizes,
+  request: VerbRequest,
+  operations: readonly Operation[],
+  { usedBytes, bytesMax }: Extract<Refusal, { readonly kind: 'over-quota' }>,
+): ApiError {
+  const quota = store.settings.storageBytesMax ?? bytesMax
+  const most = store.storage.largestPlaces().slice(0, placesNamed).map(placeWords)
+  const beyond = bytesMax > quota ? ` (up to ${sizeWords(bytesMax)} for what makes objects smaller)` : ''
   const message =
-    `exceeded storage quota: ${sizeWords(usedBytes)} of ${sizeWords(bytesMax ?? 0)} used, ` +
-    `most by ${most.join(', ')}; delete what is not needed and wait until its history is forgotten ` +
+    `exceeded storage quota: ${sizeWords(usedBytes)} of ${sizeWords(quota)} used${beyond}, ` +
+    `with its history most by ${most.join(', ')}; delete what is not needed and wait until its history is forgotten ` +
     `(${store.settings.historyWindowMs / 1000} s), or raise the quota: orchctl settings set --storage-quota`
   const [first] = operations
   const name = first === undefined ? '' : partsOf(first.key).name
   const refusal = forbidden(resourceOf(request.definition), name, message)
   const causes = [{ reason: 'StorageQuotaExceeded', message, field: '' }]
   return new ApiError('Forbidden', refusal.message, { ...refusal.details, causes })
+}
+
+function placeWords({ resource, namespace, bytes, objects }: PlaceUsage): string {
+  const where = namespace === null ? '' : ` in namespace ${namespace}`
+  return `${resource}${where} (${sizeWords(bytes)}, ${objects} object${objects === 1 ? '' : 's'})`
 }
 
 /** `7.9 GiB`, for people. */

@@ -1,6 +1,6 @@
 import type { ClusterIdentity, Command, Outcome, Settings } from './command.ts'
 import type { Key, KeyPrefix } from './key.ts'
-import type { ResourceUsage } from './machine/storage-usage.ts'
+import type { PlaceUsage, ResourceUsage } from './machine/storage-usage.ts'
 import type { Revision } from './revision.ts'
 
 /**
@@ -48,6 +48,8 @@ export interface StorageFill {
   readonly alarm: boolean
   /** The resources that take most, at most `count`, the largest first. */
   readonly largest: (count: number) => readonly ResourceUsage[]
+  /** The namespaces of resources that take most, ten at most, the largest first. */
+  readonly largestPlaces: () => readonly PlaceUsage[]
 }
 
 /** A consistent picture of all objects at one revision. */
@@ -92,6 +94,8 @@ export interface StoredObject {
   readonly bytes: Uint8Array
   /** See `EncodedObject.itemOffset`. */
   readonly itemOffset: number
+  /** See `EncodedObject.terminating`. */
+  readonly terminating: boolean
 }
 
 export type StoreEvent = {

@@ -77,6 +77,7 @@ export class Store implements ObjectStore {
       bytesMax: settings.storageBytesMax,
       alarm: storageAlarm,
       largest: (count) => usage.largest(count),
+      largestPlaces: () => usage.largestPlaces(),
     }
   }
 

@@ -98,7 +98,7 @@ void test('a full storage over HTTP: 403, deletion passes, and once history is g
   assert.equal(full.doc.reason, 'Forbidden')
   assert.match(
     full.doc.message ?? '',
-    /exceeded storage quota: 15\.\d MiB of 16\.0 MiB used, most by configmaps/,
+    /exceeded storage quota: 15\.\d MiB of 16\.0 MiB used, with its history most by configmaps in namespace default/,
   )
   assert.equal(full.headers.get('retry-after'), null, 'nobody shall ask again by himself')
   const { storage } = told(await server.ask('GET', path))

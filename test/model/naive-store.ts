@@ -44,9 +44,13 @@ export class NaiveStore {
         return this.#write(command.operations)
       case 'bootstrap': {
         if (this.#hasIdentity) return { kind: 'nothing' }
+        const wouldBe = this.#decide(command.operations)
+        if (wouldBe.kind === 'refused') return wouldBe
+        const outcome = this.#do(command.operations, wouldBe.states)
         this.#hasIdentity = true
+        this.#level = Math.max(this.#level, command.featureLevel)
         this.#set(command.settings)
-        return this.#write(command.operations)
+        return outcome
       }
       case 'trim': {
         const floor = this.alarm ? 0 : this.#settings.historyEventsMin
@@ -60,8 +64,9 @@ export class NaiveStore {
         this.#set(command.settings)
         return { kind: 'done', revisions: [] }
       case 'raise-feature-level':
+        if (command.level <= this.#level) return { kind: 'nothing' }
         this.#level = command.level
-        this.#set({ ...this.#settings, storageBytesMax: 8 * 2 ** 30 })
+        this.#set(this.#settings)
         return { kind: 'done', revisions: [] }
       case 'expire-sessions':
         throw new Error('not part of the model')
@@ -108,54 +113,77 @@ export class NaiveStore {
   }
 
   #set(settings: Settings): void {
-    const storageBytesMax = settings.storageBytesMax ?? this.#settings.storageBytesMax
+    const first = Math.max(8 * 2 ** 30, 2 * this.usedBytes)
+    const storageBytesMax = settings.storageBytesMax ?? this.#settings.storageBytesMax ?? first
     this.#settings = { ...settings, storageBytesMax: this.#level < 2 ? null : storageBytesMax }
     this.#lookAtAlarm()
   }
 
   #lookAtAlarm(): void {
-    if (this.usedBytes < 0.9 * (this.#settings.storageBytesMax ?? Infinity)) this.alarm = false
+    const { usedBytes } = this
+    const quota = this.#settings.storageBytesMax ?? Infinity
+    if (usedBytes < 0.9 * quota) this.alarm = false
+    if (usedBytes > quota) this.alarm = true
   }
 
   /** A write as such, then its size. */
   #write(operations: readonly Operation[]): Outcome {
     const wouldBe = this.#decide(operations)
     if (wouldBe.kind === 'refused') return wouldBe
-    const grown = operations.filter((operation, at) => !this.#makesRoom(operation, operations.slice(0, at)))
-    for (const operation of grown) {
-      if (operation.kind === 'delete') continue
-      const { byteLength: bytes } = operation.object.bytes
-      const { objectBytesMax: bytesMax } = this.#settings
-      const at = operations.indexOf(operation)
-      if (this.#level > 1 && bytes > bytesMax) return { kind: 'too-large', operation: at, bytes, bytesMax }
-    }
-    const bytesMax = this.#settings.storageBytesMax
-    const added = grown.reduce((sum, operation) => {
-      if (operation.kind === 'delete') return sum
-      const at = this.revision + 1 + operations.indexOf(operation)
-      return sum + bytesOf(spliced(operation.key, operation.object, at))
-    }, 0)
-    if (bytesMax !== null && added > 0 && (this.alarm || this.usedBytes + added > bytesMax)) {
-      this.alarm = true
-      return { kind: 'over-quota', usedBytes: this.usedBytes, bytesMax }
-    }
-    wouldBe.states.forEach((after, at) =>
-      this.#record(after, operations[at], at === wouldBe.states.length - 1),
-    )
+    const tooMuch = this.#level < 2 ? null : this.#sizes(operations)
+    if (tooMuch?.kind === 'over-quota') this.alarm = true
+    if (tooMuch !== null) return tooMuch
+    const outcome = this.#do(operations, wouldBe.states)
+    this.#lookAtAlarm()
+    return outcome
+  }
+
+  #do(operations: readonly Operation[], states: readonly State[]): Outcome {
+    states.forEach((after, at) => this.#record(after, operations[at], at === states.length - 1))
     return {
       kind: 'done',
-      revisions: wouldBe.states.map((_, at) => revision(this.revision - wouldBe.states.length + at + 1)),
+      revisions: states.map((_, at) => revision(this.revision - states.length + at + 1)),
     }
   }
 
-  /** Deletions; what gets smaller; what is being deleted and hardly grows. Of a key's writes in one command the first. */
-  #makesRoom(operation: Operation, earlier: readonly Operation[]): boolean {
-    if (operation.kind === 'delete') return true
-    const old = this.#newest().get(operation.key)?.source
-    const isFirst = earlier.every(({ key }) => key !== operation.key)
-    if (!isFirst || old?.uid !== operation.object.uid) return false
-    const growth = operation.object.bytes.byteLength - old.bytes.byteLength
-    return growth < 0 || (operation.object.terminating && growth <= 4096)
+  /** No object above its limit; what grows within the quota; what makes room within one and a half of it. */
+  #sizes(operations: readonly Operation[]): Outcome | null {
+    const { objectBytesMax, storageBytesMax: quota } = this.#settings
+    const puts = operations.flatMap((operation, at) => {
+      if (operation.kind === 'delete') return []
+      const { byteLength: bytes } = operation.object.bytes
+      const old = this.#replaced(operation, operations.slice(0, at))
+      const deletes = operation.object.terminating && bytes <= old + 4096
+      if (deletes && old > 0 && !this.#isTerminating(operation.key)) return []
+      const grows = old === 0 || (bytes >= old && !deletes)
+      const added = bytesOf(spliced(operation.key, operation.object, this.revision + 1 + at))
+      return [
+        { at, bytes, grows, added, bytesMax: grows ? objectBytesMax : Math.max(objectBytesMax + 4096, old) },
+      ]
+    })
+    const large = puts.find(({ bytes, bytesMax }) => bytes > bytesMax)
+    if (large !== undefined) {
+      return { kind: 'too-large', operation: large.at, bytes: large.bytes, bytesMax: large.bytesMax }
+    }
+    const { usedBytes } = this
+    const sum = (of: typeof puts): number => of.reduce((bytes, { added }) => bytes + added, 0)
+    const grown = puts.filter(({ grows }) => grows)
+    if (quota === null || puts.length === 0) return null
+    if (grown.length > 0 && (this.alarm || usedBytes + sum(grown) > quota))
+      return { kind: 'over-quota', usedBytes, bytesMax: quota }
+    const ceiling = Math.floor(1.5 * quota)
+    return usedBytes + sum(puts) > ceiling ? { kind: 'over-quota', usedBytes, bytesMax: ceiling } : null
+  }
+
+  /** Bytes of what a put replaces of the same object; 0: nothing. Of a key's writes in one command the first. */
+  #replaced({ key, object }: Extract<Operation, { kind: 'put' }>, earlier: readonly Operation[]): number {
+    const old = this.#newest().get(key)?.source
+    const isFirst = earlier.every((other) => other.key !== key)
+    return isFirst && old?.uid === object.uid ? old.bytes.byteLength : 0
+  }
+
+  #isTerminating(key: Key): boolean {
+    return this.#newest().get(key)?.source.terminating ?? false
   }
 
   #decide(

@@ -8,6 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { SeededRandom } from '../../raft/base/random.ts'
+import type { Command } from '../../src/store/command.ts'
 import { StoreFailure } from '../../src/store/errors.ts'
 import { prefixOf } from '../../src/store/key.ts'
 import type { Key, KeyPrefix } from '../../src/store/key.ts'
@@ -17,7 +18,7 @@ import { ManualClock } from '../support/manual-clock.ts'
 import { openMemoryStore } from '../support/memory-store.ts'
 import type { MemoryStore } from '../support/memory-store.ts'
 import { randomCommand, randomKey, smallSettings } from '../support/store-commands.ts'
-import { allConfigMaps, configMapsOf } from '../support/store-kit.ts'
+import { allConfigMaps, configMapsOf, encoded } from '../support/store-kit.ts'
 import { tinyLimits } from '../support/store-machines.ts'
 import { NaiveStore } from './naive-store.ts'
 
@@ -30,6 +31,7 @@ const prefixes: readonly KeyPrefix[] = [
 
 type Step =
   | { readonly kind: 'commands'; readonly seed: number; readonly count: number }
+  | { readonly kind: 'shrink'; readonly seed: number; readonly count: number }
   | { readonly kind: 'disk' }
   | { readonly kind: 'read-past'; readonly seed: number }
   | { readonly kind: 'watch'; readonly seed: number }
@@ -44,6 +46,14 @@ const steps = fc.array(
         kind: fc.constant('commands' as const),
         seed,
         count: fc.integer({ min: 1, max: 25 }),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('shrink' as const),
+        seed,
+        count: fc.integer({ min: 10, max: 60 }),
       }),
     },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('disk' as const) }) },
@@ -70,9 +80,12 @@ void test('random use of the store agrees with the model', async () => {
     { numRuns: 150 },
   )
   assert.ok(fullTimes > 100, 'the quota was met')
+  assert.ok(ceilingTimes > 10, `the ceiling was met: ${ceilingTimes} times`)
 })
 
 let fullTimes = 0
+let ceilingTimes = 0
+const quota = 5_000
 
 /** A reader of events, and all it was told. */
 type Reader = {
@@ -94,7 +107,7 @@ class Run {
   }
 
   async start(): Promise<void> {
-    const settings = { ...smallSettings, objectBytesMax: 150, storageBytesMax: 5_000 }
+    const settings = { ...smallSettings, objectBytesMax: 150, storageBytesMax: quota }
     for (const command of [
       { kind: 'raise-feature-level', level: 2 },
       { kind: 'change-settings', settings },
@@ -107,6 +120,8 @@ class Run {
     switch (step.kind) {
       case 'commands':
         return this.#commands(new SeededRandom(step.seed), step.count)
+      case 'shrink':
+        return this.#shrink(new SeededRandom(step.seed), step.count)
       case 'disk':
         return this.#clock.advance(1000)
       case 'read-past':
@@ -128,12 +143,34 @@ class Run {
   async #commands(random: SeededRandom, count: number): Promise<void> {
     for (let left = count; left > 0; left--) {
       const command = randomCommand(random, this.#model.revision)
-      if (command.kind === 'expire-sessions') continue
-      const outcome = await this.#opened.store.write(command, 0)
-      assert.deepEqual(outcome, this.#model.apply(command))
-      if (outcome.kind === 'over-quota') fullTimes++
+      if (command.kind !== 'expire-sessions') await this.#command(command)
     }
     this.#compareNow()
+  }
+
+  /** Objects lose a few bytes at a time, which is how a full storage comes to its ceiling. */
+  async #shrink(random: SeededRandom, count: number): Promise<void> {
+    for (let left = count; left > 0; left--) {
+      const objects = this.#model.at(this.#model.revision).list(allConfigMaps)
+      if (objects.length === 0) break
+      const { key, uid, text } = random.pick(objects)
+      const letters = /x+/.exec(text)?.[0].length ?? 0
+      const object = encoded('x'.repeat(Math.max(0, letters - 1)), {
+        uid,
+        terminating: random.chance(0.2),
+        labels: null,
+      })
+      await this.#command({ kind: 'write', operations: [{ kind: 'put', key, conditions: [], object }] })
+    }
+    this.#compareNow()
+  }
+
+  async #command(command: Command): Promise<void> {
+    const outcome = await this.#opened.store.write(command, 0)
+    assert.deepEqual(outcome, this.#model.apply(command))
+    if (outcome.kind !== 'over-quota') return
+    fullTimes++
+    if (outcome.bytesMax > quota) ceilingTimes++
   }
 
   #compareNow(): void {

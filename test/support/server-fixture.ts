@@ -94,7 +94,7 @@ export async function serverAround(
 const noStore: ServerParts['store'] = {
   settings: initialSettings,
   featureLevel: 1,
-  storage: { usedBytes: 0, bytesMax: null, alarm: false, largest: () => [] },
+  storage: { usedBytes: 0, bytesMax: null, alarm: false, largest: () => [], largestPlaces: () => [] },
   barrier: () => Promise.resolve(),
   write: () => Promise.resolve({ kind: 'nothing' }),
 }

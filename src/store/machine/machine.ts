@@ -11,7 +11,7 @@ import type { DigestSamples } from './digest-samples.ts'
 import { addHash, newHash, subtractHash } from './hash.ts'
 import { storageRulesLevel, tooNew } from './feature-level.ts'
 import type { MachineState } from './state.ts'
-import { endsAlarm, firstQuota, sizeRefusalOf } from './storage-rules.ts'
+import { beginsAlarm, endsAlarm, firstQuota, sizeRefusalOf } from './storage-rules.ts'
 import { deletedVersion, hashOf, putVersion, recordOf } from './version.ts'
 import type { Version, VersionPlace } from './version.ts'
 
@@ -120,7 +120,7 @@ export class Machine {
   #perform(command: Command): Outcome {
     switch (command.kind) {
       case 'write':
-        return this.#refusal(command.operations) ?? this.#write(command.operations)
+        return this.#refusal(command.operations) ?? this.#writeAndLook(command.operations)
       case 'bootstrap':
         return this.#bootstrap(command)
       case 'trim':
@@ -145,9 +145,17 @@ export class Machine {
     const { state } = this
     const lost = refusalOf(state.objects, operations, state.revision)
     if (lost !== null || state.featureLevel < storageRulesLevel) return lost
-    const refusal = sizeRefusalOf(state, operations)
+    const { settings, storageAlarm: alarm, revision: last } = state
+    const fill = { settings, usedBytes: state.usage.bytes, alarm, revision: last }
+    const refusal = sizeRefusalOf(fill, (key) => state.objects.get(key), operations)
     if (refusal?.kind === 'over-quota') state.storageAlarm = true
     return refusal
+  }
+
+  #writeAndLook(operations: readonly Operation[]): Outcome {
+    const outcome = this.#write(operations)
+    this.#lookAtAlarm()
+    return outcome
   }
 
   #write(operations: readonly Operation[]): Outcome {
@@ -214,7 +222,8 @@ export class Machine {
 
   /**
    * The floor in events holds even against a proposer that forgot it. Not while the storage is full: no events
-   * come that would make the ones at the floor old, and space would never come back.
+   * come that would make the ones at the floor old, and space would never come back. The window, which is time that
+   * was promised to readers, holds even then; who cannot wait for it sets a shorter one.
    */
   #trim(upTo: Revision): Outcome {
     const { history, settings, usage, storageAlarm } = this.state
@@ -234,7 +243,9 @@ export class Machine {
   #lookAtAlarm(): void {
     const { state } = this
     const { storageBytesMax } = state.settings
-    if (storageBytesMax === null || endsAlarm(state.usage.bytes, storageBytesMax)) state.storageAlarm = false
+    const { bytes } = state.usage
+    if (storageBytesMax === null || endsAlarm(bytes, storageBytesMax)) state.storageAlarm = false
+    else if (beginsAlarm(bytes, storageBytesMax)) state.storageAlarm = true
   }
 
   #raise(level: number): Outcome {

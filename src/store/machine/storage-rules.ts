@@ -1,11 +1,24 @@
-import type { EncodedObject, Operation, Outcome } from '../command.ts'
+import type { EncodedObject, Operation, Outcome, Settings } from '../command.ts'
 import type { Key } from '../key.ts'
 import type { StoredObject } from '../object-store.ts'
 import { revision } from '../revision.ts'
-import type { MachineState } from './state.ts'
+import type { Revision } from '../revision.ts'
 import { putRecordBytes } from './version.ts'
 
 export type SizeRefusal = Extract<Outcome, { readonly kind: 'too-large' | 'over-quota' }>
+
+/** What sizes are decided by. Of the replicated state, or of what one member has applied of it. */
+export type Fill = {
+  readonly settings: Pick<Settings, 'objectBytesMax' | 'storageBytesMax'>
+  /** See `StorageUsage`. */
+  readonly usedBytes: number
+  /** See `MachineState`. */
+  readonly alarm: boolean
+  readonly revision: Revision
+}
+
+/** What a put replaces, as far as sizes go. */
+export type Replaced = Pick<StoredObject, 'uid' | 'bytes' | 'revision' | 'terminating'>
 
 /**
  * The quota of a cluster that was never told one. Five minutes of history at full write rate (4,400 records of
@@ -13,23 +26,38 @@ export type SizeRefusal = Extract<Outcome, { readonly kind: 'too-large' | 'over-
  */
 export const storageBytesDefault = 8 * 1024 * 1024 * 1024
 
-/** What marking an object as being deleted may add to it: times, a phase, conditions that tell how it goes. */
+/** What being deleted may add to an object, all in all: times, a phase, conditions that tell how it goes. */
 const deletionGrowthBytesMax = 4096
 
 /**
- * Whether a put makes room, or belongs to a deletion: an object that gets smaller, or one that is being deleted and
- * hardly grows. Taking a finalizer off is both. Allowed however full the storage is, or nothing could ever be deleted
- * that something holds.
+ * Up to here goes what makes room in the end, but adds a version to the history first. A bound of its own, or objects
+ * that lose a byte at a time would add history without end. Large enough that, once the history of a full storage is
+ * forgotten, each object can become smaller again: half of the smallest quota is more than twice the largest object.
+ */
+export function ceilingOf(storageBytesMax: number): number {
+  return storageBytesMax + Math.floor(storageBytesMax / 2)
+}
+
+/**
+ * What a put is to a full storage:
+ *
+ * - `begins-deletion`: the first to say that the object is being deleted. Allowed however full the storage is, as
+ *   deletions are, or nothing could ever be deleted that something holds. Once for each object, so bounded by what
+ *   there is.
+ * - `makes-room`: the object gets smaller, or is being deleted and hardly grows. Allowed up to the ceiling.
+ * - `grows`: all else. Allowed up to the quota.
  *
  * @param old what it replaces; null: nothing
  */
-export function makesRoom(
-  old: Pick<StoredObject, 'uid' | 'bytes' | 'revision'> | null,
+export function putKind(
+  old: Replaced | null,
   object: EncodedObject,
-): boolean {
-  if (old?.uid !== object.uid) return false
-  const growth = object.bytes.byteLength - (old.bytes.byteLength - String(old.revision).length)
-  return growth < 0 || (object.terminating && growth <= deletionGrowthBytesMax)
+): 'begins-deletion' | 'makes-room' | 'grows' {
+  if (old?.uid !== object.uid) return 'grows'
+  const growth = object.bytes.byteLength - bytesOf(old)
+  const isDeletion = object.terminating && growth <= deletionGrowthBytesMax
+  if (isDeletion && !old.terminating) return 'begins-deletion'
+  return growth < 0 || isDeletion ? 'makes-room' : 'grows'
 }
 
 /**
@@ -38,23 +66,40 @@ export function makesRoom(
  *
  * @returns null: they do
  */
-export function sizeRefusalOf(state: MachineState, operations: readonly Operation[]): SizeRefusal | null {
-  const { objectBytesMax, storageBytesMax } = state.settings
+export function sizeRefusalOf(
+  fill: Fill,
+  get: (key: Key) => Replaced | null,
+  operations: readonly Operation[],
+): SizeRefusal | null {
+  const { settings, usedBytes } = fill
   const touched = new Set<Key>()
-  let added = 0
+  let growing = 0
+  let bounded = 0
   for (const [at, operation] of operations.entries()) {
     const { key } = operation
-    const old = touched.has(key) ? null : state.objects.get(key)
+    const old = touched.has(key) ? null : get(key)
     if (operations.length > 1) touched.add(key)
-    if (operation.kind === 'delete' || makesRoom(old, operation.object)) continue
+    if (operation.kind === 'delete') continue
+    const kind = putKind(old, operation.object)
+    if (kind === 'begins-deletion') continue
     const bytes = operation.object.bytes.byteLength
-    if (bytes > objectBytesMax) return { kind: 'too-large', operation: at, bytes, bytesMax: objectBytesMax }
-    added += putRecordBytes(key, operation.object, revision(state.revision + at + 1))
+    const bytesMax = kind === 'grows' || old === null ? settings.objectBytesMax : shrunkMax(settings, old)
+    if (bytes > bytesMax) return { kind: 'too-large', operation: at, bytes, bytesMax }
+    const added = putRecordBytes(key, operation.object, revision(fill.revision + at + 1))
+    bounded += added
+    if (kind === 'grows') growing += added
   }
-  if (added === 0 || storageBytesMax === null) return null
-  const usedBytes = state.usage.bytes
-  if (!state.storageAlarm && usedBytes + added <= storageBytesMax) return null
-  return { kind: 'over-quota', usedBytes, bytesMax: storageBytesMax }
+  const quota = settings.storageBytesMax
+  if (quota === null || bounded === 0) return null
+  const overQuota = growing > 0 && (fill.alarm || usedBytes + growing > quota)
+  if (overQuota) return { kind: 'over-quota', usedBytes, bytesMax: quota }
+  const ceiling = ceilingOf(quota)
+  return usedBytes + bounded > ceiling ? { kind: 'over-quota', usedBytes, bytesMax: ceiling } : null
+}
+
+/** Beyond it an alarm begins, however it came to that: what makes room may have done it, or a smaller quota. */
+export function beginsAlarm(usedBytes: number, storageBytesMax: number): boolean {
+  return usedBytes > storageBytesMax
 }
 
 /** An alarm ends below nine tenths of the quota, so that it does not come and go with every write. */
@@ -65,4 +110,17 @@ export function endsAlarm(usedBytes: number, storageBytesMax: number): boolean {
 /** The quota that begins with the rules: nobody is refused right away who was not before. */
 export function firstQuota(usedBytes: number): number {
   return Math.max(storageBytesDefault, 2 * usedBytes)
+}
+
+/**
+ * How large an object may be that was there before. The limit may have been larger once; and what a deletion adds, it
+ * adds to the limit, not to what was added already.
+ */
+function shrunkMax({ objectBytesMax }: Fill['settings'], old: Replaced): number {
+  return Math.max(objectBytesMax + deletionGrowthBytesMax, bytesOf(old))
+}
+
+/** As a command would carry it: without the digits of the revision. */
+function bytesOf({ bytes, revision: at }: Replaced): number {
+  return bytes.byteLength - String(at).length
 }

@@ -25,7 +25,6 @@ export type Version = StoredObject & {
   readonly kind: 'created' | 'updated' | 'deleted'
   /** The version it replaced; 0 for `created`. */
   readonly previous: Revision
-  readonly terminating: boolean
   readonly revisionOffset: number
   /** The last event of its command: readers of events stop only behind such ones. */
   readonly lastOfCommand: boolean

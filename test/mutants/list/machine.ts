@@ -152,7 +152,7 @@ export const machineMutants: readonly Mutant[] = [
   {
     id: 'quota-unchecked-at-apply',
     file: 'src/store/machine/storage-rules.ts',
-    edits: [{ find: 'usedBytes + added <= storageBytesMax', replace: 'added <= storageBytesMax' }],
+    edits: [{ find: 'usedBytes + growing > quota', replace: 'growing > quota' }],
     breaks: 'writes are applied beyond the quota',
     standsFor: 'limits are replicated rules, not local ones; decision 11',
     invariant: 'L7',
@@ -163,12 +163,21 @@ export const machineMutants: readonly Mutant[] = [
     file: 'src/store/machine/storage-rules.ts',
     edits: [
       {
-        find: 'return growth < 0 || (object.terminating && growth <= deletionGrowthBytesMax)',
-        replace: 'return growth < 0',
+        find: 'const isDeletion = object.terminating && growth <= deletionGrowthBytesMax',
+        replace: 'const isDeletion = object.terminating && growth < -deletionGrowthBytesMax',
       },
     ],
     breaks: 'with the storage full, what finalizers hold cannot be deleted any more',
     standsFor: 'a breaker that never opens again',
+    invariant: 'L7',
+    killedBy: tests('unit/src/store/machine/storage-rules'),
+  },
+  {
+    id: 'no-ceiling',
+    file: 'src/store/machine/storage-rules.ts',
+    edits: [{ find: 'usedBytes + bounded > ceiling', replace: 'bounded > ceiling' }],
+    breaks: 'an object that loses a byte at a time fills the storage far beyond the quota',
+    standsFor: 'a bug this project had: what makes room had no bound',
     invariant: 'L7',
     killedBy: tests('unit/src/store/machine/storage-rules'),
   },

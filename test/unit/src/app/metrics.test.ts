@@ -21,7 +21,7 @@ void test('counters end in _total, gauges do not', async () => {
     watch: { guard: { verdict: { kind: 'agree', upTo: null } }, scrub: { counters } },
     store: {
       ...{ featureLevel: 2, openWatches: 0 },
-      storage: { usedBytes: 1, bytesMax: 10, alarm: false, largest: () => [] },
+      storage: { usedBytes: 1, bytesMax: 10, alarm: false, largest: () => [], largestPlaces: () => [] },
     },
   })
   const all = await register.getMetricsAsJSON()

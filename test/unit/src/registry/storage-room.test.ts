@@ -53,7 +53,8 @@ void test('a create that does not fit is 403, names the culprits and the remedie
     seen.message,
     new RegExp(
       '^configmaps "one-more" is forbidden: exceeded storage quota: \\d+\\.\\d KiB of \\d+\\.\\d KiB used, ' +
-        `most by configmaps \\(\\d\\.\\d KiB, ${made} objects\\), namespaces \\(\\d\\.\\d KiB, 4 objects\\); ` +
+        `with its history most by configmaps in namespace default \\(\\d\\.\\d KiB, ${made} objects\\), ` +
+        'namespaces \\(\\d\\.\\d KiB, 4 objects\\); ' +
         'delete what is not needed and wait until its history is forgotten \\(300 s\\), ' +
         'or raise the quota: orchctl settings set --storage-quota$',
     ),
@@ -146,4 +147,61 @@ void test('a patch that grows an object over the limit is 413, as is a race that
     [lost.code, lost.message],
     [413, 'Request entity is too large: limit of an object is 2000'],
   )
+})
+
+void test('objects that lose a byte at a time come to the ceiling; deletion goes on from there', async (t) => {
+  const { api, commands } = await open(t, 10_000)
+  const finalizers = ['example.com/holds']
+  await api.configMap('held', { metadata: { finalizers }, data: { x: 'x'.repeat(1000) } })
+  await fill(api)
+  const update = (length: number): Promise<unknown> =>
+    api.update({ name: 'fill-0', body: { metadata: { name: 'fill-0' }, data: { x: 'y'.repeat(length) } } })
+  let length = 1000
+  const shrink = async (): Promise<unknown> => {
+    while (length > 900) await update(--length)
+    return assert.fail('the history of one object has no end')
+  }
+  const seen = await refused(shrink())
+  const before = commands()
+  assert.equal(seen.code, 403)
+  assert.match(
+    seen.message,
+    /KiB used \(up to \d+\.\d KiB for what makes objects smaller\), with its history most by/,
+  )
+  assert.equal((await refused(update(length))).code, 403)
+  assert.equal(commands(), before, 'what is known to be refused costs the log nothing')
+  assert.equal((await api.delete({ name: 'held' })).code, 202)
+  await api.patch({ name: 'held', body: { metadata: { finalizers: null } } })
+  await api.delete({ name: 'fill-0' })
+})
+
+void test('an object that is larger than a new limit may become smaller, not larger', async (t) => {
+  const { api } = await open(t, 1_000_000)
+  await api.configMap('a', filler)
+  await change(api, { objectBytesMax: 500 })
+  const patch = (x: string): Promise<unknown> => api.patch({ name: 'a', body: { data: { x } } })
+  await patch('x'.repeat(999))
+  assert.equal((await refused(patch('y'.repeat(999)))).code, 413)
+  assert.equal((await refused(api.configMap('b', filler))).code, 413)
+})
+
+void test('a dry run is refused like the write, and its refusal raises no alarm', async (t) => {
+  const { api, commands } = await open(t, 1500)
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'going' } } })
+  const query = { dryRun: 'All' }
+  const create = (): Promise<unknown> =>
+    api.create({ query, body: { metadata: { name: 'one-more' }, ...filler } })
+  const before = commands()
+  assert.equal((await refused(create())).code, 403)
+  assert.equal(commands(), before)
+  assert.equal(api.store.storage.alarm, false)
+  assert.equal((await refused(api.configMap('one-more', filler))).code, 403)
+  assert.equal(api.store.storage.alarm, true)
+  assert.equal((await refused(create())).code, 403)
+  const patch = (x: string): Promise<unknown> =>
+    api.patch({ kind: 'Namespace', name: 'default', query, body: { metadata: { labels: { x } } } })
+  assert.equal((await refused(patch('grows'))).code, 403)
+  assert.equal((await api.delete({ kind: 'Namespace', name: 'going', query })).code, 202)
+  await change(api, { storageBytesMax: 1_000_000, objectBytesMax: 500 })
+  assert.equal((await refused(create())).code, 413)
 })

@@ -9,7 +9,7 @@ import type { Command, EncodedObject, Operation, Outcome } from '../../../../../
 import type { Key } from '../../../../../src/store/key.ts'
 import { Machine } from '../../../../../src/store/machine/machine.ts'
 import { emptyState } from '../../../../../src/store/machine/state.ts'
-import { makesRoom, storageBytesDefault } from '../../../../../src/store/machine/storage-rules.ts'
+import { ceilingOf, putKind, storageBytesDefault } from '../../../../../src/store/machine/storage-rules.ts'
 import { recordOf } from '../../../../../src/store/machine/version.ts'
 import { revision } from '../../../../../src/store/revision.ts'
 import { bootstrapOf, smallSettings } from '../../../../support/store-commands.ts'
@@ -208,17 +208,119 @@ void test('feature level 1 knows neither limit, and the raise refuses nobody who
   assert.equal(machine.state.settings.storageBytesMax, storageBytesDefault)
 })
 
-void test('what makes room: smaller, or being deleted and hardly larger', () => {
-  const old = { uid: 'u', revision: revision(1234), bytes: new Uint8Array(1004) }
-  const of = (bytes: number, options: Partial<EncodedObject> = {}): boolean =>
-    makesRoom(old, sized(bytes, options))
+void test('what makes room: smaller, or being deleted and hardly larger; the first word of a deletion is one apart', () => {
+  const old = { uid: 'u', revision: revision(1234), bytes: new Uint8Array(1004), terminating: false }
+  const of = (bytes: number, options: Partial<EncodedObject> = {}): string =>
+    putKind(old, sized(bytes, options))
+  const going = (bytes: number): string =>
+    putKind({ ...old, terminating: true }, sized(bytes, { terminating: true }))
+  assert.deepEqual([of(999), of(1000), of(1001)], ['makes-room', 'grows', 'grows'])
   assert.deepEqual(
-    [of(999), of(1000), of(1001), of(1000, { terminating: true }), of(5096, { terminating: true })],
-    [true, false, false, true, true],
+    [of(1000, { terminating: true }), of(5096, { terminating: true })],
+    Array(2).fill('begins-deletion'),
   )
-  assert.equal(of(5097, { terminating: true }), false)
-  assert.equal(of(500, { uid: 'v' }), false)
-  assert.equal(makesRoom(null, sized(500)), false)
+  assert.equal(of(5097, { terminating: true }), 'grows')
+  assert.deepEqual([going(500), going(1000), going(5096)], Array(3).fill('makes-room'))
+  assert.equal(going(5097), 'grows')
+  assert.equal(putKind({ ...old, terminating: true }, sized(1000)), 'grows', 'nothing comes back')
+  assert.equal(of(500, { uid: 'v' }), 'grows')
+  assert.equal(putKind(null, sized(500)), 'grows')
+})
+
+/** Puts of one object, one byte smaller each time, until one is refused. @returns its last size and the refusal */
+function shrink(run: (command: Command) => Outcome | 'void', from: number): [number, Outcome] {
+  for (let bytes = from; ; bytes--) {
+    const outcome = run(write(putSized(key, bytes)))
+    assert.ok(outcome !== 'void' && bytes > from - 100, 'the history of one object has no end')
+    if (outcome.kind !== 'done') return [bytes + 1, outcome]
+  }
+}
+
+void test('what makes room ends at the ceiling, and deletions do not', () => {
+  const { machine, run } = start()
+  const finalized = configMapKey('held')
+  run(write(putSized(finalized, 900)))
+  run(write(putSized(key, 1000)))
+  fill(run)
+  const [bytes, refusal] = shrink(run, 999)
+  const usedBytes = machine.state.usage.bytes
+  const ceiling = ceilingOf(quota)
+  assert.equal(ceiling, 15_000)
+  assert.deepEqual(refusal, { kind: 'over-quota', usedBytes, bytesMax: ceiling })
+  assert.ok(usedBytes <= ceiling && usedBytes + bytes + 100 > ceiling)
+  const kind = (...operations: Operation[]): string => {
+    const outcome = run(write(...operations))
+    return outcome === 'void' ? outcome : outcome.kind
+  }
+  assert.equal(kind(putSized(finalized, 1000, { terminating: true })), 'done', 'the first word')
+  assert.equal(kind(putSized(finalized, 1000, { terminating: true })), 'over-quota', 'only the first')
+  assert.equal(kind(putSized(finalized, 990, { terminating: true })), 'over-quota')
+  assert.equal(kind(remove(finalized)), 'done')
+  assert.equal(kind(remove(key)), 'done')
+  run({ kind: 'trim', upTo: machine.state.revision })
+  assert.equal(kind(putSized(configMapKey('fill-0'), 999)), 'done')
+})
+
+void test('an object that is being deleted grows to the ceiling and no further, and never beyond its limit for good', () => {
+  const { machine, run } = start()
+  run({
+    kind: 'change-settings',
+    settings: { ...settings, objectBytesMax: 1000, storageBytesMax: 1_000_000 },
+  })
+  run(write(putSized(key, 1000)))
+  const kind = (bytes: number): unknown => {
+    const outcome = run(write(putSized(key, bytes, { terminating: true })))
+    return outcome !== 'void' && outcome.kind === 'too-large' ? outcome.bytesMax : outcome
+  }
+  assert.deepEqual(kind(4000), { kind: 'done', revisions: [2] })
+  assert.deepEqual(kind(5096), { kind: 'done', revisions: [3] })
+  assert.equal(kind(5097), 5096, 'all in all')
+  assert.equal(kind(9000), 5096, 'at once')
+  run({ kind: 'change-settings', settings: { ...settings, objectBytesMax: 500, storageBytesMax: 1_000_000 } })
+  assert.deepEqual(kind(5096), { kind: 'done', revisions: [4] }, 'as large as it was')
+  assert.equal(machine.state.revision, 4)
+})
+
+void test('usage beyond the quota is an alarm, whatever brought it there', () => {
+  const { machine, run } = start()
+  run(write(putSized(key, 3000)))
+  run(write(putSized(configMapKey('b'), 3000)))
+  assert.equal(machine.state.storageAlarm, false)
+  run(write(remove(key)))
+  assert.equal(machine.state.storageAlarm, false, 'nine thousand and something')
+  run(write(putSized(configMapKey('b'), 2999)))
+  assert.equal(machine.state.storageAlarm, true)
+  run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: 100_000 } })
+  assert.equal(machine.state.storageAlarm, false)
+  run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: 5000 } })
+  assert.equal(machine.state.storageAlarm, true, 'a smaller quota')
+  // The floor of 1000 events yields at once, not only when somebody was refused.
+  run({ kind: 'trim', upTo: machine.state.revision })
+  assert.equal(machine.state.storageAlarm, false)
+})
+
+void test('who takes most is told by resource, and by its namespaces, history included', () => {
+  const { machine, run } = start()
+  const { usage } = machine.state
+  run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: 1_000_000 } })
+  for (let at = 0; at < 12; at++) run(write(putSized(configMapKey('a', `n${at}`), 100 + at)))
+  run(write(putSized(configMapKey('a', 'n3'), 100)))
+  run(write(remove(configMapKey('a', 'n3'))))
+  const places = usage.largestPlaces()
+  assert.equal(places.length, 10)
+  assert.deepEqual(
+    places.slice(0, 3).map(({ resource, namespace, objects }) => [resource, namespace, objects]),
+    [
+      ['configmaps', 'n3', 0],
+      ['configmaps', 'n11', 1],
+      ['configmaps', 'n10', 1],
+    ],
+  )
+  assert.deepEqual(usage.largest(5), [{ resource: 'configmaps', bytes: usage.bytes, objects: 11 }])
+  run({ kind: 'change-settings', settings: { ...settings, historyEventsMin: 0 } })
+  run({ kind: 'trim', upTo: machine.state.revision })
+  assert.equal(usage.largestPlaces()[0]?.namespace, 'n11', 'asked anew')
+  assert.ok(usage.largestPlaces().every(({ namespace }) => namespace !== 'n3'))
 })
 
 void test('a refused write that arrives twice is refused twice, though there is room by then', () => {
