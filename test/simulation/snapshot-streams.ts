@@ -23,10 +23,14 @@ export type Stream = {
   readonly broken: Deferred<never>
   /** On a half-open link. */
   hangs: boolean
+  /** Of bytes that follow at once. */
+  window: number
 }
 
 /** A connection on which nothing moves is given up after this long, in ms. */
 const silentStreamMs = 8_000
+/** What fits is under way together, as on a real connection: a state of many frames does not take as many delays. */
+const windowBytes = 65_535
 
 /** States on their way between members, each on a connection of its own that may break, or end early. */
 export class SnapshotStreams {
@@ -46,7 +50,7 @@ export class SnapshotStreams {
   /** @throws TransportFailure */
   async send(from: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
     const { to } = header
-    const stream: Stream = { from, to, broken: new Deferred(), hangs: false }
+    const stream: Stream = { from, to, broken: new Deferred(), hangs: false, window: 0 }
     for (const other of this.#streams) {
       if (other.from !== from || other.to !== to) continue
       throw new TransportFailure('busy', `a snapshot to member ${to} is under way`)
@@ -65,7 +69,7 @@ export class SnapshotStreams {
   async #send(stream: Stream, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
     const { from, to } = stream
     const whole = <T>(step: Promise<T>): Promise<T> => Promise.race([step, stream.broken.promise])
-    await whole(this.#travel(stream))
+    await whole(this.#travel(stream, 0))
     const receiver = await whole(this.#parts.receiver(from, to))
     const opening = receiver.receiveSnapshot(header)
     const sink = await whole(opening).catch((cause: unknown) => {
@@ -76,7 +80,7 @@ export class SnapshotStreams {
     try {
       for (;;) {
         const bytes = await whole(next())
-        await whole(this.#travel(stream))
+        await whole(this.#travel(stream, bytes?.byteLength ?? 0))
         if (bytes === null || this.#endsEarly()) break
         await whole(sink.chunk(Uint8Array.from(bytes)))
       }
@@ -94,12 +98,14 @@ export class SnapshotStreams {
     return true
   }
 
-  #travel(stream: Stream): Promise<void> {
+  #travel(stream: Stream, bytes: number): Promise<void> {
     const { from, to } = stream
     const { world, options, met } = this.#parts
     const link = this.#parts.link(from, to)
+    const follows = bytes > 0 && bytes <= stream.window
+    stream.window = (follows ? stream.window : windowBytes) - bytes
     return new Promise((resolve, reject) => {
-      world.schedule(link.delay(), `net stream ${from}>${to}`, null, () => {
+      world.schedule(follows ? options.delayMsMin : link.delay(), `net stream ${from}>${to}`, null, () => {
         if (this.#parts.faulty() && world.random.chance(options.streamResetChance)) {
           met('stream-reset')
           reject(new Error('the stream was reset'))
