@@ -38,7 +38,13 @@ export function foundingOf(
 
 /** Whether a log began there. A directory alone is what a process leaves that ended before it wrote. */
 export function hasLog(logDirectory: string): boolean {
-  return existsSync(logDirectory) && readdirSync(logDirectory).some((name) => segmentNumber(name) !== null)
+  if (!existsSync(logDirectory)) return false
+  try {
+    return readdirSync(logDirectory).some((name) => segmentNumber(name) !== null)
+  } catch {
+    // Something is there; what is wrong with it is said by whoever opens the log.
+    return true
+  }
 }
 
 /** Of names and addresses, in whatever order they are listed. */

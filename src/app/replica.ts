@@ -4,10 +4,11 @@ import type { StateGuard } from '../cluster/state-guard.ts'
 import type { Outcome } from '../store/command.ts'
 import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
 import { MemoryKeyValueHome } from '../store/disk/memory-key-value-store.ts'
-import { StoreMachine } from '../store/store-machine.ts'
+import type { StoreMachine } from '../store/store-machine.ts'
 import type { ConsensusMetrics } from './consensus-metrics.ts'
 import { openConsensus } from './consensus.ts'
 import type { MemberKeys } from './keys.ts'
+import { databaseFolder, openStore } from './open-store.ts'
 import { storeLimits } from './site.ts'
 import type { Site } from './site.ts'
 
@@ -46,24 +47,21 @@ export async function openReplica(site: Site, parts: ReplicaParts): Promise<Repl
   const { base, lastIndex, repaired } = await node.recovered
   if (repaired !== null) log.warn({ repaired }, 'the log was repaired')
   let judge: StateGuard | null = null
-  const machine = await StoreMachine.open({
-    home: config['in-memory'] ? new MemoryKeyValueHome() : new LevelKeyValueHome(join(directory, 'db')),
-    clock,
-    limits: storeLimits,
-    logBase: base,
-    logLast: lastIndex,
-    featureLevelMax: config['feature-level-max'],
-    onFailure: onFatal,
-    onInstalled: ({ index, term }) => log.info({ index, term }, 'snapshot installed'),
-    onQuarantine: ({ reason, atLeast }) =>
-      log.error(
-        { reason, atLeast },
-        'the state is not to be trusted: nothing is served until another is here',
-      ),
-    mayGive: (atLeast) => judge?.mayGive(atLeast) ?? atLeast === null,
-    onReplay: (why) =>
-      log.warn({ why }, 'the database is set aside: the log, whole from its first entry, makes another'),
-  })
+  const machine = await openStore(
+    {
+      home: config['in-memory']
+        ? new MemoryKeyValueHome()
+        : new LevelKeyValueHome(join(directory, databaseFolder)),
+      clock,
+      limits: storeLimits,
+      logBase: base,
+      logLast: lastIndex,
+      featureLevelMax: config['feature-level-max'],
+      onFailure: onFatal,
+      mayGive: (atLeast) => judge?.mayGive(atLeast) ?? atLeast === null,
+    },
+    { directory, log },
+  )
   opened = machine
   parts.onMachine(machine)
   await node.start(machine)

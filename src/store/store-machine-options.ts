@@ -1,6 +1,7 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import type { LogIndex, SnapshotMeta } from '../../raft/index.ts'
 import { featureLevelMax as newestLevel } from '../version.ts'
+import type { AsideNews } from './disk/aside.ts'
 import type { KeyValueHome } from './disk/key-value-store.ts'
 import type { StoreLimits } from './limits.ts'
 import type { Quarantine } from './quarantine.ts'
@@ -23,6 +24,10 @@ export type StoreMachineOptions = {
   readonly onQuarantine?: (quarantine: Quarantine) => void
   /** What was there is set aside, and the log makes it anew. Unset: nobody wants to know. */
   readonly onReplay?: (why: string) => void
+  /** There was no database, though there is a log, which makes it. Unset: nobody wants to know. */
+  readonly onMissing?: () => void
+  /** Of the database that was set aside. Unset: nobody wants to know. */
+  readonly onAside?: (news: AsideNews) => void
   /** Whether other members know this state well enough to be sent it; see `mayGive`. Unset: always. */
   readonly mayGive?: (atLeast: LogIndex | null) => boolean
 }

@@ -9,6 +9,7 @@ import type {
   StateMachine,
 } from '../../raft/index.ts'
 import type { Outcome } from './command.ts'
+import { Aside } from './disk/aside.ts'
 import { databaseName } from './disk/database-names.ts'
 import type { KeyValueStore } from './disk/key-value-store.ts'
 import { isDamage, openLiveDatabase } from './disk/live-database.ts'
@@ -40,6 +41,7 @@ import type { StoreMachineOptions } from './store-machine-options.ts'
  */
 export class StoreMachine implements StateMachine<Outcome> {
   readonly #options: StoreMachineOptions
+  readonly #aside: Aside
   readonly #staging: Staging
   /** In quarantine without its database. */
   #live: LiveState
@@ -60,13 +62,17 @@ export class StoreMachine implements StateMachine<Outcome> {
   static async open(options: StoreMachineOptions): Promise<StoreMachine> {
     const found = await openLiveDatabase({ ...options, featureLevelMax: levelMaxOf(options) })
     if (found.damaged !== null && found.open !== null) options.onReplay?.(found.damaged)
+    if (found.missing && found.open !== null) options.onMissing?.()
     const machine = new StoreMachine(options, found)
     if (found.open === null) machine.#enter(found.damaged ?? 'there is no database')
+    else if (found.damaged === null) await machine.#aside.remove()
+    else machine.#aside.keepUntil(options.logLast)
     return machine
   }
 
   private constructor(options: StoreMachineOptions, { open }: LiveDatabase) {
     this.#options = options
+    this.#aside = new Aside(options.home, (news) => options.onAside?.(news))
     this.#staging = this.#newStaging()
     this.#live = this.#newLive(open?.state ?? emptyAt(options.logBase), open?.database ?? null)
   }
@@ -234,7 +240,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#options.onInstalled?.(snapshot)
     await old.destroy()
     await this.#condemning
-    if (this.#quarantine === null) await this.#options.home.discardAside()
+    if (this.#quarantine === null) await this.#aside.remove()
   }
 
   /** Resolves once the database has everything that the log had on disk when this was called. */
@@ -247,12 +253,13 @@ export class StoreMachine implements StateMachine<Outcome> {
     await this.#condemning
     await this.#staging.leave()
     await this.#live.close()
+    await this.#aside.settled
   }
 
   #enter(reason: string): void {
     const quarantine: Quarantine = { reason, atLeast: this.appliedMemory }
     this.#quarantine = quarantine
-    this.#condemning = this.#live.setAside(Promise.resolve()).catch((cause: unknown) => this.#fail(cause))
+    this.#condemning = this.#live.setAside(this.#aside.settled).catch((cause: unknown) => this.#fail(cause))
     for (const listener of this.#quarantineListeners) listener()
     this.#options.onQuarantine?.(quarantine)
   }
@@ -268,7 +275,8 @@ export class StoreMachine implements StateMachine<Outcome> {
     return new LiveState(
       {
         ...{ home, clock, limits, featureLevelMax: levelMaxOf(this.#options) },
-        onDisk: () => {
+        onDisk: (applied) => {
+          this.#aside.durable(applied)
           if (this.room > 0) this.#onRoom()
         },
         onFailure: (cause) => this.#broken(cause),

@@ -63,7 +63,7 @@ export class SimKeyValueDisk {
   /** What a process of this member sees. Nobody looks at what is set aside. */
   mount(owner: Owner): KeyValueHome {
     const home = this.#mount(owner)
-    return { ...home, setAside: (name) => home.destroy(name), discardAside: async () => undefined }
+    return { ...home, setAside: (name) => home.destroy(name), discardAside: async () => null }
   }
 
   #mount(owner: Owner): Omit<KeyValueHome, 'setAside' | 'discardAside'> {

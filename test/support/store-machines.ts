@@ -2,6 +2,7 @@ import type { Clock } from '../../raft/base/clock.ts'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { logIndex, noSnapshot, term } from '../../raft/index.ts'
 import type { LogIndex, SnapshotMeta, SnapshotSource } from '../../raft/index.ts'
+import type { AsideNews } from '../../src/store/disk/aside.ts'
 import type { KeyValueHome, KeyValuePair } from '../../src/store/disk/key-value-store.ts'
 import { defaultStoreLimits } from '../../src/store/limits.ts'
 import type { StoreLimits } from '../../src/store/limits.ts'
@@ -37,6 +38,7 @@ export type OpenOptions = {
   readonly featureLevelMax?: number
   readonly mayGive?: (atLeast: LogIndex | null) => boolean
   readonly onFailure?: (cause: unknown) => void
+  readonly onAside?: (news: AsideNews) => void
 }
 
 export function openMachine(options: OpenOptions): Promise<StoreMachine> {
@@ -48,6 +50,7 @@ export function openMachine(options: OpenOptions): Promise<StoreMachine> {
     logLast: logIndex(options.logLast ?? Number.MAX_SAFE_INTEGER),
     featureLevelMax: options.featureLevelMax ?? featureLevelMax,
     ...(options.mayGive === undefined ? {} : { mayGive: options.mayGive }),
+    ...(options.onAside === undefined ? {} : { onAside: options.onAside }),
     onFailure:
       options.onFailure ??
       ((cause) => {

@@ -19,9 +19,12 @@ export interface KeyValueHome {
    * the place of the one set aside before; does nothing when there is none.
    */
   setAside(name: string): Promise<void>
-  /** Removes what is set aside. */
-  discardAside(): Promise<void>
+  /** Removes what is set aside. @returns null when nothing is @throws StorageFailure `io` naming what is left */
+  discardAside(): Promise<Discarded | null>
 }
+
+/** What was removed, for whoever wonders where it went. */
+export type Discarded = { readonly path: string; readonly bytes: number }
 
 export interface KeyValueStore {
   /** The newest values, null where there is none. The caller may keep them and does not change them. */

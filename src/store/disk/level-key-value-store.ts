@@ -1,9 +1,10 @@
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
 import { StorageFailure } from '../errors.ts'
 import { rangeBytesMax } from './key-value-store.ts'
 import type {
+  Discarded,
   KeyValueChange,
   KeyValueHome,
   KeyValueRange,
@@ -33,11 +34,10 @@ export class LevelKeyValueHome implements KeyValueHome {
       return names.filter((name) => !name.endsWith(removedSuffix) && name !== asideName)
     } catch (cause) {
       if (isMissing(cause)) return []
-      const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
       const remedy = 'move away what stands in its place, or give this process access to it'
       throw new StorageFailure(
         'io',
-        `database directory ${this.#directory} cannot be read (${code}): ${remedy}`,
+        `database directory ${this.#directory} cannot be read (${codeOf(cause)}): ${remedy}`,
         {
           cause,
         },
@@ -87,12 +87,22 @@ export class LevelKeyValueHome implements KeyValueHome {
       await rename(path, join(this.#directory, asideName))
       await syncDirectory(this.#directory)
     } catch (cause) {
+      if (cause instanceof StorageFailure) throw cause
       if (!isMissing(cause)) throw storageFailure(cause)
     }
   }
 
-  async discardAside(): Promise<void> {
-    await rm(join(this.#directory, asideName), { recursive: true, force: true })
+  async discardAside(): Promise<Discarded | null> {
+    const path = join(this.#directory, asideName)
+    try {
+      const bytes = await bytesUnder(path)
+      await rm(path, { recursive: true, force: true })
+      return { path, bytes }
+    } catch (cause) {
+      if (isMissing(cause)) return null
+      const remedy = 'remove it by hand, nobody needs it'
+      throw new StorageFailure('io', `${path} cannot be removed (${codeOf(cause)}): ${remedy}`, { cause })
+    }
   }
 }
 
@@ -172,7 +182,21 @@ const removedSuffix = '.removed'
 const asideName = 'set-aside'
 
 function isMissing(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
+  return codeOf(cause) === 'ENOENT'
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
+}
+
+/** Of all files there. */
+async function bytesUnder(directory: string): Promise<number> {
+  let bytes = 0
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name)
+    bytes += entry.isDirectory() ? await bytesUnder(path) : (await lstat(path)).size
+  }
+  return bytes
 }
 
 async function syncDirectory(path: string): Promise<void> {

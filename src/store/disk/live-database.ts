@@ -27,6 +27,8 @@ export type LiveDatabase = {
   /** Whole, proven and in memory; null: none is, and the log alone cannot make one. */
   readonly open: { readonly database: Database; readonly state: MachineState } | null
   readonly damaged: string | null
+  /** There was none, though the log has entries: it makes one. */
+  readonly missing: boolean
 }
 
 /**
@@ -62,17 +64,17 @@ export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<Li
     try {
       const open = await openWhole(name, options)
       for (const other of candidates.slice(at + 1)) await home.destroy(other.name)
-      if (damaged === null) await home.discardAside()
-      return { open, damaged }
+      return { open, damaged, missing: false }
     } catch (cause) {
       await condemn(name, cause)
     }
   }
-  if (logBase.index === noIndex) return { open: await openWhole(databaseName(noIndex), options), damaged }
-  return {
-    open: null,
-    damaged: damaged ?? `there is no database, and the log begins behind ${logBase.index}`,
+  const missing = damaged === null && options.logLast > noIndex
+  if (logBase.index === noIndex) {
+    return { open: await openWhole(databaseName(noIndex), options), damaged, missing }
   }
+  const why = `there is no database, and the log begins behind ${logBase.index}`
+  return { open: null, damaged: damaged ?? why, missing }
 }
 
 type Candidate = { readonly name: string; readonly applied: number }

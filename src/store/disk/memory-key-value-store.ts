@@ -43,7 +43,9 @@ export class MemoryKeyValueHome implements KeyValueHome {
     await this.destroy(name)
   }
 
-  async discardAside(): Promise<void> {}
+  async discardAside(): Promise<null> {
+    return null
+  }
 }
 
 /** Keeps the values it is given, without copying: in memory, versions of the state live only once. */

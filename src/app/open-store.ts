@@ -1,0 +1,59 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { StorageFailure } from '../store/errors.ts'
+import type { AsideNews } from '../store/disk/aside.ts'
+import { StoreMachine } from '../store/store-machine.ts'
+import type { StoreMachineOptions } from '../store/store-machine-options.ts'
+import { StartFailure } from './errors.ts'
+import { logFolder } from './member-identity.ts'
+
+export const databaseFolder = 'db'
+
+type Told = 'onInstalled' | 'onQuarantine' | 'onReplay' | 'onMissing' | 'onAside'
+
+/**
+ * Opens the state of a member, and says in its log what became of it.
+ *
+ * @param directory of the member
+ * @throws StartFailure `data-directory` naming the directory
+ */
+export async function openStore(
+  options: Omit<StoreMachineOptions, Told>,
+  { directory, log }: { readonly directory: string; readonly log: Pick<Logger, 'info' | 'warn' | 'error'> },
+): Promise<StoreMachine> {
+  const path = join(directory, databaseFolder)
+  try {
+    return await StoreMachine.open({
+      ...options,
+      onInstalled: ({ index, term }) => log.info({ index, term }, 'snapshot installed'),
+      onQuarantine: ({ reason, atLeast }) =>
+        log.error(
+          { reason, atLeast, path },
+          'the state is not to be trusted: nothing is served until another is here',
+        ),
+      onReplay: (why) =>
+        log.warn(
+          { why, path },
+          'the database is set aside: the log, whole from its first entry, makes another',
+        ),
+      onMissing: () =>
+        log.warn({ path }, 'there is no database: the log, whole from its first entry, makes one'),
+      onAside: (news) => tellAside(news, log),
+    })
+  } catch (cause) {
+    if (!(cause instanceof StorageFailure)) throw cause
+    throw new StartFailure('data-directory', placed(cause, directory), { cause })
+  }
+}
+
+function tellAside(news: AsideNews, log: Pick<Logger, 'info' | 'warn'>): void {
+  const { kind, ...fields } = news
+  if (kind === 'removed') log.info(fields, 'what was set aside is removed: another state is in its place')
+  else log.warn(fields, 'what was set aside is left over and takes room')
+}
+
+/** The store knows its databases by name only. */
+function placed({ code, message }: StorageFailure, directory: string): string {
+  const where = message.includes(directory) ? message : `${join(directory, databaseFolder)}: ${message}`
+  return code === 'beyond-log' ? `${where} in ${join(directory, logFolder)}` : where
+}

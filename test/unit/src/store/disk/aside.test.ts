@@ -1,0 +1,102 @@
+/*
+ * Goal: a database that was set aside stays until another is durable in its place, then it goes and this is said; what
+ * cannot be removed hinders nobody and is said in one line.
+ * Method: real databases, one of them spoiled; its log is applied anew, piece by piece.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { logIndex } from '../../../../../raft/index.ts'
+import { Aside } from '../../../../../src/store/disk/aside.ts'
+import type { AsideNews } from '../../../../../src/store/disk/aside.ts'
+import { LevelKeyValueHome } from '../../../../../src/store/disk/level-key-value-store.ts'
+import { StorageFailure } from '../../../../../src/store/errors.ts'
+import { ManualClock } from '../../../../support/manual-clock.ts'
+import { applyUpTo, digestsOf, openMachine, randomLog } from '../../../../support/store-machines.ts'
+
+const log = randomLog(9, 50)
+const digests = digestsOf(log)
+
+function folder(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'orch-aside-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** A member at index 50 with its database spoiled. */
+async function spoiled(directory: string): Promise<void> {
+  const machine = await openMachine({ home: new LevelKeyValueHome(directory), clock: new ManualClock() })
+  applyUpTo(machine, log, 50)
+  await machine.close()
+  writeFileSync(join(directory, 'db-0', 'CURRENT'), 'nothing')
+}
+
+void test('what the log made anew takes its place once it holds as much as the log did', async (t) => {
+  const directory = folder(t)
+  await spoiled(directory)
+  const aside = join(directory, 'set-aside')
+  const news: AsideNews[] = []
+  const home = new LevelKeyValueHome(directory)
+  const machine = await openMachine({
+    ...{ home, clock: new ManualClock(), logLast: 50 },
+    onAside: (told) => news.push(told),
+  })
+  applyUpTo(machine, log, 49)
+  await machine.flushed()
+  assert.equal(machine.appliedDisk.index, 49)
+  assert.ok(existsSync(aside), 'the log had more')
+  applyUpTo(machine, log, 50)
+  await machine.flushed()
+  await machine.close()
+  assert.ok(!existsSync(aside))
+  const [told] = news
+  assert.ok(news.length === 1 && told?.kind === 'removed' && told.path === aside && told.bytes > 1000)
+
+  const again = await openMachine({ home, clock: new ManualClock(), logLast: 50 })
+  assert.equal(again.digest, digests[50])
+  await again.close()
+})
+
+void test('what a process left that ended too soon goes at the next start', async (t) => {
+  const directory = folder(t)
+  await spoiled(directory)
+  const home = new LevelKeyValueHome(directory)
+  const news: AsideNews[] = []
+  const open = () =>
+    openMachine({ home, clock: new ManualClock(), logLast: 50, onAside: (told) => news.push(told) })
+  await (await open()).close()
+  assert.ok(existsSync(join(directory, 'set-aside')))
+  await (await open()).close()
+  assert.ok(!existsSync(join(directory, 'set-aside')))
+  assert.equal(news.length, 1)
+})
+
+void test('what cannot be removed is said and hinders nobody', async () => {
+  const news: AsideNews[] = []
+  const cause = new StorageFailure('io', 'db/set-aside cannot be removed (EPERM)')
+  const aside = new Aside({ discardAside: () => Promise.reject(cause) }, (told) => news.push(told))
+  aside.durable(logIndex(9))
+  aside.keepUntil(logIndex(5))
+  aside.durable(logIndex(4))
+  await aside.settled
+  assert.deepEqual(news, [])
+  aside.durable(logIndex(5))
+  aside.durable(logIndex(6))
+  await aside.settled
+  assert.deepEqual(news, [{ kind: 'left', cause: cause.message }])
+})
+
+void test('in its own words: where it is, what the system said, what to do', async (t) => {
+  const home = new LevelKeyValueHome(join(folder(t), 'db'))
+  assert.equal(await home.discardAside(), null)
+  const directory = folder(t)
+  // A file is no directory whose contents could be told.
+  writeFileSync(join(directory, 'set-aside'), '')
+  await assert.rejects(new LevelKeyValueHome(directory).discardAside(), {
+    code: 'io',
+    message: `${join(directory, 'set-aside')} cannot be removed (ENOTDIR): remove it by hand, nobody needs it`,
+  })
+})
