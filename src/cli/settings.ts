@@ -1,4 +1,5 @@
-import { sizeText, durationText } from '../config/flag.ts'
+import { settingNames, settingsBounds, settingText } from '../config/settings-bounds.ts'
+import type { SettingName } from '../config/settings-bounds.ts'
 import { CliFailure } from './errors.ts'
 import { call, isRecord, jsonOf, readEndpoints } from './member-client.ts'
 import type { Endpoint, Reply } from './member-client.ts'
@@ -6,36 +7,110 @@ import { formatTable } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 /** What shall be different; undefined: as it is. Bytes, ms. */
-export type SettingsChange = {
-  readonly storageBytesMax: number | undefined
-  readonly objectBytesMax: number | undefined
-  readonly historyWindowMs: number | undefined
-  readonly historyEventsMin: number | undefined
-}
+export type SettingsChange = { readonly [Name in SettingName]: number | undefined }
 
 const path = '/cluster/v1/settings'
 const timeoutMs = 10_000
+/** Others change other settings meanwhile so often at most. */
+const attemptsMax = 5
+
+const words: Readonly<Record<SettingName, { readonly label: string; readonly flag: string }>> = {
+  storageBytesMax: { label: 'storage quota', flag: '--storage-quota' },
+  objectBytesMax: { label: 'largest object', flag: '--object-size-max' },
+  historyWindowMs: { label: 'history window', flag: '--history-window' },
+  historyEventsMin: { label: 'newest events kept', flag: '--history-events-min' },
+}
 
 /** The replicated settings and how full the storage is, as the first member that answers has them. */
 export async function settingsGet(terminal: Terminal, kubeconfig: string, format: Format): Promise<void> {
-  const { endpoint, reply } = await firstReply(readEndpoints(kubeconfig), { method: 'GET', path })
-  show(terminal, jsonOf(endpoint, reply), format)
+  show(terminal, await read(readEndpoints(kubeconfig)), format)
 }
 
+/**
+ * Changes what was read, so that of two who change the same at once the later one is told. Who changes something else
+ * meanwhile is no reason to give up.
+ */
 export async function settingsSet(
   terminal: Terminal,
   kubeconfig: string,
   change: SettingsChange,
   format: Format,
 ): Promise<void> {
-  const body = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-  if (Object.keys(body).length === 0)
-    throw new CliFailure('usage', 'nothing to set: see orchctl settings set --help')
-  const { endpoint, reply } = await firstReply(readEndpoints(kubeconfig), { method: 'POST', path, body })
-  show(terminal, jsonOf(endpoint, reply), format)
+  const wanted = wantedOf(change)
+  const endpoints = readEndpoints(kubeconfig)
+  const first = await read(endpoints)
+  let known = first
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    // A member of an older program tells no version and knows no condition.
+    const version = typeof known['version'] === 'string' ? { version: known['version'] } : {}
+    const body = { ...version, ...Object.fromEntries(wanted) }
+    const { endpoint, reply } = await firstReply(endpoints, { method: 'POST', path, body })
+    if (reply.status !== conflict) return show(terminal, answerOf(endpoint, reply), format)
+    known = await read(endpoints)
+    const now = settingsOf(known)
+    // A member may have done it and not lived to say so.
+    if (wanted.every(([name, value]) => now[name] === value)) return show(terminal, known, format)
+    checkUnchanged(wanted, settingsOf(first), now)
+  }
+  throw new CliFailure('failed', 'others change the settings again and again: nothing was set, try later')
 }
 
-/** Setting the same twice is harmless, so a member that did not answer does not keep us from asking the next. */
+const conflict = 409
+
+type Wanted = readonly (readonly [SettingName, number])[]
+
+/** @throws CliFailure `usage` */
+function wantedOf(change: SettingsChange): Wanted {
+  const wanted = settingNames.flatMap((name) => {
+    const value = change[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  if (wanted.length === 0) throw new CliFailure('usage', 'nothing to set: see orchctl settings set --help')
+  for (const [name, value] of wanted) {
+    const { min, max } = settingsBounds[name]
+    if (value >= min && value <= max) continue
+    const range = `from ${settingText(name, min)} to ${settingText(name, max)}`
+    throw new CliFailure('usage', `${words[name].flag} ${settingText(name, value)}: it must be ${range}`)
+  }
+  return wanted
+}
+
+/** @throws CliFailure `failed` when somebody else changed what we were about to change */
+function checkUnchanged(
+  wanted: Wanted,
+  was: Readonly<Record<string, unknown>>,
+  now: Readonly<Record<string, unknown>>,
+): void {
+  const changed = wanted
+    .filter(([name, value]) => now[name] !== was[name] && now[name] !== value)
+    .map(([name]) => `${words[name].flag} from ${said(name, was[name])} to ${said(name, now[name])}`)
+  if (changed.length === 0) return
+  throw new CliFailure(
+    'failed',
+    `somebody else changed ${changed.join(' and ')} meanwhile, nothing was set ` +
+      '(who: "settings changed" in a member\'s log); if it shall still be yours, set it again',
+  )
+}
+
+/** @throws CliFailure `failed` */
+async function read(endpoints: readonly Endpoint[]): Promise<Record<string, unknown>> {
+  const { endpoint, reply } = await firstReply(endpoints, { method: 'GET', path })
+  return answerOf(endpoint, reply)
+}
+
+/** @throws CliFailure `failed` in the words of the flags */
+function answerOf(endpoint: Endpoint, reply: Reply): Record<string, unknown> {
+  try {
+    return jsonOf(endpoint, reply)
+  } catch (cause) {
+    if (!(cause instanceof CliFailure)) throw cause
+    let { message } = cause
+    for (const name of settingNames) message = message.replaceAll(name, words[name].flag)
+    throw new CliFailure(cause.code, message, { cause })
+  }
+}
+
+/** Under a version nothing is set twice, so a member that did not answer does not keep us from asking the next. */
 async function firstReply(
   endpoints: readonly Endpoint[],
   what: Parameters<typeof call>[1],
@@ -50,30 +125,38 @@ async function firstReply(
 
 function show(terminal: Terminal, answer: Record<string, unknown>, format: Format): void {
   if (format === 'json') return terminal.print(JSON.stringify(answer, null, 2))
-  const { settings, storage, featureLevel } = answer
-  if (!isRecord(settings) || !isRecord(storage))
-    throw new CliFailure('failed', 'the member answers no settings')
-  const quota = settings['storageBytesMax']
-  const rows = [
-    ['SETTING', 'VALUE', 'FLAG OF settings set'],
-    ['storage quota', quota === null ? 'none yet' : sizeText(numberOf(quota)), '--storage-quota'],
-    ['largest object', sizeText(numberOf(settings['objectBytesMax'])), '--object-size-max'],
-    ['history window', durationText(numberOf(settings['historyWindowMs'])), '--history-window'],
-    ['newest events kept', String(numberOf(settings['historyEventsMin'])), '--history-events-min'],
-  ]
-  for (const line of formatTable(rows)) terminal.print(line)
+  const { storage, featureLevel } = answer
+  const settings = settingsOf(answer)
+  if (!isRecord(storage)) throw new CliFailure('failed', 'the member answers no storage')
+  const rows = settingNames.map((name) => [words[name].label, said(name, settings[name]), words[name].flag])
+  for (const line of formatTable([['SETTING', 'VALUE', 'FLAG OF settings set'], ...rows]))
+    terminal.print(line)
   const full = storage['alarm'] === true ? ', full: only what makes room is accepted' : ''
   terminal.print('')
   terminal.print(
     `feature level ${numberOf(featureLevel)}, ${numberOf(storage['usedBytes'])} bytes used${full}`,
   )
-  const resources = Array.isArray(storage['resources']) ? storage['resources'].filter(isRecord) : []
-  const usage = resources.map((one) => [
+  const usage = recordsOf(storage['places']).map((one) => [
     String(one['resource']),
+    typeof one['namespace'] === 'string' ? one['namespace'] : '-',
     String(one['bytes']),
     String(one['objects']),
   ])
-  for (const line of formatTable([['RESOURCE', 'BYTES', 'OBJECTS'], ...usage])) terminal.print(line)
+  const head = ['RESOURCE', 'NAMESPACE', 'BYTES WITH HISTORY', 'OBJECTS']
+  for (const line of formatTable([head, ...usage])) terminal.print(line)
+}
+
+function settingsOf({ settings }: Record<string, unknown>): Readonly<Record<string, unknown>> {
+  if (!isRecord(settings)) throw new CliFailure('failed', 'the member answers no settings')
+  return settings
+}
+
+function said(name: SettingName, value: unknown): string {
+  return value === null || value === undefined ? 'none yet' : settingText(name, numberOf(value))
+}
+
+function recordsOf(value: unknown): readonly Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : []
 }
 
 function numberOf(value: unknown): number {

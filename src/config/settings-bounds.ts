@@ -1,3 +1,4 @@
+import { durationText, sizeText } from './flag.ts'
 import { limits } from './limits.ts'
 
 export type Bounds = { readonly min: number; readonly max: number }
@@ -15,3 +16,24 @@ export const settingsBounds = Object.freeze({
   /** One large object and its history at least; at most more than any machine's memory. */
   storageBytesMax: { min: 16 * MiB, max: 16 * 1024 * 1024 * MiB },
 })
+
+export type SettingName = keyof typeof settingsBounds
+
+export const settingNames: readonly SettingName[] = Object.freeze([
+  'storageBytesMax',
+  'objectBytesMax',
+  'historyWindowMs',
+  'historyEventsMin',
+])
+
+const textOf: Readonly<Record<SettingName, (value: number) => string>> = {
+  historyWindowMs: durationText,
+  historyEventsMin: String,
+  objectBytesMax: sizeText,
+  storageBytesMax: sizeText,
+}
+
+/** `8Gi`, `5m`, `1000`: as the flags take it. */
+export function settingText(name: SettingName, value: number): string {
+  return textOf[name](value)
+}

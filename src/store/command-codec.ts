@@ -62,7 +62,11 @@ export function decodeCommand(bytes: Uint8Array): Command {
     case commandNumber.trim:
       return { kind: 'trim', upTo: revisionIn(rest[0]) }
     case commandNumber['change-settings']:
-      return { kind: 'change-settings', settings: settings(rest[0]) }
+      return {
+        kind: 'change-settings',
+        settings: settings(rest[0]),
+        ...(rest[1] === undefined ? {} : { expected: settings(rest[1]) }),
+      }
     case commandNumber['raise-feature-level']:
       return { kind: 'raise-feature-level', level: whole(rest[0], 'level') }
     case commandNumber['expire-sessions']:
@@ -88,7 +92,10 @@ function fields(command: Command): unknown[] {
     case 'trim':
       return [command.upTo]
     case 'change-settings':
-      return [settingsFields(command.settings)]
+      return [
+        settingsFields(command.settings),
+        ...(command.expected === undefined ? [] : [settingsFields(command.expected)]),
+      ]
     case 'raise-feature-level':
       return [command.level]
     case 'expire-sessions':

@@ -19,7 +19,12 @@ export type Command =
     }
   /** Forgets history at and below `upTo`; proposed by the leader for what it applied long enough ago. */
   | { readonly kind: 'trim'; readonly upTo: Revision }
-  | { readonly kind: 'change-settings'; readonly settings: Settings }
+  | {
+      readonly kind: 'change-settings'
+      readonly settings: Settings
+      /** Only while the settings are these. Not before feature level 2: older programs would not look. */
+      readonly expected?: Settings
+    }
   | { readonly kind: 'raise-feature-level'; readonly level: number }
   /** Sessions not heard of since the log index `before` are forgotten. */
   | { readonly kind: 'expire-sessions'; readonly before: number }
@@ -107,5 +112,5 @@ export type Outcome =
     }
   /** The storage quota is used up. */
   | { readonly kind: 'over-quota'; readonly usedBytes: number; readonly bytesMax: number }
-  /** A bootstrap that came second, a trim of what is gone: nothing to do. */
+  /** A bootstrap that came second, a trim of what is gone, a change of settings that are others by now. */
   | { readonly kind: 'nothing' }

@@ -14,6 +14,7 @@ const mebibyte = 1024 * 1024
 
 type Told = {
   readonly settings: Readonly<Record<string, number>>
+  readonly version: string
   readonly featureLevel: number
   readonly storage: { readonly usedBytes: number; readonly alarm: boolean; readonly resources: unknown[] }
 }
@@ -35,6 +36,36 @@ void test('settings are read and changed, and what is not named stays', async (t
   assert.deepEqual(told(await server.ask('GET', path)).settings, after.settings)
 })
 
+void test('a change under a version that is not the current one is 409 and changes nothing', async (t) => {
+  const server = await SpecServer.start(t)
+  const { version } = told(await server.ask('GET', path))
+  const change = (value: number, more: object = {}): Promise<Reply> =>
+    server.ask('POST', path, { body: { ...more, historyEventsMin: value } })
+  const first = told(await change(1, { version }))
+  assert.notEqual(first.version, version)
+  const late = await change(2, { version })
+  assert.deepEqual([late.status, late.doc.reason], [409, 'Conflict'])
+  assert.match(
+    late.doc.message ?? '',
+    /changed by somebody else meanwhile, nothing was changed: read them again$/,
+  )
+  assert.equal(told(await server.ask('GET', path)).settings['historyEventsMin'], 1)
+  assert.equal(told(await change(3, { version: first.version })).settings['historyEventsMin'], 3)
+})
+
+void test('two who change different settings at once both get theirs; of two under one version one does', async (t) => {
+  const server = await SpecServer.start(t)
+  const { version } = told(await server.ask('GET', path))
+  const post = (body: object): Promise<Reply> => server.ask('POST', path, { body })
+  const racing = [post({ version, historyEventsMin: 1 }), post({ version, historyEventsMin: 2 })]
+  const codes = (await Promise.all(racing)).map(({ status }) => status)
+  assert.deepEqual(codes.sort(), [200, 409])
+  const changes = [{ historyEventsMin: 7 }, { historyWindowMs: 7000 }, { storageBytesMax: 77 * mebibyte }]
+  for (const reply of await Promise.all(changes.map(post))) assert.equal(reply.status, 200)
+  const { settings } = told(await server.ask('GET', path))
+  assert.deepEqual(settings, { ...settings, ...Object.assign({}, ...changes) })
+})
+
 void test('settings are the administrator’s', async (t) => {
   const server = await SpecServer.start(t)
   for (const [headers, code] of [
@@ -50,14 +81,16 @@ void test('settings are the administrator’s', async (t) => {
 
 const nonsense: readonly (readonly [unknown, RegExp])[] = [
   ['no json', /not JSON/],
-  [[1], /must be an object of settings: historyWindowMs, /],
+  [{ version: 'v' }, /must be an object of settings/],
+  [{ version: 1, historyEventsMin: 1 }, /version must be the text that was read/],
+  [[1], /must be an object of settings: storageBytesMax, /],
   [{}, /must be an object of settings/],
-  [{ storageQuota: 1 }, /no setting storageQuota: there are historyWindowMs, historyEventsMin, /],
+  [{ storageQuota: 1 }, /no setting storageQuota: there are storageBytesMax, objectBytesMax, /],
   [{ constructor: 1 }, /no setting constructor/],
-  [{ storageBytesMax: 1 }, /storageBytesMax must be a whole number from 16777216 to /],
+  [{ storageBytesMax: 1 }, /storageBytesMax must be a whole number from 16777216 to \d+ \(16Mi to 16Ti\)$/],
   [{ storageBytesMax: null }, /must be a whole number/],
   [{ storageBytesMax: 2 ** 60 }, /must be a whole number/],
-  [{ historyWindowMs: 999 }, /historyWindowMs must be a whole number from 1000 to 86400000/],
+  [{ historyWindowMs: 999 }, /historyWindowMs must be a whole number from 1000 to 86400000 \(1s to 24h\)$/],
   [{ historyEventsMin: 1.5 }, /must be a whole number/],
   [{ objectBytesMax: 4 * mebibyte }, /objectBytesMax must be a whole number from 16384 to 3145728/],
   [{ historyEventsMin: 1, objectBytesMax: '1' }, /must be a whole number/],

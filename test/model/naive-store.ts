@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type {
   Command,
   Condition,
@@ -61,6 +62,9 @@ export class NaiveStore {
         return { kind: 'done', revisions: [] }
       }
       case 'change-settings':
+        if (this.#level > 1 && command.expected !== undefined) {
+          if (!isDeepStrictEqual(command.expected, this.#settings)) return { kind: 'nothing' }
+        }
         this.#set(command.settings)
         return { kind: 'done', revisions: [] }
       case 'raise-feature-level':

@@ -142,10 +142,17 @@ class Run {
 
   async #commands(random: SeededRandom, count: number): Promise<void> {
     for (let left = count; left > 0; left--) {
-      const command = randomCommand(random, this.#model.revision)
+      const command = random.chance(0.03) ? this.#change(random) : randomCommand(random, this.#model.revision)
       if (command.kind !== 'expire-sessions') await this.#command(command)
     }
     this.#compareNow()
+  }
+
+  /** Of settings as they are, as somebody read them before, or as they may be. */
+  #change(random: SeededRandom): Command {
+    const settings = { ...this.#opened.store.settings, historyEventsMin: random.pick([20, 30]) }
+    const expected = { ...settings, historyEventsMin: random.pick([20, 30]) }
+    return { kind: 'change-settings', settings, ...(random.chance(0.7) ? { expected } : {}) }
   }
 
   /** Objects lose a few bytes at a time, which is how a full storage comes to its ceiling. */

@@ -1,6 +1,9 @@
-import { badRequest, timeout } from '../../api/api-errors.ts'
+import { createHash } from 'node:crypto'
+import { ApiError } from '../../api/api-error.ts'
+import { badRequest } from '../../api/api-errors.ts'
 import { isJsonObject } from '../../api/json.ts'
-import { settingsBounds } from '../../config/settings-bounds.ts'
+import { settingNames, settingsBounds, settingText } from '../../config/settings-bounds.ts'
+import type { SettingName } from '../../config/settings-bounds.ts'
 import { fromStore } from '../../registry/store-errors.ts'
 import type { Settings } from '../../store/command.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
@@ -14,10 +17,13 @@ export type SettingsStore = Pick<ObjectStore, 'settings' | 'featureLevel' | 'sto
 
 /** Of the resources that take most, so many are told. */
 const resourcesTold = 10
+/** A change that names no version meets others so often at most. */
+const attemptsMax = 5
 
 /**
  * The replicated settings, read and changed by whoever may use the path: cluster administrators, unless an operator
- * grants it to others. A change names only what shall be different; of two at once the later one counts.
+ * grants it to others. A change names only what shall be different, and is made to the settings that it was evaluated
+ * on or not at all. One that names the version it read, 409 when there is another by now.
  */
 export function settingsRoutes(
   app: App,
@@ -37,57 +43,96 @@ export function settingsRoutes(
     url,
     handler: async (request, reply) => {
       const { deadlineMs, user } = callOf(request)
-      const change = wantedChange(request)
-      // What is not named stays as it is, so that must be known.
-      await fromStore(store.barrier(deadlineMs))
-      if (change.storageBytesMax !== undefined && store.settings.storageBytesMax === null) {
-        throw badRequest(
-          `the storage quota begins with feature level 2, the cluster is at ${store.featureLevel}: ` +
-            'the level rises once every member runs a program that knows it, none held back by --feature-level-max',
-        )
-      }
-      const settings = { ...store.settings, ...change }
-      const outcome = await fromStore(store.write({ kind: 'change-settings', settings }, deadlineMs))
-      if (outcome.kind !== 'done') throw timeout('the settings were not changed')
-      log.info({ user: user.name, change }, 'settings changed')
+      const wanted = wantedChange(request)
+      await change(store, wanted, deadlineMs)
+      log.info({ user: user.name, change: wanted.settings }, 'settings changed')
       sendJson(request, reply, jsonBytes(told(store)))
     },
   })
+}
+
+/** @throws ApiError `Conflict`, `BadRequest` */
+async function change(store: SettingsStore, wanted: Wanted, deadlineMs: number): Promise<void> {
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    // What is not named stays as it is, so that must be known.
+    await fromStore(store.barrier(deadlineMs))
+    const current = store.settings
+    if (wanted.version !== null && wanted.version !== versionOf(current)) break
+    const hasQuota = current.storageBytesMax !== null
+    if (wanted.settings.storageBytesMax !== undefined && !hasQuota) throw noQuotaYet(store)
+    const settings = { ...current, ...wanted.settings }
+    // Programs of feature level 1 do not know the condition.
+    const condition = hasQuota ? { expected: current } : {}
+    const command = { kind: 'change-settings', settings, ...condition } as const
+    const outcome = await fromStore(store.write(command, deadlineMs))
+    if (outcome.kind === 'done') return
+  }
+  throw new ApiError(
+    'Conflict',
+    'the settings were changed by somebody else meanwhile, nothing was changed: read them again',
+  )
+}
+
+function noQuotaYet({ featureLevel }: SettingsStore): ApiError {
+  return badRequest(
+    `the storage quota begins with feature level 2, the cluster is at ${featureLevel}: ` +
+      'the level rises once every member runs a program that knows it, none held back by --feature-level-max',
+  )
 }
 
 function told({ settings, featureLevel, storage }: SettingsStore): object {
   const { usedBytes, alarm } = storage
   return {
     settings,
+    version: versionOf(settings),
     featureLevel,
-    storage: { usedBytes, alarm, resources: storage.largest(resourcesTold) },
+    storage: {
+      ...{ usedBytes, alarm },
+      resources: storage.largest(resourcesTold),
+      places: storage.largestPlaces(),
+    },
   }
 }
 
-type Change = { -readonly [Name in keyof Settings]?: number }
+/** Equal settings have equal versions, on every member: nothing needs to be counted for them. */
+function versionOf(settings: Settings): string {
+  const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax } = settings
+  const text = JSON.stringify([historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax])
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
+
+type Wanted = {
+  /** What the caller read; null: whatever there is. */
+  readonly version: string | null
+  readonly settings: { readonly [Name in SettingName]?: number }
+}
 
 /** @throws ApiError `BadRequest` in one line that says what would be right */
-function wantedChange({ body }: Request): Change {
+function wantedChange({ body }: Request): Wanted {
   let parsed: unknown
   try {
     parsed = Buffer.isBuffer(body) ? JSON.parse(body.toString('utf8')) : null
   } catch (cause) {
     throw badRequest('the body is not JSON', { cause })
   }
-  const names = Object.keys(settingsBounds)
-  if (!isJsonObject(parsed) || Object.keys(parsed).length === 0)
-    throw badRequest(`the body must be an object of settings: ${names.join(', ')}`)
-  const change: Change = {}
-  for (const [name, value] of Object.entries(parsed)) {
-    if (!isSetting(name)) throw badRequest(`there is no setting ${name}: there are ${names.join(', ')}`)
+  const names = settingNames.join(', ')
+  const { version = null, ...values } = isJsonObject(parsed) ? parsed : {}
+  if (version !== null && typeof version !== 'string')
+    throw badRequest('version must be the text that was read with the settings')
+  if (Object.keys(values).length === 0) throw badRequest(`the body must be an object of settings: ${names}`)
+  const settings: { -readonly [Name in SettingName]?: number } = {}
+  for (const [name, value] of Object.entries(values)) {
+    if (!isSetting(name)) throw badRequest(`there is no setting ${name}: there are ${names}`)
     const { min, max } = settingsBounds[name]
-    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min || value > max)
-      throw badRequest(`${name} must be a whole number from ${min} to ${max}`)
-    change[name] = value
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min || value > max) {
+      const range = `${settingText(name, min)} to ${settingText(name, max)}`
+      throw badRequest(`${name} must be a whole number from ${min} to ${max} (${range})`)
+    }
+    settings[name] = value
   }
-  return change
+  return { version, settings }
 }
 
-function isSetting(name: string): name is keyof typeof settingsBounds {
+function isSetting(name: string): name is SettingName {
   return Object.hasOwn(settingsBounds, name)
 }

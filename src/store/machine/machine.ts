@@ -126,8 +126,7 @@ export class Machine {
       case 'trim':
         return this.#trim(command.upTo)
       case 'change-settings':
-        this.#set(command.settings)
-        return noRevisions
+        return this.#change(command)
       case 'raise-feature-level':
         return this.#raise(command.level)
       case 'expire-sessions':
@@ -211,6 +210,14 @@ export class Machine {
     return outcome
   }
 
+  #change({ settings, expected }: Extract<Command, { readonly kind: 'change-settings' }>): Outcome {
+    const { state } = this
+    const isConditional = expected !== undefined && state.featureLevel >= storageRulesLevel
+    if (isConditional && !sameSettings(expected, state.settings)) return nothing
+    this.#set(settings)
+    return noRevisions
+  }
+
   /** What a command does not say of the quota stays; before there are rules for it there is none. */
   #set(settings: Settings): void {
     const { state } = this
@@ -263,6 +270,15 @@ type Proposal = {
   readonly command: Command
   /** Made for another term than its entry's: it has no effect, unless it had one before. */
   readonly isVoid: boolean
+}
+
+function sameSettings(a: Settings, b: Settings): boolean {
+  return (
+    a.historyWindowMs === b.historyWindowMs &&
+    a.historyEventsMin === b.historyEventsMin &&
+    a.objectBytesMax === b.objectBytesMax &&
+    a.storageBytesMax === b.storageBytesMax
+  )
 }
 
 const nothing: Outcome = { kind: 'nothing' }

@@ -23,6 +23,7 @@ const each: readonly Command[] = [
   bootstrapOf('d', { featureLevel: 2, settings: { ...smallSettings, storageBytesMax: 2 ** 40 } }),
   { kind: 'change-settings', settings: smallSettings },
   { kind: 'change-settings', settings: { ...smallSettings, storageBytesMax: 0 } },
+  { kind: 'change-settings', settings: smallSettings, expected: { ...smallSettings, storageBytesMax: 7 } },
   { kind: 'raise-feature-level', level: 2 },
   { kind: 'expire-sessions', before: 2 ** 40 },
 ]

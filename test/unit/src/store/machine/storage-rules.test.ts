@@ -208,6 +208,22 @@ void test('feature level 1 knows neither limit, and the raise refuses nobody who
   assert.equal(machine.state.settings.storageBytesMax, storageBytesDefault)
 })
 
+void test('settings that are others by now are not changed, and at feature level 1 nobody looks', () => {
+  for (const [level, kind] of [
+    [1, 'done'],
+    [2, 'nothing'],
+  ] as const) {
+    const { machine, run } = start(level)
+    const read = machine.state.settings
+    const change = (historyEventsMin: number): Outcome | 'void' =>
+      run({ kind: 'change-settings', settings: { ...read, historyEventsMin }, expected: read })
+    assert.deepEqual(change(1), { kind: 'done', revisions: [] })
+    const second = change(2)
+    assert.equal(second === 'void' ? second : second.kind, kind)
+    assert.equal(machine.state.settings.historyEventsMin, level === 1 ? 2 : 1)
+  }
+})
+
 void test('what makes room: smaller, or being deleted and hardly larger; the first word of a deletion is one apart', () => {
   const old = { uid: 'u', revision: revision(1234), bytes: new Uint8Array(1004), terminating: false }
   const of = (bytes: number, options: Partial<EncodedObject> = {}): string =>

@@ -1,0 +1,150 @@
+/*
+ * Goal: who sets what somebody else sets at the same time is told so; who sets something else is not disturbed; what
+ * is refused is refused in the words that were typed.
+ * Method: orchctl in this process against the shipped server over a real store, into which somebody else writes just
+ * before a change of ours arrives.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { cli } from '../../../../src/cli/cli.ts'
+import type { Settings } from '../../../../src/store/command.ts'
+import type { Store } from '../../../../src/store/store.ts'
+import { realRegistry } from '../../../support/real-registry.ts'
+import { freshRandom, systemClock } from '../../../support/system.ts'
+import { admin, start, trusted } from '../../../support/tls-server.ts'
+
+const GiB = 2 ** 30
+
+type Told = { readonly code: number; readonly printed: string; readonly noted: string }
+
+type Opened = {
+  readonly store: Store
+  /** What others change, one before each change of ours, for as long as there are any. */
+  readonly others: Partial<Settings>[]
+  readonly set: (...args: string[]) => Promise<Told>
+}
+
+async function open(t: TestContext): Promise<Opened> {
+  const { store, close } = await realRegistry('orch.io')
+  t.after(close)
+  const others: Partial<Settings>[] = []
+  const deadlineMs = systemClock.monotonicMs() + 60_000
+  const write: Store['write'] = async (command, deadline) => {
+    const other = others.shift()
+    const settings = { ...store.settings, ...other }
+    if (other !== undefined) await store.write({ kind: 'change-settings', settings }, deadlineMs)
+    return store.write(command, deadline)
+  }
+  const raced = new Proxy(store, {
+    get: (target, name) => {
+      if (name === 'write') return write
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+  const { url } = await start(t, 'http1', { store: raced })
+  const directory = mkdtempSync(join(tmpdir(), 'orchctl-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const kubeconfig = join(directory, 'kubeconfig')
+  writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf(url)))
+  const set = async (...args: string[]): Promise<Told> => {
+    const [printed, noted]: [string[], string[]] = [[], []]
+    const code = await cli(['settings', ...args, '--kubeconfig', kubeconfig], {
+      ...{ clock: systemClock, random: freshRandom(), program: 'orchctl' },
+      print: (line) => printed.push(line),
+      note: (line) => noted.push(line),
+    })
+    return { code, printed: printed.join('\n'), noted: noted.join('\n') }
+  }
+  await store.write(
+    { kind: 'change-settings', settings: { ...store.settings, storageBytesMax: 8 * GiB } },
+    deadlineMs,
+  )
+  return { store, others, set }
+}
+
+function kubeconfigOf(server: string): object {
+  const base64 = (text: string): string => Buffer.from(text).toString('base64')
+  const [cluster, user] = ['c', 'u']
+  return {
+    clusters: [{ name: cluster, cluster: { server, 'certificate-authority-data': base64(trusted.pem) } }],
+    users: [
+      {
+        name: user,
+        user: { 'client-certificate-data': base64(admin.cert), 'client-key-data': base64(admin.key) },
+      },
+    ],
+    contexts: [{ name: 'n1', context: { cluster, user } }],
+    'current-context': 'n1',
+  }
+}
+
+void test('what is set is shown, with who takes most of the storage', async (t) => {
+  const { set } = await open(t)
+  const { code, printed } = await set('set', '--storage-quota', '16Gi', '--history-window', '90s')
+  assert.equal(code, 0)
+  assert.match(printed, /storage quota +16Gi +--storage-quota\n/)
+  assert.match(printed, /history window +90s +--history-window\n/)
+  assert.match(printed, /RESOURCE +NAMESPACE +BYTES WITH HISTORY +OBJECTS\nnamespaces +- +\d+ +4/)
+})
+
+void test('somebody else changed the same meanwhile: nothing is set, and what they did is said', async (t) => {
+  const { store, others, set } = await open(t)
+  others.push({ storageBytesMax: 32 * GiB })
+  const { code, noted } = await set('set', '--storage-quota', '16Gi', '--history-events-min', '5')
+  assert.equal(code, 1)
+  assert.match(
+    noted,
+    /^orchctl: somebody else changed --storage-quota from 8Gi to 32Gi meanwhile, nothing was set \(who: [^\n]*$/,
+  )
+  assert.equal(store.settings.storageBytesMax, 32 * GiB)
+  assert.notEqual(store.settings.historyEventsMin, 5)
+})
+
+void test('somebody else changed something else meanwhile: ours is set, theirs stays', async (t) => {
+  const { store, others, set } = await open(t)
+  others.push({ historyEventsMin: 5 }, { objectBytesMax: 20_000 })
+  assert.equal((await set('set', '--storage-quota', '16Gi')).code, 0)
+  const { storageBytesMax, historyEventsMin, objectBytesMax } = store.settings
+  assert.deepEqual([storageBytesMax, historyEventsMin, objectBytesMax], [16 * GiB, 5, 20_000])
+})
+
+void test('somebody else set the same to the same: that is what was wanted', async (t) => {
+  const { others, set } = await open(t)
+  others.push({ storageBytesMax: 16 * GiB })
+  assert.equal((await set('set', '--storage-quota', '16Gi')).code, 0)
+})
+
+void test('others who never cease are given way to', async (t) => {
+  const { others, set } = await open(t)
+  for (let at = 0; at < 20; at++) others.push({ historyEventsMin: at })
+  const { code, noted } = await set('set', '--storage-quota', '16Gi')
+  assert.deepEqual(
+    [code, noted],
+    [1, 'orchctl: others change the settings again and again: nothing was set, try later'],
+  )
+})
+
+const outOfRange: readonly (readonly [string, string, string])[] = [
+  ['--storage-quota', '1Mi', 'from 16Mi to 16Ti'],
+  ['--storage-quota', '17Ti', 'from 16Mi to 16Ti'],
+  ['--object-size-max', '4Mi', 'from 16Ki to 3Mi'],
+  ['--history-window', '999ms', 'from 1s to 24h'],
+  ['--history-events-min', '10000001', 'from 0 to 10000000'],
+]
+
+for (const [flag, value, range] of outOfRange) {
+  void test(`${flag} ${value} is refused as it was typed`, async () => {
+    const noted: string[] = []
+    const code = await cli(['settings', 'set', flag, value, '--kubeconfig', '/nowhere'], {
+      ...{ clock: systemClock, random: freshRandom(), program: 'orchctl' },
+      print: () => undefined,
+      note: (line) => noted.push(line),
+    })
+    assert.deepEqual([code, noted], [2, [`orchctl: ${flag} ${value}: it must be ${range}`]])
+  })
+}
