@@ -41,7 +41,7 @@ export class InboundLinks {
 
   readonly handle: handleBidiStreamingCall<Buffer, Buffer> = (stream) => {
     const link: InboundLink = new InboundLink(stream, this.#options, {
-      tells: (reason) => this.#throttle.allows(reason),
+      tells: (reason, certified) => this.#throttle.allows(reason, certified),
       onOpen: (peer) => {
         // A peer that calls again has given up its older stream, whatever that one still holds.
         this.#links.get(peer)?.end(status.CANCELLED, 'a newer stream of this member took over')
@@ -69,7 +69,7 @@ export class InboundLinks {
 }
 
 type LinkHooks = {
-  readonly tells: (reason: RefusalReason) => boolean
+  readonly tells: (reason: RefusalReason, certified: string | null) => boolean
   readonly onOpen: (peer: NodeId) => void
   readonly onClose: (peer: NodeId) => void
 }
@@ -105,7 +105,7 @@ class InboundLink {
     if (this.#ended) return
     this.#options.counters.refusals++
     const remote = this.#stream.getPeer()
-    if (this.#hooks.tells(reason)) {
+    if (this.#hooks.tells(reason, this.certified)) {
       this.#options.onEvent({
         kind: 'refused',
         reason,

@@ -108,8 +108,8 @@ export class InboundSnapshots {
 
   #refuse(stream: Stream, answer: sendUnaryData<Buffer>, reason: RefusalReason, detail: string): void {
     this.#options.counters.refusals++
-    if (this.#throttle.allows(reason)) {
-      const certified = memberNameOf(stream.getAuthContext().sslPeerCertificate ?? {})
+    const certified = memberNameOf(stream.getAuthContext().sslPeerCertificate ?? {})
+    if (this.#throttle.allows(reason, certified)) {
       const told = naming(certified, reason, detail)
       this.#options.onEvent({ kind: 'refused', reason, remote: stream.getPeer(), detail: told })
     }
