@@ -14,6 +14,7 @@ import { readTextFile } from '../pki/files.ts'
 import { readPrivateKey, samePublicKey } from '../pki/keys.ts'
 import type { TlsFiles } from '../server/parts.ts'
 import { StartFailure } from './errors.ts'
+import { isIssuedBy } from './issued-by.ts'
 
 /** In PEM. */
 export type PeerKeys = { readonly authority: string; readonly certificate: string; readonly key: string }
@@ -68,6 +69,14 @@ function peerKeys(config: Config): PeerKeys {
   }
   checkPair(config, 'peer-cert-file', 'peer-key-file', peer)
   checkCertificate(config, 'peer-ca-file', peer.authority)
+  // No member that has the same authority would let this one in.
+  if (!isIssuedBy(peer.certificate, peer.authority)) {
+    const files = `--peer-cert-file ${config['peer-cert-file']} was not issued by --peer-ca-file ${config['peer-ca-file']}`
+    throw new StartFailure(
+      'keys',
+      `${files}: give the authority that all members share, and a certificate of it`,
+    )
+  }
   return peer
 }
 

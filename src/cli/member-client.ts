@@ -117,7 +117,9 @@ function readYaml(path: string): Record<string, unknown> {
   try {
     value = parse(readFileSync(path, 'utf8'), { maxAliasCount: 0 })
   } catch (cause) {
-    const why = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
+    // Behind its first line the parser draws a picture of the place.
+    const why =
+      cause instanceof Error ? (cause.message.split('\n')[0] ?? '').replace(/:$/, '') : String(cause)
     throw new CliFailure('failed', `cannot read ${path}: ${why}`, { cause })
   }
   if (!isRecord(value)) throw new CliFailure('failed', `${path} is not a kubeconfig`)

@@ -87,7 +87,9 @@ function fromFile(path: string, readFile: Loading['readFile']): Said {
   try {
     content = parseYaml(readFile(path), { maxAliasCount: 0 })
   } catch (cause) {
-    const why = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
+    // Behind its first line the parser draws a picture of the place.
+    const why =
+      cause instanceof Error ? (cause.message.split('\n')[0] ?? '').replace(/:$/, '') : String(cause)
     throw new ConfigFailure(`configuration file ${path} cannot be read: ${why}`, { cause })
   }
   if (content === null) return new Map()

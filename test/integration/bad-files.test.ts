@@ -309,6 +309,11 @@ const cases: readonly Case[] = [
     flags: { 'peer-cert-file': paths.peer('n2').certificate, 'peer-key-file': paths.peer('n2').key },
     line: /peer certificate is that of member "n2"/,
   },
+  {
+    what: 'the authority of clients for that of peers',
+    flags: { 'peer-ca-file': paths.ca.certificate },
+    line: /--peer-cert-file .*n1.* was not issued by --peer-ca-file .*: give the authority/,
+  },
 ]
 
 for (const { what, spoil, flags: other, line } of cases) {
