@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 NODE_BIN := node_modules/.bin
 
-.PHONY: help install build lint fix clean
+.PHONY: help install build build-info lint fix clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,6 +15,14 @@ install: node_modules/.package-lock.json
 
 build: install ## Compile everything to dist/
 	@node node_modules/ts7/bin/tsc -p tsconfig.json
+	@$(MAKE) --no-print-directory build-info
+
+# What /version tells. The date is the commit's, so that whoever builds it again builds the same. No checkout: unknown.
+build-info:
+	@mkdir -p dist/src && rm -f dist/src/build-info.json
+	@if [ -e .git ] && commit=$$(git rev-parse --verify HEAD 2>/dev/null) && \
+	  date=$$(TZ=UTC git show -s --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ HEAD 2>/dev/null); then \
+	  printf '{"gitCommit":"%s","buildDate":"%s"}\n' "$$commit" "$$date" >dist/src/build-info.json; fi
 
 lint: install ## Types of the pure rooms, style and formatting
 	@node node_modules/ts7/bin/tsc -p tsconfig.pure.json

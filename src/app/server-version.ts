@@ -1,13 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { ServerVersion } from '../server/parts.ts'
 import { programVersion } from '../version.ts'
 
-/** What `/version` tells. A build from a checkout has no commit or date of its own. */
-export function serverVersion(): ServerVersion {
+/** Beside the compiled program; `make build` writes it from a git checkout. */
+const infoPath = fileURLToPath(new URL('../build-info.json', import.meta.url))
+
+/** What `/version` tells. A build from elsewhere than a checkout has no commit or date of its own. */
+export function serverVersion(path: string = infoPath): ServerVersion {
   return {
     program: programVersion,
-    gitCommit: 'unknown',
-    buildDate: '1970-01-01T00:00:00Z',
+    ...builtFrom(path),
     runtime: process.version,
     platform: `${process.platform}/${process.arch}`,
+  }
+}
+
+const unknown = { gitCommit: 'unknown', buildDate: '1970-01-01T00:00:00Z' } as const
+
+function builtFrom(path: string): Pick<ServerVersion, 'gitCommit' | 'buildDate'> {
+  try {
+    const info: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (typeof info !== 'object' || info === null) return unknown
+    if (!('gitCommit' in info) || !('buildDate' in info)) return unknown
+    const { gitCommit, buildDate } = info
+    if (typeof gitCommit !== 'string' || !/^[0-9a-f]{40,64}$/.test(gitCommit)) return unknown
+    if (typeof buildDate !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(buildDate)) return unknown
+    return { gitCommit, buildDate }
+  } catch {
+    // Nobody was told of a commit, or not in words that we know: the program is none the worse for it.
+    return unknown
   }
 }
