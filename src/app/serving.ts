@@ -20,6 +20,7 @@ import type { MemberKeys } from './keys.ts'
 import { authenticatorOf, authorizerOf } from './policy.ts'
 import { serverVersion } from './server-version.ts'
 import type { Site } from './site.ts'
+import { MemberStateGiver } from './state-giver.ts'
 
 export type ServingParts = {
   readonly store: Store
@@ -64,6 +65,11 @@ function serverOf(site: Site, parts: ServingParts): Promise<ApiServer> {
       }),
     }),
     store,
+    states: new MemberStateGiver({
+      ...{ consensus, machine, clock },
+      clusterName: config['cluster-name'],
+      barrier: (deadlineMs) => store.barrier(deadlineMs),
+    }),
     openapi: openApiDocuments(parts.catalog.all(), names, programVersion),
     version: serverVersion(),
     tls: parts.keys.server,

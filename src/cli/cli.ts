@@ -7,6 +7,7 @@ import { CliFailure, exitCodes } from './errors.ts'
 import { memberList, transferLeader } from './member.ts'
 import { parsePkiMembers, pkiInit } from './pki-init.ts'
 import { settingsGet, settingsSet } from './settings.ts'
+import { addSnapshot } from './snapshot-commands.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 const defaultDirectory = '.cluster'
@@ -48,6 +49,7 @@ function orchctl(terminal: Terminal, result: { code: number }): Command {
   addCluster(program, terminal, result)
   addMember(program, terminal)
   addSettings(program, terminal)
+  addSnapshot(program, terminal, { kubeconfig: kubeconfigOption, output: outputOption })
   return program
 }
 

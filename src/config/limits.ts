@@ -18,6 +18,8 @@ export const limits = Object.freeze({
   requestsWritingMax: 200,
   /** Watches of one member's clients. When full: 429, `Retry-After: 1`. */
   watchesMax: 20_000,
+  /** Snapshots being sent to clients at once. When full: 429, `Retry-After: 5`. */
+  snapshotsMax: 2,
   /** How long a member may be without proof of a quorum before it ends its watches instead of looking alive. */
   watchWithoutQuorumMsMax: 10_000,
   /** Connections to the client port. When full: a new one is closed at once. */

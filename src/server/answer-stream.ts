@@ -4,6 +4,7 @@ import type { Reply, Request } from './fastify-types.ts'
 import { answerError, asApiError } from './plugins/errors.ts'
 import type { ErrorParts } from './plugins/errors.ts'
 import { JSON_TYPE, baseHeaders, sendBytes, writeHead, writePiece } from './wire.ts'
+import type { ReplyHeaders } from './wire.ts'
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 type Puller = Iterator<Uint8Array> | AsyncIterator<Uint8Array>
@@ -11,6 +12,8 @@ type Puller = Iterator<Uint8Array> | AsyncIterator<Uint8Array>
 /**
  * Sends a list piece by piece, taking the next one only when the client took the last. What fits one piece
  * goes as one document with its length.
+ *
+ * @param more headers, in place of what a list would say
  */
 export function answerPieces(
   pieces: Pieces,
@@ -18,23 +21,28 @@ export function answerPieces(
   request: Request,
   reply: Reply,
   parts: ErrorParts,
+  more: ReplyHeaders = {},
 ): void {
   // At once: when the handler has returned, an answer nobody claimed would be ended as empty.
   reply.hijack()
   const puller: Puller =
     Symbol.iterator in pieces ? pieces[Symbol.iterator]() : pieces[Symbol.asyncIterator]()
-  pump(puller, call, request, reply).catch((error: unknown) => {
+  pump(puller, call, { request, reply, more }).catch((error: unknown) => {
     // After the first byte nothing can be said any more: a cut answer tells the client that it is not whole.
     if (!reply.raw.headersSent) answerError(error, request, reply, parts)
     else cutOff(error, call, parts)
   })
 }
 
-async function pump(puller: Puller, call: Call, request: Request, reply: Reply): Promise<void> {
+async function pump(
+  puller: Puller,
+  call: Call,
+  { request, reply, more }: { readonly request: Request; readonly reply: Reply; readonly more: ReplyHeaders },
+): Promise<void> {
   const raw = reply.raw
   const first = await puller.next()
   const second = first.done === true ? first : await puller.next()
-  const headers = baseHeaders(call, JSON_TYPE)
+  const headers = { ...baseHeaders(call, JSON_TYPE), ...more }
   if (second.done === true) {
     sendBytes(raw, call, request.method, 200, headers, first.done === true ? new Uint8Array(0) : first.value)
     return

@@ -9,6 +9,7 @@ import type { Members } from '../cluster/members.ts'
 import type { Registry } from '../registry/answer.ts'
 import type { OpenApiDocuments } from './routes/openapi.ts'
 import type { SettingsStore } from './routes/settings.ts'
+import type { StateGiver } from './routes/snapshot.ts'
 
 /** Everything the server is built from. It makes none of it and closes only what it opened itself. */
 export type ServerParts = {
@@ -19,6 +20,8 @@ export type ServerParts = {
   readonly members: Members
   /** What the operator sees and changes of the replicated settings. */
   readonly store: SettingsStore
+  /** For backups. */
+  readonly states: StateGiver
   readonly openapi: OpenApiDocuments
   readonly names: Names
   readonly version: ServerVersion

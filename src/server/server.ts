@@ -20,6 +20,7 @@ import { metricsRoutes } from './routes/metrics.ts'
 import { openApiRoutes } from './routes/openapi.ts'
 import { resourceRoutes } from './routes/resources.ts'
 import { settingsRoutes } from './routes/settings.ts'
+import { snapshotRoute } from './routes/snapshot.ts'
 import { rootRoutes } from './routes/root.ts'
 import { versionRoutes } from './routes/version.ts'
 
@@ -57,6 +58,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     metricsRoutes(scope, parts.metrics)
     clusterRoutes(scope, parts.members)
     settingsRoutes(scope, parts)
+    snapshotRoute(scope, { ...errorParts, states: parts.states })
     openApiRoutes(scope, parts.openapi)
     discoveryRoutes(scope, registry.catalog)
     resourceRoutes(scope, { registry, ...errorParts })
@@ -72,6 +74,7 @@ const NO_QUERY = Object.freeze({})
 const FIXED_PATHS = [
   ...['/healthz', '/livez', '/readyz', '/metrics', '/version', '/openapi/v2', '/openapi/v3'],
   ...['/cluster/v1/status', '/cluster/v1/transfer-leader', '/cluster/v1/settings'],
+  '/cluster/v1/snapshot',
 ]
 
 /** Paths nobody serves, and known ones with another method: `OPTIONS` among them. */

@@ -16,6 +16,7 @@ import { createServer } from '../../src/server/server.ts'
 import type { ApiServer } from '../../src/server/server.ts'
 import type { ServerParts } from '../../src/server/parts.ts'
 import type { Registry } from '../../src/registry/answer.ts'
+import { StoreFailure } from '../../src/store/errors.ts'
 import { initialSettings } from '../../src/store/machine/state.ts'
 import { FakeConsensus } from './fake-consensus.ts'
 import { freshRandom, systemClock } from './system.ts'
@@ -55,6 +56,7 @@ export async function serverAround(
       state: () => ({ index: 0, digest: '0'.repeat(32), featureLevel: 1 }),
     }),
     store: noStore,
+    states: { open: () => Promise.reject(new StoreFailure('stopped', 'this server has no state')) },
     openapi: {
       v2: () => ({ bytes: Buffer.from('{"swagger":"2.0"}'), etag: '"v2"' }),
       v2Protobuf: () => ({ bytes: Buffer.from([1, 2, 3]), etag: '"v2p"' }),

@@ -41,6 +41,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   'src/admission': ['raft/base', 'src/api', 'src/store', 'src/registry'],
   'src/controllers': ['raft/base', 'src/api', 'src/store', 'src/registry'],
   'src/cluster': ['raft/base', 'raft/index', 'src/pki', 'src/config'],
+  'src/backup': ['raft/base', 'raft/index', 'src/store', 'src/config', 'src/host', 'src/pki', 'src/app'],
   'src/server': [
     'raft/base',
     'raft/index',
@@ -59,6 +60,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/pki',
     'src/host',
     'src/app',
+    'src/backup',
     'src/observe',
     'src/version',
   ],

@@ -1,0 +1,54 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { BackupFailure } from './errors.ts'
+import type { FileBytes } from './snapshot-file.ts'
+
+/** A file on disk, read where it is asked for. */
+export class RealFileBytes implements FileBytes {
+  readonly #file: number
+  readonly #size: number
+
+  /** @throws BackupFailure `not-a-snapshot` when there is no such file, or it cannot be read */
+  constructor(path: string) {
+    const file = orRefused(path, () => openSync(path, 'r'))
+    try {
+      const found = orRefused(path, () => fstatSync(file))
+      if (!found.isFile())
+        throw new BackupFailure('not-a-snapshot', `${path} is no file: give a snapshot's path`)
+      this.#size = found.size
+      this.#file = file
+    } catch (cause) {
+      closeSync(file)
+      throw cause
+    }
+  }
+
+  size(): number {
+    return this.#size
+  }
+
+  read(position: number, length: number): Uint8Array {
+    // A length that was made up must not cost memory.
+    const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.#size - position)))
+    let at = 0
+    while (at < bytes.length) {
+      const got = readSync(this.#file, bytes, at, bytes.length - at, position + at)
+      if (got === 0) break
+      at += got
+    }
+    return bytes.subarray(0, at)
+  }
+
+  close(): void {
+    closeSync(this.#file)
+  }
+}
+
+function orRefused<T>(path: string, action: () => T): T {
+  try {
+    return action()
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
+    const why = code === 'ENOENT' ? 'it is not there; give the right path' : `${code}; give another file`
+    throw new BackupFailure('not-a-snapshot', `${path} cannot be read: ${why}`, { cause })
+  }
+}

@@ -1,0 +1,84 @@
+import type { Random } from '../../raft/base/random.ts'
+import { BackupFailure } from './errors.ts'
+import { newDerivation } from './chunk-seal.ts'
+import type { Secret } from './chunk-seal.ts'
+import type { FileHeader } from './snapshot-format.ts'
+import { SnapshotWriter } from './snapshot-writer.ts'
+import { StateSurvey } from './state-survey.ts'
+import type { StateSummary } from './state-survey.ts'
+
+export type SaveOptions = {
+  /** Of the stream, for messages. */
+  readonly name: string
+  readonly clusterName: string
+  readonly savedAt: string
+  readonly program: string
+  readonly secret: Secret | null
+  readonly random: Random
+  readonly write: (bytes: Uint8Array) => void
+}
+
+/** Takes a member's stream, proves it on the way, and writes it as a snapshot file. Holds what one frame needs. */
+export class SnapshotSaver {
+  readonly #options: SaveOptions
+  readonly #survey: StateSurvey
+  #writer: SnapshotWriter | null = null
+  #header: FileHeader | null = null
+  /** Came before the head was whole. */
+  #early: Uint8Array[] = []
+
+  constructor(options: SaveOptions) {
+    this.#options = options
+    this.#survey = new StateSurvey(options.name)
+  }
+
+  /** How many bytes of objects and history the member said it has; null: not known. */
+  get expectedBytes(): number | null {
+    const used = this.#survey.head?.usedBytes ?? 0
+    return used > 0 ? used : null
+  }
+
+  /** @throws BackupFailure: what was written so far is of no use */
+  take(bytes: Uint8Array): void {
+    this.#survey.take(bytes)
+    this.#early.push(bytes)
+    this.#begin()
+    if (this.#writer === null) return
+    for (const piece of this.#early) this.#writer.push(piece)
+    this.#early = []
+  }
+
+  /** @throws BackupFailure: as above */
+  finish(): { readonly header: FileHeader; readonly summary: StateSummary } {
+    const summary = this.#survey.finish()
+    const [writer, header] = [this.#writer, this.#header]
+    if (writer === null || header === null) {
+      throw new BackupFailure('incomplete', `${this.#options.name} ended early: nothing of it is kept`)
+    }
+    writer.end()
+    return { header, summary }
+  }
+
+  #begin(): void {
+    const { head, digest } = this.#survey
+    if (this.#writer !== null || head === null) return
+    if (head.identity === null) {
+      throw new BackupFailure('refused', 'the cluster is not founded yet: there is nothing to save')
+    }
+    const { name, clusterName, savedAt, program, secret, random, write } = this.#options
+    this.#header = {
+      clusterId: head.identity.clusterId,
+      clusterName,
+      apiDomain: head.identity.apiDomain,
+      revision: head.revision,
+      logIndex: head.appliedIndex,
+      logTerm: head.appliedTerm,
+      featureLevel: head.featureLevel,
+      savedAt,
+      digest,
+      program,
+      encryption: secret === null ? null : newDerivation(secret, random),
+    }
+    this.#writer = new SnapshotWriter({ header: this.#header, secret, write, name })
+  }
+}

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto'
+import { BackupFailure } from './errors.ts'
+import { backupLimits } from './limits.ts'
+
+/*
+ * A snapshot file. Numbers are lowest byte first.
+ *
+ *   preamble   | "ORCHSNAP" 8 | format u32 | header bytes u32 | header, JSON | SHA-256 of all that 32 | key check 16 |
+ *   chunks     | payload bytes u32 | kind u8 | payload | check 16 |
+ *
+ *   kind 1     a piece of the state's stream, see src/store/disk/snapshot-frames.ts
+ *   kind 2     the trailer, JSON: SHA-256 of the whole stream, and its bytes. The last chunk, nothing follows it.
+ *
+ * The check of a chunk covers its payload, kind, length and number, and the preamble, so that none can be changed, left
+ * out, moved or taken from another file. Without a secret it is the beginning of a SHA-256. With one it is the tag of
+ * AES-256-GCM, whose nonce is the chunk's number from 1 on; the key is of this file alone, as its salt is random. The key
+ * check is the tag of number 0, of no payload, and all zeros without a secret.
+ */
+
+export const snapshotMagic = Buffer.from('ORCHSNAP', 'latin1')
+export const snapshotFormat = 1
+export const preambleFixedBytes = 16
+export const preambleHashBytes = 32
+export const checkBytes = 16
+/** Length and kind. */
+export const chunkHeadBytes = 5
+export const chunkKind = { data: 1, trailer: 2 } as const
+
+/** How the key comes from the secret. */
+export type KeyDerivation =
+  | {
+      readonly kind: 'passphrase'
+      readonly salt: string
+      /** scrypt's N, r and p. @source RFC 7914 section 2 */
+      readonly cost: number
+      readonly blocks: number
+      readonly parallel: number
+    }
+  /** HKDF with SHA-256 of a key file. @source RFC 5869 */
+  | { readonly kind: 'key'; readonly salt: string }
+
+/** What a file says about itself, readable without a secret. */
+export type FileHeader = {
+  readonly clusterId: string
+  readonly clusterName: string
+  readonly apiDomain: 'orch.io' | 'k8s.io'
+  readonly revision: number
+  readonly logIndex: number
+  readonly logTerm: number
+  readonly featureLevel: number
+  /** RFC 3339, by the clock of whoever saved it. */
+  readonly savedAt: string
+  /** Of the state, 32 hexadecimal digits. */
+  readonly digest: string
+  /** Version of the program that wrote it. */
+  readonly program: string
+  /** null: whoever has the file has every Secret in it. */
+  readonly encryption: KeyDerivation | null
+}
+
+export type FileTrailer = { readonly sha256: string; readonly bytes: number }
+
+/** All of it but the key check. */
+export function encodePreamble(header: FileHeader): Uint8Array {
+  const json = Buffer.from(JSON.stringify(header))
+  const fixed = Buffer.alloc(preambleFixedBytes)
+  snapshotMagic.copy(fixed)
+  fixed.writeUInt32LE(snapshotFormat, 8)
+  fixed.writeUInt32LE(json.length, 12)
+  return Buffer.concat([fixed, json, sha256(fixed, json)])
+}
+
+/** @returns how many bytes the JSON has @throws BackupFailure */
+export function headerBytesIn(fixed: Uint8Array, name: string): number {
+  const bytes = Buffer.from(fixed)
+  if (bytes.length < snapshotMagic.length || !bytes.subarray(0, 8).equals(snapshotMagic)) {
+    throw new BackupFailure('not-a-snapshot', `${name} is not a snapshot: orchctl snapshot save makes one`)
+  }
+  if (bytes.length < preambleFixedBytes) throw incomplete(name, bytes.length)
+  const format = bytes.readUInt32LE(8)
+  if (format > snapshotFormat) {
+    const known = `this program knows up to ${snapshotFormat}: use the program that saved it`
+    throw new BackupFailure('newer-format', `${name} is a snapshot of format ${format}, ${known}`)
+  }
+  const length = bytes.readUInt32LE(12)
+  if (format !== snapshotFormat || length > backupLimits.headerBytesMax) throw damaged(name, 'its beginning')
+  return length
+}
+
+/** @param json what the preamble's hash was found to be right for @throws BackupFailure `damaged` */
+export function decodeHeader(json: Uint8Array, name: string): FileHeader {
+  const value = parsed(json)
+  if (value === null) throw damaged(name, 'its header')
+  const encryption = value['encryption'] === null ? null : derivationIn(value['encryption'])
+  const { apiDomain } = value as { readonly apiDomain?: unknown }
+  const isHeader =
+    (['clusterId', 'clusterName', 'savedAt', 'digest', 'program'] as const).every(
+      (field) => typeof value[field] === 'string',
+    ) &&
+    (['revision', 'logIndex', 'logTerm', 'featureLevel'] as const).every((field) => isWhole(value[field])) &&
+    (apiDomain === 'orch.io' || apiDomain === 'k8s.io') &&
+    encryption !== 'none'
+  if (!isHeader) throw damaged(name, 'its header')
+  // Every field was looked at.
+  return { ...(value as Omit<FileHeader, 'encryption'>), encryption }
+}
+
+export function encodeTrailer(trailer: FileTrailer): Uint8Array {
+  return Buffer.from(JSON.stringify(trailer))
+}
+
+/** @returns null when it is none */
+export function decodeTrailer(bytes: Uint8Array): FileTrailer | null {
+  const value = parsed(bytes)
+  const hash = value?.['sha256']
+  const length = value?.['bytes']
+  return typeof hash === 'string' && typeof length === 'number' ? { sha256: hash, bytes: length } : null
+}
+
+export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest()
+}
+
+export function damaged(name: string, what: string): BackupFailure {
+  return new BackupFailure(
+    'damaged',
+    `${name} is damaged: ${what} is not as it was written; use another copy`,
+  )
+}
+
+export function incomplete(name: string, bytes: number): BackupFailure {
+  return new BackupFailure('incomplete', `${name} ends early, after ${bytes} bytes: use another copy`)
+}
+
+function derivationIn(value: unknown): KeyDerivation | 'none' {
+  if (!isRecord(value) || typeof value['salt'] !== 'string') return 'none'
+  const { kind, salt, cost, blocks, parallel } = value
+  if (kind === 'key') return { kind, salt }
+  if (kind !== 'passphrase' || !isWhole(cost) || !isWhole(blocks) || !isWhole(parallel)) return 'none'
+  const { scryptCostMax, scryptBlocksMax, scryptParallelMax } = backupLimits
+  const isPower = cost >= 2 && Number.isInteger(Math.log2(cost))
+  const isBounded = cost <= scryptCostMax && blocks <= scryptBlocksMax && parallel <= scryptParallelMax
+  return isPower && isBounded && blocks >= 1 && parallel >= 1
+    ? { kind, salt, cost, blocks, parallel }
+    : 'none'
+}
+
+function parsed(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
+    return isRecord(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isWhole(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}

@@ -1,0 +1,147 @@
+import { FrameParser } from '../store/disk/snapshot-frames.ts'
+import type { SnapshotFrame } from '../store/disk/snapshot-frames.ts'
+import { revisionOf, sessionOf } from '../store/disk/machine-keys.ts'
+import { checkRecord } from '../store/disk/record-check.ts'
+import { decodeStoredHead } from '../store/disk/stored-head.ts'
+import { StorageFailure } from '../store/errors.ts'
+import { addHash, hash128, hashText, newHash, readHash, sameHash } from '../store/machine/hash.ts'
+import type { Hash128 } from '../store/machine/hash.ts'
+import { encodeHead } from '../store/machine/head.ts'
+import type { Head } from '../store/machine/head.ts'
+import { decodeVersion } from '../store/machine/version.ts'
+import type { Version } from '../store/machine/version.ts'
+import { BackupFailure } from './errors.ts'
+
+/** Of one resource. */
+export type ResourceCount = { readonly resource: string; readonly objects: number; readonly bytes: number }
+
+export type StateSummary = {
+  readonly head: Head
+  readonly digest: string
+  /** Superseded versions and deletions that can still be read are among them. */
+  readonly versions: number
+  /** Ascending by name; bytes of all versions. */
+  readonly resources: readonly ResourceCount[]
+}
+
+/**
+ * Reads a state's stream without keeping it: proves each record by its own hash and all of them together by the digest
+ * that came with the head, and counts.
+ */
+export class StateSurvey {
+  readonly #name: string
+  readonly #onVersion: (version: Version, head: Head) => void
+  readonly #parser = new FrameParser()
+  readonly #sum = newHash()
+  readonly #counts = new Map<string, { objects: number; bytes: number }>()
+  #stored: { readonly head: Head; readonly digest: Hash128 } | null = null
+  #pairs = 0
+  #versions = 0
+  #ended = false
+
+  /** @param name for messages @param onVersion told of each, ascending by revision */
+  constructor(name: string, onVersion: (version: Version, head: Head) => void = () => undefined) {
+    this.#name = name
+    this.#onVersion = onVersion
+  }
+
+  /** null: it has not come yet. */
+  get head(): Head | null {
+    return this.#stored?.head ?? null
+  }
+
+  /** As its sender wrote it, 32 hexadecimal digits; empty before the head. */
+  get digest(): string {
+    return this.#stored === null ? '' : hashText(this.#stored.digest)
+  }
+
+  /** @throws BackupFailure `damaged`, `newer-format` */
+  take(bytes: Uint8Array): void {
+    this.#known(() => {
+      for (const frame of this.#parser.push(bytes)) this.#frame(frame)
+    })
+  }
+
+  /** @throws BackupFailure `damaged`, `incomplete` */
+  finish(): StateSummary {
+    const stored = this.#stored
+    if (stored === null || !this.#ended || !this.#parser.atBorder) {
+      throw new BackupFailure('incomplete', `${this.#name} ended early: nothing of it is kept`)
+    }
+    const { head, digest } = stored
+    const sum = hash128(encodeHead(head), 0, newHash())
+    addHash(sum, this.#sum)
+    if (!sameHash(sum, digest)) throw this.#damaged(`its digest is ${hashText(sum)}, not ${hashText(digest)}`)
+    const resources = [...this.#counts]
+      .map(([resource, count]) => ({ resource, ...count }))
+      .sort((a, b) => (a.resource < b.resource ? -1 : 1))
+    return { head, digest: hashText(digest), versions: this.#versions, resources }
+  }
+
+  #frame(frame: SnapshotFrame): void {
+    if (this.#ended) throw this.#damaged('it goes on behind its end')
+    switch (frame.kind) {
+      case 'head':
+        if (this.#stored !== null) throw this.#damaged('it begins twice')
+        this.#stored = decodeStoredHead(frame.storedHead)
+        return
+      case 'pairs':
+        for (const [key, record] of frame.pairs) this.#pair(key, record)
+        return
+      case 'end':
+        if (frame.pairs !== this.#pairs) throw this.#damaged('some of its records are missing')
+        this.#ended = true
+        return
+    }
+  }
+
+  #pair(key: Uint8Array, record: Uint8Array): void {
+    const head = this.#stored?.head
+    if (head === undefined) throw this.#damaged('it does not begin with its head')
+    this.#pairs++
+    const at = revisionOf(key)
+    if (at === null) {
+      if (sessionOf(key) === null) throw this.#damaged('it holds a key that has no place')
+      checkRecord(key, record)
+    } else {
+      const version = decodeVersion(record, at)
+      this.#versions++
+      this.#count(version, record.byteLength, at > head.trimmed)
+      this.#onVersion(version, head)
+    }
+    addHash(this.#sum, readHash(record, 0, scratch))
+  }
+
+  /** @param hasEvent its predecessor, if there was one, is in the stream too */
+  #count(version: Version, bytes: number, hasEvent: boolean): void {
+    const resource = resourceOf(version.key)
+    const count = this.#counts.get(resource) ?? { objects: 0, bytes: 0 }
+    this.#counts.set(resource, count)
+    count.bytes += bytes
+    if (version.kind === 'deleted') count.objects--
+    else if (version.kind === 'created' || !hasEvent) count.objects++
+  }
+
+  #known(step: () => void): void {
+    try {
+      step()
+    } catch (cause) {
+      if (!(cause instanceof StorageFailure)) throw cause
+      if (cause.code === 'unsupported')
+        throw new BackupFailure('newer-format', `${this.#name}: ${cause.message}`, { cause })
+      throw this.#damaged(cause.message)
+    }
+  }
+
+  #damaged(what: string): BackupFailure {
+    return new BackupFailure('damaged', `${this.#name} is damaged: ${what}`)
+  }
+}
+
+const scratch = newHash()
+
+/** `configmaps`, or with its group `leases.coordination.k8s.io`. @param key `<group>/<plural>/…` */
+function resourceOf(key: string): string {
+  const [group = '', plural = ''] = key.split('/', 2)
+  return group === '' ? plural : `${plural}.${group}`
+}

@@ -1,0 +1,43 @@
+import type { Head } from '../store/machine/head.ts'
+import type { Version } from '../store/machine/version.ts'
+import type { Secret } from './chunk-seal.ts'
+import type { SnapshotFile } from './snapshot-file.ts'
+import { damaged } from './snapshot-format.ts'
+import type { FileHeader } from './snapshot-format.ts'
+import { StateSurvey } from './state-survey.ts'
+import type { StateSummary } from './state-survey.ts'
+
+export type VerifiedSnapshot = { readonly header: FileHeader; readonly summary: StateSummary }
+
+/**
+ * Reads all of it, holding one chunk at a time: every chunk is as it was written, every record too, the state has the
+ * digest its member had, and the file says of itself what is in it.
+ *
+ * @param onVersion told of each, ascending by revision
+ * @throws BackupFailure
+ */
+export function verifySnapshot(
+  file: SnapshotFile,
+  options: {
+    readonly name: string
+    readonly secret: Secret | null
+    readonly onVersion?: (version: Version, head: Head) => void
+  },
+): VerifiedSnapshot {
+  const { header } = file
+  const { name, secret, onVersion } = options
+  const survey = new StateSurvey(name, onVersion)
+  for (const piece of file.pieces(secret)) survey.take(piece)
+  const summary = survey.finish()
+  const { head, digest } = summary
+  const isSame =
+    head.identity?.clusterId === header.clusterId &&
+    head.identity.apiDomain === header.apiDomain &&
+    head.revision === header.revision &&
+    head.appliedIndex === header.logIndex &&
+    head.appliedTerm === header.logTerm &&
+    head.featureLevel === header.featureLevel &&
+    digest === header.digest
+  if (!isSame) throw damaged(name, 'what it says of itself')
+  return { header, summary }
+}

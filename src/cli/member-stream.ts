@@ -1,0 +1,52 @@
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { CliFailure } from './errors.ts'
+import type { Endpoint } from './member-client.ts'
+
+export type MemberStream = {
+  readonly headers: IncomingMessage['headers']
+  /** Pulls: the member sends no more than is taken. Ends by an exception when the stream broke off. */
+  readonly pieces: AsyncIterable<Uint8Array>
+}
+
+/** A refusal is short. */
+const refusalBytesMax = 64 * 1024
+
+/**
+ * @param stallMs how long may pass without a byte
+ * @returns null when the member gave no answer
+ * @throws CliFailure `failed` with the words of the `Status` it gave instead
+ */
+export async function openStream(
+  endpoint: Endpoint,
+  path: string,
+  stallMs: number,
+): Promise<MemberStream | null> {
+  const incoming = await new Promise<IncomingMessage | null>((resolve) => {
+    const { authority: ca, certificate: cert, key } = endpoint
+    const outgoing = request(new URL(path, endpoint.url), { ca, cert, key, agent: false }, resolve)
+    outgoing.setTimeout(stallMs, () => outgoing.destroy(new Error(`nothing came for ${stallMs / 1000} s`)))
+    outgoing.on('error', () => resolve(null))
+    outgoing.end()
+  })
+  if (incoming === null) return null
+  if (incoming.statusCode === 200) return { headers: incoming.headers, pieces: incoming }
+  throw new CliFailure('failed', `member ${endpoint.name}: ${await refusalIn(incoming)}`)
+}
+
+async function refusalIn(incoming: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of incoming as AsyncIterable<Uint8Array>) {
+      chunks.push(chunk)
+      bytes += chunk.byteLength
+      if (bytes > refusalBytesMax) break
+    }
+    const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    if (typeof value === 'object' && value !== null && 'message' in value) return String(value.message)
+  } catch {
+    // The code says enough.
+  }
+  return `HTTP ${String(incoming.statusCode)}`
+}

@@ -1,0 +1,64 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { backupLimits } from '../backup/limits.ts'
+import type { Secret } from '../backup/chunk-seal.ts'
+import { CliFailure } from './errors.ts'
+
+export type SecretFlags = { readonly passphraseFile?: string; readonly keyFile?: string }
+
+/**
+ * What a snapshot is encrypted with. A passphrase is the file's text without the end of its last line, a key is the
+ * file's bytes.
+ *
+ * @returns null when no file was named @throws CliFailure
+ */
+export function readSecret({ passphraseFile, keyFile }: SecretFlags): Secret | null {
+  if (passphraseFile !== undefined && keyFile !== undefined)
+    throw new CliFailure('usage', 'give --passphrase-file or --key-file, not both')
+  if (passphraseFile !== undefined) {
+    const text = readBytes(passphraseFile)
+      .toString('utf8')
+      .replace(/\r?\n$/, '')
+    if (text === '')
+      throw new CliFailure('failed', `${passphraseFile} is empty: write the passphrase into it`)
+    return { kind: 'passphrase', text }
+  }
+  if (keyFile === undefined) return null
+  const bytes = readBytes(keyFile)
+  if (bytes.length < backupLimits.keyBytesMin) {
+    const least = backupLimits.keyBytesMin
+    throw new CliFailure(
+      'failed',
+      `${keyFile} has ${bytes.length} bytes, a key has at least ${least}: head -c ${least} /dev/urandom makes one`,
+    )
+  }
+  return { kind: 'key', bytes }
+}
+
+/** May be a pipe, such as what a password manager prints. */
+function readBytes(path: string): Buffer {
+  try {
+    const file = openSync(path, 'r')
+    try {
+      const chunks: Buffer[] = []
+      let bytes = 0
+      for (;;) {
+        const chunk = Buffer.alloc(4096)
+        const got = readSync(file, chunk)
+        if (got === 0) return Buffer.concat(chunks)
+        chunks.push(chunk.subarray(0, got))
+        bytes += got
+        if (bytes > backupLimits.secretBytesMax)
+          throw new CliFailure(
+            'failed',
+            `${path} is too large for a passphrase or a key: give the right file`,
+          )
+      }
+    } finally {
+      closeSync(file)
+    }
+  } catch (cause) {
+    if (cause instanceof CliFailure) throw cause
+    const why = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
+    throw new CliFailure('failed', `cannot read ${path}: ${why}`, { cause })
+  }
+}

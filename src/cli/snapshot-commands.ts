@@ -1,0 +1,42 @@
+import type { Command, Option } from 'commander'
+import { snapshotSave, snapshotVerify } from './snapshot.ts'
+import type { SaveFlags } from './snapshot.ts'
+import type { SecretFlags } from './secret-file.ts'
+import type { Format, Terminal } from './terminal.ts'
+
+/** Options that other commands have too. */
+export type SharedOptions = { readonly kubeconfig: () => Option; readonly output: () => Option }
+
+export function addSnapshot(program: Command, terminal: Terminal, shared: SharedOptions): void {
+  const snapshot = program
+    .command('snapshot')
+    .description('backups: everything that a cluster holds, in one file')
+  withSecret(
+    snapshot
+      .command('save')
+      .description('write a consistent copy of the whole state, whatever is written meanwhile')
+      .argument('<file>', 'where to; it must not be there'),
+    'encrypt it with',
+  )
+    .option('--endpoint <member>', 'name or URL of the member to ask (default: the first that answers)')
+    .addOption(shared.kubeconfig())
+    .addOption(shared.output())
+    .action((file: string, flags: SaveFlags) => snapshotSave(terminal, file, flags))
+  withSecret(
+    snapshot
+      .command('verify')
+      .description('read all of it, prove that it is as it was saved, and say what is in it')
+      .argument('<file>', 'what save wrote'),
+    'it was encrypted with',
+  )
+    .addOption(shared.output())
+    .action((file: string, flags: SecretFlags & { readonly output: Format }) =>
+      snapshotVerify(terminal, file, flags),
+    )
+}
+
+function withSecret(command: Command, verb: string): Command {
+  return command
+    .option('--passphrase-file <file>', `${verb} the passphrase in this file`)
+    .option('--key-file <file>', `${verb} the key in this file, 32 random bytes or more`)
+}

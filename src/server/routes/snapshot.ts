@@ -1,0 +1,60 @@
+import type { SnapshotSource } from '../../../raft/index.ts'
+import { tooManyRequests } from '../../api/api-errors.ts'
+import { limits } from '../../config/limits.ts'
+import { fromStore } from '../../registry/store-errors.ts'
+import { answerPieces } from '../answer-stream.ts'
+import { callOf } from '../fastify-types.ts'
+import type { App } from '../fastify-types.ts'
+import type { ErrorParts } from '../plugins/errors.ts'
+
+/** The whole state of the cluster, as a stream of pieces. */
+export type StateStream = { readonly clusterName: string; readonly source: SnapshotSource }
+
+export interface StateGiver {
+  /** With everything that was acknowledged before the call. @throws StoreFailure */
+  open(deadlineMs: number): Promise<StateStream>
+}
+
+const retryAfterSeconds = 5
+
+/**
+ * A consistent copy of everything, secrets included, for whoever may use the path: cluster administrators. Its end tells
+ * that it is whole; a stream that is cut off has none. Each holds the database's old files, hence the bound.
+ */
+export function snapshotRoute(app: App, parts: ErrorParts & { readonly states: StateGiver }): void {
+  let open = 0
+  app.route({
+    method: 'GET',
+    url: '/cluster/v1/snapshot',
+    handler: async (request, reply) => {
+      const call = callOf(request)
+      if (open >= limits.snapshotsMax) throw tooManyRequests(retryAfterSeconds)
+      open++
+      try {
+        const { clusterName, source } = await fromStore(parts.states.open(call.deadlineMs))
+        const { index, term } = source.snapshot
+        parts.log.info({ user: call.user.name, index, term }, 'a snapshot is sent')
+        // A member that stops does not wait for it: half a snapshot is none.
+        call.endStream = () => void call.reply.destroy()
+        const headers = {
+          'content-type': 'application/octet-stream',
+          'orch-cluster-name': encodeURIComponent(clusterName),
+        }
+        const pieces = piecesOf(source, () => open--)
+        answerPieces(pieces, call, request, reply, parts, headers)
+      } catch (cause) {
+        open--
+        throw cause
+      }
+    },
+  })
+}
+
+async function* piecesOf(source: SnapshotSource, closed: () => void): AsyncGenerator<Uint8Array, void> {
+  try {
+    for (let piece = await source.next(); piece !== null; piece = await source.next()) yield piece
+  } finally {
+    closed()
+    await source.close()
+  }
+}

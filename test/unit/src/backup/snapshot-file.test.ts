@@ -1,0 +1,196 @@
+/*
+ * Goal: a snapshot file gives back what was saved, and whatever was altered, cut, moved or left out in it is found.
+ * Method: files of a real state, changed at every byte and cut at every length, with and without a secret.
+ */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import type { Secret } from '../../../../src/backup/chunk-seal.ts'
+import { BackupFailure } from '../../../../src/backup/errors.ts'
+import { SnapshotFile } from '../../../../src/backup/snapshot-file.ts'
+import { SnapshotWriter } from '../../../../src/backup/snapshot-writer.ts'
+import { StateSurvey } from '../../../../src/backup/state-survey.ts'
+import { verifySnapshot } from '../../../../src/backup/verify-snapshot.ts'
+import { bytesOf, fileOf, streamOf } from '../../../support/saved-state.ts'
+
+const small = await streamOf(1, 4)
+const large = await streamOf(2, 400)
+after(async () => {
+  await small.machine.close()
+  await large.machine.close()
+})
+const key: Secret = { kind: 'key', bytes: Buffer.alloc(32, 9) }
+const passphrase: Secret = { kind: 'passphrase', text: 'correct horse battery staple' }
+
+function verified(file: Buffer, secret: Secret | null): ReturnType<typeof verifySnapshot> {
+  return verifySnapshot(new SnapshotFile(bytesOf(file), 'b.snap'), { name: 'b.snap', secret })
+}
+
+function refusal(file: Buffer, secret: Secret | null): BackupFailure {
+  try {
+    verified(file, secret)
+  } catch (cause) {
+    if (cause instanceof BackupFailure) return cause
+    throw cause
+  }
+  return assert.fail('the file was believed')
+}
+
+void test('what was saved is read back, and counted as its member counts it', () => {
+  for (const secret of [null, key, passphrase]) {
+    const { header, summary } = verified(fileOf(large.chunks, secret), secret)
+    assert.equal(header.clusterId, 'c1')
+    assert.equal(summary.digest, large.machine.digest)
+    assert.equal(header.revision, large.machine.state.revision)
+    const usage = new Map(
+      large.machine.state.usage.largest(10).map((one) => [one.resource, [one.objects, one.bytes]]),
+    )
+    assert.ok(usage.size > 1)
+    assert.deepEqual(new Map(summary.resources.map((one) => [one.resource, [one.objects, one.bytes]])), usage)
+  }
+})
+
+void test('the stream may be cut anywhere on its way', () => {
+  const random = new SeededRandom(3)
+  const all = Buffer.concat(large.chunks)
+  const whole = [...new SnapshotFile(bytesOf(fileOf(large.chunks, null)), 'b.snap').pieces(null)]
+  assert.deepEqual(Buffer.concat(whole), all)
+  for (let round = 0; round < 20; round++) {
+    const pieces: Buffer[] = []
+    for (let at = 0; at < all.length;) {
+      const piece = all.subarray(at, at + 1 + random.below(5000))
+      pieces.push(piece)
+      at += piece.length
+    }
+    assert.deepEqual(fileOf(pieces, null), fileOf(large.chunks, null))
+  }
+})
+
+void test('a byte changed anywhere is found', () => {
+  for (const secret of [null, key]) {
+    const file = fileOf(small.chunks, secret)
+    assert.ok(file.length < 8000, `${file.length} bytes`)
+    for (let at = 0; at < file.length; at++) {
+      for (const change of [1, 0x80, 0xff]) {
+        const altered = Buffer.from(file)
+        altered.writeUInt8((altered.readUInt8(at) ^ change) & 0xff, at)
+        const { code, message } = refusal(altered, secret)
+        assert.ok(code !== 'refused' && !message.includes('\n'), message)
+      }
+    }
+  }
+})
+
+void test('a file cut at any length, or that goes on behind its end, is found', () => {
+  for (const secret of [null, key]) {
+    const file = fileOf(small.chunks, secret)
+    for (let length = 0; length < file.length; length++) {
+      const { code } = refusal(file.subarray(0, length), secret)
+      assert.equal(code, length < 8 ? 'not-a-snapshot' : 'incomplete', `${length} bytes`)
+    }
+    assert.equal(refusal(Buffer.concat([file, Buffer.alloc(1)]), secret).code, 'damaged')
+    assert.equal(refusal(Buffer.concat([file, file]), secret).code, 'damaged')
+  }
+})
+
+/** Where the chunks of a file lie. */
+function chunksIn(file: Buffer): readonly Buffer[] {
+  const chunks: Buffer[] = []
+  for (let at = 16 + file.readUInt32LE(12) + 32 + 16; at < file.length;) {
+    const end = at + 5 + file.readUInt32LE(at) + 16
+    chunks.push(file.subarray(at, end))
+    at = end
+  }
+  return chunks
+}
+
+/** More than a few chunks of anything. */
+function noiseFile(secret: Secret | null, salt: number): Buffer {
+  const written: Uint8Array[] = []
+  const { header } = new SnapshotFile(bytesOf(fileOf(small.chunks, secret, salt)), 'b.snap')
+  const write = (bytes: Uint8Array): number => written.push(Uint8Array.from(bytes))
+  const writer = new SnapshotWriter({ name: 'b.snap', header, secret, write })
+  for (let at = 0; at < 40; at++) writer.push(Buffer.alloc(30_000, at))
+  writer.end()
+  return Buffer.concat(written)
+}
+
+void test('chunks left out, moved, repeated or taken from another file are found', () => {
+  for (const secret of [null, key]) {
+    const file = noiseFile(secret, 5)
+    const chunks = chunksIn(file)
+    assert.ok(chunks.length > 4, `${chunks.length} chunks`)
+    const head = file.subarray(0, file.length - Buffer.concat(chunks).length)
+    const other = chunksIn(noiseFile(secret, 6))
+    const [first, second, ...rest] = chunks as [Buffer, Buffer, ...Buffer[]]
+    const codeOf = (wrong: readonly Buffer[]): string => {
+      try {
+        for (const piece of new SnapshotFile(bytesOf(Buffer.concat(wrong)), 'b.snap').pieces(secret))
+          assert.ok(piece.length > 0)
+        return 'whole'
+      } catch (cause) {
+        return cause instanceof BackupFailure ? cause.code : String(cause)
+      }
+    }
+    assert.equal(codeOf([head, ...chunks]), 'whole')
+    assert.equal(codeOf([head, second, ...rest]), 'damaged')
+    assert.equal(codeOf([head, second, first, ...rest]), 'damaged')
+    assert.equal(codeOf([head, first, first, second, ...rest]), 'damaged')
+    assert.equal(codeOf([head, first, ...rest]), 'damaged')
+    assert.equal(codeOf([head, ...chunks.slice(0, -2), chunks.at(-1) as Buffer]), 'damaged')
+    assert.equal(codeOf([head, ...chunks.slice(0, -1)]), 'incomplete')
+    // Without a secret and a salt, equal states at one time make equal files.
+    if (secret !== null) assert.equal(codeOf([head, first, other[1] as Buffer, ...rest]), 'damaged')
+  }
+})
+
+void test('without its secret a file tells nothing but its header', () => {
+  const file = fileOf(large.chunks, passphrase)
+  assert.ok(fileOf(large.chunks, null).includes('"kind":"ConfigMap"'))
+  assert.ok(!file.includes('ConfigMap') && !file.includes('orch-snapshot'))
+  const other: Secret = { kind: 'passphrase', text: 'correct horse battery stable' }
+  assert.match(refusal(file, other).message, /b\.snap was saved with another passphrase/)
+  assert.match(refusal(file, null).message, /is encrypted with a passphrase: give --passphrase-file/)
+  assert.match(refusal(file, key).message, /is encrypted with a passphrase: give --passphrase-file/)
+  const plain = fileOf(large.chunks, null)
+  assert.match(refusal(plain, passphrase).message, /is not encrypted: leave the passphrase or key out/)
+  const locked = fileOf(large.chunks, key)
+  assert.match(refusal(locked, null).message, /is encrypted with a key: give --key-file/)
+  const otherKey: Secret = { kind: 'key', bytes: Buffer.alloc(32, 8) }
+  assert.match(refusal(locked, otherKey).message, /saved with another key/)
+})
+
+void test('two files of one state share no key', () => {
+  const [one, other] = [fileOf(large.chunks, key, 5), fileOf(large.chunks, key, 6)]
+  assert.notDeepEqual(chunksIn(one)[0], chunksIn(other)[0])
+})
+
+void test('what is no snapshot, or a newer one, is said in one line', () => {
+  assert.match(
+    refusal(Buffer.from('PK\u0003\u0004 and more than sixteen bytes'), null).message,
+    /is not a snapshot/,
+  )
+  assert.match(refusal(Buffer.alloc(0), null).message, /is not a snapshot/)
+  const newer = fileOf(small.chunks, null)
+  newer.writeUInt32LE(2, 8)
+  const { code, message } = refusal(newer, null)
+  assert.equal(code, 'newer-format')
+  assert.match(message, /format 2, this program knows up to 1: use the program that saved it/)
+})
+
+void test('a stream that is not whole makes no file', () => {
+  const all = Buffer.concat(small.chunks)
+  for (let length = 0; length < all.length; length += 7) {
+    assert.throws(() => fileOf([all.subarray(0, length)], null), {
+      name: 'BackupFailure',
+      code: 'incomplete',
+    })
+  }
+  for (let at = 0; at < all.length; at++) {
+    const altered = Buffer.from(all)
+    altered.writeUInt8(altered.readUInt8(at) ^ 0x10, at)
+    assert.throws(() => fileOf([altered], null), BackupFailure, `byte ${at}`)
+  }
+  const survey = new StateSurvey('the stream')
+  assert.throws(() => survey.finish(), { code: 'incomplete' })
+})
