@@ -3,8 +3,8 @@ import { relative } from 'node:path'
 import { fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
-import { domainOf, openCluster, prepareCluster } from './local-cluster.ts'
-import type { LocalCluster, LocalClusterOptions, LocalMember } from './local-cluster.ts'
+import { domainOf, findProcesses, openCluster, prepareCluster } from './local-cluster.ts'
+import type { LocalCluster, LocalClusterOptions, LocalMember, MemberPlace } from './local-cluster.ts'
 import { call, readEndpoints } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { forgetProcess, logLength, logTail, processState, signalProcess, startProcess } from './process.ts'
@@ -47,7 +47,7 @@ async function waitReady(
   const endpoints = readEndpoints(cluster.kubeconfigPath)
   while (waiting.size > 0) {
     for (const member of waiting.values()) {
-      if (processState(member).kind !== 'running') throw ended(member, logFrom.get(member.name) ?? 0)
+      if (processState(member).kind !== 'running') throw ended(cluster, member, logFrom.get(member.name) ?? 0)
       const endpoint = endpointOf(endpoints, member)
       const reply = await call(endpoint, { method: 'GET', path: '/readyz' }, readyTimeoutMs)
       if (reply?.status !== 200) continue
@@ -60,9 +60,15 @@ async function waitReady(
   }
 }
 
-function ended(member: LocalMember, logFrom: number): CliFailure {
-  const tail = logTail(member, logFrom, 5).join('\n  ')
-  return new CliFailure('failed', `${member.name} ended; the end of ${member.logPath}:\n  ${tail}`)
+function ended(cluster: LocalCluster, member: LocalMember, logFrom: number): CliFailure {
+  const lines = logTail(member, logFrom, 5)
+  const others = cluster.members.filter((other) => processState(other).kind === 'running')
+  const names = others.map(({ name }) => name).join(', ')
+  const rest = others.length === 0 ? [] : [`${names} run on; orchctl cluster down stops them`]
+  return new CliFailure(
+    'failed',
+    [`${member.name} ended; the end of ${member.logPath}:`, ...lines, ...rest].join('\n  '),
+  )
 }
 
 async function late(
@@ -85,8 +91,8 @@ export async function clusterDown(
   terminal: Terminal,
   options: { readonly directory: string; readonly timeoutMs: number; readonly force: boolean },
 ): Promise<void> {
-  const { members } = openCluster(options.directory)
-  const stopping: { readonly member: LocalMember; readonly pid: number }[] = []
+  const members = findProcesses(options.directory)
+  const stopping: { readonly member: MemberPlace; readonly pid: number }[] = []
   for (const member of members) {
     const state = processState(member)
     if (state.kind === 'running') {
@@ -112,9 +118,9 @@ export async function clusterDown(
 
 async function waitGone(
   terminal: Terminal,
-  processes: readonly { readonly member: LocalMember; readonly pid: number }[],
+  processes: readonly { readonly member: MemberPlace; readonly pid: number }[],
   timeoutMs: number,
-): Promise<readonly { readonly member: LocalMember; readonly pid: number }[]> {
+): Promise<readonly { readonly member: MemberPlace; readonly pid: number }[]> {
   const endMs = terminal.clock.monotonicMs() + timeoutMs
   let left = processes
   for (;;) {

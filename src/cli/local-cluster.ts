@@ -1,22 +1,24 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse, stringify } from 'yaml'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
-import { writeNewFile } from '../pki/files.ts'
+import { makeDirectory, writeNewFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
 import { isRecord } from './member-client.ts'
 import type { Terminal } from './terminal.ts'
 
-/** A member of a cluster on this machine: where it lives and what clients dial. */
-export type LocalMember = {
+/** Where a member of a cluster on this machine lives. */
+export type MemberPlace = {
   readonly name: string
   readonly directory: string
   readonly configPath: string
   readonly logPath: string
   readonly pidPath: string
-  readonly clientPort: number
 }
+
+/** And what clients dial. */
+export type LocalMember = MemberPlace & { readonly clientPort: number }
 
 export type LocalCluster = {
   readonly directory: string
@@ -51,7 +53,10 @@ const host = '127.0.0.1'
 export function prepareCluster(terminal: Terminal, options: LocalClusterOptions): LocalCluster {
   const directory = resolve(options.directory)
   const present = findMembers(directory)
-  if (present.length > 0) checkSame(directory, present, options)
+  if (present.length > 0) {
+    checkWhole(directory, present)
+    checkSame(directory, present, options)
+  }
   const nodes = options.nodes ?? 3
   const [clientPort, peerPort] = [options.clientPort ?? 6443, options.peerPort ?? 7443]
   if (Math.abs(clientPort - peerPort) < nodes) {
@@ -66,7 +71,7 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
     peerPort: peerPort + at,
   }))
   const kubeconfigPath = join(directory, 'admin.kubeconfig')
-  mkdirSync(directory, { recursive: true })
+  makeDirectory(directory)
   const { clock, random } = terminal
   if (present.length === 0) {
     ensureClusterPki({
@@ -81,35 +86,69 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
       random,
     })
     for (const member of members) {
-      mkdirSync(member.directory, { recursive: true })
+      makeDirectory(member.directory)
       writeNewFile(member.configPath, stringify(memberConfig(directory, member, members, options)), 'public')
     }
   }
   return openCluster(directory)
 }
 
-/** A cluster that was made before. @throws CliFailure `failed` when there is none */
+/** A cluster that was made before. @throws CliFailure `failed` when there is none, or a member of it is lost */
 export function openCluster(path: string): LocalCluster {
   const directory = resolve(path)
   const members = findMembers(directory)
-  if (members.length === 0) {
-    throw new CliFailure('failed', `there is no cluster in ${directory}: orchctl cluster up makes one`)
-  }
+  if (members.length === 0) throw noCluster(directory)
+  checkWhole(directory, members)
   return { directory, kubeconfigPath: join(directory, 'admin.kubeconfig'), members }
 }
 
-function findMembers(directory: string): readonly LocalMember[] {
-  if (!existsSync(directory)) return []
-  return readdirSync(directory)
-    .filter((name) => /^n[1-9][0-9]*$/.test(name) && existsSync(memberAt(directory, name).configPath))
-    .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)))
-    .map((name) => {
-      const member = memberAt(directory, name)
-      return { ...member, clientPort: Number(readConfig(member.configPath)['secure-port'] ?? 0) }
-    })
+/** Whose processes may run, also where a configuration file was lost. @throws CliFailure `failed` when there is none */
+export function findProcesses(path: string): readonly MemberPlace[] {
+  const directory = resolve(path)
+  const places = memberNames(directory).map((name) => memberAt(directory, name))
+  const found = places.filter(({ configPath, pidPath }) => existsSync(configPath) || existsSync(pidPath))
+  if (found.length === 0) throw noCluster(directory)
+  return found
 }
 
-function memberAt(directory: string, name: string): Omit<LocalMember, 'clientPort'> {
+function noCluster(directory: string): CliFailure {
+  return new CliFailure('failed', `there is no cluster in ${directory}: orchctl cluster up makes one`)
+}
+
+function findMembers(directory: string): readonly LocalMember[] {
+  return memberNames(directory)
+    .map((name) => memberAt(directory, name))
+    .filter(({ configPath }) => existsSync(configPath))
+    .map((member) => ({ ...member, clientPort: Number(readConfig(member.configPath)['secure-port'] ?? 0) }))
+}
+
+/** Directories named as members are, in their order. @throws CliFailure `failed` */
+function memberNames(directory: string): readonly string[] {
+  if (!existsSync(directory)) return []
+  try {
+    return readdirSync(directory)
+      .filter((name) => /^n[1-9][0-9]*$/.test(name))
+      .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)))
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
+    throw new CliFailure('failed', `${directory} cannot be read (${code}): give another --dir`, { cause })
+  }
+}
+
+/** Every member that one of them lists is there. @throws CliFailure `failed` naming the lost file */
+function checkWhole(directory: string, members: readonly LocalMember[]): void {
+  const [first] = members
+  const listed: unknown = first === undefined ? [] : readConfig(first.configPath)['initial-members']
+  for (const one of Array.isArray(listed) ? (listed as readonly unknown[]) : []) {
+    const name = isRecord(one) ? one['name'] : typeof one === 'string' ? one.split('=')[0] : undefined
+    if (typeof name !== 'string' || members.some((member) => member.name === name)) continue
+    const path = memberAt(directory, name).configPath
+    const remedy = `bring it back, or orchctl cluster down and remove ${directory}`
+    throw new CliFailure('failed', `${path} is missing, though ${name} is a member: ${remedy}`)
+  }
+}
+
+function memberAt(directory: string, name: string): MemberPlace {
   const home = join(directory, name)
   return {
     name,

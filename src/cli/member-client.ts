@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { request } from 'node:https'
+import { delimiter } from 'node:path'
 import { parse } from 'yaml'
 import { CliFailure } from './errors.ts'
 
@@ -18,11 +19,17 @@ export type Reply = { readonly status: number; readonly body: string }
 const replyBytesMax = 4 * 1024 * 1024
 
 /**
- * Every context of the file, the current one first.
+ * Every context of the file, the current one first. All of them are asked, so it is one file of one cluster.
  *
- * @throws CliFailure `failed` naming the file
+ * @throws CliFailure `failed` naming the file, `usage` for a list of files
  */
 export function readEndpoints(path: string): readonly Endpoint[] {
+  if (path.includes(delimiter) && !existsSync(path)) {
+    throw new CliFailure(
+      'usage',
+      `${path} names several files: give the one of this cluster with --kubeconfig`,
+    )
+  }
   const config = readYaml(path)
   const item = (list: unknown, name: unknown, key: string): Record<string, unknown> => {
     const found = asList(list).find((candidate) => candidate['name'] === name)

@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 
 import { replaceFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
 import { serverProgram } from './local-cluster.ts'
-import type { LocalMember } from './local-cluster.ts'
+import type { MemberPlace } from './local-cluster.ts'
 
 /** What is true of a member's process. `stale`: its pid file names a process that is gone or somebody else's. */
 export type ProcessState =
@@ -12,7 +12,7 @@ export type ProcessState =
   | { readonly kind: 'stopped' }
 
 /** Numbers are used again: a process is a member's only when it runs the server with that member's file. */
-export function processState(member: LocalMember): ProcessState {
+export function processState(member: MemberPlace): ProcessState {
   if (!existsSync(member.pidPath)) return { kind: 'stopped' }
   const pid = Number(readFileSync(member.pidPath, 'utf8').trim())
   return Number.isInteger(pid) && pid > 1 && isMember(member, pid)
@@ -21,7 +21,7 @@ export function processState(member: LocalMember): ProcessState {
 }
 
 /** Starts the member so that it outlives us; its words go to its log. @returns its process number */
-export function startProcess(member: LocalMember): number {
+export function startProcess(member: MemberPlace): number {
   const log = openSync(member.logPath, 'a', 0o600)
   try {
     const child = spawn(process.execPath, [serverProgram, '--config', member.configPath], {
@@ -39,7 +39,7 @@ export function startProcess(member: LocalMember): number {
 }
 
 /** Only to a process that is still this member's. */
-export function signalProcess(member: LocalMember, pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+export function signalProcess(member: MemberPlace, pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (!isMember(member, pid)) return
   try {
     process.kill(pid, signal)
@@ -49,23 +49,23 @@ export function signalProcess(member: LocalMember, pid: number, signal: 'SIGTERM
   }
 }
 
-export function forgetProcess(member: LocalMember): void {
+export function forgetProcess(member: MemberPlace): void {
   rmSync(member.pidPath, { force: true })
 }
 
 /** How long a member's log is now, in bytes. */
-export function logLength(member: LocalMember): number {
+export function logLength(member: MemberPlace): number {
   return existsSync(member.logPath) ? statSync(member.logPath).size : 0
 }
 
 /** The newest lines of a member's log from that byte on, at most `count`. */
-export function logTail(member: LocalMember, fromByte: number, count: number): readonly string[] {
+export function logTail(member: MemberPlace, fromByte: number, count: number): readonly string[] {
   if (!existsSync(member.logPath)) return []
   const text = readFileSync(member.logPath).subarray(fromByte).toString('utf8')
   return text.trimEnd().split('\n').slice(-count)
 }
 
-function isMember(member: LocalMember, pid: number): boolean {
+function isMember(member: MemberPlace, pid: number): boolean {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     // A process that ended and was not yet collected has no words left.

@@ -107,6 +107,46 @@ void test('what the file system refuses is one clear line and 1', async () => {
   })
 })
 
+void test('a lost configuration file is named, and no smaller cluster is made of the rest', async () => {
+  await inDirectory(async (directory) => {
+    const { members } = prepareCluster(terminal(), { ...options, directory })
+    const lost = members[2]?.configPath ?? ''
+    rmSync(lost)
+    for (const verb of ['up', 'status']) {
+      const told = terminal()
+      assert.equal(await cli(['cluster', verb, '--dir', directory], told), 1)
+      assert.match(
+        told.noted.join('\n'),
+        /^orchctl: .*n3\/config\.yaml is missing, though n3 is a member: bring it back/,
+      )
+    }
+    // What runs can be stopped nevertheless.
+    const told = terminal()
+    assert.equal(await cli(['cluster', 'down', '--dir', directory], told), 0)
+    assert.deepEqual(told.printed, ['nothing was running'])
+  })
+})
+
+void test('a directory that is none, and a list of kubeconfigs, are one clear line', async () => {
+  await inDirectory(async (directory) => {
+    const file = join(directory, 'file')
+    writeFileSync(file, '')
+    for (const [verb, dir] of [
+      ['up', file],
+      ['up', join(file, 'under')],
+      ['down', file],
+      ['status', file],
+    ] as const) {
+      const told = terminal()
+      assert.equal(await cli(['cluster', verb, '--dir', dir], told), 1)
+      assert.match(told.noted.join('\n'), /^orchctl: .*file.* \((ENOTDIR|EEXIST)\): .*give another .*$/, verb)
+    }
+    const told = terminal()
+    assert.equal(await cli(['member', 'list', '--kubeconfig', '/a/one:/b/two'], told), 2)
+    assert.match(told.noted.join('\n'), /^orchctl: \/a\/one:\/b\/two names several files: give the one/)
+  })
+})
+
 void test('members of pki init: hosts, ports and IPv6, each checked', () => {
   assert.deepEqual(parsePkiMembers('n1=10.0.0.1, n2=[::1]+two.example:7000'), [
     { name: 'n1', hosts: ['10.0.0.1'], serverUrl: 'https://10.0.0.1:6443' },
