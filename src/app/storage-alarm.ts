@@ -7,7 +7,7 @@ export type StorageAlarmParts = {
   readonly log: Pick<Logger, 'warn' | 'info'>
 }
 
-const resourcesTold = 5
+const placesTold = 5
 
 /**
  * Tells the operator when the storage is full and when it no longer is, once for each change. The member stays ready:
@@ -18,10 +18,10 @@ const resourcesTold = 5
 export function tellStorageAlarm({ store, onApplied, log }: StorageAlarmParts): () => void {
   let told = false
   const look = (): void => {
-    const { alarm, usedBytes, bytesMax, largest } = store.storage
+    const { alarm, usedBytes, bytesMax, largestPlaces } = store.storage
     if (alarm === told) return
     told = alarm
-    const fields = { usedBytes, bytesMax, largest: largest(resourcesTold) }
+    const fields = { usedBytes, bytesMax, largest: largestPlaces().slice(0, placesTold) }
     if (alarm) log.warn(fields, 'the storage quota is used up: only what makes room is accepted')
     else log.info(fields, 'the storage has room again')
   }

@@ -60,6 +60,9 @@ void test('fill to the quota, read why, delete, and it works again by itself', a
     refusal,
     /^error: failed to create configmap: configmaps "big-\d+" is forbidden: exceeded storage quota: 1\d\.\d MiB of 16\.0 MiB used, with its history most by configmaps in namespace heap \(1\d\.\d MiB, 1\d objects\), .*; delete what is not needed and wait until its history is forgotten \(1 s\), or raise the quota: orchctl settings set --storage-quota$/m,
   )
+  const dry = await run('-n', 'heap', 'create', 'configmap', 'dry', '--from-literal=a=b', '--dry-run=server')
+  assert.notEqual(dry.code, 0)
+  assert.match(dry.stderr, /exceeded storage quota/)
   assert.match(
     await settings('get'),
     /storage quota\s+16Mi\s+--storage-quota\n[^]*, full: only what makes room/,

@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SeededRandom } from '../../../../../raft/base/random.ts'
 import type { Command, EncodedObject, Operation, Outcome } from '../../../../../src/store/command.ts'
 import type { Key } from '../../../../../src/store/key.ts'
 import { Machine } from '../../../../../src/store/machine/machine.ts'
@@ -275,6 +276,27 @@ void test('what makes room ends at the ceiling, and deletions do not', () => {
   assert.equal(kind(remove(key)), 'done')
   run({ kind: 'trim', upTo: machine.state.revision })
   assert.equal(kind(putSized(configMapKey('fill-0'), 999)), 'done')
+})
+
+void test('whatever is put, in whatever order, usage ends at the ceiling and one mark of deletion for each object', () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const random = new SeededRandom(seed)
+    const { machine, run } = start()
+    const keys = Array.from({ length: 6 }, (_, at) => configMapKey(`k${at}`))
+    for (let left = 1000; left > 0; left--) {
+      const bytes = 100 + random.below(random.chance(0.5) ? 900 : 4000)
+      const old = machine.state.objects.get(random.pick(keys))
+      const options = { terminating: random.chance(0.5), uid: random.chance(0.95) ? 'u' : 'v' }
+      // As somebody would who wants to pass the quota: a byte less, a byte more, as much more as a deletion may.
+      const near = (old?.bytes.byteLength ?? bytes) + random.pick([-10, -1, 0, 1, 4000])
+      const operation = putSized(random.pick(keys), random.chance(0.5) ? bytes : Math.max(100, near), options)
+      run(write(operation))
+    }
+    const { bytes } = machine.state.usage
+    assert.ok(bytes > quota, `seed ${seed}: ${bytes}`)
+    const largest = settings.objectBytesMax + 4096 + 200
+    assert.ok(bytes <= ceilingOf(quota) + keys.length * largest, `seed ${seed}: ${bytes}`)
+  }
 })
 
 void test('an object that is being deleted grows to the ceiling and no further, and never beyond its limit for good', () => {
