@@ -53,6 +53,8 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/config',
     'src/observe',
   ],
+  // A client: it must work against any server of this kind, so it knows none from within.
+  'src/verify': ['raft/base', 'src/api'],
   'src/cli': [
     'raft/base',
     'src/api',
@@ -63,6 +65,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/backup',
     'src/observe',
     'src/version',
+    'src/verify',
   ],
 }
 

@@ -1,7 +1,7 @@
+import { linearizable } from '../../../src/verify/linearizability.ts'
+import type { Effect, Expectation, RegisterCall } from '../../../src/verify/linearizability.ts'
 import type { Call, History, Request } from '../clients/history.ts'
 import { Finding } from './finding.ts'
-import { linearizable } from './linearizability.ts'
-import type { Effect, Expectation, RegisterCall } from './linearizability.ts'
 
 export type ObjectHistoryReport = { readonly objects: number; readonly undecided: number }
 

@@ -55,6 +55,8 @@ class Search {
   #due: number
   /** All before it are explained. */
   #first = 0
+  /** The last that is explained; -1: none. */
+  #last = -1
   readonly #tried = new Set<string>()
   #steps = 0
   #best: { readonly due: number; readonly stuck: readonly RegisterCall[]; readonly state: State }
@@ -95,7 +97,7 @@ class Search {
   /** The best last. */
   #choices(state: State): Choice[] {
     // Nothing that had ended may come behind a call that began later.
-    const begun = this.#calls[this.#done.lastIndexOf(true)]?.begin ?? -Infinity
+    const begun = this.#calls[this.#last]?.begin ?? -Infinity
     // And nothing may come before a call that had ended before it began.
     let endMin = Infinity
     let openEndMin = Infinity
@@ -126,17 +128,20 @@ class Search {
     this.#done[choice.at] = true
     if (isDue(this.#calls[choice.at] as RegisterCall)) this.#due--
     while (this.#done[this.#first]) this.#first++
+    this.#last = Math.max(this.#last, choice.at)
   }
 
   #undo(choice: Choice): void {
     this.#done[choice.at] = false
     if (isDue(this.#calls[choice.at] as RegisterCall)) this.#due++
     this.#first = Math.min(this.#first, choice.at)
+    while (this.#last >= 0 && !this.#done[this.#last]) this.#last--
   }
 
   #isNew(state: State): boolean {
-    let key = `${this.#first}:`
-    for (let at = this.#first; at < this.#done.length; at++) if (this.#done[at]) key += `${at},`
+    // Of what lies between, little is missing, so that is what a set of calls is known by.
+    let key = `${this.#last}:`
+    for (let at = this.#first; at < this.#last; at++) if (!this.#done[at]) key += `${at},`
     key += `:${state ?? ''}`
     if (this.#tried.has(key)) return false
     this.#tried.add(key)

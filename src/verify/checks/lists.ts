@@ -1,0 +1,171 @@
+import { inOrder, modeWords, ofCall, versionWords } from '../describe.ts'
+import type { Evidence } from '../evidence.ts'
+import { equalVersions } from '../evidence.ts'
+import { Findings, count } from '../finding.ts'
+import type { AnomalyKind, CheckReport } from '../finding.ts'
+import type { Answer, Call, Version } from '../history.ts'
+
+type Listed = Extract<Answer, { readonly kind: 'list' }>
+
+/** What a list, or the pages of one together, say about the state at a revision. */
+type Claim = {
+  readonly revision: number
+  readonly versions: readonly Version[]
+  /** Nothing is said behind this name; null: it is all there is. */
+  readonly upTo: string | null
+  readonly calls: readonly Call[]
+}
+
+/**
+ * Lists: one at revision r is the state at r, whoever answers, in whatever mode; the pages of one list are one state,
+ * nothing missed, nothing twice, and what they say is left is left.
+ */
+export function checkLists(evidence: Evidence): CheckReport {
+  const findings = new Findings()
+  const claims: Claim[] = []
+  let pages = 0
+  for (const calls of listsOf(evidence.history.calls)) {
+    if (calls.length > 1) pages++
+    const claim = claimOf(calls, findings)
+    if (claim !== null) claims.push(claim)
+  }
+  const whole = new Map<number, Claim>()
+  for (const claim of claims) {
+    checkState(claim, evidence, findings)
+    if (claim.upTo !== null) continue
+    const other = whole.get(claim.revision)
+    if (other === undefined) whole.set(claim.revision, claim)
+    else checkEqual(claim, other, findings)
+  }
+  return findings.report('lists are the state at their revision', {
+    examined: `${count(claims.length, 'list')}, ${pages.toLocaleString('en-US')} of them in pages`,
+    count: claims.length,
+  })
+}
+
+/** Answered lists, each with its pages in order. */
+function listsOf(calls: readonly Call[]): readonly (readonly Call[])[] {
+  const lists = new Map<string, Call[]>()
+  for (const call of calls) {
+    if (call.request.kind !== 'list' || call.answer.kind !== 'list') continue
+    const name = `${call.client}/${call.request.list}`
+    const pages = lists.get(name)
+    if (pages === undefined) lists.set(name, [call])
+    else pages.push(call)
+  }
+  return [...lists.values()]
+}
+
+/** Puts pages together. @returns null when they do not fit */
+function claimOf(calls: readonly Call[], findings: Findings): Claim | null {
+  const answers = calls.map(({ answer }) => answer as Listed)
+  const [first] = answers
+  if (first === undefined) return null
+  const versions = answers.flatMap((answer) => answer.versions)
+  const torn = tornBy(calls, answers, versions)
+  if (torn !== null) {
+    add(findings, 'torn-pages', { text: torn, object: null, calls })
+    return null
+  }
+  const more = answers[answers.length - 1]?.more ?? false
+  const upTo = more ? (versions[versions.length - 1]?.name ?? '') : null
+  return { revision: first.revision, versions, upTo, calls }
+}
+
+function tornBy(
+  calls: readonly Call[],
+  answers: readonly Listed[],
+  versions: readonly Version[],
+): string | null {
+  const [first] = answers
+  const other = answers.find(({ revision }) => revision !== first?.revision)
+  if (other !== undefined)
+    return `pages of one list are of revisions ${first?.revision} and ${other.revision}`
+  const bad = versions.findIndex((version, at) => at > 0 && (versions[at - 1]?.name ?? '') >= version.name)
+  if (bad !== -1)
+    return `${versions[bad]?.name} comes behind ${versions[bad - 1]?.name}, out of order or again`
+  if (answers[answers.length - 1]?.more !== false) return null
+  let shown = 0
+  const total = answers.reduce((sum, answer) => sum + answer.versions.length + answer.foreign, 0)
+  for (const [at, { versions: own, foreign, more, remaining }] of answers.entries()) {
+    shown += own.length + foreign
+    const member = calls[at]?.member ?? ''
+    if (remaining !== null && remaining !== total - shown)
+      return `${member} says ${remaining} are left behind page ${at + 1}, ${total - shown} came`
+    if (more && at === answers.length - 1) return `${member} promised another page`
+  }
+  return null
+}
+
+function checkState(claim: Claim, evidence: Evidence, findings: Findings): void {
+  const { revision, upTo, calls } = claim
+  const shown = new Map(claim.versions.map((version) => [version.name, version]))
+  const end = Math.max(...calls.map((call) => call.end))
+  const where = `the list of ${calls[0]?.member} at revision ${revision}`
+  for (const version of claim.versions) {
+    const last = evidence.lastUpTo(version.name, revision)
+    if (version.revision <= revision && last !== null && last.revision === version.revision && !last.deleted)
+      continue
+    const instead =
+      last === null ? 'nothing' : `${last.deleted ? 'its deletion at' : 'version'} ${last.revision}`
+    const text = `${where} shows ${versionWords(version)} instead of ${instead}`
+    if (version.revision > revision) add(findings, 'wrong-list', { text, object: version.name, calls })
+    else addOlder(findings, { text, object: version.name, calls }, last?.version ?? null, evidence)
+  }
+  for (const name of evidence.trails.keys()) {
+    if (shown.has(name) || (upTo !== null && name > upTo)) continue
+    if (evidence.mayBeAbsent(name, revision, end)) continue
+    const last = evidence.lastUpTo(name, revision)
+    if (last === null) continue
+    const text = `${where} lacks ${versionWords(last.version)}, which nobody deleted`
+    addOlder(findings, { text, object: name, calls }, last.version, evidence)
+  }
+}
+
+type What = {
+  readonly text: string
+  readonly object: string | null
+  readonly calls: readonly Call[]
+  /** Told once; the text when not given. */
+  readonly of?: string
+}
+
+/** @param missed what should have been shown */
+function addOlder(findings: Findings, what: What, missed: Version | null, evidence: Evidence): void {
+  const writer = missed === null ? undefined : evidence.writers.get(missed.token)
+  const isLost = missed !== null && evidence.firstShown(missed.token) === null
+  add(findings, isLost ? 'lost-write' : 'wrong-list', {
+    ...what,
+    of: missed === null ? what.text : `${missed.name} ${missed.revision}`,
+    calls: writer === undefined ? what.calls : [writer, ...what.calls],
+  })
+}
+
+function checkEqual(claim: Claim, other: Claim, findings: Findings): void {
+  const { versions, revision, calls } = claim
+  const at = versions.findIndex((version, place) => {
+    const there = other.versions[place]
+    return there === undefined || !equalVersions(version, there)
+  })
+  if (at === -1 && versions.length === other.versions.length) return
+  const one = versions[at === -1 ? other.versions.length : at] ?? other.versions[versions.length]
+  const [here, there] = [calls[0], other.calls[0]]
+  const modes = [here, there].map((call) => {
+    const mode = call?.request.kind === 'list' ? modeWords(call.request.mode) : ''
+    return `${call?.member} (${mode})`
+  })
+  add(findings, 'wrong-list', {
+    text: `two lists at revision ${revision}, of ${modes.join(' and ')}, differ in ${one?.name}`,
+    object: one?.name ?? null,
+    calls: [...other.calls, ...calls],
+  })
+}
+
+function add(findings: Findings, kind: AnomalyKind, { text, object, calls, of }: What): void {
+  findings.add(`${kind} ${of ?? text}`, () => ({
+    ...{ kind, text, object },
+    atMs: Math.max(...calls.map(({ endMs }) => endMs)),
+    members: [...new Set(calls.map(({ member }) => member))].sort(),
+    witnesses: inOrder(calls.map(ofCall)),
+  }))
+}

@@ -1,0 +1,64 @@
+import { inOrder, modeWords, ofCall } from '../describe.ts'
+import type { Evidence } from '../evidence.ts'
+import { Findings, count } from '../finding.ts'
+import type { CheckReport } from '../finding.ts'
+import type { Call, Mode } from '../history.ts'
+import { isMissing, modeOf } from '../history.ts'
+
+/**
+ * Modes: an exact list is of that revision, and an answer that may not be older than a revision is not. So a client that
+ * names what it wrote or read last reads its own writes, and never goes back, on every member.
+ */
+export function checkModes(evidence: Evidence): CheckReport {
+  const findings = new Findings()
+  let examined = 0
+  for (const call of evidence.history.calls) {
+    const mode = modeOf(call.request)
+    if (mode.kind !== 'exact' && mode.kind !== 'not-older-than') continue
+    const wrong = judge(call, mode, evidence)
+    if (wrong === undefined) continue
+    examined++
+    if (wrong === null) continue
+    findings.add(`${call.begin}`, () => ({
+      kind: 'wrong-mode',
+      text: `${call.member} was asked for ${modeWords(mode)} and ${wrong}`,
+      object: call.request.kind === 'get' ? call.request.name : null,
+      atMs: call.endMs,
+      members: [call.member],
+      witnesses: inOrder([...writerOf(call, mode, evidence), ofCall(call)]),
+    }))
+  }
+  return findings.report('modes are kept', { examined: count(examined, 'answer'), count: examined })
+}
+
+/** @returns null: right; undefined: it says nothing */
+function judge(
+  call: Call,
+  mode: Extract<Mode, { readonly revision: number }>,
+  evidence: Evidence,
+): string | null | undefined {
+  const { answer, request } = call
+  const { revision } = mode
+  if (answer.kind === 'list') {
+    const isRight = mode.kind === 'exact' ? answer.revision === revision : answer.revision >= revision
+    return isRight ? null : `answered a list at revision ${answer.revision}`
+  }
+  if (request.kind !== 'get' || mode.kind === 'exact') return undefined
+  if (answer.kind === 'object') {
+    const next = evidence.nextBehind(request.name, answer.version.revision)
+    if (next === null || next.revision > revision) return null
+    return `showed version ${answer.version.revision}, ${next.deleted ? 'deleted' : 'replaced'} at ${next.revision}`
+  }
+  if (!isMissing(call)) return undefined
+  const last = evidence.lastUpTo(request.name, revision)
+  if (last === null || last.deleted) return null
+  if (evidence.mayBeDeletedBehind(request.name, last.revision, call.end)) return null
+  return `found nothing, though version ${last.revision} was made and nobody deleted it`
+}
+
+function writerOf({ request }: Call, mode: { readonly revision: number }, evidence: Evidence) {
+  if (request.kind !== 'get') return []
+  const last = evidence.lastUpTo(request.name, mode.revision)
+  const writer = last === null ? undefined : evidence.writers.get(last.version.token)
+  return writer === undefined ? [] : [ofCall(writer)]
+}

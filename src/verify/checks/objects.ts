@@ -1,0 +1,106 @@
+import type { Evidence } from '../evidence.ts'
+import { Findings, count } from '../finding.ts'
+import type { Anomaly, AnomalyKind, CheckReport } from '../finding.ts'
+import { inOrder, ofCall, versionWords } from '../describe.ts'
+import type { Call } from '../history.ts'
+import { verifyLimits } from '../limits.ts'
+import { linearizable } from '../linearizability.ts'
+import { registerCalls } from '../register-calls.ts'
+import type { Said } from '../register-calls.ts'
+import { smallestBad } from '../shrink.ts'
+
+/**
+ * Linearizability: writes and most recent reads of each object can be put in one order that explains every answer and
+ * keeps real time. Objects are looked at one by one, which loses nothing: a history is linearizable if each is.
+ *
+ * @source Herlihy and Wing, "Linearizability", 1990 (locality); Wing and Gong, 1993; Lowe, 2017
+ */
+export function checkObjects(evidence: Evidence): CheckReport {
+  const findings = new Findings()
+  const undecided: string[] = []
+  const objects = registerCalls(evidence)
+  let calls = 0
+  for (const object of objects) {
+    calls += object.calls.length
+    const verdict = linearizable(object.calls, verifyLimits.searchStepsMax)
+    if (verdict.kind === 'undecided') undecided.push(object.name)
+    if (verdict.kind === 'not-linearizable')
+      findings.add(object.name, () => anomalyOf(object.name, object.calls, evidence))
+  }
+  const steps = verifyLimits.searchStepsMax.toLocaleString('en-US')
+  return findings.report('objects are linearizable', {
+    examined: `${count(objects.length, 'object')}, ${count(calls, 'answer')}`,
+    count: calls,
+    note:
+      undecided.length === 0
+        ? ''
+        : `no order was found or ruled out in ${steps} steps for ${undecided.slice(0, 5).join(', ')}`,
+  })
+}
+
+function anomalyOf(name: string, all: readonly Said[], evidence: Evidence): Anomaly {
+  const said = smallestBad(all)
+  const ended = said.filter(({ end }) => end !== Infinity)
+  const last = ended.reduce((latest, one) => (one.end > latest.end ? one : latest))
+  const calls = [...new Set(said.map(({ call }) => call))]
+  const { kind, text } = nameIt(name, calls, last, evidence)
+  return {
+    ...{ kind, text, object: name, atMs: last.call.endMs },
+    members: [...new Set(calls.map(({ member }) => member))].sort(),
+    witnesses: inOrder(calls.map(ofCall)),
+  }
+}
+
+/** Which of the known ways of going wrong it is. */
+function nameIt(
+  name: string,
+  calls: readonly Call[],
+  last: Said,
+  evidence: Evidence,
+): { readonly kind: AnomalyKind; readonly text: string } {
+  if (calls.some((call) => isSecond(last.call, call)))
+    return { kind: 'lost-update', text: `${name}: two conditional writes replaced one version` }
+  const lost = calls.find((call) => isLost(call, last.call, evidence))
+  if (lost?.answer.kind === 'object') {
+    const { version } = lost.answer
+    return {
+      kind: 'lost-write',
+      text: `${versionWords(version)} was acknowledged by ${lost.member}; nobody was ever shown it`,
+    }
+  }
+  if (lost !== undefined) {
+    const text = `${name} was deleted, says ${lost.member}; it is still there, and no watch told of it`
+    return { kind: 'lost-write', text }
+  }
+  const { request, member } = last.call
+  if (request.kind === 'get' || request.kind === 'list') {
+    const shown = stateOf(name, last.call)
+    return { kind: 'stale-read', text: `${member} showed ${name} as ${shown} when that had been replaced` }
+  }
+  return { kind: 'not-linearizable', text: `no order of these calls on ${name} explains their answers` }
+}
+
+/** Both replaced or deleted the same version, so they say. */
+function isSecond(one: Call, other: Call): boolean {
+  const [here, there] = [one, other].map(({ request, answer }) => {
+    const isDone = answer.kind === 'object' || answer.kind === 'deleted'
+    return isDone && 'expected' in request ? (request.expected?.revision ?? null) : null
+  })
+  return one !== other && here !== null && here === there
+}
+
+/** Acknowledged before the call that cannot be explained began, and never seen by anybody. */
+function isLost({ request, answer, end }: Call, bad: Call, evidence: Evidence): boolean {
+  if (end >= bad.end) return false
+  if (answer.kind === 'object' && 'token' in request) return evidence.firstShown(request.token) === null
+  if (answer.kind !== 'deleted' || request.kind !== 'delete') return false
+  const told = evidence.trails.get(request.name)?.changes.some(({ deleted }) => deleted) ?? false
+  return !told && evidence.history.watches.length > 0
+}
+
+function stateOf(name: string, { answer }: Call): string {
+  if (answer.kind === 'object') return `version ${answer.version.revision}`
+  if (answer.kind !== 'list') return 'absent'
+  const version = answer.versions.find((one) => one.name === name)
+  return version === undefined ? 'absent' : `version ${version.revision}`
+}

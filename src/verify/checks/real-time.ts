@@ -1,0 +1,85 @@
+import { inOrder, ofCall, ofEvent } from '../describe.ts'
+import type { Evidence, Sight } from '../evidence.ts'
+import { Findings, count } from '../finding.ts'
+import type { Anomaly, AnomalyKind, CheckReport, Witness } from '../finding.ts'
+import type { Call } from '../history.ts'
+import { isMissing, isWrite } from '../history.ts'
+
+/**
+ * Real time: one line of revisions explains all objects together. A write gets a revision behind all that anybody had
+ * been told when it was asked for, and a most recent read is of no state before that.
+ */
+export function checkRealTime(evidence: Evidence): CheckReport {
+  const findings = new Findings()
+  let examined = 0
+  for (const call of evidence.history.calls) {
+    const told = evidence.toldBefore(call.begin)
+    if (told === null || !isBound(call)) continue
+    const wrong = judge(call, told.revision, evidence)
+    if (wrong === undefined) continue
+    examined++
+    if (wrong !== null) findings.add(wrong.of, () => anomalyOf(call, told, wrong))
+  }
+  return findings.report('revisions keep real time', {
+    examined: count(examined, 'answer'),
+    count: examined,
+  })
+}
+
+type Wrong = {
+  readonly kind: AnomalyKind
+  readonly text: string
+  readonly object: string | null
+  /** Told once: the same change missed by many reads is one anomaly. */
+  readonly of: string
+}
+
+function isBound({ request }: Call): boolean {
+  if (isWrite(request)) return true
+  const isLater = request.kind === 'list' && request.page > 0
+  return 'mode' in request && request.mode.kind === 'most-recent' && !isLater
+}
+
+/** @param floor the newest revision that had been told @returns null: right; undefined: it says nothing */
+function judge(call: Call, floor: number, evidence: Evidence): Wrong | null | undefined {
+  const { request, answer, member } = call
+  if (answer.kind === 'list') {
+    if (answer.revision >= floor) return null
+    const text = `${member} answered a most recent list at revision ${answer.revision}, ${floor} had been told`
+    return { kind: 'stale-read', text, object: null, of: `list ${floor}` }
+  }
+  if (answer.kind === 'object') {
+    const { name, revision } = answer.version
+    if (request.kind !== 'get') {
+      if (revision > floor) return null
+      const text = `${member} gave a write of ${name} revision ${revision}, ${floor} had been told before`
+      return { kind: 'revision-order', text, object: name, of: `write ${revision}` }
+    }
+    const next = evidence.nextBehind(name, revision)
+    if (next === null || next.revision > floor) return null
+    const how = next.deleted ? 'deleted' : 'replaced'
+    const text = `${member} showed ${name} as version ${revision}, ${how} at ${next.revision}, ${floor} had been told`
+    return { kind: 'stale-read', text, object: name, of: `get ${next.revision}` }
+  }
+  if (!isMissing(call) || request.kind === 'create' || request.kind === 'list') return undefined
+  const last = evidence.lastUpTo(request.name, floor)
+  if (last === null || last.deleted) return null
+  // It may have been deleted at any time until the answer.
+  if (evidence.mayBeDeletedBehind(request.name, last.revision, call.end)) return null
+  const text = `${member} found no ${request.name}, version ${last.revision} was made and nobody deleted it`
+  const seen = evidence.firstShown(last.version.token) !== null
+  return { kind: seen ? 'stale-read' : 'lost-write', text, object: request.name, of: `get ${last.revision}` }
+}
+
+function anomalyOf(call: Call, told: Sight, wrong: Wrong): Anomaly {
+  const { by } = told
+  const before: Witness = 'event' in by ? ofEvent(by.watch, by.event) : ofCall(by)
+  const teller = 'event' in by ? by.watch.member : by.member
+  const { kind, text, object } = wrong
+  return {
+    ...{ kind, text, object },
+    atMs: call.endMs,
+    members: [...new Set([call.member, teller])],
+    witnesses: inOrder([before, ofCall(call)]),
+  }
+}

@@ -1,0 +1,57 @@
+import { inOrder, ofCall } from '../describe.ts'
+import type { Evidence } from '../evidence.ts'
+import { Findings, count } from '../finding.ts'
+import type { CheckReport } from '../finding.ts'
+import type { Call } from '../history.ts'
+import { modeOf } from '../history.ts'
+
+/**
+ * Sessions: reads that may be answered from what a member happens to have never go back while a client stays on one
+ * connection, since one process answers there and its state only goes on. Reads with a version are no part of it, as a
+ * server may serve those from elsewhere.
+ *
+ * @param balanced an endpoint may be several servers: nothing is promised then
+ */
+export function checkSessions(evidence: Evidence, { balanced }: { readonly balanced: boolean }): CheckReport {
+  const check = 'reads on one connection never go back'
+  const findings = new Findings()
+  if (balanced) {
+    const examined = 'endpoints are balancers'
+    return { ...findings.report(check, { examined, count: 0 }), verdict: 'not-applicable' }
+  }
+  const floors = new Map<string, { readonly revision: number; readonly call: Call }>()
+  let examined = 0
+  for (const call of evidence.history.calls) {
+    const { client, connection, request, answer, member } = call
+    const isLater = request.kind === 'list' && request.page > 0
+    if ((request.kind !== 'get' && request.kind !== 'list') || isLater || modeOf(request).kind !== 'any')
+      continue
+    const session = `${client}/${connection}`
+    const floor = floors.get(session)
+    const point = pointOf(call, floor?.revision ?? 0, evidence)
+    if (point === null) continue
+    examined++
+    if (floor !== undefined && point === 'none') {
+      const shown = answer.kind === 'object' ? `version ${answer.version.revision}` : 'an older list'
+      findings.add(`${call.begin}`, () => ({
+        kind: 'reads-go-back',
+        text: `${member} showed ${client} ${shown} after revision ${floor.revision}, on one connection`,
+        object: request.kind === 'get' ? request.name : null,
+        atMs: call.endMs,
+        members: [member],
+        witnesses: inOrder([ofCall(floor.call), ofCall(call)]),
+      }))
+    } else if (point !== 'none' && point >= (floor?.revision ?? 0))
+      floors.set(session, { revision: point, call })
+  }
+  return findings.report(check, { examined: count(examined, 'read'), count: examined })
+}
+
+/** The first revision from `floor` on at which the answer is right. @returns null: it says nothing */
+function pointOf({ request, answer }: Call, floor: number, evidence: Evidence): number | 'none' | null {
+  if (answer.kind === 'list') return answer.revision >= floor ? answer.revision : 'none'
+  if (answer.kind !== 'object' || request.kind !== 'get') return null
+  const point = Math.max(floor, answer.version.revision)
+  const next = evidence.nextBehind(request.name, answer.version.revision)
+  return next === null || next.revision > point ? point : 'none'
+}

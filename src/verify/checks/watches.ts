@@ -1,0 +1,150 @@
+import { inOrder, ofCall, ofEvent, ofWatch, versionWords, watchWords } from '../describe.ts'
+import type { Change, Evidence } from '../evidence.ts'
+import { Findings, count } from '../finding.ts'
+import type { AnomalyKind, CheckReport, Witness } from '../finding.ts'
+import type { Watch, WatchEvent } from '../history.ts'
+import { Pictures } from './pictures.ts'
+
+/**
+ * Watches: ordered (revisions ascend), unique (nothing twice), atomic (a revision is told once and whole), reliable (no
+ * change left out, up to the last told), resumable (also across a break, on another member), bookmarkable (a bookmark
+ * comes behind all it covers); and every change is told as what it was.
+ */
+export function checkWatches(evidence: Evidence): CheckReport {
+  const { history } = evidence
+  const findings = new Findings()
+  const changes = [...evidence.trails.values()].flatMap((trail) => trail.changes)
+  changes.sort((a, b) => a.revision - b.revision)
+  const pictures = new Pictures(evidence)
+  let events = 0
+  let resumed = 0
+  for (const watch of history.watches) {
+    events += watch.events.length
+    if (watch.resumed) resumed++
+    checkOrder(watch, findings)
+    const isWhole = checkReliable(watch, changes, evidence, findings)
+    pictures.check(watch, isWhole, (event, text) =>
+      add(findings, 'wrong-event', {
+        ...{ text, watch, object: event.version?.name ?? null },
+        witnesses: [ofWatch(watch), ofEvent(watch, event)],
+      }),
+    )
+  }
+  return findings.report('watches tell every change once, in order', {
+    examined: `${count(events, 'event')}, ${count(history.watches.length, 'watch', 'watches')}, ${count(resumed, 'resume')}`,
+    count: events,
+    note: noteOf(evidence),
+  })
+}
+
+function checkOrder(watch: Watch, findings: Findings): void {
+  let last: WatchEvent | null = null
+  const told = new Set<number>()
+  for (const event of watch.events) {
+    const { revision, type } = event
+    const before = last?.revision ?? watch.after
+    const isBookmark = type === 'BOOKMARK'
+    if (isBookmark ? revision < before : revision <= before) {
+      const kind = told.has(revision) && !isBookmark ? 'repeated-event' : 'event-order'
+      const text = `${watchWords(watch)} told ${type} of revision ${revision} after ${before}`
+      const earlier = last === null ? ofWatch(watch) : ofEvent(watch, last)
+      const witnesses = [earlier, ofEvent(watch, event)]
+      add(findings, kind, { text, watch, object: event.version?.name ?? null, witnesses })
+    }
+    if (!isBookmark) told.add(revision)
+    if (last === null || revision >= last.revision) last = event
+  }
+}
+
+/** An event, and the furthest bookmark before it. */
+type Told = { readonly event: WatchEvent; readonly marked: WatchEvent | null }
+
+/** @returns false when a change was left out */
+function checkReliable(
+  watch: Watch,
+  changes: readonly Change[],
+  evidence: Evidence,
+  findings: Findings,
+): boolean {
+  const told = new Map<number, Told>()
+  let upTo = watch.after
+  let marked: WatchEvent | null = null
+  for (const event of watch.events) {
+    if (event.version !== null && !told.has(event.revision)) told.set(event.revision, { event, marked })
+    if (event.type === 'BOOKMARK' && event.revision > (marked?.revision ?? 0)) marked = event
+    upTo = Math.max(upTo, event.revision)
+  }
+  let isWhole = true
+  for (let at = firstBehind(changes, watch.after); at < changes.length; at++) {
+    const change = changes[at] as Change
+    if (change.revision > upTo) break
+    const known = told.get(change.revision)
+    if (known === undefined) {
+      isWhole = false
+      addDropped(watch, change, evidence, findings)
+      continue
+    }
+    const early = known.marked
+    if (early === null || early.revision < change.revision) continue
+    const text = `${watchWords(watch)} marked revision ${early.revision} before it told ${change.revision}`
+    const witnesses = [ofEvent(watch, early), ofEvent(watch, known.event)]
+    add(findings, 'false-bookmark', { text, watch, object: change.version.name, witnesses })
+  }
+  return isWhole
+}
+
+function addDropped(watch: Watch, change: Change, evidence: Evidence, findings: Findings): void {
+  const { version, revision, deleted } = change
+  const behind = watch.events.find((event) => event.revision > revision)
+  const before = watch.events.findLast((event) => event.revision < revision)
+  const writer = deleted ? undefined : evidence.writers.get(version.token)
+  const isLost = !deleted && evidence.firstShown(version.token) === null
+  const how = watch.resumed ? ', which it had to after its resume' : ''
+  const what = deleted ? `the deletion of ${version.name} at ${revision}` : versionWords(version)
+  const witnesses: Witness[] = [before === undefined ? ofWatch(watch) : ofEvent(watch, before)]
+  if (writer !== undefined) witnesses.push(ofCall(writer))
+  if (behind !== undefined) witnesses.push(ofEvent(watch, behind))
+  // Where nobody at all was shown it, it is not the watch that lost it.
+  const text = isLost
+    ? `${what} was acknowledged by ${writer?.member}; ${watchWords(watch)} went on to ${behind?.revision} without it`
+    : `${watchWords(watch)} never told ${what}${how}; it went on to ${behind?.revision}`
+  const kind = isLost ? 'lost-write' : 'dropped-event'
+  const of = isLost ? `${kind} ${revision}` : `${kind} ${revision} ${watch.id}`
+  findings.add(of, () => ({ kind, text, object: version.name, ...seenAt(watch, witnesses) }))
+}
+
+/** Watches that stood behind the end of the run, when everybody had time to catch up. */
+function noteOf({ history }: Evidence): string {
+  const { lastRevision, watches } = history
+  if (lastRevision === null) return 'the recording did not come to its end, so the last events are not judged'
+  const reached = new Map<string, number>()
+  for (const { watcher, events, after } of watches) {
+    const last = events.reduce((most, { revision }) => Math.max(most, revision), after)
+    reached.set(watcher, Math.max(reached.get(watcher) ?? 0, last))
+  }
+  const behind = [...reached].filter(([, revision]) => revision < lastRevision)
+  if (behind.length === 0) return ''
+  const words = behind.map(([watcher, revision]) => `${watcher} at ${revision}`)
+  return `in the end, of revision ${lastRevision}, some were still behind: ${words.join(', ')}`
+}
+
+type What = {
+  readonly text: string
+  readonly watch: Watch
+  readonly object: string | null
+  readonly witnesses: readonly Witness[]
+}
+
+function add(findings: Findings, kind: AnomalyKind, { text, watch, object, witnesses }: What): void {
+  findings.add(`${kind} ${text}`, () => ({ kind, text, object, ...seenAt(watch, witnesses) }))
+}
+
+function seenAt(watch: Watch, witnesses: readonly Witness[]) {
+  const told = inOrder(witnesses)
+  return { atMs: told[told.length - 1]?.atMs ?? 0, members: [watch.member], witnesses: told }
+}
+
+function firstBehind(changes: readonly Change[], revision: number): number {
+  const at = changes.findIndex((change) => change.revision > revision)
+  return at === -1 ? changes.length : at
+}

@@ -1,0 +1,83 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { SeededRandom } from '../../raft/base/random.ts'
+import { Connection } from './connection.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { Request } from './history.ts'
+import type { Recorder } from './recorder.ts'
+import { pause } from './pause.ts'
+import { Traffic } from './traffic.ts'
+
+export type ClientOptions = {
+  readonly name: string
+  readonly recorder: Recorder
+  readonly clock: Clock
+  readonly random: SeededRandom
+  readonly endpoints: readonly Endpoint[]
+  /** Where it stays; null: it moves about, and on when it gets no answer. */
+  readonly pinned: Endpoint | null
+  readonly objects: readonly string[]
+  /** Mean ms from one call to the next. */
+  readonly everyMs: number
+  /** Of one call. */
+  readonly timeoutMs: number
+}
+
+/** How often one that moves about does so without a reason. */
+const wanderChance = 0.05
+/** Before it asks again whoever did not answer. */
+const backOffMs = 50
+
+/** One sequential client: it asks, waits for the answer or its deadline, and asks the next. */
+export class VerifyClient {
+  readonly #options: ClientOptions
+  readonly #traffic: Traffic
+  #connection: Connection
+
+  constructor(options: ClientOptions) {
+    const { random, recorder, name, objects, endpoints, pinned } = options
+    this.#options = options
+    this.#traffic = new Traffic(random, recorder, name, objects)
+    this.#connection = new Connection(pinned ?? random.pick(endpoints), options.clock)
+  }
+
+  /** @param endMs on the clock, asked anew each time; no call begins later @throws VerifyFailure `history` */
+  async run(endMs: () => number): Promise<void> {
+    const { clock, random, everyMs, recorder, pinned } = this.#options
+    let nextMs = clock.monotonicMs()
+    for (;;) {
+      // Evenly spread around the mean, so that clients do not march in step.
+      nextMs = Math.max(nextMs + (everyMs * (50 + random.below(101))) / 100, clock.monotonicMs())
+      if (nextMs >= endMs()) break
+      await pause(clock, nextMs - clock.monotonicMs())
+      await recorder.room()
+      if (pinned === null && random.chance(wanderChance)) this.#move()
+      await this.#perform(this.#traffic.next())
+    }
+    this.#connection.close()
+  }
+
+  async #perform(first: Request): Promise<void> {
+    const { recorder, name, timeoutMs, pinned, random, clock } = this.#options
+    let request = first
+    let continueToken: string | null = null
+    for (;;) {
+      const answered = await recorder.call(name, this.#connection, request, { timeoutMs, continueToken })
+      if (answered.answer.kind === 'unknown') {
+        if (pinned === null) this.#move()
+        await pause(clock, backOffMs)
+        return
+      }
+      continueToken = answered.continueToken
+      if (request.kind !== 'list' || continueToken === null) return
+      // Pages of one list may come from different members.
+      if (pinned === null && random.chance(0.3)) this.#move()
+      request = { ...request, page: request.page + 1 }
+    }
+  }
+
+  #move(): void {
+    const { random, endpoints, clock } = this.#options
+    this.#connection.close()
+    this.#connection = new Connection(random.pick(endpoints), clock)
+  }
+}

@@ -1,0 +1,107 @@
+import { assertNever } from '../../raft/base/assert.ts'
+import type { Witness } from './finding.ts'
+import type { Answer, Call, Copy, Mode, Request, Version, Watch, WatchEvent } from './history.ts'
+import { verifyLimits } from './limits.ts'
+
+/** Lines for people, in the order of time; of too many, the last. */
+export function inOrder(witnesses: readonly Witness[]): readonly Witness[] {
+  return [...witnesses].sort((a, b) => a.atMs - b.atMs).slice(-verifyLimits.witnessesMax)
+}
+
+export function ofCall(call: Call): Witness {
+  const { client, member, beginMs, endMs } = call
+  const took = `[${seconds(beginMs)} to ${seconds(endMs)}]`
+  return {
+    atMs: beginMs,
+    text: `${client} at ${member} ${took}: ${wordsOf(call.request)} -> ${answerWords(call.answer)}`,
+  }
+}
+
+export function ofEvent(watch: Watch, event: WatchEvent): Witness {
+  const object = event.version === null ? '' : ` ${versionWords(event.version)}`
+  return {
+    atMs: event.atMs,
+    text: `${watchWords(watch)} [${seconds(event.atMs)}]: ${event.type} at revision ${event.revision}${object}`,
+  }
+}
+
+export function ofWatch(watch: Watch): Witness {
+  const how = watch.resumed ? 'goes on' : 'begins'
+  const text = `${watchWords(watch)} [${seconds(watch.beginMs)}]: ${how} after revision ${watch.after}`
+  return { atMs: watch.beginMs, text }
+}
+
+export function ofCopy({ member, revision, atMs, versions, digest }: Copy): Witness {
+  const text = `${member} [${seconds(atMs)}]: ${versions.length} objects at revision ${revision}, bytes ${digest}`
+  return { atMs, text }
+}
+
+export function versionWords({ name, revision, token }: Version): string {
+  return `${name} version ${revision} (${token === '' ? 'not of this run' : `write ${token}`})`
+}
+
+export function watchWords({ watcher, member }: Watch): string {
+  return `${watcher} at ${member}`
+}
+
+export function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(3)} s`
+}
+
+function wordsOf(request: Request): string {
+  switch (request.kind) {
+    case 'create':
+      return `create ${request.name} as write ${request.token}`
+    case 'update': {
+      const { expected } = request
+      const onto = expected === null ? 'whatever is there' : `version ${expected.revision}`
+      return `update ${request.name} from ${onto} to write ${request.token}`
+    }
+    case 'delete': {
+      const { expected } = request
+      return `delete ${request.name}${expected === null ? '' : ` if it is version ${expected.revision}`}`
+    }
+    case 'get':
+      return `get ${request.name}, ${modeWords(request.mode)}`
+    case 'list': {
+      const { limit, page, mode } = request
+      return `list, ${modeWords(mode)}${limit === null ? '' : `, page ${page + 1} of ${limit} each`}`
+    }
+    default:
+      return assertNever(request)
+  }
+}
+
+export function modeWords(mode: Mode): string {
+  switch (mode.kind) {
+    case 'most-recent':
+      return 'most recent'
+    case 'any':
+      return 'any version'
+    case 'not-older-than':
+      return `not older than ${mode.revision}`
+    case 'exact':
+      return `exactly at ${mode.revision}`
+    default:
+      return assertNever(mode)
+  }
+}
+
+function answerWords(answer: Answer): string {
+  switch (answer.kind) {
+    case 'object':
+      return versionWords(answer.version)
+    case 'deleted':
+      return 'deleted'
+    case 'list': {
+      const { revision, versions, more } = answer
+      return `${versions.length} objects at revision ${revision}${more ? ', more to come' : ''}`
+    }
+    case 'refused':
+      return `refused: ${answer.code} ${answer.reason}`
+    case 'unknown':
+      return `unknown outcome: ${answer.why}`
+    default:
+      return assertNever(answer)
+  }
+}

@@ -1,0 +1,269 @@
+import type { Call, Expected, History, Request, Version, Watch, WatchEvent } from './history.ts'
+import { isWrite } from './history.ts'
+
+/** A revision at which an object changed, as somebody was told. */
+export type Change = {
+  readonly revision: number
+  /** Of a deletion: what was deleted, as a watch told it. */
+  readonly version: Version
+  readonly deleted: boolean
+}
+
+/** A deletion that was asked for and may have happened. */
+type Deletion = {
+  readonly call: Call
+  /** Behind this revision if at all. */
+  readonly above: number
+  /** Before this one if at all. */
+  readonly below: number
+}
+
+/** Somebody was told that a revision exists: by the answer to a call, or by an event. */
+export type Sight = { readonly at: number; readonly revision: number; readonly by: Call | EventOf }
+
+export type EventOf = { readonly watch: Watch; readonly event: WatchEvent }
+
+/** What is known of one object, from everything that anybody was told. */
+export type Trail = {
+  readonly name: string
+  /** By revision. */
+  readonly changes: Change[]
+  readonly deletions: Deletion[]
+}
+
+/**
+ * What a whole history tells of the truth behind it. It knows only what somebody was told, so it can prove an answer
+ * wrong and never guesses that one is.
+ */
+export class Evidence {
+  readonly history: History
+  readonly trails = new Map<string, Trail>()
+  /** Two contents of one revision. */
+  readonly clashes: { readonly revision: number; readonly one: Version; readonly other: Version }[] = []
+  /** Everything that proved a revision to exist, with the newest so far. */
+  readonly sights: readonly Sight[]
+  /** By token: the call that wrote it. */
+  readonly writers = new Map<string, Call>()
+  /** The newest of the sights up to each. */
+  readonly #newest: Sight[] = []
+  readonly #byRevision = new Map<number, Change>()
+  /** By token: when somebody other than its writer was first shown it. */
+  readonly #firstShown = new Map<string, number>()
+
+  constructor(history: History) {
+    this.history = history
+    for (const call of history.calls) if ('token' in call.request) this.writers.set(call.request.token, call)
+    this.sights = sightsOf(history)
+    for (const sight of this.sights) {
+      const before = this.#newest[this.#newest.length - 1]
+      this.#newest.push(before === undefined || sight.revision > before.revision ? sight : before)
+    }
+    this.#takeAnswers()
+    this.#takeEvents()
+    for (const { versions } of history.copies) for (const version of versions) this.#put(version, Infinity)
+    this.#takeConditions()
+    for (const trail of this.trails.values()) trail.changes.sort((a, b) => a.revision - b.revision)
+    this.#takeDeletions()
+  }
+
+  /** The newest revision told to anybody before that moment. */
+  toldBefore(moment: number): Sight | null {
+    let [low, high] = [0, this.sights.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.sights[middle] as Sight).at < moment) low = middle + 1
+      else high = middle
+    }
+    return this.#newest[low - 1] ?? null
+  }
+
+  /** The last change of an object up to a revision. */
+  lastUpTo(name: string, revision: number): Change | null {
+    const changes = this.trails.get(name)?.changes ?? []
+    return changes[firstBehind(changes, revision) - 1] ?? null
+  }
+
+  /** The first change of an object behind a revision. */
+  nextBehind(name: string, revision: number): Change | null {
+    const changes = this.trails.get(name)?.changes ?? []
+    return changes[firstBehind(changes, revision)] ?? null
+  }
+
+  /** Whether an object may be absent from the state at a revision that somebody was shown by that moment. */
+  mayBeAbsent(name: string, revision: number, moment: number): boolean {
+    const last = this.lastUpTo(name, revision)
+    if (last === null || last.deleted) return true
+    const deletions = this.trails.get(name)?.deletions ?? []
+    return deletions.some(
+      ({ call, above, below }) =>
+        // Some revision lies behind both and before both.
+        call.begin < moment && Math.max(above, last.revision) < Math.min(below - 1, revision),
+    )
+  }
+
+  /** Whether an object may have been deleted behind a revision, by that moment. */
+  mayBeDeletedBehind(name: string, revision: number, moment: number): boolean {
+    const trail = this.trails.get(name)
+    if (trail === undefined) return true
+    if (trail.changes.some((change) => change.deleted && change.revision > revision)) return true
+    return trail.deletions.some(({ call, below }) => call.begin < moment && below - 1 > revision)
+  }
+
+  /** When somebody who did not write it was first shown it; null: never. */
+  firstShown(token: string): number | null {
+    return this.#firstShown.get(token) ?? null
+  }
+
+  #takeAnswers(): void {
+    for (const call of this.history.calls) {
+      const { answer, request, end } = call
+      if (answer.kind === 'object') {
+        const own = 'token' in request && request.token === answer.version.token
+        this.#put(answer.version, own ? null : end)
+      }
+      if (answer.kind === 'list') for (const version of answer.versions) this.#put(version, end)
+    }
+  }
+
+  /** A condition that held was there to hold, where its revision is of one version only. */
+  #takeConditions(): void {
+    const clashing = new Set(this.clashes.map(({ revision }) => revision))
+    for (const { request, answer, end } of this.history.calls) {
+      const isDone = answer.kind === 'object' || answer.kind === 'deleted'
+      const expected = isDone && 'expected' in request ? request.expected : null
+      if (expected !== null && !clashing.has(expected.revision)) this.#saw(expected.token, end)
+    }
+  }
+
+  #takeEvents(): void {
+    for (const watch of this.history.watches) {
+      for (const { type, version, at } of watch.events) {
+        if (version === null) continue
+        if (type !== 'DELETED') this.#put(version, at)
+        else this.#add({ revision: version.revision, version, deleted: true }, at)
+      }
+    }
+  }
+
+  /** @param shown when somebody else than its writer was shown it; null: only its writer was */
+  #put(version: Version, shown: number | null): void {
+    this.#add({ revision: version.revision, version, deleted: false }, shown)
+  }
+
+  #add(change: Change, shown: number | null): void {
+    const { revision, version } = change
+    if (shown !== null) this.#saw(version.token, shown)
+    const known = this.#byRevision.get(revision)
+    if (known !== undefined) {
+      const isSame = known.deleted === change.deleted && equalVersions(known.version, version)
+      if (!isSame) this.clashes.push({ revision, one: known.version, other: version })
+      return
+    }
+    this.#byRevision.set(revision, change)
+    this.#trail(version.name).changes.push(change)
+  }
+
+  #saw(token: string, at: number): void {
+    this.#firstShown.set(token, Math.min(this.#firstShown.get(token) ?? Infinity, at))
+  }
+
+  #trail(name: string): Trail {
+    let trail = this.trails.get(name)
+    if (trail === undefined) this.trails.set(name, (trail = { name, changes: [], deletions: [] }))
+    return trail
+  }
+
+  #takeDeletions(): void {
+    const ceilings = new Ceilings(this.history)
+    for (const call of this.history.calls) {
+      const { request, answer } = call
+      if (request.kind !== 'delete' || answer.kind === 'refused') continue
+      const above = this.toldBefore(call.begin)?.revision ?? 0
+      const below = answer.kind === 'deleted' ? ceilings.behind(call.end) : Infinity
+      this.#trail(request.name).deletions.push({ call, ...this.#within(request, { above, below }) })
+    }
+  }
+
+  /** A deletion of one version lies between that version and the next. */
+  #within(
+    { name, expected }: { readonly name: string; readonly expected: Expected | null },
+    bounds: { readonly above: number; readonly below: number },
+  ): { readonly above: number; readonly below: number } {
+    if (expected === null) return bounds
+    const next = this.nextBehind(name, expected.revision)
+    // The next change may be this deletion itself.
+    const end = next === null ? Infinity : next.deleted ? next.revision + 1 : next.revision
+    return { above: Math.max(bounds.above, expected.revision), below: Math.min(bounds.below, end) }
+  }
+}
+
+/** What was made after a moment has a revision behind everything that was done before. */
+class Ceilings {
+  readonly #begins: { readonly begin: number; readonly revision: number }[]
+
+  constructor({ calls }: History) {
+    const made: { begin: number; revision: number }[] = []
+    for (const { request, answer, begin } of calls) {
+      if (isWrite(request) && answer.kind === 'object')
+        made.push({ begin, revision: answer.version.revision })
+    }
+    made.sort((a, b) => a.begin - b.begin)
+    for (let at = made.length - 2; at >= 0; at--) {
+      const one = made[at]
+      if (one !== undefined) one.revision = Math.min(one.revision, made[at + 1]?.revision ?? Infinity)
+    }
+    this.#begins = made
+  }
+
+  /** Of what ended at that moment. */
+  behind(end: number): number {
+    let [low, high] = [0, this.#begins.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#begins[middle]?.begin ?? 0) <= end) low = middle + 1
+      else high = middle
+    }
+    return this.#begins[low]?.revision ?? Infinity
+  }
+}
+
+function sightsOf({ calls, watches }: History): Sight[] {
+  const sights: Sight[] = []
+  for (const call of calls) {
+    const { answer, end } = call
+    if (answer.kind === 'object') sights.push({ at: end, revision: answer.version.revision, by: call })
+    if (answer.kind === 'list') sights.push({ at: end, revision: answer.revision, by: call })
+  }
+  for (const watch of watches) {
+    for (const event of watch.events)
+      sights.push({ at: event.at, revision: event.revision, by: { watch, event } })
+  }
+  return sights.sort((a, b) => a.at - b.at)
+}
+
+export function equalVersions(one: Version, other: Version): boolean {
+  if (one === other) return true
+  return (
+    one.revision === other.revision &&
+    one.name === other.name &&
+    one.uid === other.uid &&
+    one.token === other.token &&
+    one.digest === other.digest
+  )
+}
+
+/** Where the changes behind a revision begin. */
+function firstBehind(changes: readonly Change[], revision: number): number {
+  let [low, high] = [0, changes.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((changes[middle]?.revision ?? 0) <= revision) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** What a request is about; null: everything. */
+export function nameOf(request: Request): string | null {
+  return 'name' in request ? request.name : null
+}

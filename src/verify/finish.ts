@@ -1,0 +1,109 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import { isJsonList, isJsonObject } from '../api/json.ts'
+import { Connection } from './connection.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { Answer } from './history.ts'
+import { verifyLimits } from './limits.ts'
+import { pause } from './pause.ts'
+import type { Recorder } from './recorder.ts'
+import { answerOf, askFor, digestOf } from './wire.ts'
+import type { VerifyWatcher } from './watcher.ts'
+
+const client = 'closing'
+const retryMs = 100
+/** Written last, so that a watch which left out the last change is found out by the next. */
+const marks = 3
+
+type Parts = {
+  readonly recorder: Recorder
+  readonly clock: Clock
+  readonly endpoints: readonly Endpoint[]
+  readonly timeoutMs: number
+}
+
+/**
+ * Brings a recording to rest: a few last writes, every watch up to them, one most recent list of each member, and a copy
+ * of all objects of each at one revision.
+ *
+ * @returns the revision of the last write; null: nobody acknowledged it in time
+ */
+export async function finish(parts: Parts, watchers: readonly VerifyWatcher[]): Promise<number | null> {
+  const { recorder, clock } = parts
+  const endMs = clock.monotonicMs() + verifyLimits.settleMsMax
+  const lastRevision = await writeMarks(parts, endMs)
+  if (lastRevision !== null) {
+    const catchUpMs = clock.monotonicMs() + verifyLimits.catchUpMsMax
+    for (const watcher of watchers) watcher.settle()
+    while (watchers.some(({ position }) => position < lastRevision) && clock.monotonicMs() < catchUpMs)
+      await pause(clock, 20)
+  }
+  for (const [at, endpoint] of parts.endpoints.entries()) await listLast(parts, { endpoint, at, endMs })
+  // The same revision everywhere, so that what the members show can be compared.
+  const revision = recorder.newest
+  for (const endpoint of parts.endpoints) await copy(parts, { endpoint, revision, endMs })
+  return lastRevision
+}
+
+async function writeMarks(
+  { recorder, clock, endpoints, timeoutMs }: Parts,
+  endMs: number,
+): Promise<number | null> {
+  let made = 0
+  for (let turn = 0; clock.monotonicMs() < endMs; turn++) {
+    const endpoint = endpoints[turn % endpoints.length]
+    if (endpoint === undefined) return null
+    const connection = new Connection(endpoint, clock)
+    const name = `${recorder.place.prefix}z-end-${turn}`
+    const request = { kind: 'create', name, token: `${client}-${turn}` } as const
+    const { answer } = await recorder.call(client, connection, request, { timeoutMs })
+    connection.close()
+    if (answer.kind !== 'object') await pause(clock, retryMs)
+    else if (++made === marks) return answer.version.revision
+  }
+  return null
+}
+
+type At = { readonly endpoint: Endpoint; readonly endMs: number }
+
+async function listLast(
+  { recorder, clock, timeoutMs }: Parts,
+  { endpoint, at, endMs }: At & { readonly at: number },
+): Promise<void> {
+  const connection = new Connection(endpoint, clock)
+  for (let turn = 0; ; turn++) {
+    const list = at * 1_000_000 + turn
+    const request = { kind: 'list', mode: { kind: 'most-recent' }, limit: null, list, page: 0 } as const
+    const { answer } = await recorder.call(client, connection, request, { timeoutMs })
+    if (answer.kind === 'list' || clock.monotonicMs() >= endMs) break
+    await pause(clock, retryMs)
+  }
+  connection.close()
+}
+
+async function copy(
+  { recorder, clock, timeoutMs }: Parts,
+  { endpoint, revision, endMs }: At & { readonly revision: number },
+): Promise<void> {
+  if (revision === 0) return
+  const request = { kind: 'list', mode: { kind: 'exact', revision }, limit: null, list: 0, page: 0 } as const
+  const connection = new Connection(endpoint, clock)
+  for (;;) {
+    const reply = await connection.ask(askFor(request, recorder.place, null), timeoutMs)
+    const answer: Answer = answerOf(request, reply, recorder.place).answer
+    if (answer.kind === 'list' && reply.kind === 'reply') {
+      const { versions, revision: shown } = answer
+      recorder.copy({ member: endpoint.name, revision: shown, digest: itemsDigest(reply.body), versions })
+      break
+    }
+    if (clock.monotonicMs() >= endMs) break
+    await pause(clock, retryMs)
+  }
+  connection.close()
+}
+
+/** Of the items alone: what else a list says of itself, such as links, is no matter of the objects. */
+function itemsDigest(body: string): string {
+  const value: unknown = JSON.parse(body)
+  const items = isJsonObject(value) ? value['items'] : null
+  return digestOf(isJsonList(items) ? JSON.stringify(items) : body)
+}

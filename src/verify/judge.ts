@@ -1,0 +1,40 @@
+import { checkLists } from './checks/lists.ts'
+import { checkMembers } from './checks/members.ts'
+import { checkModes } from './checks/modes.ts'
+import { checkObjects } from './checks/objects.ts'
+import { checkRealTime } from './checks/real-time.ts'
+import { checkSessions } from './checks/sessions.ts'
+import { checkVersions } from './checks/versions.ts'
+import { checkWatches } from './checks/watches.ts'
+import { Evidence } from './evidence.ts'
+import type { CheckReport } from './finding.ts'
+import type { History } from './history.ts'
+
+/** `undecided`: also when too little was recorded to say anything. */
+export type Judgement = {
+  readonly verdict: 'ok' | 'anomaly' | 'undecided'
+  readonly checks: readonly CheckReport[]
+}
+
+export type JudgeOptions = {
+  /** An endpoint may be several servers behind a balancer: connections are no sessions. */
+  readonly balanced: boolean
+}
+
+/** Holds a whole history against everything that a server of this kind promises. Pure: the same answer each time. */
+export function judge(history: History, options: JudgeOptions): Judgement {
+  const evidence = new Evidence(history)
+  const checks = [
+    checkObjects(evidence),
+    checkRealTime(evidence),
+    checkVersions(evidence),
+    checkLists(evidence),
+    checkModes(evidence),
+    checkWatches(evidence),
+    checkSessions(evidence, options),
+    checkMembers(history),
+  ]
+  const isAnomalous = checks.some(({ verdict }) => verdict === 'anomaly')
+  const isOpen = checks.some(({ verdict }) => verdict === 'undecided' || verdict === 'no-data')
+  return { verdict: isAnomalous ? 'anomaly' : isOpen ? 'undecided' : 'ok', checks }
+}

@@ -1,0 +1,9 @@
+import type { Clock } from '../../raft/base/clock.ts'
+
+/** @param ms nothing to wait for when not above 0 */
+export function pause(clock: Clock, ms: number): Promise<void> {
+  if (ms <= 0) return Promise.resolve()
+  return new Promise((resolve) => {
+    clock.after(ms, resolve)
+  })
+}

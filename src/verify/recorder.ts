@@ -1,0 +1,157 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Connection } from './connection.ts'
+import type { HistoryFile } from './history-file.ts'
+import type { Answer, Copy, Request, RunFacts, Version } from './history.ts'
+import { isWrite } from './history.ts'
+import { historyFormat } from './history-lines.ts'
+import type { Line } from './history-lines.ts'
+import { answerOf, askFor } from './wire.ts'
+import type { Answered, Place } from './wire.ts'
+
+/** How far a recording has come. */
+export type Progress = {
+  readonly atMs: number
+  readonly calls: number
+  readonly acknowledgedWrites: number
+  readonly answeredReads: number
+  readonly unknown: number
+  readonly events: number
+  /** Between two acknowledged writes, of anybody. */
+  readonly longestGapMs: number
+}
+
+/** Everything that clients and watchers do goes through here, so that it is written down with its moments. */
+export class Recorder {
+  readonly place: Place
+  /** The newest revision told to anybody. */
+  newest = 0
+  /** Versions told last, by name: what clients refer to. */
+  readonly known = new Map<string, Version>()
+  readonly #file: HistoryFile
+  readonly #clock: Clock
+  readonly #startMs: number
+  #moment = 0
+  #watches = 0
+  #calls = 0
+  #writes = 0
+  #reads = 0
+  #unknown = 0
+  #events = 0
+  #lastWriteMs = 0
+  #longestGapMs = 0
+
+  constructor(options: {
+    readonly file: HistoryFile
+    readonly clock: Clock
+    readonly place: Place
+    readonly facts: RunFacts
+  }) {
+    const { file, clock, place, facts } = options
+    this.place = place
+    this.#file = file
+    this.#clock = clock
+    this.#startMs = clock.monotonicMs()
+    file.write({ line: 'run', format: historyFormat, ...facts })
+  }
+
+  /** Ms since the start. */
+  nowMs(): number {
+    return Math.round((this.#clock.monotonicMs() - this.#startMs) * 1000) / 1000
+  }
+
+  /** Waits while the file is behind. @throws VerifyFailure `history` */
+  room(): Promise<void> {
+    return this.#file.room()
+  }
+
+  /** Asks, and writes down what was asked and answered. */
+  async call(
+    client: string,
+    connection: Connection,
+    request: Request,
+    options: { readonly timeoutMs: number; readonly continueToken?: string | null },
+  ): Promise<Answered> {
+    const begin = ++this.#moment
+    const beginMs = this.nowMs()
+    const asked = askFor(request, this.place, options.continueToken ?? null)
+    const reply = await connection.ask(asked, options.timeoutMs)
+    const answered = answerOf(request, reply, this.place)
+    const end = ++this.#moment
+    const endMs = this.nowMs()
+    const { answer } = answered
+    this.#file.write({
+      ...{ line: 'call', client, member: connection.endpoint.name, connection: reply.connection },
+      ...{ begin, end, beginMs, endMs, request, answer },
+    })
+    this.#count(request, answer, endMs)
+    return answered
+  }
+
+  /** @returns its number */
+  watch(watch: Omit<Extract<Line, { line: 'watch' }>, 'line' | 'id' | 'begin' | 'beginMs'>): number {
+    const id = ++this.#watches
+    this.#file.write({ line: 'watch', id, begin: ++this.#moment, beginMs: this.nowMs(), ...watch })
+    return id
+  }
+
+  event(watch: number, told: Omit<Extract<Line, { line: 'event' }>, 'line' | 'watch' | 'at' | 'atMs'>): void {
+    const { type, revision, version } = told
+    this.#file.write({
+      ...{ line: 'event', watch, at: ++this.#moment, atMs: this.nowMs() },
+      ...{ type, revision, version },
+    })
+    this.#events++
+    this.#learn(revision)
+  }
+
+  watchEnd(watch: number, why: string): void {
+    this.#file.write({ line: 'watch-end', watch, why })
+  }
+
+  copy(copy: Omit<Copy, 'atMs'>): void {
+    this.#file.write({ line: 'copy', atMs: this.nowMs(), ...copy })
+  }
+
+  end(lastRevision: number | null): void {
+    this.#file.write({ line: 'end', lastRevision, endedMs: this.nowMs() })
+  }
+
+  get progress(): Progress {
+    return {
+      atMs: this.nowMs(),
+      calls: this.#calls,
+      acknowledgedWrites: this.#writes,
+      answeredReads: this.#reads,
+      unknown: this.#unknown,
+      events: this.#events,
+      longestGapMs: this.#longestGapMs,
+    }
+  }
+
+  #count(request: Request, answer: Answer, endMs: number): void {
+    this.#calls++
+    if (answer.kind === 'unknown') this.#unknown++
+    if (answer.kind === 'unknown' || answer.kind === 'refused') return
+    if (isWrite(request)) {
+      this.#writes++
+      if (this.#writes > 1) this.#longestGapMs = Math.max(this.#longestGapMs, endMs - this.#lastWriteMs)
+      this.#lastWriteMs = endMs
+    } else this.#reads++
+    if (answer.kind === 'object') this.#show(answer.version)
+    if (answer.kind === 'list') {
+      this.#learn(answer.revision)
+      for (const version of answer.versions) this.#show(version)
+    }
+    if (answer.kind === 'deleted' && request.kind === 'delete') this.known.delete(request.name)
+  }
+
+  #show(version: Version): void {
+    this.#learn(version.revision)
+    const known = this.known.get(version.name)
+    if (known === undefined || known.revision < version.revision) this.known.set(version.name, version)
+  }
+
+  #learn(revision: number): void {
+    this.newest = Math.max(this.newest, revision)
+  }
+}

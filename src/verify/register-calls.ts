@@ -1,0 +1,118 @@
+import type { Evidence } from './evidence.ts'
+import type { Call, Version } from './history.ts'
+import { isMissing } from './history.ts'
+import type { Effect, Expectation, RegisterCall } from './linearizability.ts'
+
+/** What each call says about each object, and which call says it. */
+export type ObjectCalls = { readonly name: string; readonly calls: readonly Said[] }
+export type Said = RegisterCall & { readonly call: Call }
+
+/** By object. A most recent list says something about every object. */
+export function registerCalls(evidence: Evidence): readonly ObjectCalls[] {
+  const byName = new Map<string, Said[]>()
+  for (const name of evidence.trails.keys()) byName.set(name, [])
+  const lists: Call[] = []
+  for (const call of evidence.history.calls) {
+    const { request, answer } = call
+    if (request.kind === 'list') {
+      const isMostRecent = request.page === 0 && request.mode.kind === 'most-recent'
+      if (isMostRecent && answer.kind === 'list') lists.push(call)
+      continue
+    }
+    const effect = effectOf(call)
+    if (effect === null) continue
+    const said = byName.get(request.name) ?? []
+    byName.set(request.name, said)
+    said.push(saidBy(call, effect, evidence))
+  }
+  for (const call of lists) addList(byName, call)
+  return [...byName].map(([name, calls]) => ({ name, calls }))
+}
+
+function saidBy(call: Call, effect: Effect, evidence: Evidence): Said {
+  const base = { begin: call.begin, label: '', call }
+  if (effect.kind !== 'may-write') return { ...base, end: call.end, effect }
+  // What was shown later did take effect, and before it was shown.
+  const shown = effect.to === null ? null : evidence.firstShown(effect.to)
+  if (shown !== null) return { ...base, end: shown, effect: { ...effect, kind: 'wrote' } }
+  return { ...base, end: Infinity, effect }
+}
+
+function addList(byName: ReadonlyMap<string, Said[]>, call: Call): void {
+  const { answer, begin, end } = call
+  if (answer.kind !== 'list') return
+  const shown = new Map<string, Version>(answer.versions.map((version) => [version.name, version]))
+  const last = answer.versions[answer.versions.length - 1]?.name
+  for (const [name, said] of byName) {
+    // Behind the last of a page nothing is said.
+    if (answer.more && (last === undefined || name > last)) continue
+    said.push({ begin, end, effect: saw(isState(shown.get(name)?.token ?? null)), label: '', call })
+  }
+}
+
+function effectOf(call: Call): Effect | null {
+  const { request, answer } = call
+  if (request.kind === 'list') return null
+  if (request.kind === 'get') {
+    if (request.mode.kind !== 'most-recent') return null
+    if (answer.kind === 'object') return saw(isState(answer.version.token))
+    return isMissing(call) ? saw(absent) : null
+  }
+  const { from, to } = writeOf(call)
+  switch (answer.kind) {
+    case 'object':
+    case 'deleted':
+      return { kind: 'wrote', from, to }
+    case 'unknown':
+      return { kind: 'may-write', from, to }
+    case 'refused': {
+      const seen = refusalOf(call)
+      return seen === null ? null : saw(seen)
+    }
+    case 'list':
+      return null
+  }
+}
+
+/** What a write needs, and what it leaves. */
+function writeOf({ request, answer }: Call): { readonly from: Expectation; readonly to: string | null } {
+  switch (request.kind) {
+    case 'create':
+      return { from: absent, to: request.token }
+    case 'update': {
+      const { expected, token } = request
+      if (expected !== null) return { from: isState(expected.token), to: token }
+      // A server may make what is missing, and says so.
+      if (answer.kind === 'object') return { from: answer.created ? absent : present, to: token }
+      return { from: { kind: 'any' }, to: token }
+    }
+    case 'delete': {
+      const { expected } = request
+      return { from: expected === null ? present : isState(expected.token), to: null }
+    }
+    case 'get':
+    case 'list':
+      return { from: { kind: 'any' }, to: null }
+  }
+}
+
+/** What a refusal says about the object; null: nothing. */
+function refusalOf(call: Call): Expectation | null {
+  const { request, answer } = call
+  if (answer.kind !== 'refused') return null
+  if (request.kind !== 'create' && isMissing(call)) return absent
+  if (answer.reason === 'AlreadyExists' && request.kind === 'create') return present
+  if (answer.reason !== 'Conflict' || (request.kind !== 'update' && request.kind !== 'delete')) return null
+  return request.expected === null ? null : { kind: 'other', than: request.expected.token }
+}
+
+function saw(state: Expectation): Effect {
+  return { kind: 'saw', state }
+}
+
+function isState(state: string | null): Expectation {
+  return { kind: 'is', state }
+}
+
+const present: Expectation = { kind: 'present' }
+const absent: Expectation = isState(null)

@@ -1,0 +1,117 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import { SeededRandom } from '../../raft/base/random.ts'
+import { VerifyClient } from './client.ts'
+import { finish } from './finish.ts'
+import { HistoryFile, readHistory } from './history-file.ts'
+import type { History } from './history.ts'
+import { judge } from './judge.ts'
+import type { Judgement } from './judge.ts'
+import type { VerifyOptions } from './options.ts'
+import { Recorder } from './recorder.ts'
+import { Surroundings } from './surroundings.ts'
+import { VerifyWatcher } from './watcher.ts'
+
+export type VerifyResult = {
+  readonly history: History
+  readonly judgement: Judgement
+  /** What went wrong beside the checks, such as a namespace that could not be removed. */
+  readonly notes: readonly string[]
+}
+
+export type Host = { readonly clock: Clock; readonly random: Random }
+
+const progressEveryMs = 1000
+
+/**
+ * Records traffic against endpoints of one cluster and judges what they answered. The endpoints may do whatever they
+ * like meanwhile.
+ *
+ * @throws VerifyFailure `no-answer`, `history`, `too-long`
+ */
+export async function runVerify(options: VerifyOptions, host: Host): Promise<VerifyResult> {
+  const notes = await record(options, host)
+  const history = await readHistory(options.history)
+  return { history, judgement: judge(history, options), notes }
+}
+
+/** Judges what was recorded earlier. @throws VerifyFailure `history`, `too-long` */
+export async function verifyHistory(
+  path: string,
+  options: { readonly balanced: boolean },
+): Promise<VerifyResult> {
+  const history = await readHistory(path)
+  return { history, judgement: judge(history, options), notes: [] }
+}
+
+/** @returns notes @throws VerifyFailure `no-answer`, `history` */
+async function record(options: VerifyOptions, host: Host): Promise<readonly string[]> {
+  const { clock, random } = host
+  const { endpoints, seed, timeoutMs } = options
+  // The same seed may be used again in a namespace that stays.
+  const run = Buffer.from(random.bytes(4)).toString('hex')
+  const namespace = options.namespace ?? `verify-${run}`
+  const surroundings = new Surroundings(endpoints, clock, timeoutMs)
+  await surroundings.makeNamespace(namespace)
+  const facts = { seed, namespace, members: endpoints.map(({ name }) => name), startedMs: clock.wallMs() }
+  const file = new HistoryFile(options.history)
+  const place = { namespace, prefix: `v-${run}-` }
+  const recorder = new Recorder({ file, clock, place, facts })
+  const progress = clock.every(progressEveryMs, () => options.onProgress?.(recorder.progress))
+  try {
+    await traffic(options, host, recorder)
+  } finally {
+    progress.cancel()
+    await file.close()
+    options.onProgress?.(recorder.progress)
+  }
+  if (options.namespace !== null || (await surroundings.removeNamespace(namespace))) return []
+  return [`namespace ${namespace} could not be removed`]
+}
+
+async function traffic(options: VerifyOptions, { clock }: Host, recorder: Recorder): Promise<void> {
+  const { endpoints, timeoutMs, signal } = options
+  const random = new SeededRandom(options.seed)
+  const objects = Array.from(
+    { length: options.objects },
+    (_, at) => `${recorder.place.prefix}${String(at).padStart(4, '0')}`,
+  )
+  const shared = { recorder, clock, endpoints, timeoutMs }
+  const watchers = watchersOf(options, random, shared)
+  const clients = Array.from({ length: options.clients }, (_, at) => {
+    return new VerifyClient({
+      ...{ ...shared, name: `c${at + 1}`, random: random.fork(), objects },
+      pinned: endpoints[at] ?? null,
+      everyMs: (1000 * options.clients) / options.rate,
+    })
+  })
+  const watching = watchers.map((watcher) => watcher.run())
+  const endMs = clock.monotonicMs() + options.durationMs
+  let stop = endMs
+  signal?.addEventListener('abort', () => {
+    stop = 0
+  })
+  const calling = clients.map((client) => client.run(() => stop))
+  try {
+    await Promise.all(calling)
+    recorder.end(await finish(shared, watchers))
+  } finally {
+    stop = 0
+    for (const watcher of watchers) watcher.stop()
+    await Promise.allSettled([...calling, ...watching])
+  }
+  await Promise.all(watching)
+}
+
+/** One that stays at each endpoint, and one that wanders. */
+function watchersOf(
+  { endpoints }: VerifyOptions,
+  random: SeededRandom,
+  shared: Omit<ConstructorParameters<typeof VerifyWatcher>[0], 'name' | 'random' | 'first' | 'wanders'>,
+): readonly VerifyWatcher[] {
+  const places = [...endpoints.map((first) => ({ first, wanders: false }))]
+  const starts = [...places, { first: random.pick(endpoints), wanders: true }]
+  return starts.map(
+    (start, at) => new VerifyWatcher({ ...shared, ...start, name: `w${at + 1}`, random: random.fork() }),
+  )
+}

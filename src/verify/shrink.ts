@@ -1,0 +1,114 @@
+import { verifyLimits } from './limits.ts'
+import { linearizable } from './linearizability.ts'
+import type { Expectation, RegisterCall } from './linearizability.ts'
+
+/**
+ * A smaller set of the calls that no order explains either. Only what cannot make a good history bad is left out: the
+ * end of the recording, reads, and writes on which no read that is left rests.
+ *
+ * @param calls which no order explains
+ */
+export function smallestBad<Of extends RegisterCall>(calls: readonly Of[]): readonly Of[] {
+  return new Shrinking<Of>().run([...calls].sort((a, b) => a.begin - b.begin))
+}
+
+class Shrinking<Of extends RegisterCall> {
+  #trials = 0
+
+  run(calls: readonly Of[]): readonly Of[] {
+    let left = this.#shortest(calls)
+    for (let before = Infinity; left.length < before && !this.#isSpent;) {
+      before = left.length
+      left = this.#without(left, 'reads')
+      left = this.#without(left, 'writes')
+    }
+    return left
+  }
+
+  get #isSpent(): boolean {
+    return this.#trials >= verifyLimits.shrinkTrialsMax
+  }
+
+  /** The first moment at which it is bad: what had not ended by then was still under way. */
+  #shortest(calls: readonly Of[]): readonly Of[] {
+    const ends = [...new Set(calls.map(({ end }) => end).filter((end) => end !== Infinity))].sort(
+      (a, b) => a - b,
+    )
+    let [low, high] = [0, ends.length - 1]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#isBad(upTo(calls, ends[middle] ?? Infinity))) high = middle
+      else low = middle + 1
+    }
+    const shortest = upTo(calls, ends[low] ?? Infinity)
+    return this.#isBad(shortest) ? shortest : calls
+  }
+
+  /** Leaves out ever smaller pieces of what may be left out. */
+  #without(calls: readonly Of[], what: 'reads' | 'writes'): readonly Of[] {
+    let left = calls
+    for (let size = Math.ceil(left.length / 2); size >= 1 && !this.#isSpent; size = size >> 1) {
+      for (let from = left.length - size; from > -size && !this.#isSpent; from -= size) {
+        const piece = left
+          .slice(Math.max(0, from), from + size)
+          .filter((call) => (call.effect.kind === 'saw') === (what === 'reads'))
+        const rest = piece.length === 0 ? null : leaveOut(left, piece)
+        if (rest !== null && this.#isBad(rest)) left = rest
+      }
+    }
+    return left
+  }
+
+  #isBad(calls: readonly Of[]): boolean {
+    this.#trials++
+    return linearizable(calls, verifyLimits.searchStepsMax).kind === 'not-linearizable'
+  }
+}
+
+/** The history as it was at that moment. */
+function upTo<Of extends RegisterCall>(calls: readonly Of[], moment: number): readonly Of[] {
+  const begun = calls.filter(({ begin }) => begin <= moment)
+  return begun
+    .filter(({ end, effect }) => end <= moment || effect.kind !== 'saw')
+    .map((call): Of => {
+      const { effect } = call
+      if (call.end <= moment || effect.kind !== 'wrote') return call
+      return { ...call, end: Infinity, effect: { ...effect, kind: 'may-write' } }
+    })
+}
+
+/**
+ * The calls without some of them. Writes that rest on a write which is left out are taken to rest on anything: that
+ * explains more, never less. And without a write on which nothing rests, what was explained stays explained: whoever
+ * came behind it does not care what was before.
+ *
+ * @returns null when a read that stays rests on one of them
+ */
+function leaveOut<Of extends RegisterCall>(calls: readonly Of[], piece: readonly Of[]): readonly Of[] | null {
+  const gone = new Set<RegisterCall>(piece)
+  const writes = piece.map(({ effect }) => effect).filter((effect) => effect.kind !== 'saw')
+  const rest: Of[] = []
+  for (const call of calls) {
+    if (gone.has(call)) continue
+    const { effect } = call
+    const isFree = !writes.some(({ to }) => restsOn(effect.kind === 'saw' ? effect.state : effect.from, to))
+    if (isFree) rest.push(call)
+    else if (effect.kind === 'saw') return null
+    else rest.push({ ...call, effect: { ...effect, from: anything } })
+  }
+  return rest
+}
+
+function restsOn(expected: Expectation, to: string | null): boolean {
+  switch (expected.kind) {
+    case 'any':
+      return false
+    case 'is':
+      return expected.state === to
+    case 'present':
+    case 'other':
+      return to !== null
+  }
+}
+
+const anything: Expectation = { kind: 'any' }

@@ -1,0 +1,69 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { JsonObject } from '../api/json.ts'
+import { isJsonObject } from '../api/json.ts'
+import { Connection } from './connection.ts'
+import type { Asked, Reply } from './connection.ts'
+import type { Endpoint } from './endpoint.ts'
+import { VerifyFailure } from './errors.ts'
+import { verifyLimits } from './limits.ts'
+import { pause } from './pause.ts'
+import { messageOf } from './wire.ts'
+
+/** Before whoever did not answer is asked again. */
+const retryMs = 200
+
+/** Asks one endpoint after the other until one gives an answer that is none of a server in trouble. */
+export class Surroundings {
+  readonly #endpoints: readonly Endpoint[]
+  readonly #clock: Clock
+  readonly #timeoutMs: number
+
+  constructor(endpoints: readonly Endpoint[], clock: Clock, timeoutMs: number) {
+    this.#endpoints = endpoints
+    this.#clock = clock
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** @throws VerifyFailure `no-answer` when it is neither there nor can be made */
+  async makeNamespace(name: string): Promise<void> {
+    const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+    const reply = await this.ask({ method: 'POST', path: '/api/v1/namespaces', body })
+    if (reply.kind === 'none') throw new VerifyFailure('no-answer', `no endpoint answers: ${reply.why}`)
+    if (reply.status === 201 || reply.status === 409) return
+    throw new VerifyFailure(
+      'no-answer',
+      `namespace ${name} cannot be made: ${reply.status} ${messageOf(objectOf(reply.body))}`,
+    )
+  }
+
+  /** @returns false when nobody confirmed it */
+  async removeNamespace(name: string): Promise<boolean> {
+    const path = `/api/v1/namespaces/${encodeURIComponent(name)}`
+    const reply = await this.ask({ method: 'DELETE', path, body: null })
+    return reply.kind === 'reply' && (reply.status < 300 || reply.status === 404)
+  }
+
+  /** The last answer when none is better, once `settleMsMax` has passed. */
+  async ask(asked: Asked): Promise<Reply> {
+    const endMs = this.#clock.monotonicMs() + verifyLimits.settleMsMax
+    for (let turn = 0; ; turn++) {
+      const endpoint = this.#endpoints[turn % this.#endpoints.length]
+      if (endpoint === undefined) throw new VerifyFailure('no-answer', 'there is no endpoint')
+      const connection = new Connection(endpoint, this.#clock)
+      const reply = await connection.ask(asked, this.#timeoutMs)
+      connection.close()
+      const isSettled = reply.kind === 'reply' && reply.status < 500 && reply.status !== 429
+      if (isSettled || this.#clock.monotonicMs() >= endMs) return reply
+      await pause(this.#clock, retryMs)
+    }
+  }
+}
+
+function objectOf(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isJsonObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto'
+import { assertNever } from '../../raft/base/assert.ts'
+import { isJsonList, isJsonObject } from '../api/json.ts'
+import type { Json, JsonObject } from '../api/json.ts'
+import type { Asked, Reply } from './connection.ts'
+import type { Answer, Mode, Request, Version, WatchEvent } from './history.ts'
+
+/** What objects of this run are called, and where they are. */
+export type Place = {
+  readonly namespace: string
+  /** With which the names of all objects of this run begin; what else there is, is foreign. */
+  readonly prefix: string
+}
+
+/** The path of a collection of ConfigMaps. */
+export function collection({ namespace }: Place): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`
+}
+
+/** A request as it goes over the wire. @param continueToken of a later page */
+export function askFor(request: Request, place: Place, continueToken: string | null): Asked {
+  const all = collection(place)
+  switch (request.kind) {
+    case 'create':
+      return { method: 'POST', path: all, body: bodyOf(request.name, request.token, null) }
+    case 'update': {
+      const { name, token, expected } = request
+      return { method: 'PUT', path: `${all}/${name}`, body: bodyOf(name, token, expected?.revision ?? null) }
+    }
+    case 'delete': {
+      const { name, expected } = request
+      const preconditions = expected === null ? {} : { resourceVersion: String(expected.revision) }
+      const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions }
+      return { method: 'DELETE', path: `${all}/${name}`, body: JSON.stringify(options) }
+    }
+    case 'get': {
+      // Only lists say how a version is meant.
+      const { mode } = request
+      const revision = mode.kind === 'most-recent' ? null : mode.kind === 'any' ? 0 : mode.revision
+      const query = revision === null ? '' : `?resourceVersion=${revision}`
+      return { method: 'GET', path: `${all}/${request.name}${query}`, body: null }
+    }
+    case 'list': {
+      const query = new URLSearchParams(continueToken === null ? listQuery(request.mode) : {})
+      if (continueToken !== null) query.set('continue', continueToken)
+      if (request.limit !== null) query.set('limit', String(request.limit))
+      const words = query.toString()
+      return { method: 'GET', path: words === '' ? all : `${all}?${words}`, body: null }
+    }
+    default:
+      return assertNever(request)
+  }
+}
+
+function listQuery(mode: Mode): Record<string, string> {
+  switch (mode.kind) {
+    case 'most-recent':
+      return {}
+    case 'any':
+      return { resourceVersion: '0' }
+    case 'not-older-than':
+      return { resourceVersion: String(mode.revision), resourceVersionMatch: 'NotOlderThan' }
+    case 'exact':
+      return { resourceVersion: String(mode.revision), resourceVersionMatch: 'Exact' }
+  }
+}
+
+function bodyOf(name: string, token: string, revision: number | null): string {
+  const metadata = revision === null ? { name } : { name, resourceVersion: String(revision) }
+  return JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { token } })
+}
+
+/** What was answered, and where the next page goes on. */
+export type Answered = { readonly answer: Answer; readonly continueToken: string | null }
+
+export function answerOf(request: Request, reply: Reply, place: Place): Answered {
+  const plain = (answer: Answer): Answered => ({ answer, continueToken: null })
+  if (reply.kind === 'none') return plain({ kind: 'unknown', why: reply.why })
+  const value = parsed(reply.body)
+  if (value === null) return plain({ kind: 'unknown', why: `status ${reply.status}, not in JSON` })
+  if (reply.status >= 500) return plain({ kind: 'unknown', why: `${reply.status} ${messageOf(value)}` })
+  if (reply.status >= 300 || reply.status < 200) {
+    const details = value['details']
+    const about = isJsonObject(details) ? textOf(details['kind']) : ''
+    return plain({ kind: 'refused', code: reply.status, reason: textOf(value['reason']), about })
+  }
+  if (request.kind === 'list') return listOf(value, place)
+  if (request.kind === 'delete') {
+    // It remains for a while: when it went is not known.
+    return plain(
+      reply.status === 200 ? { kind: 'deleted' } : { kind: 'unknown', why: `status ${reply.status}` },
+    )
+  }
+  const version = versionOf(value)
+  if (version === null) return plain({ kind: 'unknown', why: 'the answer is no ConfigMap with a version' })
+  return plain({ kind: 'object', version, created: reply.status === 201 })
+}
+
+function listOf(value: JsonObject, { prefix }: Place): Answered {
+  const { metadata, items } = value
+  const revision = isJsonObject(metadata) ? revisionOf(metadata) : null
+  if (!isJsonObject(metadata) || !isJsonList(items) || revision === null)
+    return { answer: { kind: 'unknown', why: 'the answer is no list with a version' }, continueToken: null }
+  const versions: Version[] = []
+  let foreign = 0
+  for (const item of items) {
+    const version = isJsonObject(item) ? versionOf(item) : null
+    if (version?.name.startsWith(prefix)) versions.push(version)
+    else foreign++
+  }
+  const token = textOf(metadata['continue'])
+  const remaining = metadata['remainingItemCount']
+  const answer: Answer = {
+    ...{ kind: 'list', revision, versions, foreign, more: token !== '' },
+    remaining: typeof remaining === 'number' ? remaining : null,
+  }
+  return { answer, continueToken: token === '' ? null : token }
+}
+
+/** What a line of a watch says. `error`: it ends here; the code of its `Status`. */
+export type Told =
+  | ({ readonly kind: 'event' } & Omit<WatchEvent, 'at' | 'atMs'>)
+  | { readonly kind: 'error'; readonly code: number; readonly why: string }
+
+/** @returns null: nothing that a watch says */
+export function toldBy(line: string, { prefix }: Place): Told | null {
+  const value = parsed(line)
+  const object = value?.['object']
+  if (value === null || !isJsonObject(object)) return null
+  const type = textOf(value['type'])
+  if (type === 'ERROR') return { kind: 'error', code: Number(object['code']), why: messageOf(object) }
+  const { metadata } = object
+  const revision = isJsonObject(metadata) ? revisionOf(metadata) : null
+  if (revision === null) return null
+  if (type === 'BOOKMARK') return { kind: 'event', type, revision, version: null }
+  if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') return null
+  const version = versionOf(object)
+  if (version?.name.startsWith(prefix) !== true)
+    return { kind: 'event', type: 'OTHER', revision, version: null }
+  return { kind: 'event', type, revision, version }
+}
+
+/** @returns null: no object with a version that can be compared */
+export function versionOf(object: JsonObject): Version | null {
+  const { metadata, data } = object
+  if (!isJsonObject(metadata)) return null
+  const revision = revisionOf(metadata)
+  if (revision === null) return null
+  const bare = {
+    ...object,
+    ...{ kind: undefined, apiVersion: undefined },
+    metadata: { ...metadata, resourceVersion: undefined },
+  }
+  return {
+    ...{ name: textOf(metadata['name']), revision, uid: textOf(metadata['uid']) },
+    token: isJsonObject(data) ? textOf(data['token']) : '',
+    digest: digestOf(JSON.stringify(bare)),
+  }
+}
+
+/** Enough to tell contents apart that nobody forges. */
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
+
+/** Versions are opaque by the book; where they are no decimals, nothing can be ordered by them. */
+function revisionOf(metadata: JsonObject): number | null {
+  const text = textOf(metadata['resourceVersion'])
+  return /^\d{1,15}$/.test(text) ? Number(text) : null
+}
+
+function parsed(text: string): JsonObject | null {
+  try {
+    const value = JSON.parse(text) as Json
+    return isJsonObject(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+export function messageOf(value: JsonObject): string {
+  return textOf(value['message']).slice(0, 200)
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}

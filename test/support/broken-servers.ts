@@ -1,0 +1,79 @@
+import type { Answer, Registry, VerbRequest, WatchStream } from '../../src/registry/answer.ts'
+import type { Store } from '../../src/store/store.ts'
+
+/*
+ * The shipped verbs, each with one promise broken on purpose, rarely: whoever checks histories has to notice, and to say
+ * which promise it was. Only ConfigMaps, so that the server itself works on.
+ */
+
+/** Every fifth most recent get shows what the one before it was shown. */
+export function staleReads(registry: Registry): Registry {
+  const shown = new Map<string, Answer>()
+  let gets = 0
+  return {
+    ...registry,
+    get: async (request) => {
+      const name = request.target.name ?? ''
+      const isMostRecent = isConfigMap(request) && !request.query.has('resourceVersion')
+      const old = shown.get(name)
+      if (isMostRecent && ++gets % 5 === 0 && old !== undefined) return old
+      const answer = await registry.get(request)
+      if (isMostRecent) shown.set(name, answer)
+      return answer
+    },
+  }
+}
+
+/** One event of one watch, the twentieth of all, is never sent. */
+export function droppedEvent(registry: Registry): Registry {
+  const counter = { events: 0 }
+  return {
+    ...registry,
+    watch: async (request) => {
+      const answer = await registry.watch(request)
+      if (answer.kind !== 'watch' || !isConfigMap(request)) return answer
+      return { kind: 'watch', stream: without(answer.stream, counter) }
+    },
+  }
+}
+
+function without(stream: WatchStream, counter: { events: number }): WatchStream {
+  const left = (piece: Uint8Array | null): Uint8Array | null => {
+    if (piece === null) return null
+    const lines = Buffer.from(piece)
+      .toString('utf8')
+      .split(/(?<=\n)/)
+    const kept = lines.filter((line) => !line.startsWith('{"type":"MODIFIED"') || ++counter.events !== 20)
+    return Buffer.from(kept.join(''))
+  }
+  return {
+    next: () => {
+      const piece = stream.next()
+      return piece instanceof Promise ? piece.then(left) : left(piece)
+    },
+    onMore: (wake) => stream.onMore(wake),
+    close: () => stream.close(),
+  }
+}
+
+/** The twentieth update is answered as if it had been made, and is not. */
+export function lostWrite(registry: Registry, store: Store): Registry {
+  let updates = 0
+  return {
+    ...registry,
+    update: async (request) => {
+      if (!isConfigMap(request) || ++updates !== 20) return registry.update(request)
+      const query = new Map([...request.query, ['dryRun', ['All']] as const])
+      const answer = await registry.update({ ...request, query })
+      if (answer.kind !== 'document') return answer
+      const document = JSON.parse(Buffer.from(answer.bytes).toString('utf8')) as { metadata: object }
+      const resourceVersion = String(store.view().revision + 1)
+      const lie = { ...document, metadata: { ...document.metadata, resourceVersion } }
+      return { ...answer, bytes: Buffer.from(JSON.stringify(lie)) }
+    },
+  }
+}
+
+function isConfigMap({ definition }: VerbRequest): boolean {
+  return definition.plural === 'configmaps'
+}

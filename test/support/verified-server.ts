@@ -1,0 +1,26 @@
+import type { TestContext } from 'node:test'
+import { namesOf } from '../../src/api/names.ts'
+import type { Registry } from '../../src/registry/answer.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { Endpoint } from '../../src/verify/endpoint.ts'
+import { realRegistry } from './real-registry.ts'
+import { ADMIN, serverAround } from './server-fixture.ts'
+
+/** The shipped server and verbs over a machine in memory, as an endpoint. @param change breaks the verbs */
+export async function verifiedServer(
+  t: TestContext,
+  change: (registry: Registry, store: Store) => Registry = (registry) => registry,
+): Promise<Endpoint> {
+  const domain = 'k8s.io'
+  const { registry, store, close } = await realRegistry(domain)
+  const { server } = await serverAround(change(registry, store), { store, names: namesOf(domain) })
+  const { port } = await server.listen('127.0.0.1', 0)
+  t.after(async () => {
+    await server.drain({ shutdownDelayMs: 0, graceMs: 0 })
+    await close()
+  })
+  return {
+    ...{ name: 'n1', url: `http://127.0.0.1:${port}`, authority: null, certificate: null, key: null },
+    ...{ token: ADMIN.authorization.replace('Bearer ', ''), insecure: false },
+  }
+}

@@ -1,0 +1,162 @@
+/*
+ * Goal: every promise about revisions, versions, lists, modes, sessions and members has a check that accepts what keeps
+ * it and names what breaks it.
+ * Method: pairs of histories by hand that differ in one answer.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkLists } from '../../../../src/verify/checks/lists.ts'
+import { checkMembers } from '../../../../src/verify/checks/members.ts'
+import { checkModes } from '../../../../src/verify/checks/modes.ts'
+import { checkRealTime } from '../../../../src/verify/checks/real-time.ts'
+import { checkSessions } from '../../../../src/verify/checks/sessions.ts'
+import { checkVersions } from '../../../../src/verify/checks/versions.ts'
+import { judge } from '../../../../src/verify/judge.ts'
+import { Tale, anyVersion, exactly, kindsOf, mostRecent, notOlder } from './tale.ts'
+
+const realTime = (tale: Tale): readonly string[] => kindsOf(checkRealTime(tale.evidence()))
+const versions = (tale: Tale): readonly string[] => kindsOf(checkVersions(tale.evidence()))
+const lists = (tale: Tale): readonly string[] => kindsOf(checkLists(tale.evidence()))
+const modes = (tale: Tale): readonly string[] => kindsOf(checkModes(tale.evidence()))
+const sessions = (tale: Tale, balanced = false): readonly string[] =>
+  kindsOf(checkSessions(tale.evidence(), { balanced }))
+
+void test('real time: a write has a revision behind all that was told before it began', () => {
+  assert.deepEqual(realTime(new Tale().create('a@5').create('b@6')), [])
+  assert.deepEqual(realTime(new Tale().create('a@7').create('b@6')), ['revision-order'])
+  const beside = new Tale().create('a@7', { begin: 1, end: 4 }).create('b@6', { begin: 2, end: 5 })
+  assert.deepEqual(realTime(beside), [], 'beside each other they may come in any order')
+})
+
+void test('real time: a most recent read is of nothing older than was told, to anybody, about anything', () => {
+  const tale = (): Tale => new Tale().create('a@5').update('a@6', 'a@5').create('b@7')
+  assert.deepEqual(realTime(tale().list(7, ['a@6', 'b@7'])), [])
+  assert.deepEqual(realTime(tale().list(6, ['a@6'])), ['stale-read'])
+  assert.deepEqual(realTime(tale().get('a@5')), ['stale-read'])
+  assert.deepEqual(realTime(tale().get('a@5', anyVersion)), [], 'any version may be old')
+  assert.deepEqual(realTime(tale().list(6, ['a@6'], anyVersion)), [])
+  assert.deepEqual(realTime(tale().missing('a')), ['lost-write'])
+  assert.deepEqual(realTime(tale().get('a@6').missing('a')), ['stale-read'])
+  assert.deepEqual(realTime(tale().delete('a').missing('a')), [])
+  assert.deepEqual(
+    realTime(new Tale().watch(1, [['BOOKMARK', 9]]).list(8, [])),
+    ['stale-read'],
+    'told by a watch',
+  )
+})
+
+void test('versions: one revision is one version, that somebody wrote', () => {
+  const tale = (): Tale => new Tale().create('a@5')
+  assert.deepEqual(versions(tale().get('a@5', anyVersion)), [])
+  assert.deepEqual(versions(tale().get('a@5#other', anyVersion)), ['two-versions'])
+  assert.deepEqual(versions(tale().get('a@5').create('b@5').get('b@5')), ['two-versions'])
+  assert.deepEqual(versions(tale().create('b@5').get('b@5')), ['lost-write'], 'nobody ever saw the first')
+  assert.deepEqual(versions(tale().get('a@8', anyVersion)), ['phantom'])
+  assert.deepEqual(
+    versions(tale().get('b@8=a5', anyVersion)),
+    ['phantom'],
+    'it was written to another object',
+  )
+})
+
+void test('versions: a conditional write replaces the version it names', () => {
+  const tale = (): Tale => new Tale().create('a@5').update('a@6', null)
+  assert.deepEqual(versions(tale().update('a@7', 'a@6')), [])
+  assert.deepEqual(versions(tale().update('a@7', 'a@5')), ['lost-update'])
+})
+
+void test('lists: one at a revision is the state at that revision, in every mode', () => {
+  const tale = (): Tale => new Tale().create('a@5').create('b@6').update('a@7', 'a@5').get('a@7')
+  for (const mode of [anyVersion, exactly(6), notOlder(5)]) {
+    assert.deepEqual(lists(tale().list(6, ['a@5', 'b@6'], mode)), [])
+    assert.deepEqual(lists(tale().list(7, ['a@5', 'b@6'], mode)), ['wrong-list'], 'an old version')
+    assert.deepEqual(lists(tale().list(6, ['a@7', 'b@6'], mode)), ['wrong-list'], 'one of the future')
+    assert.deepEqual(lists(tale().get('b@6').list(7, ['a@7'], mode)), ['wrong-list'], 'one missing')
+    assert.deepEqual(lists(tale().list(7, ['a@7'], mode)), ['lost-write'], 'one missing that nobody ever saw')
+  }
+})
+
+void test('lists: what may have been deleted may be missing, and only then', () => {
+  const deleted = (): Tale => new Tale().create('a@5').create('b@6').get('a@5').delete('a')
+  assert.deepEqual(lists(deleted().list(7, ['b@6'])), [])
+  assert.deepEqual(lists(deleted().list(6, ['b@6'])), ['wrong-list'], 'at 6 it was not yet asked for')
+  const told = deleted().watch(6, [['DELETED', 'a@7=a5']])
+  assert.deepEqual(lists(told.list(8, ['a@5', 'b@6'])), ['wrong-list'], 'deleted at 7, so a watch says')
+  const perhaps = new Tale().create('a@5').get('a@5').unknown({ kind: 'delete', name: 'a', expected: null })
+  assert.deepEqual(lists(perhaps.list(9, [])), [], 'nobody knows whether it was deleted')
+  const recreated = deleted().create('a@8').get('a@8')
+  assert.deepEqual(lists(recreated.list(9, ['b@6'])), ['wrong-list'], 'it was there again')
+})
+
+void test('lists: two at one revision are equal', () => {
+  const tale = new Tale().create('a@5').unknown({ kind: 'delete', name: 'a', expected: null })
+  assert.deepEqual(lists(tale.list(9, [], mostRecent).list(9, ['a@5'], exactly(9))), ['wrong-list'])
+})
+
+void test('lists: pages are one state, in order, and count what is left', () => {
+  const tale = (): Tale =>
+    new Tale().create('a@5').create('b@6').create('c@7').get('a@5').get('b@6').get('c@7')
+  const first = { revision: 7, shown: ['a@5'], left: 2 }
+  const second = { revision: 7, shown: ['b@6'], left: 1 }
+  const last = { revision: 7, shown: ['c@7'], left: null }
+  assert.deepEqual(lists(tale().pages([first, second, last])), [])
+  assert.deepEqual(lists(tale().pages([first, second])), [], 'whoever stops early is not judged on the rest')
+  assert.deepEqual(lists(tale().pages([first, { ...second, revision: 8 }, last])), ['torn-pages'])
+  assert.deepEqual(lists(tale().pages([first, second, second, last])), ['torn-pages'])
+  assert.deepEqual(lists(tale().pages([{ ...first, left: 5 }, second, last])), ['torn-pages'])
+  assert.deepEqual(
+    lists(tale().pages([{ ...first, left: 1 }, last])),
+    ['wrong-list'],
+    'the middle is missing',
+  )
+})
+
+void test('modes: exact is exact, and not older is not older', () => {
+  const tale = (): Tale => new Tale().create('a@5').update('a@6', 'a@5').create('b@7')
+  assert.deepEqual(modes(tale().list(6, ['a@6'], exactly(6))), [])
+  assert.deepEqual(modes(tale().list(7, ['a@6', 'b@7'], exactly(6))), ['wrong-mode'])
+  assert.deepEqual(modes(tale().list(7, ['a@6', 'b@7'], notOlder(6))), [])
+  assert.deepEqual(modes(tale().list(5, ['a@5'], notOlder(6))), ['wrong-mode'])
+  assert.deepEqual(modes(tale().get('a@6', notOlder(7))), [])
+  assert.deepEqual(modes(tale().get('a@5', notOlder(7))), ['wrong-mode'])
+  assert.deepEqual(modes(tale().missing('b', notOlder(7))), ['wrong-mode'])
+  assert.deepEqual(modes(tale().missing('b', notOlder(6))), [], 'at 6 there was none')
+})
+
+void test('sessions: on one connection reads of any version do not go back', () => {
+  const tale = (): Tale => new Tale().create('a@5').update('a@6', 'a@5').create('b@7')
+  const back = (connection: number): Tale =>
+    tale().list(7, ['a@6', 'b@7'], anyVersion, { connection: 1 }).get('a@5', anyVersion, { connection })
+  assert.deepEqual(sessions(back(1)), ['reads-go-back'])
+  assert.deepEqual(sessions(back(2)), [], 'another connection may lead to another server')
+  assert.deepEqual(sessions(back(1), true), [], 'nothing is promised by a balancer')
+  assert.deepEqual(sessions(tale().get('a@5', anyVersion).list(7, ['a@6', 'b@7'], anyVersion)), [])
+  assert.deepEqual(
+    sessions(tale().get('a@6').get('a@5', anyVersion)),
+    [],
+    'other modes may be served from elsewhere',
+  )
+})
+
+void test('members: equal in the end, byte for byte', () => {
+  const tale = (digest: string, shown: readonly string[]): Tale => {
+    const one = new Tale().create('a@5').copy('n1', 5, ['a@5'], 'x').copy('n2', 5, shown, digest)
+    one.members = ['n1', 'n2']
+    return one
+  }
+  const check = (one: Tale) => checkMembers(one.history())
+  assert.equal(check(tale('x', ['a@5'])).verdict, 'ok')
+  assert.match(check(tale('y', [])).anomalies[0]?.text ?? '', /only n1 has a$/)
+  assert.match(check(tale('y', ['a@5#other'])).anomalies[0]?.text ?? '', /in a$/)
+  assert.match(check(tale('y', ['a@5'])).anomalies[0]?.text ?? '', /in bytes alone$/)
+  const three = tale('x', ['a@5'])
+  three.members = ['n1', 'n2', 'n3']
+  assert.equal(check(three).verdict, 'undecided', 'n3 gave nothing')
+  assert.equal(check(new Tale()).verdict, 'not-applicable')
+})
+
+void test('all together: too little says nothing, one anomaly is enough', () => {
+  assert.equal(judge(new Tale().history(), { balanced: false }).verdict, 'undecided')
+  const tale = new Tale().create('a@5').get('a@5').missing('a')
+  assert.equal(judge(tale.history(), { balanced: false }).verdict, 'anomaly')
+})

@@ -1,0 +1,130 @@
+/*
+ * Goal: linearizability of each object is judged from what clients were told, what goes wrong gets its name, and the
+ * history told with it is the smallest.
+ * Method: histories by hand, good ones and the same with one answer changed; random ones of a register that is right,
+ * with parts left out.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { checkObjects } from '../../../../src/verify/checks/objects.ts'
+import { linearizable } from '../../../../src/verify/linearizability.ts'
+import type { RegisterCall, State } from '../../../../src/verify/linearizability.ts'
+import { smallestBad } from '../../../../src/verify/shrink.ts'
+import { Tale, expectedOf, kindsOf } from './tale.ts'
+
+const verdictOf = (tale: Tale): string => checkObjects(tale.evidence()).verdict
+const check = (tale: Tale): readonly string[] => kindsOf(checkObjects(tale.evidence()))
+
+void test('what is read is what was written last', () => {
+  const good = new Tale().create('a@5').get('a@5').update('a@6', 'a@5').get('a@6').delete('a').missing('a')
+  assert.equal(verdictOf(good), 'ok')
+  assert.equal(verdictOf(new Tale()), 'no-data')
+})
+
+void test('a read of a replaced version is a stale read', () => {
+  const tale = new Tale().create('a@5').update('a@6', 'a@5').get('a@6').get('a@5')
+  assert.deepEqual(check(tale), ['stale-read'])
+})
+
+void test('most recent lists are reads of every object', () => {
+  const tale = new Tale().create('a@5').create('b@6').get('b@6')
+  assert.deepEqual(check(tale.list(6, ['a@5', 'b@6'])), [])
+  assert.deepEqual(check(tale.list(7, ['a@5'])), ['stale-read'])
+})
+
+void test('a first page says nothing of what lies behind its end', () => {
+  const tale = new Tale().create('a@5').create('b@6')
+  assert.deepEqual(check(tale.pages([{ revision: 6, shown: ['a@5'], left: 1 }])), [])
+})
+
+void test('an acknowledged write that nobody ever sees is lost', () => {
+  const tale = new Tale().create('a@5').get('a@5').update('a@6', 'a@5').get('a@5')
+  assert.deepEqual(check(tale), ['lost-write'])
+  assert.deepEqual(check(new Tale().create('a@5').missing('a')), ['lost-write'])
+})
+
+void test('a deletion that nobody sees is lost', () => {
+  const tale = new Tale()
+    .create('a@5')
+    .get('a@5')
+    .delete('a')
+    .watch(4, [['ADDED', 'a@5']])
+    .get('a@5')
+  assert.deepEqual(check(tale), ['lost-write'])
+})
+
+void test('of two conditional writes on one version only one may succeed', () => {
+  const tale = new Tale().create('a@5').update('a@6', 'a@5').get('a@6').update('a@7', 'a@5').get('a@7')
+  assert.deepEqual(check(tale), ['lost-update'])
+})
+
+void test('a refusal is an answer too', () => {
+  const refusal = { kind: 'create', name: 'a', token: 'x' } as const
+  assert.deepEqual(check(new Tale().create('a@5').refused(refusal, 'AlreadyExists')), [])
+  assert.deepEqual(check(new Tale().refused(refusal, 'AlreadyExists').create('a@5')), ['not-linearizable'])
+  const conflict = { kind: 'update', name: 'a', token: 'x', expected: expectedOf('a@5') } as const
+  assert.deepEqual(check(new Tale().create('a@5').refused(conflict, 'Conflict').get('a@5')), [
+    'not-linearizable',
+  ])
+})
+
+void test('a write without an answer may take effect, once, at any later time', () => {
+  const lost = { kind: 'update', name: 'a', token: 'x', expected: null } as const
+  const tale = (): Tale => new Tale().create('a@5').unknown(lost).get('a@5')
+  assert.deepEqual(check(tale()), [])
+  assert.deepEqual(check(tale().get('a@9=x')), [])
+  assert.deepEqual(check(tale().get('a@9=x').get('a@5')), ['stale-read'])
+})
+
+void test('what is told of a bad history is no more than it takes', () => {
+  const tale = new Tale().create('a@1')
+  for (let revision = 2; revision <= 40; revision++) {
+    tale.update(`a@${revision}`, `a@${revision - 1}`).get(`a@${revision}`)
+  }
+  tale.get('a@38').get('a@40')
+  const [anomaly] = checkObjects(tale.evidence()).anomalies
+  assert.equal(anomaly?.kind, 'stale-read')
+  const told = anomaly.witnesses.map(({ text }) => text.replace(/.*\]: /, ''))
+  assert.equal(told.length, 3, told.join('\n'))
+  assert.match(told[0] ?? '', /to write a38 -> /)
+  assert.match(told[2] ?? '', /^get a, most recent -> a version 38 /)
+})
+
+void test('leaving calls out never makes a good history bad', () => {
+  for (let seed = 1; seed <= 60; seed++) {
+    const random = new SeededRandom(seed)
+    const calls = rightCalls(random, 25)
+    assert.equal(linearizable(calls, 100_000).kind, 'linearizable', `seed ${seed}`)
+    // One answer changed: sometimes bad. What is left of it must need the change.
+    const at = random.below(calls.length)
+    const lie = calls.map((call, index): RegisterCall =>
+      index === at
+        ? { ...call, effect: { kind: 'saw', state: { kind: 'is', state: 'w1' } }, label: 'lie' }
+        : call,
+    )
+    if (linearizable(lie, 100_000).kind !== 'not-linearizable') continue
+    const left = smallestBad(lie)
+    assert.equal(linearizable(left, 100_000).kind, 'not-linearizable')
+    assert.ok(left.length <= lie.length)
+    assert.ok(
+      left.some(({ label }) => label === 'lie') || calls[at]?.effect.kind !== 'saw',
+      `seed ${seed}: the changed answer is part of it`,
+    )
+  }
+})
+
+/** Calls of a register that is right, each at one point between its begin and its end. */
+function rightCalls(random: SeededRandom, length: number): RegisterCall[] {
+  let state: State = null
+  return Array.from({ length }, (_, at) => {
+    const [begin, end] = [at * 10 - random.below(25), at * 10 + random.below(25)]
+    const before: State = state
+    if (random.chance(0.5)) {
+      return { begin, end, label: '', effect: { kind: 'saw', state: { kind: 'is', state: before } } }
+    }
+    state = random.chance(0.2) ? null : `w${at}`
+    const from = random.chance(0.5) ? ({ kind: 'is', state: before } as const) : ({ kind: 'any' } as const)
+    return { begin, end, label: '', effect: { kind: 'wrote', from, to: state } }
+  })
+}

@@ -1,0 +1,95 @@
+/*
+ * Goal: each guarantee of watches has a check that accepts what keeps it and names what breaks it.
+ * Method: histories by hand: three changes of two objects, told right, and wrong in one way each.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkWatches } from '../../../../src/verify/checks/watches.ts'
+import { Tale, kindsOf } from './tale.ts'
+import type { Event } from './tale.ts'
+
+function written(): Tale {
+  return new Tale().list(4, []).create('a@5').create('b@6').update('a@7', 'a@5').get('a@7').get('b@6')
+}
+
+const added: Event = ['ADDED', 'a@5']
+const other: Event = ['ADDED', 'b@6']
+const changed: Event = ['MODIFIED', 'a@7']
+
+function check(...events: readonly Event[]): readonly string[] {
+  return kindsOf(checkWatches(written().watch(4, events).evidence()))
+}
+
+void test('all changes, once, in order, with bookmarks between', () => {
+  assert.deepEqual(check(added, ['BOOKMARK', 5], other, ['BOOKMARK', 6], changed, ['BOOKMARK', 9]), [])
+})
+
+void test('reliable: nothing is left out up to what was told last', () => {
+  assert.deepEqual(check(added, changed), ['dropped-event'])
+  assert.deepEqual(check(added, other), [], 'what comes later may not have come yet')
+  assert.deepEqual(check(added, other, ['BOOKMARK', 7]), ['dropped-event'], 'the bookmark says it did')
+})
+
+void test('reliable: deletions too', () => {
+  const deletion: Event = ['DELETED', 'b@8=b6']
+  const tale = written().delete('b').create('c@9').get('c@9')
+  const all: readonly Event[] = [added, other, changed, deletion, ['ADDED', 'c@9']]
+  tale.watch(4, all, { watcher: 'w1' })
+  assert.deepEqual(kindsOf(checkWatches(tale.evidence())), [])
+  tale.watch(
+    4,
+    all.filter((event) => event !== deletion),
+    { watcher: 'w2' },
+  )
+  assert.deepEqual(kindsOf(checkWatches(tale.evidence())), ['dropped-event'])
+})
+
+void test('a change that no one at all was shown is a lost write, not a lost event', () => {
+  const tale = new Tale().list(4, []).create('a@5').create('b@6').get('b@6').watch(4, [other])
+  assert.deepEqual(kindsOf(checkWatches(tale.evidence())), ['lost-write'])
+})
+
+void test('ordered: an older change does not come after a newer one', () => {
+  assert.deepEqual(check(added, changed, other).includes('event-order'), true)
+  assert.deepEqual(check(added, other, ['BOOKMARK', 5], changed), ['event-order'], 'nor an older bookmark')
+})
+
+void test('ordered: nothing from before the start', () => {
+  const tale = written().watch(5, [added, other, changed])
+  assert.ok(kindsOf(checkWatches(tale.evidence())).includes('event-order'))
+})
+
+void test('unique: nothing twice', () => {
+  assert.ok(check(added, other, other, changed).includes('repeated-event'))
+})
+
+void test('bookmarkable: no bookmark before what it covers', () => {
+  assert.ok(check(added, ['BOOKMARK', 6], other, changed).includes('false-bookmark'))
+})
+
+void test('resumable: behind the break, on another member, it goes on without a gap', () => {
+  const resumed = (from: number, events: readonly Event[]): Tale =>
+    written().watch(4, [added]).watch(from, events, { resumed: true, member: 'n2' })
+  assert.deepEqual(kindsOf(checkWatches(resumed(5, [other, changed]).evidence())), [])
+  const [anomaly] = checkWatches(resumed(5, [changed]).evidence()).anomalies
+  assert.equal(anomaly?.kind, 'dropped-event')
+  assert.match(anomaly.text, /after its resume/)
+})
+
+void test('a change is told as what it was', () => {
+  assert.deepEqual(check(added, other, ['ADDED', 'a@7']), ['wrong-event'])
+  assert.deepEqual(check(['MODIFIED', 'a@5'], other, changed), ['wrong-event'])
+  const gone = written().delete('b')
+  gone.watch(4, [added, other, changed, ['DELETED', 'b@8=b6'], ['DELETED', 'b@9=b6']])
+  assert.ok(kindsOf(checkWatches(gone.evidence())).includes('wrong-event'))
+})
+
+void test('a watch that stands behind in the end leaves it undecided', () => {
+  const tale = written().watch(4, [added, other])
+  tale.lastRevision = 7
+  const { verdict, note } = checkWatches(tale.evidence())
+  assert.equal(verdict, 'undecided')
+  assert.match(note, /w1 at 6/)
+  tale.lastRevision = null
+  assert.equal(checkWatches(tale.evidence()).verdict, 'undecided', 'the recording was cut short')
+})
