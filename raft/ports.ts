@@ -230,7 +230,7 @@ export interface StateMachine<Outcome> {
   logPersisted(index: LogIndex): void
   /**
    * The state here is not to be trusted: nothing is applied, until another member's state at this index or a later
-   * one was installed. null: all is well.
+   * one was installed. null: all is well, or it is not the time yet to ask for another.
    */
   readonly wanted: LogIndex | null
   /**

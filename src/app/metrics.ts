@@ -1,15 +1,20 @@
-import { Gauge } from 'prom-client'
+import { Counter, Gauge } from 'prom-client'
 import type { Registry as MetricsRegistry } from 'prom-client'
 import type { NodeLoad } from '../../raft/index.ts'
 import type { Consensus } from '../../raft/index.ts'
 import type { StateVerdict } from '../cluster/state-agreement.ts'
 import type { Outcome } from '../store/command.ts'
+import type { QuarantineCause } from '../store/quarantine.ts'
 import type { ScrubCounters } from '../store/scrub.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { counter as countedIn, gauge as gaugeIn } from './read-metrics.ts'
 
 export type MetricsParts = {
-  readonly machine: { readonly lastState: { readonly revision: number }; readonly quarantine: object | null }
+  readonly machine: {
+    readonly lastState: { readonly revision: number }
+    readonly quarantine: object | null
+    readonly quarantines: Readonly<Record<QuarantineCause, number>>
+  }
   readonly consensus: Pick<Consensus<Outcome>, 'status'>
   readonly node: { readonly load: NodeLoad }
   readonly watch: {
@@ -64,6 +69,7 @@ export function registerClusterMetrics(
   gauge('orch_store_quarantined', '1 while the state of this member is not to be trusted, else 0', () =>
     machine.quarantine === null ? 0 : 1,
   )
+  registerQuarantines(register, machine.quarantines)
   gauge('orch_cluster_state_apart', 'members whose state differs from that of this one', () =>
     watch.guard.verdict.kind === 'agree' ? 0 : watch.guard.verdict.members.length,
   )
@@ -75,6 +81,23 @@ export function registerClusterMetrics(
     () => node.load.proposals,
   )
   gauge('orch_raft_readers_waiting', 'most-recent reads waiting for their round', () => node.load.readers)
+}
+
+/** `outvoted` without any damage known is a mistake of a program or of a memory, and worth a look each time. */
+function registerQuarantines(
+  register: MetricsRegistry,
+  quarantines: Readonly<Record<QuarantineCause, number>>,
+): void {
+  new Counter({
+    name: 'orch_store_quarantines_total',
+    help: 'how often the state of this member was not to be trusted, and what told so',
+    labelNames: ['cause'],
+    registers: [register],
+    collect() {
+      this.reset()
+      for (const [cause, count] of Object.entries(quarantines)) this.inc({ cause }, count)
+    },
+  })
 }
 
 function registerScrub(register: MetricsRegistry, counters: Readonly<ScrubCounters>): void {

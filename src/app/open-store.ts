@@ -6,6 +6,7 @@ import { StoreMachine } from '../store/store-machine.ts'
 import type { StoreMachineOptions } from '../store/store-machine-options.ts'
 import { StartFailure } from './errors.ts'
 import { logFolder } from './member-identity.ts'
+import { tellQuarantine } from './tell-quarantine.ts'
 
 export const databaseFolder = 'db'
 
@@ -26,11 +27,7 @@ export async function openStore(
     return await StoreMachine.open({
       ...options,
       onInstalled: ({ index, term }) => log.info({ index, term }, 'snapshot installed'),
-      onQuarantine: ({ reason, atLeast }) =>
-        log.error(
-          { reason, atLeast, path },
-          'the state is not to be trusted: nothing is served until another is here',
-        ),
+      onQuarantine: (quarantine) => tellQuarantine(quarantine, path, log),
       onReplay: (why) =>
         log.warn(
           { why, path },

@@ -49,6 +49,7 @@ export async function openReplica(site: Site, parts: ReplicaParts): Promise<Repl
   let judge: StateGuard | null = null
   const machine = await openStore(
     {
+      self: id,
       home: config['in-memory']
         ? new MemoryKeyValueHome()
         : new LevelKeyValueHome(join(directory, databaseFolder)),

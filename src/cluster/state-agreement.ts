@@ -1,26 +1,44 @@
+import { noIndex } from '../../raft/index.ts'
 import type { Configuration, LogIndex, NodeId } from '../../raft/index.ts'
-import type { DigestSample } from './member-report.ts'
+import type { CopiedStretch, DigestSample } from './member-report.ts'
+import { areAllVoters, isMajority, isMajorityOfWitnesses, witness } from './witnesses.ts'
 
-/** What one member knows of everybody's state: its own samples, and those the others reported. */
+/** The state of one member, as it tells of it. */
+export type Testimony = {
+  readonly samples: readonly DigestSample[]
+  /** See `MemberReport.copied`. */
+  readonly copied: readonly CopiedStretch[]
+}
+
+/** What one member knows of everybody's state: its own, and those the others reported. */
 export type StateEvidence = {
   readonly self: NodeId
   readonly configuration: Configuration
-  readonly own: readonly DigestSample[]
-  readonly others: ReadonlyMap<NodeId, readonly DigestSample[]>
+  readonly own: Testimony
+  readonly others: ReadonlyMap<NodeId, Testimony>
 }
 
 /**
- * - `agree`: nobody who could be compared has another state. `upTo`: the newest index at which a majority of the voters is
- *   known to have this one; null: none yet
- * - `minority`: a majority has another state, and it is equal: this member's is wrong
- * - `majority`: a majority has this state, at the latest at `upTo`, and `members` have another: theirs is wrong
- * - `split`: states differ and no majority has one: nobody can tell which is right, so nobody heals
+ * - `agree`: nobody who could be compared has another state
+ * - `minority`: a majority of witnesses has another state, and it is equal: this member's is wrong
+ * - `majority`: a majority of witnesses has this state, and `members` have another: theirs is wrong
+ * - `split`: states differ and no majority of witnesses has one: nobody can tell which is right, so nobody heals
  */
 export type StateVerdict =
-  | { readonly kind: 'agree'; readonly upTo: LogIndex | null }
-  | ({ readonly kind: 'majority'; readonly upTo: LogIndex } & Difference)
+  | ({ readonly kind: 'agree' } & Agreement)
+  | ({ readonly kind: 'majority' } & Agreement & Difference)
   | ({ readonly kind: 'minority' } & Difference)
   | ({ readonly kind: 'split' } & Difference)
+
+type Agreement = {
+  /** The newest index at which a majority of the voters is known to have this state, copies or not; null: none yet. */
+  readonly upTo: LogIndex | null
+  /**
+   * The newest one at which this state is proven: a majority of witnesses had it, or every voter, and then there is
+   * none that another could be. null: none yet.
+   */
+  readonly provenUpTo: LogIndex | null
+}
 
 type Difference = {
   readonly index: LogIndex
@@ -34,21 +52,33 @@ type Difference = {
  * Compares states at equal indexes and under equal levels of apply logic; what cannot be compared says nothing. Entries
  * before an index are the same everywhere, so a difference there is one of applying or of storing, and stays: a single one
  * is enough, and the newest counts. Pure.
+ *
+ * A copy is no witness for what it was copied from: a member that went wrong unseen, and another that lagged and took its
+ * state, would outvote the one that is right. So members report whose doing their state is, and those that have a stretch
+ * of the log in common count as one witness (`isMajorityOfWitnesses`). Common ancestry is of account
+ *
+ * - until the state is proven behind it (`provenUpTo`): every member forgets then whom it copied up to there. In ordinary
+ *   life that takes a second or two after a copy, since the copy and a third member are witnesses enough. A cluster that
+ *   was built by copies of one member has it proven as soon as all are there and equal;
+ * - and only for what came after copy and judge last had equal states: a later difference was not made before.
+ *
+ * What stays undecided is a copy of a member that was not confirmed since another fell silent, when that other comes back
+ * and differs: `split`, and a person has to say which is right.
  */
 export function judgeState(evidence: StateEvidence): StateVerdict {
-  let agreedUpTo: LogIndex | null = null
+  let upTo: LogIndex | null = null
+  let provenUpTo: LogIndex | null = null
   let worst: Found | null = null
-  for (const sample of evidence.own.toSorted((a, b) => b.index - a.index)) {
-    const found = compareAt(sample, evidence)
-    if (found === null) continue
-    if (found === 'agreed' || found.kind === 'majority') agreedUpTo ??= sample.index
-    if (found !== 'agreed' && (worst === null || severity[found.kind] > severity[worst.kind])) worst = found
+  for (const sample of evidence.own.samples.toSorted((a, b) => b.index - a.index)) {
+    const { held, proven, difference } = compareAt(sample, evidence)
+    if (held) upTo ??= sample.index
+    if (proven) provenUpTo ??= sample.index
+    if (difference === null) continue
+    if (worst === null || severity[difference.kind] > severity[worst.kind]) worst = difference
   }
-  if (worst === null) return { kind: 'agree', upTo: agreedUpTo }
+  if (worst === null) return { kind: 'agree', upTo, provenUpTo }
   const { kind, ...difference } = worst
-  return kind === 'majority'
-    ? { kind, upTo: agreedUpTo ?? worst.index, ...difference }
-    : { kind, ...difference }
+  return kind === 'majority' ? { kind, upTo, provenUpTo, ...difference } : { kind, ...difference }
 }
 
 type Found = { readonly kind: 'minority' | 'majority' | 'split' } & Difference
@@ -56,57 +86,83 @@ type Found = { readonly kind: 'minority' | 'majority' | 'split' } & Difference
 /** A member that is certainly wrong acts; one that cannot tell says so; one that is right only notes it. */
 const severity = { majority: 1, split: 2, minority: 3 } as const
 
-/** @returns null: too few are known there to tell anything */
-function compareAt(
-  { index, featureLevel, digest }: DigestSample,
-  { self, configuration, others }: StateEvidence,
-): Found | 'agreed' | null {
-  const holders = new Map<string, NodeId[]>([[digest, [self]]])
-  for (const [id, samples] of others) {
-    const theirs = samples.find((sample) => sample.index === index && sample.featureLevel === featureLevel)
-    if (theirs === undefined) continue
-    const same = holders.get(theirs.digest)
-    if (same === undefined) holders.set(theirs.digest, [id])
-    else same.push(id)
-  }
-  const ours = isMajority(holders.get(digest) ?? [], configuration)
-  if (holders.size === 1) return ours ? 'agreed' : null
-  const members: NodeId[] = []
-  let theirs = false
-  for (const [other, ids] of holders) {
-    if (other === digest) continue
-    members.push(...ids)
-    if (isMajority(ids, configuration)) theirs = true
-  }
-  members.sort((a, b) => a - b)
-  return { kind: ours ? 'majority' : theirs ? 'minority' : 'split', index, digest, members }
+type Compared = {
+  /** A majority of the voters has this state. */
+  readonly held: boolean
+  readonly proven: boolean
+  readonly difference: Found | null
 }
 
-/** Of the voters; while the configuration is joint, of both sets. */
-function isMajority(ids: readonly NodeId[], { voters, votersOutgoing }: Configuration): boolean {
-  const isMajorityOf = (set: readonly NodeId[]): boolean =>
-    2 * set.filter((id) => ids.includes(id)).length > set.length
-  return isMajorityOf(voters) && (votersOutgoing === null || isMajorityOf(votersOutgoing))
+function compareAt(sample: DigestSample, evidence: StateEvidence): Compared {
+  const { self, configuration, own, others } = evidence
+  const { index, digest } = sample
+  const ours: NodeId[] = [self]
+  const theirs = new Map<string, NodeId[]>()
+  for (const [id, { samples }] of others) {
+    const found = samples.find((other) => isComparable(other, sample))
+    if (found === undefined) continue
+    if (found.digest === digest) ours.push(id)
+    else theirs.set(found.digest, [...(theirs.get(found.digest) ?? []), id])
+  }
+  const copiedBy = (id: NodeId): readonly CopiedStretch[] =>
+    id === self ? own.copied : (others.get(id)?.copied ?? [])
+  const isOurs = isMajorityOfWitnesses(
+    ours.map((id) => witness(id, copiedBy(id), index)),
+    configuration,
+  )
+  const held = isOurs || (theirs.size === 0 && isMajority(ours, configuration))
+  if (theirs.size === 0) {
+    return { held, proven: isOurs || areAllVoters(ours, configuration), difference: null }
+  }
+  const isTheirs = [...theirs.values()].some((ids) => {
+    const witnesses = ids.map((id) => witness(id, copiedBy(id), index, equalUpTo(id, index, evidence)))
+    return isMajorityOfWitnesses(witnesses, configuration)
+  })
+  const members = [...theirs.values()].flat().toSorted((a, b) => a - b)
+  const kind = isOurs ? 'majority' : isTheirs ? 'minority' : 'split'
+  return { held, proven: isOurs, difference: { kind, index, digest, members } }
+}
+
+function isComparable(one: DigestSample, other: DigestSample): boolean {
+  return one.index === other.index && one.featureLevel === other.featureLevel
+}
+
+/** The newest index before `index` at which that member had the state of this one. */
+function equalUpTo(id: NodeId, index: LogIndex, { own, others }: StateEvidence): LogIndex {
+  const samples = others.get(id)?.samples ?? []
+  let newest = noIndex
+  for (const sample of own.samples) {
+    if (sample.index >= index || sample.index <= newest) continue
+    const equal = samples.some((other) => isComparable(other, sample) && other.digest === sample.digest)
+    if (equal) newest = sample.index
+  }
+  return newest
 }
 
 /**
  * Whether a state may take the place of another member's. A wrong one that nobody has noticed yet would make a majority
- * of the two: so it is given only while no healthy member is known to have another, and in a repair only once a majority
- * is known to have it. Where too few healthy members are in touch to be a majority, nobody could ever say so.
+ * of the two: so it is given only while no healthy member is known to have another, and in a repair only once it is
+ * proven. Where the healthy ones in touch cannot prove it, being copies, it is enough that a majority of the voters is
+ * known to have it: else two of three could not mend a third whose disk rots, which is evidence by itself. Where they
+ * are too few even for that, nobody could ever say so.
  *
  * @param atLeast the index from which on a repair asked for it; null: the receiver only lags
- * @param healthy voters in touch that trust their own state, this member included
+ * @param healthy voters in touch that trust their own state, this member included, and whom they copied theirs from
  */
 export function mayGive(
   verdict: StateVerdict,
   asked: {
     readonly atLeast: LogIndex | null
     readonly configuration: Configuration
-    readonly healthy: readonly NodeId[]
+    readonly healthy: ReadonlyMap<NodeId, readonly CopiedStretch[]>
   },
 ): boolean {
   if (verdict.kind === 'minority' || verdict.kind === 'split') return false
   const { atLeast, configuration, healthy } = asked
-  if (atLeast === null || !isMajority(healthy, configuration)) return true
-  return verdict.upTo !== null && verdict.upTo >= atLeast
+  if (atLeast === null) return true
+  const isKnown = (upTo: LogIndex | null): boolean => upTo !== null && upTo >= atLeast
+  const ids = [...healthy.keys()]
+  const witnesses = ids.map((id) => witness(id, healthy.get(id) ?? [], atLeast))
+  if (isMajorityOfWitnesses(witnesses, configuration)) return isKnown(verdict.provenUpTo)
+  return !isMajority(ids, configuration) || isKnown(verdict.upTo)
 }

@@ -1,20 +1,26 @@
 import type { Clock, Timer } from '../../raft/base/clock.ts'
 import { ConsensusFailure, logIndex, noIndex } from '../../raft/index.ts'
 import type { Consensus, ConsensusStatus, LogIndex, NodeId } from '../../raft/index.ts'
-import type { DigestSample, MemberReport } from './member-report.ts'
+import type { CopiedStretch, DigestSample, MemberReport } from './member-report.ts'
 import type { MemberReports } from './member-reports.ts'
 import { judgeState, mayGive } from './state-agreement.ts'
-import type { StateVerdict } from './state-agreement.ts'
+import type { StateVerdict, Testimony } from './state-agreement.ts'
 
 /** The replicated state of this member, as the guard sees it. */
 export interface GuardedState {
   readonly appliedMemory: LogIndex
   readonly samples: readonly DigestSample[]
+  /** See `MemberReport.copied`. */
+  readonly descent: readonly CopiedStretch[]
   /** null: trusted. */
   readonly quarantine: { readonly reason: string } | null
+  /** null in quarantine: it is not the time yet to ask for another. */
+  readonly wanted: LogIndex | null
   sampleNow(): void
   sampleAt(index: LogIndex): void
-  condemn(reason: string): void
+  /** Others confirmed the state up to there: whom it was copied from before is of no account any more. */
+  proven(index: LogIndex): void
+  condemn(reason: string, why: 'outvoted'): void
 }
 
 export type StateGuardParts = {
@@ -39,6 +45,7 @@ const gatherMs = 3000
 const aheadEntriesMin = 8
 /** A quarantine that lasts is told of this often. */
 const lastingMs = 30_000
+const untold: StateVerdict = { kind: 'agree', upTo: null, provenUpTo: null }
 
 /**
  * Compares the state of this member with the others' all the time. Once a second it takes a sample where it rests, names
@@ -51,7 +58,7 @@ export class StateGuard {
   #stopListening: () => void = () => undefined
   #lastApplied: LogIndex | null = null
   #sampleAt: LogIndex = noIndex
-  #verdict: StateVerdict = { kind: 'agree', upTo: null }
+  #verdict: StateVerdict = untold
   #quarantinedSinceMs: number | null = null
   #toldMs = Number.NEGATIVE_INFINITY
   #givingWay = false
@@ -77,10 +84,10 @@ export class StateGuard {
   }
 
   /** What the others are told. */
-  describe(): Pick<MemberReport, 'appliedIndex' | 'sampleAt' | 'samples' | 'state'> {
-    const { appliedMemory, samples, quarantine } = this.#parts.state
+  describe(): Pick<MemberReport, 'appliedIndex' | 'sampleAt' | 'samples' | 'copied' | 'state'> {
+    const { appliedMemory, samples, descent, quarantine } = this.#parts.state
     const state = quarantine === null ? 'healthy' : 'quarantined'
-    return { appliedIndex: appliedMemory, sampleAt: this.#sampleAt, samples, state }
+    return { appliedIndex: appliedMemory, sampleAt: this.#sampleAt, samples, copied: descent, state }
   }
 
   get verdict(): StateVerdict {
@@ -102,13 +109,17 @@ export class StateGuard {
 
   /** Whether this member's state may be sent to another; see `mayGive`. */
   mayGive(atLeast: LogIndex | null): boolean {
-    const { consensus, reports, clock } = this.#parts
+    const { consensus, reports, clock, state } = this.#parts
     if (clock.monotonicMs() - this.#startedMs < gatherMs) return atLeast === null
     const { status } = consensus
     const known = reports.latest(reportAgeMsMax)
     const inTouch = status.followers.filter(({ id, recentlyActive }) => recentlyActive && isVoter(id, status))
-    const healthy = inTouch.map(({ id }) => id).filter((id) => known.get(id)?.state === 'healthy')
-    const asked = { atLeast, configuration: status.configuration, healthy: [...healthy, status.id] }
+    const healthy = new Map([[status.id, state.descent]])
+    for (const { id } of inTouch) {
+      const report = known.get(id)
+      if (report?.state === 'healthy') healthy.set(id, report.copied)
+    }
+    const asked = { atLeast, configuration: status.configuration, healthy }
     return mayGive(this.#verdict, asked)
   }
 
@@ -129,22 +140,31 @@ export class StateGuard {
   #judge(): void {
     const { state, consensus, reports } = this.#parts
     if (state.quarantine !== null) {
-      this.#verdict = { kind: 'agree', upTo: null }
+      this.#verdict = untold
       return
     }
     const { status } = consensus
-    const others = new Map<NodeId, readonly DigestSample[]>()
+    const others = new Map<NodeId, Testimony>()
     for (const [id, report] of reports.latest(reportAgeMsMax)) {
-      if (report.state === 'healthy') others.set(id, report.samples)
+      if (report.state === 'healthy') others.set(id, report)
     }
     const { configuration, id: self } = status
-    const verdict = judgeState({ self, configuration, own: state.samples, others })
+    const verdict = judgeState({
+      self,
+      configuration,
+      own: { samples: state.samples, copied: state.descent },
+      others,
+    })
     const before = this.#verdict
     this.#verdict = verdict
     if (verdict.kind !== before.kind) this.#tell(verdict)
+    if ('provenUpTo' in verdict && verdict.provenUpTo !== null) state.proven(verdict.provenUpTo)
     if (verdict.kind === 'minority') {
       const names = this.#namesOf(verdict.members)
-      state.condemn(`at index ${verdict.index} ${names} agree on another state than this member has`)
+      state.condemn(
+        `at index ${verdict.index} ${names} agree on another state than this member has`,
+        'outvoted',
+      )
     }
   }
 
@@ -182,7 +202,7 @@ export class StateGuard {
     this.#quarantinedSinceMs ??= nowMs
     const { status } = consensus
     if (status.role === 'leader') this.#giveWay(status)
-    if (nowMs - this.#toldMs < lastingMs) return
+    if (state.wanted === null || nowMs - this.#toldMs < lastingMs) return
     this.#toldMs = nowMs
     log.error(
       { reason: quarantine.reason, leader: status.leader },

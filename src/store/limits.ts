@@ -46,6 +46,11 @@ export type StoreLimits = {
   /** When the first scrub begins after the start, and how long after one the next. */
   readonly scrubFirstMs: number
   readonly scrubPeriodMs: number
+  /** How long the second repair of a row waits, twice as long each one after it, and at most. The first does not wait. */
+  readonly repairWaitMsMin: number
+  readonly repairWaitMsMax: number
+  /** A state that was trusted for so long ends a row of repairs. */
+  readonly repairRowMs: number
 }
 
 const KiB = 1024
@@ -76,4 +81,7 @@ export const defaultStoreLimits: StoreLimits = Object.freeze({
   scrubBytesPerSecondMax: 8 * MiB,
   scrubFirstMs: 5 * 60 * 1000,
   scrubPeriodMs: 6 * 60 * 60 * 1000,
+  repairWaitMsMin: 1_000,
+  repairWaitMsMax: 5 * 60 * 1000,
+  repairRowMs: 60 * 60 * 1000,
 })

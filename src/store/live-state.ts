@@ -1,5 +1,9 @@
 import type { Clock } from '../../raft/base/clock.ts'
-import type { LogIndex, SnapshotMeta } from '../../raft/index.ts'
+import { noIndex } from '../../raft/index.ts'
+import type { LogIndex, NodeId, SnapshotMeta } from '../../raft/index.ts'
+import { descentOfCopy, provenUpTo } from './descent.ts'
+import type { Descent } from './descent.ts'
+import { descentChange } from './disk/descent-record.ts'
 import type { KeyValueHome } from './disk/key-value-store.ts'
 import type { Database } from './disk/live-database.ts'
 import { Persister } from './disk/persister.ts'
@@ -32,12 +36,17 @@ export class LiveState {
   #database: Database | null
   #persister: Persister | null
   #appliedDisk: SnapshotMeta
+  #descent: Descent
+  #provenUpTo: LogIndex = noIndex
+  /** A note about the descent, on its way to disk. */
+  #noting: Promise<void> = Promise.resolve()
   /** Not the state of this member any more. */
   #retired = false
 
-  constructor(options: LiveStateOptions, state: MachineState, database: Database | null) {
+  constructor(options: LiveStateOptions, state: MachineState, database: Database | null, descent: Descent) {
     this.#options = options
     this.#database = database
+    this.#descent = descent
     this.samples = new DigestSamples(options.limits)
     this.machine = new Machine(state, options.featureLevelMax, this.samples)
     this.#appliedDisk = this.machine.applied
@@ -59,6 +68,28 @@ export class LiveState {
     return this.#persister === null ? 0 : this.#options.limits.backlogBytesMax - this.#persister.backlogBytes
   }
 
+  /** Whom it was copied from, as far as it is not proven since. */
+  get descent(): Descent {
+    return this.#descent
+  }
+
+  /** What whoever copies it at `index` descends from. */
+  descentOfCopy(self: NodeId, index: LogIndex): Descent {
+    return descentOfCopy(this.#descent, { self, proven: this.#provenUpTo, index })
+  }
+
+  /** Others confirmed it up to there. */
+  proven(index: LogIndex): void {
+    if (index > this.#provenUpTo) this.#provenUpTo = index
+    const left = provenUpTo(this.#descent, index)
+    if (this.#database === null || left === this.#descent) return
+    this.#descent = left
+    // Whoever ends before it is on disk learns it once more.
+    this.#noting = this.#database.store.write([descentChange(left)]).catch((cause: unknown) => {
+      if (!this.#retired) this.#options.onFailure(cause)
+    })
+  }
+
   /** Memory moved on. */
   applied(): void {
     this.#persister?.applied()
@@ -76,6 +107,7 @@ export class LiveState {
   /** Resolves once nothing is being written; what is in memory only stays so. */
   async stop(): Promise<void> {
     await this.#persister?.stop()
+    await this.#noting
   }
 
   /** Another state is the live one. */
@@ -92,15 +124,20 @@ export class LiveState {
 
   /**
    * Nothing of it is read any more from this call on; durably out of sight once it resolves: should the process end
-   * then, the next one finds no database to trust.
+   * then, the next one finds no database to trust. So that it does not either before the last batch is written and the
+   * database closed, which may take long, a note comes first.
+   *
    * @param free resolves once nothing else is at the place where it goes
    */
-  async setAside(free: Promise<unknown>): Promise<void> {
+  async setAside(reason: string, free: Promise<unknown>): Promise<void> {
     const [database, persister] = [this.#database, this.#persister]
     this.#retired = true
     this.#database = null
     this.#persister = null
+    // A disk that takes no note may still take the renaming, which says the same.
+    if (database !== null) await this.#options.home.condemn(database.name, reason).catch(() => undefined)
     await persister?.stop()
+    await this.#noting
     if (database === null) return
     await database.store.close()
     await free

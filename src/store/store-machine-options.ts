@@ -1,5 +1,5 @@
 import type { Clock } from '../../raft/base/clock.ts'
-import type { LogIndex, SnapshotMeta } from '../../raft/index.ts'
+import type { LogIndex, NodeId, SnapshotMeta } from '../../raft/index.ts'
 import { featureLevelMax as newestLevel } from '../version.ts'
 import type { AsideNews } from './disk/aside.ts'
 import type { KeyValueHome } from './disk/key-value-store.ts'
@@ -7,6 +7,8 @@ import type { StoreLimits } from './limits.ts'
 import type { Quarantine } from './quarantine.ts'
 
 export type StoreMachineOptions = {
+  /** Who this member is, for whoever copies its state; unset: what it did to it is not told. */
+  readonly self?: NodeId
   readonly home: KeyValueHome
   readonly clock: Clock
   readonly limits: StoreLimits

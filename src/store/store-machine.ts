@@ -9,6 +9,7 @@ import type {
   StateMachine,
 } from '../../raft/index.ts'
 import type { Outcome } from './command.ts'
+import type { Descent } from './descent.ts'
 import { Aside } from './disk/aside.ts'
 import { databaseName } from './disk/database-names.ts'
 import type { KeyValueStore } from './disk/key-value-store.ts'
@@ -25,7 +26,8 @@ import { hashText } from './machine/hash.ts'
 import type { MachineState } from './machine/state.ts'
 import type { Version } from './machine/version.ts'
 import { emptyAt, quarantined } from './quarantine.ts'
-import type { Quarantine } from './quarantine.ts'
+import type { Quarantine, QuarantineCause } from './quarantine.ts'
+import { RepairBackOff } from './repair-back-off.ts'
 import type { Revision } from './revision.ts'
 import { Staging } from './staging.ts'
 import { levelMaxOf } from './store-machine-options.ts'
@@ -46,6 +48,11 @@ export class StoreMachine implements StateMachine<Outcome> {
   /** In quarantine without its database. */
   #live: LiveState
   #quarantine: Quarantine | null = null
+  /** When another state may be asked for; ms of the clock. */
+  #repairAtMs = 0
+  readonly #backOff: RepairBackOff
+  /** Since the start, how often and why the state was not to be trusted. */
+  readonly quarantines: Record<QuarantineCause, number> = { damaged: 0, outvoted: 0 }
   /** The database that is not trusted any more, on its way aside. */
   #condemning: Promise<void> = Promise.resolve()
   readonly #listeners = new Set<() => void>()
@@ -64,7 +71,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     if (found.damaged !== null && found.open !== null) options.onReplay?.(found.damaged)
     if (found.missing && found.open !== null) options.onMissing?.()
     const machine = new StoreMachine(options, found)
-    if (found.open === null) machine.#enter(found.damaged ?? 'there is no database')
+    if (found.open === null) machine.#enter(found.damaged ?? 'there is no database', 'damaged')
     else if (found.damaged === null) await machine.#aside.remove()
     else machine.#aside.keepUntil(options.logLast)
     return machine
@@ -74,7 +81,12 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#options = options
     this.#aside = new Aside(options.home, (news) => options.onAside?.(news))
     this.#staging = this.#newStaging()
-    this.#live = this.#newLive(open?.state ?? emptyAt(options.logBase), open?.database ?? null)
+    this.#live = this.#newLive(
+      open?.state ?? emptyAt(options.logBase),
+      open?.database ?? null,
+      open?.descent ?? [],
+    )
+    this.#backOff = new RepairBackOff(options.limits, options.clock.monotonicMs())
   }
 
   get appliedMemory(): LogIndex {
@@ -119,12 +131,23 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   get wanted(): LogIndex | null {
-    return this.#quarantine?.atLeast ?? null
+    if (this.#quarantine === null || this.#options.clock.monotonicMs() < this.#repairAtMs) return null
+    return this.#quarantine.atLeast
   }
 
   /** Fingerprints for other members to compare, ascending by index; none in quarantine. */
   get samples(): readonly DigestSample[] {
     return this.#quarantine === null ? this.#live.samples.samples : []
+  }
+
+  /** Whom the state was copied from, as far as it is not proven since; see `Stretch`. */
+  get descent(): Descent {
+    return this.#quarantine === null ? this.#live.descent : []
+  }
+
+  /** Others confirmed the state up to there. */
+  proven(index: LogIndex): void {
+    if (this.#quarantine === null) this.#live.proven(index)
   }
 
   /** A fingerprint where memory stands now. */
@@ -138,8 +161,8 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   /** The state is not to be trusted: from this moment on nothing of it is served. @param reason one line */
-  condemn(reason: string): void {
-    if (this.#quarantine === null && this.#failure === null) this.#enter(reason)
+  condemn(reason: string, cause: QuarantineCause = 'damaged'): void {
+    if (this.#quarantine === null && this.#failure === null) this.#enter(reason, cause)
   }
 
   onRoom(wake: () => void): void {
@@ -212,6 +235,10 @@ export class StoreMachine implements StateMachine<Outcome> {
     const source = await SnapshotReader.open(database.store, {
       limits: this.#options.limits,
       mayGive: () => this.#live.database === database && this.#options.mayGive?.(null) !== false,
+      descent: (index) => {
+        const { self } = this.#options
+        return self === undefined ? this.descent : this.#live.descentOfCopy(self, index)
+      },
       onDamage: (cause) => {
         if (this.#live.database === database) this.#broken(cause)
       },
@@ -231,9 +258,10 @@ export class StoreMachine implements StateMachine<Outcome> {
     await this.#condemning
     const old = this.#live
     await old.stop()
-    const { store, state } = stage.take()
-    this.#live = this.#newLive(state, { name: databaseName(snapshot.index), store })
+    const { store, state, descent } = stage.take()
+    this.#live = this.#newLive(state, { name: databaseName(snapshot.index), store }, descent)
     old.retire()
+    if (this.#quarantine !== null) this.#backOff.trusted(this.#options.clock.monotonicMs())
     this.#quarantine = null
     for (const listener of this.#listeners) listener()
     this.#onRoom()
@@ -256,10 +284,16 @@ export class StoreMachine implements StateMachine<Outcome> {
     await this.#aside.settled
   }
 
-  #enter(reason: string): void {
-    const quarantine: Quarantine = { reason, atLeast: this.appliedMemory }
+  #enter(reason: string, cause: QuarantineCause): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    const turn = this.#backOff.condemned(nowMs)
+    const quarantine: Quarantine = { cause, reason, atLeast: this.appliedMemory, ...turn }
     this.#quarantine = quarantine
-    this.#condemning = this.#live.setAside(this.#aside.settled).catch((cause: unknown) => this.#fail(cause))
+    this.#repairAtMs = nowMs + turn.waitMs
+    this.quarantines[cause]++
+    this.#condemning = this.#live
+      .setAside(reason, this.#aside.settled)
+      .catch((cause: unknown) => this.#fail(cause))
     for (const listener of this.#quarantineListeners) listener()
     this.#options.onQuarantine?.(quarantine)
   }
@@ -270,7 +304,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     return database
   }
 
-  #newLive(state: MachineState, database: Database | null): LiveState {
+  #newLive(state: MachineState, database: Database | null, descent: Descent): LiveState {
     const { home, clock, limits } = this.#options
     return new LiveState(
       {
@@ -283,6 +317,7 @@ export class StoreMachine implements StateMachine<Outcome> {
       },
       state,
       database,
+      descent,
     )
   }
 

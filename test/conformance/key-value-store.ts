@@ -178,6 +178,25 @@ function suiteOfHomes(check: Check): void {
     assert.deepEqual(await home.list(), [])
   })
 
+  check(
+    'a condemned database is known as one until it is set aside, and the next of its name is none',
+    async (home) => {
+      assert.deepEqual(await home.condemned(), new Map())
+      const store = await home.open('db-7')
+      await home.condemn('db-7', 'first')
+      await home.condemn('db-7', 'again')
+      await home.condemn('db-8', 'not there')
+      assert.deepEqual([...(await home.condemned())].sort(), [
+        ['db-7', 'again'],
+        ['db-8', 'not there'],
+      ])
+      assert.deepEqual(await home.list(), ['db-7'])
+      await store.close()
+      for (const name of ['db-7', 'db-8', 'db-9']) await home.setAside(name)
+      assert.deepEqual([...(await home.list()), ...(await home.condemned())], [])
+    },
+  )
+
   check('a destroyed database is gone, and a missing one is destroyed without complaint', async (home) => {
     const store = await home.open('db-0')
     await store.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])

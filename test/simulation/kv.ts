@@ -51,6 +51,8 @@ export class SimKeyValueDisk {
   #stalledUntil = 0
   #failing = false
   readonly databases = new Map<string, Database>()
+  /** Notes beside them; see `KeyValueHome.condemn`. */
+  readonly condemned = new Map<string, string>()
   /** Whose process runs on it; null: nobody asks. */
   user: KeyValueUser | null = null
 
@@ -63,12 +65,18 @@ export class SimKeyValueDisk {
   /** What a process of this member sees. Nobody looks at what is set aside. */
   mount(owner: Owner): KeyValueHome {
     const home = this.#mount(owner)
-    return { ...home, setAside: (name) => home.destroy(name), discardAside: async () => null }
+    const setAside = async (name: string): Promise<void> => {
+      await home.destroy(name)
+      if (this.condemned.has(name)) await this.#later(owner, 'destroy', () => this.condemned.delete(name))
+    }
+    return { ...home, setAside, discardAside: async () => null }
   }
 
   #mount(owner: Owner): Omit<KeyValueHome, 'setAside' | 'discardAside'> {
     const open = new Set<string>()
     return {
+      condemn: (name, reason) => this.#later(owner, 'write', () => void this.condemned.set(name, reason)),
+      condemned: () => this.#later(owner, 'read', () => new Map(this.condemned)),
       list: () => this.#later(owner, 'read', () => [...this.databases.keys()]),
       open: (name) =>
         this.#later(owner, 'open', () => {
@@ -122,6 +130,7 @@ export class SimKeyValueDisk {
 
   wipe(): void {
     this.databases.clear()
+    this.condemned.clear()
   }
 
   /** @returns what was done, in words; null when there is nothing that could rot */

@@ -157,6 +157,7 @@ async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise
     if (api.alive) parts.database.user?.told(word)
   }
   const machine = await StoreMachine.open({
+    self: node.id,
     home: database.mount(api),
     clock: life.clock,
     limits: swarm.storeLimits,

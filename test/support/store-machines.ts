@@ -1,7 +1,7 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { logIndex, noSnapshot, term } from '../../raft/index.ts'
-import type { LogIndex, SnapshotMeta, SnapshotSource } from '../../raft/index.ts'
+import type { LogIndex, NodeId, SnapshotMeta, SnapshotSource } from '../../raft/index.ts'
 import type { AsideNews } from '../../src/store/disk/aside.ts'
 import type { KeyValueHome, KeyValuePair } from '../../src/store/disk/key-value-store.ts'
 import { defaultStoreLimits } from '../../src/store/limits.ts'
@@ -30,6 +30,7 @@ export const tinyLimits: StoreLimits = {
 }
 
 export type OpenOptions = {
+  readonly self?: NodeId
   readonly home: KeyValueHome
   readonly clock: Clock
   readonly limits?: StoreLimits
@@ -43,6 +44,7 @@ export type OpenOptions = {
 
 export function openMachine(options: OpenOptions): Promise<StoreMachine> {
   return StoreMachine.open({
+    ...(options.self === undefined ? {} : { self: options.self }),
     home: options.home,
     clock: options.clock,
     limits: options.limits ?? tinyLimits,

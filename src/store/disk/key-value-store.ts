@@ -15,6 +15,15 @@ export interface KeyValueHome {
   /** Removes a closed one for good; does nothing when there is none. */
   destroy(name: string): Promise<void>
   /**
+   * Notes beside a database, open or not, that it is not to be trusted; durable on return. The note is gone once
+   * `setAside` has returned.
+   *
+   * @param reason one line
+   */
+  condemn(name: string, reason: string): Promise<void>
+  /** The reasons noted, by name, of databases that are there or not. */
+  condemned(): Promise<ReadonlyMap<string, string>>
+  /**
    * Keeps a closed one, whole or not, out of `list` for good, durable on return: for whoever wants to look at it. Takes
    * the place of the one set aside before; does nothing when there is none.
    */

@@ -1,4 +1,4 @@
-import { lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { lstat, mkdir, open, readFile, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
 import { StorageFailure } from '../errors.ts'
@@ -79,6 +79,37 @@ export class LevelKeyValueHome implements KeyValueHome {
     }
   }
 
+  /** A file beside the database. That it is there says all: of an empty one only the reason is lost. */
+  async condemn(name: string, reason: string): Promise<void> {
+    try {
+      const file = await open(join(this.#directory, name + condemnedSuffix), 'w', 0o600)
+      try {
+        await file.writeFile(`${reason}\n`)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      await syncDirectory(this.#directory)
+    } catch (cause) {
+      throw storageFailure(cause)
+    }
+  }
+
+  async condemned(): Promise<ReadonlyMap<string, string>> {
+    const reasons = new Map<string, string>()
+    try {
+      for (const name of await readdir(this.#directory)) {
+        if (!name.endsWith(condemnedSuffix)) continue
+        const reason = (await readFile(join(this.#directory, name), 'utf8')).trim()
+        reasons.set(name.slice(0, -condemnedSuffix.length), reason)
+      }
+    } catch (cause) {
+      if (!isMissing(cause)) throw storageFailure(cause)
+    }
+    return reasons
+  }
+
+  /** The note goes last: without it the database must be durably out of sight. */
   async setAside(name: string): Promise<void> {
     const path = join(this.#directory, name)
     try {
@@ -88,6 +119,12 @@ export class LevelKeyValueHome implements KeyValueHome {
       await syncDirectory(this.#directory)
     } catch (cause) {
       if (cause instanceof StorageFailure) throw cause
+      if (!isMissing(cause)) throw storageFailure(cause)
+    }
+    try {
+      await unlink(path + condemnedSuffix)
+      await syncDirectory(this.#directory)
+    } catch (cause) {
       if (!isMissing(cause)) throw storageFailure(cause)
     }
   }
@@ -177,6 +214,9 @@ const rangePairsMax = 2000
 
 /** What is left of a database whose removal did not end. */
 const removedSuffix = '.removed'
+
+/** Notes of databases that are not to be trusted. */
+const condemnedSuffix = '.condemned'
 
 /** What could not be trusted, for whoever wants to look at it. */
 const asideName = 'set-aside'

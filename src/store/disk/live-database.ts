@@ -1,9 +1,11 @@
 import { noIndex } from '../../../raft/index.ts'
 import type { LogIndex, SnapshotMeta } from '../../../raft/index.ts'
+import type { Descent } from '../descent.ts'
 import { StorageFailure } from '../errors.ts'
 import type { StoreLimits } from '../limits.ts'
 import type { MachineState } from '../machine/state.ts'
 import { databaseName, indexOfDatabase } from './database-names.ts'
+import { readDescent } from './descent-record.ts'
 import type { KeyValueHome, KeyValueStore } from './key-value-store.ts'
 import { headKey } from './machine-keys.ts'
 import { loadState } from './recovery.ts'
@@ -25,7 +27,11 @@ export type LiveDatabaseOptions = {
 /** What a start found. `damaged`: why the database that was there is set aside; null: it was as it should be. */
 export type LiveDatabase = {
   /** Whole, proven and in memory; null: none is, and the log alone cannot make one. */
-  readonly open: { readonly database: Database; readonly state: MachineState } | null
+  readonly open: {
+    readonly database: Database
+    readonly state: MachineState
+    readonly descent: Descent
+  } | null
   readonly damaged: string | null
   /** There was none, though the log has entries: it makes one. */
   readonly missing: boolean
@@ -37,7 +43,8 @@ export type LiveDatabase = {
  * says so is the commit point. One at or below it may have been staged and passed over, since entries overtook it: then
  * the live one is further by now.
  *
- * What cannot be trusted is set aside and never read again. A log that still has its first entry makes another.
+ * What cannot be trusted, or was condemned by a process that ended before it had set it aside, is set aside and never
+ * read again. A log that still has its first entry makes another.
  *
  * @throws StorageFailure `beyond-log`, `unsupported`, and `io` where the disk refuses for reasons of its own
  */
@@ -47,6 +54,10 @@ export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<Li
   let damaged: string | null = null
   const condemn = async (name: string, cause: unknown): Promise<void> => {
     damaged ??= condemned(name, cause)
+    await home.setAside(name)
+  }
+  for (const [name, reason] of await home.condemned()) {
+    damaged ??= `database ${name} was condemned before this start: ${reason === '' ? 'no reason noted' : reason}`
     await home.setAside(name)
   }
   for (const name of await home.list()) {
@@ -98,7 +109,7 @@ async function openWhole(
           'the log lost entries; bring back the one that belongs to this database',
       )
     }
-    return { database: { name, store }, state }
+    return { database: { name, store }, state, descent: await readDescent(store) }
   } catch (cause) {
     await store.close()
     throw cause

@@ -12,6 +12,7 @@ import type {
 /** Databases that live as long as the process: `--in-memory`, and the reference for the others. */
 export class MemoryKeyValueHome implements KeyValueHome {
   readonly #contents = new Map<string, Map<string, KeyValuePair>>()
+  readonly #condemned = new Map<string, string>()
   readonly #open = new Set<string>()
 
   async list(): Promise<readonly string[]> {
@@ -30,6 +31,7 @@ export class MemoryKeyValueHome implements KeyValueHome {
   clone(): MemoryKeyValueHome {
     const copy = new MemoryKeyValueHome()
     for (const [name, content] of this.#contents) copy.#contents.set(name, new Map(content))
+    for (const [name, reason] of this.#condemned) copy.#condemned.set(name, reason)
     return copy
   }
 
@@ -38,9 +40,18 @@ export class MemoryKeyValueHome implements KeyValueHome {
     this.#contents.delete(name)
   }
 
+  async condemn(name: string, reason: string): Promise<void> {
+    this.#condemned.set(name, reason)
+  }
+
+  async condemned(): Promise<ReadonlyMap<string, string>> {
+    return new Map(this.#condemned)
+  }
+
   async setAside(name: string): Promise<void> {
     // Nobody outside could look at it.
     await this.destroy(name)
+    this.#condemned.delete(name)
   }
 
   async discardAside(): Promise<null> {

@@ -1,5 +1,7 @@
 import { StorageFailure } from '../errors.ts'
 import { hash128, hashBytes, newHash, readHash, sameHash, writeHash } from '../machine/hash.ts'
+import type { Descent } from '../descent.ts'
+import { decodeDescent, encodeDescent } from './descent-record.ts'
 import type { KeyValuePair } from './key-value-store.ts'
 
 /*
@@ -11,7 +13,7 @@ import type { KeyValuePair } from './key-value-store.ts'
  *
  *   head    | "orch-snapshot" | format 1 | stored head |
  *   pairs   | key bytes 1 | key | value bytes 4 | value | ...
- *   end     | number of pairs, 8 |
+ *   end     | number of pairs, 8 | descent of the copy, if it has any; see `descent-record.ts` |
  *
  * Numbers are lowest byte first.
  */
@@ -19,7 +21,7 @@ import type { KeyValuePair } from './key-value-store.ts'
 export type SnapshotFrame =
   | { readonly kind: 'head'; readonly storedHead: Uint8Array }
   | { readonly kind: 'pairs'; readonly pairs: readonly KeyValuePair[] }
-  | { readonly kind: 'end'; readonly pairs: number }
+  | { readonly kind: 'end'; readonly pairs: number; readonly descent: Descent }
 
 const magic = Buffer.from('orch-snapshot\u0001', 'latin1')
 const kindAt = 4 + hashBytes
@@ -87,7 +89,7 @@ function payloadOf(frame: SnapshotFrame): Uint8Array[] {
     case 'end': {
       const count = Buffer.alloc(8)
       count.writeDoubleLE(frame.pairs)
-      return [count]
+      return frame.descent.length === 0 ? [count] : [count, encodeDescent(frame.descent)]
     }
   }
 }
@@ -111,8 +113,12 @@ function decodeFrame(bytes: Buffer): SnapshotFrame {
     case kindNumber.pairs:
       return { kind: 'pairs', pairs: pairsIn(payload) }
     case kindNumber.end:
-      if (payload.length !== 8) throw damaged('its end is cut off')
-      return { kind: 'end', pairs: payload.readDoubleLE(0) }
+      if (payload.length < 8) throw damaged('its end is cut off')
+      return {
+        kind: 'end',
+        pairs: payload.readDoubleLE(0),
+        descent: payload.length === 8 ? [] : decodeDescent(payload.subarray(8)),
+      }
     default:
       throw new StorageFailure('unsupported', 'the snapshot holds a frame of no known kind')
   }

@@ -1,4 +1,5 @@
-import type { SnapshotMeta, SnapshotSource } from '../../../raft/index.ts'
+import type { LogIndex, SnapshotMeta, SnapshotSource } from '../../../raft/index.ts'
+import type { Descent } from '../descent.ts'
 import { StorageFailure } from '../errors.ts'
 import type { StoreLimits } from '../limits.ts'
 import type { KeyValueRange, KeyValueSnapshot, KeyValueStore, KeyValuePair } from './key-value-store.ts'
@@ -11,6 +12,8 @@ export type SnapshotReaderOptions = {
   readonly limits: StoreLimits
   /** Whether the state may still be given away. Asked before the end is: without that nobody installs it. */
   readonly mayGive: () => boolean
+  /** Whose doing the receiver will have the state from. Asked at the end too: by then more may be proven. */
+  readonly descent: (index: LogIndex) => Descent
   /** What was read is not what was written, or could not be read. */
   readonly onDamage: (cause: unknown) => void
 }
@@ -66,7 +69,11 @@ export class SnapshotReader implements SnapshotSource {
         if (pairs.length > 0) return encodeFrame({ kind: 'pairs', pairs })
         if (!this.#options.mayGive()) throw unconfirmed()
         this.#state = 'done'
-        return encodeFrame({ kind: 'end', pairs: this.#pairs })
+        return encodeFrame({
+          kind: 'end',
+          pairs: this.#pairs,
+          descent: this.#options.descent(this.snapshot.index),
+        })
       }
       case 'done':
         return null

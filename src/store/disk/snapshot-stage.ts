@@ -1,8 +1,10 @@
 import { present } from '../../../raft/base/assert.ts'
 import type { SnapshotMeta, SnapshotSink } from '../../../raft/index.ts'
+import type { Descent } from '../descent.ts'
 import { StorageFailure } from '../errors.ts'
 import type { StoreLimits } from '../limits.ts'
 import type { MachineState } from '../machine/state.ts'
+import { descentChange } from './descent-record.ts'
 import type { KeyValueChange, KeyValueHome, KeyValuePair, KeyValueStore } from './key-value-store.ts'
 import { headKey, revisionOf, sessionOf } from './machine-keys.ts'
 import { loadState } from './recovery.ts'
@@ -39,6 +41,7 @@ export class SnapshotStage implements SnapshotSink {
   #changesBytes = 0
   #pairs = 0
   #ended = false
+  #descent: Descent = []
   #state: MachineState | null = null
   #discarded: Promise<void> | null = null
 
@@ -79,7 +82,7 @@ export class SnapshotStage implements SnapshotSink {
       throw new StorageFailure('damaged', 'the snapshot ended early')
     const head = present(this.#storedHead, 'a snapshot that ended began with its head')
     // The head comes last: a database without one is known to be incomplete.
-    await this.#write([{ kind: 'put', key: headKey, value: head }])
+    await this.#write([descentChange(this.#descent), { kind: 'put', key: headKey, value: head }])
     const state = await loadState(this.#opened(), limits, featureLevelMax)
     if (state.appliedIndex !== snapshot.index || state.appliedTerm !== snapshot.term) {
       throw new StorageFailure('damaged', 'the snapshot is not the one announced')
@@ -94,10 +97,11 @@ export class SnapshotStage implements SnapshotSink {
   }
 
   /** The verified state and its database, which belong to the caller from here on. */
-  take(): { readonly state: MachineState; readonly store: KeyValueStore } {
+  take(): { readonly state: MachineState; readonly store: KeyValueStore; readonly descent: Descent } {
     const taken = {
       state: present(this.#state, 'a snapshot is staged before it is installed'),
       store: this.#opened(),
+      descent: this.#descent,
     }
     this.#store = null
     return taken
@@ -143,6 +147,7 @@ export class SnapshotStage implements SnapshotSink {
       if (frame.pairs !== this.#pairs)
         throw new StorageFailure('damaged', 'the snapshot lost some of its pairs')
       this.#ended = true
+      this.#descent = frame.descent
       return
     }
     for (const pair of frame.pairs) this.#pair(pair)

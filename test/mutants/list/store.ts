@@ -163,7 +163,7 @@ export const storeMutants: readonly Mutant[] = [
   {
     id: 'minority-not-noticed',
     file: 'src/cluster/state-agreement.ts',
-    edits: [{ find: "theirs ? 'minority' : 'split'", replace: "'split'" }],
+    edits: [{ find: "isTheirs ? 'minority' : 'split'", replace: "'split'" }],
     breaks: 'a member whose state differs from that of a majority goes on serving it',
     standsFor: 'decision 9: members compare at equal indexes',
     invariant: 'I14',
@@ -174,8 +174,8 @@ export const storeMutants: readonly Mutant[] = [
     file: 'src/cluster/state-agreement.ts',
     edits: [
       {
-        find: 'sample.index === index && sample.featureLevel === featureLevel',
-        replace: 'sample.featureLevel === featureLevel',
+        find: 'one.index === other.index && one.featureLevel === other.featureLevel',
+        replace: 'one.featureLevel === other.featureLevel',
       },
     ],
     breaks: 'states at different indexes are compared, and healthy members distrust themselves',
@@ -188,13 +188,38 @@ export const storeMutants: readonly Mutant[] = [
     file: 'src/cluster/state-agreement.ts',
     edits: [
       {
-        find: 'sample.index === index && sample.featureLevel === featureLevel',
-        replace: 'sample.index === index',
+        find: 'one.index === other.index && one.featureLevel === other.featureLevel',
+        replace: 'one.index === other.index',
       },
     ],
     breaks: 'states under different rules are compared, and an upgrade looks like damage',
     standsFor: 'decision 11: digests compare within a level',
     invariant: 'L3',
     killedBy: tests('unit/src/cluster/judge-state'),
+  },
+  {
+    id: 'copies-are-witnesses',
+    file: 'src/cluster/witnesses.ts',
+    edits: [
+      { find: 'a.by === b.by || a.by === null || b.by === null', replace: 'a.by === null && b.by === null' },
+    ],
+    breaks: 'a wrong leader and the follower that copied it outvote the member that is right',
+    standsFor: 'decision 9: a majority of witnesses',
+    invariant: 'I14',
+    killedBy: tests('unit/src/cluster/copied-states'),
+  },
+  {
+    id: 'condemned-not-noted',
+    file: 'src/store/live-state.ts',
+    edits: [
+      {
+        find: 'await this.#options.home.condemn(database.name, reason).catch(() => undefined)',
+        replace: 'void reason',
+      },
+    ],
+    breaks: 'a process that ends before its condemned state is renamed trusts it again',
+    standsFor: 'decision 9: quarantine',
+    invariant: 'I14',
+    killedBy: tests('unit/src/store/condemned'),
   },
 ]

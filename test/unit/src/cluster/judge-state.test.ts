@@ -8,7 +8,7 @@ import { logIndex, nodeId } from '../../../../raft/index.ts'
 import type { NodeId } from '../../../../raft/index.ts'
 import type { DigestSample } from '../../../../src/cluster/member-report.ts'
 import { judgeState } from '../../../../src/cluster/state-agreement.ts'
-import type { StateVerdict } from '../../../../src/cluster/state-agreement.ts'
+import type { StateVerdict, Testimony } from '../../../../src/cluster/state-agreement.ts'
 import { cluster } from '../../../scenario/people.ts'
 
 const digestOf = (letter: string): string => letter.repeat(32)
@@ -23,9 +23,11 @@ function verdict(
   others: Readonly<Record<number, readonly DigestSample[]>>,
   voters: readonly number[] = [1, 2, 3],
 ): StateVerdict {
-  const reported = new Map<NodeId, readonly DigestSample[]>()
-  for (const [id, samples] of Object.entries(others)) reported.set(nodeId(Number(id)), samples)
-  return judgeState({ self: nodeId(1), configuration: cluster([...voters]), own, others: reported })
+  const reported = new Map<NodeId, Testimony>()
+  for (const [id, samples] of Object.entries(others))
+    reported.set(nodeId(Number(id)), { samples, copied: [] })
+  const configuration = cluster([...voters])
+  return judgeState({ self: nodeId(1), configuration, own: { samples: own, copied: [] }, others: reported })
 }
 
 void test('two of three agree on another state: this one is wrong', () => {
@@ -35,7 +37,14 @@ void test('two of three agree on another state: this one is wrong', () => {
 
 void test('with a majority on its side this one is right, and knows who is not', () => {
   const seen = verdict([sample(10, 'a')], { 2: [sample(10, 'a')], 3: [sample(10, 'b')] })
-  assert.deepEqual(seen, { kind: 'majority', upTo: 10, index: 10, digest: digestOf('a'), members: [3] })
+  assert.deepEqual(seen, {
+    kind: 'majority',
+    upTo: 10,
+    provenUpTo: 10,
+    index: 10,
+    digest: digestOf('a'),
+    members: [3],
+  })
 })
 
 void test('without a majority nobody is right', () => {
@@ -47,7 +56,7 @@ void test('without a majority nobody is right', () => {
 
 void test('other indexes and other levels of rules say nothing', () => {
   const others = { 2: [sample(11, 'b'), sample(10, 'b', 2)], 3: [sample(9, 'b'), sample(10, 'b', 2)] }
-  assert.deepEqual(verdict([sample(10, 'a')], others), { kind: 'agree', upTo: null })
+  assert.deepEqual(verdict([sample(10, 'a')], others), { kind: 'agree', upTo: null, provenUpTo: null })
 })
 
 void test('a learner proves nothing', () => {

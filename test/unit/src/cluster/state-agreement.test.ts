@@ -10,7 +10,7 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { emptyConfiguration, logIndex, nodeId } from '../../../../raft/index.ts'
 import type { Configuration, LogIndex, NodeId, PeerReport } from '../../../../raft/index.ts'
 import { encodeReport } from '../../../../src/cluster/member-report.ts'
-import type { DigestSample, MemberReport } from '../../../../src/cluster/member-report.ts'
+import type { CopiedStretch, DigestSample, MemberReport } from '../../../../src/cluster/member-report.ts'
 import { MemberReports } from '../../../../src/cluster/member-reports.ts'
 import { judgeState, mayGive } from '../../../../src/cluster/state-agreement.ts'
 import { StateGuard } from '../../../../src/cluster/state-guard.ts'
@@ -33,8 +33,10 @@ function judge(
   others: Readonly<Record<number, readonly DigestSample[]>>,
   configuration = three,
 ) {
-  const evidence = new Map(Object.entries(others).map(([id, samples]) => [nodeId(Number(id)), samples]))
-  return judgeState({ self: nodeId(1), configuration, own, others: evidence })
+  const evidence = new Map(
+    Object.entries(others).map(([id, samples]) => [nodeId(Number(id)), { samples, copied: [] }]),
+  )
+  return judgeState({ self: nodeId(1), configuration, own: { samples: own, copied: [] }, others: evidence })
 }
 
 test('two of three against one: the one knows, and so do the two', () => {
@@ -51,12 +53,12 @@ test('one against one, or three apart: nobody can tell', () => {
 })
 
 test('only equal indexes and levels compare', () => {
-  const agree = { kind: 'agree', upTo: null }
+  const agree = { kind: 'agree', upTo: null, provenUpTo: null }
   assert.deepEqual(judge([sample(10, 'a')], { 2: [sample(11, 'b')], 3: [sample(9, 'b')] }), agree)
   assert.deepEqual(judge([sample(10, 'a')], { 2: [sample(10, 'b', 2)], 3: [sample(10, 'b', 2)] }), agree)
   assert.deepEqual(judge([], { 2: [sample(10, 'b')], 3: [sample(10, 'b')] }), agree)
   const upTo = judge([sample(10, 'a'), sample(20, 'x')], { 2: [sample(10, 'a')] })
-  assert.deepEqual(upTo, { kind: 'agree', upTo: 10 })
+  assert.deepEqual(upTo, { kind: 'agree', upTo: 10, provenUpTo: 10 })
 })
 
 test('learners are no majority, and a joint configuration needs two', () => {
@@ -91,11 +93,14 @@ test('whoever is told to heal differs from a majority that is equal; never a maj
     const told = voters.map((self, at) => {
       const others = new Map(
         voters.flatMap((id, other) =>
-          other === at || !known[other] ? [] : [[id, [sample(7, digests[other] ?? '')]] as const],
+          other === at || !known[other]
+            ? []
+            : [[id, { samples: [sample(7, digests[other] ?? '')], copied: [] }] as const],
         ),
       )
       const configuration = { ...emptyConfiguration, voters }
-      return judgeState({ self, configuration, own: [sample(7, digests[at] ?? '')], others }).kind
+      const own = { samples: [sample(7, digests[at] ?? '')], copied: [] }
+      return judgeState({ self, configuration, own, others }).kind
     })
     for (const [at, kind] of told.entries()) {
       const theirs = ['0', '1', '2'].some(
@@ -114,18 +119,23 @@ test('a state is given away only where nothing speaks against it, and in a repai
   const asked = (atLeast: number | null, ...healthy: readonly number[]) => ({
     atLeast: atLeast === null ? null : logIndex(atLeast),
     configuration: three,
-    healthy: ids(...healthy),
+    healthy: new Map(healthy.map((id) => [nodeId(id), []])),
   })
   const agree = (upTo: number | null) =>
-    ({ kind: 'agree', upTo: upTo === null ? null : logIndex(upTo) }) as const
+    ({
+      kind: 'agree',
+      upTo: upTo === null ? null : logIndex(upTo),
+      provenUpTo: upTo === null ? null : logIndex(upTo),
+    }) as const
   const differs = { index: logIndex(9), digest: 'a', members: ids(3) }
   assert.equal(mayGive(agree(8), asked(8, 1, 2)), true)
   assert.equal(mayGive(agree(7), asked(8, 1, 2)), false, 'nobody has said so as far as that')
   assert.equal(mayGive(agree(null), asked(8, 1, 2)), false)
   assert.equal(mayGive(agree(null), asked(8, 1)), true, 'nobody could ever say so')
   assert.equal(mayGive(agree(null), asked(null, 1, 2)), true, 'the receiver only lags')
-  assert.equal(mayGive({ kind: 'majority', upTo: logIndex(9), ...differs }, asked(8, 1, 2)), true)
-  assert.equal(mayGive({ kind: 'majority', upTo: logIndex(9), ...differs }, asked(10, 1, 2)), false)
+  const known = { upTo: logIndex(9), provenUpTo: logIndex(9), ...differs }
+  assert.equal(mayGive({ kind: 'majority', ...known }, asked(8, 1, 2)), true)
+  assert.equal(mayGive({ kind: 'majority', ...known }, asked(10, 1, 2)), false)
   for (const kind of ['minority', 'split'] as const) {
     assert.equal(mayGive({ kind, ...differs }, asked(null, 1, 2)), false)
     assert.equal(mayGive({ kind, ...differs }, asked(8, 1)), false)
@@ -135,6 +145,9 @@ test('a state is given away only where nothing speaks against it, and in a repai
 class FakeState implements GuardedState {
   appliedMemory: LogIndex = logIndex(10)
   samples: DigestSample[] = []
+  descent: readonly CopiedStretch[] = []
+  wanted: LogIndex | null = null
+  provenUpTo: number | null = null
   quarantine: { readonly reason: string } | null = null
   digest = 'a'
   readonly wishes: number[] = []
@@ -145,6 +158,10 @@ class FakeState implements GuardedState {
 
   sampleAt(index: LogIndex): void {
     this.wishes.push(index)
+  }
+
+  proven(index: LogIndex): void {
+    this.provenUpTo = index
   }
 
   condemn(reason: string): void {
@@ -187,7 +204,7 @@ class Bench {
 
   hear(from: number, part: Partial<MemberReport>): void {
     const report: MemberReport = {
-      ...{ appliedIndex: logIndex(10), sampleAt: logIndex(18), samples: [], featureLevelMax: 1 },
+      ...{ appliedIndex: logIndex(10), sampleAt: logIndex(18), samples: [], copied: [], featureLevelMax: 1 },
       ...{ version: '1', state: 'healthy' as const },
       ...part,
     }

@@ -54,7 +54,10 @@ void test('a condemned state is gone from disk, and a state as new as it was tak
   await clock.advance(1000)
   machine.condemn('others agree on another state')
   machine.condemn('a second reason changes nothing')
-  assert.deepEqual(machine.quarantine, { reason: 'others agree on another state', atLeast: 200 })
+  assert.deepEqual(machine.quarantine, {
+    ...{ cause: 'damaged', reason: 'others agree on another state', atLeast: 200 },
+    ...{ times: 1, waitMs: 0 },
+  })
   assert.deepEqual([machine.wanted, machine.room], [200, 0])
   await clock.advance(1000)
   assert.deepEqual(await home.list(), [])

@@ -37,6 +37,8 @@ function homeWith(change: (store: KeyValueStore) => Partial<KeyValueStore>): Key
   return {
     list: () => memory.list(),
     destroy: (name) => memory.destroy(name),
+    condemn: (name, reason) => memory.condemn(name, reason),
+    condemned: () => memory.condemned(),
     setAside: (name) => memory.setAside(name),
     discardAside: () => memory.discardAside(),
     open: async (name) => {

@@ -87,6 +87,8 @@ void test('what one moment applied is one batch, and nothing new is none', async
   const home: KeyValueHome = {
     list: () => memory.list(),
     destroy: (name) => memory.destroy(name),
+    condemn: (name, reason) => memory.condemn(name, reason),
+    condemned: () => memory.condemned(),
     setAside: (name) => memory.setAside(name),
     discardAside: () => memory.discardAside(),
     open: async (name) => {
