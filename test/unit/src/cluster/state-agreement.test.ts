@@ -254,6 +254,22 @@ test('what a member said long ago, or while it had no state, proves nothing', as
   assert.equal(bench.guard.agreementFailure(), null)
 })
 
+test('a member tells whom it copied, judges copies as one, and learns where its own state is proven', async () => {
+  const bench = new Bench()
+  const stretch = { by: nodeId(2), after: logIndex(0), upTo: logIndex(9) }
+  bench.state.descent = [stretch]
+  await bench.clock.advance(2000)
+  assert.deepEqual(bench.guard.describe().copied, [stretch])
+  bench.hear(2, { samples: [sample(10, 'a')] })
+  assert.equal(bench.state.provenUpTo, null, 'the original confirms nothing')
+  bench.hear(2, { samples: [sample(10, 'b')] })
+  bench.hear(3, { samples: [sample(10, 'b')], copied: [stretch] })
+  assert.notEqual(bench.guard.agreementFailure(), null)
+  assert.equal(bench.state.quarantine, null, 'an original and its copy condemn nobody')
+  for (const from of [2, 3]) bench.hear(from, { samples: [sample(10, 'a')] })
+  assert.equal(bench.state.provenUpTo, 10)
+})
+
 test('a leader repairs another member only once others confirmed its own state', async () => {
   const bench = new Bench()
   assert.equal(bench.guard.mayGive(logIndex(10)), false, 'nobody can have said anything yet')
