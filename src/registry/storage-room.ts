@@ -4,7 +4,7 @@ import type { Operation, Outcome } from '../store/command.ts'
 import { partsOf } from '../store/key.ts'
 import { sizeRefusalOf } from '../store/machine/storage-rules.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { PlaceUsage } from '../store/machine/storage-usage.ts'
+import type { ResourceUsage } from '../store/machine/storage-usage.ts'
 import type { VerbRequest } from './answer.ts'
 import { resourceOf } from './definition.ts'
 
@@ -12,7 +12,7 @@ type Sizes = Pick<ObjectStore, 'storage' | 'settings'>
 type Refusal = Extract<Outcome, { readonly kind: 'too-large' | 'over-quota' }>
 
 /** Of those that take most, a refusal names so many. */
-const placesNamed = 5
+const largestNamed = 5
 
 /**
  * Spares the log a write that apply would refuse for its size. On memory that is behind this may be wrong, as any
@@ -63,23 +63,28 @@ function storageFull(
   operations: readonly Operation[],
   { usedBytes, bytesMax }: Extract<Refusal, { readonly kind: 'over-quota' }>,
 ): ApiError {
+  const [first] = operations
+  const { namespace, name } = first === undefined ? { namespace: '', name: '' } : partsOf(first.key)
   const quota = store.settings.storageBytesMax ?? bytesMax
-  const most = store.storage.largestPlaces().slice(0, placesNamed).map(placeWords)
+  const most = store.storage.largest(largestNamed).map(usageWords)
   const beyond = bytesMax > quota ? ` (up to ${sizeWords(bytesMax)} for what makes objects smaller)` : ''
   const message =
     `exceeded storage quota: ${sizeWords(usedBytes)} of ${sizeWords(quota)} used${beyond}, ` +
-    `with its history most by ${most.join(', ')}; delete what is not needed and wait until its history is forgotten ` +
+    `with its history most by ${most.join(', ')}${ownShare(store, namespace)}; delete what is not needed and wait until its history is forgotten ` +
     `(${store.settings.historyWindowMs / 1000} s), or raise the quota: orchctl settings set --storage-quota`
-  const [first] = operations
-  const name = first === undefined ? '' : partsOf(first.key).name
   const refusal = forbidden(resourceOf(request.definition), name, message)
   const causes = [{ reason: 'StorageQuotaExceeded', message, field: '' }]
   return new ApiError('Forbidden', refusal.message, { ...refusal.details, causes })
 }
 
-function placeWords({ resource, namespace, bytes, objects }: PlaceUsage): string {
-  const where = namespace === null ? '' : ` in namespace ${namespace}`
-  return `${resource}${where} (${sizeWords(bytes)}, ${objects} object${objects === 1 ? '' : 's'})`
+/** Other tenants' namespaces are not named to whoever may write somewhere: administrators see them in the settings. */
+function ownShare({ storage }: Sizes, namespace: string): string {
+  const own = storage.largestPlaces().filter((place) => place.namespace === namespace)
+  return own.length === 0 ? '' : `, and in namespace ${namespace} by ${own.map(usageWords).join(', ')}`
+}
+
+function usageWords({ resource, bytes, objects }: ResourceUsage): string {
+  return `${resource} (${sizeWords(bytes)}, ${objects} object${objects === 1 ? '' : 's'})`
 }
 
 /** `7.9 GiB`, for people. */

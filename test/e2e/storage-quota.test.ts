@@ -58,7 +58,7 @@ void test('fill to the quota, read why, delete, and it works again by itself', a
   const refusal = await fill('heap')
   assert.match(
     refusal,
-    /^error: failed to create configmap: configmaps "big-\d+" is forbidden: exceeded storage quota: 1\d\.\d MiB of 16\.0 MiB used, with its history most by configmaps in namespace heap \(1\d\.\d MiB, 1\d objects\), .*; delete what is not needed and wait until its history is forgotten \(1 s\), or raise the quota: orchctl settings set --storage-quota$/m,
+    /^error: failed to create configmap: configmaps "big-\d+" is forbidden: exceeded storage quota: 1\d\.\d MiB of 16\.0 MiB used, with its history most by configmaps \(1\d\.\d MiB, 1\d objects\), .*, and in namespace heap by configmaps \(1\d\.\d MiB, 1\d objects\); delete what is not needed and wait until its history is forgotten \(1 s\), or raise the quota: orchctl settings set --storage-quota$/m,
   )
   const dry = await run('-n', 'heap', 'create', 'configmap', 'dry', '--from-literal=a=b', '--dry-run=server')
   assert.notEqual(dry.code, 0)

@@ -29,8 +29,9 @@ export class StorageUsage {
   #bytes = 0
   /** By the part of a key before its name; at most as many as there are objects and events in history. */
   readonly #byPlace = new Map<string, Amount>()
-  /** Asked for with every refusal, and refusals come in crowds; null: not known any more. */
+  /** Both are asked for with every refusal, and refusals come in crowds; null: not known any more. */
   #largestPlaces: readonly PlaceUsage[] | null = null
+  #resources: readonly ResourceUsage[] | null = null
 
   get bytes(): number {
     return this.#bytes
@@ -49,6 +50,11 @@ export class StorageUsage {
 
   /** Those that take most, at most `count`, the largest first. */
   largest(count: number): readonly ResourceUsage[] {
+    this.#resources ??= this.#sumsOfResources()
+    return this.#resources.slice(0, count)
+  }
+
+  #sumsOfResources(): readonly ResourceUsage[] {
     const byResource = new Map<string, Amount>()
     for (const [place, { bytes, objects }] of this.#byPlace) {
       const name = place.slice(0, place.lastIndexOf('/'))
@@ -59,7 +65,7 @@ export class StorageUsage {
         sum.objects += objects
       }
     }
-    return top(byResource, count).map(([name, amount]) => ({ resource: spelled(name), ...amount }))
+    return top(byResource, Infinity).map(([name, amount]) => ({ resource: spelled(name), ...amount }))
   }
 
   /** The namespaces of resources that take most, ten at most, the largest first. */
@@ -76,6 +82,7 @@ export class StorageUsage {
   #add(key: Key, bytes: number, objects: number): void {
     this.#bytes += bytes
     this.#largestPlaces = null
+    this.#resources = null
     const place = key.slice(0, key.lastIndexOf('/'))
     const known = this.#byPlace.get(place)
     if (known === undefined) {

@@ -53,8 +53,9 @@ void test('a create that does not fit is 403, names the culprits and the remedie
     seen.message,
     new RegExp(
       '^configmaps "one-more" is forbidden: exceeded storage quota: \\d+\\.\\d KiB of \\d+\\.\\d KiB used, ' +
-        `with its history most by configmaps in namespace default \\(\\d\\.\\d KiB, ${made} objects\\), ` +
-        'namespaces \\(\\d\\.\\d KiB, 4 objects\\); ' +
+        `with its history most by configmaps \\(\\d\\.\\d KiB, ${made} objects\\), ` +
+        'namespaces \\(\\d\\.\\d KiB, 4 objects\\), ' +
+        `and in namespace default by configmaps \\(\\d\\.\\d KiB, ${made} objects\\); ` +
         'delete what is not needed and wait until its history is forgotten \\(300 s\\), ' +
         'or raise the quota: orchctl settings set --storage-quota$',
     ),
@@ -204,4 +205,13 @@ void test('a dry run is refused like the write, and its refusal raises no alarm'
   assert.equal((await api.delete({ kind: 'Namespace', name: 'going', query })).code, 202)
   await change(api, { storageBytesMax: 1_000_000, objectBytesMax: 500 })
   assert.equal((await refused(create())).code, 413)
+})
+
+void test('who may write in one namespace is not told of others', async (t) => {
+  const { api } = await open(t, 10_000)
+  await fill(api)
+  const seen = await refused(
+    api.create({ namespace: 'kube-public', body: { metadata: { name: 'one' }, data: { filler } } }),
+  )
+  assert.doesNotMatch(seen.message, /namespace default/)
 })
