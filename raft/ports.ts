@@ -234,6 +234,11 @@ export interface StateMachine<Outcome> {
    */
   readonly wanted: LogIndex | null
   /**
+   * The log cannot bring the state any further: only another member's can, at `atLeast` or later. From here on the
+   * state is not to be trusted. @param reason one line
+   */
+  distrust(reason: string, atLeast: LogIndex): void
+  /**
    * A consistent copy of the durable state, to be streamed to a peer.
    * @param atLeast fails when it is behind this; null: as it is
    */

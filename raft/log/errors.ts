@@ -10,6 +10,7 @@ import { Failure } from '../base/failure.ts'
  * - `older-format`: written by a version whose logs this program does not read
  * - `disk-full`: no room for a write
  * - `io`: the operating system refused for another reason
+ * - `altered`: an entry changed in memory on its way here; nothing of it was written
  * - `dead`: an earlier operation failed; what is on disk is unknown until the log is opened anew
  * - `cut`: the entry was forgotten, its effect is in the state machine
  * - `missing`: the entry was not written yet
@@ -22,6 +23,7 @@ export type LogFailureCode =
   | 'older-format'
   | 'disk-full'
   | 'io'
+  | 'altered'
   | 'dead'
   | 'cut'
   | 'missing'

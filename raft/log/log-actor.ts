@@ -1,7 +1,7 @@
 import { assertNever } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import { logIndex } from '../core/types.ts'
-import type { LogIndex } from '../core/types.ts'
+import type { Entry, LogIndex } from '../core/types.ts'
 import type { Channel, LogStore } from '../ports.ts'
 import { LogFailure } from './errors.ts'
 import type {
@@ -24,6 +24,8 @@ export type LogActorOptions = {
   readonly raft: Channel<LogToRaft, RaftToLog>
   /** Whoever reads committed entries at its own pace; null when nobody does. */
   readonly api: Channel<LogToApi, ApiToLog> | null
+  /** Why these entries must not become durable; null: they may. */
+  readonly refuse: (entries: readonly Entry[]) => string | null
   /** Measures the disk. */
   readonly clock: Clock
   /** Called after each group commit was answered: time for the log to write ahead. */
@@ -108,8 +110,12 @@ export class LogActor {
   #commit(group: readonly Write[]): void {
     const last = group.at(-1)
     if (last === undefined || this.#over) return
-    const { store, raft, clock, measure } = this.#options
+    const { store, raft, clock, measure, refuse } = this.#options
     const began = clock.monotonicMs()
+    for (const { entries } of group) {
+      const refusal = refuse(entries)
+      if (refusal !== null) throw new LogFailure('altered', refusal)
+    }
     store.append(group)
     raft.post({
       kind: 'persisted',

@@ -3,6 +3,8 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { entryBytes, logIndex, noIndex } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta, Term } from '../core/types.ts'
 import type { SettledProposal, StateMachine } from '../ports.ts'
+import { alteredIn, memorySuspect } from './command-gate.ts'
+import { oneLine } from './snapshot-desk.ts'
 
 /** Reads committed entries from the log actor. */
 export interface LogReader {
@@ -28,7 +30,8 @@ export type ApplierOptions<Outcome> = {
   readonly onApplied: (index: LogIndex, term: Term) => void
   readonly grant: (index: LogIndex, credit: number) => void
   readonly resume: (from: LogIndex) => void
-  readonly onBroken: (cause: unknown) => void
+  /** One line. */
+  readonly onBroken: (cause: string) => void
 }
 
 /**
@@ -163,6 +166,11 @@ export class Applier<Outcome> {
       const batch = this.#queue[0]
       const entry = batch?.entries[this.#offset]
       if (batch === undefined || entry === undefined) break
+      if (alteredIn([entry]) !== null) {
+        // First what comes before it.
+        if (slice.length === 0) this.#altered(entry.index, batch.streamed)
+        break
+      }
       const size = entryBytes(entry)
       if (slice.length > 0 && bytes + size > this.#options.sliceBytesMax) break
       slice.push(entry)
@@ -182,6 +190,21 @@ export class Applier<Outcome> {
     this.#options.onSettled(settled)
     this.#options.onApplied(last.index, last.term)
     this.#owe(streamedBytes)
+  }
+
+  /**
+   * Committed, and not what its proposer made. Memory that changed a copy of it may have changed more: the process ends,
+   * and the next one has the log, which looked at it before. When it is the log's own copy that is wrong, no start would
+   * ever come beyond it: this member needs another's state. It is never passed over: where it is whole, it has an effect.
+   */
+  #altered(index: LogIndex, streamed: boolean): void {
+    const what = `the command at index ${index}`
+    if (streamed) {
+      this.stop()
+      this.#options.onBroken(memorySuspect(what))
+    } else {
+      this.#options.machine.distrust(`${what} is not what its proposer made, in this member's own log`, index)
+    }
   }
 
   /** Reads what will not be sent. At most one read at a time, and only behind a short queue. */
@@ -204,7 +227,8 @@ export class Applier<Outcome> {
         this.#readDone(from, entries)
       },
       (cause: unknown) => {
-        if (!this.#stopped && era === this.#era) this.#options.onBroken(cause)
+        if (!this.#stopped && era === this.#era)
+          this.#options.onBroken(`the log could not be read: ${oneLine(cause)}`)
       },
     )
   }

@@ -20,4 +20,6 @@ export type DriverOptions = {
   readonly api: Channel<RaftToApi, ApiToRaft>
   readonly log: LogLink
   readonly recovered: RecoveredLog
+  /** This member cannot go on; one line says why. Nothing is sent from then on. */
+  readonly onBroken: (cause: string) => void
 }

@@ -5,6 +5,7 @@ import type { Ready } from '../core/ready.ts'
 import { Raft } from '../core/raft.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
+import { CommandGate } from './command-gate.ts'
 import type { DriverOptions } from './driver-options.ts'
 import { EntryFeed } from './entry-feed.ts'
 import { LogCutter } from './log-cutter.ts'
@@ -33,6 +34,7 @@ export class Driver {
   readonly #feed: EntryFeed
   readonly #extent: LogExtent
   readonly #cutter: LogCutter
+  readonly #gate: CommandGate
   readonly #relays: Relays
   readonly #status: StatusTeller
   /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
@@ -60,9 +62,15 @@ export class Driver {
       recovered.lastIndex,
     )
     this.#extent = new LogExtent(limits, recovered.base, recovered.lastIndex)
+    this.#gate = new CommandGate({
+      now: () => this.#now(),
+      tell: (event) => post({ kind: 'peer-event', event }),
+    })
     this.#status = new StatusTeller(this.#core, post)
     this.#relays = new Relays({
-      ...{ self: this.#id, core: this.#core, transport: options.transport, clock, random, limits, post },
+      ...{ self: this.#id, core: this.#core, clock, random, limits, post },
+      send: (message) => this.#send(message),
+      transport: options.transport,
       wake: () => this.#planTurn(),
       complete: (snapshot) => this.#extent.complete(snapshot),
       beginLogBehind: (snapshot) => this.#cutter.beginBehind(snapshot),
@@ -88,6 +96,7 @@ export class Driver {
       // A snapshot is believed only from the channel that staged it.
       if (message.message.to !== this.#id || message.message.kind === 'snapshot') return
       if (message.message.kind === 'timeout-now' && !this.#succession.mayTakeOver(this.#now())) return
+      if (!this.#gate.admits(message.message)) return
       this.#core.step(message.message)
     } else if (message.to === this.#id) this.#relays.fromPeer(message)
     this.#planTurn()
@@ -233,6 +242,7 @@ export class Driver {
     this.#relays.flush()
     let rounds = 0
     while (this.#core.hasReady() && rounds++ < readyRoundsMax) this.#perform(this.#core.ready())
+    if (this.#stopped) return
     if (rounds > readyRoundsMax) this.#planTurn()
     else this.#relays.inbox.turnEnded()
     this.#feed.move(this.#core.commit)
@@ -242,6 +252,7 @@ export class Driver {
 
   #perform(ready: Ready): void {
     for (const message of ready.messagesAtOnce) this.#send({ kind: 'core', message })
+    if (this.#stopped) return
     if (ready.persist !== null) this.#persist(ready.persist)
     if (ready.transition !== null) {
       this.#options.transport.setPeers(ready.transition.configuration.members)
@@ -262,7 +273,13 @@ export class Driver {
   }
 
   #send(message: PeerMessage): void {
-    this.#options.transport.send(message)
+    if (this.#stopped) return
+    const wrong = this.#gate.holds(message)
+    if (wrong === null) this.#options.transport.send(message)
+    else {
+      this.#stopped = true
+      this.#options.onBroken(wrong)
+    }
   }
 
   #transfer(request: number, to: NodeId): void {

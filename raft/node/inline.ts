@@ -5,6 +5,7 @@ import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../log/log-protoc
 import type { LogStore, Transport } from '../ports.ts'
 import { MemoryPeerBook } from './acquaintances.ts'
 import { directChannel } from './channel/direct-channel.ts'
+import { refuseAltered } from './command-gate.ts'
 import { ChannelLogReader } from './log-reader.ts'
 import { RaftNode } from './node.ts'
 import type { NodeOptions } from './options.ts'
@@ -33,6 +34,7 @@ export function inlineNode<Outcome>(options: InlineNodeOptions): RaftNode<Outcom
     raft: logToRaft,
     api: logToApi,
     clock,
+    refuse: refuseAltered,
     prepare: null,
     // The raft actor hears of it and says so to the node.
     onFailed: () => undefined,

@@ -6,6 +6,7 @@ import { LogActor } from '../log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../log/log-protocol.ts'
 import { Wal } from '../log/wal.ts'
 import { MessagePortChannel } from './channel/message-port-channel.ts'
+import { refuseAltered } from './command-gate.ts'
 import { loadThreadHost } from './thread-host.ts'
 import type { ThreadHost } from './thread-host.ts'
 import type { LogThreadData } from './threads.ts'
@@ -31,7 +32,8 @@ function serve({ directory, owner, raft: raftPort, api: apiPort }: LogThreadData
   // Both neighbours are told of a failure; whoever owns the process acts on the raft thread's word.
   const onFailed = (): void => undefined
   const prepare = (): void => store.prepare()
-  new LogActor({ store, raft, api, clock, prepare, onFailed, measure: () => store.size }).start()
+  const measure = (): Wal['size'] => store.size
+  new LogActor({ store, raft, api, clock, refuse: refuseAltered, prepare, onFailed, measure }).start()
 }
 
 function isLogThreadData(value: unknown): value is LogThreadData {

@@ -53,7 +53,7 @@ export class MachineHost<Outcome> {
       onApplied: (index, term) => needs.applied(index, term),
       grant: (index, credit) => needs.post({ kind: 'applied', index, credit }),
       resume: (from) => needs.post({ kind: 'resume', from }),
-      onBroken: (cause) => needs.broken(`the log could not be read: ${oneLine(cause)}`),
+      onBroken: (cause) => needs.broken(cause),
     })
   }
 

@@ -116,6 +116,7 @@ export class RaftActor {
         transport,
         api,
         recovered,
+        onBroken: (cause) => this.#fail(cause),
         log: {
           write: (ticket, write) => log.post({ kind: 'write', ticket, ...write }),
           fetch: (from, bytesMax) => log.post({ kind: 'fetch', id: ++fetches, from, bytesMax }),

@@ -22,6 +22,7 @@ export type RelaysNeeds = {
   readonly random: Random
   readonly limits: NodeLimits
   readonly post: (message: RaftToApi) => void
+  readonly send: (message: PeerMessage) => void
   /** Asks for a turn. */
   readonly wake: () => void
   /** As in `LogExtent`. */
@@ -98,7 +99,7 @@ export class Relays {
   }
 
   /** The core and the shell, as all parts see them. */
-  #common({ self, core, transport, post, wake, complete, beginLogBehind }: RelaysNeeds): Common {
+  #common({ self, core, transport, post, send, wake, complete, beginLogBehind }: RelaysNeeds): Common {
     const stateWanted = (): LogIndex | null => this.repairs.wanted
     return {
       self,
@@ -124,7 +125,7 @@ export class Relays {
       beginLogBehind,
       propose: (datas, expectedTerm) => core.propose(datas, expectedTerm),
       readIndex: () => core.readIndex(),
-      send: (message) => transport.send(message),
+      send,
       answer: (round, index) => post({ kind: 'read-result', round, index }),
       dropped: (term, proposals, reason) => post({ kind: 'dropped', term, proposals, reason }),
       report: (peer, outcome) => {

@@ -1,4 +1,4 @@
-import type { NodeId } from '../core/types.ts'
+import type { LogIndex, NodeId } from '../core/types.ts'
 import type { TransportFailureCode } from './errors.ts'
 
 /** Why one side turned the other away. */
@@ -41,6 +41,8 @@ export type TransportEvent =
       readonly detail: string
     }
   | { readonly kind: 'too-large'; readonly peer: NodeId; readonly bytes: number }
+  /** A command from this peer is not what its proposer made, past the checks of the wire: it was refused. */
+  | { readonly kind: 'altered'; readonly peer: NodeId; readonly index: LogIndex }
   | { readonly kind: 'snapshot-failed'; readonly peer: NodeId; readonly cause: string }
 
 /** What one link holds back at the moment. */

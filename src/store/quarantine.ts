@@ -15,7 +15,7 @@ export type Quarantine = {
   readonly cause: QuarantineCause
   /** One line for the operator. */
   readonly reason: string
-  /** No state behind this will do: clients saw versions up to here. */
+  /** No state behind this will do: clients saw versions up to here, or the log has nothing to apply here. */
   readonly atLeast: LogIndex
 } & RepairTurn
 

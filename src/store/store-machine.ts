@@ -165,6 +165,10 @@ export class StoreMachine implements StateMachine<Outcome> {
     if (this.#quarantine === null && this.#failure === null) this.#enter(reason, cause)
   }
 
+  distrust(reason: string, atLeast: LogIndex): void {
+    if (this.#quarantine === null && this.#failure === null) this.#enter(reason, 'damaged', atLeast)
+  }
+
   onRoom(wake: () => void): void {
     this.#onRoom = wake
   }
@@ -284,10 +288,10 @@ export class StoreMachine implements StateMachine<Outcome> {
     await this.#aside.settled
   }
 
-  #enter(reason: string, cause: QuarantineCause): void {
+  #enter(reason: string, cause: QuarantineCause, atLeast = this.appliedMemory): void {
     const nowMs = this.#options.clock.monotonicMs()
     const turn = this.#backOff.condemned(nowMs)
-    const quarantine: Quarantine = { cause, reason, atLeast: this.appliedMemory, ...turn }
+    const quarantine: Quarantine = { cause, reason, atLeast, ...turn }
     this.#quarantine = quarantine
     this.#repairAtMs = nowMs + turn.waitMs
     this.quarantines[cause]++

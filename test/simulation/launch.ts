@@ -1,4 +1,5 @@
 import { ConsensusFailure } from '../../raft/node/errors.ts'
+import { refuseAltered } from '../../raft/node/command-gate.ts'
 import { LogFailure } from '../../raft/log/errors.ts'
 import { LogActor } from '../../raft/log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
@@ -147,7 +148,8 @@ function openLog(
   watcher.opened(node.id, store)
   const clock = new SimClock(world, owner, 'log', parts.time)
   const onFailed = (): void => undefined
-  new LogActor({ store, raft, api, clock, prepare: () => store.prepare(), onFailed }).start()
+  const prepare = (): void => store.prepare()
+  new LogActor({ store, raft, api, clock, refuse: refuseAltered, prepare, onFailed }).start()
 }
 
 async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise<void> {

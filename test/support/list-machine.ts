@@ -18,7 +18,8 @@ export class ListMachine implements StateMachine<number> {
   #applied: SnapshotMeta = noSnapshot
   #disk: SnapshotMeta = noSnapshot
   #staged: { readonly snapshot: SnapshotMeta; readonly text: string } | null = null
-  readonly room: number = 1
+  room: number = 1
+  distrusted: string | null = null
   wanted: LogIndex | null = null
 
   get lines(): readonly string[] {
@@ -63,6 +64,12 @@ export class ListMachine implements StateMachine<number> {
     return settled
   }
 
+  distrust(reason: string, atLeast: LogIndex): void {
+    this.room = 0
+    this.distrusted = reason
+    this.wanted = atLeast
+  }
+
   logPersisted(index: LogIndex): void {
     if (index >= this.#applied.index) this.#disk = this.#applied
   }
@@ -99,5 +106,7 @@ export class ListMachine implements StateMachine<number> {
     this.#applied = snapshot
     this.#disk = snapshot
     this.#staged = null
+    this.room = 1
+    this.wanted = null
   }
 }

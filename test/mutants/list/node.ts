@@ -158,4 +158,22 @@ export const nodeMutants: readonly Mutant[] = [
     invariant: 'I11',
     killedBy: tests('unit/raft/node/snapshot-install'),
   },
+  {
+    id: 'altered-command-taken',
+    file: 'raft/node/command-gate.ts',
+    edits: [{ find: 'return index === null\n', replace: 'return true\n' }],
+    breaks: 'a command that changed on the wire is taken, written and committed',
+    standsFor: 'a checksum from the proposer to every apply',
+    invariant: 'I11',
+    killedBy: tests('integration/raft/altered-commands'),
+  },
+  {
+    id: 'altered-command-sent',
+    file: 'raft/node/driver.ts',
+    edits: [{ find: 'const wrong = this.#gate.holds(message)', replace: 'const wrong = null' }],
+    breaks: 'a leader whose memory changed sends the same refused command for ever',
+    standsFor: 'a checksum from the proposer to every apply',
+    invariant: 'I11',
+    killedBy: tests('integration/raft/altered-commands'),
+  },
 ]

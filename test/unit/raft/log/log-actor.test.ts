@@ -52,6 +52,7 @@ class Bench {
       raft: logRaft,
       api: logApi,
       clock: stillClock,
+      refuse: () => null,
       prepare: () => this.prepared++,
       measure: () => size,
       onFailed: (failed) => this.failures.push(failed),

@@ -47,6 +47,7 @@ function bench(t: TestContext) {
         cut: () => undefined,
       },
       recovered: new MemoryLog().recovered,
+      onBroken: (cause) => assert.fail(cause),
     },
     noSnapshot,
   )

@@ -257,3 +257,14 @@ void test('members that came to one index by different ways have equal samples t
   await whole.close()
   await pieces.close()
 })
+
+void test('a state that the log cannot bring further waits for one beyond the place where it stopped', async () => {
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  applyUpTo(machine, log, 200)
+  machine.distrust('the command at index 201 is not what its proposer made', logIndex(201))
+  assert.deepEqual([machine.wanted, machine.room], [201, 0])
+  await assert.rejects(stageFrom(200, machine), { code: 'stale' })
+  await machine.installSnapshot(await stageFrom(201, machine))
+  assert.deepEqual([machine.wanted, machine.digest], [null, digests[201]])
+  await machine.close()
+})

@@ -1,0 +1,251 @@
+/*
+ * Goal: one bit that changes in a member's memory, on its wire or in its log, past whatever checks these have of their
+ * own, is never applied by anybody and never keeps a cluster from going on.
+ * Method: three members whose parts hand each other copies; one bit of a command is changed in one copy, at each hop.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, MemoryLog, MemoryNetwork, nodeId } from '../../../raft/index.ts'
+import type { Entry, MemberInfo, RaftNode, TransportEvent } from '../../../raft/index.ts'
+import { RealClock } from '../../../src/host/clock.ts'
+import { RealRandom } from '../../../src/host/random.ts'
+import { copyingNode } from '../../support/copying-node.ts'
+import type { Hop } from '../../support/copying-node.ts'
+import { ListMachine } from '../../support/list-machine.ts'
+import { memberInfo } from '../../unit/raft/transport/fixtures.ts'
+
+const clock = new RealClock()
+const random = new RealRandom()
+
+class Member {
+  readonly info: MemberInfo
+  readonly log: MemoryLog
+  readonly machine = new ListMachine()
+  readonly node: RaftNode<number>
+  readonly fatal: string[] = []
+  readonly events: TransportEvent[] = []
+  /** What the raft thread holds in its own memory. */
+  readonly kept: Entry[] = []
+  tamper: (hop: Hop) => void = () => undefined
+
+  constructor(
+    info: MemberInfo,
+    members: readonly MemberInfo[],
+    network: MemoryNetwork,
+    log = new MemoryLog(),
+  ) {
+    this.info = info
+    this.log = log
+    this.node = copyingNode<number>({
+      ...{ self: info, members, network, clock, random, log },
+      onHop: (hop) => this.tamper(hop),
+      onKept: (entries) => this.kept.push(...entries),
+      onFatal: (cause) => this.fatal.push(cause),
+      onPeerEvent: (event) => this.events.push(event),
+    })
+  }
+
+  get lines(): readonly string[] {
+    return this.machine.lines
+  }
+}
+
+class Trio {
+  readonly network = new MemoryNetwork()
+  readonly members: Member[]
+
+  private constructor() {
+    const infos = [1, 2, 3].map((id) => memberInfo({ id: nodeId(id), name: `m${id}` }, 'memory:1'))
+    this.members = infos.map((info) => new Member(info, infos, this.network))
+  }
+
+  static async start(): Promise<Trio> {
+    const trio = new Trio()
+    await Promise.all(trio.members.map(({ node, machine }) => node.start(machine)))
+    await propose(trio.members[0] ?? assert.fail(), 'before')
+    await trio.allHave(['before'])
+    return trio
+  }
+
+  get leader(): Member {
+    return this.members.find(({ node }) => node.status.role === 'leader') ?? assert.fail('somebody leads')
+  }
+
+  get follower(): Member {
+    return this.members.find((member) => member !== this.leader) ?? assert.fail('somebody follows')
+  }
+
+  async allHave(lines: readonly string[], who: readonly Member[] = this.members): Promise<void> {
+    await until(`all have ${lines.join(', ')}`, () =>
+      who.every(({ machine }) => machine.lines.length >= lines.length),
+    )
+    for (const { machine } of who) assert.deepEqual(machine.lines, lines)
+  }
+
+  /** `ill` ended; the others serve, and what they have is as it was proposed. */
+  async goesOnWithout(ill: Member): Promise<void> {
+    await until('the ill one ends', () => ill.fatal.length > 0)
+    assert.equal(ill.fatal.length, 1)
+    assert.match(ill.fatal[0] ?? '', /is not what its proposer made: it changed in the memory of this member/)
+    await ill.node.stop(clock.monotonicMs() + 100)
+    const others = this.members.filter((member) => member !== ill)
+    for (const member of others) await propose(member, `by ${member.info.name}`)
+    const [one, other] = others
+    await until('the others are equal', () => one?.lines.length === other?.lines.length)
+    assert.deepEqual(one?.lines, other?.lines)
+    for (const line of one?.lines ?? []) assert.match(line, /^(before|after|by m\d)$/)
+    for (const { fatal, machine } of others) assert.deepEqual([fatal, machine.distrusted], [[], null])
+  }
+
+  /** The member anew, on what its log has. */
+  async restart(old: Member): Promise<Member> {
+    await old.node.stop(clock.monotonicMs() + 100)
+    const infos = this.members.map(({ info }) => info)
+    const member = new Member(old.info, infos, this.network, new MemoryLog(old.log))
+    this.members[this.members.indexOf(old)] = member
+    await member.node.start(member.machine)
+    return member
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.members.map(({ node }) => node.stop(clock.monotonicMs() + 100)))
+  }
+}
+
+async function propose(member: Member, text: string): Promise<void> {
+  const fate = await member.node.propose(new TextEncoder().encode(text), clock.monotonicMs() + 20_000)
+  assert.equal(fate.kind, 'applied')
+}
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  const limit = clock.monotonicMs() + 20_000
+  while (!holds()) {
+    assert.ok(clock.monotonicMs() < limit, `in time: ${what}`)
+    await new Promise((resolve) => clock.after(5, () => resolve(undefined)))
+  }
+}
+
+/** The last bit of the last byte: of the payload. */
+function flip(bytes: Uint8Array): void {
+  const at = bytes.byteLength - 1
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+}
+
+/** @returns whether there was a command to change */
+function flipFirst(entries: readonly Entry[]): boolean {
+  const command = entries.find((entry) => entry.kind === 'command')
+  if (command?.kind === 'command') flip(command.data)
+  return command !== undefined
+}
+
+function once(change: (hop: Hop) => boolean): (hop: Hop) => void {
+  let done = false
+  return (hop) => {
+    if (!done) done = change(hop)
+  }
+}
+
+async function with3(run: (trio: Trio) => Promise<void>): Promise<void> {
+  const trio = await Trio.start()
+  try {
+    await run(trio)
+  } finally {
+    await trio.stop()
+  }
+}
+
+void test('a bit changed on the wire is refused, told of, and sent again', () =>
+  with3(async (trio) => {
+    const { follower } = trio
+    follower.tamper = once(({ message }) => {
+      if (message.kind !== 'core' || message.message.kind !== 'append-request') return false
+      return flipFirst(message.message.entries)
+    })
+    await propose(trio.leader, 'after')
+    await trio.allHave(['before', 'after'])
+    for (const { fatal } of trio.members) assert.deepEqual(fatal, [])
+    assert.deepEqual(follower.events.filter(({ kind }) => kind === 'altered').length, 1)
+  }))
+
+void test('a bit changed in a proposal on its way to another leader is proposed anew', () =>
+  with3(async (trio) => {
+    trio.leader.tamper = once(({ message }) => {
+      if (message.kind !== 'forward' || message.proposals[0] === undefined) return false
+      flip(message.proposals[0])
+      return true
+    })
+    await propose(trio.follower, 'after')
+    await trio.allHave(['before', 'after'])
+  }))
+
+void test('a bit changed in a proposal in the memory of its leader, or of who forwards it, ends that member', async () => {
+  for (const who of ['leader', 'follower'] as const) {
+    await with3(async (trio) => {
+      const ill = trio[who]
+      ill.tamper = once(({ message }) => {
+        if (message.kind !== 'propose' || message.proposals[0] === undefined) return false
+        flip(message.proposals[0])
+        return true
+      })
+      void ill.node.propose(new TextEncoder().encode('after'), clock.monotonicMs() + 5000)
+      await trio.goesOnWithout(ill)
+    })
+  }
+})
+
+void test('a bit changed in what a leader keeps for who lags ends the leader, and nobody else', () =>
+  with3(async (trio) => {
+    const { leader, follower } = trio
+    const cut = trio.members.filter((member) => member !== follower)
+    for (const { info } of cut) trio.network.cut(info.id, follower.info.id)
+    await propose(leader, 'after')
+    assert.ok(flipFirst(leader.kept.slice(-1)))
+    trio.network.heal()
+    await trio.goesOnWithout(leader)
+  }))
+
+void test('a bit changed on the way to the log ends the member before anything is written', () =>
+  with3(async (trio) => {
+    for (const who of ['follower'] as const) {
+      const ill = trio[who]
+      ill.tamper = once(({ message }) => message.kind === 'write' && flipFirst(message.entries))
+      await propose(trio.leader, 'after')
+      await trio.goesOnWithout(ill)
+      const again = await trio.restart(ill)
+      await trio.allHave(trio.leader.lines, [again])
+    }
+  }))
+
+void test('a bit changed on the way to be applied ends the process, and the next one has it from the log', () =>
+  with3(async (trio) => {
+    const ill = trio.follower
+    ill.tamper = once(({ message }) => message.kind === 'committed' && flipFirst(message.entries))
+    await propose(trio.leader, 'after')
+    await trio.goesOnWithout(ill)
+    assert.deepEqual(ill.lines, ['before'])
+    const again = await trio.restart(ill)
+    await trio.allHave(trio.leader.lines, [again])
+    assert.deepEqual([again.fatal, again.machine.distrusted], [[], null])
+  }))
+
+void test('a bit changed in a log past its own checks: its member takes another’s state, start after start', () =>
+  with3(async (trio) => {
+    await propose(trio.leader, 'after')
+    await trio.allHave(['before', 'after'])
+    const ill = trio.follower
+    await ill.node.stop(clock.monotonicMs() + 100)
+    assert.ok(flipFirst(ill.log.read(...whole(ill.log)).toReversed()))
+    const again = await trio.restart(ill)
+    await until('it noticed', () => again.machine.distrusted !== null)
+    assert.match(again.machine.distrusted ?? '', /in this member's own log$/)
+    await propose(trio.leader, 'by m1')
+    await trio.allHave(['before', 'after', 'by m1'])
+    assert.deepEqual(again.fatal, [])
+    await propose(again, 'by m2')
+    await trio.allHave(['before', 'after', 'by m1', 'by m2'])
+  }))
+
+function whole(log: MemoryLog): Parameters<MemoryLog['read']> {
+  const { base, lastIndex } = new MemoryLog(log).recovered
+  return [logIndex(base.index + 1), lastIndex, Number.MAX_SAFE_INTEGER]
+}
