@@ -8,7 +8,7 @@ import { MemberDisk } from './app/disk-check.ts'
 import { checkIdentity } from './app/identity-check.ts'
 import { memberKeys } from './app/keys.ts'
 import { watchHealth } from './app/member-health.ts'
-import { memberId } from './app/member-identity.ts'
+import { lifeOf, memberId, peerCluster } from './app/member-identity.ts'
 import { registerClusterMetrics } from './app/metrics.ts'
 import { ownDirectory } from './app/own-directory.ts'
 import { admissionOf } from './app/policy.ts'
@@ -53,8 +53,10 @@ export async function startApp(config: Config, host: AppHost, seams: AppSeams = 
   const closing = new Closing()
   try {
     const names = namesOf(config['api-domain'])
-    const id = memberId(config['cluster-name'], config.name)
-    return await build({ ...host, config, names, id, closing }, seams)
+    const life = config['in-memory'] ? null : lifeOf(config['data-dir'])
+    const cluster = peerCluster(config['cluster-name'], life)
+    const id = memberId(cluster, config.name)
+    return await build({ ...host, config, names, cluster, id, closing }, seams)
   } catch (cause) {
     await closing.all()
     throw cause

@@ -23,6 +23,8 @@ import { logFolder, memberId } from './member-identity.ts'
 import { FilePeerBook } from './peer-book.ts'
 
 export type ConsensusParts = {
+  /** See `peerCluster`. */
+  readonly cluster: string
   readonly id: NodeId
   readonly directory: string
   readonly keys: MemberKeys
@@ -39,9 +41,8 @@ export type ConsensusParts = {
  * else is asked.
  */
 export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<Outcome> {
-  const { id, clock, random, keys, log, onFatal } = parts
-  const node = nodeOptions(config, id)
-  const cluster = config['cluster-name']
+  const { cluster, id, clock, random, keys, log, onFatal } = parts
+  const node = nodeOptions(config, parts)
   const self = { id, name: config.name }
   if (config['in-memory'] && keys.peer === null) {
     const network = new MemoryNetwork()
@@ -93,10 +94,10 @@ function peerListenAddress(config: Config): string {
   return formatAddress({ host: bind, port: parseAddress(address).port })
 }
 
-function nodeOptions(config: Config, id: NodeId): NodeOptions {
+function nodeOptions(config: Config, { cluster, id }: Pick<ConsensusParts, 'cluster' | 'id'>): NodeOptions {
   return {
     id,
-    members: initialMembers(config),
+    members: initialMembers(config, cluster),
     timing: {
       heartbeatMs: config['heartbeat-interval'],
       electionMs: config['election-timeout'],
@@ -116,14 +117,14 @@ function nodeOptions(config: Config, id: NodeId): NodeOptions {
  * The members of a new cluster, as each of them computes it from the same configuration: nothing here may depend on the
  * program that computes it. Which version each runs, members report to each other.
  */
-function initialMembers(config: Config): readonly MemberInfo[] {
+export function initialMembers(config: Config, cluster: string): readonly MemberInfo[] {
   const listed = config['initial-members']
   const members =
     listed.length > 0
       ? listed
       : [{ name: config.name, peerAddress: config['peer-address'], clientAddress: clientAddress(config) }]
   return members.map((member) => ({
-    id: memberId(config['cluster-name'], member.name),
+    id: memberId(cluster, member.name),
     name: member.name,
     role: 'voter',
     wantedRole: 'voter',

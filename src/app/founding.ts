@@ -7,7 +7,8 @@ import type { InitialMember } from '../config/address.ts'
 import { readFileIfThere, replaceFile } from '../pki/files.ts'
 import { StartFailure } from './errors.ts'
 
-const fileName = 'founding'
+/** Of the data directory. */
+export const foundingFileName = 'founding'
 
 /**
  * Fingerprint of the list of members that this member's log begins with. Kept beside the log, because the flag is not
@@ -23,7 +24,7 @@ export function foundingOf(
   members: readonly InitialMember[],
   log: Pick<Logger, 'warn'>,
 ): string {
-  const path = join(directory, fileName)
+  const path = join(directory, foundingFileName)
   if (hasLog(logDirectory)) {
     const print = kept(path)
     if (print === null && members.length > 1) {

@@ -13,11 +13,15 @@ export type MemberIdentity = {
   readonly member: string
   readonly id: NodeId
   readonly apiDomain: ApiDomain
+  /** Of a cluster that goes on from a copy of its state; unset: it was founded. */
+  readonly life?: string
 }
 
 const format = 1
-const fileName = 'member.json'
-/** Of the data directory. */
+/** Of the data directory, as are the next. */
+export const claimFileName = 'member.json'
+/** Is there while `orchctl` makes the directory. */
+export const unfinishedFileName = 'unfinished'
 export const logFolder = 'log'
 
 /**
@@ -29,6 +33,47 @@ export function memberId(cluster: string, member: string): NodeId {
   return nodeId(hash.readUIntBE(0, 6) + 1)
 }
 
+/** What members call their cluster among themselves: those of its former life do not know that name. */
+export function peerCluster(cluster: string, life: string | null): string {
+  return life === null ? cluster : `${cluster}@${life}`
+}
+
+/** In which life of its cluster a member is. @returns null: in the founded one, or nobody's yet @throws StartFailure `data-directory` */
+export function lifeOf(directory: string): string | null {
+  makeDirectory(directory)
+  const path = join(directory, claimFileName)
+  const text = readFileIfThere(path)
+  const life = text === null ? undefined : parsed(path, text)['life']
+  return typeof life === 'string' ? life : null
+}
+
+/**
+ * Whose a directory is, for whoever looks at it from outside.
+ * @returns null when it is nobody's @throws StartFailure `data-directory` when that cannot be told
+ */
+export function readIdentity(directory: string): MemberIdentity | null {
+  const path = join(directory, claimFileName)
+  const text = readFileIfThere(path)
+  if (text === null) return null
+  const found = parsed(path, text)
+  const { cluster, member, id, apiDomain, life } = found
+  const isWhole =
+    found['format'] === format &&
+    typeof cluster === 'string' &&
+    typeof member === 'string' &&
+    typeof id === 'number' &&
+    (apiDomain === 'orch.io' || apiDomain === 'k8s.io') &&
+    (life === undefined || typeof life === 'string')
+  if (!isWhole || id !== memberId(peerCluster(cluster, life ?? null), member)) throw damaged(path)
+  return { cluster, member, id: nodeId(id), apiDomain, ...(life === undefined ? {} : { life }) }
+}
+
+/** Durable on return. @throws PkiFailure `exists` */
+export function writeIdentity(directory: string, identity: MemberIdentity): void {
+  const text = `${JSON.stringify({ format, ...identity }, null, 2)}\n`
+  writeNewFile(join(directory, claimFileName), text, 'public')
+}
+
 /**
  * Claims the directory for `identity`, or checks that it was claimed for it before.
  *
@@ -36,7 +81,12 @@ export function memberId(cluster: string, member: string): NodeId {
  */
 export function claimDirectory(directory: string, identity: MemberIdentity): void {
   makeDirectory(directory)
-  const path = join(directory, fileName)
+  const unfinished = readFileIfThere(join(directory, unfinishedFileName))
+  if (unfinished !== null) {
+    const command = unfinished.includes('recover') ? 'recover' : 'snapshot restore'
+    throw refused(`orchctl ${command} has not come to its end in ${directory}: run it again`)
+  }
+  const path = join(directory, claimFileName)
   const text = readFileIfThere(path)
   if (text === null) {
     // It was written before anything else was: what is here without it may be anybody's.
@@ -45,7 +95,7 @@ export function claimDirectory(directory: string, identity: MemberIdentity): voi
         `${path} is missing, though ${directory} holds a member's log: bring it back, or give another --data-dir`,
       )
     }
-    writeNewFile(path, `${JSON.stringify({ format, ...identity }, null, 2)}\n`, 'public')
+    writeIdentity(directory, identity)
     return
   }
   const found = parsed(path, text)
@@ -81,7 +131,11 @@ function parsed(path: string, text: string): Readonly<Record<string, unknown>> {
   } catch {
     // Said below, with the remedy.
   }
-  throw refused(`${path} is damaged: bring back an undamaged copy of it`)
+  throw damaged(path)
+}
+
+function damaged(path: string): StartFailure {
+  return refused(`${path} is damaged: bring back an undamaged copy of it`)
 }
 
 function refused(message: string): StartFailure {

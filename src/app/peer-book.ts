@@ -6,6 +6,8 @@ import { readFileIfThere, replaceFile } from '../pki/files.ts'
 import { StartFailure } from './errors.ts'
 
 const format = 1
+/** Of the data directory. */
+export const peerBookFileName = 'peers.json'
 
 /**
  * By which logs this member knows its peers, in a file of its data directory. It carries a checksum: a digit that
@@ -17,7 +19,7 @@ export class FilePeerBook implements PeerBook {
 
   /** @throws StartFailure `data-directory` when the file is damaged or of a newer format */
   constructor(directory: string) {
-    this.path = join(directory, 'peers.json')
+    this.path = join(directory, peerBookFileName)
     const text = readFileIfThere(this.path)
     this.#known = text === null ? [] : parsed(this.path, text)
   }

@@ -22,6 +22,8 @@ export type AppHost = {
 export type Site = AppHost & {
   readonly config: Config
   readonly names: Names
+  /** What its peers call the cluster; see `peerCluster`. */
+  readonly cluster: string
   readonly id: NodeId
   readonly closing: Closing
 }

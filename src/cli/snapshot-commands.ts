@@ -1,4 +1,6 @@
 import type { Command, Option } from 'commander'
+import { serverFlags, snapshotRestore } from './snapshot-restore.ts'
+import type { RestoreFlags } from './snapshot-restore.ts'
 import { snapshotSave, snapshotVerify } from './snapshot.ts'
 import type { SaveFlags } from './snapshot.ts'
 import type { SecretFlags } from './secret-file.ts'
@@ -33,6 +35,20 @@ export function addSnapshot(program: Command, terminal: Terminal, shared: Shared
     .action((file: string, flags: SecretFlags & { readonly output: Format }) =>
       snapshotVerify(terminal, file, flags),
     )
+  addRestore(snapshot, terminal, shared)
+}
+
+function addRestore(snapshot: Command, terminal: Terminal, shared: SharedOptions): void {
+  const restore = snapshot
+    .command('restore')
+    .description('make the data directory of one member of a new cluster that goes on from a snapshot')
+    .argument('<file>', 'what save wrote')
+  for (const [name, placeholder, what] of serverFlags) restore.option(`--${name} <${placeholder}>`, what)
+  withSecret(restore, 'it was encrypted with')
+    .option('--restore-id <id>', 'what the first member’s restore printed, for the others')
+    .option('--new-keys', 'the members have other certificate authorities than the saved cluster', false)
+    .addOption(shared.output())
+    .action((file: string, flags: RestoreFlags) => snapshotRestore(terminal, file, flags))
 }
 
 function withSecret(command: Command, verb: string): Command {

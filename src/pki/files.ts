@@ -16,9 +16,14 @@ const fileBytesMax = 4 * 1024 * 1024
  */
 export function makeDirectory(path: string): void {
   const directory = resolve(path)
-  const made = translated(`directory ${path} cannot be used`, () =>
-    mkdirSync(directory, { recursive: true, mode: 0o700 }),
-  )
+  const made = translated(`directory ${path} cannot be used`, () => {
+    // Where the system denies that the parent it shows is there (/proc), the recursive one would try for ever.
+    const parent = dirname(directory)
+    const isLeaf = !existsSync(directory) && existsSync(parent)
+    if (!isLeaf) return mkdirSync(directory, { recursive: true, mode: 0o700 })
+    mkdirSync(directory, { mode: 0o700 })
+    return directory
+  })
   if (made === undefined) return
   for (let at = directory; at.length >= made.length; at = dirname(at)) syncDirectory(dirname(at))
 }
@@ -45,6 +50,12 @@ export function writeNewFile(path: string, text: string, secrecy: Secrecy): void
 /** The whole new text or the whole old one, durable. For files that only repeat what others say. @throws PkiFailure `unusable` */
 export function replaceFile(path: string, text: string, secrecy: Secrecy): void {
   renameSync(writeAside(path, text, secrecy), path)
+  syncDirectory(dirname(path))
+}
+
+/** Durably gone; does nothing when it is not there. @throws PkiFailure `unusable` */
+export function removeFile(path: string): void {
+  translated(`${path} cannot be removed`, () => rmSync(path, { force: true }))
   syncDirectory(dirname(path))
 }
 

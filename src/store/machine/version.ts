@@ -71,6 +71,21 @@ export function deletedVersion(place: VersionPlace, last: Version): Version {
   })
 }
 
+/** The same object where history begins anew: nothing is known before it. */
+export function movedVersion(version: Version, at: Revision): Version {
+  return build({
+    place: { key: version.key, revision: at, previous: revisionOf(0), lastOfCommand: true },
+    kind: 'created',
+    uid: version.uid,
+    labels: version.labels,
+    terminating: version.terminating,
+    source: version.bytes,
+    itemOffset: version.itemOffset,
+    revisionOffset: version.revisionOffset,
+    digitsReplaced: String(version.revision).length,
+  })
+}
+
 /** The whole record, a view on the memory that `bytes` is part of. */
 export function recordOf(version: Version): Uint8Array {
   const { bytes, headerBytes } = version

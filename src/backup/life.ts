@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import type { Random } from '../../raft/base/random.ts'
+import type { Configuration } from '../../raft/index.ts'
+import { addHash, hash128, newHash } from '../store/machine/hash.ts'
+import type { Hash128 } from '../store/machine/hash.ts'
+import { encodeHead } from '../store/machine/head.ts'
+import type { Head } from '../store/machine/head.ts'
+import { endsAlarm } from '../store/machine/storage-rules.ts'
+import { revision } from '../store/revision.ts'
+import type { Revision } from '../store/revision.ts'
+
+/**
+ * A cluster that goes on from a copy of its state is another cluster: the old one may have written more, and may still
+ * run. Its life has a name, equal on all members that are made for it, from which everything follows that they must
+ * agree on without having met.
+ */
+export type Life = {
+  /** `20261121T200501Z-0f3a9c2b41de`: when it was begun, and 48 random bits. */
+  readonly id: string
+  /** ms since 1970. */
+  readonly bornMs: number
+}
+
+export function newLife(wallMs: number, random: Random): Life {
+  const bornMs = Math.floor(wallMs / 1000) * 1000
+  const time = new Date(bornMs).toISOString().replace(/[-:]|\.\d+/g, '')
+  return { id: `${time}-${Buffer.from(random.bytes(6)).toString('hex')}`, bornMs }
+}
+
+/** @returns null when it is none */
+export function parseLife(text: string): Life | null {
+  const [, ...parts] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-[0-9a-f]{12}$/.exec(text) ?? []
+  const [year, month, day, hour, minute, second] = parts
+  const bornMs = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
+  return Number.isFinite(bornMs) ? { id: text, bornMs } : null
+}
+
+/** What members of that life answer to; those of another are strangers. */
+export function clusterIdOf(oldClusterId: string, digest: string, { id }: Life): string {
+  return createHash('sha256')
+    .update(`orch life\n${oldClusterId}\n${digest}\n${id}`)
+    .digest('hex')
+    .slice(0, 32)
+}
+
+/** More revisions than any cluster makes in a second. 2^53 is reached in the year 2242. */
+const revisionsPerSecond = 2 ** 20
+const leastRaise = 2 ** 40
+
+/**
+ * Where the revisions of a new life begin: above every one that a former life can have issued, those after the copy was
+ * made among them, so that a client that knows one is told 410 and lists anew. By time, since one copy may be restored
+ * twice: a fixed step would have the second life issue the first one's revisions again. Where the clock says nothing of
+ * use, it is 2^40 more than the copy's.
+ *
+ * @param last the copy's
+ */
+export function firstRevision(last: Revision, { bornMs }: Life): Revision {
+  const byTime = Math.floor(bornMs / 1000) * revisionsPerSecond
+  return revision(byTime > last ? byTime : last + leastRaise)
+}
+
+export type NewLifeOptions = {
+  readonly life: Life
+  /** Of the copied state. */
+  readonly digest: string
+  readonly configuration: Configuration
+  /** The members' keys are not the old ones: nothing is said of them any more. */
+  readonly newKeys: boolean
+  /** Of the objects that are there. */
+  readonly usedBytes: number
+}
+
+/**
+ * The head of the new life's first state: no history, no sessions, other members, another identity. The key of continue
+ * tokens stays: a token of the former life has to be known for one, to be told that it is too old.
+ */
+export function headOfNewLife(old: Head, options: NewLifeOptions): Head {
+  const { life, digest, configuration, newKeys, usedBytes } = options
+  const first = firstRevision(old.revision, life)
+  const quota = old.settings.storageBytesMax
+  return {
+    ...old,
+    configuration,
+    revision: first,
+    trimmed: first,
+    identity: old.identity && {
+      ...old.identity,
+      clusterId: clusterIdOf(old.identity.clusterId, digest, life),
+      keyFingerprints: newKeys ? {} : old.identity.keyFingerprints,
+    },
+    usedBytes: quota === null ? 0 : usedBytes,
+    storageAlarm: quota !== null && old.storageAlarm && !endsAlarm(usedBytes, quota),
+  }
+}
+
+/** @param versionsSum of the hashes of all records */
+export function digestOfNewLife(head: Head, versionsSum: Hash128): Hash128 {
+  const digest = hash128(encodeHead(head), 0, newHash())
+  addHash(digest, versionsSum)
+  return digest
+}

@@ -1,0 +1,107 @@
+import type { Random } from '../../raft/base/random.ts'
+import { Wal } from '../../raft/index.ts'
+import type { LogDisk, NodeId, SnapshotMeta } from '../../raft/index.ts'
+import { databaseName } from '../store/disk/database-names.ts'
+import type { KeyValueChange, KeyValueHome, KeyValueStore } from '../store/disk/key-value-store.ts'
+import { headKey, versionKey } from '../store/disk/machine-keys.ts'
+import { loadState } from '../store/disk/recovery.ts'
+import { encodeStoredHead } from '../store/disk/stored-head.ts'
+import { defaultStoreLimits } from '../store/limits.ts'
+import { addHash, hashText, newHash } from '../store/machine/hash.ts'
+import { encodeHead } from '../store/machine/head.ts'
+import type { Head } from '../store/machine/head.ts'
+import { hashOf, movedVersion, recordBytes, recordOf } from '../store/machine/version.ts'
+import type { Version } from '../store/machine/version.ts'
+import { revision } from '../store/revision.ts'
+import { featureLevelMax } from '../version.ts'
+import { digestOfNewLife, firstRevision, headOfNewLife } from './life.ts'
+import type { NewLifeOptions } from './life.ts'
+import { backupLimits } from './limits.ts'
+
+export type NewStateOptions = Omit<NewLifeOptions, 'usedBytes'> & {
+  /** Where the copy stood. */
+  readonly old: Head
+  readonly home: KeyValueHome
+}
+
+/** What was made. */
+export type NewState = { readonly base: SnapshotMeta; readonly head: Head; readonly digest: string }
+
+/**
+ * Makes the first database of a new life: each object under a revision of its own, all raised alike, so that none has one
+ * that a client may know. The same copy and the same life make the same state on every member.
+ */
+export class NewStateBuilder {
+  readonly #options: NewStateOptions
+  readonly #name: string
+  readonly #store: KeyValueStore
+  readonly #raise: number
+  readonly #sum = newHash()
+  readonly #hash = newHash()
+  #changes: KeyValueChange[] = []
+  #changesBytes = 0
+  #usedBytes = 0
+
+  static async open(options: NewStateOptions): Promise<NewStateBuilder> {
+    const name = databaseName(options.old.appliedIndex)
+    return new NewStateBuilder(options, name, await options.home.open(name))
+  }
+
+  private constructor(options: NewStateOptions, name: string, store: KeyValueStore) {
+    this.#options = options
+    this.#name = name
+    this.#store = store
+    this.#raise = firstRevision(options.old.revision, options.life) - options.old.revision
+  }
+
+  /** An object that is there now, ascending by revision. */
+  take(version: Version): void {
+    const moved = movedVersion(version, revision(version.revision + this.#raise))
+    this.#changes.push({ kind: 'put', key: versionKey(moved.revision), value: recordOf(moved) })
+    this.#changesBytes += recordBytes(moved)
+    this.#usedBytes += recordBytes(moved)
+    addHash(this.#sum, hashOf(moved, this.#hash))
+  }
+
+  /** Call now and then; holds about one batch. */
+  async flush(): Promise<void> {
+    if (this.#changesBytes >= backupLimits.batchBytesMax) await this.#write([])
+  }
+
+  /** Complete, durable, and read back. The head comes last: a database without one is known to be incomplete. */
+  async finish(): Promise<NewState> {
+    const { old } = this.#options
+    const head = headOfNewLife(old, { ...this.#options, usedBytes: this.#usedBytes })
+    const digest = digestOfNewLife(head, this.#sum)
+    await this.#write([{ kind: 'put', key: headKey, value: encodeStoredHead(encodeHead(head), digest) }])
+    await loadState(this.#store, defaultStoreLimits, featureLevelMax)
+    await this.#store.close()
+    const { appliedIndex: index, appliedTerm: term, configuration } = head
+    return { base: { index, term, configuration }, head, digest: hashText(digest) }
+  }
+
+  /** Closes what nobody will finish. */
+  async abandon(): Promise<void> {
+    await this.#store.close()
+    await this.#options.home.destroy(this.#name)
+  }
+
+  async #write(more: readonly KeyValueChange[]): Promise<void> {
+    const changes = [...this.#changes, ...more]
+    this.#changes = []
+    this.#changesBytes = 0
+    await this.#store.write(changes)
+  }
+}
+
+/** The log of a member whose state begins at `base`: nothing in it, nothing voted. */
+export function makeLog(
+  disk: LogDisk,
+  of: { readonly owner: NodeId; readonly random: Random; readonly base: SnapshotMeta },
+): void {
+  const { owner, random, base } = of
+  const log = Wal.open({ disk, random, owner })
+  const hardState = { term: base.term, vote: null, commit: base.index }
+  log.append([{ snapshot: base, entries: [], hardState }])
+  log.close()
+}

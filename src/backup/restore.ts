@@ -1,0 +1,123 @@
+import { join } from 'node:path'
+import type { Random } from '../../raft/base/random.ts'
+import { FileDisk, initialConfiguration } from '../../raft/index.ts'
+import type { MemberInfo } from '../../raft/index.ts'
+import { foundingOf } from '../app/founding.ts'
+import { logFolder, memberId, peerCluster, writeIdentity } from '../app/member-identity.ts'
+import { databaseFolder } from '../app/open-store.ts'
+import type { InitialMember } from '../config/address.ts'
+import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
+import { tooNew } from '../store/machine/feature-level.ts'
+import type { Version } from '../store/machine/version.ts'
+import type { Revision } from '../store/revision.ts'
+import { featureLevelMax } from '../version.ts'
+import type { Secret } from './chunk-seal.ts'
+import { BackupFailure } from './errors.ts'
+import type { Life } from './life.ts'
+import { makeLog, NewStateBuilder } from './new-state.ts'
+import type { NewState } from './new-state.ts'
+import type { SnapshotFile } from './snapshot-file.ts'
+import { StateSurvey } from './state-survey.ts'
+import { emptyForRestore, mark, unmark } from './unfinished.ts'
+import { verifySnapshot } from './verify-snapshot.ts'
+import type { VerifiedSnapshot } from './verify-snapshot.ts'
+
+export type RestoreOptions = {
+  readonly file: SnapshotFile
+  /** For messages. */
+  readonly name: string
+  readonly secret: Secret | null
+  readonly life: Life
+  readonly cluster: string
+  readonly member: string
+  readonly apiDomain: string
+  /** All of the new cluster, this one among them; equal on each. */
+  readonly members: readonly MemberInfo[]
+  /** As the flag lists them; empty: this member alone. */
+  readonly listed: readonly InitialMember[]
+  readonly newKeys: boolean
+  readonly random: Random
+}
+
+/** A file that was proven, and which of its versions are objects now. */
+export type RestorePlan = VerifiedSnapshot & { readonly superseded: ReadonlySet<Revision> }
+
+/**
+ * Reads all of the file before anything is written.
+ * @throws BackupFailure
+ */
+export function planRestore({ file, name, secret, apiDomain }: RestoreOptions): RestorePlan {
+  const superseded = new Set<Revision>()
+  const verified = verifySnapshot(file, {
+    ...{ name, secret },
+    onVersion: ({ kind, revision, previous }, { trimmed }) => {
+      if (revision <= trimmed) return
+      if (previous !== 0) superseded.add(previous)
+      if (kind === 'deleted') superseded.add(revision)
+    },
+  })
+  const { head } = verified.summary
+  if (head.featureLevel > featureLevelMax)
+    throw new BackupFailure('newer-format', `${name}: ${tooNew(head.featureLevel, featureLevelMax).message}`)
+  if (file.header.apiDomain !== apiDomain) {
+    const theirs = file.header.apiDomain
+    const what = `${name} is of a cluster that speaks ${theirs}, not ${apiDomain}: give --api-domain ${theirs}`
+    throw new BackupFailure('refused', what)
+  }
+  return { ...verified, superseded }
+}
+
+/**
+ * Makes the data directory of one member of a new cluster. A crash in the middle leaves a directory on which no server
+ * starts, and which a second try replaces.
+ *
+ * @param directory locked by the caller
+ * @throws BackupFailure `refused` when something is there; StorageFailure, LogFailure, PkiFailure of the disk
+ */
+export async function restoreInto(
+  directory: string,
+  plan: RestorePlan,
+  options: RestoreOptions,
+): Promise<NewState> {
+  emptyForRestore(directory)
+  mark(directory, { command: 'restore' })
+  const { life, cluster, member, listed, random } = options
+  const logDirectory = join(directory, logFolder)
+  foundingOf(directory, logDirectory, listed, { warn: () => undefined })
+  const state = await buildState(join(directory, databaseFolder), plan, options)
+  const id = memberId(peerCluster(cluster, life.id), member)
+  makeLog(new FileDisk(logDirectory), { owner: id, random, base: state.base })
+  writeIdentity(directory, {
+    ...{ cluster, member, id, life: life.id },
+    apiDomain: plan.header.apiDomain,
+  })
+  unmark(directory)
+  return state
+}
+
+async function buildState(
+  databases: string,
+  { summary, superseded }: RestorePlan,
+  { file, name, secret, life, members, newKeys }: RestoreOptions,
+): Promise<NewState> {
+  const { head, digest } = summary
+  const home = new LevelKeyValueHome(databases)
+  const configuration = initialConfiguration(members)
+  const builder = await NewStateBuilder.open({ old: head, home, life, digest, configuration, newKeys })
+  try {
+    const survey = new StateSurvey(name, (version: Version) => {
+      if (!superseded.has(version.revision)) builder.take(version)
+    })
+    for (const piece of file.pieces(secret)) {
+      survey.take(piece)
+      await builder.flush()
+    }
+    // The file may have changed since it was proven.
+    if (survey.finish().digest !== digest)
+      throw new BackupFailure('damaged', `${name} changed while it was read`)
+    return await builder.finish()
+  } catch (cause) {
+    await builder.abandon()
+    throw cause
+  }
+}

@@ -1,0 +1,83 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { claimFileName, logFolder, unfinishedFileName } from '../app/member-identity.ts'
+import { databaseFolder } from '../app/open-store.ts'
+import { foundingFileName } from '../app/founding.ts'
+import { peerBookFileName } from '../app/peer-book.ts'
+import { readFileIfThere, removeFile, replaceFile } from '../pki/files.ts'
+import { BackupFailure } from './errors.ts'
+
+/** What a data directory holds of its member; keys and what an operator put there are none of it. */
+export const memberFiles = [
+  logFolder,
+  databaseFolder,
+  foundingFileName,
+  peerBookFileName,
+  claimFileName,
+] as const
+
+/** Why a directory is not whole: no server starts on it. */
+export type Unfinished =
+  | { readonly command: 'restore' }
+  /** `moving`: the old files go into `aside`. `making`: all of them are there, and new ones are made. */
+  | { readonly command: 'recover'; readonly step: 'moving' | 'making'; readonly aside: string }
+
+/** Durable on return. */
+export function mark(directory: string, unfinished: Unfinished): void {
+  replaceFile(join(directory, unfinishedFileName), `${JSON.stringify(unfinished)}\n`, 'public')
+}
+
+export function unmark(directory: string): void {
+  removeFile(join(directory, unfinishedFileName))
+}
+
+/** @returns null when nothing is under way @throws BackupFailure `refused` when nobody can tell what is */
+export function readMark(directory: string): Unfinished | null {
+  const path = join(directory, unfinishedFileName)
+  const text = readFileIfThere(path)
+  if (text === null) return null
+  const found = unfinishedIn(text)
+  if (found !== null) return found
+  throw new BackupFailure('refused', `${path} is damaged: empty the directory, or give another --data-dir`)
+}
+
+function unfinishedIn(text: string): Unfinished | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== 'object' || value === null || !('command' in value)) return null
+    if (value.command === 'restore') return { command: 'restore' }
+    if (value.command !== 'recover' || !('step' in value) || !('aside' in value)) return null
+    const { step, aside } = value
+    if ((step !== 'moving' && step !== 'making') || typeof aside !== 'string' || aside.includes('/'))
+      return null
+    return { command: 'recover', step, aside }
+  } catch {
+    return null
+  }
+}
+
+/** What any process or file system leaves. */
+const ofNobody = new Set(['lost+found', 'pid', 'lock.sock', unfinishedFileName])
+
+/**
+ * Makes sure that nothing is there but what an interrupted restore left, which goes.
+ * @throws BackupFailure `refused`
+ */
+export function emptyForRestore(directory: string): void {
+  const begun = readMark(directory)
+  if (begun?.command === 'restore') {
+    for (const name of memberFiles) rmSync(join(directory, name), { recursive: true, force: true })
+    return
+  }
+  const [there] = readdirSync(directory).filter((name) => !ofNobody.has(name))
+  if (there === undefined && begun === null) return
+  throw new BackupFailure(
+    'refused',
+    `${directory} is not empty (${there ?? unfinishedFileName}): give another --data-dir, or move away what is there`,
+  )
+}
+
+/** Whether a member's files are there, whole or not. */
+export function holdsMember(directory: string): boolean {
+  return existsSync(join(directory, claimFileName)) || existsSync(join(directory, unfinishedFileName))
+}

@@ -1,0 +1,153 @@
+import { initialMembers } from '../app/consensus.ts'
+import { StartFailure } from '../app/errors.ts'
+import { peerCluster } from '../app/member-identity.ts'
+import { BackupFailure } from '../backup/errors.ts'
+import { RealFileBytes } from '../backup/file-bytes.ts'
+import { newLife, parseLife } from '../backup/life.ts'
+import type { Life } from '../backup/life.ts'
+import { planRestore, restoreInto } from '../backup/restore.ts'
+import type { RestoreOptions } from '../backup/restore.ts'
+import { SnapshotFile } from '../backup/snapshot-file.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigFailure } from '../config/errors.ts'
+import { loadConfig } from '../config/load.ts'
+import { DirectoryTaken, lockDirectory } from '../host/directory-lock.ts'
+import { makeDirectory, readTextFile } from '../pki/files.ts'
+import { CliFailure } from './errors.ts'
+import { readSecret } from './secret-file.ts'
+import type { SecretFlags } from './secret-file.ts'
+import { formatTable } from './terminal.ts'
+import type { Format, Terminal } from './terminal.ts'
+
+/** Those of the server's flags that say which member is made. */
+export const serverFlags = [
+  ['config', 'file', 'the member’s configuration file; what is said here comes first'],
+  ['data-dir', 'dir', 'where the member will keep everything; it must be empty'],
+  ['name', 'name', 'of this member'],
+  ['cluster-name', 'name', 'the same on every member'],
+  ['initial-members', 'list', 'all members of the new cluster, as the server’s flag: NAME=PEER/CLIENT'],
+  ['api-domain', 'domain', 'that of the snapshot'],
+  ['peer-address', 'address', 'of a member that is alone'],
+  ['advertise-address', 'address', 'of a member that is alone'],
+] as const
+
+type ServerFlag = (typeof serverFlags)[number][0]
+
+export type RestoreFlags = SecretFlags &
+  Readonly<Record<string, unknown>> & {
+    readonly restoreId?: string
+    readonly newKeys: boolean
+    readonly output: Format
+  }
+
+/** Makes the data directory of one member of a new cluster that goes on from `file`. */
+export async function snapshotRestore(terminal: Terminal, file: string, flags: RestoreFlags): Promise<void> {
+  const config = configOf(flags)
+  const life = lifeOf(terminal, flags.restoreId)
+  const secret = readSecret(flags)
+  const bytes = new RealFileBytes(file)
+  try {
+    const options: RestoreOptions = {
+      ...{ file: new SnapshotFile(bytes, file), name: file, secret, life },
+      cluster: config['cluster-name'],
+      member: config.name,
+      apiDomain: config['api-domain'],
+      members: initialMembers(config, peerCluster(config['cluster-name'], life.id)),
+      listed: config['initial-members'],
+      newKeys: flags.newKeys,
+      random: terminal.random,
+    }
+    const plan = planRestore(options)
+    makeDirectory(config['data-dir'])
+    const lock = await lockedFor(config['data-dir'])
+    try {
+      const made = await restoreInto(config['data-dir'], plan, options)
+      const facts = [
+        ['data directory', config['data-dir']],
+        ['member', `${config.name} of ${config['cluster-name']}`],
+        ['cluster id', `${made.head.identity?.clusterId ?? ''}, was ${plan.header.clusterId}`],
+        ['revision', `${made.head.revision}, was ${plan.header.revision}`],
+        ['digest', made.digest],
+        ['restore id', life.id],
+      ] as const
+      tell(terminal, facts, { config, file, flags, life })
+    } finally {
+      lock.release()
+    }
+  } finally {
+    bytes.close()
+  }
+}
+
+/** Read as the server reads them, so that they are right or refused alike. */
+function configOf(flags: RestoreFlags): Config {
+  const args: string[] = []
+  for (const [name] of serverFlags) {
+    const said = flags[camel(name)]
+    if (typeof said === 'string') args.push(`--${name}=${said}`)
+  }
+  // Keys are the server's business; without a file nobody would say where they are.
+  if (flags['config'] === undefined && typeof flags['initialMembers'] === 'string') {
+    for (const name of ['ca', 'cert', 'key']) args.push(`--peer-${name}-file=later`)
+  }
+  try {
+    const loaded = loadConfig({ args, readFile: readTextFile })
+    if (loaded.kind !== 'config' || loaded.config['in-memory'])
+      throw new CliFailure('usage', '--data-dir is needed: a member in memory keeps nothing')
+    return loaded.config
+  } catch (cause) {
+    if (cause instanceof ConfigFailure) throw new CliFailure('usage', cause.message, { cause })
+    throw cause
+  }
+}
+
+function camel(name: ServerFlag): string {
+  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function lifeOf(terminal: Terminal, said: string | undefined): Life {
+  if (said === undefined) return newLife(terminal.clock.wallMs(), terminal.random)
+  const life = parseLife(said)
+  if (life === null)
+    throw new CliFailure(
+      'usage',
+      `--restore-id is what the first restore printed, not ${JSON.stringify(said)}`,
+    )
+  return life
+}
+
+/** @throws BackupFailure `refused`, StartFailure */
+export async function lockedFor(directory: string): ReturnType<typeof lockDirectory> {
+  try {
+    return await lockDirectory(directory, process.pid)
+  } catch (cause) {
+    if (cause instanceof DirectoryTaken) throw new BackupFailure('refused', cause.message, { cause })
+    throw cause instanceof Error ? cause : new StartFailure('data-directory', String(cause))
+  }
+}
+
+function tell(
+  terminal: Terminal,
+  facts: readonly (readonly [string, string])[],
+  of: {
+    readonly config: Config
+    readonly file: string
+    readonly flags: RestoreFlags
+    readonly life: Life
+  },
+): void {
+  const { config, file, flags, life } = of
+  if (flags.output === 'json') {
+    terminal.print(JSON.stringify(Object.fromEntries(facts), null, 2))
+    return
+  }
+  for (const line of formatTable([['RESTORED', file], ...facts])) terminal.print(line)
+  const others = config['initial-members'].filter(({ name }) => name !== config.name)
+  if (others.length === 0) return
+  terminal.print('')
+  terminal.print(
+    `Make the others (${others.map(({ name }) => name).join(', ')}) from the same file, each with`,
+  )
+  terminal.print(`  ${terminal.program} snapshot restore ${file} --restore-id ${life.id} …`)
+  terminal.print('then start all of them. The digest is the same on each.')
+}

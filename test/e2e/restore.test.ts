@@ -1,0 +1,191 @@
+/*
+ * Goal: a cluster of which nothing is left but a snapshot goes on as another one: with the content of the moment it was
+ * saved, above every version that a client may know, and deaf to members of its former life.
+ * Method: three real servers, writers and an informer; saved from a follower, killed, their directories away, restored and
+ * started again; then a member with its old directory comes back. Twice over, as a first try is often not the last.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ApiClient } from '../support/api-client.ts'
+import { GapMeter, Writer, versionOf } from '../support/cluster-traffic.ts'
+import { orchctl } from '../support/orchctl.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+import type { MemberProcess } from '../support/process-cluster.ts'
+import { RelistingInformer } from '../support/relisting-informer.ts'
+
+const maps = '/api/v1/namespaces/work/configmaps'
+
+async function restored(cluster: ProcessCluster, file: string): Promise<readonly string[]> {
+  const digests: string[] = []
+  let id: readonly string[] = []
+  for (const member of cluster.members) {
+    const config = join(member.directory, 'config.yaml')
+    const ran = await orchctl('snapshot', 'restore', file, '--config', config, '-o', 'json', ...id)
+    assert.equal(ran.code, 0, ran.err)
+    const said = JSON.parse(ran.out) as Readonly<Record<string, string>>
+    digests.push(String(said['digest']))
+    id = ['--restore-id', String(said['restore id'])]
+  }
+  return digests
+}
+
+type Content = ReadonlyMap<string, string>
+
+async function contentOf(
+  client: ApiClient,
+): Promise<{ readonly content: Content; readonly revision: number }> {
+  const reply = await client.get(maps)
+  assert.equal(reply.status, 200, reply.text)
+  const { items } = JSON.parse(reply.text) as {
+    readonly items: readonly {
+      readonly metadata: Readonly<Record<string, unknown>>
+      readonly data: unknown
+    }[]
+  }
+  const content = items.map(({ metadata, data }) => {
+    const { name, uid, creationTimestamp } = metadata
+    return [String(name), JSON.stringify([uid, creationTimestamp, data])] as const
+  })
+  return { content: new Map(content), revision: Number(versionOf(reply.text)) }
+}
+
+/** The writers created so many objects more. */
+async function written(writers: readonly Writer[], count: number): Promise<void> {
+  const created = (): number => writers.reduce((sum, { record }) => sum + record.created.size, 0)
+  for (const enough = created() + count; created() < enough;) await sleep(20)
+}
+
+async function kill(members: readonly MemberProcess[]): Promise<void> {
+  await Promise.all(members.map((member) => member.stop('SIGKILL')))
+}
+
+void test('save, destroy all, restore, twice: informers are told 410 and recover', async (t) => {
+  const cluster = await ProcessCluster.start()
+  const home = mkdtempSync(join(tmpdir(), 'orch-restore-'))
+  const clients = cluster.members.map(({ client }) => client)
+  const [client] = clients as [ApiClient]
+  const informers: RelistingInformer[] = []
+  const writers: Writer[] = []
+  t.after(async () => {
+    for (const informer of informers) await informer.stop()
+    for (const writer of writers) await writer.stop()
+    await cluster.remove()
+    rmSync(home, { recursive: true, force: true })
+  })
+  assert.equal((await client.post('/api/v1/namespaces', { metadata: { name: 'work' } })).status, 201)
+  const write = (id: string): void => {
+    for (let at = 0; at < 3; at++) {
+      const gap = new GapMeter()
+      writers.push(new Writer({ id: `${id}${at}`, clients, namespace: 'work', first: at, gap }))
+    }
+  }
+  write('a')
+  informers.push(new RelistingInformer(clients, maps))
+  await written(writers, 12)
+  const leader = await cluster.leader()
+  const follower = cluster.members.find((member) => member !== leader)
+  assert.ok(follower)
+  const file = join(home, 'b.snap')
+  const told: string[] = ['--kubeconfig', cluster.kubeconfig, '--endpoint', follower.name, '-o', 'json']
+  const saving = await orchctl('snapshot', 'save', file, ...told)
+  assert.equal(saving.code, 0, saving.err)
+  const { revision: savedAt } = JSON.parse(saving.out) as { readonly revision: number }
+  await written(writers, 20)
+  for (const writer of writers.splice(0)) await writer.stop()
+  const exact = await client.get(`${maps}?resourceVersion=${savedAt}&resourceVersionMatch=Exact`)
+  assert.equal(exact.status, 200, exact.text)
+  const expected = new Map(
+    (JSON.parse(exact.text) as { items: { metadata: Record<string, unknown>; data: unknown }[] }).items.map(
+      ({ metadata, data }) => [
+        String(metadata['name']),
+        JSON.stringify([metadata['uid'], metadata['creationTimestamp'], data]),
+      ],
+    ),
+  )
+  let before = await contentOf(client)
+  assert.ok(before.content.size > expected.size && expected.size > 10)
+  const page = JSON.parse((await client.get(`${maps}?limit=2`)).text) as { metadata: { continue: string } }
+  const one = JSON.parse((await client.get(`${maps}/counter-a0`)).text) as object
+
+  for (const life of [1, 2]) {
+    await kill(cluster.members)
+    for (const { directory, name } of cluster.members)
+      renameSync(join(directory, 'data'), join(home, `${name}-before-${life}`))
+    const goneBefore = informers.map(({ gone }) => gone)
+    const digests = await restored(cluster, file)
+    assert.equal(new Set(digests).size, 1, digests.join(' '))
+    for (const member of cluster.members) member.start()
+    await cluster.waitReady()
+    for (const at of clients) {
+      const now = await contentOf(at)
+      assert.deepEqual(now.content, expected)
+      assert.ok(now.revision > before.revision, `${now.revision} is not above ${before.revision}`)
+    }
+    for (const old of [savedAt, before.revision]) {
+      const list = await client.get(`${maps}?resourceVersion=${old}&resourceVersionMatch=Exact`)
+      assert.equal(list.status, 410, list.text)
+      const watch = client.watch(`${maps}?watch=1&resourceVersion=${old}`, () => undefined)
+      assert.equal((await watch.ended).status, 410)
+    }
+    const next = await client.get(`${maps}?limit=2&continue=${page.metadata.continue}`)
+    assert.equal(next.status, 410, next.text)
+    const stale = await client.put(`${maps}/counter-a0`, one)
+    assert.equal(stale.status, 409, stale.text)
+    // Every version that there is now was nobody's before.
+    const listed = JSON.parse((await client.get(maps)).text) as {
+      items: { metadata: { resourceVersion: string } }[]
+    }
+    for (const { metadata } of listed.items) assert.ok(Number(metadata.resourceVersion) > before.revision)
+    write(`life${life}-`)
+    await written(writers, 10)
+    for (const writer of writers.splice(0)) await writer.stop()
+    before = await contentOf(client)
+    assert.ok(before.content.size > expected.size)
+    await caughtUp(informers, client)
+    for (const [at, { gone }] of informers.entries())
+      assert.equal(gone, (goneBefore[at] ?? 0) + 1, 'one list anew for each life')
+    informers.push(new RelistingInformer(clients, maps))
+    await caughtUp(informers, client)
+  }
+
+  const [, , third] = cluster.members
+  assert.ok(third)
+  await kill([third])
+  renameSync(join(third.directory, 'data'), join(home, 'n3-of-now'))
+  renameSync(join(home, 'n3-before-2'), join(third.directory, 'data'))
+  const logged = readFileSync(join(third.directory, 'server.log'), 'utf8').length
+  third.start()
+  const refusal = /belongs to cluster \\?"test@\d{8}T\d{6}Z-[0-9a-f]{12}\\?", not \\?"test@/
+  for (let attempt = 0; ; attempt++) {
+    if (refusal.test(readFileSync(join(third.directory, 'server.log'), 'utf8').slice(logged))) break
+    assert.ok(attempt < 300, third.logTail())
+    await sleep(50)
+  }
+  assert.equal(await third.isReady(), false)
+  assert.equal((await clients[0]?.get(maps))?.status, 200)
+})
+
+async function caughtUp(informers: readonly RelistingInformer[], client: ApiClient): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    const { items } = JSON.parse((await client.get(maps)).text) as {
+      items: { metadata: { name: string; resourceVersion: string }; data: unknown }[]
+    }
+    const truth = new Map(
+      items.map(({ metadata, data }) => [
+        metadata.name,
+        { resourceVersion: metadata.resourceVersion, data: JSON.stringify(data ?? null) },
+      ]),
+    )
+    try {
+      for (const { objects } of informers) assert.deepEqual(objects, truth)
+      return
+    } catch (cause) {
+      if (attempt > 300) throw cause
+      await sleep(50)
+    }
+  }
+}

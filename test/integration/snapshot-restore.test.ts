@@ -1,0 +1,173 @@
+/*
+ * Goal: a data directory is made as a whole, or no server starts on it and a second try makes it; what is there already is
+ * never touched.
+ * Method: the shipped command in this process on real files, ended in the middle by a disk that fails or entropy that does.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { FileDisk, Wal } from '../../raft/index.ts'
+import { claimDirectory, memberId, peerCluster, readIdentity } from '../../src/app/member-identity.ts'
+import { cli } from '../../src/cli/cli.ts'
+import { RealClock } from '../../src/host/clock.ts'
+import { lockDirectory } from '../../src/host/directory-lock.ts'
+import { RealRandom } from '../../src/host/random.ts'
+import { LevelKeyValueHome } from '../../src/store/disk/level-key-value-store.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { orchctl } from '../support/orchctl.ts'
+import { fileOf, streamOf } from '../support/saved-state.ts'
+import { openMachine } from '../support/store-machines.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'orch-restore-'))
+const { machine: old, chunks } = await streamOf(4, 200)
+const file = join(home, 'b.snap')
+writeFileSync(file, fileOf(chunks, null))
+after(async () => {
+  await old.close()
+  rmSync(home, { recursive: true, force: true })
+})
+
+const list = 'n1=127.0.0.1:7443/127.0.0.1:6443,n2=127.0.0.1:7444/127.0.0.1:6444'
+
+function words(name: string, directory: string): string[] {
+  return [
+    ...['snapshot', 'restore', file, '--data-dir', directory, '--name', name],
+    ...['--cluster-name', 'new', '--initial-members', list, '-o', 'json'],
+  ]
+}
+
+async function restored(
+  name: string,
+  directory: string,
+  ...more: readonly string[]
+): Promise<Record<string, string>> {
+  const ran = await orchctl(...words(name, directory), ...more)
+  assert.equal(ran.code, 0, ran.err)
+  return JSON.parse(ran.out) as Record<string, string>
+}
+
+void test('members restored with one id are one cluster, each with a log that begins at the state', async () => {
+  const [one, two] = [join(home, 'one'), join(home, 'two')]
+  const first = await restored('n1', one)
+  const id = first['restore id'] ?? ''
+  const second = await restored('n2', two, '--restore-id', id)
+  assert.equal(second['digest'], first['digest'])
+  assert.equal(second['cluster id'], first['cluster id'])
+  for (const [directory, name] of [
+    [one, 'n1'],
+    [two, 'n2'],
+  ] as const) {
+    assert.deepEqual(
+      readdirSync(directory)
+        .filter((entry) => !['pid', 'lock.sock'].includes(entry))
+        .sort(),
+      ['db', 'founding', 'log', 'member.json'],
+    )
+    const identity = readIdentity(directory)
+    const owner = memberId(peerCluster('new', id), name)
+    assert.equal(identity?.id, owner)
+    assert.notEqual(owner, memberId('new', name))
+    claimDirectory(directory, { cluster: 'new', member: name, id: owner, apiDomain: 'orch.io' })
+    const log = Wal.open({ disk: new FileDisk(join(directory, 'log')), random: new RealRandom(), owner })
+    const { base, lastIndex, hardState } = log.recovered
+    log.close()
+    assert.deepEqual([base.index, lastIndex, hardState.vote], [old.appliedMemory, old.appliedMemory, null])
+    assert.equal(base.configuration.voters.length, 2)
+    const databases = new LevelKeyValueHome(join(directory, 'db'))
+    const state = await openMachine({
+      home: databases,
+      clock: new ManualClock(),
+      logBase: base,
+      logLast: lastIndex,
+    })
+    assert.equal(state.digest, first['digest'])
+    assert.equal(state.state.objects.size, old.state.objects.size)
+    await state.close()
+  }
+  const other = await restored('n1', join(home, 'other'))
+  assert.notEqual(other['cluster id'], first['cluster id'])
+})
+
+void test('what is there stays as it is', async () => {
+  const directory = join(home, 'full')
+  mkdirSync(directory)
+  writeFileSync(join(directory, 'precious'), 'mine')
+  const ran = await orchctl(...words('n1', directory))
+  assert.equal(ran.code, 1)
+  assert.match(
+    ran.err,
+    /full is not empty \(precious\): give another --data-dir, or move away what is there$/,
+  )
+  assert.equal(readFileSync(join(directory, 'precious'), 'utf8'), 'mine')
+  const own = join(home, 'own')
+  await restored('n1', own)
+  assert.match((await orchctl(...words('n1', own))).err, /own is not empty/)
+  const held = join(home, 'held')
+  mkdirSync(held)
+  const lock = await lockDirectory(held, 4242)
+  assert.match((await orchctl(...words('n1', held))).err, /in use by process 4242/)
+  lock.release()
+})
+
+void test('a restore that ended in the middle lets no server start, and is made whole by another', async () => {
+  const directory = join(home, 'half')
+  for (let fails = 1; ; fails++) {
+    const real = new RealRandom()
+    let drawn = 0
+    const random = {
+      below: (bound: number) => real.below(bound),
+      bytes: (length: number) => {
+        // The first names the life; the next name the log.
+        if (++drawn > fails) throw Object.assign(new Error('EIO: no entropy'), { syscall: 'read' })
+        return real.bytes(length)
+      },
+    }
+    const told = { print: () => undefined, note: () => undefined, program: 'orchctl' }
+    const code = await cli(words('n1', directory), { ...told, random, clock: new RealClock() })
+    if (code === 0) break
+    assert.ok(existsSync(join(directory, 'unfinished')), `after ${fails}`)
+    const claim = { cluster: 'new', member: 'n1', id: memberId('new', 'n1'), apiDomain: 'orch.io' } as const
+    assert.throws(
+      () => claimDirectory(directory, claim),
+      /snapshot restore has not come to its end in .*half: run it again/,
+    )
+    assert.equal(fails, 1)
+  }
+  assert.ok(!existsSync(join(directory, 'unfinished')))
+  const locked = join(home, 'locked')
+  mkdirSync(join(locked, 'db'), { recursive: true })
+  writeFileSync(join(locked, 'unfinished'), 'noise')
+  assert.match((await orchctl(...words('n1', locked))).err, /unfinished is damaged/)
+  assert.ok(existsSync(join(locked, 'db')))
+})
+
+void test('what cannot be restored is one line, and nothing is made', async () => {
+  const directory = join(home, 'none')
+  const altered = join(home, 'altered.snap')
+  const bytes = readFileSync(file)
+  bytes.writeUInt8(bytes.readUInt8(bytes.length - 400) ^ 1, bytes.length - 400)
+  writeFileSync(altered, bytes)
+  const cut = join(home, 'cut.snap')
+  writeFileSync(cut, readFileSync(file).subarray(0, -1))
+  const base = words('n1', directory)
+  const with2 = (path: string): string[] => base.map((word) => (word === file ? path : word))
+  const cases: readonly (readonly [readonly string[], RegExp, number])[] = [
+    [with2(altered), /altered\.snap is damaged: chunk 1 at byte \d+ is not as it was written/, 1],
+    [with2(cut), /cut\.snap ends early/, 1],
+    [with2(join(home, 'no')), /no cannot be read: it is not there/, 1],
+    [[...base, '--api-domain', 'k8s.io'], /speaks orch\.io, not k8s\.io: give --api-domain orch\.io/, 1],
+    [[...base, '--restore-id', 'today'], /--restore-id is what the first restore printed, not "today"/, 2],
+    [[...base, '--name', 'n9'], /does not list this member: add n9/, 2],
+    [[...base, '--key-file', file], /is not encrypted/, 1],
+    [['snapshot', 'restore', file], /--data-dir is needed/, 2],
+  ]
+  for (const [args, line, code] of cases) {
+    const ran = await orchctl(...args)
+    assert.match(ran.err, line)
+    assert.equal(ran.code, code, ran.err)
+    assert.ok(!ran.err.includes('\n'), ran.err)
+    assert.ok(!existsSync(directory))
+  }
+})

@@ -1,0 +1,72 @@
+/*
+ * Goal: whatever lives a cluster had, no revision of one is issued by another, and what members must agree on follows from
+ * the life's name.
+ * Method: properties over times and revisions; names made, read and spoiled.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { clusterIdOf, firstRevision, newLife, parseLife } from '../../../../src/backup/life.ts'
+import { revision } from '../../../../src/store/revision.ts'
+
+const secondsOf2242 = 2 ** 33
+
+void test('a life is named by its second and by chance, and its name says when', () => {
+  const life = newLife(Date.UTC(2026, 10, 21, 20, 5, 1, 750), new SeededRandom(1))
+  assert.match(life.id, /^20261121T200501Z-[0-9a-f]{12}$/)
+  assert.equal(life.bornMs, Date.UTC(2026, 10, 21, 20, 5, 1))
+  assert.deepEqual(parseLife(life.id), life)
+  assert.notEqual(newLife(life.bornMs, new SeededRandom(2)).id, life.id)
+  for (const wrong of [
+    '',
+    'x',
+    life.id.slice(1),
+    `${life.id}0`,
+    life.id.replace('11', '19'),
+    life.id.toUpperCase(),
+  ])
+    assert.equal(parseLife(wrong), null, wrong)
+})
+
+void test('each life begins above all that the ones before it issued, however often one copy is restored', () => {
+  const step = fc.record({
+    pauseSeconds: fc.integer({ min: 1, max: 10_000_000 }),
+    load: fc.double({ min: 0, max: 1, noNaN: true }),
+    copy: fc.nat(5),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 2, maxLength: 8 }), (steps) => {
+      // A founded cluster, then lives that begin with a copy of any life before.
+      const copies = [revision(5000)]
+      let [seconds, highest] = [1_795_000_000, 5000]
+      for (const { pauseSeconds, load, copy } of steps) {
+        seconds += pauseSeconds
+        const from = copies[copy % copies.length] ?? revision(0)
+        const first = firstRevision(from, { id: '', bornMs: seconds * 1000 })
+        assert.ok(first > highest, `${first} is not above ${highest}`)
+        // As busy as it can be, for the second until it is lost.
+        highest = first + Math.floor(load * 1_000_000)
+        copies.push(revision(highest))
+      }
+    }),
+  )
+})
+
+void test('where the clock says nothing of use it is far above the copy, and below 2^53', () => {
+  assert.equal(firstRevision(revision(5000), { id: '', bornMs: 0 }), 5000 + 2 ** 40)
+  const late = firstRevision(revision(0), { id: '', bornMs: (secondsOf2242 - 1) * 1000 })
+  assert.ok(Number.isSafeInteger(late) && String(late).length === 16)
+})
+
+void test('another life, another copy and another cluster have other identities', () => {
+  const life = newLife(0, new SeededRandom(1))
+  const ids = [
+    clusterIdOf('c1', 'd1', life),
+    clusterIdOf('c2', 'd1', life),
+    clusterIdOf('c1', 'd2', life),
+    clusterIdOf('c1', 'd1', newLife(0, new SeededRandom(2))),
+  ]
+  assert.equal(new Set(ids).size, 4)
+  for (const id of ids) assert.match(id, /^[0-9a-f]{32}$/)
+})
