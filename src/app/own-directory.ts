@@ -37,6 +37,11 @@ async function lockOf(directory: string, pid: number): Promise<DirectoryLock> {
     return await lockDirectory(directory, pid)
   } catch (cause) {
     if (cause instanceof DirectoryTaken) throw new StartFailure('data-directory', cause.message, { cause })
-    throw cause
+    if (!(cause instanceof Error) || !('syscall' in cause) || !('code' in cause)) throw cause
+    throw new StartFailure(
+      'data-directory',
+      `data directory ${directory} cannot be locked (${String(cause.code)}): give one this process may write to`,
+      { cause },
+    )
   }
 }

@@ -1,0 +1,32 @@
+/*
+ * Goal: a directory that cannot be made is refused in one line, wherever it is.
+ * Method: a process of its own for each, as one that never ends could not be told otherwise.
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { makeDirectory } from '../../../../src/pki/files.ts'
+
+const files = new URL('../../../../src/pki/files.js', import.meta.url).href
+
+function made(path: string): string {
+  const script = `import(${JSON.stringify(files)}).then((m) => m.makeDirectory(${JSON.stringify(path)}))
+    .then(() => console.log('made'), (cause) => console.log(cause.message))`
+  return spawnSync(process.execPath, ['-e', script], { encoding: 'utf8', timeout: 60_000 }).stdout
+}
+
+void test('a system that denies the parent it shows does not keep us for ever', (t) => {
+  if (process.platform !== 'linux') return t.skip('there is no /proc')
+  assert.match(made('/proc/orch'), /^directory \/proc\/orch cannot be used \(ENOENT\): .+\n$/)
+  assert.match(made('/dev/null/x'), /^directory \/dev\/null\/x cannot be used \(ENOTDIR\): .+\n$/)
+})
+
+void test('a directory is made with all above it, and again', (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'orch-made-'))
+  t.after(() => rmSync(home, { recursive: true, force: true }))
+  for (const path of [join(home, 'a'), join(home, 'b/c/d'), join(home, 'b/c/d')]) makeDirectory(path)
+  assert.ok(existsSync(join(home, 'a')) && existsSync(join(home, 'b/c/d')))
+})
