@@ -9,6 +9,7 @@ import { parsePkiMembers, pkiInit } from './pki-init.ts'
 import { settingsGet, settingsSet } from './settings.ts'
 import { addSnapshot } from './snapshot-commands.ts'
 import type { Format, Terminal } from './terminal.ts'
+import { addVerify } from './verify-command.ts'
 
 const defaultDirectory = '.cluster'
 
@@ -50,6 +51,7 @@ function orchctl(terminal: Terminal, result: { code: number }): Command {
   addMember(program, terminal)
   addSettings(program, terminal)
   addSnapshot(program, terminal, { kubeconfig: kubeconfigOption, output: outputOption })
+  addVerify(program, terminal, result, { kubeconfig: kubeconfigOption, output: outputOption })
   return program
 }
 

@@ -22,7 +22,9 @@ export const verifyLimits = Object.freeze({
   gapsMax: 10,
   /** Ms that watches have to catch up once writing has ended; those that have not are undecided. */
   catchUpMsMax: 15_000,
-  /** Ms that the first and the last requests may go on trying while members come and go. */
+  /** Ms that the first request, which makes the namespace, may go on trying. */
+  beginMsMax: 5_000,
+  /** Ms that each of the last requests may go on trying while members come and go. */
   settleMsMax: 30_000,
   /** Faults read from a file. More are refused. */
   faultsMax: 10_000,

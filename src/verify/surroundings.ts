@@ -27,7 +27,10 @@ export class Surroundings {
   /** @throws VerifyFailure `no-answer` when it is neither there nor can be made */
   async makeNamespace(name: string): Promise<void> {
     const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
-    const reply = await this.ask({ method: 'POST', path: '/api/v1/namespaces', body })
+    const reply = await this.#ask(
+      { method: 'POST', path: '/api/v1/namespaces', body },
+      verifyLimits.beginMsMax,
+    )
     if (reply.kind === 'none') throw new VerifyFailure('no-answer', `no endpoint answers: ${reply.why}`)
     if (reply.status === 201 || reply.status === 409) return
     throw new VerifyFailure(
@@ -39,13 +42,13 @@ export class Surroundings {
   /** @returns false when nobody confirmed it */
   async removeNamespace(name: string): Promise<boolean> {
     const path = `/api/v1/namespaces/${encodeURIComponent(name)}`
-    const reply = await this.ask({ method: 'DELETE', path, body: null })
+    const reply = await this.#ask({ method: 'DELETE', path, body: null }, verifyLimits.settleMsMax)
     return reply.kind === 'reply' && (reply.status < 300 || reply.status === 404)
   }
 
-  /** The last answer when none is better, once `settleMsMax` has passed. */
-  async ask(asked: Asked): Promise<Reply> {
-    const endMs = this.#clock.monotonicMs() + verifyLimits.settleMsMax
+  /** The last answer when none is better within the time. */
+  async #ask(asked: Asked, withinMs: number): Promise<Reply> {
+    const endMs = this.#clock.monotonicMs() + withinMs
     for (let turn = 0; ; turn++) {
       const endpoint = this.#endpoints[turn % this.#endpoints.length]
       if (endpoint === undefined) throw new VerifyFailure('no-answer', 'there is no endpoint')

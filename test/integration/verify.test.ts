@@ -3,11 +3,19 @@
  * Method: real servers in this process behind real sockets: the shipped one, and three that are broken on purpose.
  */
 import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { cli } from '../../src/cli/cli.ts'
+import type { Terminal } from '../../src/cli/terminal.ts'
+import type { Endpoint } from '../../src/verify/endpoint.ts'
 import type { AnomalyKind } from '../../src/verify/finding.ts'
 import type { VerifyResult } from '../../src/verify/run.ts'
 import { droppedEvent, lostWrite, staleReads } from '../support/broken-servers.ts'
+import { freePorts } from '../support/process-cluster.ts'
+import { freshRandom, systemClock } from '../support/system.ts'
 import { verifiedServer } from '../support/verified-server.ts'
 import { allOf, verifyAgainst } from '../support/verify-run.ts'
 
@@ -47,4 +55,51 @@ void test('a server that leaves an event out is rejected: dropped event', async 
 
 void test('a server that does not keep what it acknowledged is rejected: lost write', async (t) => {
   assertNamed(await verify(t, lostWrite), 'lost-write')
+})
+
+void test('the command says by its exit code what it found, and writes what it was asked to', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'verify-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const [saved, html] = [join(directory, 'run.jsonl'), join(directory, 'run.html')]
+  const run = async (...args: readonly string[]) => {
+    const [printed, noted]: [string[], string[]] = [[], []]
+    const terminal: Terminal = {
+      ...{ print: (line) => printed.push(line), note: (line) => noted.push(line) },
+      ...{ clock: systemClock, random: freshRandom(), program: 'orchctl' },
+    }
+    const code = await cli(['verify', ...args], terminal)
+    return { code, printed: printed.join('\n'), noted: noted.join('\n') }
+  }
+  const against = ({ url, token }: Endpoint): readonly string[] => {
+    const traffic = ['--duration', '2s', '--rate', '400', '--objects', '5', '--seed', '3']
+    return ['--endpoint', url, '--token', token ?? '', ...traffic]
+  }
+  const right = await run(...against(await verifiedServer(t)), '--save', saved)
+  assert.equal(right.code, 0, right.printed + right.noted)
+  assert.match(right.printed, /^OK: every promise that was looked at was kept/)
+  const again = await run('--history', saved, '-o', 'json', '--html', html)
+  assert.equal(again.code, 0)
+  assert.equal((JSON.parse(again.printed) as { verdict: string }).verdict, 'ok')
+  assert.match(readFileSync(html, 'utf8'), /<svg/)
+  const broken = await run(...against(await verifiedServer(t, staleReads)), '-o', 'json')
+  assert.equal(broken.code, 1)
+  const { history } = JSON.parse(broken.printed) as { history: string }
+  assert.equal((await run('--history', history)).code, 1, 'what shows something is kept')
+  rmSync(dirname(history), { recursive: true })
+  const [port] = await freePorts(1)
+  const nobody = await run('--endpoint', `http://127.0.0.1:${port}`)
+  assert.equal(nobody.code, 3)
+  assert.match(nobody.noted, /no endpoint answers: connect ECONNREFUSED/)
+  const wrong: readonly (readonly string[])[] = [
+    ['--duration', 'long'],
+    ['--clients', '0'],
+    ['--endpoint', 'somewhere'],
+    ['--endpoint', 'https://a', '--context', 'b'],
+    ['--endpoint', 'https://a', '--cert', 'c'],
+    ['--kubeconfig', join(directory, 'none')],
+    ['--history', saved, '--html', join(directory, 'none', 'page.html')],
+    ['--history', saved, '--save', saved],
+  ]
+  for (const args of wrong) assert.equal((await run(...args)).code, 2, args.join(' '))
+  assert.equal((await run('--history', html)).code, 3, 'no recording')
 })

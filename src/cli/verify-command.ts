@@ -1,0 +1,102 @@
+import { InvalidArgumentError, Option } from 'commander'
+import type { Command } from 'commander'
+import { durationMs, durationText } from '../config/flag.ts'
+import { verifyDefaults } from '../verify/options.ts'
+import type { Terminal } from './terminal.ts'
+import { verify } from './verify.ts'
+import type { VerifyFlags } from './verify.ts'
+
+type Shared = { readonly kubeconfig: () => Option; readonly output: () => Option }
+
+/** `orchctl verify` and all that it understands. */
+export function addVerify(
+  program: Command,
+  terminal: Terminal,
+  result: { code: number },
+  shared: Shared,
+): void {
+  const { durationMs: duration, clients, objects, rate, timeoutMs } = verifyDefaults
+  const command = program
+    .command('verify')
+    .description('write, read, list and watch on every endpoint, and judge whether all answers fit together')
+    .option('--endpoint <url>', 'a server to ask, such as https://host:6443; repeat for each member', collect)
+  command
+    .addOption(shared.kubeconfig())
+    .option(
+      '--context <name>',
+      'of the kubeconfig; repeat (default: all of the current one’s cluster)',
+      collect,
+    )
+    .option('--ca <file>', 'with --endpoint: who vouches for the servers, PEM')
+    .option('--cert <file>', 'with --endpoint: client certificate, PEM')
+    .option('--key <file>', 'with --endpoint: its key, PEM')
+    .option('--token <token>', 'with --endpoint: bearer token')
+    .option('--token-file <file>', 'with --endpoint: bearer token, in a file')
+    .option('--insecure-skip-tls-verify', 'do not look at the servers’ certificates')
+  command
+    .addOption(lasting('--duration <duration>', 'of the traffic, 1s to 24h', ms(1000, 86_400_000), duration))
+    .option('--clients <count>', 'that ask at once, each one call after the other', whole(1, 64), clients)
+    .option('--objects <count>', 'they share; few of them collide more', whole(1, 1000), objects)
+    .option('--rate <count>', 'calls in a second, of all clients together', whole(1, 10_000), rate)
+    .addOption(lasting('--timeout <duration>', 'of one call, 100ms to 60s', ms(100, 60_000), timeoutMs))
+    .option('--seed <number>', 'draw the same calls again', whole(0, 2 ** 31 - 1))
+    .option('--namespace <name>', 'use this one and leave it (default: one made and removed)')
+    .option('--balanced', 'an endpoint is a balancer before several servers')
+  command
+    .option('--save <file>', 'keep the recording here')
+    .option('--history <file>', 'ask nobody: judge a recording that was kept')
+    .option('--faults <file>', 'JSON lines of {atMs, kind, target, endMs}, for the page')
+    .option('--html <file>', 'write a page with a timeline')
+    .addOption(shared.output())
+    .addHelpText('after', teaching)
+    .action(async (flags: VerifyFlags) => {
+      result.code = await verify(terminal, flags)
+    })
+}
+
+const teaching = `
+What is checked:
+  objects are linearizable       most recent reads and all writes of each object have one order that explains them
+  revisions keep real time       across objects: nothing told is older than what had been told before it was asked
+  what is shown was written      one revision is one version; conditional writes replace what they name
+  lists are the state            at their revision, in every mode; pages of one list are one state
+  modes are kept                 exact is exact, not older is not older
+  watches tell every change      once, in order, across breaks and members; bookmarks cover what was told
+  reads on one connection        of any version never go back
+  members are equal in the end   byte for byte at one revision
+
+It asks nothing that only this server has, so any with the same API will do. It needs the right to make a namespace (or
+--namespace) and to write ConfigMaps in it. Break the cluster meanwhile as you like: a call without an
+answer counts as one that may have happened, or may still happen. An interrupt ends the traffic and judges what there is.
+
+Examples:
+  orchctl verify                                     the members of .cluster, 30 seconds
+  orchctl verify --duration 5m --rate 500 --html verify.html
+  orchctl verify --endpoint https://a:6443 --endpoint https://b:6443 --ca ca.crt --token-file token
+  orchctl verify --save run.jsonl; orchctl verify --history run.jsonl -o json
+
+Exit codes: 0 everything fits, 1 an anomaly, 2 not understood or a file is no good, 3 undecided or too little recorded.`
+
+function lasting(flags: string, words: string, parse: (text: string) => number, fallback: number): Option {
+  return new Option(flags, words).argParser(parse).default(fallback, durationText(fallback))
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
+function whole(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (/^\d{1,10}$/.test(text) && value >= min && value <= max) return value
+    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`)
+  }
+}
+
+function ms(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = durationMs(text)
+    if (value !== null && value >= min && value <= max) return value
+    throw new InvalidArgumentError(`It is a duration from ${min} ms to ${max / 1000} s, such as 30s or 5m.`)
+  }
+}

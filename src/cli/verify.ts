@@ -1,0 +1,164 @@
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { VerifyFailure } from '../verify/errors.ts'
+import { readFaults } from '../verify/faults.ts'
+import type { Fault, History } from '../verify/history.ts'
+import type { VerifyOptions } from '../verify/options.ts'
+import { pageOf } from '../verify/page.ts'
+import type { Progress } from '../verify/recorder.ts'
+import { reportOf, textOf } from '../verify/report.ts'
+import { runVerify, verifyHistory } from '../verify/run.ts'
+import type { VerifyResult } from '../verify/run.ts'
+import { CliFailure, exitCodes } from './errors.ts'
+import type { Format, Terminal } from './terminal.ts'
+import { verifyEndpoints } from './verify-endpoints.ts'
+import type { EndpointFlags } from './verify-endpoints.ts'
+
+export type VerifyFlags = EndpointFlags & {
+  readonly duration: number
+  readonly clients: number
+  readonly objects: number
+  readonly rate: number
+  readonly seed?: number
+  readonly timeout: number
+  readonly namespace?: string
+  readonly save?: string
+  readonly history?: string
+  readonly balanced?: boolean
+  readonly faults?: string
+  readonly html?: string
+  readonly output: Format
+}
+
+/** What the exit code says: an anomaly is never confused with a run that could not say anything. */
+export const verifyExitCodes = Object.freeze({ ok: 0, anomaly: 1, undecided: 3 })
+
+const progressEveryMs = 5000
+
+/** Records and judges, or judges what was recorded. @returns the exit code */
+export async function verify(terminal: Terminal, flags: VerifyFlags): Promise<number> {
+  try {
+    return await verified(terminal, flags)
+  } catch (cause) {
+    // A file that is no good is no anomaly either.
+    const isExpected = cause instanceof CliFailure || (cause instanceof Error && 'syscall' in cause)
+    if (!isExpected) throw cause
+    terminal.note(`orchctl: ${cause.message}`)
+    return exitCodes.usage
+  }
+}
+
+async function verified(terminal: Terminal, flags: VerifyFlags): Promise<number> {
+  // Before minutes are spent on what cannot be written.
+  if (flags.html !== undefined) closeSync(openSync(flags.html, 'a'))
+  const place = placeOf(flags)
+  try {
+    const result =
+      flags.history === undefined ? await recorded(terminal, flags, place.path) : await read(flags)
+    return report(terminal, flags, place, result)
+  } catch (cause) {
+    if (!(cause instanceof VerifyFailure)) throw cause
+    terminal.note(`orchctl: ${cause.message}`)
+    return verifyExitCodes.undecided
+  } finally {
+    place.forget()
+  }
+}
+
+type Place = {
+  readonly path: string
+  /** Whether the recording is where its owner wants it. */
+  keep: boolean
+  readonly forget: () => void
+}
+
+/** Where the recording goes: what was not asked for is only kept when it shows something. */
+function placeOf({ save, history }: VerifyFlags): Place {
+  if (history !== undefined || save !== undefined) {
+    if (history !== undefined && save !== undefined)
+      throw new CliFailure('usage', '--save records and --history judges what was recorded: give one of them')
+    return { path: save ?? history ?? '', keep: true, forget: () => undefined }
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'orchctl-verify-'))
+  const place: Place = {
+    path: join(directory, 'history.jsonl'),
+    keep: false,
+    forget: () => {
+      if (!place.keep) rmSync(directory, { recursive: true, force: true })
+    },
+  }
+  return place
+}
+
+function read({ history = '', balanced = false }: VerifyFlags): Promise<VerifyResult> {
+  return verifyHistory(history, { balanced })
+}
+
+async function recorded(terminal: Terminal, flags: VerifyFlags, history: string): Promise<VerifyResult> {
+  const { clock, random } = terminal
+  const endpoints = verifyEndpoints(flags)
+  const seed = flags.seed ?? random.below(2 ** 31)
+  terminal.note(
+    `${endpoints.map(({ name }) => name).join(', ')}: ${flags.duration / 1000} s of traffic, seed ${seed}`,
+  )
+  const stop = new AbortController()
+  const interrupt = (): void => stop.abort()
+  // The first interrupt ends the traffic and judges what there is; the second ends the program.
+  process.once('SIGINT', interrupt)
+  try {
+    const options: VerifyOptions = {
+      ...{ endpoints, history, seed, durationMs: flags.duration, timeoutMs: flags.timeout },
+      ...{
+        clients: flags.clients,
+        objects: flags.objects,
+        rate: flags.rate,
+        balanced: flags.balanced === true,
+      },
+      ...{ namespace: flags.namespace ?? null, signal: stop.signal, onProgress: progressTo(terminal) },
+    }
+    return await runVerify(options, { clock, random })
+  } finally {
+    process.removeListener('SIGINT', interrupt)
+  }
+}
+
+function progressTo(terminal: Terminal): (progress: Progress) => void {
+  let nextMs = progressEveryMs
+  return ({ atMs, calls, acknowledgedWrites, answeredReads, unknown, events, longestGapMs }) => {
+    if (atMs < nextMs) return
+    nextMs = atMs + progressEveryMs
+    const parts = [
+      `${(atMs / 1000).toFixed(0)} s: ${calls} calls, ${acknowledgedWrites} writes acknowledged`,
+      `${answeredReads} reads answered, ${unknown} without an answer, ${events} events`,
+      `longest gap between writes ${longestGapMs.toFixed(0)} ms`,
+    ]
+    terminal.note(parts.join(', '))
+  }
+}
+
+function report(terminal: Terminal, flags: VerifyFlags, place: Place, result: VerifyResult): number {
+  const { history, judgement } = result
+  const { faults, note } = faultsOf(flags, history)
+  place.keep ||= judgement.verdict === 'anomaly'
+  const notes = [...result.notes, ...note]
+  const told = reportOf({ ...result, notes }, { faults, history: place.keep ? place.path : null })
+  if (flags.html !== undefined) writeFileSync(flags.html, pageOf(told, history))
+  if (flags.output === 'json') terminal.print(JSON.stringify(told, null, 2))
+  else for (const line of textOf(told)) terminal.print(line)
+  return verifyExitCodes[judgement.verdict]
+}
+
+/** Read at the end, because they happen meanwhile. What cannot be read changes no verdict. */
+function faultsOf(
+  { faults: path }: VerifyFlags,
+  { facts }: History,
+): { readonly faults: readonly Fault[]; readonly note: readonly string[] } {
+  if (path === undefined) return { faults: [], note: [] }
+  try {
+    return { faults: readFaults(path, facts.startedMs), note: [] }
+  } catch (cause) {
+    if (!(cause instanceof VerifyFailure)) throw cause
+    return { faults: [], note: [cause.message] }
+  }
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import { isJsonObject } from '../api/json.ts'
+import { VerifyFailure } from './errors.ts'
+import type { Fault } from './history.ts'
+import { verifyLimits } from './limits.ts'
+
+/** Times of this size are since 1970, not since the start of a recording. */
+const sinceEpochMs = 1e11
+
+/**
+ * Reads what was done to the members, as JSON lines of `{atMs, kind, target, endMs}`. Times may be ms since the start of
+ * the recording or since 1970; `endMs` may be missing or null.
+ *
+ * @param startedMs of the recording, since 1970
+ * @throws VerifyFailure `faults`, naming file and line
+ */
+export function readFaults(path: string, startedMs: number): readonly Fault[] {
+  const faults: Fault[] = []
+  for (const [at, line] of readText(path).split('\n').entries()) {
+    if (line.trim() === '') continue
+    const fault = faultOf(line, startedMs)
+    if (fault === null) {
+      const shape = '{"atMs": number, "kind": text, "target": text, "endMs": number or null}'
+      throw new VerifyFailure('faults', `line ${at + 1} of ${path} is not ${shape}`)
+    }
+    faults.push(fault)
+    if (faults.length > verifyLimits.faultsMax)
+      throw new VerifyFailure('faults', `${path} has more than ${verifyLimits.faultsMax} faults`)
+  }
+  return faults.sort((a, b) => a.atMs - b.atMs)
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new VerifyFailure('faults', `cannot read ${path}: ${why}`, { cause })
+  }
+}
+
+function faultOf(line: string, startedMs: number): Fault | null {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    return null
+  }
+  if (!isJsonObject(value)) return null
+  const { atMs, kind, target } = value
+  const endMs = value['endMs'] ?? null
+  if (typeof atMs !== 'number' || typeof kind !== 'string' || typeof target !== 'string') return null
+  if (endMs !== null && typeof endMs !== 'number') return null
+  const relative = (ms: number): number => (ms > sinceEpochMs ? ms - startedMs : ms)
+  return { atMs: relative(atMs), endMs: endMs === null ? null : relative(endMs), kind, target }
+}

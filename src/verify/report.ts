@@ -1,0 +1,120 @@
+import { seconds } from './describe.ts'
+import { anomalyWords, count } from './finding.ts'
+import type { Anomaly, CheckReport } from './finding.ts'
+import type { Fault, History } from './history.ts'
+import type { Judgement } from './judge.ts'
+import { experiencesOf, lengthOf } from './timeline.ts'
+import type { Experience, Experiences } from './timeline.ts'
+
+/** All that is told of one run, whatever it is written as. */
+export type Report = {
+  readonly verdict: Judgement['verdict']
+  readonly run: History['facts'] & { readonly durationMs: number }
+  readonly clients: Experiences
+  readonly checks: readonly CheckReport[]
+  readonly faults: readonly Fault[]
+  /** Where the recording is; null: it was not kept. */
+  readonly history: string | null
+  readonly notes: readonly string[]
+}
+
+export function reportOf(
+  {
+    history,
+    judgement,
+    notes,
+  }: { readonly history: History; readonly judgement: Judgement; readonly notes: readonly string[] },
+  more: { readonly faults: readonly Fault[]; readonly history: string | null },
+): Report {
+  const { verdict, checks } = judgement
+  const run = { ...history.facts, durationMs: history.endedMs }
+  return { verdict, run, clients: experiencesOf(history), checks, ...more, notes }
+}
+
+/** Anomalies told in the summary; the others are in the JSON and on the page. */
+const toldMax = 5
+
+export function textOf(report: Report): readonly string[] {
+  const { run, clients, checks } = report
+  const { seed, namespace, members, durationMs } = run
+  return [
+    `${report.verdict.toUpperCase()}: ${verdictWords(report)}`,
+    '',
+    `${members.join(', ')}; namespace ${namespace}, seed ${seed}, ${seconds(durationMs)}`,
+    `${count(clients.calls, 'call')}, ${clients.refused.toLocaleString('en-US')} refused, ` +
+      `${clients.unknown.toLocaleString('en-US')} without a known outcome; ${count(clients.events, 'watch event')}`,
+    experienceWords('writes', clients.writes),
+    experienceWords('most recent reads', clients.reads),
+    ...(report.faults.length === 0 ? [] : [`${count(report.faults.length, 'fault')} meanwhile`]),
+    '',
+    ...checks.map(checkLine),
+    ...anomalyLines(checks),
+    ...report.notes.map((note) => `note: ${note}`),
+    ...(report.history === null ? [] : ['', `the recording: ${report.history}`]),
+  ]
+}
+
+export function verdictWords({ verdict, checks }: Pick<Report, 'verdict' | 'checks'>): string {
+  switch (verdict) {
+    case 'ok':
+      return 'every promise that was looked at was kept'
+    case 'anomaly': {
+      const kinds = new Set(checks.flatMap(({ anomalies }) => anomalies.map(({ kind }) => kind)))
+      return [...kinds].join(', ')
+    }
+    case 'undecided': {
+      const open = checks.filter((check) => check.verdict === 'undecided' || check.verdict === 'no-data')
+      return open.map((check) => `${check.check}: ${noteOf(check)}`).join('; ')
+    }
+  }
+}
+
+/** Why it says no more than it does. */
+export function noteOf({ verdict, note }: CheckReport): string {
+  return verdict === 'no-data' ? 'nothing of the kind was recorded' : note
+}
+
+function experienceWords(what: string, { answered, p50Ms, p99Ms, maxMs, gaps }: Experience): string {
+  const [longest] = gaps
+  const gap =
+    longest === undefined
+      ? ''
+      : `; longest gap ${lengthOf(longest).toFixed(0)} ms, at ${seconds(longest.fromMs)}`
+  const times = `p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms, longest ${maxMs.toFixed(0)} ms`
+  return `${answered.toLocaleString('en-US')} ${what}: ${times}${gap}`
+}
+
+function checkLine(check: CheckReport): string {
+  const note = noteOf(check)
+  const words = `${check.verdict.padEnd(14)} ${check.check}: ${check.examined}`
+  return note === '' || check.verdict === 'anomaly' ? words : `${words} (${note})`
+}
+
+function anomalyLines(checks: readonly CheckReport[]): readonly string[] {
+  const anomalies = foremost(checks)
+  const total = checks.reduce((sum, { anomalies: told, untold }) => sum + told.length + untold, 0)
+  const lines = anomalies
+    .slice(0, toldMax)
+    .flatMap(({ kind, text, witnesses }) => [
+      '',
+      `${kind} (${anomalyWords[kind]})`,
+      `  ${text}`,
+      '  the smallest history that shows it:',
+      ...witnesses.map((witness) => `    ${witness.text}`),
+    ])
+  if (total <= toldMax) return lines
+  return [...lines, '', `${total - toldMax} more; --html and -o json tell more of them`]
+}
+
+/** The first of each kind before the second of any. */
+function foremost(checks: readonly CheckReport[]): readonly Anomaly[] {
+  const seen = new Map<string, number>()
+  const ranked = checks.flatMap(({ anomalies }) =>
+    anomalies.map((anomaly) => {
+      const rank = seen.get(anomaly.kind) ?? 0
+      seen.set(anomaly.kind, rank + 1)
+      return { anomaly, rank }
+    }),
+  )
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ anomaly }) => anomaly)
+}

@@ -1,0 +1,59 @@
+import type { Call, History } from './history.ts'
+import { isAnswered, isWrite } from './history.ts'
+import { verifyLimits } from './limits.ts'
+
+/** A time in which nobody was answered, although all clients asked. Ms since the start. */
+export type Gap = { readonly fromMs: number; readonly toMs: number }
+
+/** What clients experienced of one kind of call. Times in ms. */
+export type Experience = {
+  readonly answered: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+  /** The longest, longest first. */
+  readonly gaps: readonly Gap[]
+}
+
+export type Experiences = {
+  /** Acknowledged writes. */
+  readonly writes: Experience
+  /** Answered most recent reads. */
+  readonly reads: Experience
+  readonly calls: number
+  readonly refused: number
+  /** Calls whose outcome is not known. */
+  readonly unknown: number
+  readonly events: number
+}
+
+/** How clients fared: not judged, as no promise is about it. */
+export function experiencesOf({ calls, watches }: History): Experiences {
+  const isMostRecent = ({ request }: Call): boolean =>
+    'mode' in request && request.mode.kind === 'most-recent'
+  return {
+    writes: experienceOf(calls.filter((call) => isWrite(call.request) && isAnswered(call))),
+    reads: experienceOf(calls.filter((call) => isMostRecent(call) && isAnswered(call))),
+    calls: calls.length,
+    refused: calls.filter(({ answer }) => answer.kind === 'refused').length,
+    unknown: calls.filter(({ answer }) => answer.kind === 'unknown').length,
+    events: watches.reduce((sum, { events }) => sum + events.length, 0),
+  }
+}
+
+function experienceOf(calls: readonly Call[]): Experience {
+  const times = calls.map(({ beginMs, endMs }) => endMs - beginMs).sort((a, b) => a - b)
+  const at = (share: number): number =>
+    times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? 0
+  return { answered: calls.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1), gaps: gapsOf(calls) }
+}
+
+function gapsOf(calls: readonly Call[]): readonly Gap[] {
+  const ends = calls.map(({ endMs }) => endMs).sort((a, b) => a - b)
+  const gaps = ends.slice(1).map((toMs, at): Gap => ({ fromMs: ends[at] ?? 0, toMs }))
+  return gaps.sort((a, b) => lengthOf(b) - lengthOf(a)).slice(0, verifyLimits.gapsMax)
+}
+
+export function lengthOf({ fromMs, toMs }: Gap): number {
+  return toMs - fromMs
+}
