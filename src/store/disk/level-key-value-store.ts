@@ -34,14 +34,7 @@ export class LevelKeyValueHome implements KeyValueHome {
       return names.filter((name) => !name.endsWith(removedSuffix) && name !== asideName)
     } catch (cause) {
       if (isMissing(cause)) return []
-      const remedy = 'move away what stands in its place, or give this process access to it'
-      throw new StorageFailure(
-        'io',
-        `database directory ${this.#directory} cannot be read (${codeOf(cause)}): ${remedy}`,
-        {
-          cause,
-        },
-      )
+      throw this.#unreadable(cause)
     }
   }
 
@@ -104,9 +97,15 @@ export class LevelKeyValueHome implements KeyValueHome {
         reasons.set(name.slice(0, -condemnedSuffix.length), reason)
       }
     } catch (cause) {
-      if (!isMissing(cause)) throw storageFailure(cause)
+      if (!isMissing(cause)) throw this.#unreadable(cause)
     }
     return reasons
+  }
+
+  #unreadable(cause: unknown): StorageFailure {
+    const remedy = 'move away what stands in its place, or give this process access to it'
+    const what = `database directory ${this.#directory} cannot be read (${codeOf(cause)})`
+    return new StorageFailure('io', `${what}: ${remedy}`, { cause })
   }
 
   /** The note goes last: without it the database must be durably out of sight. */
