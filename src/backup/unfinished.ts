@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { claimFileName, logFolder, unfinishedFileName } from '../app/member-identity.ts'
 import { databaseFolder } from '../app/open-store.ts'
@@ -75,9 +75,4 @@ export function emptyForRestore(directory: string): void {
     'refused',
     `${directory} is not empty (${there ?? unfinishedFileName}): give another --data-dir, or move away what is there`,
   )
-}
-
-/** Whether a member's files are there, whole or not. */
-export function holdsMember(directory: string): boolean {
-  return existsSync(join(directory, claimFileName)) || existsSync(join(directory, unfinishedFileName))
 }

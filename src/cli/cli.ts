@@ -7,6 +7,7 @@ import { CliFailure, exitCodes } from './errors.ts'
 import { memberList, transferLeader } from './member.ts'
 import { parsePkiMembers, pkiInit } from './pki-init.ts'
 import { settingsGet, settingsSet } from './settings.ts'
+import { addRecover } from './recover-command.ts'
 import { addSnapshot } from './snapshot-commands.ts'
 import type { Format, Terminal } from './terminal.ts'
 import { addVerify } from './verify-command.ts'
@@ -50,7 +51,9 @@ function orchctl(terminal: Terminal, result: { code: number }): Command {
   addCluster(program, terminal, result)
   addMember(program, terminal)
   addSettings(program, terminal)
-  addSnapshot(program, terminal, { kubeconfig: kubeconfigOption, output: outputOption })
+  const shared = { kubeconfig: kubeconfigOption, output: outputOption }
+  addSnapshot(program, terminal, shared)
+  addRecover(program, terminal, shared)
   addVerify(program, terminal, result, { kubeconfig: kubeconfigOption, output: outputOption })
   return program
 }

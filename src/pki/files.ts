@@ -141,7 +141,8 @@ function writeTo(aside: string, text: string, secrecy: Secrecy): string {
   return aside
 }
 
-function syncDirectory(path: string): void {
+/** Makes what was made, renamed or removed in it durable. */
+export function syncDirectory(path: string): void {
   const directory = openSync(path, 'r')
   try {
     fsyncSync(directory)

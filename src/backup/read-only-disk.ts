@@ -1,0 +1,32 @@
+import type { LogDisk, LogFile } from '../../raft/index.ts'
+
+/** A log's files for whoever only looks: what opening a log repairs, writes or removes does not happen. */
+export class ReadOnlyDisk implements LogDisk {
+  readonly #disk: LogDisk
+
+  constructor(disk: LogDisk) {
+    this.#disk = disk
+  }
+
+  list(): readonly string[] {
+    return this.#disk.list()
+  }
+
+  open(name: string, mode: 'create' | 'existing'): LogFile {
+    const file = mode === 'create' ? null : this.#disk.open(name, mode)
+    return {
+      size: () => file?.size() ?? 0,
+      read: (position, length) => file?.read(position, length) ?? new Uint8Array(0),
+      write: () => undefined,
+      truncate: () => undefined,
+      sync: () => undefined,
+      close: () => file?.close(),
+    }
+  }
+
+  rename(): void {}
+
+  remove(): void {}
+
+  syncDirectory(): void {}
+}

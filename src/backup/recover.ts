@@ -1,0 +1,129 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, rmdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import { FileDisk, initialConfiguration } from '../../raft/index.ts'
+import type { MemberInfo } from '../../raft/index.ts'
+import { foundingFileName } from '../app/founding.ts'
+import { logFolder, memberId, peerCluster, writeIdentity } from '../app/member-identity.ts'
+import { databaseFolder } from '../app/open-store.ts'
+import { parseAddress } from '../config/address.ts'
+import { syncDirectory } from '../pki/files.ts'
+import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
+import { digestOf, headOf } from '../store/machine/digest.ts'
+import { hashText } from '../store/machine/hash.ts'
+import type { MachineState } from '../store/machine/state.ts'
+import type { Readable } from './choose-survivor.ts'
+import { BackupFailure } from './errors.ts'
+import type { Life } from './life.ts'
+import { backupLimits } from './limits.ts'
+import { makeLog, NewStateBuilder } from './new-state.ts'
+import type { NewState } from './new-state.ts'
+import { mark, memberFiles, readMark, unmark } from './unfinished.ts'
+
+/** Puts back what an interrupted recovery moved away. Does nothing when there was none. */
+export function undoRecovery(directory: string): void {
+  const begun = readMark(directory)
+  if (begun?.command !== 'recover') return
+  const aside = join(directory, begun.aside)
+  // While files are still being moved, those that are here are the old ones.
+  if (begun.step === 'making') {
+    for (const name of memberFiles) rmSync(join(directory, name), { recursive: true, force: true })
+    mark(directory, { ...begun, step: 'moving' })
+  }
+  if (existsSync(aside)) {
+    for (const name of readdirSync(aside)) renameSync(join(aside, name), join(directory, name))
+    rmdirSync(aside)
+    syncDirectory(directory)
+  }
+  unmark(directory)
+}
+
+/**
+ * Makes the best survivor the only voter of a new life of its cluster, with everything its log holds. What it was stays
+ * beside it. Versions are raised as by a restore: members that are lost may have served entries that it never had under
+ * numbers that it would use again.
+ *
+ * @param state behind the last entry
+ * @returns what was made, and where the old files are
+ */
+export async function recoverInto(
+  { directory, identity, log }: Readable,
+  state: MachineState,
+  { life, random }: { readonly life: Life; readonly random: Random },
+): Promise<{ readonly made: NewState; readonly aside: string }> {
+  const id = memberId(peerCluster(identity.cluster, life.id), identity.member)
+  const own = log.configuration.members.find((member) => member.id === identity.id)
+  if (own === undefined || state.identity === null) {
+    const what = own === undefined ? 'was no member any more' : 'is of a cluster that was never founded'
+    throw new BackupFailure('refused', `${directory} ${what}: restore a snapshot instead`)
+  }
+  const aside = `before-${life.id}`
+  moveAside(directory, aside)
+  mark(directory, { command: 'recover', step: 'making', aside })
+  const info: MemberInfo = { ...own, id, role: 'voter', wantedRole: 'voter' }
+  const builder = await NewStateBuilder.open({
+    old: headOf(state),
+    home: new LevelKeyValueHome(join(directory, databaseFolder)),
+    life,
+    digest: hashText(digestOf(state)),
+    configuration: initialConfiguration([info]),
+    newKeys: false,
+  })
+  const { objects } = state.objects.list('', null, null)
+  for (const object of objects.sort((a, b) => a.revision - b.revision)) {
+    builder.take(object)
+    await builder.flush()
+  }
+  const made = await builder.finish()
+  makeLog(new FileDisk(join(directory, logFolder)), { owner: id, random, base: made.base })
+  const founding = join(directory, aside, foundingFileName)
+  if (existsSync(founding)) copyFileSync(founding, join(directory, foundingFileName))
+  writeIdentity(directory, { ...identity, id, life: life.id })
+  unmark(directory)
+  return { made, aside: join(directory, aside) }
+}
+
+function moveAside(directory: string, aside: string): void {
+  mark(directory, { command: 'recover', step: 'moving', aside })
+  mkdirSync(join(directory, aside), { mode: 0o700 })
+  for (const name of memberFiles) {
+    const path = join(directory, name)
+    if (existsSync(path)) renameSync(path, join(directory, aside, name))
+  }
+  syncDirectory(join(directory, aside))
+  syncDirectory(directory)
+}
+
+/** Whom of `members` somebody answers for, at which address. */
+export async function whoAnswers(
+  members: readonly MemberInfo[],
+  clock: Clock,
+): Promise<readonly { readonly member: string; readonly address: string }[]> {
+  const found = await Promise.all(
+    members
+      .flatMap(({ name, peerAddress, clientAddress }) =>
+        [peerAddress, clientAddress]
+          .filter((address) => address !== '')
+          .map((address) => ({ member: name, address })),
+      )
+      .map(async (one) => ((await answers(one.address, clock)) ? one : null)),
+  )
+  return found.filter((one) => one !== null)
+}
+
+function answers(address: string, clock: Clock): Promise<boolean> {
+  const { host, port } = parseAddress(address)
+  return new Promise((resolve) => {
+    const socket = connect({ host, port })
+    const end = (answered: boolean): void => {
+      timer.cancel()
+      socket.destroy()
+      resolve(answered)
+    }
+    const timer = clock.after(backupLimits.answerMsMax, () => end(false))
+    socket.once('connect', () => end(true))
+    socket.once('error', () => end(false))
+  })
+}

@@ -1,0 +1,199 @@
+import { join } from 'node:path'
+import type { Random } from '../../raft/base/random.ts'
+import { decodeEnvelope, FileDisk, LogFailure, logIndex, noIndex, Wal } from '../../raft/index.ts'
+import type { Configuration, Entry, RecoveredLog } from '../../raft/index.ts'
+import { StartFailure } from '../app/errors.ts'
+import { hasLog } from '../app/founding.ts'
+import { logFolder, readIdentity } from '../app/member-identity.ts'
+import type { MemberIdentity } from '../app/member-identity.ts'
+import { databaseFolder } from '../app/open-store.ts'
+import { decodeCommand } from '../store/command-codec.ts'
+import { indexOfDatabase } from '../store/disk/database-names.ts'
+import type { KeyValueHome } from '../store/disk/key-value-store.ts'
+import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
+import { loadState } from '../store/disk/recovery.ts'
+import { StorageFailure } from '../store/errors.ts'
+import { defaultStoreLimits } from '../store/limits.ts'
+import { Machine } from '../store/machine/machine.ts'
+import { emptyState } from '../store/machine/state.ts'
+import type { MachineState } from '../store/machine/state.ts'
+import { featureLevelMax } from '../version.ts'
+import { BackupFailure } from './errors.ts'
+import { backupLimits } from './limits.ts'
+import { ReadOnlyDisk } from './read-only-disk.ts'
+
+/** What one surviving data directory holds. */
+export type Survivor = {
+  readonly directory: string
+  readonly identity: MemberIdentity
+  /** One line; null: log and state are whole, so the cluster can go on from it. */
+  readonly damage: string | null
+  /** null: the log cannot be read. */
+  readonly log: SurvivingLog | null
+}
+
+export type SurvivingLog = {
+  /** The last it knew of, by its vote too. */
+  readonly term: number
+  readonly lastTerm: number
+  readonly lastIndex: number
+  readonly baseIndex: number
+  /** Everything up to here was certainly acknowledged by a majority; more may have been. */
+  readonly committed: number
+  /** Of its database; null: it has none that can be read. */
+  readonly applied: number | null
+  readonly appliedRevision: number | null
+  /** Behind the last entry. */
+  readonly revision: number | null
+  readonly configuration: Configuration
+  readonly termRuns: RecoveredLog['termRuns']
+  /** Entries above `committed` that write, ascending. The first of them in words. */
+  readonly unproven: readonly UnprovenWrite[]
+}
+
+export type UnprovenWrite = { readonly index: number; readonly keys: readonly string[] }
+
+/**
+ * Reads a directory whose lock the caller holds, and changes nothing but what LevelDB does when it opens.
+ *
+ * @returns the state behind the last entry, too; null where there is damage
+ * @throws BackupFailure `refused` when it is no member's
+ */
+export async function examine(
+  directory: string,
+  random: Random,
+): Promise<{ readonly survivor: Survivor; readonly state: MachineState | null }> {
+  const identity = identityOf(directory)
+  const logDirectory = join(directory, logFolder)
+  if (!hasLog(logDirectory)) return { survivor: damagedOne('there is no log'), state: null }
+  let wal: Wal
+  try {
+    const disk = new ReadOnlyDisk(new FileDisk(logDirectory))
+    wal = Wal.open({ disk, random, owner: identity.id })
+  } catch (cause) {
+    if (!(cause instanceof LogFailure)) throw cause
+    return { survivor: damagedOne(cause.message), state: null }
+  }
+  try {
+    const { state, damage } = await stateOf(directory, wal.recovered)
+    const applied = state?.appliedIndex ?? null
+    const appliedRevision = state?.revision ?? null
+    const { hardState, base, lastIndex, lastTerm, termRuns, configuration } = wal.recovered
+    const committed = Math.max(hardState.commit, base.index, applied ?? 0)
+    const found = state === null ? damage : (replay(wal, state) ?? damage)
+    const log = {
+      ...{ term: hardState.term, lastTerm, lastIndex, baseIndex: base.index, committed },
+      ...{ applied, appliedRevision, configuration, termRuns },
+      revision: found === null ? (state?.revision ?? null) : null,
+      unproven: unprovenIn(wal, committed),
+    }
+    const survivor = { directory, identity, damage: found, log }
+    return { survivor, state: found === null ? state : null }
+  } finally {
+    wal.close()
+  }
+
+  function damagedOne(damage: string): Survivor {
+    return { directory, identity, damage, log: null }
+  }
+}
+
+function identityOf(directory: string): MemberIdentity {
+  try {
+    const identity = readIdentity(directory)
+    if (identity !== null) return identity
+  } catch (cause) {
+    if (cause instanceof StartFailure) throw new BackupFailure('refused', cause.message, { cause })
+    throw cause
+  }
+  throw new BackupFailure('refused', `${directory} is no member's data directory: give those that survived`)
+}
+
+/** The state that a start would begin with. @returns null with why not */
+async function stateOf(
+  directory: string,
+  { base, lastIndex }: RecoveredLog,
+): Promise<{ readonly state: MachineState | null; readonly damage: string | null }> {
+  const home = new LevelKeyValueHome(join(directory, databaseFolder))
+  let damage: string | null = null
+  let best: MachineState | null = null
+  const condemned = await home.condemned()
+  for (const name of await home.list()) {
+    const index = indexOfDatabase(name)
+    if (index === null || index > base.index) continue
+    if (condemned.has(name)) {
+      damage ??= `database ${name} was condemned: ${condemned.get(name) ?? ''}`
+      continue
+    }
+    try {
+      const state = await loaded(home, name)
+      if (state.appliedIndex > lastIndex) {
+        damage ??= `database ${name} is at index ${state.appliedIndex}, the log ends at ${lastIndex}`
+      } else if (state.appliedIndex >= base.index && (best?.appliedIndex ?? -1) < state.appliedIndex)
+        best = state
+    } catch (cause) {
+      if (!(cause instanceof StorageFailure)) throw cause
+      damage ??= `database ${name}: ${cause.message}`
+    }
+  }
+  if (best !== null) return { state: best, damage: null }
+  // A log that still has its first entry makes the state anew.
+  if (base.index === noIndex) return { state: emptyState(), damage: null }
+  return { state: null, damage: damage ?? `there is no database, and the log begins behind ${base.index}` }
+}
+
+async function loaded(home: KeyValueHome, name: string): Promise<MachineState> {
+  const store = await home.open(name)
+  try {
+    return await loadState(store, defaultStoreLimits, featureLevelMax)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Brings `state` to the end of the log. @returns null, or why that cannot be */
+function replay(wal: Wal, state: MachineState): string | null {
+  const machine = new Machine(state, featureLevelMax)
+  try {
+    for (const entries of slices(wal, state.appliedIndex)) {
+      machine.apply(entries, noSession)
+      machine.takeChanges()
+    }
+    return null
+  } catch (cause) {
+    if (cause instanceof LogFailure || cause instanceof StorageFailure) return cause.message
+    throw cause
+  }
+}
+
+/** Of nobody: the outcomes of no proposal are waited for. */
+const noSession = 0
+
+function* slices(wal: Wal, after: number): Generator<readonly Entry[], void> {
+  const last = wal.lastIndex
+  for (let from = after + 1; from <= last;) {
+    const entries = wal.read(logIndex(from), last, backupLimits.readBytesMax)
+    yield entries
+    from += entries.length
+  }
+}
+
+function unprovenIn(wal: Wal, committed: number): readonly UnprovenWrite[] {
+  const unproven: UnprovenWrite[] = []
+  try {
+    for (const entries of slices(wal, committed)) {
+      for (const entry of entries) {
+        if (entry.kind !== 'command') continue
+        const command = decodeCommand(decodeEnvelope(entry.data).payload)
+        if (command.kind !== 'write') continue
+        const isNamed = unproven.length < backupLimits.writesNamedMax
+        const keys = isNamed ? command.operations.map(({ kind, key }) => `${kind} ${key}`) : []
+        unproven.push({ index: entry.index, keys })
+      }
+    }
+  } catch (cause) {
+    // What the log cannot give is told as its damage.
+    if (!(cause instanceof LogFailure)) throw cause
+  }
+  return unproven
+}

@@ -1,0 +1,152 @@
+import { existsSync } from 'node:fs'
+import { chooseSurvivor } from '../backup/choose-survivor.ts'
+import type { Choice } from '../backup/choose-survivor.ts'
+import { newLife } from '../backup/life.ts'
+import { recoverInto, undoRecovery, whoAnswers } from '../backup/recover.ts'
+import { examine } from '../backup/survivor.ts'
+import type { Survivor } from '../backup/survivor.ts'
+import { CliFailure } from './errors.ts'
+import { lockedFor } from './snapshot-restore.ts'
+import { formatTable } from './terminal.ts'
+import type { Format, Terminal } from './terminal.ts'
+
+export type RecoverFlags = {
+  readonly dataDir: readonly string[]
+  /** Members that are dead whatever answers at their addresses. */
+  readonly dead: readonly string[]
+  readonly yes: boolean
+  readonly output: Format
+}
+
+/**
+ * For a cluster whose majority is lost for ever: says what the surviving directories hold and what may be lost, and on
+ * `yes` has the cluster go on from the best of them.
+ */
+export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<void> {
+  const locks: { readonly release: () => void }[] = []
+  try {
+    const survivors: Survivor[] = []
+    for (const directory of flags.dataDir) {
+      if (!existsSync(directory))
+        throw new CliFailure('failed', `${directory} is not there: give the directories that survived`)
+      locks.push(await lockedFor(directory))
+      undoRecovery(directory)
+      survivors.push((await examine(directory, terminal.random)).survivor)
+    }
+    if (flags.output === 'table') for (const line of formatTable(rowsOf(survivors))) terminal.print(line)
+    for (const { identity, damage } of survivors)
+      if (damage !== null) terminal.note(`${identity.member} is damaged: ${damage}`)
+    const choice = chooseSurvivor(survivors)
+    await refuseWhileAlive(terminal, choice, survivors, flags.dead)
+    if (flags.output === 'table') for (const line of lossOf(choice)) terminal.print(line)
+    if (flags.output === 'json') terminal.print(JSON.stringify(told(survivors, choice), null, 2))
+    if (!flags.yes) {
+      const { member } = choice.best.identity
+      throw new CliFailure('failed', `nothing was changed: say --yes to go on from ${member} alone`)
+    }
+    await perform(terminal, choice)
+  } finally {
+    for (const lock of locks) lock.release()
+  }
+}
+
+async function perform(terminal: Terminal, { best, lost }: Choice): Promise<void> {
+  const { state } = await examine(best.directory, terminal.random)
+  if (state === null)
+    throw new CliFailure('failed', `${best.directory} changed while it was looked at: try again`)
+  const life = newLife(terminal.clock.wallMs(), terminal.random)
+  const { made, aside } = await recoverInto(best, state, { life, random: terminal.random })
+  const name = best.identity.member
+  terminal.note(`${name} is the only voter now, at revision ${made.head.revision}, in life ${life.id}`)
+  terminal.note(`what it was lies in ${aside}; remove it when all is well`)
+  terminal.note(
+    `start ${name} with the flags it had. ${lost.join(', ')} will be refused: remove their data directories,`,
+  )
+  terminal.note('and never start a majority of the old members together: they would be the old cluster again')
+}
+
+/** @throws CliFailure when a member that was not given still runs */
+async function refuseWhileAlive(
+  terminal: Terminal,
+  { best }: Choice,
+  survivors: readonly Survivor[],
+  dead: readonly string[],
+): Promise<void> {
+  const given = survivors.map(({ identity }) => identity.id)
+  const { members } = best.log.configuration
+  const others = members.filter(({ id, name }) => !given.includes(id) && !dead.includes(name))
+  const [alive] = await whoAnswers(others, terminal.clock)
+  if (alive === undefined) return
+  throw new CliFailure(
+    'failed',
+    `member ${alive.member} answers at ${alive.address}: stop it and give its directory too, ` +
+      `or say --dead ${alive.member} if that is somebody else`,
+  )
+}
+
+function rowsOf(survivors: readonly Survivor[]): readonly (readonly string[])[] {
+  const heading = [
+    'MEMBER',
+    'LAST TERM',
+    'LAST INDEX',
+    'COMMITTED',
+    'APPLIED',
+    'REVISION',
+    'STATE',
+    'DIRECTORY',
+  ]
+  return [
+    heading,
+    ...survivors.map(({ directory, identity, damage, log }) => [
+      identity.member,
+      ...[log?.lastTerm, log?.lastIndex, log?.committed, log?.applied, log?.revision].map((value) =>
+        String(value ?? '?'),
+      ),
+      damage === null ? 'whole' : 'damaged',
+      directory,
+    ]),
+  ]
+}
+
+function lossOf({ best, lost, committed, unproven, dropped }: Choice): readonly string[] {
+  const { lastIndex } = best.log
+  const lines = [
+    '',
+    `best: ${best.identity.member}, as the others would elect it`,
+    `missing: ${lost.join(', ')}, which are enough to have acknowledged writes by themselves`,
+    `certain: everything up to entry ${Math.min(committed, lastIndex)}`,
+  ]
+  if (unproven.length > 0) {
+    lines.push(
+      `kept: entries ${committed + 1} to ${lastIndex}, with ${unproven.length} writes, which nobody here can prove were acknowledged`,
+    )
+    for (const { index, keys } of unproven) for (const key of keys) lines.push(`  entry ${index}: ${key}`)
+  }
+  for (const { member, from, to } of dropped)
+    lines.push(`dropped: entries ${from} to ${to} of ${member}, which a later leader replaced`)
+  lines.push(
+    `lost, if there were any: writes behind entry ${lastIndex}, acknowledged by ${lost.join(', ')} alone`,
+  )
+  return lines
+}
+
+function told(survivors: readonly Survivor[], choice: Choice): object {
+  const { best, lost, committed, unproven, dropped } = choice
+  return {
+    survivors: survivors.map(({ directory, identity, damage, log }) => ({
+      member: identity.member,
+      directory,
+      damage,
+      lastTerm: log?.lastTerm ?? null,
+      lastIndex: log?.lastIndex ?? null,
+      committed: log?.committed ?? null,
+      applied: log?.applied ?? null,
+      revision: log?.revision ?? null,
+    })),
+    best: best.identity.member,
+    missing: lost,
+    committed,
+    unproven,
+    dropped,
+  }
+}

@@ -1,0 +1,96 @@
+/*
+ * Goal: a cluster that lost two of its three members for ever goes on from the third with all that it had; clients that kept
+ * versions are told 410 and recover; who comes back from before is turned away.
+ * Method: three real servers, a writer and an informer; two are killed and their directories taken away, the third is
+ * recovered and started; then one of the two comes back with its old directory.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GapMeter, Writer, versionOf } from '../support/cluster-traffic.ts'
+import { orchctl } from '../support/orchctl.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+import { RelistingInformer } from '../support/relisting-informer.ts'
+
+const maps = '/api/v1/namespaces/work/configmaps'
+
+void test('two of three are lost, the third goes on alone, and the old ones stay out', async (t) => {
+  const cluster = await ProcessCluster.start()
+  const home = mkdtempSync(join(tmpdir(), 'orch-recover-'))
+  const [n1, n2, n3] = cluster.members
+  assert.ok(n1 && n2 && n3)
+  const clients = cluster.members.map(({ client }) => client)
+  const writers = [0, 1].map((at) => ({ id: `w${at}`, first: at }))
+  assert.equal((await n1.client.post('/api/v1/namespaces', { metadata: { name: 'work' } })).status, 201)
+  const writing = writers.map(
+    (one) => new Writer({ ...one, clients, namespace: 'work', gap: new GapMeter() }),
+  )
+  const informer = new RelistingInformer([n1.client], maps)
+  t.after(async () => {
+    await informer.stop()
+    for (const writer of writing) await writer.stop()
+    await cluster.remove()
+    rmSync(home, { recursive: true, force: true })
+  })
+  const created = (): string[] => writing.flatMap(({ record }) => [...record.created.keys()])
+  while (created().length < 15) await sleep(20)
+  for (const writer of writing) await writer.stop()
+  // Until the survivor has all of it, so that nothing acknowledged is lost with the others.
+  const last = versionOf((await n1.client.get(maps)).text)
+
+  const data = ({ directory }: { readonly directory: string }): string => join(directory, 'data')
+  const words = ['recover', '--data-dir', data(n1)]
+  assert.match((await orchctl(...words, '--yes')).err, /data directory .* is in use by process \d+: stop it/)
+  await n1.stop('SIGKILL')
+  assert.match((await orchctl(...words, '--yes')).err, /member n[23] answers at 127\.0\.0\.1:\d+: stop it/)
+  for (const lost of [n2, n3]) {
+    await lost.stop('SIGKILL')
+    renameSync(data(lost), join(home, lost.name))
+  }
+  const asked = await orchctl(...words)
+  assert.equal(asked.code, 1)
+  assert.match(asked.out, /best: n1/)
+  const done = await orchctl(...words, '--yes')
+  assert.equal(done.code, 0, done.err)
+
+  const goneBefore = informer.gone
+  n1.start()
+  await n1.waitReady()
+  const listed = await n1.client.get(maps)
+  const names = (JSON.parse(listed.text) as { items: { metadata: { name: string } }[] }).items
+  for (const name of created())
+    assert.ok(
+      names.some(({ metadata }) => metadata.name === name),
+      name,
+    )
+  assert.ok(Number(versionOf(listed.text)) > Number(last))
+  const old = await n1.client.get(`${maps}?resourceVersion=${last}&resourceVersionMatch=Exact`)
+  assert.equal(old.status, 410, old.text)
+  const more = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'after' } }
+  assert.equal((await n1.client.post(maps, more)).status, 201)
+  for (
+    let attempt = 0;
+    !informer.objects.has('after') || informer.objects.size !== names.length + 1;
+    attempt++
+  ) {
+    assert.ok(attempt < 400, `the informer has ${informer.objects.size} of ${names.length + 1}`)
+    await sleep(50)
+  }
+  assert.equal(informer.gone, goneBefore + 1)
+
+  renameSync(join(home, n3.name), data(n3))
+  const logged = readFileSync(join(n3.directory, 'server.log'), 'utf8').length
+  n3.start()
+  const refusal = /belongs to cluster \\?"test\\?", not \\?"test@\d{8}T\d{6}Z-[0-9a-f]{12}\\?"/
+  for (let attempt = 0; ; attempt++) {
+    if (refusal.test(readFileSync(join(n3.directory, 'server.log'), 'utf8').slice(logged))) break
+    assert.ok(attempt < 400, n3.logTail())
+    await sleep(50)
+  }
+  assert.equal(await n3.isReady(), false)
+  assert.equal((await n1.status()).leader?.name, 'n1')
+  assert.equal((await n1.client.post(maps, { ...more, metadata: { name: 'later' } })).status, 201)
+})

@@ -1,0 +1,251 @@
+/*
+ * Goal: out of what survived of a lost majority the best is found, what may be lost is told, nothing is changed before the
+ * operator says so, and a crash in the middle costs a second try.
+ * Method: the shipped command in this process on real directories of two members of five, whose logs are written by hand.
+ */
+import assert from 'node:assert/strict'
+import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { encodeEnvelope, FileDisk, logIndex, nodeId, term, Wal } from '../../raft/index.ts'
+import type { Entry } from '../../raft/index.ts'
+import { claimDirectory, readIdentity } from '../../src/app/member-identity.ts'
+import { examine } from '../../src/backup/survivor.ts'
+import { cli } from '../../src/cli/cli.ts'
+import { RealClock } from '../../src/host/clock.ts'
+import { lockDirectory } from '../../src/host/directory-lock.ts'
+import { RealRandom } from '../../src/host/random.ts'
+import { encodeCommand } from '../../src/store/command-codec.ts'
+import { orchctl } from '../support/orchctl.ts'
+import { freePorts } from '../support/process-cluster.ts'
+import { fileOf, streamOf } from '../support/saved-state.ts'
+import { configMapKey, put, write } from '../support/store-kit.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'orch-recover-'))
+after(() => rmSync(home, { recursive: true, force: true }))
+
+const names = ['n1', 'n2', 'n3', 'n4', 'n5']
+const ports = await freePorts(10)
+const list = names
+  .map((name, at) => `${name}=127.0.0.1:${ports[2 * at]}/127.0.0.1:${ports[2 * at + 1]}`)
+  .join(',')
+
+/** Of five members, as their last moments left them; a fresh copy for each test. */
+const kept = join(home, 'kept')
+{
+  const { machine, chunks } = await streamOf(4, 100)
+  await machine.close()
+  writeFileSync(join(home, 'b.snap'), fileOf(chunks, null))
+  let id: readonly string[] = []
+  for (const name of names) {
+    const directory = join(kept, name)
+    const args = [
+      '--data-dir',
+      directory,
+      '--name',
+      name,
+      '--cluster-name',
+      'lost',
+      '--initial-members',
+      list,
+    ]
+    const ran = await orchctl('snapshot', 'restore', join(home, 'b.snap'), ...args, '-o', 'json', ...id)
+    assert.equal(ran.code, 0, ran.err)
+    id = ['--restore-id', String((JSON.parse(ran.out) as Record<string, unknown>)['restore id'])]
+  }
+}
+const base = 100
+const first = 5
+
+/** Appends writes of `inTerm` to a member's log. */
+function append(directory: string, inTerm: number, keys: readonly string[], commit: number): void {
+  const owner = readIdentity(directory)?.id ?? nodeId(1)
+  const wal = Wal.open({ disk: new FileDisk(join(directory, 'log')), random: new RealRandom(), owner })
+  const entries = keys.map((key, at): Entry => {
+    const index = logIndex(wal.lastIndex + 1 + at)
+    const payload = encodeCommand(write(put(configMapKey(key), key)))
+    const envelope = {
+      session: 9,
+      sequence: index,
+      acknowledgedBelow: 0,
+      expectedTerm: term(inTerm),
+      payload,
+    }
+    return { index, term: term(inTerm), kind: 'command', data: encodeEnvelope(envelope) }
+  })
+  wal.append([
+    { snapshot: null, entries, hardState: { term: term(inTerm), vote: null, commit: logIndex(commit) } },
+  ])
+  wal.close()
+}
+
+let copies = 0
+function scene(): (name: string) => string {
+  const directory = join(home, `scene-${++copies}`)
+  cpSync(kept, directory, { recursive: true })
+  return (name) => join(directory, name)
+}
+
+async function objectsOf(directory: string): Promise<readonly string[]> {
+  const { state, survivor } = await examine(directory, new RealRandom())
+  assert.ok(state, survivor.damage ?? '')
+  return state.objects.list('', null, null).objects.map(({ key }) => key)
+}
+
+function contentOf(directory: string): readonly string[] {
+  return readdirSync(directory, { recursive: true })
+    .map(String)
+    .filter((path) => !/^(db|pid|lock)/.test(path))
+    .sort()
+}
+
+void test('the latest term wins over the longer log, and what that costs is told', async () => {
+  const of = scene()
+  append(of('n1'), first, ['a', 'b'], base + 2)
+  append(of('n2'), first, ['a', 'b', 'c', 'd', 'e'], base + 1)
+  append(of('n1'), first + 1, ['x', 'y'], base + 2)
+  const before = contentOf(of('n1'))
+  const asked = await orchctl('recover', '--data-dir', of('n1'), of('n2'))
+  assert.equal(asked.code, 1)
+  assert.match(asked.err, /nothing was changed: say --yes to go on from n1 alone/)
+  assert.deepEqual(contentOf(of('n1')), before)
+  const rows = asked.out.split('\n').map((line) => line.split(/ {2,}/).slice(0, 5).join(' '))
+  assert.equal(rows[0], 'MEMBER LAST TERM LAST INDEX COMMITTED APPLIED')
+  assert.equal(rows[1], `n1 ${first + 1} ${base + 4} ${base + 2} ${base}`)
+  assert.equal(rows[2], `n2 ${first} ${base + 5} ${base + 1} ${base}`)
+  for (const line of [
+    /best: n1, as the others would elect it/,
+    /missing: (n[345], ){2}n[345], which are enough/,
+    new RegExp(`certain: everything up to entry ${base + 2}`),
+    new RegExp(`kept: entries ${base + 3} to ${base + 4}, with 2 writes, which nobody here can prove`),
+    new RegExp(`entry ${base + 3}: put /configmaps/default/x`),
+    new RegExp(`dropped: entries ${base + 3} to ${base + 5} of n2`),
+    new RegExp(`lost, if there were any: writes behind entry ${base + 4}, acknowledged by `),
+  ])
+    assert.match(asked.out, line)
+
+  const done = await orchctl('recover', '--data-dir', of('n1'), of('n2'), '--yes')
+  assert.equal(done.code, 0, done.err)
+  assert.match(done.err, /n1 is the only voter now, at revision \d{16}, in life \d{8}T/)
+  const objects = await objectsOf(of('n1'))
+  for (const key of ['a', 'b', 'x', 'y']) assert.ok(objects.includes(configMapKey(key)), key)
+  assert.ok(!objects.includes(configMapKey('c')))
+  const old = readIdentity(join(kept, 'n1'))
+  const now = readIdentity(of('n1'))
+  assert.ok(old && now && now.id !== old.id && now.life !== old.life)
+  const { survivor } = await examine(of('n1'), new RealRandom())
+  assert.deepEqual(survivor.log?.configuration.voters, [now.id])
+  // What it was is still there, and is what it was.
+  const aside = readdirSync(of('n1')).find((entry) => entry.startsWith('before-')) ?? ''
+  assert.equal((await examine(join(of('n1'), aside), new RealRandom())).survivor.log?.lastIndex, base + 4)
+  assert.equal(readIdentity(of('n2'))?.id, readIdentity(join(kept, 'n2'))?.id)
+  // Where it is alone now, a second recovery has nothing to do.
+  const again = await orchctl('recover', '--data-dir', of('n1'), '--yes')
+  assert.match(again.err, /of n1 are whole, and a majority: nothing is to be recovered/)
+})
+
+void test('who is damaged is said, and not chosen', async () => {
+  const of = scene()
+  append(of('n1'), first + 1, ['x'], base)
+  append(of('n2'), first, ['a'], base)
+  const segment = join(
+    of('n1'),
+    'log',
+    readdirSync(join(of('n1'), 'log'))
+      .filter((name) => /\d\.log$/.test(name))
+      .at(-1) ?? '',
+  )
+  const bytes = readFileSync(segment)
+  bytes.writeUInt8(bytes.readUInt8(512 + 60) ^ 1, 512 + 60)
+  writeFileSync(segment, bytes)
+  const asked = await orchctl('recover', '--data-dir', of('n1'), of('n2'))
+  assert.match(asked.err, /n1 is damaged: log .* is damaged at byte/)
+  assert.match(asked.err, /say --yes to go on from n2 alone/)
+  const alone = await orchctl('recover', '--data-dir', of('n1'), '--yes')
+  assert.match(alone.err, /none of the directories is whole: restore a snapshot instead/)
+  rmSync(join(of('n2'), 'db'), { recursive: true })
+  const empty = await orchctl('recover', '--data-dir', of('n2'), '--yes')
+  assert.match(
+    empty.err,
+    new RegExp(`n2 is damaged: there is no database, and the log begins behind ${base}`),
+  )
+})
+
+void test('a recovery that ended in the middle lets no server start, and is done by another', async () => {
+  for (let fails = 1; fails < 3; fails++) {
+    const of = scene()
+    append(of('n1'), first, ['a'], base)
+    const real = new RealRandom()
+    let drawn = 0
+    const random = {
+      below: (bound: number) => real.below(bound),
+      bytes: (length: number) => {
+        // The first names the life; the next name the log.
+        if (++drawn > fails) throw Object.assign(new Error('EIO: no entropy'), { syscall: 'read' })
+        return real.bytes(length)
+      },
+    }
+    const told = { print: () => undefined, note: () => undefined, program: 'orchctl' }
+    const words = ['recover', '--data-dir', of('n1'), '--yes']
+    const code = await cli(words, { ...told, random, clock: new RealClock() })
+    if (code === 0) {
+      assert.equal(fails, 2)
+      return
+    }
+    const identity = readIdentity(join(kept, 'n1'))
+    assert.ok(identity)
+    assert.ok(existsSync(join(of('n1'), 'unfinished')))
+    assert.throws(
+      () => claimDirectory(of('n1'), identity),
+      /orchctl recover has not come to its end in .*n1: run it again/,
+    )
+    const asked = await orchctl('recover', '--data-dir', of('n1'))
+    assert.match(asked.err, /nothing was changed: say --yes/)
+    assert.ok(!existsSync(join(of('n1'), 'unfinished')))
+    assert.equal(readIdentity(of('n1'))?.id, identity.id)
+    const done = await orchctl(...words)
+    assert.equal(done.code, 0, done.err)
+    assert.ok((await objectsOf(of('n1'))).includes(configMapKey('a')))
+  }
+  assert.fail('entropy was never enough')
+})
+
+void test('what needs no recovery, or is no cluster’s remains, is refused in one line', async () => {
+  const of = scene()
+  const one = async (line: RegExp, ...args: readonly string[]): Promise<void> => {
+    const ran = await orchctl('recover', ...args, '--yes')
+    assert.equal(ran.code, 1, ran.err)
+    assert.match(ran.err, line)
+    assert.ok(!ran.err.includes('\n'), ran.err)
+  }
+  await one(
+    /of n1, n2, n3 are whole, and a majority: .*start them/,
+    '--data-dir',
+    of('n1'),
+    of('n2'),
+    of('n3'),
+  )
+  const other = scene()
+  await one(/are both member n1: give the one that ran last/, '--data-dir', of('n1'), other('n1'))
+  const foreign = join(home, 'foreign')
+  const args = ['--data-dir', foreign, '--name', 'n2', '--cluster-name', 'lost', '--initial-members', list]
+  assert.equal((await orchctl('snapshot', 'restore', join(home, 'b.snap'), ...args)).code, 0)
+  await one(/are of different clusters, or lives of one/, '--data-dir', of('n1'), foreign)
+  await one(/is not there: give the directories/, '--data-dir', join(home, 'none'))
+  await one(/is no member's data directory/, '--data-dir', kept)
+  const lock = await lockDirectory(of('n1'), 4242)
+  await one(/in use by process 4242: stop it/, '--data-dir', of('n1'))
+  lock.release()
+  const server = createServer((socket) => socket.destroy())
+  await new Promise<void>((resolve) => server.listen(ports[8], '127.0.0.1', resolve))
+  await one(
+    /member n5 answers at 127\.0\.0\.1:\d+: stop it and give its directory too, or say --dead n5/,
+    '--data-dir',
+    of('n1'),
+  )
+  const done = await orchctl('recover', '--data-dir', of('n1'), '--dead', 'n5', '--yes')
+  server.close()
+  assert.equal(done.code, 0, done.err)
+})
