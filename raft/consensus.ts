@@ -1,5 +1,6 @@
 import type { CoreStatus } from './core/ready.ts'
-import type { LogIndex, NodeId } from './core/types.ts'
+import type { MemberChange } from './core/member-change.ts'
+import type { Configuration, LogIndex, NodeId } from './core/types.ts'
 
 /**
  * What the api thread of a member may ask of consensus. The one implementation is `RaftNode`
@@ -42,6 +43,26 @@ export interface Consensus<Outcome> {
    * @throws ConsensusFailure `timed-out`: the log could not be closed
    */
   stop(deadlineMs: number): Promise<void>
+}
+
+/** What a change of the members came to. */
+export type MembersChanged = {
+  /** In force and decided; it may be newer than the change. */
+  readonly configuration: Configuration
+  /** Of its entry, or a later one: a member that applied this knows of the change. */
+  readonly index: LogIndex
+}
+
+/** The part of consensus that decides who belongs to it. Any member may be asked; the leader does it. */
+export interface MembershipPort {
+  /**
+   * Makes one change and resolves once it is decided: of `add` the learner's entry, else the configuration that is not
+   * joint any more. What is so already resolves too, so a call whose answer was lost is repeated without harm.
+   *
+   * @param deadlineMs on the monotonic clock; when it comes first the change may still be made
+   * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`; MembershipFailure: it is not made, nothing changed
+   */
+  changeMembers(change: MemberChange, deadlineMs: number): Promise<MembersChanged>
 }
 
 export type PeerReport = { readonly from: NodeId; readonly bytes: Uint8Array }

@@ -20,6 +20,8 @@ export {
   noTerm,
   term,
 } from './core/types.ts'
+export type { ChangeRefusal, MemberChange, NewMember } from './core/member-change.ts'
+export { membersMax, votersMax } from './core/config.ts'
 export type { CoreStatus, FollowerStatus, Role } from './core/ready.ts'
 export type {
   Channel,
@@ -38,11 +40,19 @@ export type {
   TransportReceiver,
 } from './ports.ts'
 export { reportBytesMax } from './ports.ts'
-export type { Consensus, ConsensusFailureCode, ConsensusStatus, Fate, PeerReport } from './consensus.ts'
-export { ConsensusFailure } from './node/errors.ts'
+export type {
+  Consensus,
+  ConsensusFailureCode,
+  ConsensusStatus,
+  Fate,
+  MembershipPort,
+  MembersChanged,
+  PeerReport,
+} from './consensus.ts'
+export { ConsensusFailure, MembershipFailure } from './node/errors.ts'
 export type { Envelope } from './node/envelope.ts'
 export { decodeEnvelope, encodeEnvelope, envelopeBytes } from './node/envelope.ts'
-export type { NodeLimits, NodeOptions, NodeTiming } from './node/options.ts'
+export type { Joining, NodeLimits, NodeOptions, NodeTiming } from './node/options.ts'
 export { defaultLimits, defaultTiming, initialConfiguration } from './node/options.ts'
 export type { NodeLoad, RecoveredSummary } from './node/node.ts'
 export type { RaftNodeOptions } from './node/raft-node-options.ts'

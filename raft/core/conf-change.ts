@@ -131,7 +131,9 @@ function sameConfiguration(a: Configuration, b: Configuration): boolean {
       member.peerAddress === other.peerAddress &&
       member.clientAddress === other.clientAddress &&
       member.version === other.version &&
-      member.featureLevel === other.featureLevel
+      member.featureLevel === other.featureLevel &&
+      member.replaces === other.replaces &&
+      member.addedMs === other.addedMs
     )
   })
 }

@@ -33,6 +33,11 @@ export type CoreConfig = {
  */
 export const heldMessagesMax = 1024
 
+/** Voters in one cluster, those on their way included: more only make it slower. When full: `too-many-members`. */
+export const votersMax = 9
+/** Members in one cluster. When full: `too-many-members`. */
+export const membersMax = 32
+
 export function checkCoreConfig(config: CoreConfig): void {
   assert(config.heartbeatTicks >= 1, 'a leader speaks at least once a heartbeat')
   assert(config.electionTicks >= 3 * config.heartbeatTicks, 'an election timeout spans three heartbeats')

@@ -52,6 +52,10 @@ export type MemberInfo = {
   /** Version of the program it runs, and the newest feature level it supports. */
   readonly version: string
   readonly featureLevel: number
+  /** The member whose place it takes in the very change that makes it a voter; null: nobody's. */
+  readonly replaces: NodeId | null
+  /** Wall-clock ms at which it was added, said by whoever asked for it; 0: it was there at the founding. */
+  readonly addedMs: number
 }
 
 /**

@@ -1,9 +1,17 @@
 import { logIndex, term } from '../core/types.ts'
 import type { Configuration, HardState, MemberInfo, NodeId, SnapshotMeta } from '../core/types.ts'
 
-/** Configurations are rare and small, so they are kept as JSON: readable in a dump, open to new fields. */
+/**
+ * Configurations are rare and small, so they are kept as JSON: readable in a dump, open to new fields. What a member
+ * has not is left out, as it was before there were such facts.
+ */
 export function encodeConfiguration(configuration: Configuration): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(configuration))
+  const members = configuration.members.map(({ replaces, addedMs, ...member }) => ({
+    ...member,
+    ...(replaces === null ? {} : { replaces }),
+    ...(addedMs === 0 ? {} : { addedMs }),
+  }))
+  return new TextEncoder().encode(JSON.stringify({ ...configuration, members }))
 }
 
 /** @returns null when the bytes are no configuration */
@@ -14,7 +22,13 @@ export function decodeConfiguration(bytes: Uint8Array): Configuration | null {
   } catch {
     return null
   }
-  return isConfiguration(value) ? value : null
+  if (!isConfiguration(value)) return null
+  const members = value.members.map(({ replaces, addedMs, ...member }) => ({
+    ...member,
+    replaces: replaces ?? null,
+    addedMs: addedMs ?? 0,
+  }))
+  return { ...value, members }
 }
 
 export const noHardState: HardState = Object.freeze({ term: term(0), vote: null, commit: logIndex(0) })
@@ -27,7 +41,12 @@ export function isNodeId(value: unknown): value is NodeId {
   return Number.isSafeInteger(value) && typeof value === 'number' && value >= 1
 }
 
-function isConfiguration(value: unknown): value is Configuration {
+/** As it is stored: facts that a member has not are left out. */
+type StoredMember = Omit<MemberInfo, 'replaces' | 'addedMs'> &
+  Partial<Pick<MemberInfo, 'replaces' | 'addedMs'>>
+type StoredConfiguration = Omit<Configuration, 'members'> & { readonly members: readonly StoredMember[] }
+
+function isConfiguration(value: unknown): value is StoredConfiguration {
   return (
     isRecord(value) &&
     isNodeIds(value['voters']) &&
@@ -40,7 +59,7 @@ function isConfiguration(value: unknown): value is Configuration {
   )
 }
 
-function isMember(value: unknown): value is MemberInfo {
+function isMember(value: unknown): value is StoredMember {
   return (
     isRecord(value) &&
     isNodeId(value['id']) &&
@@ -50,8 +69,14 @@ function isMember(value: unknown): value is MemberInfo {
     typeof value['peerAddress'] === 'string' &&
     typeof value['clientAddress'] === 'string' &&
     typeof value['version'] === 'string' &&
-    typeof value['featureLevel'] === 'number'
+    typeof value['featureLevel'] === 'number' &&
+    (value['replaces'] === undefined || isNodeId(value['replaces'])) &&
+    (value['addedMs'] === undefined || isWhole(value['addedMs']))
   )
+}
+
+function isWhole(value: unknown): boolean {
+  return Number.isSafeInteger(value) && typeof value === 'number' && value >= 0
 }
 
 function isRole(value: unknown): boolean {

@@ -1,5 +1,6 @@
 import { Failure } from '../base/failure.ts'
 import type { ConsensusFailureCode } from '../consensus.ts'
+import type { ChangeRefusal } from '../core/member-change.ts'
 
 /**
  * What callers of consensus must expect.
@@ -11,3 +12,6 @@ import type { ConsensusFailureCode } from '../consensus.ts'
  * - `not-a-voter`: leadership can only go to a voter of the present configuration
  */
 export class ConsensusFailure extends Failure<ConsensusFailureCode> {}
+
+/** A change of the members that the leader does not make. The message is one line with the way forward. */
+export class MembershipFailure extends Failure<ChangeRefusal> {}

@@ -1,7 +1,7 @@
 import { assert } from '../base/assert.ts'
 import type { CoreConfig } from '../core/config.ts'
 import { emptyConfiguration } from '../core/types.ts'
-import type { Configuration, MemberInfo, NodeId } from '../core/types.ts'
+import type { Configuration, LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 
 const KiB = 1024
 const MiB = 1024 * KiB
@@ -115,9 +115,19 @@ export type NodeOptions = {
   readonly members: readonly MemberInfo[]
   readonly timing: NodeTiming
   readonly limits: NodeLimits
+  /** Of a member that was added to a cluster, at every start; unset for one that founded it. Then `members` is empty. */
+  readonly joining?: Joining
 }
 
-export function checkNodeOptions({ timing, limits, id, members }: NodeOptions): void {
+/** What a member that joins is told by the cluster, so that it can hear its leader before its log says who is who. */
+export type Joining = {
+  /** Everyone as of `configurationIndex`; the new member too, or not. */
+  readonly members: readonly MemberInfo[]
+  /** Of the configuration that first had this member: nobody who knows less can say that it was removed. */
+  readonly configurationIndex: LogIndex
+}
+
+export function checkNodeOptions({ timing, limits, id, members, joining }: NodeOptions): void {
   assert(timing.tickMs > 0 && timing.tickMs <= timing.heartbeatMs, 'a heartbeat spans a tick or more')
   assert(timing.electionMs >= 3 * timing.heartbeatMs, 'an election timeout spans three heartbeats')
   assert(limits.entryCreditBytes > limits.entryBytesMax, 'the largest entry fits the credit')
@@ -127,6 +137,7 @@ export function checkNodeOptions({ timing, limits, id, members }: NodeOptions): 
     members.length === 0 || members.some((member) => member.id === id),
     'a member of a new cluster is in it',
   )
+  assert(joining === undefined || members.length === 0, 'who joins a cluster does not found one')
 }
 
 export function coreConfigOf(options: NodeOptions, random: CoreConfig['random']): CoreConfig {

@@ -203,7 +203,7 @@ function checkConfiguration(configuration: Configuration): void {
 
 const roleNumber = { voter: 1, learner: 2 } satisfies Record<MemberRole, number>
 
-function writeMember(writer: BinaryWriter, member: MemberInfo): void {
+export function writeMember(writer: BinaryWriter, member: MemberInfo): void {
   writeId(writer, 1, member.id)
   writeText(writer, 2, member.name)
   writeWhole(writer, 3, roleNumber[member.role])
@@ -212,13 +212,17 @@ function writeMember(writer: BinaryWriter, member: MemberInfo): void {
   writeText(writer, 6, member.clientAddress)
   writeText(writer, 7, member.version)
   writeWhole(writer, 8, member.featureLevel)
+  if (member.replaces !== null) writeId(writer, 9, member.replaces)
+  if (member.addedMs !== 0) writeWhole(writer, 10, member.addedMs)
 }
 
-function readMember(reader: BinaryReader, end: number): MemberInfo {
+export function readMember(reader: BinaryReader, end: number): MemberInfo {
   let id: NodeId | null = null
   let role: MemberRole | null = null
   let wantedRole: MemberRole | null = null
   let featureLevel = 0
+  let replaces: NodeId | null = null
+  let addedMs = 0
   const texts = { name: '', peerAddress: '', clientAddress: '', version: '' }
   while (reader.pos < end) {
     const head = reader.uint32()
@@ -248,6 +252,12 @@ function readMember(reader: BinaryReader, end: number): MemberInfo {
       case 8:
         featureLevel = readWhole(reader, type)
         break
+      case 9:
+        replaces = readId(reader, type)
+        break
+      case 10:
+        addedMs = readWhole(reader, type)
+        break
       default:
         skipField(reader, head >>> 3, type)
     }
@@ -256,7 +266,7 @@ function readMember(reader: BinaryReader, end: number): MemberInfo {
   if (id === null || role === null || wantedRole === null || texts.name === '') {
     throw malformed('a member has an identity, a name and two roles')
   }
-  return { id, role, wantedRole, featureLevel, ...texts }
+  return { id, role, wantedRole, featureLevel, replaces, addedMs, ...texts }
 }
 
 function readRole(reader: BinaryReader, type: number): MemberRole {

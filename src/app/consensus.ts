@@ -132,5 +132,7 @@ export function initialMembers(config: Config, cluster: string): readonly Member
     clientAddress: member.clientAddress,
     version: '',
     featureLevel: 0,
+    replaces: null,
+    addedMs: 0,
   }))
 }

@@ -28,6 +28,8 @@ export function configurationOf(...ids: readonly number[]): Configuration {
       clientAddress: `n${id}.example:6443`,
       version: '0.1.0',
       featureLevel: 1,
+      replaces: null,
+      addedMs: 0,
     })),
   }
 }

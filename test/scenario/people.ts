@@ -13,6 +13,8 @@ export function person(id: number, role: MemberRole): MemberInfo {
     clientAddress: `n${id}:6443`,
     version: '0.1.0',
     featureLevel: 1,
+    replaces: null,
+    addedMs: 0,
   }
 }
 

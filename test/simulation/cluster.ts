@@ -203,6 +203,7 @@ function memberInfos({ voters, learners }: Swarm): readonly MemberInfo[] {
     return {
       ...{ id: nodeId(id), name: `m${id}`, role, wantedRole: role },
       ...{ peerAddress: `m${id}:1`, clientAddress: `m${id}:2`, version: '0', featureLevel: 1 },
+      ...{ replaces: null, addedMs: 0 },
     }
   })
 }

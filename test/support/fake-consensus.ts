@@ -66,5 +66,7 @@ export function memberInfo(id: number, name: string): MemberInfo {
     clientAddress: `127.0.0.1:${6442 + id}`,
     version: '0.0.0',
     featureLevel: 1,
+    replaces: null,
+    addedMs: 0,
   }
 }

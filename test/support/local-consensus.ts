@@ -111,6 +111,8 @@ const onlyMember: MemberInfo = {
   clientAddress: '127.0.0.1:6443',
   version: '0.1.0',
   featureLevel: 1,
+  replaces: null,
+  addedMs: 0,
 }
 
 const configuration: Configuration = {

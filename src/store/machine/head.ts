@@ -29,6 +29,11 @@ export type Head = {
  * knows only level 1 says of any other that it is too new.
  */
 const formats = { first: 1, withStorage: 2 } as const
+/**
+ * Of a stored configuration. `added`: what is known of members that were added follows each of them. It is left out where
+ * nobody was, so that such a configuration has the bytes it always had.
+ */
+const flag = { autoLeave: 1, added: 2 } as const
 const writer = new ByteWriter()
 
 /** Equal heads have equal bytes: every field in a fixed order, records by ascending name. */
@@ -132,7 +137,8 @@ function writeConfiguration(configuration: Configuration): void {
   writeIds(configuration.votersOutgoing ?? [])
   writeIds(configuration.learners)
   writeIds(configuration.learnersNext)
-  writer.u8(configuration.autoLeave ? 1 : 0)
+  const added = configuration.members.some(({ replaces, addedMs }) => replaces !== null || addedMs !== 0)
+  writer.u8((configuration.autoLeave ? flag.autoLeave : 0) | (added ? flag.added : 0))
   writer.u32(configuration.members.length)
   for (const member of configuration.members) {
     writer.number(member.id)
@@ -143,6 +149,9 @@ function writeConfiguration(configuration: Configuration): void {
     writer.text(member.clientAddress)
     writer.text(member.version)
     writer.number(member.featureLevel)
+    if (!added) continue
+    writer.number(member.replaces ?? 0)
+    writer.number(member.addedMs)
   }
 }
 
@@ -152,7 +161,12 @@ function readConfiguration(reader: ByteReader): Configuration {
   const outgoing = readIds(reader)
   const learners = readIds(reader)
   const learnersNext = readIds(reader)
-  const autoLeave = reader.u8() === 1
+  const flags = reader.u8()
+  if (flags > (flag.autoLeave | flag.added)) {
+    throw new StorageFailure('unsupported', 'the stored configuration is of a newer program: start that one')
+  }
+  const autoLeave = (flags & flag.autoLeave) !== 0
+  const added = (flags & flag.added) !== 0
   const members: MemberInfo[] = []
   for (let left = reader.u32(); left > 0; left--) {
     members.push({
@@ -164,6 +178,8 @@ function readConfiguration(reader: ByteReader): Configuration {
       clientAddress: reader.text(),
       version: reader.text(),
       featureLevel: reader.number(),
+      replaces: added ? readIdOrNone(reader) : null,
+      addedMs: added ? reader.number() : 0,
     })
   }
   return { voters, votersOutgoing: joint ? outgoing : null, learners, learnersNext, autoLeave, members }
@@ -184,6 +200,11 @@ function readId(reader: ByteReader): NodeId {
   const id = reader.number()
   if (id < 1) throw new StorageFailure('damaged', 'a stored member has no id')
   return nodeId(id)
+}
+
+function readIdOrNone(reader: ByteReader): NodeId | null {
+  const id = reader.number()
+  return id === 0 ? null : nodeId(id)
 }
 
 function readRole(reader: ByteReader): MemberRole {

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { checksum } from '../../../../raft/log/checksum.ts'
+import { nodeId } from '../../../../raft/core/types.ts'
 import { decodeConfiguration, encodeConfiguration } from '../../../../raft/log/configuration-codec.ts'
 import { formatVersion, segmentName, segmentNumber } from '../../../../raft/log/layout.ts'
 import { Wal } from '../../../../raft/log/wal.ts'
@@ -55,6 +56,33 @@ void test('names of segments sort as their numbers', () => {
   assert.deepEqual(names.map(segmentNumber), numbers)
   for (const other of ['1.log', 'LOCK', '000000000001.new', '0000000000011.log', 'x000000000001.log']) {
     assert.equal(segmentNumber(other), null)
+  }
+})
+
+void test('a configuration of the days before members were added reads as one of founders', () => {
+  const old =
+    '{"voters":[1],"votersOutgoing":null,"learners":[],"learnersNext":[],"autoLeave":false,"members":[{"id":1,' +
+    '"name":"n1","role":"voter","wantedRole":"voter","peerAddress":"n1.example:7443",' +
+    '"clientAddress":"n1.example:6443","version":"0.1.0","featureLevel":1}]}'
+  const bytes = new TextEncoder().encode(old)
+  assert.deepEqual(decodeConfiguration(bytes), configurationOf(1))
+  assert.deepEqual(encodeConfiguration(configurationOf(1)), bytes, 'and is still written so')
+})
+
+void test('what is known of a member that was added comes back', () => {
+  const [member] = configurationOf(1).members
+  assert.ok(member)
+  const added = { ...member, replaces: nodeId(7), addedMs: 1_790_000_000_000 }
+  const configuration = { ...configurationOf(1), members: [added] }
+  assert.deepEqual(decodeConfiguration(encodeConfiguration(configuration)), configuration)
+  for (const spoiled of [
+    { ...added, replaces: 0 },
+    { ...added, replaces: '7' },
+    { ...added, addedMs: -1 },
+    { ...added, addedMs: null },
+  ]) {
+    const bytes = new TextEncoder().encode(JSON.stringify({ ...configuration, members: [spoiled] }))
+    assert.equal(decodeConfiguration(bytes), null)
   }
 })
 

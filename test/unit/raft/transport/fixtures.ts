@@ -26,7 +26,7 @@ export function memberInfo(
   return {
     ...self,
     ...{ role: 'voter', wantedRole: 'voter', peerAddress: address, clientAddress: 'localhost:1' },
-    ...{ version: '0.0.0', featureLevel: 1 },
+    ...{ version: '0.0.0', featureLevel: 1, replaces: null, addedMs: 0 },
   }
 }
 

@@ -132,6 +132,8 @@ export function sampleConfig(random: SeededRandom): Configuration {
       ...addresses,
       version: '1.2.3-ü',
       featureLevel: 7,
+      replaces: random.chance(0.3) ? sampleId(random) : null,
+      addedMs: random.chance(0.5) ? sampleWhole(random) : 0,
     }
   })
   return { voters, votersOutgoing, learners, learnersNext, autoLeave: isJoint, members }

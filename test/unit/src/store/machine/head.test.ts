@@ -3,6 +3,7 @@
  * Method: there and back, with a joint configuration and with none.
  */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { emptyConfiguration, logIndex, nodeId, term } from '../../../../../raft/index.ts'
 import type { Configuration } from '../../../../../raft/index.ts'
@@ -50,6 +51,32 @@ void test('a head reads back as it was', () => {
 void test('heads that differ only in the order of their properties have equal bytes', () => {
   const identity = { ...identityOf('c'), keyFingerprints: { a: 'one', b: 'two' } }
   assert.deepEqual(encodeHead({ ...head, identity }), encodeHead(head))
+})
+
+void test('a configuration to which nobody was added has the bytes it always had', () => {
+  const bytes = encodeHead(head)
+  assert.equal(
+    createHash('sha256').update(bytes).digest('hex'),
+    '6ca9113ff2ef34ac6c80d4266ba9867a3b062d99b0ac6ad5ed9d5dfda20d6096',
+  )
+  assert.deepEqual(decodeHead(bytes), head)
+})
+
+void test('what is known of added members is part of the head', () => {
+  const [first, second] = joint.members
+  assert.ok(first && second)
+  const added = { ...second, replaces: nodeId(1), addedMs: 1_790_000_000_000 }
+  for (const members of [
+    [first, added],
+    [first, { ...added, replaces: null }],
+    [first, { ...added, addedMs: 0 }],
+  ]) {
+    const young: Head = { ...head, configuration: { ...joint, members } }
+    assert.deepEqual(decodeHead(encodeHead(young)), young)
+    assert.notDeepEqual(encodeHead(young), encodeHead(head))
+    const simple: Head = { ...head, configuration: { ...joint, autoLeave: false, members } }
+    assert.deepEqual(decodeHead(encodeHead(simple)), simple)
+  }
 })
 
 void test('a head of another format is told apart from a damaged one', () => {

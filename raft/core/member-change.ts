@@ -1,0 +1,243 @@
+import { assertNever } from '../base/assert.ts'
+import { membersMax, votersMax } from './config.ts'
+import { isQuorum } from './quorum.ts'
+import type { Configuration, MemberInfo, MemberRole, NodeId } from './types.ts'
+
+/** A member to be: everyone begins as a learner. */
+export type NewMember = Omit<MemberInfo, 'role'>
+
+/** One wish about who belongs to the cluster. Each may be said again: what is so already is done. */
+export type MemberChange =
+  /** A new member comes as a learner; its leader promotes it once it has caught up, unless `wantedRole` pins it. */
+  | { readonly kind: 'add'; readonly member: NewMember }
+  | { readonly kind: 'remove'; readonly id: NodeId }
+  /** `learner`: at once, and pinned. `voter`: once it has caught up. */
+  | { readonly kind: 'set-role'; readonly id: NodeId; readonly role: MemberRole }
+  /** @param peerAddress `host:port`; null: as it is, like `clientAddress` */
+  | {
+      readonly kind: 'move'
+      readonly id: NodeId
+      readonly peerAddress: string | null
+      readonly clientAddress: string | null
+    }
+  /** A learner that has caught up votes from now on, and whom it replaces is gone with the same change. */
+  | { readonly kind: 'promote'; readonly id: NodeId }
+
+/**
+ * Why a change is not made. All but the last two are for whoever asked; those pass by themselves.
+ *
+ * - `name-taken`, `id-taken`: another member has it
+ * - `unknown-member`: nobody has that id
+ * - `replaced-unknown`: nobody has the id of whom it shall replace
+ * - `replaces-pinned`: who stays a learner takes nobody's place
+ * - `last-voter`: nobody would be left to decide
+ * - `below-live-quorum`: of those who would vote then, no majority is in touch now
+ * - `not-caught-up`: it lags too far behind to vote
+ * - `too-many-members`: a bound of `config.ts`
+ * - `change-pending`: the previous change is not done
+ * - `term-unsettled`: the leader is new, and has not committed an entry of its term
+ */
+export type ChangeRefusal =
+  | 'name-taken'
+  | 'id-taken'
+  | 'unknown-member'
+  | 'replaced-unknown'
+  | 'replaces-pinned'
+  | 'last-voter'
+  | 'below-live-quorum'
+  | 'not-caught-up'
+  | 'too-many-members'
+  | 'change-pending'
+  | 'term-unsettled'
+
+/** What a leader knows beyond the configuration. */
+export type ChangeKnowledge = {
+  /** The change before this one is not committed, or its joint configuration not left. */
+  readonly pending: boolean
+  /** An entry of the leader's term is committed. */
+  readonly settled: boolean
+  /** Heard of within an election timeout; the leader itself too. */
+  readonly inTouch: ReadonlySet<NodeId>
+  /** Learners whose last round of catching up was short (thesis §4.2.1). */
+  readonly caughtUp: ReadonlySet<NodeId>
+}
+
+export type ChangePlan =
+  /** @param members everyone who shall be a member, for `Raft.changeConfiguration` */
+  | { readonly kind: 'change'; readonly members: readonly MemberInfo[] }
+  | { readonly kind: 'done' }
+  /** @param message one line with the way forward */
+  | { readonly kind: 'refused'; readonly reason: ChangeRefusal; readonly message: string }
+
+/** What the change comes to, in the configuration in force. */
+export function planChange(
+  configuration: Configuration,
+  change: MemberChange,
+  knowledge: ChangeKnowledge,
+): ChangePlan {
+  if (!knowledge.settled) return refused('term-unsettled', 'the leader is new: ask again in a moment')
+  if (knowledge.pending || configuration.votersOutgoing !== null) {
+    return refused('change-pending', 'another change of the members is under way: ask again when it is done')
+  }
+  const plan = wish(configuration.members, change, knowledge)
+  return plan.kind === 'change' ? checked(configuration, plan, knowledge) : plan
+}
+
+function wish(
+  members: readonly MemberInfo[],
+  change: MemberChange,
+  { caughtUp }: ChangeKnowledge,
+): ChangePlan {
+  switch (change.kind) {
+    case 'add':
+      return add(members, change.member)
+    case 'remove':
+      // An id is never used again, so who is not there was removed.
+      return members.some(({ id }) => id === change.id)
+        ? { kind: 'change', members: without(members, change.id) }
+        : done
+    case 'set-role':
+      return onMember(members, change.id, (member) => withRole(member, change.role))
+    case 'move':
+      return onMember(members, change.id, (member) => ({
+        ...member,
+        peerAddress: change.peerAddress ?? member.peerAddress,
+        clientAddress: change.clientAddress ?? member.clientAddress,
+      }))
+    case 'promote':
+      return promote(members, change.id, caughtUp)
+    default:
+      return assertNever(change)
+  }
+}
+
+function add(members: readonly MemberInfo[], added: NewMember): ChangePlan {
+  const same = members.find(({ id }) => id === added.id)
+  if (same !== undefined) {
+    const asked = same.name === added.name && same.peerAddress === added.peerAddress
+    if (asked) return done
+    return refused(
+      'id-taken',
+      `"${same.name}" has this identity: let the new member join anew, it draws another`,
+    )
+  }
+  const named = members.find(({ name }) => name === added.name)
+  if (named !== undefined) {
+    return refused(
+      'name-taken',
+      `a member is called "${added.name}": choose another name, or remove that one first`,
+    )
+  }
+  if (added.replaces !== null) {
+    if (!members.some(({ id }) => id === added.replaces)) {
+      return refused(
+        'replaced-unknown',
+        'whom it shall replace is no member: add it without replacing anybody',
+      )
+    }
+    if (added.wantedRole === 'learner') {
+      return refused(
+        'replaces-pinned',
+        'who stays a learner takes nobody’s place: add it, and remove the other one',
+      )
+    }
+  }
+  return { kind: 'change', members: [...members, { ...added, role: 'learner' }] }
+}
+
+function withRole(member: MemberInfo, role: MemberRole): MemberInfo {
+  // A voter in waiting is promoted by its leader, when it has caught up.
+  return role === 'voter'
+    ? { ...member, wantedRole: 'voter' }
+    : { ...member, role, wantedRole: role, replaces: null }
+}
+
+function promote(members: readonly MemberInfo[], id: NodeId, caughtUp: ReadonlySet<NodeId>): ChangePlan {
+  const member = members.find((candidate) => candidate.id === id)
+  if (member === undefined) return unknown
+  if (member.role === 'voter') return done
+  if (!caughtUp.has(id)) {
+    const way = 'it is promoted by itself once it has caught up'
+    return refused('not-caught-up', `"${member.name}" lags behind the leader: ${way}`)
+  }
+  const rest = members.filter((other) => other.id !== id && other.id !== member.replaces)
+  return {
+    kind: 'change',
+    members: [
+      ...rest.map(freed(member.replaces)),
+      { ...member, role: 'voter', wantedRole: 'voter', replaces: null },
+    ],
+  }
+}
+
+function onMember(
+  members: readonly MemberInfo[],
+  id: NodeId,
+  act: (member: MemberInfo) => MemberInfo,
+): ChangePlan {
+  const member = members.find((candidate) => candidate.id === id)
+  if (member === undefined) return unknown
+  const next = act(member)
+  const keys = ['role', 'wantedRole', 'peerAddress', 'clientAddress', 'replaces'] as const
+  if (keys.every((key) => member[key] === next[key])) return done
+  return { kind: 'change', members: members.map((other) => (other === member ? next : other)) }
+}
+
+function without(members: readonly MemberInfo[], id: NodeId): readonly MemberInfo[] {
+  return members.filter((member) => member.id !== id).map(freed(id))
+}
+
+/** Nobody waits for the place of one who is gone: it becomes an ordinary learner on its way. */
+function freed(gone: NodeId | null): (member: MemberInfo) => MemberInfo {
+  return (member) => (gone !== null && member.replaces === gone ? { ...member, replaces: null } : member)
+}
+
+/** What holds for every change: somebody decides, those who do are there, and there are not too many. */
+function checked(
+  configuration: Configuration,
+  plan: Extract<ChangePlan, { readonly kind: 'change' }>,
+  { inTouch }: ChangeKnowledge,
+): ChangePlan {
+  const { members } = plan
+  const voters = members.filter(({ role }) => role === 'voter').map(({ id }) => id)
+  if (voters.length === 0) {
+    return refused('last-voter', 'it is the only voter: add another member first, and wait until it votes')
+  }
+  if (
+    members.length > Math.max(membersMax, configuration.members.length) ||
+    tooManyVoters(configuration, members)
+  ) {
+    const most = `a cluster has at most ${votersMax} voters and ${membersMax} members`
+    return refused('too-many-members', `${most}: remove one first, or let the new one replace it`)
+  }
+  const same =
+    voters.length === configuration.voters.length && voters.every((id) => configuration.voters.includes(id))
+  if (same || isQuorum({ voters, votersOutgoing: null }, (id) => inTouch.has(id))) return plan
+  const silent = members
+    .filter(({ id, role }) => role === 'voter' && !inTouch.has(id))
+    .map(({ name }) => `"${name}"`)
+  const way = 'start them, or remove or replace those first that do not come back'
+  return refused(
+    'below-live-quorum',
+    `nothing would be decided any more without ${silent.join(', ')}: ${way}`,
+  )
+}
+
+/** Those count that will vote one day, less those whose places they take. Never refuses what makes them fewer. */
+function tooManyVoters(configuration: Configuration, members: readonly MemberInfo[]): boolean {
+  return votersInTheEnd(members) > Math.max(votersMax, votersInTheEnd(configuration.members))
+}
+
+function votersInTheEnd(members: readonly MemberInfo[]): number {
+  const replaced = new Set(members.map(({ replaces }) => replaces))
+  return members.filter(
+    ({ id, role, wantedRole }) => (role === 'voter' || wantedRole === 'voter') && !replaced.has(id),
+  ).length
+}
+
+const done: ChangePlan = Object.freeze({ kind: 'done' })
+const unknown = refused('unknown-member', 'there is no such member: list them to see who is there')
+
+function refused(reason: ChangeRefusal, message: string): ChangePlan {
+  return { kind: 'refused', reason, message }
+}

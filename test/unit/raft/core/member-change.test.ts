@@ -1,0 +1,266 @@
+/*
+ * Goal: every wish about the members comes to a change, is done already, or is refused for its own reason with a way
+ * forward.
+ * Method: one configuration after the other, with what a leader may know of it; then random wishes, and what the core
+ * makes of what was planned.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import {
+  checkConfiguration,
+  leaveJoint,
+  simpleConfiguration,
+  transition,
+} from '../../../../raft/core/conf-change.ts'
+import { membersMax, votersMax } from '../../../../raft/core/config.ts'
+import { planChange } from '../../../../raft/core/member-change.ts'
+import type {
+  ChangeKnowledge,
+  ChangePlan,
+  MemberChange,
+  NewMember,
+} from '../../../../raft/core/member-change.ts'
+import { isQuorum } from '../../../../raft/core/quorum.ts'
+import { nodeId } from '../../../../raft/core/types.ts'
+import type { Configuration, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
+import { cluster, people, person } from '../../../scenario/people.ts'
+
+function knowing(inTouch: readonly number[], caughtUp: readonly number[] = []): ChangeKnowledge {
+  const ids = (numbers: readonly number[]): Set<NodeId> => new Set(numbers.map(nodeId))
+  return { pending: false, settled: true, inTouch: ids(inTouch), caughtUp: ids(caughtUp) }
+}
+
+const allWell = knowing([1, 2, 3, 4, 5], [4, 5])
+
+function newcomer(number: number, part: Partial<NewMember> = {}): MemberChange {
+  const { id, name, peerAddress, clientAddress, version, featureLevel } = person(number, 'voter')
+  const facts = { id, name, peerAddress, clientAddress, version, featureLevel }
+  return { kind: 'add', member: { ...facts, wantedRole: 'voter', replaces: null, addedMs: 5, ...part } }
+}
+
+function membersOf(plan: ChangePlan): readonly MemberInfo[] {
+  assert.equal(plan.kind, 'change', plan.kind === 'refused' ? plan.message : plan.kind)
+  return plan.kind === 'change' ? plan.members : []
+}
+
+function voting(plan: ChangePlan): readonly number[] {
+  return [...simpleConfiguration(membersOf(plan)).voters]
+}
+
+function refusedFor(plan: ChangePlan): string {
+  if (plan.kind === 'refused')
+    assert.match(plan.message, /^[^\n]+: [^\n]+$/, 'one line, with the way forward')
+  return plan.kind === 'refused' ? plan.reason : plan.kind
+}
+
+void test('a new member is a learner, and added only once', () => {
+  const members = membersOf(planChange(cluster([1, 2, 3]), newcomer(4), allWell))
+  const four = members.find(({ id }) => id === 4)
+  assert.deepEqual(four, { ...person(4, 'learner'), wantedRole: 'voter', addedMs: 5 })
+  const then = simpleConfiguration(members)
+  assert.equal(planChange(then, newcomer(4), allWell).kind, 'done')
+  assert.equal(planChange(simpleConfiguration(people([1, 2, 3, 4])), newcomer(4), allWell).kind, 'done')
+})
+
+void test('names and identities are taken once', () => {
+  const three = cluster([1, 2, 3])
+  assert.equal(refusedFor(planChange(three, newcomer(4, { name: 'n2' }), allWell)), 'name-taken')
+  assert.equal(refusedFor(planChange(three, newcomer(2, { name: 'n9' }), allWell)), 'id-taken')
+  assert.equal(
+    refusedFor(planChange(three, newcomer(2, { peerAddress: 'elsewhere:1' }), allWell)),
+    'id-taken',
+  )
+})
+
+void test('whom a new member replaces must be there, and the new one must be on its way to vote', () => {
+  const three = cluster([1, 2, 3])
+  assert.equal(
+    refusedFor(planChange(three, newcomer(4, { replaces: nodeId(9) }), allWell)),
+    'replaced-unknown',
+  )
+  const pinned = newcomer(4, { replaces: nodeId(3), wantedRole: 'learner' })
+  assert.equal(refusedFor(planChange(three, pinned, allWell)), 'replaces-pinned')
+  const plan = planChange(three, newcomer(4, { replaces: nodeId(3) }), allWell)
+  assert.deepEqual(voting(plan), [1, 2, 3], 'nobody has gone yet')
+})
+
+void test('a learner that caught up takes the place of a dead voter in one joint change', () => {
+  const replaces = nodeId(3)
+  const members = [...people([1, 2, 3]), { ...person(4, 'learner'), wantedRole: 'voter' as const, replaces }]
+  const before = simpleConfiguration(members)
+  assert.equal(
+    refusedFor(planChange(before, { kind: 'promote', id: nodeId(4) }, knowing([1, 2, 4]))),
+    'not-caught-up',
+  )
+  const plan = planChange(before, { kind: 'promote', id: nodeId(4) }, knowing([1, 2, 4], [4]))
+  const after = simpleConfiguration(membersOf(plan))
+  assert.deepEqual(after.voters, [1, 2, 4])
+  assert.deepEqual(after.members.at(-1), person(4, 'voter'))
+  const joint = transition(before, after)
+  assert.deepEqual(
+    [joint.voters, joint.votersOutgoing],
+    [
+      [1, 2, 4],
+      [1, 2, 3],
+    ],
+  )
+  assert.equal(planChange(after, { kind: 'promote', id: nodeId(4) }, allWell).kind, 'done')
+})
+
+void test('whose place is gone before it got there becomes a voter of its own', () => {
+  const replaces = nodeId(3)
+  const members = [...people([1, 2, 3]), { ...person(4, 'learner'), wantedRole: 'voter' as const, replaces }]
+  const plan = planChange(simpleConfiguration(members), { kind: 'remove', id: replaces }, allWell)
+  assert.equal(membersOf(plan).find(({ id }) => id === 4)?.replaces, null)
+})
+
+void test('who was removed is not removed twice, and who is not there is unknown', () => {
+  const three = cluster([1, 2, 3])
+  assert.deepEqual(voting(planChange(three, { kind: 'remove', id: nodeId(2) }, allWell)), [1, 3])
+  assert.equal(planChange(three, { kind: 'remove', id: nodeId(9) }, allWell).kind, 'done')
+  const unknown: readonly MemberChange[] = [
+    { kind: 'set-role', id: nodeId(9), role: 'voter' },
+    { kind: 'move', id: nodeId(9), peerAddress: 'x:1', clientAddress: null },
+    { kind: 'promote', id: nodeId(9) },
+  ]
+  for (const change of unknown) assert.equal(refusedFor(planChange(three, change, allWell)), 'unknown-member')
+})
+
+void test('the last voter stays', () => {
+  const one = cluster([1], [2])
+  assert.equal(refusedFor(planChange(one, { kind: 'remove', id: nodeId(1) }, allWell)), 'last-voter')
+  assert.equal(
+    refusedFor(planChange(one, { kind: 'set-role', id: nodeId(1), role: 'learner' }, allWell)),
+    'last-voter',
+  )
+})
+
+void test('no change leaves voters of whom no majority is in touch', () => {
+  const three = cluster([1, 2, 3])
+  const withoutThree = knowing([1, 2])
+  assert.equal(
+    refusedFor(planChange(three, { kind: 'remove', id: nodeId(2) }, withoutThree)),
+    'below-live-quorum',
+  )
+  const demoted: MemberChange = { kind: 'set-role', id: nodeId(2), role: 'learner' }
+  assert.equal(refusedFor(planChange(three, demoted, withoutThree)), 'below-live-quorum')
+  assert.deepEqual(voting(planChange(three, { kind: 'remove', id: nodeId(3) }, withoutThree)), [1, 2])
+  const promoted: MemberChange = { kind: 'promote', id: nodeId(4) }
+  assert.equal(refusedFor(planChange(cluster([1], [4]), promoted, knowing([1], [4]))), 'below-live-quorum')
+  // Who counts stays as it is, so nothing gets worse.
+  assert.equal(planChange(three, newcomer(4), knowing([1])).kind, 'change')
+  const move: MemberChange = { kind: 'move', id: nodeId(3), peerAddress: 'new:1', clientAddress: null }
+  assert.equal(planChange(three, move, knowing([1])).kind, 'change')
+})
+
+void test('a voter on its way is only marked, a learner is pinned at once', () => {
+  const pinned = simpleConfiguration([...people([1, 2, 3]), person(4, 'learner')])
+  const up = planChange(pinned, { kind: 'set-role', id: nodeId(4), role: 'voter' }, allWell)
+  assert.deepEqual(
+    membersOf(up).find(({ id }) => id === 4),
+    { ...person(4, 'learner'), wantedRole: 'voter' },
+  )
+  assert.equal(
+    planChange(
+      simpleConfiguration(membersOf(up)),
+      { kind: 'set-role', id: nodeId(4), role: 'voter' },
+      allWell,
+    ).kind,
+    'done',
+  )
+  const down = planChange(cluster([1, 2, 3]), { kind: 'set-role', id: nodeId(3), role: 'learner' }, allWell)
+  assert.deepEqual(
+    membersOf(down).find(({ id }) => id === 3),
+    person(3, 'learner'),
+  )
+  assert.equal(planChange(pinned, { kind: 'set-role', id: nodeId(4), role: 'learner' }, allWell).kind, 'done')
+})
+
+void test('who moves keeps the address that is not named', () => {
+  const change: MemberChange = { kind: 'move', id: nodeId(3), peerAddress: 'new:1', clientAddress: null }
+  const members = membersOf(planChange(cluster([1, 2, 3]), change, allWell))
+  assert.deepEqual(
+    members.find(({ id }) => id === 3),
+    { ...person(3, 'voter'), peerAddress: 'new:1' },
+  )
+  assert.equal(planChange(simpleConfiguration(members), change, allWell).kind, 'done')
+})
+
+void test('there are at most so many voters and members; whoever takes a place may come', () => {
+  const numbers = (from: number, count: number): number[] =>
+    Array.from({ length: count }, (_, at) => from + at)
+  const full = cluster(numbers(1, votersMax))
+  assert.equal(refusedFor(planChange(full, newcomer(99), allWell)), 'too-many-members')
+  assert.equal(planChange(full, newcomer(99, { replaces: nodeId(1) }), allWell).kind, 'change')
+  assert.equal(planChange(full, newcomer(99, { wantedRole: 'learner' }), allWell).kind, 'change')
+  const crowded = cluster([1], numbers(2, membersMax - 1))
+  assert.equal(
+    refusedFor(planChange(crowded, newcomer(99, { wantedRole: 'learner' }), allWell)),
+    'too-many-members',
+  )
+  // A founder's cluster that is larger than that can still shrink.
+  const huge = cluster(numbers(1, votersMax + 3))
+  const smaller = planChange(huge, { kind: 'remove', id: nodeId(12) }, knowing(numbers(1, 12)))
+  assert.equal(smaller.kind, 'change')
+})
+
+void test('one change at a time, by a leader that knows what was decided', () => {
+  const three = cluster([1, 2, 3])
+  const change: MemberChange = { kind: 'remove', id: nodeId(3) }
+  assert.equal(refusedFor(planChange(three, change, { ...allWell, pending: true })), 'change-pending')
+  assert.equal(refusedFor(planChange(three, change, { ...allWell, settled: false })), 'term-unsettled')
+  const joint = transition(cluster([1, 2]), cluster([3, 4]))
+  assert.equal(refusedFor(planChange(joint, change, allWell)), 'change-pending')
+})
+
+void test('what is planned at random is a configuration, changes what was wished, and is done then', () => {
+  const random = new SeededRandom(11)
+  let changed = 0
+  for (let run = 0; run < 300; run++) {
+    let now: Configuration = cluster([1, 2, 3])
+    for (let step = 0; step < 12; step++) {
+      const knowledge = knowing(numbersOf(random, 0.9), numbersOf(random, 0.7))
+      const change = randomChange(random)
+      const plan = planChange(now, change, knowledge)
+      assert.deepEqual(planChange(now, change, knowledge), plan, 'it is a function')
+      if (plan.kind !== 'change') continue
+      changed++
+      const target = simpleConfiguration(plan.members)
+      const first = transition(now, target)
+      checkConfiguration(first)
+      const last = first.votersOutgoing === null ? first : leaveJoint(first)
+      checkConfiguration(last)
+      assert.deepEqual(last, target)
+      const voters = now.voters
+      if (String(voters) !== String(last.voters)) assert.ok(isQuorum(last, (id) => knowledge.inTouch.has(id)))
+      assert.equal(planChange(last, change, knowledge).kind, 'done', JSON.stringify(change))
+      now = last
+    }
+  }
+  assert.ok(changed > 500, `${changed} changes`)
+})
+
+function numbersOf(random: SeededRandom, chance: number): number[] {
+  return [1, 2, 3, 4, 5, 6].filter(() => random.chance(chance))
+}
+
+function randomChange(random: SeededRandom): MemberChange {
+  const number = 1 + random.below(6)
+  const id = nodeId(number)
+  switch (random.below(5)) {
+    case 0:
+      return newcomer(number, {
+        wantedRole: random.pick(['voter', 'learner']),
+        replaces: random.chance(0.5) ? null : nodeId(1 + random.below(6)),
+      })
+    case 1:
+      return { kind: 'remove', id }
+    case 2:
+      return { kind: 'set-role', id, role: random.pick(['voter', 'learner']) }
+    case 3:
+      return { kind: 'move', id, peerAddress: null, clientAddress: `c${random.below(3)}:1` }
+    default:
+      return { kind: 'promote', id }
+  }
+}
