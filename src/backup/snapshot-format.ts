@@ -94,8 +94,8 @@ export function decodeHeader(json: Uint8Array, name: string): FileHeader {
   const encryption = value['encryption'] === null ? null : derivationIn(value['encryption'])
   const { apiDomain } = value as { readonly apiDomain?: unknown }
   const isHeader =
-    (['clusterId', 'clusterName', 'savedAt', 'digest', 'program'] as const).every(
-      (field) => typeof value[field] === 'string',
+    (['clusterId', 'clusterName', 'savedAt', 'digest', 'program'] as const).every((field) =>
+      isWord(value[field]),
     ) &&
     (['revision', 'logIndex', 'logTerm', 'featureLevel'] as const).every((field) => isWhole(value[field])) &&
     (apiDomain === 'orch.io' || apiDomain === 'k8s.io') &&
@@ -158,6 +158,11 @@ function parsed(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** It is printed, and comes from a file that anybody may have made. */
+function isWord(value: unknown): boolean {
+  return typeof value === 'string' && !/\p{Cc}/u.test(value)
 }
 
 function isWhole(value: unknown): value is number {

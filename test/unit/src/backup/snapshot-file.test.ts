@@ -5,9 +5,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
+import { ChunkSeal } from '../../../../src/backup/chunk-seal.ts'
 import type { Secret } from '../../../../src/backup/chunk-seal.ts'
 import { BackupFailure } from '../../../../src/backup/errors.ts'
 import { SnapshotFile } from '../../../../src/backup/snapshot-file.ts'
+import { decodeHeader } from '../../../../src/backup/snapshot-format.ts'
 import { SnapshotWriter } from '../../../../src/backup/snapshot-writer.ts'
 import { StateSurvey } from '../../../../src/backup/state-survey.ts'
 import { verifySnapshot } from '../../../../src/backup/verify-snapshot.ts'
@@ -163,6 +165,46 @@ void test('without its secret a file tells nothing but its header', () => {
 void test('two files of one state share no key', () => {
   const [one, other] = [fileOf(large.chunks, key, 5), fileOf(large.chunks, key, 6)]
   assert.notDeepEqual(chunksIn(one)[0], chunksIn(other)[0])
+})
+
+void test('every chunk of a file is sealed for its own place', () => {
+  for (const bytes of [null, Buffer.alloc(32, 9)]) {
+    const seal = new ChunkSeal(Buffer.alloc(32, 1), bytes)
+    const sealed = new Map<string, number>()
+    for (let number = 0; number < 300; number++) {
+      const place = { number, kind: 1 }
+      const { payload, check } = seal.seal(place, Buffer.from('the same'))
+      assert.deepEqual(seal.open(place, payload, check)?.toString(), 'the same')
+      assert.equal(seal.open({ number: number + 1, kind: 1 }, payload, check), null)
+      assert.equal(seal.open({ number, kind: 2 }, payload, check), null)
+      assert.equal(new ChunkSeal(Buffer.alloc(32, 2), bytes).open(place, payload, check), null)
+      // Of a nonce that was used twice the payloads could be told apart from each other.
+      sealed.set(`${Buffer.from(bytes === null ? check : payload).toString('hex')}`, number)
+    }
+    assert.equal(sealed.size, 300)
+  }
+})
+
+void test('a header that asks for too much, or speaks to the terminal, is damaged', () => {
+  const { header } = new SnapshotFile(bytesOf(fileOf(small.chunks, passphrase)), 'b.snap')
+  const { encryption } = header
+  assert.equal(encryption?.kind, 'passphrase')
+  for (const wrong of [
+    { ...encryption, cost: 2 ** 40 },
+    { ...encryption, cost: 3 },
+    { ...encryption, blocks: 1e6 },
+    { ...encryption, parallel: 0 },
+    { kind: 'words', salt: '' },
+    [],
+  ]) {
+    const json = Buffer.from(JSON.stringify({ ...header, encryption: wrong }))
+    assert.throws(() => decodeHeader(json, 'b.snap'), { code: 'damaged' })
+  }
+  for (const field of ['clusterName', 'savedAt', 'digest', 'program', 'clusterId']) {
+    const json = Buffer.from(JSON.stringify({ ...header, [field]: 'a\u001b[2Jb' }))
+    assert.throws(() => decodeHeader(json, 'b.snap'), { code: 'damaged' })
+  }
+  assert.deepEqual(decodeHeader(Buffer.from(JSON.stringify(header)), 'b.snap'), header)
 })
 
 void test('what is no snapshot, or a newer one, is said in one line', () => {
