@@ -1,5 +1,6 @@
 import type { ConsensusStatus } from '../consensus.ts'
 import type { CoreStatus, FollowerStatus } from '../core/ready.ts'
+import { isQuorum } from '../core/quorum.ts'
 import { emptyConfiguration, noIndex, noTerm } from '../core/types.ts'
 import type { NodeId } from '../core/types.ts'
 
@@ -40,4 +41,14 @@ export function healthiestSuccessor(
     if (best === null || follower.match > best.match) best = follower
   }
   return best?.id ?? null
+}
+
+/**
+ * Whether a majority of the voters is in touch without this member and has written all that it was sent: their disks work,
+ * and what they lack they wait for.
+ */
+export function othersWrite({ configuration, followers }: CoreStatus): boolean {
+  return isQuorum(configuration, (id) =>
+    followers.some((one) => one.id === id && one.recentlyActive && one.next === one.match + 1),
+  )
 }

@@ -4,7 +4,7 @@ import type { NodeId } from '../core/types.ts'
 import { HandOver } from './hand-over.ts'
 import { Debt, standsStill, StallWatch } from './stall-watch.ts'
 import type { Owed, StallLimits } from './stall-watch.ts'
-import { healthiestSuccessor } from './status.ts'
+import { healthiestSuccessor, othersWrite } from './status.ts'
 
 /** The part of the core that leadership is handed on with. */
 export interface SuccessionCore {
@@ -64,7 +64,8 @@ export class Succession {
   /** Where the quorum waits for this disk too, nobody could be elected without it, and reads would stop as well. */
   #helps(owed: Owed): boolean {
     const status = this.#core.status()
-    const electable = owed.writingSinceMs === null || status.commit > status.persistedIndex
+    const electable =
+      owed.writingSinceMs === null || status.commit > status.persistedIndex || othersWrite(status)
     return electable && healthiestSuccessor(status) !== null
   }
 

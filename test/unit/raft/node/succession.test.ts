@@ -47,12 +47,13 @@ class FakeCore implements SuccessionCore {
   }
 }
 
-function follower(id: number, match: number, recentlyActive = true): FollowerStatus {
+/** @param sent entries behind `match` that it has not acknowledged */
+function follower(id: number, match: number, recentlyActive = true, sent = 0): FollowerStatus {
   return {
     id: nodeId(id),
     state: 'replicate',
     match: logIndex(match),
-    next: logIndex(match + 1),
+    next: logIndex(match + 1 + sent),
     recentlyActive,
   }
 }
@@ -106,12 +107,25 @@ void test('a try that found nobody in touch is made again as soon as somebody is
 void test('a disk that the quorum waits for keeps the leader: without it nobody could be elected', () => {
   const { core, succession } = made()
   core.persisted = 8
+  core.followers = [follower(2, 9), follower(3, 8, true, 1)]
   succession.writing.owes(0)
   run(core, succession, 10_000)
   assert.equal(core.offered.length, 0)
   core.persisted = 7
   run(core, succession, 10_010)
   assert.equal(core.offered.length, 1, 'now the others commit without it')
+})
+
+void test('followers that wait for what only the stalled disk has can elect another', () => {
+  const { core, succession } = made()
+  core.persisted = 8
+  core.followers = [follower(2, 9), follower(3, 3)]
+  succession.writing.owes(0)
+  run(core, succession, 4000)
+  assert.deepEqual(
+    core.offered.map(({ to }) => to),
+    [2, 3],
+  )
 })
 
 void test('who leaves offers it again and again until its time is over', () => {
