@@ -16,12 +16,34 @@ export type Served = {
   readonly type: string
   /** Values a parameter may have; one that is not named here must not be asked for. */
   readonly parameters?: { readonly [name: string]: readonly string[] }
+  /** Only sent to who names all of these with it, exactly so. */
+  readonly required?: { readonly [name: string]: string }
 }
 
 /** What objects, lists and watches are sent as. */
 export const JSON_SERVED: readonly Served[] = [
   { type: 'application/json', parameters: { charset: ['utf-8', 'utf8'], stream: ['watch'] } },
 ]
+
+/** Objects as rows. */
+export type TableServed = Served & {
+  /** The apiVersion that the client wants it to have. */
+  readonly tableVersion: string
+}
+
+/** By either domain's name, whosever the cluster speaks: clients have theirs built in. @source spec 4.7 */
+export const TABLES_SERVED: readonly TableServed[] = (['orch.io', 'k8s.io'] as const).flatMap((domain) =>
+  ['v1', 'v1beta1'].map((v) => {
+    const g = namesOf(domain).group('meta')
+    const parameters = { charset: ['utf-8', 'utf8'], stream: ['watch'] }
+    return {
+      type: 'application/json',
+      parameters,
+      required: { as: 'Table', g, v },
+      tableVersion: `${g}/${v}`,
+    }
+  }),
+)
 
 const HEADER_LENGTH_MAX = 8 * 1024
 const ENTRIES_MAX = 64
@@ -42,7 +64,7 @@ export function negotiate<T extends Served>(accept: string, served: readonly T[]
     const found = served.find((one) => accepts(entry, one) && !refused(wanted, one))
     if (found !== undefined) return found
   }
-  throw notAcceptable(served.map((one) => one.type))
+  throw notAcceptable([...new Set(served.map((one) => one.type))])
 }
 
 /** @returns by quality, highest first, equals in order; an absent header accepts anything */
@@ -123,7 +145,10 @@ export function patchMediaType(format: PatchFormat): string {
 
 function accepts(entry: MediaType, served: Served): boolean {
   if (!covers(entry.type, served.type)) return false
+  const required = Object.entries(served.required ?? {})
+  if (required.some(([name, value]) => entry.parameters.get(name) !== value)) return false
   for (const [name, value] of entry.parameters) {
+    if (served.required !== undefined && Object.hasOwn(served.required, name)) continue
     const known = served.parameters?.[name]
     if (known === undefined || !known.includes(value.toLowerCase())) return false
   }
@@ -132,6 +157,7 @@ function accepts(entry: MediaType, served: Served): boolean {
 
 /** A type named with quality 0 is not sent, even where a wildcard would take it. */
 function refused(wanted: readonly MediaType[], served: Served): boolean {
+  if (served.required !== undefined) return false
   const exact = wanted.filter((entry) => entry.type === served.type && entry.parameters.size === 0)
   return exact.length > 0 && exact.every((entry) => entry.quality === 0)
 }

@@ -1,6 +1,7 @@
 import type { Catalog } from './catalog.ts'
 import type { RequestContext, Target } from './request.ts'
 import type { ResourceDefinition } from './definition.ts'
+import type { TableShape } from './table.ts'
 
 /** What a verb was asked with, besides who and what: still raw, each verb parses what it knows. */
 export type VerbRequest = {
@@ -13,6 +14,8 @@ export type VerbRequest = {
   readonly body: Uint8Array
   /** Lower-case, without parameters; empty when the request had none. */
   readonly contentType: string
+  /** The answer is wanted as a table. Not for verbs that answer with a `Status`. Unset: as the objects are. */
+  readonly table?: TableShape
 }
 
 /** What goes back to the client: bytes that are ready to send. */

@@ -39,9 +39,27 @@ export type ResourceDefinition = {
   readonly holdsNamespaces?: true
   /** Dotted paths of string members that field selectors may name, besides name and namespace. */
   readonly selectableFields?: readonly string[]
+  /** Of its tables. Unset: name and time of creation. */
+  readonly columns?: readonly Column[]
   readonly hooks: ResourceHooks
   readonly subresources: readonly SubresourceDefinition[]
 }
+
+/** One column of a kind's tables, on every path: get, list and watch. */
+export type Column = {
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
+  /** `name`: what the object is called. */
+  readonly format?: 'name'
+  readonly description: string
+  /** 1: only where a client shows all there is. Unset: 0. */
+  readonly priority?: 0 | 1
+  /** Pure. What it is given was stored, so its schema holds. */
+  readonly cell: (object: AnyObject) => Cell
+}
+
+/** `since` is shown as how long ago that was, at the moment somebody reads it; null: nobody knows. */
+export type Cell = string | number | boolean | null | { readonly since: string | null }
 
 export type ResourceHooks = {
   /** Sets what the server owns: clears status on create, keeps it on update, merges write-only input. */

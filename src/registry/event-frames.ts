@@ -27,7 +27,7 @@ export class EventFrames {
 }
 
 /** An object that left the selection is shown as it last belonged, at the revision at which it left. */
-function bytesFor(event: StoreEvent, type: EventType): Uint8Array {
+export function bytesFor(event: StoreEvent, type: EventType): Uint8Array {
   if (type !== 'DELETED' || event.kind === 'deleted' || event.previous === null) return event.object.bytes
   return atRevision(event.previous, event.revision)
 }

@@ -12,6 +12,8 @@ export type RegistryLimits = {
   readonly quorumWaitMs: number
   /** Lists and watches leave in pieces of about this size; an object larger than it is a piece of its own. */
   readonly pieceBytes: number
+  /** Bytes of objects that a table reads before others have their turn. */
+  readonly tableTurnBytes: number
   /** Objects examined in one go by a list with a selector. More: another slice. */
   readonly sliceObjectsMax: number
   /** Objects that deletecollection deletes at once. More: the next slice. */
@@ -35,6 +37,7 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   futureWaitMs: 3000,
   quorumWaitMs: 10_000,
   pieceBytes: 64 * KiB,
+  tableTurnBytes: 256 * KiB,
   sliceObjectsMax: 500,
   deleteCollectionAtOnce: 64,
   continueTokenBytesMax: 2 * KiB,

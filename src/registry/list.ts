@@ -15,14 +15,26 @@ import { readState } from './read-state.ts'
 import { selectionOf } from './selection.ts'
 import type { Selection } from './selection.ts'
 import { apiErrorOf } from './store-errors.ts'
+import { tableHead } from './table.ts'
+import { tablePieces } from './table-pieces.ts'
 
 /** Spec 4.8. All pages of a list show one revision; a page needs nothing kept on any member. */
 export async function list(parts: VerbParts, request: VerbRequest): Promise<Answer> {
   const options = readListOptions(request.query)
   const selection = selectionOf(request.definition, request.target, options)
   const page = await readPage(parts, request, options, selection)
-  const head = listHead(request, page, continueTokenOf(parts, page, selection))
+  const { definition, table } = request
+  const metadata = listMetadata(page, continueTokenOf(parts, page, selection))
   const items = page.unfiltered ? matching(page.objects, selection) : page.objects
+  if (table !== undefined) {
+    const head = tableHead(definition, table, metadata)
+    return {
+      kind: 'pieces',
+      code: 200,
+      pieces: tablePieces({ definition, shape: table }, head, items, parts),
+    }
+  }
+  const head = listHead(request, metadata)
   return { kind: 'pieces', code: 200, pieces: listPieces(head, items, parts.limits.pieceBytes) }
 }
 
@@ -210,14 +222,16 @@ function continueKey(parts: VerbParts): Uint8Array {
   return identity.continueTokenKey
 }
 
-function listHead(request: VerbRequest, page: Page, token: string | null): string {
-  const { definition } = request
+function listMetadata(page: Page, token: string | null): object {
   const remaining = page.next?.remaining ?? null
-  const metadata = {
+  return {
     resourceVersion: String(page.revision),
     ...(token === null ? {} : { continue: token }),
     ...(remaining === null ? {} : { remainingItemCount: remaining }),
   }
+}
+
+function listHead({ definition }: VerbRequest, metadata: object): string {
   const type = `"kind":${JSON.stringify(`${definition.kind}List`)},"apiVersion":${JSON.stringify(apiVersionOf(definition))}`
   return `{${type},"metadata":${JSON.stringify(metadata)},"items":[`
 }

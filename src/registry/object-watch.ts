@@ -1,6 +1,6 @@
 import { ApiError } from '../api/api-error.ts'
 import { internal } from '../api/api-errors.ts'
-import { bookmarkEvent, errorEvent } from '../api/watch-event.ts'
+import { errorEvent } from '../api/watch-event.ts'
 import { BrokenInvariant } from '../../raft/base/assert.ts'
 import type { Clock, Timer } from '../../raft/base/clock.ts'
 import { StoreFailure } from '../store/errors.ts'
@@ -8,7 +8,8 @@ import type { ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../stor
 import { revision } from '../store/revision.ts'
 import type { Revision } from '../store/revision.ts'
 import type { WatchStream } from './answer.ts'
-import type { EventFrames, EventType } from './event-frames.ts'
+import type { EventType } from './event-frames.ts'
+import type { Framing } from './framing.ts'
 import type { RegistryLimits } from './limits.ts'
 import type { Selection } from './selection.ts'
 import { apiErrorOf } from './store-errors.ts'
@@ -17,9 +18,8 @@ export type ObjectWatchParts = {
   readonly store: ObjectStore
   readonly clock: Clock
   readonly limits: RegistryLimits
-  readonly frames: EventFrames
+  readonly framing: Framing
   readonly selection: Selection
-  readonly type: { readonly kind: string; readonly apiVersion: string }
   /** Sent as ADDED first, those that match. */
   readonly initial: readonly StoredObject[]
   /** null: `after` does not exist yet. */
@@ -125,12 +125,12 @@ export class ObjectWatch implements WatchStream {
   }
 
   #pendingPiece(): Uint8Array {
-    const { frames, limits } = this.#parts
+    const { framing, limits } = this.#parts
     const piece = new Piece(limits.pieceBytes)
     while (this.#pendingAt < this.#pending.length && !piece.full) {
       const event = this.#pending[this.#pendingAt++] as StoreEvent
       const type = this.#typeOf(event)
-      if (type !== null) piece.add(frames.frame(event, type))
+      if (type !== null) piece.add(framing.frame(event, type))
     }
     if (this.#pendingAt >= this.#pending.length) this.#pending = []
     return piece.bytes()
@@ -155,15 +155,15 @@ export class ObjectWatch implements WatchStream {
   }
 
   #initialPiece(): Uint8Array | null | Promise<Uint8Array | null> {
-    const { initial, selection, frames, limits, type, initialEnd, after } = this.#parts
+    const { initial, selection, framing, limits, initialEnd, after } = this.#parts
     const piece = new Piece(limits.pieceBytes)
     while (this.#initialAt < initial.length && !piece.full) {
       const stored = initial[this.#initialAt++] as StoredObject
-      if (selection.matches(stored)) piece.add(frames.initial(stored))
+      if (selection.matches(stored)) piece.add(framing.initial(stored))
     }
     if (this.#initialAt >= initial.length) {
       this.#initialEnded = true
-      if (initialEnd !== null) piece.add(Buffer.from(bookmarkEvent(type, after, initialEnd)))
+      if (initialEnd !== null) piece.add(framing.bookmark(after, initialEnd))
       if (piece.empty) return this.#pull()
     }
     return piece.bytes()
@@ -171,10 +171,9 @@ export class ObjectWatch implements WatchStream {
 
   /** Nothing to tell: a bookmark where one is due, the end where it has come. */
   #quiet(cursor: WatchCursor | null): Uint8Array | null {
-    const { bookmarks, type } = this.#parts
+    const { bookmarks, framing } = this.#parts
     if (!this.#bookmarkDue && !this.#timedOut) return nothing
-    const bookmark =
-      bookmarks && cursor !== null ? Buffer.from(bookmarkEvent(type, cursor.revision)) : nothing
+    const bookmark = bookmarks && cursor !== null ? framing.bookmark(cursor.revision, null) : nothing
     this.#bookmarkDue = false
     if (this.#timedOut) this.close()
     else this.#scheduleBookmark()

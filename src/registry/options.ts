@@ -2,6 +2,7 @@ import { badRequest } from '../api/api-errors.ts'
 import { validateFieldManager } from '../api/object-meta.ts'
 import { revision } from '../store/revision.ts'
 import type { Revision } from '../store/revision.ts'
+import type { IncludeObject } from './table.ts'
 
 export type Query = ReadonlyMap<string, readonly string[]>
 
@@ -143,6 +144,21 @@ export function readDryRun(query: Query): boolean {
 export function isDryRun(value: string): boolean {
   if (value !== '' && value !== 'All') throw unsupported('dryRun', value, ['All'])
   return value === 'All'
+}
+
+/** How much of its object each row of a table carries. @throws ApiError `BadRequest` */
+export function readIncludeObject(query: Query): IncludeObject {
+  const value = readText(query, 'includeObject')
+  switch (value) {
+    case '':
+      return 'Metadata'
+    case 'None':
+    case 'Metadata':
+    case 'Object':
+      return value
+    default:
+      throw unsupported('includeObject', value, ['None', 'Metadata', 'Object'])
+  }
 }
 
 function readFieldValidation(query: Query): FieldValidation {

@@ -8,6 +8,7 @@ import type { Admission } from './admission.ts'
 import type { Catalog } from './catalog.ts'
 import type { ResourceDefinition } from './definition.ts'
 import type { EventFrames } from './event-frames.ts'
+import type { EventRows } from './framing.ts'
 import type { RegistryLimits } from './limits.ts'
 import type { Turns } from './turns.ts'
 
@@ -21,6 +22,7 @@ export type VerbParts = {
   readonly admission: Admission
   readonly limits: RegistryLimits
   readonly frames: EventFrames
+  readonly rows: EventRows
   readonly schemas: WholeSchemas
   readonly turns: Turns
 }

@@ -1,11 +1,12 @@
 import { methodNotSupported } from '../api/api-errors.ts'
-import type { Registry, VerbHandler } from './answer.ts'
+import type { Answer, Registry, VerbHandler, VerbRequest } from './answer.ts'
 import { create } from './create.ts'
 import { removeCollection } from './delete-collection.ts'
 import { remove } from './delete.ts'
 import { resourceOf } from './definition.ts'
 import type { Verb } from './definition.ts'
 import { EventFrames } from './event-frames.ts'
+import { EventRows } from './framing.ts'
 import { get } from './get.ts'
 import { defaultRegistryLimits } from './limits.ts'
 import type { RegistryLimits } from './limits.ts'
@@ -13,11 +14,12 @@ import { list } from './list.ts'
 import { WholeSchemas } from './parts.ts'
 import type { VerbParts } from './parts.ts'
 import { patch } from './patch.ts'
+import { tableOfOne } from './table.ts'
 import { Turns } from './turns.ts'
 import { update } from './update.ts'
 import { watch } from './watch.ts'
 
-export type RegistryParts = Omit<VerbParts, 'limits' | 'frames' | 'schemas' | 'turns'> & {
+export type RegistryParts = Omit<VerbParts, 'limits' | 'frames' | 'rows' | 'schemas' | 'turns'> & {
   /** Unset: the defaults. */
   readonly limits?: RegistryLimits
 }
@@ -28,6 +30,7 @@ export function registry(given: RegistryParts): Registry {
     ...given,
     limits: given.limits ?? defaultRegistryLimits,
     frames: new EventFrames(),
+    rows: new EventRows(),
     schemas: new WholeSchemas(),
     turns: new Turns(given.clock),
   }
@@ -39,7 +42,7 @@ export function registry(given: RegistryParts): Registry {
       if (target.subresource === null && !definition.verbs.includes(verb)) {
         throw methodNotSupported(resourceOf(definition), verb)
       }
-      return handle(parts, request)
+      return asWanted(parts, request, await handle(parts, request))
     }
   return {
     catalog: given.catalog,
@@ -52,4 +55,10 @@ export function registry(given: RegistryParts): Registry {
     delete: handler('delete', remove),
     deleteCollection: handler('deletecollection', removeCollection),
   }
+}
+
+/** One object as the caller wants it; lists and watches are made that way from the start. */
+function asWanted({ clock }: VerbParts, { definition, table }: VerbRequest, answer: Answer): Answer {
+  if (table === undefined || answer.kind !== 'document') return answer
+  return { ...answer, bytes: tableOfOne(definition, table, answer.bytes, clock.wallMs()) }
 }

@@ -1,6 +1,7 @@
 import { INITIAL_EVENTS_END } from '../api/watch-event.ts'
 import type { Answer, VerbRequest } from './answer.ts'
-import { apiVersionOf } from './definition.ts'
+import { objectFraming, tableFraming } from './framing.ts'
+import type { Framing } from './framing.ts'
 import { readWatchOptions } from './options.ts'
 import type { WantedRevision } from './options.ts'
 import { ObjectWatch } from './object-watch.ts'
@@ -27,9 +28,8 @@ export async function watch(parts: VerbParts, request: VerbRequest): Promise<Ans
     store: parts.store,
     clock: parts.clock,
     limits: parts.limits,
-    frames: parts.frames,
+    framing: framingOf(parts, request),
     selection,
-    type: { kind: definition.kind, apiVersion: apiVersionOf(definition) },
     initial: start.initial,
     cursor: start.cursor,
     after: start.after,
@@ -38,6 +38,11 @@ export async function watch(parts: VerbParts, request: VerbRequest): Promise<Ans
     timeoutMs,
   })
   return { kind: 'watch', stream }
+}
+
+function framingOf({ frames, rows, clock }: VerbParts, { definition, table }: VerbRequest): Framing {
+  if (table === undefined) return objectFraming(frames, definition)
+  return tableFraming({ definition, shape: table, rows, nowMs: () => clock.wallMs() })
 }
 
 type Start = {

@@ -3,7 +3,7 @@ import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
 import { equalJson, isJsonObject, memberOf, textMember } from '../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
 import { checkConfigKey } from '../api/name-rules.ts'
-import type { AnyObject } from '../registry/definition.ts'
+import type { AnyObject, Column } from '../registry/definition.ts'
 
 /** What ConfigMap and Secret share: maps of keys that become file names, and `immutable`. */
 
@@ -14,6 +14,16 @@ export const dataBytesMax = 1024 * 1024
 export function mapOf(object: AnyObject, member: string): JsonObject {
   const value = memberOf(object, member)
   return isJsonObject(value) ? value : {}
+}
+
+/** How many keys there are in the maps that hold data. */
+export function dataColumn(members: readonly string[]): Column {
+  return {
+    name: 'Data',
+    type: 'string',
+    description: 'How many keys the object has data under.',
+    cell: (object) => members.reduce((sum, member) => sum + Object.keys(mapOf(object, member)).length, 0),
+  }
 }
 
 /** The texts of a map whose schema says that its values are text. */

@@ -4,8 +4,17 @@ import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import { base64Bytes } from '../api/schema/scalar.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import { utf8Length } from '../api/utf8.ts'
+import { ageColumn, nameColumn } from '../registry/columns.ts'
 import type { AnyObject, DefinitionFor, ResourceDefinition } from '../registry/definition.ts'
-import { checkImmutable, checkKeys, dataBytesMax, mapOf, textsOf, withoutEmptyMaps } from './config-data.ts'
+import {
+  checkImmutable,
+  checkKeys,
+  dataBytesMax,
+  dataColumn,
+  mapOf,
+  textsOf,
+  withoutEmptyMaps,
+} from './config-data.ts'
 
 /** Configuration for other objects to use. @source spec 2.2 */
 export const configMapDefinition: DefinitionFor = () =>
@@ -22,6 +31,7 @@ export const configMapDefinition: DefinitionFor = () =>
     schema: configMapSchema,
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
+    columns: [nameColumn, dataColumn(maps), ageColumn],
     hooks: {
       prepareForCreate: (object) => withoutEmptyMaps(object, maps),
       prepareForUpdate: (object) => withoutEmptyMaps(object, maps),

@@ -6,7 +6,8 @@ import { checkDns1123Label, checkQualifiedName } from '../api/name-rules.ts'
 import type { ObjectMeta } from '../api/object.ts'
 import type { Names } from '../api/names.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
-import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
 
 /**
  * A space for names. Deleting one marks it; its finalizer goes when everything in it is gone, and with the
@@ -29,6 +30,7 @@ export function namespaceDefinition(names: Names): ResourceDefinition {
     deleteReturnsObject: true,
     holdsNamespaces: true,
     selectableFields: ['status.phase'],
+    columns: [nameColumn, phaseColumn, ageColumn],
     hooks: {
       prepareForCreate: (object) => labelled(withFinalizer(withStatus(object, { phase: 'Active' }), names)),
       prepareForUpdate: (object, current) =>
@@ -56,6 +58,13 @@ export function namespaceDefinition(names: Names): ResourceDefinition {
       },
     ],
   } satisfies ResourceDefinition)
+}
+
+const phaseColumn: Column = {
+  name: 'Status',
+  type: 'string',
+  description: 'Where the namespace is in its life: Active, or Terminating.',
+  cell: (object) => cellAt(object, 'status', 'phase'),
 }
 
 const conditionSchema: ObjectSchema = {

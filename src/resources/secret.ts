@@ -6,9 +6,18 @@ import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import { base64Bytes } from '../api/schema/scalar.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
-import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
 import { checkBootstrapToken } from './bootstrap-token.ts'
-import { checkImmutable, checkKeys, dataBytesMax, mapOf, textsOf, withoutEmptyMaps } from './config-data.ts'
+import {
+  checkImmutable,
+  checkKeys,
+  dataBytesMax,
+  dataColumn,
+  mapOf,
+  textsOf,
+  withoutEmptyMaps,
+} from './config-data.ts'
 
 /** Confidential data of a limited size. @source spec 2.3, 2.4 */
 export function secretDefinition(names: Names): ResourceDefinition {
@@ -26,6 +35,7 @@ export function secretDefinition(names: Names): ResourceDefinition {
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
     selectableFields: ['type'],
+    columns: [nameColumn, typeColumn, dataColumn(['data']), ageColumn],
     hooks: {
       prepareForCreate: (object) => withoutEmptyMaps(withStringData(object), ['data']),
       prepareForUpdate: (object, current) =>
@@ -35,6 +45,13 @@ export function secretDefinition(names: Names): ResourceDefinition {
     },
     subresources: [],
   } satisfies ResourceDefinition)
+}
+
+const typeColumn: Column = {
+  name: 'Type',
+  type: 'string',
+  description: 'What the data is, for programs.',
+  cell: (object) => cellAt(object, 'type'),
 }
 
 const secretSchema: ObjectSchema = {

@@ -59,6 +59,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         await ok(['get', 'ns', '-o', 'custom-columns=N:.metadata.name,P:.status.phase']),
         /default\s+Active/,
       )
+      assert.match(await ok(['get', 'ns']), /^NAME +STATUS +AGE\ndefault +Active +[0-9a-z]+\n/)
       assert.match(await ok(['get', '--raw', '/version']), /"major": ?"1"/)
     })
 

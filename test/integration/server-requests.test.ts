@@ -182,7 +182,7 @@ test('an escaped slash separates parts, for authorization and dispatch alike', a
 test('spec 4.7: an Accept without JSON is a 406, one with a fallback is served', async (t) => {
   const { ask } = await start(t)
   const path = '/api/v1/namespaces/ns/configmaps'
-  const table = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+  const table = 'application/json;as=Table;v=v2;g=meta.k8s.io'
   for (const accept of ['text/html', table, 'application/vnd.kubernetes.protobuf', 'application/json;q=0']) {
     const reply = await ask('GET', path, { headers: { accept } })
     assert.equal(reply.status, 406, accept)

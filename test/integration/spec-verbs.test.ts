@@ -243,7 +243,7 @@ test('spec 4.5: health can be asked whole, in single checks, verbose, and with s
 test('spec 4.7: the default is JSON; another Accept is 406, another Content-Type 415', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a') })
-  const table = 'application/json;as=Table;g=meta.orch.io;v=v1'
+  const table = 'application/json;as=Table;g=meta.orch.io;v=v2'
   const accepts = [
     ['', 200],
     ['*/*', 200],

@@ -93,9 +93,12 @@ export class SpecServer {
     return { status: response.status, headers: response.headers, text, doc }
   }
 
-  async watch(path: string): Promise<Watching> {
+  async watch(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Watching> {
     const stop = new AbortController()
-    const response = await fetch(this.#url + path, { headers: ADMIN, signal: stop.signal })
+    const response = await fetch(this.#url + path, {
+      headers: { ...ADMIN, ...headers },
+      signal: stop.signal,
+    })
     return new Watching(response, stop)
   }
 

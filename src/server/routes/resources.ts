@@ -3,7 +3,7 @@ import type { ResourceAction } from '../../auth/action.ts'
 import type { Answer, Registry, VerbHandler } from '../../registry/answer.ts'
 import type { ResourceDefinition, Verb } from '../../registry/definition.ts'
 import type { Target } from '../../registry/request.ts'
-import { mustAcceptJson } from '../accept.ts'
+import { tableWanted } from '../accept.ts'
 import { answerPieces, answerWatch } from '../answer-stream.ts'
 import type { Call } from '../call.ts'
 import { EVERY_METHOD, callOf } from '../fastify-types.ts'
@@ -53,7 +53,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       sendMethodNotAllowed(reply, call, request.method, methodsOf(verbs, target), methodNotAllowed())
       return
     }
-    mustAcceptJson(request.raw.headers.accept)
+    const table = tableWanted(request.raw.headers.accept, verb, query)
     const answer = await handlers[verb]({
       definition,
       context: call,
@@ -61,6 +61,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       query,
       body: Buffer.isBuffer(request.body) ? request.body : NO_BODY,
       contentType: mediaTypeOf(request.raw.headers['content-type']),
+      ...(table === null ? {} : { table }),
     })
     send(answer, call, request, reply, parts)
   }

@@ -1,0 +1,122 @@
+import { assert } from '../../raft/base/assert.ts'
+import { ageText } from '../api/age.ts'
+import { isJsonObject } from '../api/json.ts'
+import { parseTimeMs } from '../api/time.ts'
+import { columnsOf } from './columns.ts'
+import type { AnyObject, Cell, ResourceDefinition } from './definition.ts'
+
+/** How much of its object a row carries. */
+export type IncludeObject = 'None' | 'Metadata' | 'Object'
+
+/** A table as one request wants it. */
+export type TableShape = {
+  /** Of the table, and of the metadata in its rows: as the client named it. */
+  readonly apiVersion: string
+  readonly includeObject: IncludeObject
+}
+
+/**
+ * A row but for its ages, which depend on when it is read: text, and between it the moments since when.
+ * Made once per version, however many read it.
+ */
+export type Row = readonly (string | Age)[]
+
+type Age = { readonly sinceMs: number | null }
+
+/** @param bytes a stored object */
+export function rowOf(definition: ResourceDefinition, shape: TableShape, bytes: Uint8Array): Row {
+  return rowOfParsed(definition, shape, parsed(bytes))
+}
+
+type Parsed = { readonly object: AnyObject; readonly text: string }
+
+function parsed(bytes: Uint8Array): Parsed {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  const value: unknown = JSON.parse(text)
+  assert(isJsonObject(value) && isJsonObject(value['metadata']), 'a stored object has metadata')
+  return { object: value as AnyObject, text }
+}
+
+function rowOfParsed(definition: ResourceDefinition, shape: TableShape, { object, text }: Parsed): Row {
+  const row: (string | Age)[] = []
+  let begun = '{"cells":['
+  for (const [at, column] of columnsOf(definition).entries()) {
+    const cell = column.cell(object)
+    if (at > 0) begun += ','
+    if (!isAge(cell)) begun += JSON.stringify(cell)
+    else {
+      row.push(begun, { sinceMs: cell.since === null ? null : parseTimeMs(cell.since) })
+      begun = ''
+    }
+  }
+  row.push(`${begun}],"object":${objectIn(shape, object, text)}}`)
+  return row
+}
+
+export function rowText(row: Row, nowMs: number): string {
+  let text = ''
+  for (const part of row) text += typeof part === 'string' ? part : JSON.stringify(shown(part, nowMs))
+  return text
+}
+
+/** Up to and with `"rows":[`. @param columns false: the client was told them before */
+export function tableHead(
+  definition: ResourceDefinition,
+  shape: TableShape,
+  metadata: object,
+  columns = true,
+): string {
+  const told = columns ? columnDefinitions(definition) : 'null'
+  const type = `"kind":"Table","apiVersion":${JSON.stringify(shape.apiVersion)}`
+  return `{${type},"metadata":${JSON.stringify(metadata)},"columnDefinitions":${told},"rows":[`
+}
+
+export const tableTail = ']}'
+
+/** A table of one object. */
+export function tableOfOne(
+  definition: ResourceDefinition,
+  shape: TableShape,
+  bytes: Uint8Array,
+  nowMs: number,
+): Uint8Array {
+  const read = parsed(bytes)
+  // What a dry run would have written has none.
+  const metadata = { resourceVersion: read.object.metadata.resourceVersion ?? '' }
+  const row = rowText(rowOfParsed(definition, shape, read), nowMs)
+  return Buffer.from(`${tableHead(definition, shape, metadata)}${row}${tableTail}\n`)
+}
+
+function columnDefinitions(definition: ResourceDefinition): string {
+  const heads = columnsOf(definition).map(({ name, type, format, description, priority }) => ({
+    name,
+    type,
+    format: format ?? '',
+    description,
+    priority: priority ?? 0,
+  }))
+  return JSON.stringify(heads)
+}
+
+function objectIn({ apiVersion, includeObject }: TableShape, { metadata }: AnyObject, text: string): string {
+  switch (includeObject) {
+    case 'None':
+      return 'null'
+    case 'Object':
+      return text
+    case 'Metadata':
+      return partialObject(apiVersion, metadata)
+  }
+}
+
+export function partialObject(apiVersion: string, metadata: AnyObject['metadata']): string {
+  return JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion, metadata })
+}
+
+function shown({ sinceMs }: Age, nowMs: number): string {
+  return sinceMs === null ? '<unknown>' : ageText(nowMs - sinceMs)
+}
+
+function isAge(cell: Cell): cell is Extract<Cell, object> {
+  return typeof cell === 'object' && cell !== null
+}

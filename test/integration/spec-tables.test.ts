@@ -1,0 +1,158 @@
+/**
+ * Goal: whoever asks for a table gets rows of cells, on get, list and watch, in either domain's name for it.
+ * Method: requests to every kind over HTTP on the shipped verbs and machine.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { defaultColumns } from '../../src/registry/columns.ts'
+import { KINDS, SpecServer, objectOf } from '../support/spec-server.ts'
+import type { Doc } from '../support/spec-server.ts'
+
+const CM = '/api/v1/namespaces/default/configmaps'
+const TABLE = 'application/json;as=Table;v=v1;g=meta.orch.io'
+/** As kubectl asks. */
+const TABLE_OR_JSON =
+  'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json'
+
+type Row = { readonly cells: readonly unknown[]; readonly object: Doc | null }
+const rowsOf = (doc: Doc): readonly Row[] => doc['rows'] as readonly Row[]
+const columnsOf = (doc: Doc): readonly string[] =>
+  (doc['columnDefinitions'] as readonly { readonly name: string }[]).map(({ name }) => name)
+
+const COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  ConfigMap: ['Name', 'Data', 'Age'],
+  Secret: ['Name', 'Type', 'Data', 'Age'],
+  Namespace: ['Name', 'Status', 'Age'],
+}
+const CELLS: Readonly<Record<string, readonly unknown[]>> = {
+  ConfigMap: ['a', 0],
+  Secret: ['a', 'Opaque', 0],
+  Namespace: ['a', 'Active'],
+}
+
+for (const { kind, collection } of KINDS) {
+  test(`spec 4.7: a ${kind} as a table, got and listed`, async (t) => {
+    const api = await SpecServer.start(t)
+    const created = await api.ask('POST', collection, {
+      body: objectOf(kind, 'a'),
+      headers: { accept: TABLE },
+    })
+    assert.deepEqual([created.status, created.doc.kind], [201, 'Table'])
+    for (const [accept, group] of [
+      [TABLE, 'meta.orch.io'],
+      [TABLE_OR_JSON, 'meta.k8s.io'],
+    ] as const) {
+      for (const path of [`${collection}/a`, `${collection}?fieldSelector=metadata.name%3Da`]) {
+        const { status, doc, headers } = await api.ask('GET', path, { headers: { accept } })
+        assert.deepEqual([status, doc.kind, doc.apiVersion], [200, 'Table', `${group}/v1`])
+        assert.equal(headers.get('content-type'), 'application/json')
+        assert.deepEqual(columnsOf(doc), COLUMNS[kind])
+        const [row, ...others] = rowsOf(doc)
+        assert.ok(row !== undefined && others.length === 0)
+        assert.deepEqual(row.cells.slice(0, -1), CELLS[kind])
+        assert.match(String(row.cells.at(-1)), /^\d+s$/)
+        assert.deepEqual([row.object?.kind, row.object?.apiVersion], ['PartialObjectMetadata', `${group}/v1`])
+        assert.deepEqual(Object.keys(row.object ?? {}).sort(), ['apiVersion', 'kind', 'metadata'])
+        assert.equal(row.object?.metadata?.name, 'a')
+        assert.match(String(doc.metadata?.resourceVersion), /^[1-9][0-9]*$/)
+      }
+    }
+  })
+}
+
+test('spec 4.7: includeObject says how much of its object a row carries', async (t) => {
+  const api = await SpecServer.start(t)
+  await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a', { data: { k: '"}]' } }) })
+  const plain = await api.ask('GET', `${CM}/a`)
+  for (const path of [CM, `${CM}/a`]) {
+    const ask = async (query: string) =>
+      await api.ask('GET', `${path}?includeObject=${query}`, { headers: { accept: TABLE } })
+    assert.equal(rowsOf((await ask('None')).doc)[0]?.object, null)
+    assert.deepEqual(rowsOf((await ask('Object')).doc)[0]?.object, plain.doc)
+    assert.equal(rowsOf((await ask('Metadata')).doc)[0]?.object?.kind, 'PartialObjectMetadata')
+    assert.deepEqual([(await ask('All')).status, (await ask('All')).doc.reason], [400, 'BadRequest'])
+    // Nobody reads it where there are no rows.
+    assert.equal((await api.ask('GET', `${path}?includeObject=All`)).status, 200)
+  }
+})
+
+test('spec 4.7, 4.8: pages of a table follow each other, and many rows come in pieces', async (t) => {
+  const api = await SpecServer.start(t)
+  const names = Array.from({ length: 40 }, (_, at) => `m${String(at).padStart(2, '0')}`)
+  const data = { text: 'x'.repeat(20_000) }
+  for (const name of names) await api.ask('POST', CM, { body: objectOf('ConfigMap', name, { data }) })
+  const first = await api.ask('GET', `${CM}?limit=25`, { headers: { accept: TABLE } })
+  assert.equal(first.doc.metadata?.remainingItemCount, 15)
+  const token = encodeURIComponent(first.doc.metadata?.continue ?? '')
+  const second = await api.ask('GET', `${CM}?limit=25&continue=${token}`, { headers: { accept: TABLE } })
+  const cells = [...rowsOf(first.doc), ...rowsOf(second.doc)].map((row) => row.cells.slice(0, 2))
+  assert.deepEqual(
+    cells,
+    names.map((name) => [name, 1]),
+  )
+  const whole = await api.ask('GET', `${CM}?includeObject=Object`, { headers: { accept: TABLE } })
+  assert.equal(rowsOf(whole.doc).length, 40)
+  const none = await api.ask('GET', '/api/v1/secrets', { headers: { accept: TABLE } })
+  assert.deepEqual([rowsOf(none.doc), columnsOf(none.doc)], [[], COLUMNS['Secret']])
+})
+
+test('spec 4.7: a watch as table sends a row per event, and says the columns once', async (t) => {
+  const api = await SpecServer.start(t)
+  await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a') })
+  const query = 'watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan'
+  const watching = await api.watch(`${CM}?${query}`, { accept: TABLE })
+  await api.ask('PUT', `${CM}/a`, { body: objectOf('ConfigMap', 'a', { data: { k: 'v' } }) })
+  await api.ask('DELETE', `${CM}/a`)
+  const events = await watching.take(4)
+  const shown = events.map(({ type, object }) => [type, object.kind, rowsOf(object)[0]?.cells.slice(0, 2)])
+  assert.deepEqual(shown, [
+    ['ADDED', 'Table', ['a', 0]],
+    ['BOOKMARK', 'Table', [null, null]],
+    ['MODIFIED', 'Table', ['a', 1]],
+    ['DELETED', 'Table', ['a', 1]],
+  ])
+  assert.deepEqual(
+    events.map(({ object }) => object['columnDefinitions'] === null),
+    [false, true, true, true],
+  )
+  const revisions = events.map(({ object }) => Number(object.metadata?.resourceVersion))
+  assert.ok(Number(revisions[3]) > Number(revisions[2]))
+  // What a client goes on from is also in the row.
+  for (const [at, { object }] of events.entries()) {
+    assert.equal(Number(rowsOf(object)[0]?.object?.metadata?.resourceVersion), revisions[at])
+  }
+  const end = rowsOf(events[1]?.object ?? {})[0]?.object?.metadata?.annotations
+  assert.deepEqual(end, { 'orch.io/initial-events-end': 'true' })
+  watching.leave()
+})
+
+test('spec 4.7: what has no rows is a Status, and another version of tables is a 406', async (t) => {
+  const api = await SpecServer.start(t)
+  const missing = await api.ask('GET', `${CM}/none`, { headers: { accept: TABLE } })
+  assert.deepEqual([missing.status, missing.doc.kind], [404, 'Status'])
+  for (const accept of [
+    TABLE.replace('v=v1', 'v=v2'),
+    TABLE.replace('orch.io', 'example.com'),
+    'application/json;as=Table',
+    'application/json;as=List;v=v1;g=meta.orch.io',
+    `${TABLE};q=0`,
+  ]) {
+    for (const path of [CM, `${CM}?watch=true`]) {
+      const reply = await api.ask('GET', path, { headers: { accept } })
+      assert.deepEqual([reply.status, reply.doc.reason], [406, 'NotAcceptable'], accept)
+    }
+  }
+  // A delete answers with a Status.
+  assert.equal((await api.ask('DELETE', `${CM}/none`, { headers: { accept: TABLE } })).status, 406)
+  assert.equal((await api.ask('DELETE', `${CM}/none`, { headers: { accept: TABLE_OR_JSON } })).status, 404)
+})
+
+test('spec 2.12: a kind without columns of its own shows name and time of creation', () => {
+  assert.deepEqual(
+    defaultColumns.map(({ name, type }) => [name, type]),
+    [
+      ['Name', 'string'],
+      ['Created At', 'date'],
+    ],
+  )
+})
