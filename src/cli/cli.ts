@@ -6,6 +6,8 @@ import { clusterDown, clusterStatus, clusterUp } from './cluster.ts'
 import { CliFailure, exitCodes } from './errors.ts'
 import { memberList, transferLeader } from './member.ts'
 import { parsePkiMembers, pkiInit } from './pki-init.ts'
+import { readSecret } from './secret-file.ts'
+import type { SecretFlags } from './secret-file.ts'
 import { settingsGet, settingsSet } from './settings.ts'
 import { addRecover } from './recover-command.ts'
 import { addSnapshot } from './snapshot-commands.ts'
@@ -96,8 +98,11 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
       wholeNumber(1, 65_000),
     )
     .option('--timeout <seconds>', 'how long to wait for it to be ready', wholeNumber(1, 3600), 60)
+    .option('--restore <file>', 'a new cluster goes on from this snapshot')
+    .option('--passphrase-file <file>', 'the snapshot was encrypted with the passphrase in this file')
+    .option('--key-file <file>', 'the snapshot was encrypted with the key in this file')
     .action(async (options: UpOptions) => {
-      const { nodes, domain, dir, clientPort, peerPort, timeout } = options
+      const { nodes, domain, dir, clientPort, peerPort, timeout, restore } = options
       await clusterUp(terminal, {
         nodes: nodes ?? null,
         domain: domain ?? null,
@@ -105,6 +110,7 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
         peerPort: peerPort ?? null,
         directory: dir,
         timeoutMs: timeout * 1000,
+        restore: restore === undefined ? null : { file: restore, secret: readSecret(options) },
       })
     })
   cluster
@@ -127,7 +133,8 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
     })
 }
 
-type UpOptions = {
+type UpOptions = SecretFlags & {
+  readonly restore?: string
   readonly nodes?: number
   readonly domain?: 'orch.io' | 'k8s.io'
   readonly dir: string

@@ -8,6 +8,8 @@ import type { LocalCluster, LocalClusterOptions, LocalMember, MemberPlace } from
 import { call, readEndpoints } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { forgetProcess, logLength, logTail, processState, signalProcess, startProcess } from './process.ts'
+import { prepareRestored } from './restore-local.ts'
+import type { RestoreFrom } from './restore-local.ts'
 import { formatTable, sleep } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
@@ -17,9 +19,15 @@ const readyTimeoutMs = 2000
 /** Makes and starts whatever is missing, waits until every member is ready, and says what to type next. */
 export async function clusterUp(
   terminal: Terminal,
-  options: LocalClusterOptions & { readonly timeoutMs: number },
+  options: LocalClusterOptions & {
+    readonly timeoutMs: number
+    /** null: it begins empty, or as it was. */
+    readonly restore: RestoreFrom | null
+  },
 ): Promise<void> {
-  const cluster = prepareCluster(terminal, options)
+  const { restore } = options
+  const cluster =
+    restore === null ? prepareCluster(terminal, options) : await prepareRestored(terminal, options, restore)
   // What a member that ends has to say begins here.
   const logFrom = new Map(cluster.members.map((member) => [member.name, logLength(member)]))
   for (const member of cluster.members) {

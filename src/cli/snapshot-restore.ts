@@ -3,10 +3,12 @@ import { StartFailure } from '../app/errors.ts'
 import { peerCluster } from '../app/member-identity.ts'
 import { BackupFailure } from '../backup/errors.ts'
 import { RealFileBytes } from '../backup/file-bytes.ts'
+import type { Secret } from '../backup/chunk-seal.ts'
 import { newLife, parseLife } from '../backup/life.ts'
 import type { Life } from '../backup/life.ts'
+import type { NewState } from '../backup/new-state.ts'
 import { planRestore, restoreInto } from '../backup/restore.ts'
-import type { RestoreOptions } from '../backup/restore.ts'
+import type { RestoreOptions, RestorePlan } from '../backup/restore.ts'
 import { SnapshotFile } from '../backup/snapshot-file.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigFailure } from '../config/errors.ts'
@@ -45,6 +47,30 @@ export async function snapshotRestore(terminal: Terminal, file: string, flags: R
   const config = configOf(flags)
   const life = lifeOf(terminal, flags.restoreId)
   const secret = readSecret(flags)
+  const { made, plan } = await restoreMember(terminal, file, { config, life, secret, newKeys: flags.newKeys })
+  const facts = [
+    ['data directory', config['data-dir']],
+    ['member', `${config.name} of ${config['cluster-name']}`],
+    ['cluster id', `${made.head.identity?.clusterId ?? ''}, was ${plan.header.clusterId}`],
+    ['revision', `${made.head.revision}, was ${plan.header.revision}`],
+    ['digest', made.digest],
+    ['restore id', life.id],
+  ] as const
+  tell(terminal, facts, { config, file, flags, life })
+}
+
+/** @throws BackupFailure, or the failure of the disk */
+export async function restoreMember(
+  terminal: Terminal,
+  file: string,
+  of: {
+    readonly config: Config
+    readonly life: Life
+    readonly secret: Secret | null
+    readonly newKeys: boolean
+  },
+): Promise<{ readonly made: NewState; readonly plan: RestorePlan }> {
+  const { config, life, secret, newKeys } = of
   const bytes = new RealFileBytes(file)
   try {
     const options: RestoreOptions = {
@@ -54,23 +80,14 @@ export async function snapshotRestore(terminal: Terminal, file: string, flags: R
       apiDomain: config['api-domain'],
       members: initialMembers(config, peerCluster(config['cluster-name'], life.id)),
       listed: config['initial-members'],
-      newKeys: flags.newKeys,
+      newKeys,
       random: terminal.random,
     }
     const plan = planRestore(options)
     makeDirectory(config['data-dir'])
     const lock = await lockedFor(config['data-dir'])
     try {
-      const made = await restoreInto(config['data-dir'], plan, options)
-      const facts = [
-        ['data directory', config['data-dir']],
-        ['member', `${config.name} of ${config['cluster-name']}`],
-        ['cluster id', `${made.head.identity?.clusterId ?? ''}, was ${plan.header.clusterId}`],
-        ['revision', `${made.head.revision}, was ${plan.header.revision}`],
-        ['digest', made.digest],
-        ['restore id', life.id],
-      ] as const
-      tell(terminal, facts, { config, file, flags, life })
+      return { made: await restoreInto(config['data-dir'], plan, options), plan }
     } finally {
       lock.release()
     }
@@ -80,7 +97,7 @@ export async function snapshotRestore(terminal: Terminal, file: string, flags: R
 }
 
 /** Read as the server reads them, so that they are right or refused alike. */
-function configOf(flags: RestoreFlags): Config {
+export function configOf(flags: Readonly<Record<string, unknown>>): Config {
   const args: string[] = []
   for (const [name] of serverFlags) {
     const said = flags[camel(name)]

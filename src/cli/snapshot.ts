@@ -164,7 +164,7 @@ function show(
     ['log', `index ${header.logIndex}, term ${header.logTerm}, feature level ${header.featureLevel}`],
     ['digest', header.digest],
     ['encryption', how],
-    ['size', `${mebibytes(bytes)} MiB, ${summary.versions} versions with history`],
+    ['size', `${bytes} bytes, ${summary.versions} versions with history`],
   ]
   for (const line of formatTable(rows)) terminal.print(line)
   terminal.print('')

@@ -1,0 +1,41 @@
+import type { Secret } from '../backup/chunk-seal.ts'
+import { RealFileBytes } from '../backup/file-bytes.ts'
+import { newLife } from '../backup/life.ts'
+import { SnapshotFile } from '../backup/snapshot-file.ts'
+import { verifySnapshot } from '../backup/verify-snapshot.ts'
+import { prepareCluster } from './local-cluster.ts'
+import type { LocalCluster, LocalClusterOptions } from './local-cluster.ts'
+import { configOf, restoreMember } from './snapshot-restore.ts'
+import type { Terminal } from './terminal.ts'
+
+/** What a new cluster on this machine goes on from. */
+export type RestoreFrom = { readonly file: string; readonly secret: Secret | null }
+
+/**
+ * Prepares a cluster of new members, each made from the snapshot. The file is proven before anything is made. Its keys are
+ * the local cluster's own.
+ *
+ * @throws BackupFailure, CliFailure `failed`
+ */
+export async function prepareRestored(
+  terminal: Terminal,
+  options: LocalClusterOptions,
+  { file, secret }: RestoreFrom,
+): Promise<LocalCluster> {
+  const bytes = new RealFileBytes(file)
+  let domain = options.domain
+  try {
+    const { header } = verifySnapshot(new SnapshotFile(bytes, file), { name: file, secret })
+    domain ??= header.apiDomain
+  } finally {
+    bytes.close()
+  }
+  const cluster = prepareCluster(terminal, { ...options, domain })
+  const life = newLife(terminal.clock.wallMs(), terminal.random)
+  for (const member of cluster.members) {
+    const config = configOf({ config: member.configPath })
+    const { made } = await restoreMember(terminal, file, { config, life, secret, newKeys: true })
+    terminal.note(`${member.name} is made from ${file}, at revision ${made.head.revision}`)
+  }
+  return cluster
+}
