@@ -38,6 +38,7 @@ void test('real time: a most recent read is of nothing older than was told, to a
   assert.deepEqual(realTime(tale().missing('a')), ['lost-write'])
   assert.deepEqual(realTime(tale().get('a@6').missing('a')), ['stale-read'])
   assert.deepEqual(realTime(tale().delete('a').missing('a')), [])
+  assert.deepEqual(realTime(tale().delete('a').create('a@9').get('a@9').missing('a')), ['stale-read'])
   assert.deepEqual(
     realTime(new Tale().watch(1, [['BOOKMARK', 9]]).list(8, [])),
     ['stale-read'],

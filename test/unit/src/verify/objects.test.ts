@@ -75,6 +75,15 @@ void test('a write without an answer may take effect, once, at any later time', 
   assert.deepEqual(check(tale()), [])
   assert.deepEqual(check(tale().get('a@9=x')), [])
   assert.deepEqual(check(tale().get('a@9=x').get('a@5')), ['stale-read'])
+  assert.deepEqual(
+    check(
+      tale()
+        .watch(5, [['MODIFIED', 'a@9=x']])
+        .get('a@5'),
+    ),
+    ['stale-read'],
+    'a watch told it',
+  )
 })
 
 void test('what is told of a bad history is no more than it takes', () => {

@@ -84,6 +84,12 @@ void test('a change is told as what it was', () => {
   assert.ok(kindsOf(checkWatches(gone.evidence())).includes('wrong-event'))
 })
 
+void test('an object made anew is another one, though nobody was told of the deletion', () => {
+  const tale = new Tale().list(4, []).create('a@5').watch(4, [added]).delete('a').create('a@8').get('a@8')
+  tale.watch(5, [['MODIFIED', 'a@8']], { resumed: true })
+  assert.deepEqual(kindsOf(checkWatches(tale.evidence())), ['wrong-event'])
+})
+
 void test('a watch that stands behind in the end leaves it undecided', () => {
   const tale = written().watch(4, [added, other])
   tale.lastRevision = 7
