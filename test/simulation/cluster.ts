@@ -28,6 +28,8 @@ export type RunOptions = {
   readonly barrier?: 'used' | 'skipped'
   readonly disk?: 'honest' | 'forgets-syncs'
   readonly sabotage?: Sabotage
+  /** Deeds besides those that the seed draws. */
+  readonly also?: readonly Action[]
 }
 
 export type Reduction = {
@@ -44,7 +46,8 @@ export type RunReport = WitnessReport & {
   readonly traceHash: string
   readonly events: number
   readonly virtualMs: number
-  readonly liveness: LivenessReport
+  /** null: nobody could tell which state is right. */
+  readonly liveness: LivenessReport | null
   readonly coverage: Counts
 }
 
@@ -108,7 +111,8 @@ class Cluster {
       ...{ random: world.random.fork(), harm: swarm.harm, members: count, downMsMax: swarm.downMsMax },
       forMs: options.faultsMs ?? defaultFaultsMs,
     })
-    this.#plan = plan.filter((_, at) => reduction.actions === null || reduction.actions.includes(at))
+    const drawn = plan.filter((_, at) => reduction.actions === null || reduction.actions.includes(at))
+    this.#plan = [...drawn, ...(options.also ?? [])]
     const witness = new Witness({ world, swarm, barrier: options.barrier ?? 'used' })
     this.#witness = witness
     this.#network = new Network({
@@ -121,6 +125,7 @@ class Cluster {
     this.#nemesis = new Nemesis({
       ...{ world, network: this.#network, members: this.#members, voters },
       ...{ plan: this.#plan, ambush: this.#ambush, coverage: this.#coverage },
+      hurry: (member, what, calls) => witness.hurry(member, what, calls),
     })
   }
 
@@ -132,10 +137,12 @@ class Cluster {
       this.#nemesis.start()
       await world.runUntil(this.#options.faultsMs ?? defaultFaultsMs)
       this.#nemesis.stop()
+      this.#witness.calm()
       const liveness = this.#makeLiveness()
       this.#liveness = liveness
       const times = await liveness.run()
-      this.#witness.final(liveness.healthy)
+      if (times === null) this.#witness.judge()
+      else this.#witness.final(liveness.healthy)
       return this.#report(times)
     } catch (cause) {
       throw new SeedFailure(this.#options.seed, cause, this.#plan, this.#lastLines(cause))
@@ -154,6 +161,7 @@ class Cluster {
           wrapDisk: this.#options.disk === 'forgets-syncs' ? forgetful : (disk) => disk,
           ambush: this.#ambush,
           met: (fault) => coverage.hit(`met ${fault}`),
+          someDiverged: () => (coverage.counts['met divergence'] ?? 0) > 0,
           crashedAt: (step, side) => coverage.hit(`crash ${side} ${step}`),
           onDown: (member) => {
             this.#nemesis.down(member)
@@ -182,7 +190,8 @@ class Cluster {
     return this.#world.past(lastLinesMax, (line) => named.size === 0 || concerns(line))
   }
 
-  #report(liveness: LivenessReport): RunReport {
+  #report(liveness: LivenessReport | null): RunReport {
+    if (liveness === null) this.#coverage.hit('met divergence-undecidable')
     const { mood, voters, learners } = this.#swarm
     return {
       ...{ seed: this.#options.seed, mood, voters, learners },

@@ -19,7 +19,13 @@ const linkFaults: readonly LinkFault[] = [
 ]
 const streamFaults: readonly StreamFault[] = ['stream-reset', 'stream-cut-short', 'stream-hangs']
 
-export type MetFault = (typeof metFaults)[number] | LinkFault | StreamFault
+/** What only a member that diverged can meet. */
+export const divergenceFaults = [
+  ...(['divergence', 'divergence-condemned', 'divergence-healed', 'divergence-undecidable'] as const),
+] as const
+
+export type MetFault =
+  (typeof metFaults)[number] | (typeof divergenceFaults)[number] | LinkFault | StreamFault
 export type Feat = `deed ${DeedKind}` | `met ${MetFault}` | `crash ${Side} ${CrashStep}`
 
 /** Everything that has to happen somewhere in the seeds of a suite. */

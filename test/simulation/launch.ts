@@ -1,3 +1,4 @@
+import pino from 'pino'
 import { ConsensusFailure } from '../../raft/node/errors.ts'
 import { refuseAltered } from '../../raft/node/command-gate.ts'
 import { LogFailure } from '../../raft/log/errors.ts'
@@ -10,11 +11,9 @@ import { RaftNode } from '../../raft/node/node.ts'
 import type { NodeOptions } from '../../raft/node/options.ts'
 import type { ApiToRaft, RaftToApi } from '../../raft/node/protocol.ts'
 import { RaftActor } from '../../raft/node/raft-actor.ts'
-import type { Channel, LogDisk } from '../../raft/ports.ts'
+import type { Channel, LogDisk, StateMachine } from '../../raft/ports.ts'
 import type { Outcome } from '../../src/store/command.ts'
-import { MemberReporter } from '../../src/cluster/member-reporter.ts'
-import { MemberReports } from '../../src/cluster/member-reports.ts'
-import { StateGuard } from '../../src/cluster/state-guard.ts'
+import { watchState } from '../../src/app/state-watch.ts'
 import { StoreMachine } from '../../src/store/store-machine.ts'
 import { Store } from '../../src/store/store.ts'
 import { featureLevelMax } from '../../src/version.ts'
@@ -24,9 +23,10 @@ import { SimClock } from './clock.ts'
 import type { MachineTime } from './clock.ts'
 import { SimulatedCrash, SimulatedStall } from './disk.ts'
 import type { SimulatedDisk } from './disk.ts'
+import type { StateCondition } from './divergence.ts'
 import type { DatabaseWord, SimKeyValueDisk } from './kv.ts'
 import type { Network } from './network.ts'
-import type { Life, Watcher } from './process.ts'
+import type { Life, Watcher } from './life.ts'
 import { stepsFromApi, stepsFromLog, stepsOfReads, stepsToApi, stepsToLog } from './steps.ts'
 import type { CrashStep, Side } from './steps.ts'
 import type { Swarm } from './swarm.ts'
@@ -46,6 +46,9 @@ export type ProcessParts = {
   readonly time: MachineTime
   /** @returns whether the process ends at this step; then it has ended already */
   readonly step: (steps: readonly CrashStep[], side: Side) => boolean
+  readonly state: StateCondition
+  /** It applied something, or has another state. */
+  readonly looks: (machine: StoreMachine) => void
   /** A message between two threads is to be held up. @returns whether it is */
   readonly channelStalls: () => boolean
   /** One of its events found the process crashed within its disk. */
@@ -100,7 +103,8 @@ export function startProcess(parts: ProcessParts): Life {
   })
   const life: Life = {
     ...{ owners: [api, raft, log], transport, node: raftNode, clock },
-    ...{ machine: null, store: null, guard: null, closeServing: () => undefined },
+    ...{ machine: null, store: null, guard: null },
+    ...{ serving: null, closeWatch: async () => undefined },
   }
   actor = new RaftActor({
     ...{ node, clock: new SimClock(world, raft, 'raft', time), random: world.random.fork() },
@@ -153,13 +157,14 @@ function openLog(
 }
 
 async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise<void> {
-  const { swarm, database, node } = parts
+  const { swarm, database } = parts
   const { base, lastIndex } = await life.node.recovered
   const damage = (word: DatabaseWord): void => {
     if (api.alive) parts.database.user?.told(word)
   }
+  parts.state.begins()
   const machine = await StoreMachine.open({
-    self: node.id,
+    self: parts.node.id,
     home: database.mount(api),
     clock: life.clock,
     limits: swarm.storeLimits,
@@ -171,42 +176,65 @@ async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise
     onQuarantine: ({ reason }) => damage({ kind: 'quarantined', reason }),
     onReplay: () => damage({ kind: 'whole' }),
     onInstalled: () => damage({ kind: 'whole' }),
+    mayGive: (atLeast) => life.guard?.mayGive(atLeast) ?? atLeast === null,
   })
   if (machine.quarantine === null) damage({ kind: 'whole' })
-  machine.onApplied(() => {
-    if (api.alive) parts.watcher.applied(node.id, machine)
-  })
+  parts.looks(machine)
+  const look = (): void => {
+    if (!api.alive) return
+    parts.looks(machine)
+    serveWhileRight(parts, life, machine)
+  }
+  // The first that is told: nobody is shown what is wrong.
+  machine.onApplied(look)
   life.machine = machine
   life.store = new Store({ consensus: life.node, machine, clock: life.clock, limits: swarm.storeLimits })
-  await life.node.start(machine)
+  await life.node.start(spoiled(machine, parts.state))
   if (!api.alive) return
-  life.guard = guardState(life, machine)
-  serveOnceTrusted(parts, life, machine, api)
-}
-
-/** Members compare their states, as they do in a server. */
-function guardState(life: Life, machine: StoreMachine): StateGuard {
-  const { clock, node: consensus } = life
-  const log = { info: (): void => undefined, warn: (): void => undefined, error: (): void => undefined }
-  const reports = new MemberReports({ consensus, clock, onUnreadable: () => undefined })
-  const guard = new StateGuard({ state: machine, consensus, reports, clock, log })
-  const reporter = new MemberReporter({
-    ...{ consensus, clock },
-    describe: () => ({ ...guard.describe(), featureLevelMax, version: '0' }),
-  })
-  guard.start()
-  reporter.start()
-  return guard
-}
-
-/** Clients come once there is something to serve. */
-function serveOnceTrusted(parts: ProcessParts, life: Life, machine: StoreMachine, api: Owner): void {
-  let serving = false
-  const look = (): void => {
-    if (serving || !api.alive || machine.quarantine !== null) return
-    serving = true
-    life.closeServing = parts.watcher.serving(parts.node.id, life)
-  }
-  machine.onApplied(look)
+  guardState(life, machine, swarm)
   look()
+}
+
+/** What the library drives: this machine, on which a command may have another effect than on all others. */
+function spoiled(machine: StoreMachine, state: StateCondition): StateMachine<Outcome> {
+  return new Proxy<StateMachine<Outcome>>(machine, {
+    get: (_, name) => {
+      if (name === 'apply') {
+        const apply: StateMachine<Outcome>['apply'] = (entries, session) =>
+          machine.apply(state.entries(entries, machine.appliedMemory), session)
+        return apply
+      }
+      if (name === 'installSnapshot') {
+        const install: StateMachine<Outcome>['installSnapshot'] = (snapshot) => {
+          state.begins()
+          return machine.installSnapshot(snapshot)
+        }
+        return install
+      }
+      const value: unknown = Reflect.get(machine, name, machine)
+      return typeof value === 'function' ? (value.bind(machine) as unknown) : value
+    },
+  })
+}
+
+/** Members compare their states and look through their databases, as they do in a server. */
+function guardState(life: Life, machine: StoreMachine, { storeLimits }: Swarm): void {
+  const watch = watchState({
+    ...{ machine, consensus: life.node, clock: life.clock, log: silent },
+    ...{ limits: storeLimits, featureLevelMax },
+  })
+  life.guard = watch.guard
+  life.closeWatch = () => watch.close()
+}
+
+const silent = pino({ level: 'silent' })
+
+/** Clients come once there is something to serve, and are sent away when it turns out to be wrong. */
+function serveWhileRight({ watcher, node, state }: ProcessParts, life: Life, machine: StoreMachine): void {
+  if (state.isWrong) {
+    life.serving?.cut()
+    life.serving = null
+  } else if (life.guard !== null && life.serving === null && machine.quarantine === null) {
+    life.serving = watcher.serving(node.id, life)
+  }
 }

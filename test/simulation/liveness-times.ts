@@ -21,7 +21,9 @@ export class LivenessTimes {
     watchedMs: [],
   }
 
-  add(report: LivenessReport): void {
+  /** @param report null: of a run that could not keep them */
+  add(report: LivenessReport | null): void {
+    if (report === null) return
     for (const kind of kinds) this.#times[kind].push(report[kind])
   }
 

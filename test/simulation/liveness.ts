@@ -98,8 +98,20 @@ export class Liveness {
     this.#options.world.schedule(50, `m${member.id} starts again`, null, () => member.start())
   }
 
-  /** @throws BrokenInvariant that names the promise */
-  async run(): Promise<LivenessReport> {
+  /**
+   * @returns null when members have different states and too few can tell which is right: then nobody heals
+   * @throws BrokenInvariant that names the promise
+   */
+  async run(): Promise<LivenessReport | null> {
+    try {
+      return await this.#phases()
+    } catch (cause) {
+      if (cause instanceof BrokenInvariant && this.#isUndecidable()) return null
+      throw cause
+    }
+  }
+
+  async #phases(): Promise<LivenessReport> {
     const { world, witness, sabotage } = this.#options
     this.#heal()
     if (sabotage === 'links') for (const member of this.#healthy) this.#afflict(member, 'isolated')
@@ -229,6 +241,24 @@ export class Liveness {
     }
     for (const member of this.#healthy) serve(member)
     return () => served === this.#healthy.length
+  }
+
+  /**
+   * Some healthy member has a wrong state, and those that could say so are no majority: a member that has not come to the
+   * place where it went wrong cannot, nor one that was sent another's state behind it.
+   */
+  #isUndecidable(): boolean {
+    const { voters, witness } = this.#options
+    const { divergedAt } = witness
+    if (divergedAt === null || !this.#healthy.some(({ isWrong }) => isWrong)) return false
+    const able = this.#healthy.filter(
+      ({ id, isWrong, life }) =>
+        voters.includes(id) &&
+        !isWrong &&
+        (life?.machine?.appliedMemory ?? 0) >= divergedAt &&
+        witness.installedAt(id) < divergedAt,
+    )
+    return 2 * able.length <= voters.length
   }
 
   #equal(): boolean {

@@ -5,7 +5,8 @@ import type { Coverage } from './coverage.ts'
 import type { Condition } from './link.ts'
 import type { Network } from './network.ts'
 import type { Action, Deed, Target } from './plan.ts'
-import type { Life, Member } from './process.ts'
+import type { Life } from './life.ts'
+import type { Member } from './process.ts'
 import type { CrashKind, CrashPoint } from './steps.ts'
 import type { World } from './world.ts'
 
@@ -19,6 +20,8 @@ export type NemesisOptions = {
   /** Of all members: who comes there first ends. */
   readonly ambush: CrashPoint
   readonly coverage: Coverage
+  /** So many clients come to a member at once. */
+  readonly hurry: (member: number, what: 'read' | 'write', calls: number) => void
 }
 
 /** How long a member stays down that ended by a late consequence of some deed. */
@@ -78,6 +81,8 @@ export class Nemesis {
         return true
       case 'transfer':
         return this.#transfer(deed.to)
+      case 'depose':
+        return this.#depose(deed, 1)
       case 'disk-error':
       case 'disk-full':
       case 'database-stall':
@@ -87,6 +92,11 @@ export class Nemesis {
       case 'database-rot':
       case 'wipe':
         return this.#ruin(deed)
+      case 'diverge':
+        return (
+          this.#mayRuin(this.#target(deed.target)) &&
+          this.#running(deed, (member) => member.diverge(deed.how))
+        )
       default:
         return this.#spoilLinks(deed)
     }
@@ -266,6 +276,32 @@ export class Nemesis {
     }
   }
 
+  /** Step by step: a leader that heard nothing for a while would doubt itself too early. */
+  #depose(deed: Extract<Deed, { readonly kind: 'depose' }>, step: number): boolean {
+    const { lateMs, calls, forMs } = deed
+    const { id } = this.#target({ ...deed.target, preferLeader: step === 1 && deed.target.preferLeader })
+    const again = { ...deed, target: { member: id, preferLeader: false } }
+    const extraMs = (lateMs * step) / deposeSteps
+    const isLast = step === deposeSteps
+    const heard = reversed(this.#pairs(id, 'all'))
+    this.#impose(heard, { kind: 'slow', extraMs }, isLast ? forMs : deposeStepMs)
+    this.#hurry(id, calls, isLast ? forMs : deposeStepMs)
+    if (isLast) this.#impose(this.#pairs(id, 'all'), { kind: 'cut' }, forMs)
+    else this.#later(deposeStepMs, `deposes m${id}`, () => this.#depose(again, step + 1))
+    return true
+  }
+
+  /** What a leader takes into its log that nobody hears of is in its way when it comes back. */
+  #hurry(id: number, calls: number, forMs: number): void {
+    const { hurry } = this.#options
+    for (let atMs = 0; atMs < forMs; atMs += hurryEveryMs) {
+      this.#later(atMs, `hurries to m${id}`, () => {
+        for (const other of this.#ids()) hurry(other, 'write', 1)
+        hurry(id, 'read', calls)
+      })
+    }
+  }
+
   #cutUnless(together: (a: number, b: number) => boolean, forMs: number): void {
     const pairs: Pair[] = []
     for (const a of this.#ids())
@@ -325,6 +361,10 @@ type LinkDeed = Extract<
 >
 
 const stopMsMax = 3_000
+const deposeSteps = 5
+/** Below an election timeout. */
+const deposeStepMs = 250
+const hurryEveryMs = 80
 /** Whoever is to end within a write ends without one after so long. */
 const writeMsMax = 500
 /** A sync that never ends is noticed by somebody after this long. */

@@ -1,4 +1,6 @@
 import type { SeededRandom } from '../../raft/base/random.ts'
+import { divergences } from './divergence.ts'
+import type { Divergence } from './divergence.ts'
 import { keyValueRots } from './kv.ts'
 import type { KeyValueRot } from './kv.ts'
 import { logRots } from './log-rot.ts'
@@ -75,6 +77,7 @@ export type Deed =
       readonly downMs: number
     }
   | { readonly kind: 'wipe'; readonly target: Target; readonly downMs: number }
+  | { readonly kind: 'diverge'; readonly target: Target; readonly how: Divergence }
   | {
       readonly kind: 'isolate'
       readonly target: Target
@@ -114,6 +117,17 @@ export type Deed =
       readonly queueMax: number
       readonly forMs: number
     }
+  /**
+   * Whoever leads hears its followers later and later, then is not heard any more: they choose another while it still
+   * has their old words to go by. Clients hurry to it meanwhile, and to the others.
+   */
+  | {
+      readonly kind: 'depose'
+      readonly target: Target
+      readonly lateMs: number
+      readonly calls: number
+      readonly forMs: number
+    }
   | { readonly kind: 'wall-jump'; readonly target: Target; readonly byMs: number }
   | { readonly kind: 'transfer'; readonly to: number }
 
@@ -124,16 +138,17 @@ export type Action = { readonly atMs: number; readonly deed: Deed }
 /** Mean ms between deeds of one kind; kinds that are not named do not happen. */
 export type Harm = ReadonlyMap<DeedKind, number>
 
+/** Those that a seed may draw. `diverge` is done by tests that ask for it (see README). */
 export const deedKinds: readonly DeedKind[] = [
   ...(['kill', 'power-cut', 'stop', 'restart-loop', 'crash-step', 'pause'] as const),
   ...(['sync-stall', 'disk-error', 'disk-full', 'log-rot', 'wipe'] as const),
   ...(['database-stall', 'database-error', 'database-rot'] as const),
   ...(['isolate', 'halves', 'ring', 'one-way', 'flapping'] as const),
-  ...(['half-open', 'slow-link', 'clogged-link', 'wall-jump', 'transfer'] as const),
+  ...(['half-open', 'slow-link', 'clogged-link', 'depose', 'wall-jump', 'transfer'] as const),
 ]
 
 /** Each harms somebody for good, so that more than a few would only end the run. */
-const perMember: ReadonlySet<DeedKind> = new Set(['log-rot', 'wipe', 'database-rot'])
+const perMember: ReadonlySet<DeedKind> = new Set(['log-rot', 'wipe', 'database-rot', 'diverge'])
 
 /** All that will be done to a cluster of `members`, in order of time. */
 export function drawPlan(options: {
@@ -200,6 +215,8 @@ function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax, is
       return { kind, target, rot: random.pick(logRots), seed: random.next(), downMs }
     case 'wipe':
       return { kind, target, downMs }
+    case 'diverge':
+      return { kind, target, how: random.pick(divergences) }
     default:
       return drawLinkDeed(kind, random, { target, anyone, members, forMs })
   }
@@ -245,6 +262,7 @@ type LinkKind = Extract<
   | 'half-open'
   | 'slow-link'
   | 'clogged-link'
+  | 'depose'
   | 'wall-jump'
   | 'transfer'
 >
@@ -279,6 +297,16 @@ function drawLinkDeed(
     case 'clogged-link': {
       const messageMs = random.pick([1, 5, 25])
       return { kind, target, other, messageMs, queueMax: random.pick([1, 4, 30]), forMs: forMs + 500 }
+    }
+    case 'depose': {
+      const leader = { ...target, preferLeader: true }
+      return {
+        kind,
+        target: leader,
+        lateMs: random.pick([200, 500, 900]),
+        calls: 1 + random.below(6),
+        forMs: 1_500,
+      }
     }
     case 'wall-jump':
       return {

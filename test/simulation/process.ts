@@ -1,54 +1,27 @@
 import { MemoryPeerBook } from '../../raft/node/acquaintances.ts'
 import type { NodeOptions } from '../../raft/node/options.ts'
-import type { RaftNode } from '../../raft/node/node.ts'
-import type { RaftToApi } from '../../raft/node/protocol.ts'
-import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
-import type { LogDisk, LogStore } from '../../raft/ports.ts'
-import type { Outcome } from '../../src/store/command.ts'
-import type { StateGuard } from '../../src/cluster/state-guard.ts'
+import type { LogDisk } from '../../raft/ports.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
-import type { Store } from '../../src/store/store.ts'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { MachineTime } from './clock.ts'
-import type { SimClock } from './clock.ts'
 import type { MetFault } from './coverage.ts'
 import { SimulatedDisk } from './disk.ts'
+import { StateCondition } from './divergence.ts'
+import type { Divergence } from './divergence.ts'
 import type { DiskFaultCode, DiskOperation } from './disk.ts'
 import { SimKeyValueDisk } from './kv.ts'
 import type { DatabaseWord, KeyValueRot } from './kv.ts'
 import { startProcess } from './launch.ts'
 import { damageLog } from './log-rot.ts'
 import type { LogRot } from './log-rot.ts'
-import type { Network, SimTransport } from './network.ts'
+import { deafWatcher } from './life.ts'
+import type { Life, Watcher } from './life.ts'
+import type { Network } from './network.ts'
 import type { Thread } from './plan.ts'
 import { CrashPoint } from './steps.ts'
 import type { Ambush, CrashKind, CrashStep, Side } from './steps.ts'
 import type { Swarm } from './swarm.ts'
 import type { Owner, World } from './world.ts'
-
-/** What checkers are told of one member, as it happens. */
-export interface Watcher {
-  opened(member: number, log: LogStore): void
-  toLog(member: number, message: RaftToLog): void
-  fromLog(member: number, message: LogToRaft): void
-  toApi(member: number, message: RaftToApi): void
-  applied(member: number, machine: StoreMachine): void
-  /** The store can be asked. @returns what to do when the process stops in order, before its node does */
-  serving(member: number, life: Life): () => void
-}
-
-/** A process that runs. */
-export type Life = {
-  readonly owners: readonly Owner[]
-  readonly transport: SimTransport
-  readonly node: RaftNode<Outcome>
-  readonly clock: SimClock
-  /** All three null until the database is open. */
-  machine: StoreMachine | null
-  store: Store | null
-  guard: StateGuard | null
-  closeServing: () => void
-}
 
 export type MemberOptions = {
   readonly world: World
@@ -61,15 +34,20 @@ export type MemberOptions = {
   readonly ambush: CrashPoint
   readonly met: (fault: MetFault) => void
   readonly crashedAt: (step: CrashStep, side: Side) => void
+  /** Some member applied what is not in the log. */
+  readonly someDiverged: () => boolean
   /** Its process ended, by whatever. */
   readonly onDown: (member: Member) => void
 }
 
 /** Why a member may give up, because of what was done to it. */
-type Excuse = 'disk' | 'log-damaged' | 'wiped' | 'database-damaged'
+type Excuse = 'disk' | 'log-damaged' | 'wiped' | 'database-damaged' | 'state-condemned'
 
 /** Of these a member does not recover: it may have lost its vote, and stays away. */
 const forGood: readonly Excuse[] = ['log-damaged', 'wiped']
+
+/** These heal: another member has the state. */
+const ofTheState: readonly Excuse[] = ['database-damaged', 'state-condemned']
 
 /** With these a process may end by itself. */
 const givesUp: readonly Excuse[] = ['disk', 'log-damaged', 'wiped']
@@ -84,6 +62,7 @@ export class Member {
   readonly #crashPoint = new CrashPoint()
   #peerBook = new MemoryPeerBook()
   readonly #excuses = new Set<Excuse>()
+  readonly #state = new StateCondition()
   #diskFaults: { readonly operation: DiskOperation; readonly code: DiskFaultCode }[] = []
   #lost: string | null = null
   /** The process that was told to stop. */
@@ -118,7 +97,14 @@ export class Member {
 
   /** All that it holds is what was written. */
   get sound(): boolean {
-    return this.recoverable && !this.#excuses.has('database-damaged')
+    return (
+      this.recoverable && !ofTheState.some((excuse) => this.#excuses.has(excuse)) && !this.#state.isSpoiled
+    )
+  }
+
+  /** Its state is not what the log says. */
+  get isWrong(): boolean {
+    return this.#state.isWrong
   }
 
   /** One of its threads stands still. */
@@ -168,6 +154,8 @@ export class Member {
         return !this.#calm
       },
       crashed: () => this.crash('power'),
+      state: this.#state,
+      looks: (machine) => this.#looks(machine),
       // A leader that still counts on the lost log is a contradiction, and found out as one.
       threw: (cause) => {
         if (!this.#excuses.has('wiped')) return false
@@ -207,7 +195,8 @@ export class Member {
     const { life } = this
     if (life === null) return
     this.#stopping = life
-    life.closeServing()
+    life.serving?.close()
+    await life.closeWatch()
     await life.node.stop(life.clock.monotonicMs() + 300)
     life.store?.close()
     await life.machine?.close()
@@ -251,13 +240,15 @@ export class Member {
   /** No new harm: runs, and on disks that are well. */
   heal(): void {
     this.#calm = true
+    this.#state.calm()
     this.healDisks()
     this.#database.calm()
     this.disarm()
     const { life } = this
     const hangs = life?.owners.some(({ pausedUntil }) => pausedUntil === Infinity) === true
     // Who is on its way out leaves now; damage that nobody looked at is found at the next start.
-    if (hangs || this.#stopping === life || !this.sound) this.crash('process')
+    const isDamaged = !this.recoverable || this.#excuses.has('database-damaged')
+    if (hangs || this.#stopping === life || isDamaged) this.crash('process')
     for (const owner of this.life?.owners ?? []) this.#options.world.wake(owner)
     this.start()
   }
@@ -277,6 +268,11 @@ export class Member {
     if (deed === null) return
     this.#options.world.note(`m${this.id} database rots: ${deed}`)
     this.#excuses.add('database-damaged')
+  }
+
+  /** What it applies is not what the others apply, once. */
+  diverge(how: Divergence): void {
+    this.#state.spoil(how)
   }
 
   /** Its data directory is gone. */
@@ -312,8 +308,32 @@ export class Member {
     }
     world.note(`m${this.id} quarantined: ${word.reason}`)
     met('database-quarantined')
-    if (this.#excuses.has('database-damaged')) return
+    if (this.#state.mayBeDistrusted) {
+      this.#excuses.add('state-condemned')
+      met('divergence-condemned')
+    }
+    if (ofTheState.some((excuse) => this.#excuses.has(excuse))) return
     world.fail(new Error(`I14: member ${this.id} does not trust what nobody damaged: ${word.reason}`))
+  }
+
+  /** At what it applied, or at another state in its place. */
+  #looks(machine: StoreMachine): void {
+    if (machine.quarantine !== null || this.#excuses.has('wiped')) return
+    const { world, watcher, met, someDiverged } = this.#options
+    const wasWrong = this.#state.isWrong
+    const isRight = watcher.isRight(machine)
+    if (!this.#state.looked(isRight, someDiverged())) {
+      const what = `at index ${machine.appliedMemory} member ${this.id} has ${machine.digest}`
+      world.fail(new Error(`I4 equal state: ${what}, which is not what the log makes`))
+    }
+    if (!isRight && !wasWrong) {
+      world.note(`m${this.id} has a wrong state at ${machine.appliedMemory}`)
+      met('divergence')
+      watcher.diverged(machine.appliedMemory)
+    }
+    if (!isRight) return
+    if (this.#excuses.delete('state-condemned')) met('divergence-healed')
+    watcher.applied(this.id, machine)
   }
 
   #gaveUp(cause: unknown): void {
@@ -329,15 +349,6 @@ export class Member {
     else if (this.#excuses.has('wiped')) this.#lost = text
     this.crash('power')
   }
-}
-
-const deafWatcher: Watcher = {
-  opened: () => undefined,
-  toLog: () => undefined,
-  fromLog: () => undefined,
-  toApi: () => undefined,
-  applied: () => undefined,
-  serving: () => () => undefined,
 }
 
 const diskSteps: Readonly<Partial<Record<DiskOperation, readonly CrashStep[]>>> = {

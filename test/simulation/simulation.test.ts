@@ -11,6 +11,7 @@ import { test } from 'node:test'
 import { runSeed, swarmOf } from './cluster.ts'
 import type { RunOptions } from './cluster.ts'
 import { Coverage } from './coverage.ts'
+import { divergences } from './divergence.ts'
 import { runFleet, seedRange } from './fleet.ts'
 import { LivenessTimes } from './liveness-times.ts'
 import { outcomeOf } from './seed-worker.ts'
@@ -24,11 +25,13 @@ const seeds = Number(process.env['SEEDS'] ?? defaultSeeds)
 /** Crashes at steps that are seldom taken: so many more runs may be needed to meet each of them. */
 const furtherSeedsMax = 100
 const mutantSeedsMax = 40
+const divergentRuns = 5
 const shrinkMsMax = 60_000
-const sums = ['acknowledged', 'reads', 'reigns', 'comparedStates', 'snapshots'] as const
+const answeredShareMin = 0.6
+const sums = ['asked', 'answered', 'acknowledged', 'reads', 'reigns', 'comparedStates', 'snapshots'] as const
 
 void test(`a cluster survives each of ${seeds} seeds`, async () => {
-  const sum = { acknowledged: 0, reads: 0, reigns: 0, comparedStates: 0, snapshots: 0 }
+  const sum = { asked: 0, answered: 0, acknowledged: 0, reads: 0, reigns: 0, comparedStates: 0, snapshots: 0 }
   const coverage = new Coverage()
   const times = new LivenessTimes()
   const failed: Failed[] = []
@@ -52,9 +55,12 @@ void test(`a cluster survives each of ${seeds} seeds`, async () => {
   }
   await run(seedRange(1, seeds))
   console.log(`# ${times.table().replaceAll('\n', '\n# ')}`)
+  console.log(`# during the harm ${sum.answered} of ${sum.asked} calls were answered`)
   // A run in which nothing happens proves nothing.
   if (seeds < defaultSeeds) return
   for (const [what, count] of Object.entries(sum)) assert.ok(count > 0, `there were ${what}`)
+  // Where nearly nothing gets done, nearly nothing can go wrong.
+  assert.ok(sum.answered > answeredShareMin * sum.asked, 'clients get on in spite of the harm')
   const further = seedsOfSteps(seeds + 1)
   await run(() => (coverage.missing().length === 0 ? null : further()))
   assert.deepEqual(coverage.missing(), [], 'every fault and every crash step happens in some seed')
@@ -92,6 +98,29 @@ void test('reads that skip the barrier are found out', async () => {
 void test('a majority that does not come together is found out', async () => {
   assert.match((await firstFailure({ sabotage: 'links' })).message, /^L1: /)
   assert.match((await firstFailure({ sabotage: 'thread' })).message, /^L3, L4: /)
+})
+
+void test('a member that silently applied something else is condemned by the others, and gets their state', async () => {
+  let [found, healed] = [0, 0]
+  for (let seed = 1; found < divergentRuns; seed++) {
+    const { mood, voters } = swarmOf(seed)
+    if (mood !== 'calm' || voters < 3) continue
+    found++
+    const how = divergences[found % divergences.length] ?? 'skipped'
+    const target = { member: 1 + (found % voters), preferLeader: found % 3 === 0 }
+    const { coverage, liveness } = await runSeed({
+      ...{ seed, trace: null },
+      also: [{ atMs: 4_000, deed: { kind: 'diverge', target, how } }],
+    })
+    assert.ok((coverage['met divergence'] ?? 0) > 0, `seed ${seed}: it diverged`)
+    // A leader that is wrong may have sent its state to whoever lagged before anybody could compare.
+    if (liveness === null) continue
+    healed++
+    for (const feat of ['met divergence-condemned', 'met divergence-healed'] as const) {
+      assert.ok((coverage[feat] ?? 0) > 0, `seed ${seed}: ${feat}`)
+    }
+  }
+  assert.ok(2 * healed > divergentRuns, 'mostly the others can tell')
 })
 
 void test('a log on a disk that forgets its syncs is found out, and by what little', async () => {

@@ -126,8 +126,10 @@ function drawHarm(random: SeededRandom, mood: Mood): Harm {
       for (const kind of deedKinds) if (random.chance(0.25)) often(kind, 4_000)
       break
     case 'storm':
-      for (const kind of deedKinds) if (random.chance(0.7)) often(kind, 5_000)
+      for (const kind of deedKinds) if (random.chance(0.7)) often(kind, 10_000)
   }
+  // The one harm in which a leader that should be doubted looks well to itself.
+  if (mood !== 'calm' && random.chance(0.4)) often('depose', 5_000)
   return harm
 }
 
@@ -196,5 +198,7 @@ function drawStoreLimits(random: SeededRandom): StoreLimits {
     historyMemoryEventsMax: random.pick([3, 100, 10_000]),
     // Of the smallest, a state is a hundred frames or so.
     snapshotFrameBytesMax: random.pick([1_000, 5_000, 100_000]),
+    scrubFirstMs: random.pick([500, 4_000, 300_000]),
+    scrubPeriodMs: random.pick([1_500, 300_000]),
   }
 }

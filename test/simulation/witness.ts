@@ -1,4 +1,4 @@
-import { BrokenInvariant } from '../../raft/base/assert.ts'
+import { BrokenInvariant, assert } from '../../raft/base/assert.ts'
 import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import type { RaftToApi } from '../../raft/node/protocol.ts'
 import type { LogStore, PeerMessage } from '../../raft/ports.ts'
@@ -9,8 +9,10 @@ import { Finding } from './checkers/finding.ts'
 import { judge } from './checkers/judge.ts'
 import { checkPrefix, checkRevision } from './checkers/state-prefix.ts'
 import { History } from './clients/history.ts'
-import { Crowd } from './clients/crowd.ts'
-import type { Life, Member, Watcher } from './process.ts'
+import type { Answer } from './clients/history.ts'
+import { Crowd, hastyFrom } from './clients/crowd.ts'
+import type { Life, Serving, Watcher } from './life.ts'
+import type { Member } from './process.ts'
 import type { Swarm } from './swarm.ts'
 import type { World } from './world.ts'
 
@@ -24,6 +26,9 @@ export type WitnessOptions = {
 export type WitnessReport = {
   readonly reigns: number
   readonly committed: number
+  /** What clients asked while there was harm, and how much of it was answered by what the store decided. */
+  readonly asked: number
+  readonly answered: number
   readonly acknowledged: number
   readonly unknown: number
   readonly reads: number
@@ -49,10 +54,13 @@ export class Witness implements Watcher {
   readonly #crowd: Crowd
   /** Members that got another's state and have not shown it yet. */
   readonly #installed = new Set<number>()
+  readonly #installedAt = new Map<number, number>()
+  #divergedAt: number | null = null
   #members: readonly Member[] = []
   #snapshots = 0
   #applied = 0
   #undecided = 0
+  #duringHarm = { asked: 0, answered: 0 }
 
   constructor(options: WitnessOptions) {
     const { truth } = this.#consensus
@@ -65,10 +73,23 @@ export class Witness implements Watcher {
     this.#crowd = new Crowd({ world, swarm, barrier, history: this.#history, newest })
   }
 
+  /** So many calls at one member, right now. */
+  hurry(member: number, what: 'read' | 'write', calls: number): void {
+    this.#crowd.hurry(member, what, calls)
+  }
+
   /** Clients begin. */
   start(members: readonly Member[]): void {
     this.#members = members
     this.#crowd.start()
+  }
+
+  /** There is no more harm. */
+  calm(): void {
+    // Those who hurry do so where nobody can answer.
+    const calls = this.#history.calls.filter(({ client }) => client < hastyFrom)
+    const answered = calls.filter(({ answer }) => answer.kind !== 'unknown' && !isUnavailable(answer)).length
+    this.#duringHarm = { asked: calls.length, answered }
   }
 
   /** No more load; what is under way may end, and watchers go on. */
@@ -111,9 +132,14 @@ export class Witness implements Watcher {
         )
       }
     }
-    this.#undecided = judge(this.#history, truth).undecided
+    this.judge()
     if (!this.caughtUp(healthy))
       throw new Finding('I22 reliable', 'a watcher was never told the last changes')
+  }
+
+  /** What clients were told. @throws Finding */
+  judge(): void {
+    this.#undecided = judge(this.#history, this.#consensus.truth).undecided
   }
 
   report(): WitnessReport {
@@ -123,6 +149,7 @@ export class Witness implements Watcher {
     return {
       reigns: this.#consensus.reigns,
       committed: this.#consensus.truth.index,
+      ...this.#duringHarm,
       acknowledged: calls.filter(({ request, answer }) => 'token' in request && isDone(answer.kind)).length,
       unknown: answers('unknown'),
       reads: calls.filter(({ request, answer }) => !('token' in request) && isDone(answer.kind)).length,
@@ -149,9 +176,9 @@ export class Witness implements Watcher {
     this.#consensus.opened(member, log)
   }
 
-  serving(member: number, life: Life): () => void {
+  serving(member: number, life: Life): Serving {
     const { machine, store } = life
-    if (machine === null || store === null) return () => undefined
+    assert(machine !== null && store !== null, 'who serves has something to serve')
     checkPrefix(member, machine.state, this.#consensus.truth)
     return this.#crowd.serving({ member, life, machine, store })
   }
@@ -168,8 +195,28 @@ export class Witness implements Watcher {
     if (message.kind === 'install') {
       this.#snapshots++
       this.#installed.add(member)
+      this.#installedAt.set(member, message.snapshot.index)
     }
     this.#consensus.toApi(member, message)
+  }
+
+  /** Whether the state of a member is that of the log. */
+  isRight(machine: StoreMachine): boolean {
+    return this.#consensus.reference.agrees(machine.appliedMemory, machine.digest)
+  }
+
+  /** The first index at which some member had a wrong state; null: none had. */
+  get divergedAt(): number | null {
+    return this.#divergedAt
+  }
+
+  diverged(index: number): void {
+    this.#divergedAt ??= index
+  }
+
+  /** Where the last state that a member got from another stood; 0: it got none. */
+  installedAt(member: number): number {
+    return this.#installedAt.get(member) ?? 0
   }
 
   applied(member: number, machine: StoreMachine): void {
@@ -180,6 +227,16 @@ export class Witness implements Watcher {
     if (isNew || ++this.#applied % wholeLookEvery === 0) checkPrefix(member, machine.state, truth)
   }
 }
+
+/** Nobody could decide it in time. */
+function isUnavailable(answer: Answer): boolean {
+  return answer.kind === 'refused' && unavailable.has(answer.reason)
+}
+
+const unavailable: ReadonlySet<string> = new Set([
+  ...(['ServiceUnavailable', 'Timeout', 'ServerTimeout', 'TooManyRequests', 'InternalError'] as const),
+  ...(['not-leader', 'timed-out', 'overloaded', 'stopped', 'quarantined'] as const),
+])
 
 function isDone(kind: string): boolean {
   return kind === 'object' || kind === 'done' || kind === 'list'

@@ -25,6 +25,7 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft paper §5.3, log matching',
     invariant: 'I2',
     killedBy: tests('unit/raft/core/paper'),
+    seeds: 60,
   },
   {
     id: 'old-append-truncates',

@@ -62,6 +62,7 @@ export const readMutants: readonly Mutant[] = [
     standsFor: 'etcd#20418: stale reads of a process that was paused',
     invariant: 'I16',
     killedBy: tests('scenario/scenario'),
+    seeds: 40,
   },
   {
     id: 'read-context-reused',

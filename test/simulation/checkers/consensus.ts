@@ -8,12 +8,14 @@ import { ElectionSafety } from './election-safety.ts'
 import { LogSafety } from './log-safety.ts'
 import { Promises } from './promises.ts'
 import { ReadIndexes } from './read-index.ts'
+import { Reference } from './reference.ts'
 import { describe } from './shadow-log.ts'
 import { Truth } from './truth.ts'
 
 /** Everything that is claimed of the consensus, judged as messages pass, and the true history that comes of it. */
 export class Consensual {
   readonly truth = new Truth()
+  readonly reference = new Reference()
   readonly #elections = new ElectionSafety()
   readonly #reads = new ReadIndexes()
   readonly #logs = new LogSafety((entry, member) => this.#committed(entry, member))
@@ -64,5 +66,6 @@ export class Consensual {
     checkCommitDurable(this.#logs.logs, member, { index: entry.index, description: describe(entry) })
     this.#reads.committed(entry)
     this.truth.committed(entry)
+    this.reference.committed(entry)
   }
 }

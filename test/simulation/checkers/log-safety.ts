@@ -3,13 +3,15 @@ import type { LogToRaft, RaftToLog } from '../../../raft/log/log-protocol.ts'
 import type { LogStore } from '../../../raft/ports.ts'
 import { Finding } from './finding.ts'
 import { describe, ShadowLog, termOf } from './shadow-log.ts'
+import type { Write } from './shadow-log.ts'
 
 /**
- * Four claims about the logs of all members, checked with every write:
+ * Five claims about the logs of all members, checked with every write:
  *
  * - I2 log matching: same index and term, same entry and same past
  * - I4 state machine safety: committed entries never change
  * - I3 leader completeness: whoever leads has everything committed before
+ * - I5 append only: in a term nobody drops an entry of that term, or one committed by then
  * - I5 durability: what the log said is durable is there after any crash; so are term and vote (I6)
  */
 export class LogSafety {
@@ -60,6 +62,7 @@ export class LogSafety {
     if (log === undefined) return
     if (message.kind === 'cut') log.underWay.push(message)
     if (message.kind !== 'write') return
+    this.#checkKept(member, log, message)
     log.write(message)
     log.underWay.push(message)
     for (const entry of message.entries) this.#match(member, log, entry)
@@ -117,6 +120,25 @@ export class LogSafety {
         const found = `${own ?? 'nothing'} at ${index}, not ${known}`
         throw new Finding('I3 leader completeness', `${member} leads in term ${term} with ${found}`)
       }
+    }
+  }
+
+  /**
+   * A leader only appends, and has all that was committed before: nobody in its term is told to drop an entry of that
+   * term, nor one that was committed in it or before.
+   */
+  #checkKept(member: number, log: ShadowLog, { snapshot, entries, hardState }: Write): void {
+    const [first] = entries
+    if (first === undefined || snapshot !== null) return
+    const { term } = hardState ?? log.hardState
+    for (let index: number = first.index; index <= log.last; index++) {
+      const had = log.descriptions.get(index)
+      if (had === undefined) continue
+      const wasCommitted = this.#committed[index] === had && (this.#committedIn[index] ?? Infinity) <= term
+      if (termOf(had) !== term && !wasCommitted) continue
+      const entry = entries[index - first.index]
+      const has = entry === undefined ? 'nothing' : describe(entry)
+      if (has !== had) throw new Finding('I5 append only', `${member} drops ${had} at ${index} for ${has}`)
     }
   }
 

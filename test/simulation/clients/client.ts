@@ -81,7 +81,21 @@ export class Client {
   /** One thing a client does, to its end. */
   async act(): Promise<void> {
     const served = this.#choose()
-    if (served === null) return
+    if (served !== null) await this.#actAt(served)
+  }
+
+  /** One write, or one most recent read. */
+  async hurry(served: Served, what: 'read' | 'write'): Promise<void> {
+    const key = this.#random.pick(keys)
+    const request: Request =
+      what === 'read'
+        ? { kind: 'get', key, mode: { kind: 'most-recent' } }
+        : { kind: 'update', key, token: this.#token(), expected: null, creates: this.#options.putCreates }
+    await this.#call(served, 300, request)
+  }
+
+  /** One thing, at one process. */
+  async #actAt(served: Served): Promise<void> {
     const timeoutMs = this.#random.pick([30, 300, 3_000])
     const act = this.#draw()
     if (act === 'list') {

@@ -39,7 +39,7 @@ export function ask<T>(
     }
     const answer = (heard: Heard<T>): void =>
       world.schedule(latencyMs, 'answer', null, () => {
-        if (served.owner.alive) end(heard)
+        if (!served.unheard) end(heard)
       })
     world.schedule(latencyMs, 'request', served.owner, () => {
       if (served.gone) return

@@ -2,7 +2,7 @@ import type { SeededRandom } from '../../../raft/base/random.ts'
 import { namesOf } from '../../../src/api/names.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { StoreMachine } from '../../../src/store/store-machine.ts'
-import type { Life } from '../process.ts'
+import type { Life } from '../life.ts'
 import type { Swarm } from '../swarm.ts'
 import type { World } from '../world.ts'
 import { Client, Tokens } from './client.ts'
@@ -21,12 +21,18 @@ export type CrowdOptions = {
   readonly newest: () => Committed
 }
 
+const hastyClients = 12
+/** Above the numbers of all others. */
+export const hastyFrom = 100
+
 /** All clients of a cluster, and what its processes offer them. */
 export class Crowd {
   readonly #options: CrowdOptions
   readonly #plan: ClientPlan
   readonly #clients: readonly Client[]
   readonly #prover: Client
+  /** Who come all at once, and are here for that only. */
+  readonly #hasty: Client[]
   #only: ReadonlySet<number> | null = null
   readonly #watchers: readonly Watcher[]
   readonly #cursors: readonly CursorWatcher[]
@@ -48,6 +54,7 @@ export class Crowd {
     const tokens = new Tokens()
     this.#prover = client(0)
     this.#clients = Array.from({ length: swarm.clients }, (_, at) => client(at + 1))
+    this.#hasty = Array.from({ length: hastyClients }, (_, at) => client(hastyFrom + at))
     this.#watchers = this.#plan.watched.map(
       (range, at) => new Watcher({ ...{ world, history, range, serving, newest }, name: `w${at}` }),
     )
@@ -64,6 +71,18 @@ export class Crowd {
     this.#active = false
   }
 
+  /** So many clients at one member at once; fewer when they still wait since the last time. */
+  hurry(member: number, what: 'read' | 'write', calls: number): void {
+    const served = this.#served.get(member)
+    if (served === undefined || served.gone || !this.#active) return
+    for (const client of this.#hasty.splice(0, calls)) {
+      client.hurry(served, what).then(
+        () => this.#hasty.push(client),
+        (cause: unknown) => this.#options.world.fail(cause),
+      )
+    }
+  }
+
   async serves(member: number, timeoutMs: number): Promise<boolean> {
     const served = this.#served.get(member)
     return served === undefined || served.gone ? false : this.#prover.proves(served, timeoutMs)
@@ -74,20 +93,20 @@ export class Crowd {
     return this.#watchers.every(({ position }) => position !== null && position >= revision)
   }
 
-  /** A process can be asked from now on. @returns ends its connections and what runs beside them */
+  /** A process can be asked from now on. */
   serving(of: {
     readonly member: number
     readonly life: Life
     readonly machine: StoreMachine
     readonly store: Store
-  }): () => void {
+  }): Served {
     const { world, swarm, barrier } = this.#options
     const { domain, settings } = this.#plan
     const process = ++this.#processes
     const { storeLimits } = swarm
     const served = new Served({ world, domain, settings, storeLimits, barrier }, { ...of, process })
     this.#served.set(of.member, served)
-    return () => served.close()
+    return served
   }
 
   /** From now on clients turn to these members alone, as a load balancer has them. */

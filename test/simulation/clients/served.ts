@@ -17,7 +17,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { HistoryTrimmer } from '../../../src/store/trimming.ts'
 import type { StoreMachine } from '../../../src/store/store-machine.ts'
 import { featureLevelMax } from '../../../src/version.ts'
-import type { Life } from '../process.ts'
+import type { Life } from '../life.ts'
 import type { Owner, World } from '../world.ts'
 
 /** What the seed decides of the API of a cluster. */
@@ -50,6 +50,7 @@ export class Served {
   readonly registry: Registry
   readonly #closes: (() => void)[] = []
   #closed = false
+  #cut = false
 
   constructor(
     options: ServedOptions,
@@ -116,10 +117,21 @@ export class Served {
     return this.#closed || !this.owner.alive
   }
 
+  /** Nothing that it says reaches anybody. */
+  get unheard(): boolean {
+    return this.#cut || !this.owner.alive
+  }
+
   /** As a server that drains: connections end. */
   close(): void {
+    if (this.#closed) return
     this.#closed = true
     for (const close of this.#closes) close()
+  }
+
+  cut(): void {
+    this.#cut = true
+    this.close()
   }
 }
 

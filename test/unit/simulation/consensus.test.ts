@@ -116,6 +116,20 @@ void test('I2: same index and term, another past', () => {
   finds(/^I2 /, () => logs.write(3, { entries: [entry(1, 2), entry(2, 2)] }))
 })
 
+void test('I5: an entry that is dropped in its own term, or once it was committed; one that nobody needs may go', () => {
+  const own = new Logs()
+  own.write(1, { entries: [entry(1, 2), entry(2, 2)], term: 2 })
+  own.write(1, { entries: [entry(1, 2), entry(2, 2)] })
+  finds(/^I5 append only/, () => own.write(1, { entries: [entry(1, 2)] }))
+  const committed = new Logs()
+  for (const member of [1, 2]) committed.write(member, { entries: [entry(1, 1), entry(2, 1)], term: 1 })
+  committed.safety.commits(1, 2)
+  finds(/^I5 append only/, () => committed.write(2, { entries: [entry(1, 1)], term: 3 }))
+  const needless = new Logs()
+  needless.write(1, { entries: [entry(1, 1), entry(2, 1)], term: 1 })
+  needless.write(1, { entries: [entry(2, 3)], term: 3 })
+})
+
 void test('I3: a leader without what was committed before its term', () => {
   const logs = new Logs()
   for (const member of [1, 2]) logs.write(member, { entries: [entry(1, 1)], term: 1 })

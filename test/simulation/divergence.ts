@@ -1,0 +1,108 @@
+import { decodeEnvelope, encodeEnvelope } from '../../raft/index.ts'
+import type { Entry, LogIndex } from '../../raft/index.ts'
+import { decodeCommand, encodeCommand } from '../../src/store/command-codec.ts'
+import type { Operation } from '../../src/store/command.ts'
+
+/**
+ * How one member applies a command otherwise than all others, behind every checksum: a bit of an object changed on the way
+ * into its state, or a command it did not apply at all. Everything it makes of that is whole and hashes to what it is.
+ */
+export type Divergence = 'bit-flip' | 'skipped'
+export const divergences: readonly Divergence[] = ['bit-flip', 'skipped']
+
+/** Whether the state of one member is what the log says, and whether somebody saw to it that it is not. */
+export class StateCondition {
+  #pending: Divergence | null = null
+  /** Since this state took the place of another, or was read from disk. */
+  #isNew = true
+  #injected = false
+  #isWrong = false
+  #wasWrong = false
+
+  /** It is another than the log says. */
+  get isWrong(): boolean {
+    return this.#isWrong
+  }
+
+  /** It is wrong, or was before what was wrong of it was forgotten: samples of that time still say so. */
+  get mayBeDistrusted(): boolean {
+    return this.#isWrong || this.#wasWrong
+  }
+
+  /** Wrong, or about to be. */
+  get isSpoiled(): boolean {
+    return this.#isWrong || this.#pending !== null
+  }
+
+  /** From the next command on that it can be done to. */
+  spoil(divergence: Divergence): void {
+    this.#pending = divergence
+  }
+
+  /** No new harm. */
+  calm(): void {
+    this.#pending = null
+  }
+
+  /** Another state is here from now on: of another member, or what the disk of this one holds. */
+  begins(): void {
+    this.#isNew = true
+  }
+
+  /** What this member makes of them. */
+  entries(entries: readonly Entry[], applied: LogIndex): readonly Entry[] {
+    const pending = this.#pending
+    if (pending === null) return entries
+    const at = entries.findIndex((entry) => entry.index > applied && changed(entry) !== null)
+    const entry = entries[at]
+    if (entry === undefined) return entries
+    this.#pending = null
+    this.#injected = true
+    const { index, term } = entry
+    const other = pending === 'skipped' ? { kind: 'empty' as const, index, term } : (changed(entry) ?? entry)
+    return entries.with(at, other)
+  }
+
+  /**
+   * Somebody compared it with what it should be.
+   *
+   * @param someWrong another member's state is or was wrong, and may have been sent here
+   * @returns whether it can be what it is
+   */
+  looked(isRight: boolean, someWrong: boolean): boolean {
+    const explained = isRight || (this.#isNew ? someWrong : this.#isWrong || this.#injected)
+    this.#wasWrong = !this.#isNew && (this.#wasWrong || this.#isWrong)
+    if (this.#isNew) this.#injected = false
+    this.#isWrong = !isRight
+    this.#isNew = false
+    return explained
+  }
+}
+
+/** @returns null for what is no write of a client's object */
+function changed(entry: Entry): Entry | null {
+  if (entry.kind !== 'command') return null
+  const envelope = decodeEnvelope(entry.data)
+  const command = decodeCommand(envelope.payload)
+  if (command.kind !== 'write') return null
+  const at = command.operations.findIndex((operation) => flipped(operation) !== null)
+  const operation = command.operations[at]
+  const other = operation === undefined ? null : flipped(operation)
+  if (other === null) return null
+  const payload = encodeCommand({ ...command, operations: command.operations.with(at, other) })
+  return { ...entry, data: encodeEnvelope({ ...envelope, payload }) }
+}
+
+/** The lowest bit of the first digit of its token. */
+function flipped(operation: Operation): Operation | null {
+  if (operation.kind !== 'put') return null
+  const { object } = operation
+  const at = Buffer.from(object.bytes).indexOf(tokenBegin)
+  if (at < 0) return null
+  const bytes = object.bytes.slice()
+  const digit = at + tokenBegin.length
+  bytes[digit] = (bytes[digit] ?? 0) ^ 1
+  return { ...operation, object: { ...object, bytes } }
+}
+
+const tokenBegin = '"token":"'

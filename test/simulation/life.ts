@@ -1,0 +1,60 @@
+import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
+import type { RaftNode } from '../../raft/node/node.ts'
+import type { RaftToApi } from '../../raft/node/protocol.ts'
+import type { LogStore } from '../../raft/ports.ts'
+import type { StateGuard } from '../../src/cluster/state-guard.ts'
+import type { Outcome } from '../../src/store/command.ts'
+import type { StoreMachine } from '../../src/store/store-machine.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { SimClock } from './clock.ts'
+import type { SimTransport } from './network.ts'
+import type { Owner } from './world.ts'
+
+/** What checkers are told of one member, as it happens. */
+export interface Watcher {
+  opened(member: number, log: LogStore): void
+  toLog(member: number, message: RaftToLog): void
+  fromLog(member: number, message: LogToRaft): void
+  toApi(member: number, message: RaftToApi): void
+  applied(member: number, machine: StoreMachine): void
+  /** Of a machine that is not in quarantine. */
+  isRight(machine: StoreMachine): boolean
+  /** Some member's state is wrong from this index on. */
+  diverged(index: number): void
+  /** The store can be asked. */
+  serving(member: number, life: Life): Serving
+}
+
+/** Clients are served. */
+export interface Serving {
+  /** As a server that drains: answers under way are given. */
+  close(): void
+  /** Nothing that it says is heard any more. */
+  cut(): void
+}
+
+/** A process that runs. */
+export type Life = {
+  readonly owners: readonly Owner[]
+  readonly transport: SimTransport
+  readonly node: RaftNode<Outcome>
+  readonly clock: SimClock
+  /** All three null until the database is open. */
+  machine: StoreMachine | null
+  store: Store | null
+  guard: StateGuard | null
+  serving: Serving | null
+  closeWatch: () => Promise<void>
+}
+
+/** Of whom nothing is to be judged. */
+export const deafWatcher: Watcher = {
+  opened: () => undefined,
+  toLog: () => undefined,
+  fromLog: () => undefined,
+  toApi: () => undefined,
+  applied: () => undefined,
+  isRight: () => true,
+  diverged: () => undefined,
+  serving: () => ({ close: () => undefined, cut: () => undefined }),
+}
