@@ -13,21 +13,37 @@ export type Choice = {
   readonly committed: number
   /** Of the best, above that: nobody here knows whether they were acknowledged. */
   readonly unproven: readonly UnprovenWrite[]
-  /** Entries of others that the best does not have: a later leader replaced them, or was about to. */
-  readonly dropped: readonly { readonly member: string; readonly from: number; readonly to: number }[]
+  /** Entries of others that the best does not have. */
+  readonly dropped: readonly DroppedEntries[]
+  /** Who knows of committed entries that no whole survivor has, and up to where; null: nobody. */
+  readonly missed: { readonly member: string; readonly from: number; readonly to: number } | null
+}
+
+/** A lost leader may have had them acknowledged all the same, by entries of its own behind them. */
+export type DroppedEntries = {
+  readonly member: string
+  readonly from: number
+  readonly to: number
+  readonly writes: readonly UnprovenWrite[]
 }
 
 /**
- * From whom the cluster goes on: of those that are whole the one whose last entry has the latest term, then the highest
- * index. That is whom the others would elect; it has every entry that a majority with one of them in it had.
+ * From whom the cluster goes on. It must have what any survivor knows to be committed; of those that do, and are whole,
+ * it is the one whose last entry has the latest term, then the highest index, whom the others would elect.
+ *
+ * The order matters: a leader of which nothing survived can have committed an older entry than the last one of a survivor
+ * which it never reached, so that the latest term alone would choose against what is known.
  *
  * @throws BackupFailure `refused`: different clusters, nobody whole, or a majority is here and needs no recovery
- * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", section 5.4.1
+ * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", sections 5.4.1 and 5.4.2
  */
 export function chooseSurvivor(survivors: readonly Survivor[]): Choice {
   sameCluster(survivors)
   const whole = survivors.filter(isReadable).filter(({ damage }) => damage === null)
-  const [best] = whole.toSorted(
+  const knowing = survivors.filter(isReadable).toSorted(({ log: a }, { log: b }) => b.committed - a.committed)
+  const [first] = knowing
+  const able = whole.filter(({ log }) => first !== undefined && hasAllKnown(log, first.log))
+  const [best] = (able.length > 0 ? able : whole).toSorted(
     ({ log: a }, { log: b }) =>
       b.lastTerm - a.lastTerm || b.lastIndex - a.lastIndex || b.committed - a.committed,
   )
@@ -45,17 +61,25 @@ export function chooseSurvivor(survivors: readonly Survivor[]): Choice {
   const lost = votersOf(configuration)
     .filter((id) => !here.includes(id))
     .map((id) => configuration.members.find((member) => member.id === id)?.name ?? String(id))
-  const committed = Math.max(...survivors.filter(isReadable).map(({ log }) => log.committed))
-  const dropped = whole
+  const committed = first === undefined ? 0 : first.log.committed
+  const dropped = knowing
     .filter((other) => other !== best)
-    .map((other) => ({
-      member: other.identity.member,
-      from: sharedUpTo(best.log, other.log) + 1,
-      to: other.log.lastIndex,
-    }))
+    .map(({ identity, log }) => {
+      const from = sharedUpTo(best.log, log) + 1
+      const writes = log.unproven.filter(({ index }) => index >= from)
+      return { member: identity.member, from, to: log.lastIndex, writes }
+    })
     .filter(({ from, to }) => from <= to)
   const unproven = best.log.unproven.filter(({ index }) => index > committed)
-  return { best, lost, committed, unproven, dropped }
+  const missed =
+    able.length > 0 || first === undefined
+      ? null
+      : { member: first.identity.member, from: sharedUpTo(best.log, first.log) + 1, to: committed }
+  return { best, lost, committed, unproven, dropped, missed }
+}
+
+function hasAllKnown(log: SurvivingLog, known: SurvivingLog): boolean {
+  return log === known || log.baseIndex >= known.committed || sharedUpTo(log, known) >= known.committed
 }
 
 function isReadable(survivor: Survivor): survivor is Readable {
@@ -88,15 +112,22 @@ function isMajority({ voters, votersOutgoing }: Configuration, ids: readonly Nod
   return of(voters) && (votersOutgoing === null || of(votersOutgoing))
 }
 
-/** Up to where two logs are one: an index at which both have the same term. @source as above, section 5.3 */
+/**
+ * Up to where two logs are one: the highest index at which both have the same term; where one was cut behind that, what
+ * both know to be committed.
+ *
+ * @source as above, section 5.3
+ */
 function sharedUpTo(one: SurvivingLog, other: SurvivingLog): number {
-  const lowest = Math.max(one.baseIndex, other.baseIndex)
-  for (let at = Math.min(one.lastIndex, other.lastIndex); at > lowest; at--) {
+  const highest = Math.min(one.lastIndex, other.lastIndex)
+  for (let at = highest; at >= Math.max(one.baseIndex, other.baseIndex); at--) {
     if (termAt(one, at) === termAt(other, at)) return at
   }
-  return lowest
+  return Math.min(highest, one.committed, other.committed)
 }
 
-function termAt({ termRuns }: SurvivingLog, index: number): number | null {
-  return termRuns.findLast(({ first }) => first <= index)?.term ?? null
+/** @param index from the base on */
+function termAt({ baseIndex, baseTerm, termRuns }: SurvivingLog, index: number): number {
+  const run = index === baseIndex ? undefined : termRuns.findLast(({ first }) => first <= index)
+  return run?.term ?? baseTerm
 }

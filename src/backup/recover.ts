@@ -62,7 +62,7 @@ export async function recoverInto(
   const aside = `before-${life.id}`
   moveAside(directory, aside)
   mark(directory, { command: 'recover', step: 'making', aside })
-  const info: MemberInfo = { ...own, id, role: 'voter', wantedRole: 'voter' }
+  const info: MemberInfo = { ...own, id, role: 'voter', wantedRole: 'voter', replaces: null, addedMs: 0 }
   const builder = await NewStateBuilder.open({
     old: headOf(state),
     home: new LevelKeyValueHome(join(directory, databaseFolder)),

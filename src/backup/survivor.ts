@@ -38,6 +38,7 @@ export type SurvivingLog = {
   readonly lastTerm: number
   readonly lastIndex: number
   readonly baseIndex: number
+  readonly baseTerm: number
   /** Everything up to here was certainly acknowledged by a majority; more may have been. */
   readonly committed: number
   /** Of its database; null: it has none that can be read. */
@@ -82,7 +83,7 @@ export async function examine(
     const committed = Math.max(hardState.commit, base.index, applied ?? 0)
     const found = state === null ? damage : (replay(wal, state) ?? damage)
     const log = {
-      ...{ term: hardState.term, lastTerm, lastIndex, baseIndex: base.index, committed },
+      ...{ term: hardState.term, lastTerm, lastIndex, baseIndex: base.index, baseTerm: base.term, committed },
       ...{ applied, appliedRevision, configuration, termRuns },
       revision: found === null ? (state?.revision ?? null) : null,
       unproven: unprovenIn(wal, committed),

@@ -108,30 +108,40 @@ function rowsOf(survivors: readonly Survivor[]): readonly (readonly string[])[] 
   ]
 }
 
-function lossOf({ best, lost, committed, unproven, dropped }: Choice): readonly string[] {
-  const { lastIndex } = best.log
+function lossOf({ best, lost, committed, unproven, dropped, missed }: Choice): readonly string[] {
+  const others = lost.join(', ')
+  const certain = missed === null ? committed : missed.from - 1
   const lines = [
     '',
-    `best: ${best.identity.member}, as the others would elect it`,
-    `missing: ${lost.join(', ')}, which are enough to have acknowledged writes by themselves`,
-    `certain: everything up to entry ${Math.min(committed, lastIndex)}`,
+    `best: ${best.identity.member}`,
+    `missing: ${others}, which are enough to have acknowledged writes by themselves`,
+    `certain: everything up to entry ${certain}`,
   ]
-  if (unproven.length > 0) {
-    lines.push(
-      `kept: entries ${committed + 1} to ${lastIndex}, with ${unproven.length} writes, which nobody here can prove were acknowledged`,
-    )
-    for (const { index, keys } of unproven) for (const key of keys) lines.push(`  entry ${index}: ${key}`)
+  const list = (writes: Choice['unproven']): void => {
+    for (const { index, keys } of writes) for (const key of keys) lines.push(`  entry ${index}: ${key}`)
   }
-  for (const { member, from, to } of dropped)
-    lines.push(`dropped: entries ${from} to ${to} of ${member}, which a later leader replaced`)
-  lines.push(
-    `lost, if there were any: writes behind entry ${lastIndex}, acknowledged by ${lost.join(', ')} alone`,
-  )
+  if (unproven.length > 0) {
+    const range = `entries ${committed + 1} to ${best.log.lastIndex}`
+    lines.push(
+      `kept: ${range}, with ${unproven.length} writes, which nobody here can prove were acknowledged`,
+    )
+    list(unproven)
+  }
+  for (const { member, from, to, writes } of dropped) {
+    const range = `entries ${from} to ${to} of ${member}`
+    lines.push(`dropped: ${range}, with ${writes.length} writes, acknowledged only if ${others} had them`)
+    list(writes)
+  }
+  if (missed !== null) {
+    const range = `entries ${missed.from} to ${missed.to}`
+    lines.push(`lost: ${range}, which were acknowledged: only ${missed.member} has them, and it is damaged`)
+  }
+  lines.push(`lost, if there were any: writes behind entry ${certain} that only ${others} had`)
   return lines
 }
 
 function told(survivors: readonly Survivor[], choice: Choice): object {
-  const { best, lost, committed, unproven, dropped } = choice
+  const { best, lost, committed, unproven, dropped, missed } = choice
   return {
     survivors: survivors.map(({ directory, identity, damage, log }) => ({
       member: identity.member,
@@ -148,5 +158,6 @@ function told(survivors: readonly Survivor[], choice: Choice): object {
     committed,
     unproven,
     dropped,
+    missed,
   }
 }

@@ -1,0 +1,173 @@
+/*
+ * Goal: whoever is chosen has every entry that any survivor knows to be committed, and every other committed one unless
+ * nothing survived of the leader that committed it; what is told of the others' entries is so.
+ * Method: random histories of a small Raft by hand (elections by majority, appends that reach some, truncation, word of
+ * what is committed), of which a minority survives.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { emptyConfiguration, logIndex, nodeId, term } from '../../../../raft/index.ts'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { chooseSurvivor } from '../../../../src/backup/choose-survivor.ts'
+import type { Survivor } from '../../../../src/backup/survivor.ts'
+
+/** Terms of the entries from index 1 on. */
+type Log = number[]
+
+const lastTermOf = (log: Log): number => log.at(-1) ?? 0
+const majorityOf = (count: number): number => Math.floor(count / 2) + 1
+
+/**
+ * What a run of elections and appends leaves, up to where each knows what is committed, and by whose reign each entry
+ * (`index:term`) was.
+ */
+function history(
+  random: SeededRandom,
+  count: number,
+): { readonly logs: Log[]; readonly known: number[]; readonly committed: Map<string, number> } {
+  const logs: Log[] = Array.from({ length: count }, () => [])
+  const known = logs.map(() => 0)
+  const committed = new Map<string, number>()
+  const terms = 2 + random.below(6)
+  for (let reign = 1; reign <= terms; reign++) {
+    const leader = electable(random, logs)
+    const own = logs[leader] as Log
+    const reached = new Map<number, number>([[leader, 0]])
+    for (let step = 0; step < 1 + random.below(6); step++) {
+      own.push(reign)
+      for (let peer = 0; peer < count; peer++) {
+        if (peer === leader || random.chance(0.6)) continue
+        // Up to anywhere in the leader's log, as an append may be cut.
+        const upTo = own.length - random.below(2)
+        const theirs = logs[peer] as Log
+        const same = theirs.slice(0, upTo).every((value, at) => value === own[at])
+        if (!same || theirs.length < upTo) logs[peer] = own.slice(0, upTo)
+        reached.set(peer, upTo)
+      }
+      reached.set(leader, own.length)
+      const acknowledged = [...reached.values()].sort((a, b) => b - a)[majorityOf(count) - 1] ?? 0
+      if (own[acknowledged - 1] !== reign) continue
+      for (let at = 1; at <= acknowledged; at++) {
+        const name = `${at}:${own[at - 1]}`
+        if (!committed.has(name)) committed.set(name, reign)
+      }
+      for (const [peer, upTo] of reached) {
+        if (random.chance(0.4)) known[peer] = Math.max(known[peer] ?? 0, Math.min(acknowledged, upTo))
+      }
+    }
+  }
+  return { logs, known, committed }
+}
+
+function electable(random: SeededRandom, logs: readonly Log[]): number {
+  const able = logs
+    .map((_, at) => at)
+    .filter((candidate) => {
+      const own = logs[candidate] as Log
+      const votes = logs.filter(
+        (other) =>
+          lastTermOf(own) > lastTermOf(other) ||
+          (lastTermOf(own) === lastTermOf(other) && own.length >= other.length),
+      )
+      return votes.length >= majorityOf(logs.length)
+    })
+  return random.pick(able)
+}
+
+function survivorOf(
+  log: Log,
+  at: number,
+  of: { readonly count: number; readonly committed: number },
+): Survivor {
+  const { count, committed } = of
+  const voters = Array.from({ length: count }, (_, one) => nodeId(one + 1))
+  const termRuns = log
+    .map((value, place) => ({ first: logIndex(place + 1), term: term(value) }))
+    .filter((run, place) => place === 0 || run.term !== log[place - 1])
+  return {
+    directory: `/n${at + 1}`,
+    identity: { cluster: 'c', member: `n${at + 1}`, id: nodeId(at + 1), apiDomain: 'orch.io' },
+    damage: null,
+    log: {
+      ...{
+        term: lastTermOf(log),
+        lastTerm: lastTermOf(log),
+        lastIndex: log.length,
+        baseIndex: 0,
+        baseTerm: 0,
+      },
+      ...{ committed, applied: 0, appliedRevision: 0, revision: 0, termRuns, unproven: [] },
+      configuration: { ...emptyConfiguration, voters },
+    },
+  }
+}
+
+void test('the best of a minority has what any of it knows to be committed', () => {
+  let [committedSeen, droppedSeen] = [0, 0]
+  fc.assert(
+    fc.property(fc.nat(2 ** 31), fc.constantFrom(3, 5, 7), (seed, count) => {
+      const random = new SeededRandom(seed)
+      const { logs, known, committed } = history(random, count)
+      const all = logs.map((log, at) => ({ log, at, committed: known[at] ?? 0 }))
+      while (all.length >= majorityOf(count)) all.splice(random.below(all.length), 1)
+      const { best, dropped, lost, missed } = chooseSurvivor(
+        all.map((one) => survivorOf(one.log, one.at, { count, committed: one.committed })),
+      )
+      assert.equal(missed, null)
+      const chosen = all.find(({ at }) => `n${at + 1}` === best.identity.member)?.log ?? []
+      assert.equal(lost.length, count - all.length)
+      for (const { log, at, committed: knows } of all) {
+        for (const [place, value] of log.entries()) {
+          const name = `${place + 1}:${value}`
+          const isDropped = dropped.some(
+            ({ member, from, to }) => member === `n${at + 1}` && from <= place + 1 && place + 1 <= to,
+          )
+          assert.equal(isDropped, chosen[place] !== value, `entry ${name} of n${at + 1}`)
+          if (isDropped) droppedSeen++
+          const reign = committed.get(name)
+          const isKnown = place < knows
+          if (reign === undefined || (!isKnown && reign > best.log.lastTerm)) continue
+          committedSeen++
+          assert.equal(chosen[place], value, `${best.identity.member} lacks ${name}, which n${at + 1} has`)
+        }
+      }
+    }),
+    { numRuns: 2000 },
+  )
+  assert.ok(committedSeen > 1000 && droppedSeen > 100, `${committedSeen} committed, ${droppedSeen} dropped`)
+})
+
+void test('what only a damaged one knows to be committed is told as lost', () => {
+  const of = { count: 5, committed: 3 }
+  const damaged = { ...survivorOf([1, 1, 2], 0, of), damage: 'its database is damaged' }
+  const { best, missed } = chooseSurvivor([damaged, survivorOf([1, 1], 1, { count: 5, committed: 2 })])
+  assert.equal(best.identity.member, 'n2')
+  assert.deepEqual(missed, { member: 'n1', from: 3, to: 3 })
+})
+
+void test('what is known to be committed counts more than a later term', () => {
+  // A leader of term 5, of which nothing survived, committed the entry of term 3 by one of its own behind it.
+  const knows = survivorOf([1, 3, 3], 0, { count: 5, committed: 3 })
+  const later = survivorOf([1, 3, 4], 1, { count: 5, committed: 2 })
+  const { best, dropped } = chooseSurvivor([later, knows])
+  assert.equal(best.identity.member, 'n1')
+  const told = dropped.map(({ member, from, to }) => [member, from, to])
+  assert.deepEqual(told, [['n2', 3, 3]])
+})
+
+void test('where a log was cut, its base tells who has what it knows', () => {
+  const cut = survivorOf([1, 1, 1, 1, 1], 1, { count: 5, committed: 4 })
+  assert.ok(cut.log)
+  const known = { ...cut, log: { ...cut.log, baseIndex: 4, baseTerm: 1, termRuns: cut.log.termRuns } }
+  for (const [log, best, dropped] of [
+    [[1, 1, 9], 'n2', [3, 3]],
+    [[1, 1, 9, 9, 9, 9], 'n2', [3, 6]],
+    [[1, 1, 1, 1, 9], 'n1', [5, 5]],
+    [[1, 1, 1, 1, 1, 1], 'n1', null],
+  ] as const) {
+    const choice = chooseSurvivor([survivorOf([...log], 0, { count: 5, committed: 2 }), known])
+    assert.equal(choice.best.identity.member, best, log.join())
+    assert.deepEqual(choice.dropped.map(({ from, to }) => [from, to])[0] ?? null, dropped, log.join())
+  }
+})
