@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { Failure } from '../../raft/base/failure.ts'
 import { durationMs, sizeBytes } from '../config/flag.ts'
 import { programVersion } from '../version.ts'
+import { addChaos } from './chaos-command.ts'
 import { clusterDown, clusterStatus, clusterUp } from './cluster.ts'
 import { CliFailure, exitCodes } from './errors.ts'
 import { memberList, transferLeader } from './member.ts'
@@ -56,6 +57,7 @@ function orchctl(terminal: Terminal, result: { code: number }): Command {
   const shared = { kubeconfig: kubeconfigOption, output: outputOption }
   addSnapshot(program, terminal, shared)
   addRecover(program, terminal, shared)
+  addChaos(program, terminal, result, { directory: directoryOption, output: outputOption })
   addVerify(program, terminal, result, { kubeconfig: kubeconfigOption, output: outputOption })
   return program
 }
@@ -98,11 +100,15 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
       wholeNumber(1, 65_000),
     )
     .option('--timeout <seconds>', 'how long to wait for it to be ready', wholeNumber(1, 3600), 60)
+    .option(
+      '--chaos',
+      'make it for orchctl chaos: proxies between peers, disks and clocks that can be harmed',
+    )
     .option('--restore <file>', 'a new cluster goes on from this snapshot')
     .option('--passphrase-file <file>', 'the snapshot was encrypted with the passphrase in this file')
     .option('--key-file <file>', 'the snapshot was encrypted with the key in this file')
     .action(async (options: UpOptions) => {
-      const { nodes, domain, dir, clientPort, peerPort, timeout, restore } = options
+      const { nodes, domain, dir, clientPort, peerPort, timeout, restore, chaos } = options
       await clusterUp(terminal, {
         nodes: nodes ?? null,
         domain: domain ?? null,
@@ -110,6 +116,7 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
         peerPort: peerPort ?? null,
         directory: dir,
         timeoutMs: timeout * 1000,
+        ...(chaos === undefined ? {} : { chaos }),
         restore: restore === undefined ? null : { file: restore, secret: readSecret(options) },
       })
     })
@@ -140,6 +147,7 @@ type UpOptions = SecretFlags & {
   readonly dir: string
   readonly clientPort?: number
   readonly peerPort?: number
+  readonly chaos?: boolean
   readonly timeout: number
 }
 

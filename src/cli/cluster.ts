@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { relative } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
 import { domainOf, findProcesses, openCluster, prepareCluster } from './local-cluster.ts'
 import type { LocalCluster, LocalClusterOptions, LocalMember, MemberPlace } from './local-cluster.ts'
+import { startLinks, stopLinks } from './local-links.ts'
 import { call, readEndpoints } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { forgetProcess, logLength, logTail, processState, signalProcess, startProcess } from './process.ts'
@@ -28,6 +29,7 @@ export async function clusterUp(
   const { restore } = options
   const cluster =
     restore === null ? prepareCluster(terminal, options) : await prepareRestored(terminal, options, restore)
+  await startLinks(terminal, cluster.directory)
   // What a member that ends has to say begins here.
   const logFrom = new Map(cluster.members.map((member) => [member.name, logLength(member)]))
   for (const member of cluster.members) {
@@ -114,6 +116,7 @@ export async function clusterDown(
   if (left.length > 0 && options.force) {
     for (const { member, pid } of left) signalProcess(member, pid, 'SIGKILL')
     await waitGone(terminal, left, options.timeoutMs)
+    await stopLinks(terminal, resolve(options.directory))
     terminal.print(`killed: ${left.map(({ member }) => member.name).join(', ')}`)
     return
   }
@@ -121,6 +124,7 @@ export async function clusterDown(
     const names = left.map(({ member, pid }) => `${member.name} (pid ${pid})`).join(', ')
     throw new CliFailure('failed', `still running: ${names}; --force ends them the hard way`)
   }
+  await stopLinks(terminal, resolve(options.directory))
   terminal.print(stopping.length === 0 ? 'nothing was running' : `${stopping.length} stopped`)
 }
 

@@ -2,8 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse, stringify } from 'yaml'
+import { harmFile, noHarm } from '../chaos/harm-file.ts'
+import { linksFile } from '../chaos/links/links.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
-import { makeDirectory, writeNewFile } from '../pki/files.ts'
+import { makeDirectory, replaceFile, writeNewFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
 import { isRecord } from './member-client.ts'
 import type { Terminal } from './terminal.ts'
@@ -37,6 +39,8 @@ export type LocalClusterOptions = {
   /** Of the first member; the others follow. null: those it has; 6443 and 7443 of a new cluster. */
   readonly clientPort: number | null
   readonly peerPort: number | null
+  /** Made to be harmed: peers talk through proxies, members load a hook. Unset: as it is, or not. */
+  readonly chaos?: boolean
 }
 
 /** The program that members run, beside ours. */
@@ -59,16 +63,19 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
   }
   const nodes = options.nodes ?? 3
   const [clientPort, peerPort] = [options.clientPort ?? 6443, options.peerPort ?? 7443]
-  if (Math.abs(clientPort - peerPort) < nodes) {
+  // Behind the ports that peers dial are those at which members listen for the proxies.
+  const span = options.chaos === true ? 2 * nodes : nodes
+  if (Math.abs(clientPort - peerPort) < span) {
     throw new CliFailure(
       'failed',
-      `ports ${clientPort} and ${peerPort} are too close: ${nodes} members need ${nodes} from each on`,
+      `ports ${clientPort} and ${peerPort} are too close: ${nodes} members need ${span} from each on`,
     )
   }
   const members = Array.from({ length: nodes }, (_, at) => ({
     ...memberAt(directory, `n${at + 1}`),
     clientPort: clientPort + at,
     peerPort: peerPort + at,
+    listenPort: peerPort + at + span - nodes,
   }))
   const kubeconfigPath = join(directory, 'admin.kubeconfig')
   makeDirectory(directory)
@@ -88,6 +95,16 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
     for (const member of members) {
       makeDirectory(member.directory)
       writeNewFile(member.configPath, stringify(memberConfig(directory, member, members, options)), 'public')
+      if (options.chaos === true)
+        replaceFile(join(member.directory, harmFile), JSON.stringify(noHarm), 'public')
+    }
+    if (options.chaos === true) {
+      const seats = members.map(({ name, peerPort: dialed, listenPort: listens }) => ({
+        name,
+        dialed,
+        listens,
+      }))
+      replaceFile(join(directory, linksFile), `${JSON.stringify(seats, null, 2)}\n`, 'public')
     }
   }
   return openCluster(directory)
@@ -174,6 +191,9 @@ function checkSame(directory: string, members: readonly LocalMember[], options: 
       `${directory} holds a cluster on ports from ${first.clientPort} on: ${remedy}`,
     )
   }
+  if (options.chaos === true && !existsSync(join(directory, linksFile))) {
+    throw new CliFailure('failed', `${directory} holds a cluster that was made without --chaos: ${remedy}`)
+  }
   for (const member of members) {
     const domain = domainOf(member)
     if (options.domain !== null && domain !== options.domain) {
@@ -198,7 +218,8 @@ function readConfig(path: string): Record<string, unknown> {
   throw new CliFailure('failed', `${path} is not a map of flags to values`)
 }
 
-type Seat = LocalMember & { readonly peerPort: number }
+/** Peers dial `peerPort`; it listens on `listenPort`, the same unless a proxy stands between. */
+type Seat = LocalMember & { readonly peerPort: number; readonly listenPort: number }
 
 function memberConfig(
   directory: string,
@@ -213,7 +234,7 @@ function memberConfig(
     'bind-address': host,
     'secure-port': member.clientPort,
     'advertise-address': `${host}:${member.clientPort}`,
-    'peer-address': `${host}:${member.peerPort}`,
+    'peer-address': `${host}:${member.listenPort}`,
     'api-domain': options.domain ?? 'orch.io',
     'cluster-name': 'local',
     'tls-cert-file': paths.server(member.name).certificate,

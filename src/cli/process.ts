@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { harmFile } from '../chaos/harm-file.ts'
 import { replaceFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
 import { serverProgram } from './local-cluster.ts'
@@ -20,11 +22,15 @@ export function processState(member: MemberPlace): ProcessState {
     : { kind: 'stale' }
 }
 
+/** Of members that are there to be harmed: what they load before the server. */
+const hook = new URL('../chaos/hook.js', import.meta.url)
+
 /** Starts the member so that it outlives us; its words go to its log. @returns its process number */
 export function startProcess(member: MemberPlace): number {
   const log = openSync(member.logPath, 'a', 0o600)
   try {
-    const child = spawn(process.execPath, [serverProgram, '--config', member.configPath], {
+    const words = [...hookOf(member), serverProgram, '--config', member.configPath]
+    const child = spawn(process.execPath, words, {
       detached: true,
       cwd: member.directory,
       stdio: ['ignore', log, log],
@@ -38,8 +44,18 @@ export function startProcess(member: MemberPlace): number {
   }
 }
 
+function hookOf(member: MemberPlace): readonly string[] {
+  const path = join(member.directory, harmFile)
+  if (!existsSync(path)) return []
+  const url = new URL(hook)
+  url.searchParams.set('file', path)
+  return ['--import', url.href]
+}
+
+export type Signal = 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'
+
 /** Only to a process that is still this member's. */
-export function signalProcess(member: MemberPlace, pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+export function signalProcess(member: MemberPlace, pid: number, signal: Signal): void {
   if (!isMember(member, pid)) return
   try {
     process.kill(pid, signal)

@@ -55,6 +55,8 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   ],
   // A client: it must work against any server of this kind, so it knows none from within.
   'src/verify': ['raft/base', 'src/api'],
+  // Harms clusters from outside, and one thread's view of disk and clock from within: the host's hook.
+  'src/chaos': ['raft/base', 'src/host'],
   'src/cli': [
     'raft/base',
     'src/api',
@@ -66,6 +68,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/observe',
     'src/version',
     'src/verify',
+    'src/chaos',
   ],
 }
 

@@ -1,0 +1,116 @@
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import type { Server, Socket } from 'node:net'
+import type { Clock } from '../../../raft/base/clock.ts'
+import type { SeededRandom } from '../../../raft/base/random.ts'
+import { chaosLimits } from '../limits.ts'
+import { Flow } from './flow.ts'
+import { stateOf } from './rules.ts'
+import type { LinkRule } from './rules.ts'
+
+export type Seat = {
+  readonly name: string
+  /** On the loopback address: where peers dial, and where the member listens. */
+  readonly dialed: number
+  readonly listens: number
+}
+
+export type GateOptions = {
+  readonly seat: Seat
+  readonly clock: Clock
+  readonly random: SeededRandom
+  readonly rules: () => readonly LinkRule[]
+  /** Which member has that port; null: none, or nobody knows. */
+  readonly whoCalls: (port: number) => Promise<string | null>
+}
+
+type Connection = {
+  readonly from: string
+  readonly caller: Socket
+  /** null: not dialed, as the call does not come through. */
+  flows: { readonly inward: Flow; readonly outward: Flow } | null
+}
+
+const host = '127.0.0.1'
+
+/** Stands where a member's peers dial, and passes on what the rules let through. */
+export class Gate {
+  readonly #options: GateOptions
+  readonly #server: Server
+  readonly #connections = new Set<Connection>()
+
+  private constructor(options: GateOptions) {
+    this.#options = options
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (caller) => {
+      caller.on('error', () => undefined)
+      void this.#accept(caller)
+    })
+    this.#server.maxConnections = chaosLimits.connectionsMax
+  }
+
+  /** @throws Error of the system when the port is taken */
+  static async open(options: GateOptions): Promise<Gate> {
+    const gate = new Gate(options)
+    gate.#server.listen(options.seat.dialed, host)
+    await once(gate.#server, 'listening')
+    return gate
+  }
+
+  /** The rules are others now. */
+  refresh(): void {
+    for (const connection of this.#connections) this.#apply(connection)
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    for (const { caller, flows } of this.#connections) {
+      flows?.inward.close()
+      flows?.outward.close()
+      caller.destroy()
+    }
+    await closed
+  }
+
+  async #accept(caller: Socket): Promise<void> {
+    const port = caller.remotePort
+    const from = port === undefined ? null : await this.#options.whoCalls(port)
+    // Nobody that is known: a member that just ended, or somebody else.
+    if (from === null || caller.destroyed) {
+      caller.destroy()
+      return
+    }
+    const connection: Connection = { from, caller, flows: null }
+    this.#connections.add(connection)
+    caller.on('close', () => this.#forget(connection))
+    this.#apply(connection)
+  }
+
+  #apply(connection: Connection): void {
+    const { seat, rules } = this.#options
+    const [inward, outward] = [
+      stateOf(rules(), connection.from, seat.name),
+      stateOf(rules(), seat.name, connection.from),
+    ]
+    if (connection.flows !== null) {
+      connection.flows.inward.state = inward
+      connection.flows.outward.state = outward
+    } else if (!inward.cut) {
+      const { clock, random } = this.#options
+      const { caller } = connection
+      const member = connect({ host, port: seat.listens, allowHalfOpen: true, noDelay: true })
+      const shared = { clock, random }
+      connection.flows = {
+        inward: new Flow({ ...shared, source: caller, sink: member, state: inward }),
+        outward: new Flow({ ...shared, source: member, sink: caller, state: outward }),
+      }
+      member.on('close', () => this.#forget(connection))
+    }
+  }
+
+  /** Once neither side is there any more. */
+  #forget(connection: Connection): void {
+    const { caller, flows } = connection
+    if (flows === null || (caller.destroyed && flows.inward.isOver)) this.#connections.delete(connection)
+  }
+}

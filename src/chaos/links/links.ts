@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '../../../raft/base/clock.ts'
+import type { Random } from '../../../raft/base/random.ts'
+import { SeededRandom } from '../../../raft/base/random.ts'
+import { ChaosFailure } from '../errors.ts'
+import { chaosLimits } from '../limits.ts'
+import { callerOf } from './caller.ts'
+import { ControlServer } from './control.ts'
+import { Gate } from './gate.ts'
+import type { Seat } from './gate.ts'
+import type { LinkRule } from './rules.ts'
+
+/** In the directory of a cluster: who stands where, and where the proxies are told what to do. */
+export const linksFile = 'links.json'
+export const controlFile = 'links.sock'
+
+const againMs = 20
+
+/**
+ * The proxies of a whole cluster, one for each member. The directory holds `links.json`, a list of seats, and for each member
+ * `NAME/pid`.
+ *
+ * @throws ChaosFailure `links` when the file is no good; the system's error when a port is taken
+ */
+export async function serveLinks(
+  directory: string,
+  host: { readonly clock: Clock; readonly random: Random },
+): Promise<{ readonly close: () => Promise<void> }> {
+  const { clock } = host
+  const seats = readSeats(join(directory, linksFile))
+  let rules: readonly LinkRule[] = []
+  const whoCalls = async (port: number): Promise<string | null> => {
+    const endMs = clock.monotonicMs() + chaosLimits.callerMsMax
+    for (;;) {
+      const caller = await callerOf(port, pidsOf(directory, seats))
+      // One that was just started may not be written down yet.
+      if (caller !== null || clock.monotonicMs() > endMs) return caller
+      await new Promise<void>((resolve) => {
+        clock.after(againMs, resolve)
+      })
+    }
+  }
+  const random = new SeededRandom(host.random.below(2 ** 32))
+  const gates = await Promise.all(
+    seats.map((seat) => Gate.open({ seat, clock, random: random.fork(), rules: () => rules, whoCalls })),
+  )
+  const control = await ControlServer.open(join(directory, controlFile), (next) => {
+    rules = next
+    for (const gate of gates) gate.refresh()
+  })
+  return {
+    close: async () => {
+      await control.close()
+      await Promise.all(gates.map((gate) => gate.close()))
+    },
+  }
+}
+
+function readSeats(path: string): readonly Seat[] {
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (cause) {
+    throw new ChaosFailure('links', `cannot read ${path}: make the cluster by orchctl cluster up --chaos`, {
+      cause,
+    })
+  }
+  const seats = Array.isArray(value) ? (value as readonly unknown[]).map(seatOf) : []
+  const good = seats.filter((seat) => seat !== null)
+  if (good.length > 0 && good.length === seats.length) return good
+  throw new ChaosFailure('links', `${path} is not a list of {name, dialed, listens}`)
+}
+
+function seatOf(value: unknown): Seat | null {
+  if (typeof value !== 'object' || value === null) return null
+  const { name, dialed, listens } = value as Readonly<Record<string, unknown>>
+  const good = typeof name === 'string' && typeof dialed === 'number' && typeof listens === 'number'
+  return good ? { name, dialed, listens } : null
+}
+
+function pidsOf(directory: string, seats: readonly Seat[]): ReadonlyMap<string, number> {
+  const pids = new Map<string, number>()
+  for (const { name } of seats) {
+    try {
+      pids.set(name, Number(readFileSync(join(directory, name, 'pid'), 'utf8')))
+    } catch {
+      // It does not run.
+    }
+  }
+  return pids
+}

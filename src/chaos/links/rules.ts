@@ -1,0 +1,64 @@
+/** What happens to the bytes from one member to another. */
+export type LinkRule = {
+  readonly from: string
+  readonly to: string
+  /** No byte passes, nor does the end of a connection. */
+  readonly cut: boolean
+  /** Ms, up to half as much again by chance. */
+  readonly delayMs: number
+  /** Of pieces that have to be sent again, 0 to 100. */
+  readonly lossPercent: number
+}
+
+export type LinkState = Omit<LinkRule, 'from' | 'to'>
+
+export const soundLink: LinkState = Object.freeze({ cut: false, delayMs: 0, lossPercent: 0 })
+
+/** Rules of the same direction add up. */
+export function stateOf(rules: readonly LinkRule[], from: string, to: string): LinkState {
+  return rules
+    .filter((rule) => rule.from === from && rule.to === to)
+    .reduce<LinkState>(
+      (sum, { cut, delayMs, lossPercent }) => ({
+        cut: sum.cut || cut,
+        delayMs: sum.delayMs + delayMs,
+        lossPercent: Math.min(100, sum.lossPercent + lossPercent),
+      }),
+      soundLink,
+    )
+}
+
+/** The same thing for every direction between one of `some` and one of `others`. */
+export function between(
+  some: readonly string[],
+  others: readonly string[],
+  state: Partial<LinkState>,
+  direction: 'both' | 'to' | 'from' = 'both',
+): readonly LinkRule[] {
+  return some.flatMap((one) =>
+    others.flatMap((other) => {
+      const rule = { ...soundLink, ...state }
+      const inward = { from: other, to: one, ...rule }
+      const outward = { from: one, to: other, ...rule }
+      return [...(direction === 'from' ? [] : [inward]), ...(direction === 'to' ? [] : [outward])]
+    }),
+  )
+}
+
+/** Rules as the control socket carries them. @returns null when it is none */
+export function parseRules(value: unknown): readonly LinkRule[] | null {
+  if (!Array.isArray(value)) return null
+  const rules: LinkRule[] = []
+  for (const one of value as readonly unknown[]) {
+    if (typeof one !== 'object' || one === null) return null
+    const { from, to, cut, delayMs, lossPercent } = one as Readonly<Record<string, unknown>>
+    if (typeof from !== 'string' || typeof to !== 'string' || typeof cut !== 'boolean') return null
+    if (!isWithin(delayMs, 60_000) || !isWithin(lossPercent, 100)) return null
+    rules.push({ from, to, cut, delayMs, lossPercent })
+  }
+  return rules
+}
+
+function isWithin(value: unknown, max: number): value is number {
+  return typeof value === 'number' && value >= 0 && value <= max
+}

@@ -1,0 +1,108 @@
+import { assertNever } from '../../raft/base/assert.ts'
+import { SeededRandom } from '../../raft/base/random.ts'
+import { ChaosFailure } from './errors.ts'
+import { everybody, theLeader } from './fault.ts'
+import type { Fault, FaultKind, Harm } from './fault.ts'
+import { chaosLimits } from './limits.ts'
+
+export type PlanOptions = {
+  readonly seed: number
+  readonly durationMs: number
+  readonly members: readonly string[]
+  /** At least one; each is as likely as the others. */
+  readonly kinds: readonly FaultKind[]
+}
+
+/** Shortest and longest, in ms. */
+type Span = readonly [number, number]
+
+/** How long each lasts: around the election timeout (0.3 s), the keepalive of links (4 s), and beyond. */
+const lasting: Readonly<Record<FaultKind, Span>> = {
+  kill: [200, 4000],
+  pause: [200, 6000],
+  stop: [200, 4000],
+  partition: [300, 8000],
+  cut: [300, 8000],
+  'slow-link': [2000, 8000],
+  'lossy-link': [2000, 8000],
+  'slow-disk': [1000, 6000],
+  'full-disk': [500, 4000],
+  'clock-skew': [1000, 8000],
+  // For each member; what it takes is known afterwards.
+  'rolling-restart': [1500, 1500],
+  outage: [200, 2000],
+}
+
+const quiet: Span = [500, 3000]
+/** The end belongs to the last fault's healing. */
+const restMs = 3000
+
+/**
+ * What will be done when and to whom: the same for the same options, whatever the cluster does. A minority is harmed at a time,
+ * in as many lanes as it has members, except where a fault is of all members: that one is alone.
+ *
+ * @throws ChaosFailure `no-plan` when nothing fits into the duration
+ */
+export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): readonly Fault[] {
+  const random = new SeededRandom(seed)
+  const minority = Math.floor((members.length - 1) / 2)
+  const possible = kinds.filter((kind) => minority > 0 || !needsPeers.has(kind))
+  if (possible.length === 0) {
+    throw new ChaosFailure('no-plan', `${kinds.join(', ')}: a cluster of ${members.length} has no links`)
+  }
+  const lanes = Array.from({ length: Math.max(1, minority) }, () => 0)
+  const faults: Fault[] = []
+  while (faults.length < chaosLimits.faultsMax) {
+    const kind = random.pick(possible)
+    const harm = drawHarm(kind, random, minority)
+    const lane = alone.has(kind) ? null : lanes.indexOf(Math.min(...lanes))
+    const atMs = (lane === null ? Math.max(...lanes) : (lanes[lane] ?? 0)) + within(random, quiet)
+    const forMs = within(random, lasting[kind]) * (kind === 'rolling-restart' ? members.length : 1)
+    const victim = forAll.has(kind) ? everybody : random.chance(0.5) ? theLeader : random.pick(members)
+    if (atMs + forMs + restMs > durationMs) break
+    faults.push({ atMs, forMs, victim, lane, harm })
+    if (lane === null) lanes.fill(atMs + forMs)
+    else lanes[lane] = atMs + forMs
+  }
+  if (faults.length === 0) {
+    throw new ChaosFailure('no-plan', `no fault fits into ${durationMs / 1000} s: give it longer`)
+  }
+  return faults.sort((a, b) => a.atMs - b.atMs)
+}
+
+/** Faults of links. */
+export const needsPeers: ReadonlySet<FaultKind> = new Set(['partition', 'cut', 'slow-link', 'lossy-link'])
+const forAll: ReadonlySet<FaultKind> = new Set(['rolling-restart', 'outage'])
+const alone: ReadonlySet<FaultKind> = new Set(['rolling-restart', 'outage', 'partition'])
+
+function drawHarm(kind: FaultKind, random: SeededRandom, minority: number): Harm {
+  switch (kind) {
+    case 'kill':
+    case 'pause':
+    case 'stop':
+    case 'full-disk':
+    case 'rolling-restart':
+    case 'outage':
+      return { kind }
+    case 'partition':
+      return { kind, size: 1 + random.below(minority) }
+    case 'cut':
+      return { kind, direction: random.chance(0.5) ? 'to' : 'from' }
+    case 'slow-link':
+      return { kind, delayMs: random.pick([5, 20, 50, 100, 200]) }
+    case 'lossy-link':
+      return { kind, lossPercent: random.pick([1, 3, 10, 30]) }
+    case 'slow-disk':
+      return { kind, delayMs: random.pick([10, 50, 200, 1000]) }
+    case 'clock-skew':
+      return { kind, skewMs: (random.chance(0.5) ? 1 : -1) * random.pick([500, 5000, 60_000, 600_000]) }
+    default:
+      return assertNever(kind)
+  }
+}
+
+/** Short ones more often than long ones: most edges are early. */
+function within(random: SeededRandom, [min, max]: Span): number {
+  const range = max - min + 1
+  return min + Math.min(random.below(range), random.below(range))
+}

@@ -1,0 +1,257 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import { ChaosFailure } from './errors.ts'
+import { describeHarm, theLeader } from './fault.ts'
+import type { Fault, FaultKind } from './fault.ts'
+import { chaosLimits } from './limits.ts'
+import { begin, finish, rulesOf } from './strike.ts'
+import type { Strike } from './strike.ts'
+import type { ChaosTarget } from './target.ts'
+
+/** A fault that was done. */
+export type Done = {
+  readonly fault: Fault
+  readonly kind: string
+  /** The members, comma between them. */
+  readonly target: string
+  /** Wall clock, ms since 1970. */
+  readonly atMs: number
+  readonly endMs: number
+  /** Ms until all victims were ready again; null: the run was ended before. */
+  readonly readyMs: number | null
+}
+
+export type RunOptions = {
+  readonly plan: readonly Fault[]
+  /** Faults that would last longer than this, because earlier ones healed slowly, are left out. */
+  readonly durationMs: number
+  readonly target: ChaosTarget
+  readonly clock: Clock
+  /** Ends the run early; what was harmed is healed. */
+  readonly signal: AbortSignal
+  readonly onBegin: (fault: Fault, what: { readonly kind: string; readonly target: string }) => void
+  readonly onDone: (done: Done) => void
+}
+
+const pollMs = 50
+const lastWordsMs = 1000
+
+/** After these a member is started again. */
+const ending: ReadonlySet<FaultKind> = new Set(['kill', 'stop', 'full-disk', 'rolling-restart', 'outage'])
+
+/**
+ * Does what the plan says in its order: each fault once its lane is healed of the one before, and as long after that as planned.
+ * However it ends, nothing stays harmed: who is paused goes on, links are whole, who ended is started and awaited.
+ *
+ * @throws ChaosFailure `not-healed` when a member does not come back, `links`
+ */
+export async function runChaos(options: RunOptions): Promise<void> {
+  const run = new Run(options)
+  try {
+    await run.all()
+  } finally {
+    await run.heal()
+  }
+}
+
+class Run {
+  readonly #options: RunOptions
+  readonly #stop = new AbortController()
+  readonly #active = new Set<Strike>()
+  /** Members that are harmed or not yet ready again. */
+  readonly #busy = new Set<string>()
+  /** Members that may end, be it late: they were killed, asked to, or had no room. Any other end is a find. */
+  readonly #mayEnd = new Set<string>()
+  readonly #lanes = new Map<number | null, Promise<void>>()
+  #startMs = 0
+  /** How far the run is behind its plan: what heals slowly moves what comes later. */
+  #lateMs = 0
+  /** The proxies take one word at a time. */
+  #linksTold: Promise<void> = Promise.resolve()
+
+  constructor(options: RunOptions) {
+    this.#options = options
+    options.signal.addEventListener('abort', () => this.#stop.abort())
+    if (options.signal.aborted) this.#stop.abort()
+  }
+
+  async all(): Promise<void> {
+    const { plan, clock, durationMs } = this.#options
+    this.#startMs = clock.monotonicMs()
+    for (const fault of plan) {
+      await Promise.all(
+        fault.lane === null ? this.#lanes.values() : [this.#over(null), this.#over(fault.lane)],
+      )
+      const atMs = fault.atMs + this.#lateMs
+      if (this.#stop.signal.aborted || atMs + fault.forMs > durationMs) break
+      await this.#sleep(this.#startMs + atMs - clock.monotonicMs())
+      if (this.#stop.signal.aborted) break
+      const strike = this.#strike(fault)
+      this.#lanes.set(fault.lane, strike)
+      // Whoever waits for the lane hears of it; until then it only ends the others.
+      strike.catch(() => this.#stop.abort())
+    }
+    const ends = await Promise.allSettled(this.#lanes.values())
+    const failed = ends.find((end) => end.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+
+  /** Whatever holds, holds no more. @throws ChaosFailure `not-healed`, `links` */
+  async heal(): Promise<void> {
+    const { target } = this.#options
+    this.#active.clear()
+    for (const member of target.members) {
+      target.resume(member)
+      target.setDisk(member, null, 0)
+      target.setClock(member, 0, 0)
+    }
+    await this.#tellLinks()
+    const lost = target.members.filter((name) => !target.isRunning(name) && !this.#mayEnd.has(name))
+    for (const member of target.members) this.#mayEnd.add(member)
+    await Promise.all(target.members.map((member) => this.#awaitReady(member, true)))
+    if (lost.length > 0) throw endedByItself(lost.join(', '))
+  }
+
+  #over(lane: number | null): Promise<void> {
+    return this.#lanes.get(lane) ?? Promise.resolve()
+  }
+
+  async #strike(fault: Fault): Promise<void> {
+    const { clock, target, onBegin, onDone } = this.#options
+    const leader = fault.victim === theLeader ? await this.#leader() : null
+    const victims = this.#victims(fault, leader)
+    const strike: Strike = { harm: fault.harm, victims, forMs: fault.forMs }
+    const what = { kind: describeHarm(fault.harm), target: victims.join(',') }
+    const atMs = clock.wallMs()
+    onBegin(fault, what)
+    this.#active.add(strike)
+    for (const victim of victims) {
+      this.#busy.add(victim)
+      if (ending.has(fault.harm.kind)) this.#mayEnd.add(victim)
+    }
+    try {
+      await this.#tellLinks()
+      begin(strike, target)
+      if (fault.harm.kind === 'rolling-restart') await this.#restartEach()
+      else await this.#sleep(fault.forMs)
+    } finally {
+      finish(strike, target)
+      this.#active.delete(strike)
+      await this.#tellLinks()
+    }
+    const endMs = clock.wallMs()
+    const overMs = clock.monotonicMs()
+    // Who found no room may still be about to say so.
+    if (fault.harm.kind === 'full-disk') await this.#sleep(lastWordsMs)
+    const ready = await Promise.all(victims.map((victim) => this.#awaitReady(victim, false)))
+    for (const victim of victims) this.#busy.delete(victim)
+    const readyMs = ready.every(Boolean) ? clock.monotonicMs() - overMs : null
+    const plannedMs = this.#startMs + fault.atMs + fault.forMs
+    this.#lateMs = Math.max(this.#lateMs, clock.monotonicMs() - plannedMs)
+    onDone({ fault, ...what, atMs, endMs, readyMs })
+  }
+
+  /** Whom it will be: never one that another lane harms. */
+  #victims({ victim, harm }: Fault, leader: string | null): readonly string[] {
+    const { members } = this.#options.target
+    if (harm.kind === 'rolling-restart' || harm.kind === 'outage') return members
+    const from = Math.max(0, members.indexOf(victim === theLeader ? (leader ?? '') : victim))
+    const inOrder = [...members.slice(from), ...members.slice(0, from)]
+    return inOrder.filter((name) => !this.#busy.has(name)).slice(0, harm.kind === 'partition' ? harm.size : 1)
+  }
+
+  async #leader(): Promise<string | null> {
+    const { clock, target } = this.#options
+    const endMs = clock.monotonicMs() + chaosLimits.leaderMsMax
+    for (;;) {
+      const leader = await target.leader()
+      if (leader !== null || this.#stop.signal.aborted || clock.monotonicMs() > endMs) return leader
+      await this.#sleep(pollMs)
+    }
+  }
+
+  #tellLinks(): Promise<void> {
+    const { target } = this.#options
+    const told = this.#linksTold.then(() =>
+      target.setLinks([...this.#active].flatMap((strike) => rulesOf(strike, target.members))),
+    )
+    this.#linksTold = told.catch(() => undefined)
+    return told
+  }
+
+  async #restartEach(): Promise<void> {
+    const { target } = this.#options
+    for (const member of target.members) {
+      if (this.#stop.signal.aborted) return
+      target.end(member, 'asked')
+      await this.#awaitEnd(member)
+      await this.#awaitReady(member, false)
+    }
+  }
+
+  async #awaitEnd(member: string): Promise<void> {
+    const { clock, target } = this.#options
+    const endMs = clock.monotonicMs() + chaosLimits.stopMsMax
+    while (target.isRunning(member)) {
+      if (clock.monotonicMs() > endMs) {
+        const limit = chaosLimits.stopMsMax / 1000
+        throw new ChaosFailure('not-healed', `${member} did not stop within ${limit} s of SIGTERM`)
+      }
+      await pause(clock, pollMs)
+    }
+  }
+
+  /**
+   * Starts it when it has ended: also later, as one that was asked to end may still be at it.
+   *
+   * @param always also when the run was ended
+   * @returns false when the run was ended meanwhile
+   */
+  async #awaitReady(member: string, always: boolean): Promise<boolean> {
+    const { clock, target } = this.#options
+    const endMs = clock.monotonicMs() + chaosLimits.readyMsMax
+    for (;;) {
+      if (!always && this.#stop.signal.aborted) return false
+      if (!target.isRunning(member)) this.#start(member)
+      else if (await target.isReady(member)) return true
+      if (clock.monotonicMs() > endMs) {
+        const limit = chaosLimits.readyMsMax / 1000
+        throw new ChaosFailure(
+          'not-healed',
+          `${member} is not ready ${limit} s after the fault: see its server.log`,
+        )
+      }
+      await pause(clock, pollMs)
+    }
+  }
+
+  /** @throws ChaosFailure `not-healed` when nobody ended it */
+  #start(member: string): void {
+    if (!this.#mayEnd.has(member)) throw endedByItself(member)
+    this.#options.target.start(member)
+  }
+
+  /** Until then, or until the run is ended. */
+  async #sleep(ms: number): Promise<void> {
+    const { signal } = this.#stop
+    if (ms <= 0 || signal.aborted) return
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        timer.cancel()
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = this.#options.clock.after(ms, end)
+      signal.addEventListener('abort', end)
+    })
+  }
+}
+
+function endedByItself(who: string): ChaosFailure {
+  return new ChaosFailure('not-healed', `${who} ended by itself: see server.log there`)
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(ms, resolve)
+  })
+}

@@ -1,0 +1,160 @@
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describeHarm, faultKinds } from '../chaos/fault.ts'
+import type { FaultKind } from '../chaos/fault.ts'
+import { serveLinks } from '../chaos/links/links.ts'
+import { needsPeers, planChaos } from '../chaos/plan.ts'
+import { runChaos } from '../chaos/run.ts'
+import type { Done } from '../chaos/run.ts'
+import { durationText } from '../config/flag.ts'
+import { CliFailure } from './errors.ts'
+import { openCluster } from './local-cluster.ts'
+import { LocalTarget, lacksFault } from './local-target.ts'
+import { formatTable } from './terminal.ts'
+import type { Format, Terminal } from './terminal.ts'
+
+export type ChaosFlags = {
+  readonly dir: string
+  readonly duration: number
+  /** Unset: all that can be had. */
+  readonly faults?: readonly FaultKind[]
+  readonly seed?: number
+  readonly output: Format
+}
+
+const defaultNodes = 3
+
+/** Prints what `run` would do. @throws ChaosFailure `no-plan`; CliFailure `failed` */
+export function chaosPlan(terminal: Terminal, flags: ChaosFlags & { readonly nodes?: number }): void {
+  const { dir, nodes, duration, output } = flags
+  const hasCluster = nodes === undefined && existsSync(join(resolve(dir), 'n1'))
+  const count = nodes ?? defaultNodes
+  const members = hasCluster
+    ? openCluster(dir).members.map(({ name }) => name)
+    : Array.from({ length: count }, (_, at) => `n${at + 1}`)
+  const kinds = flags.faults ?? possible(members.length)
+  const seed = flags.seed ?? terminal.random.below(2 ** 31)
+  const plan = planChaos({ seed, durationMs: duration, members, kinds })
+  if (output === 'json') {
+    terminal.print(JSON.stringify({ seed, durationMs: duration, members, faults: plan }, null, 2))
+    return
+  }
+  const rows = plan.map((fault) => [
+    seconds(fault.atMs),
+    seconds(fault.forMs),
+    fault.lane === null ? 'alone' : String(fault.lane + 1),
+    fault.victim,
+    describeHarm(fault.harm),
+  ])
+  for (const line of formatTable([['AT', 'FOR', 'LANE', 'WHO', 'WHAT'], ...rows])) terminal.print(line)
+  terminal.note(`run it: ${again(terminal, { seed, duration, kinds, dir })}`)
+}
+
+/**
+ * Does what the plan says and heals what it did, also when interrupted.
+ *
+ * @returns false when it was interrupted
+ * @throws ChaosFailure; CliFailure `failed` when there is no cluster there, `usage` when a fault cannot be had of it
+ */
+export async function chaosRun(
+  terminal: Terminal,
+  flags: ChaosFlags & { readonly record?: string },
+): Promise<boolean> {
+  const { dir, duration, output, record } = flags
+  const { clock } = terminal
+  const cluster = openCluster(dir)
+  const kinds = flags.faults ?? possible(cluster.members.length)
+  const lacking = kinds.map((kind) => lacksFault(cluster, kind)).filter((why) => why !== null)
+  const [first] = lacking
+  if (first !== undefined && flags.faults !== undefined) throw new CliFailure('failed', first)
+  for (const why of lacking) terminal.note(`left out: ${why}`)
+  const had = kinds.filter((kind) => lacksFault(cluster, kind) === null)
+  const seed = flags.seed ?? terminal.random.below(2 ** 31)
+  const members = cluster.members.map(({ name }) => name)
+  const plan = planChaos({ seed, durationMs: duration, members, kinds: had })
+  if (record !== undefined) writeFileSync(record, '')
+
+  const target = await LocalTarget.open(cluster, clock)
+  const stop = new AbortController()
+  const interrupt = (): void => {
+    terminal.note('healing what was harmed')
+    stop.abort()
+  }
+  // The first one heals; whoever insists ends the program, and what holds links and pauses notices.
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  for (const signal of signals) process.once(signal, interrupt)
+  const startedMs = clock.wallMs()
+  try {
+    await allReady(target)
+    terminal.note(
+      `${plan.length} faults, seed ${seed}: ${again(terminal, { seed, duration, kinds: had, dir })}`,
+    )
+    await runChaos({
+      ...{ plan, target, clock, durationMs: duration, signal: stop.signal },
+      onBegin: (fault, what) =>
+        terminal.note(
+          `${seconds(clock.wallMs() - startedMs)} ${what.target}: ${what.kind}, ${seconds(fault.forMs)}`,
+        ),
+      onDone: (done) => {
+        if (record !== undefined) appendFileSync(record, `${lineOf(done)}\n`)
+        terminal.print(output === 'json' ? lineOf(done) : textOf(done, startedMs))
+      },
+    })
+  } finally {
+    for (const signal of signals) process.removeListener(signal, interrupt)
+    target.close()
+  }
+  terminal.note('all members run, are ready and have whole links')
+  return !stop.signal.aborted
+}
+
+/** Serves the proxies of a cluster until told to stop: `orchctl cluster up` starts it. */
+export async function chaosLinks(terminal: Terminal, dir: string): Promise<void> {
+  const links = await serveLinks(resolve(dir), terminal)
+  await new Promise<void>((end) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end())
+  })
+  await links.close()
+}
+
+/** Harm to a cluster that is not whole would be told of as its own. @throws CliFailure `failed` */
+async function allReady(target: LocalTarget): Promise<void> {
+  const ready = await Promise.all(target.members.map((member) => target.isReady(member)))
+  const not = target.members.filter((_, at) => ready[at] === false)
+  if (not.length === 0) return
+  throw new CliFailure('failed', `${not.join(', ')} not ready: orchctl cluster up first`)
+}
+
+/** Links need two ends. */
+function possible(members: number): readonly FaultKind[] {
+  return faultKinds.filter((kind) => members > 1 || !needsPeers.has(kind))
+}
+
+/** As `orchctl verify --faults` reads it. */
+function lineOf({ kind, target, atMs, endMs, readyMs }: Done): string {
+  return JSON.stringify({ atMs, kind, target, endMs, readyMs })
+}
+
+function textOf({ kind, target, atMs, endMs, readyMs }: Done, startedMs: number): string {
+  const ready = readyMs === null ? 'interrupted' : `ready after ${seconds(readyMs)} more`
+  return `${seconds(atMs - startedMs)} ${target}: ${kind}, was ${seconds(endMs - atMs)}, ${ready}`
+}
+
+function again(
+  terminal: Terminal,
+  what: {
+    readonly seed: number
+    readonly duration: number
+    readonly kinds: readonly FaultKind[]
+    readonly dir: string
+  },
+): string {
+  const { seed, duration, kinds, dir } = what
+  const where = dir === '.cluster' ? '' : ` --dir ${dir}`
+  const flags = `--seed ${seed} --duration ${durationText(duration)} --faults ${kinds.join(',')}${where}`
+  return `${terminal.program} chaos run ${flags}`
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
+}

@@ -1,0 +1,173 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { FaultKind } from '../chaos/fault.ts'
+import { harmFile, noHarm } from '../chaos/harm-file.ts'
+import type { MemberHarm } from '../chaos/harm-file.ts'
+import { chaosLimits } from '../chaos/limits.ts'
+import { ControlClient } from '../chaos/links/control.ts'
+import type { LinkRule } from '../chaos/links/rules.ts'
+import type { ChaosTarget, DiskHarm } from '../chaos/target.ts'
+import { replaceFile } from '../pki/files.ts'
+import { fetchStatus } from './cluster-status.ts'
+import type { MemberStatus } from './cluster-status.ts'
+import { CliFailure } from './errors.ts'
+import { controlPath, hasLinks } from './local-links.ts'
+import type { LocalCluster, LocalMember } from './local-cluster.ts'
+import { call, readEndpoints } from './member-client.ts'
+import type { Endpoint } from './member-client.ts'
+import { processState, signalProcess, startProcess } from './process.ts'
+import type { Signal } from './process.ts'
+
+const readyTimeoutMs = 1000
+
+const byLinks: ReadonlySet<FaultKind> = new Set(['partition', 'cut', 'slow-link', 'lossy-link'])
+const byHook: ReadonlySet<FaultKind> = new Set(['slow-disk', 'full-disk', 'clock-skew'])
+
+/**
+ * A cluster that `orchctl cluster up` made on this machine. Only processes that run the server with a configuration file of
+ * its directory are touched.
+ */
+export class LocalTarget implements ChaosTarget {
+  readonly members: readonly string[]
+  readonly #cluster: LocalCluster
+  readonly #endpoints: readonly Endpoint[]
+  readonly #clock: Clock
+  readonly #harms = new Map<string, MemberHarm>()
+  /** Who lets a paused process go on when we are killed. */
+  readonly #guards = new Map<string, ChildProcess>()
+  #links: ControlClient | null = null
+
+  private constructor(cluster: LocalCluster, clock: Clock) {
+    this.#cluster = cluster
+    this.#clock = clock
+    this.members = cluster.members.map(({ name }) => name)
+    this.#endpoints = readEndpoints(cluster.kubeconfigPath)
+  }
+
+  /** @throws CliFailure `failed`; ChaosFailure `links` when its proxies do not run or belong to another run */
+  static async open(cluster: LocalCluster, clock: Clock): Promise<LocalTarget> {
+    const target = new LocalTarget(cluster, clock)
+    if (hasLinks(cluster.directory)) {
+      target.#links = await ControlClient.open(controlPath(cluster.directory), clock)
+    }
+    return target
+  }
+
+  close(): void {
+    for (const guard of this.#guards.values()) guard.stdin?.end()
+    this.#links?.close()
+  }
+
+  lacks(kind: FaultKind): string | null {
+    return lacksFault(this.#cluster, kind)
+  }
+
+  async leader(): Promise<string | null> {
+    const said = await Promise.all(this.members.map((name) => this.#status(name)))
+    const leaders = said.filter((status) => status !== null && status.leader !== null)
+    // One that was cut off may still tell of its own term.
+    return leaders.toSorted((a, b) => (b?.term ?? 0) - (a?.term ?? 0))[0]?.leader ?? null
+  }
+
+  async isReady(member: string): Promise<boolean> {
+    const reply = await call(this.#endpoint(member), { method: 'GET', path: '/readyz' }, readyTimeoutMs)
+    return reply?.status === 200
+  }
+
+  isRunning(member: string): boolean {
+    return processState(this.#member(member)).kind === 'running'
+  }
+
+  start(member: string): void {
+    startProcess(this.#member(member))
+  }
+
+  end(member: string, how: 'killed' | 'asked'): void {
+    this.#signal(member, how === 'killed' ? 'SIGKILL' : 'SIGTERM')
+  }
+
+  pause(member: string): void {
+    const state = processState(this.#member(member))
+    if (state.kind !== 'running') return
+    // It reads until our end of the pipe is closed, by us or by the kernel once we are gone.
+    const guard = spawn('sh', ['-c', 'cat >/dev/null; kill -CONT "$0" 2>/dev/null', String(state.pid)], {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    })
+    guard.unref()
+    this.#guards.get(member)?.stdin?.end()
+    this.#guards.set(member, guard)
+    this.#signal(member, 'SIGSTOP')
+  }
+
+  resume(member: string): void {
+    this.#signal(member, 'SIGCONT')
+    this.#guards.get(member)?.stdin?.end()
+    this.#guards.delete(member)
+  }
+
+  async setLinks(rules: readonly LinkRule[]): Promise<void> {
+    await this.#links?.set(rules)
+  }
+
+  setDisk(member: string, harm: DiskHarm | null, forMs: number): void {
+    this.#setHarm(member, { disk: harm === null ? null : { ...harm, untilMs: this.#until(forMs) } })
+  }
+
+  setClock(member: string, skewMs: number, forMs: number): void {
+    this.#setHarm(member, { clock: skewMs === 0 ? null : { skewMs, untilMs: this.#until(forMs) } })
+  }
+
+  #until(forMs: number): number {
+    return this.#clock.wallMs() + forMs + chaosLimits.graceMs
+  }
+
+  #setHarm(member: string, change: Partial<MemberHarm>): void {
+    const path = join(this.#member(member).directory, harmFile)
+    if (!existsSync(path)) return
+    const harm = { ...(this.#harms.get(member) ?? noHarm), ...change }
+    this.#harms.set(member, harm)
+    replaceFile(path, `${JSON.stringify(harm)}\n`, 'public')
+  }
+
+  #signal(member: string, signal: Signal): void {
+    const place = this.#member(member)
+    const state = processState(place)
+    if (state.kind === 'running') signalProcess(place, state.pid, signal)
+  }
+
+  async #status(name: string): Promise<MemberStatus | null> {
+    try {
+      return await fetchStatus(this.#endpoint(name))
+    } catch (cause) {
+      if (cause instanceof CliFailure) return null
+      throw cause
+    }
+  }
+
+  #member(name: string): LocalMember {
+    const found = this.#cluster.members.find((member) => member.name === name)
+    if (found === undefined) throw new CliFailure('failed', `there is no member ${name}`)
+    return found
+  }
+
+  #endpoint(name: string): Endpoint {
+    const found = this.#endpoints.find((endpoint) => endpoint.name === name)
+    if (found === undefined) throw new CliFailure('failed', `the kubeconfig has no context ${name}`)
+    return found
+  }
+}
+
+/** Why a fault cannot be had of that cluster; null: it can. */
+export function lacksFault(cluster: LocalCluster, kind: FaultKind): string | null {
+  const remedy = 'a cluster made by orchctl cluster up --chaos'
+  if (byLinks.has(kind) && !hasLinks(cluster.directory))
+    return `${kind} needs proxies between peers: ${remedy}`
+  const hooked = cluster.members.every(({ directory }) => existsSync(join(directory, harmFile)))
+  return byHook.has(kind) && !hooked
+    ? `${kind} needs members that can be harmed from within: ${remedy}`
+    : null
+}

@@ -1,0 +1,193 @@
+/*
+ * Goal: proxied links carry every byte in order, and cut, delay and end as their rules say.
+ * Method: real sockets on this machine through one gate, with rules that change meanwhile; the kernel's table as text.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import type { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { noHarm, readHarm } from '../../../../src/chaos/harm-file.ts'
+import { callerOf, inodeOf } from '../../../../src/chaos/links/caller.ts'
+import { ControlClient, ControlServer } from '../../../../src/chaos/links/control.ts'
+import { Gate } from '../../../../src/chaos/links/gate.ts'
+import { between, parseRules, stateOf } from '../../../../src/chaos/links/rules.ts'
+import type { LinkRule } from '../../../../src/chaos/links/rules.ts'
+import { freePorts } from '../../../support/process-cluster.ts'
+import { systemClock } from '../../../support/system.ts'
+
+/** A member `b`, its gate, and one connection of `a` to it. */
+async function line(t: TestContext, first: readonly LinkRule[] = []) {
+  const [dialed = 0, listens = 0] = await freePorts(2)
+  let rules = first
+  const [heard, answered]: [Buffer[], Buffer[]] = [[], []]
+  const calls: Socket[] = []
+  const server = createServer((socket) => {
+    calls.push(socket)
+    socket.on('data', (bytes: Buffer) => heard.push(bytes))
+    socket.on('error', () => undefined)
+  })
+  server.listen(listens, '127.0.0.1')
+  await once(server, 'listening')
+  const gate = await Gate.open({
+    ...{ seat: { name: 'b', dialed, listens }, clock: systemClock, random: new SeededRandom(1) },
+    ...{ rules: () => rules, whoCalls: () => Promise.resolve('a') },
+  })
+  const caller = connect(dialed, '127.0.0.1')
+  caller.on('data', (bytes: Buffer) => answered.push(bytes))
+  caller.on('error', () => undefined)
+  await once(caller, 'connect')
+  t.after(async () => {
+    caller.destroy()
+    for (const call of calls) call.destroy()
+    await gate.close()
+    server.close()
+  })
+  const set = (next: readonly LinkRule[]): void => {
+    rules = next
+    gate.refresh()
+  }
+  return { caller, calls, set, heard: () => Buffer.concat(heard), answered: () => Buffer.concat(answered) }
+}
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 1000 && !holds(); turn++) await sleep(10)
+  assert.ok(holds(), what)
+}
+
+/** Long enough for bytes that do pass. */
+const awhile = (): Promise<void> => sleep(150)
+
+const cut = { cut: true } as const
+
+void test('every byte passes, in order, both ways, however slow or lossy', async (t) => {
+  const { caller, calls, set, heard, answered } = await line(t)
+  const bytes = Buffer.from(new SeededRandom(5).bytes(3 * 1024 * 1024))
+  set(between(['a'], ['b'], { delayMs: 5, lossPercent: 2 }))
+  caller.write(bytes)
+  await until('called', () => calls.length === 1)
+  calls[0]?.write(bytes)
+  await sleep(20)
+  set([])
+  await until('all of it', () => heard().length === bytes.length && answered().length === bytes.length)
+  assert.ok(heard().equals(bytes) && answered().equals(bytes))
+})
+
+void test('a cut passes nothing, not even an end, and what was held back comes after it', async (t) => {
+  const { caller, calls, set, heard } = await line(t)
+  caller.write('one')
+  await until('through', () => heard().toString() === 'one')
+  set(between(['a'], ['b'], cut))
+  caller.write('two')
+  calls[0]?.end('never mind')
+  await awhile()
+  assert.equal(heard().toString(), 'one')
+  assert.equal(caller.readableEnded, false)
+  set([])
+  await until('after it', () => heard().toString() === 'onetwo' && caller.readableEnded)
+})
+
+void test('a one-way cut passes the other way', async (t) => {
+  const { caller, calls, set, heard, answered } = await line(t)
+  caller.write('hello')
+  await until('through', () => calls.length === 1)
+  set(between(['b'], ['a'], cut, 'from'))
+  caller.write(' there')
+  calls[0]?.write('who is it')
+  await until('heard', () => heard().toString() === 'hello there')
+  await awhile()
+  assert.equal(answered().length, 0)
+})
+
+void test('a call while the way is cut is not made before it is healed', async (t) => {
+  const { caller, calls, set, heard } = await line(t, between(['b'], ['a'], cut, 'to'))
+  caller.write('hello')
+  await awhile()
+  assert.equal(calls.length, 0)
+  set([])
+  await until('made', () => heard().toString() === 'hello')
+})
+
+void test('who is held back beyond the bound is not read', async (t) => {
+  const { caller, calls, set, heard } = await line(t)
+  caller.write('x')
+  await until('through', () => calls.length === 1)
+  set(between(['a'], ['b'], cut))
+  const much = Buffer.alloc(64 * 1024 * 1024)
+  caller.write(much)
+  await awhile()
+  assert.ok(caller.bytesWritten > 0 && caller.writableLength > 0, 'the sender waits')
+  set([])
+  await until('all of it', () => heard().length === much.length + 1)
+})
+
+void test('rules of a direction add up, and only their direction', () => {
+  const rules = [
+    ...between(['a'], ['b'], { delayMs: 5 }),
+    ...between(['b'], ['a'], { delayMs: 7, lossPercent: 99 }, 'from'),
+    ...between(['b'], ['a'], { cut: true, lossPercent: 9 }, 'from'),
+  ]
+  assert.deepEqual(stateOf(rules, 'a', 'b'), { cut: false, delayMs: 5, lossPercent: 0 })
+  assert.deepEqual(stateOf(rules, 'b', 'a'), { cut: true, delayMs: 12, lossPercent: 100 })
+  assert.deepEqual(parseRules(JSON.parse(JSON.stringify(rules))), rules)
+  for (const wrong of [null, {}, [1], [{}], [{ ...rules[0], delayMs: -1 }], [{ ...rules[0], cut: 1 }]]) {
+    assert.equal(parseRules(wrong), null)
+  }
+})
+
+void test('the caller is found by its port', async (t) => {
+  const { caller } = await line(t)
+  const port = caller.localPort ?? 0
+  assert.equal(await callerOf(port, new Map([['me', process.pid]])), 'me')
+  assert.equal(await callerOf(port, new Map([['gone', 2 ** 22 + 1]])), null)
+  assert.equal(await callerOf(1, new Map([['me', process.pid]])), null)
+  const table = [
+    '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
+    '   0: 0100007F:1F90 0100007F:C001 06 00000000:00000000 03:00000000 00000000     0        0 0 3 0000',
+    '   1: 0100007F:1F90 0100007F:C000 01 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000',
+  ].join('\n')
+  assert.equal(inodeOf(table, 8080), '4711')
+  assert.equal(inodeOf(table, 8081), null)
+})
+
+void test('rules hold as long as who gave them is there, one at a time', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'links-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'sock')
+  await assert.rejects(ControlClient.open(path, systemClock), /the proxies between peers do not run/)
+  let rules: readonly LinkRule[] = []
+  const server = await ControlServer.open(path, (next) => {
+    rules = next
+  })
+  const client = await ControlClient.open(path, systemClock)
+  const wanted = between(['a'], ['b'], cut)
+  await client.set(wanted)
+  assert.deepEqual(rules, wanted)
+  await assert.rejects(ControlClient.open(path, systemClock), /another run of chaos has these links/)
+  client.close()
+  await until('healed', () => rules.length === 0)
+  const next = await ControlClient.open(path, systemClock)
+  await server.close()
+  await assert.rejects(next.set(wanted), /the proxies between peers: they ended/)
+})
+
+void test('harm to disk and clock ends by itself, and a file that means nothing is none', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'harm-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'chaos.json')
+  assert.deepEqual(readHarm(path, 0), noHarm)
+  const harm = { disk: { kind: 'full', untilMs: 100 }, clock: { skewMs: -5, untilMs: 200 } }
+  writeFileSync(path, JSON.stringify(harm))
+  assert.deepEqual(readHarm(path, 99), harm)
+  assert.deepEqual(readHarm(path, 100), { ...harm, disk: null })
+  for (const text of ['', '7', 'null', '{']) {
+    writeFileSync(path, text)
+    assert.deepEqual(readHarm(path, 0), noHarm)
+  }
+})

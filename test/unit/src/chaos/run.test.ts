@@ -1,0 +1,194 @@
+/*
+ * Goal: a run does its plan, never harms one member twice at once, notices who does not come back, and leaves nothing harmed.
+ * Method: a cluster that only remembers what is done to it, on a clock that is moved by hand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { faultKinds } from '../../../../src/chaos/fault.ts'
+import type { Fault } from '../../../../src/chaos/fault.ts'
+import type { LinkRule } from '../../../../src/chaos/links/rules.ts'
+import { planChaos } from '../../../../src/chaos/plan.ts'
+import { runChaos } from '../../../../src/chaos/run.ts'
+import type { Done } from '../../../../src/chaos/run.ts'
+import type { ChaosTarget, DiskHarm } from '../../../../src/chaos/target.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+class Recorded implements ChaosTarget {
+  readonly members: readonly string[]
+  readonly down = new Set<string>()
+  readonly paused = new Set<string>()
+  readonly disks = new Map<string, DiskHarm>()
+  readonly clocks = new Map<string, number>()
+  readonly starts: string[] = []
+  rules: readonly LinkRule[] = []
+  harmedMost = 0
+  led: string | null = 'n2'
+  neverReady = ''
+
+  constructor(count: number) {
+    this.members = Array.from({ length: count }, (_, at) => `n${at + 1}`)
+  }
+
+  get harmed(): ReadonlySet<string> {
+    const cut = this.members.filter((name) => {
+      const others = this.rules.filter(({ from, to }) => from === name || to === name)
+      return new Set(others.flatMap(({ from, to }) => [from, to])).size > 2
+    })
+    return new Set([...this.down, ...this.paused, ...this.disks.keys(), ...this.clocks.keys(), ...cut])
+  }
+
+  lacks(): null {
+    return null
+  }
+  leader(): Promise<string | null> {
+    return Promise.resolve(this.led)
+  }
+  isReady(member: string): Promise<boolean> {
+    return Promise.resolve(member !== this.neverReady && this.isRunning(member) && !this.paused.has(member))
+  }
+  isRunning(member: string): boolean {
+    return !this.down.has(member)
+  }
+  start(member: string): void {
+    assert.ok(this.down.delete(member), `${member} ran already`)
+    this.starts.push(member)
+  }
+  end(member: string): void {
+    this.down.add(member)
+    this.#look()
+  }
+  pause(member: string): void {
+    this.paused.add(member)
+    this.#look()
+  }
+  resume(member: string): void {
+    this.paused.delete(member)
+  }
+  setLinks(rules: readonly LinkRule[]): Promise<void> {
+    this.rules = rules
+    return Promise.resolve()
+  }
+  setDisk(member: string, harm: DiskHarm | null): void {
+    if (harm === null) this.disks.delete(member)
+    else this.disks.set(member, harm)
+    this.#look()
+  }
+  setClock(member: string, skewMs: number): void {
+    if (skewMs === 0) this.clocks.delete(member)
+    else this.clocks.set(member, skewMs)
+    this.#look()
+  }
+
+  #look(): void {
+    this.harmedMost = Math.max(
+      this.harmedMost,
+      new Set([...this.down, ...this.paused, ...this.disks.keys()]).size,
+    )
+  }
+}
+
+type Ran = { readonly target: Recorded; readonly done: readonly Done[]; readonly error: unknown }
+
+/** @param meanwhile called once after that many ms */
+async function ran(
+  plan: readonly Fault[],
+  target: Recorded,
+  meanwhile?: { readonly afterMs: number; readonly does: (stop: AbortController) => void },
+): Promise<Ran> {
+  const clock = new ManualClock()
+  const stop = new AbortController()
+  const done: Done[] = []
+  if (meanwhile !== undefined) clock.after(meanwhile.afterMs, () => meanwhile.does(stop))
+  let error: unknown = null
+  let ended = false
+  const run = runChaos({
+    ...{ plan, target, clock, signal: stop.signal, durationMs: 600_000 },
+    onBegin: () => undefined,
+    onDone: (one) => done.push(one),
+  })
+    .catch((cause: unknown) => {
+      error = cause
+    })
+    .finally(() => {
+      ended = true
+    })
+  for (let turn = 0; turn < 20_000 && !ended; turn++) await clock.advance(50)
+  await run
+  return { target, done, error }
+}
+
+function fault(harm: Fault['harm'], victim: string, change: Partial<Fault> = {}): Fault {
+  return { atMs: 1000, forMs: 2000, victim, lane: 0, harm, ...change }
+}
+
+void test('whatever the plan, all is done, a minority is harmed at a time, and nothing is in the end', async () => {
+  for (let seed = 1; seed <= 25; seed++) {
+    const target = new Recorded(seed % 2 === 0 ? 3 : 5)
+    const kinds = faultKinds.filter((kind) => kind !== 'outage')
+    const plan = planChaos({ seed, durationMs: 120_000, members: target.members, kinds })
+    const { done, error } = await ran(plan, target)
+    assert.equal(error, null, `seed ${seed}`)
+    assert.equal(done.length, plan.length, `seed ${seed}`)
+    assert.ok(target.harmedMost <= Math.floor((target.members.length - 1) / 2), `seed ${seed}`)
+    assert.deepEqual([...target.harmed], [], `seed ${seed}`)
+    assert.deepEqual(target.rules, [])
+  }
+})
+
+void test('two faults of the leader at once meet two members', async () => {
+  const pause = { kind: 'pause' } as const
+  const { done } = await ran([fault(pause, 'leader'), fault(pause, 'leader', { lane: 1 })], new Recorded(5))
+  assert.deepEqual(done.map(({ target }) => target).sort(), ['n2', 'n3'])
+})
+
+void test('an outage takes all and starts all', async () => {
+  const { target, done } = await ran([fault({ kind: 'outage' }, 'all', { lane: null })], new Recorded(3))
+  assert.deepEqual([target.harmedMost, target.starts, done.length], [3, ['n1', 'n2', 'n3'], 1])
+})
+
+void test('an interrupt in the midst of every kind heals it', async () => {
+  for (const kind of faultKinds) {
+    const target = new Recorded(3)
+    const plan = planChaos({ seed: 3, durationMs: 60_000, members: target.members, kinds: [kind] })
+    let found = 0
+    const { done, error } = await ran(plan, target, {
+      afterMs: (plan[0]?.atMs ?? 0) + 60,
+      does: (stop) => {
+        found = target.harmed.size + target.rules.length + target.starts.length
+        stop.abort()
+      },
+    })
+    assert.equal(error, null, kind)
+    assert.ok(found > 0, `${kind} was being done`)
+    assert.equal(done.length, 1, kind)
+    assert.deepEqual([...target.harmed], [], kind)
+    assert.deepEqual([...target.rules], [], kind)
+  }
+})
+
+void test('a member that is not ready again ends the run, healed but for that', async () => {
+  const target = new Recorded(3)
+  target.neverReady = 'n2'
+  const { error } = await ran([fault({ kind: 'pause' }, 'n2')], target)
+  assert.match(String(error), /n2 is not ready 60 s after the fault/)
+  assert.deepEqual([...target.harmed], [])
+})
+
+void test('a member that ends though nobody ended it is told, and started again', async () => {
+  const target = new Recorded(3)
+  const does = (): unknown => target.down.add('n3')
+  const { error } = await ran([fault({ kind: 'pause' }, 'n1')], target, { afterMs: 1500, does })
+  assert.match(String(error), /n3 ended by itself/)
+  assert.deepEqual(target.starts, ['n3'])
+})
+
+void test('what heals slowly moves what comes later, by no less than was planned between them', async () => {
+  const target = new Recorded(3)
+  target.neverReady = 'n1'
+  const plan = [fault({ kind: 'kill' }, 'n1'), fault({ kind: 'kill' }, 'n2', { atMs: 4000 })]
+  const does = (): unknown => (target.neverReady = '')
+  const { done } = await ran(plan, target, { afterMs: 10_000, does })
+  const [first, second] = done
+  assert.ok(first !== undefined && second !== undefined)
+  assert.ok(second.atMs - (first.endMs + (first.readyMs ?? 0)) >= 1000)
+})
