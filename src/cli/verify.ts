@@ -51,7 +51,7 @@ export async function verify(terminal: Terminal, flags: VerifyFlags): Promise<nu
 
 async function verified(terminal: Terminal, flags: VerifyFlags): Promise<number> {
   // Before minutes are spent on what cannot be written.
-  if (flags.html !== undefined) closeSync(openSync(flags.html, 'a'))
+  for (const path of [flags.html, flags.save]) if (path !== undefined) closeSync(openSync(path, 'a', 0o600))
   const place = placeOf(flags)
   try {
     const result =

@@ -4,13 +4,14 @@ import { SeededRandom } from '../../raft/base/random.ts'
 import { VerifyClient } from './client.ts'
 import { finish } from './finish.ts'
 import { HistoryFile, readHistory } from './history-file.ts'
-import type { History } from './history.ts'
+import type { History, RunFacts } from './history.ts'
 import { judge } from './judge.ts'
 import type { Judgement } from './judge.ts'
 import type { VerifyOptions } from './options.ts'
 import { Recorder } from './recorder.ts'
 import { Surroundings } from './surroundings.ts'
 import { VerifyWatcher } from './watcher.ts'
+import type { Place } from './wire.ts'
 
 export type VerifyResult = {
   readonly history: History
@@ -53,9 +54,20 @@ async function record(options: VerifyOptions, host: Host): Promise<readonly stri
   const namespace = options.namespace ?? `verify-${run}`
   const surroundings = new Surroundings(endpoints, clock, timeoutMs)
   await surroundings.makeNamespace(namespace)
-  const facts = { seed, namespace, members: endpoints.map(({ name }) => name), startedMs: clock.wallMs() }
+  const notes: string[] = []
+  try {
+    const facts = { seed, namespace, members: endpoints.map(({ name }) => name), startedMs: clock.wallMs() }
+    await recordIn({ namespace, prefix: `v-${run}-` }, facts, options, host)
+  } finally {
+    const isTidy = options.namespace !== null || (await surroundings.removeNamespace(namespace))
+    if (!isTidy) notes.push(`namespace ${namespace} could not be removed`)
+  }
+  return notes
+}
+
+async function recordIn(place: Place, facts: RunFacts, options: VerifyOptions, host: Host): Promise<void> {
+  const { clock } = host
   const file = new HistoryFile(options.history)
-  const place = { namespace, prefix: `v-${run}-` }
   const recorder = new Recorder({ file, clock, place, facts })
   const progress = clock.every(progressEveryMs, () => options.onProgress?.(recorder.progress))
   try {
@@ -63,10 +75,7 @@ async function record(options: VerifyOptions, host: Host): Promise<readonly stri
   } finally {
     progress.cancel()
     await file.close()
-    options.onProgress?.(recorder.progress)
   }
-  if (options.namespace !== null || (await surroundings.removeNamespace(namespace))) return []
-  return [`namespace ${namespace} could not be removed`]
 }
 
 async function traffic(options: VerifyOptions, { clock }: Host, recorder: Recorder): Promise<void> {

@@ -99,6 +99,7 @@ void test('the command says by its exit code what it found, and writes what it w
     ['--kubeconfig', join(directory, 'none')],
     ['--history', saved, '--html', join(directory, 'none', 'page.html')],
     ['--history', saved, '--save', saved],
+    ['--endpoint', 'https://a', '--save', join(directory, 'none', 'run.jsonl')],
   ]
   for (const args of wrong) assert.equal((await run(...args)).code, 2, args.join(' '))
   assert.equal((await run('--history', html)).code, 3, 'no recording')

@@ -17,6 +17,8 @@ export type VerifyTraffic = {
   readonly objects: number
   readonly rate: number
   readonly seed: number
+  /** Of one call. */
+  readonly timeoutMs?: number
 }
 
 /** Records and judges traffic against endpoints, with the history in a folder that goes away. */
@@ -29,7 +31,7 @@ export async function verifyAgainst(
   t.after(() => rmSync(directory, { recursive: true }))
   const history = join(directory, 'history.jsonl')
   return runVerify(
-    { endpoints, ...traffic, timeoutMs: 2000, namespace: null, history, balanced: false },
+    { endpoints, timeoutMs: 2000, ...traffic, namespace: null, history, balanced: false },
     { clock: systemClock, random: freshRandom() },
   )
 }
@@ -95,4 +97,24 @@ export async function verifyFailovers(t: TestContext, traffic: VerifyTraffic): P
     console.log(`#   ${check}: ${verdict}, ${examined}`)
   assert.equal(judgement.verdict, 'ok', allOf(judgement.checks))
   assert.ok(kills > 0 && acknowledged.length > 100)
+}
+
+/** One follower after the other is paused for longer than a call lasts, in a cluster that may be broken. */
+export async function verifyPauses(
+  t: TestContext,
+  cluster: ProcessCluster,
+  traffic: VerifyTraffic,
+): Promise<VerifyResult> {
+  const endMs = performance.now() + traffic.durationMs
+  const verifying = verifyAgainst(t, endpointsOf(cluster), traffic)
+  verifying.catch(() => undefined)
+  while (performance.now() + 2500 < endMs) {
+    await sleep(700)
+    const leader = await cluster.leader()
+    const follower = cluster.members.find((member) => member !== leader) ?? assert.fail('there is a follower')
+    follower.signal('SIGSTOP')
+    await sleep(1200)
+    follower.signal('SIGCONT')
+  }
+  return verifying
 }
