@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { initialMembers } from '../app/consensus.ts'
 import { StartFailure } from '../app/errors.ts'
 import { peerCluster } from '../app/member-identity.ts'
@@ -57,6 +58,13 @@ export async function snapshotRestore(terminal: Terminal, file: string, flags: R
     ['restore id', life.id],
   ] as const
   tell(terminal, facts, { config, file, flags, life })
+  const makesOwnKeys = config['initial-members'].length <= 1 && config['tls-cert-file'] === ''
+  if (makesOwnKeys && !flags.newKeys) {
+    const path = join(config['data-dir'], 'pki')
+    terminal.note(
+      `without keys to be given it would make its own, and refuse them: bring back ${path}, or say --new-keys`,
+    )
+  }
 }
 
 /** @throws BackupFailure, or the failure of the disk */
