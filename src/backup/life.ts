@@ -43,9 +43,11 @@ export function clusterIdOf(oldClusterId: string, digest: string, { id }: Life):
     .slice(0, 32)
 }
 
-/** More revisions than any cluster makes in a second. 2^53 is reached in the year 2242. */
+/** More revisions than any cluster makes in a second. */
 const revisionsPerSecond = 2 ** 20
 const leastRaise = 2 ** 40
+/** A clock that says more, the year 2208, is wrong; revisions stay far below 2^53. */
+const byTimeMax = 7 * 2 ** 50
 
 /**
  * Where the revisions of a new life begin: above every one that a former life can have issued, those after the copy was
@@ -57,7 +59,7 @@ const leastRaise = 2 ** 40
  */
 export function firstRevision(last: Revision, { bornMs }: Life): Revision {
   const byTime = Math.floor(bornMs / 1000) * revisionsPerSecond
-  return revision(byTime > last ? byTime : last + leastRaise)
+  return revision(byTime > last && byTime <= byTimeMax ? byTime : last + leastRaise)
 }
 
 export type NewLifeOptions = {

@@ -4,7 +4,17 @@
  * Method: the shipped command in this process on real directories of two members of five, whose logs are written by hand.
  */
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -211,6 +221,33 @@ void test('a recovery that ended in the middle lets no server start, and is done
     assert.ok((await objectsOf(of('n1'))).includes(configMapKey('a')))
   }
   assert.fail('entropy was never enough')
+})
+
+void test('wherever a recovery ended, the next one begins with what was there before it', async () => {
+  const parts = ['log', 'db', 'founding', 'member.json'] as const
+  const before = scene()
+  append(before('n1'), first, ['a'], base)
+  const whole = contentOf(before('n1'))
+  for (let moved = 0; moved <= parts.length; moved++) {
+    for (const step of ['moving', 'making'] as const) {
+      if (step === 'making' && moved < parts.length) continue
+      const directory = join(home, `ended-${step}-${moved}`)
+      cpSync(before('n1'), directory, { recursive: true })
+      const aside = 'before-20261121T000000Z-000000000000'
+      writeFileSync(join(directory, 'unfinished'), JSON.stringify({ command: 'recover', step, aside }))
+      mkdirSync(join(directory, aside))
+      for (const name of parts.slice(0, moved))
+        renameSync(join(directory, name), join(directory, aside, name))
+      if (step === 'making') {
+        cpSync(join(kept, 'n2'), directory, { recursive: true, force: true })
+        rmSync(join(directory, 'member.json'))
+      }
+      const asked = await orchctl('recover', '--data-dir', directory)
+      assert.match(asked.err, /nothing was changed: say --yes to go on from n1 alone/)
+      assert.deepEqual(contentOf(directory), whole)
+      assert.ok((await objectsOf(directory)).includes(configMapKey('a')))
+    }
+  }
 })
 
 void test('what needs no recovery, or is no cluster’s remains, is refused in one line', async () => {
