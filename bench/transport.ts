@@ -56,6 +56,7 @@ function follow(): void {
     await transport.start({
       ...acquainted,
       unreachable: () => undefined,
+      disowned: () => undefined,
       receiveSnapshot: noSnapshots,
       receive(peerMessage) {
         if (peerMessage.kind !== 'core' || peerMessage.message.kind !== 'append-request') return
@@ -86,6 +87,8 @@ class Leader implements TransportReceiver {
   answered = 0
   running = false
   #next = 1
+
+  disowned(): void {}
 
   unreachable(): void {
     // Before the link is up; `warm` sends again.

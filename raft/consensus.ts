@@ -6,7 +6,7 @@ import type { Configuration, LogIndex, NodeId } from './core/types.ts'
  * What the api thread of a member may ask of consensus. The one implementation is `RaftNode`
  * (`raft/node/node.ts`); users of the library depend on this page only.
  */
-export interface Consensus<Outcome> {
+export interface Consensus<Outcome> extends MembershipPort {
   /** As the raft thread last told; may be a turn old. */
   readonly status: ConsensusStatus
   /** Called on every change of `status`. @returns stops listening */
@@ -36,7 +36,11 @@ export interface Consensus<Outcome> {
   report(to: NodeId | 'all', bytes: Uint8Array): void
   /** Called with what another member reported; of several at once only the latest. @returns stops listening */
   onReport(listener: (report: PeerReport) => void): () => void
-  /** @throws ConsensusFailure `not-a-voter`, `no-leader`, `timed-out` */
+  /**
+   * Makes that member the leader. Any member may be asked.
+   *
+   * @throws ConsensusFailure `not-a-voter`, `no-leader`, `overloaded`, `timed-out`
+   */
   transferLeadership(to: NodeId, deadlineMs: number): Promise<void>
   /**
    * Hands leadership away if this member holds it (best effort until `deadlineMs`), then closes everything.
@@ -82,6 +86,8 @@ export type ConsensusStatus = CoreStatus & {
    * a word of the present leader. null before the first.
    */
   readonly quorumContactMs: number | null
+  /** Why this member belongs to the cluster no more, in one line; null: it does. */
+  readonly removed: string | null
 }
 
 export type ConsensusFailureCode = 'timed-out' | 'overloaded' | 'stopped' | 'no-leader' | 'not-a-voter'

@@ -1,3 +1,4 @@
+import type { ChangeRefusal, MemberChange } from './core/member-change.ts'
 import type { Message } from './core/message.ts'
 import type {
   Configuration,
@@ -146,8 +147,37 @@ export type PeerMessage =
     }
   /** To the leader: my state cannot be trusted, send yours, at this index or a later one. */
   | { readonly kind: 'state-wanted'; readonly from: NodeId; readonly to: NodeId; readonly atLeast: LogIndex }
+  /** To the leader: make this change of the members. Asked again with the same round until it is answered. */
+  | {
+      readonly kind: 'change-wanted'
+      readonly from: NodeId
+      readonly to: NodeId
+      readonly round: number
+      readonly change: MemberChange
+    }
+  | {
+      readonly kind: 'change-answer'
+      readonly from: NodeId
+      readonly to: NodeId
+      readonly round: number
+      readonly answer: MembershipAnswer
+    }
+  /** To the leader: hand leadership to `target`. Who leads then is the answer. */
+  | { readonly kind: 'transfer-wanted'; readonly from: NodeId; readonly to: NodeId; readonly target: NodeId }
   /** What one api thread tells another about itself. Opaque here, at most `reportBytesMax`; the latest counts. */
   | { readonly kind: 'report'; readonly from: NodeId; readonly to: NodeId; readonly bytes: Uint8Array }
+
+/** What a change of the members came to. */
+export type MembershipAnswer =
+  /** Decided, `index` being that of the configuration that has it or of a later one. */
+  | { readonly kind: 'done'; readonly index: LogIndex; readonly configuration: Configuration }
+  /** @param message one line with the way forward, at most `refusalBytesMax` of UTF-8 */
+  | { readonly kind: 'refused'; readonly reason: ChangeRefusal; readonly message: string }
+  /** Nobody here can say: ask again. */
+  | { readonly kind: 'later' }
+
+/** Of the message of a refusal. */
+export const refusalBytesMax = 2048
 
 /** A report; a longer one is malformed. */
 export const reportBytesMax = 1024
@@ -162,8 +192,12 @@ export type ProposalId = { readonly session: number; readonly sequence: number }
 export interface Transport {
   /** Begins to accept and to dial. */
   start(receiver: TransportReceiver): Promise<void>
-  /** Who may talk to us and where they are. Ourselves are skipped. Called on every configuration. */
-  setPeers(peers: readonly MemberInfo[]): void
+  /**
+   * Who may talk to us and where they are. Ourselves are skipped. Called on every configuration.
+   *
+   * @param decidedIndex of the configuration by which everybody else is no member for sure; 0, as when unset: of none
+   */
+  setPeers(peers: readonly MemberInfo[], decidedIndex?: LogIndex): void
   send(message: PeerMessage): void
   /**
    * Streams one snapshot on a channel of its own, at most one per peer at a time.
@@ -193,6 +227,8 @@ export interface TransportReceiver {
   receive(message: PeerMessage): void
   /** Nothing sent to this peer right now arrives. */
   unreachable(peer: NodeId): void
+  /** A peer turned us away: the configuration at that index is decided, and does not have us. */
+  disowned(peer: NodeId, configurationIndex: LogIndex): void
   /** The caller awaits each promise before the next chunk; a rejection refuses the stream. */
   receiveSnapshot(header: SnapshotHeader): Promise<SnapshotSink>
 }

@@ -94,6 +94,11 @@ export function leaveJoint(joint: Configuration): Configuration {
   }
 }
 
+/** As it is once that member is gone, for those who only look at it. */
+export function withoutMember({ members }: Configuration, gone: NodeId): Configuration {
+  return simpleConfiguration(members.filter(({ id }) => id !== gone))
+}
+
 /** What every configuration promises; see `Configuration`. */
 export function checkConfiguration(configuration: Configuration): void {
   const { voters, votersOutgoing, learners, learnersNext, members } = configuration

@@ -87,6 +87,15 @@ export class RaftLog {
     return this.#configurations.at(-1)?.index ?? this.#base.index
   }
 
+  /** The latest at or below `commit`. @returns the base where no later one is */
+  configurationAt(commit: LogIndex): { readonly index: LogIndex; readonly configuration: Configuration } {
+    for (let at = this.#configurations.length - 1; at >= 0; at--) {
+      const known = this.#configurations[at]
+      if (known !== undefined && known.index <= commit) return known
+    }
+    return this.#base
+  }
+
   /** Whether `holds` for a configuration that is, or with this commit index may still be, decided upon. */
   someUndecided(commit: LogIndex, holds: (configuration: Configuration) => boolean): boolean {
     for (let at = this.#configurations.length - 1; at >= 0; at--) {

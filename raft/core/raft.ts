@@ -10,11 +10,11 @@ import type { Message } from './message.ts'
 import { openRead } from './read-index.ts'
 import type { CoreStatus, PersistTicket, Ready } from './ready.ts'
 import { supplyEntries } from './replication.ts'
-import { newState } from './state.ts'
+import { committedInTerm, newState } from './state.ts'
 import type { Recovered, State } from './state.ts'
 import { describeStatus } from './status.ts'
 import { step } from './step.ts'
-import type { Entry, LogIndex, MemberInfo, NodeId, SnapshotMeta, Term } from './types.ts'
+import type { Configuration, Entry, LogIndex, MemberInfo, NodeId, SnapshotMeta, Term } from './types.ts'
 
 /**
  * One member's part in consensus: pure, synchronous, without clock, disk or network. The shell tells it what
@@ -166,5 +166,20 @@ export class Raft {
 
   get commit(): LogIndex {
     return this.#state.commit
+  }
+
+  /** In force: the latest in the log, decided or not. */
+  get configuration(): Configuration {
+    return this.#state.log.configuration
+  }
+
+  /** The latest configuration that is known to be committed, and where it stands, or stood in a log that was cut. */
+  get decided(): { readonly index: LogIndex; readonly configuration: Configuration } {
+    return this.#state.log.configurationAt(this.#state.commit)
+  }
+
+  /** Whether an entry of this term is committed. A leader changes the membership only then. */
+  get settled(): boolean {
+    return committedInTerm(this.#state)
   }
 }

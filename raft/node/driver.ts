@@ -5,6 +5,7 @@ import type { Ready } from '../core/ready.ts'
 import { Raft } from '../core/raft.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
+import { Belonging } from './belonging.ts'
 import { CommandGate } from './command-gate.ts'
 import type { DriverOptions } from './driver-options.ts'
 import { EntryFeed } from './entry-feed.ts'
@@ -36,6 +37,7 @@ export class Driver {
   readonly #cutter: LogCutter
   readonly #gate: CommandGate
   readonly #relays: Relays
+  readonly #belonging: Belonging
   readonly #status: StatusTeller
   /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
   readonly #writes: Held[] = []
@@ -71,7 +73,9 @@ export class Driver {
       ...{ self: this.#id, core: this.#core, clock, random, limits, post },
       send: (message) => this.#send(message),
       transport: options.transport,
+      electionMs: node.timing.electionMs,
       wake: () => this.#planTurn(),
+      handOver: (forMs) => this.#succession.handOver(this.#now(), forMs),
       complete: (snapshot) => this.#extent.complete(snapshot),
       beginLogBehind: (snapshot) => this.#cutter.beginBehind(snapshot),
     })
@@ -81,7 +85,11 @@ export class Driver {
       cut: (base) => options.log.cut(base),
       install: (snapshot) => this.#relays.inbox.install(snapshot),
     })
-    options.transport.setPeers(recovered.configuration.members)
+    this.#belonging = new Belonging({
+      ...{ self: this.#id, joining: node.joining, core: this.#core, transport: options.transport },
+      removed: (cause, index) => post({ kind: 'removed', cause, index }),
+    })
+    this.#belonging.refresh()
     // A late tick is not made up for: after a pause the world has moved on, not this member's patience.
     this.#ticks = clock.every(node.timing.tickMs, () => this.#tick())
     const { voters, votersOutgoing } = recovered.configuration
@@ -106,6 +114,11 @@ export class Driver {
     if (this.#stopped) return
     this.#core.reportUnreachable(peer)
     this.#planTurn()
+  }
+
+  /** A peer says that this member is none. */
+  disowned(configurationIndex: LogIndex): void {
+    if (!this.#stopped) this.#belonging.disowned(configurationIndex)
   }
 
   get succession(): SuccessionCounts {
@@ -155,7 +168,10 @@ export class Driver {
         this.#relays.reads.local(message.round)
         break
       case 'transfer':
-        this.#transfer(message.request, message.to)
+        this.#relays.transfers.local(message.request, message.to)
+        break
+      case 'change':
+        this.#relays.membership.local(message.request, message.change)
         break
       case 'hand-over':
         this.#succession.handOver(this.#now(), message.forMs)
@@ -209,6 +225,7 @@ export class Driver {
     this.#feed.remind()
     const now = this.#now()
     this.#succession.tick(now)
+    this.#relays.membership.tick()
     this.#status.tick(now)
     this.#planTurn()
   }
@@ -245,6 +262,8 @@ export class Driver {
     if (this.#stopped) return
     if (rounds > readyRoundsMax) this.#planTurn()
     else this.#relays.inbox.turnEnded()
+    this.#relays.membership.settle()
+    this.#belonging.refresh()
     this.#feed.move(this.#core.commit)
     if (this.#appliedIndex < this.#feed.told) this.#succession.applying.owes(this.#now())
     this.#status.turnEnded(this.#now())
@@ -255,7 +274,7 @@ export class Driver {
     if (this.#stopped) return
     if (ready.persist !== null) this.#persist(ready.persist)
     if (ready.transition !== null) {
-      this.#options.transport.setPeers(ready.transition.configuration.members)
+      this.#belonging.refresh()
       this.#relays.reads.leaderChanged()
       this.#status.tell(this.#now())
     }
@@ -279,13 +298,6 @@ export class Driver {
     else {
       this.#stopped = true
       this.#options.onBroken(wrong)
-    }
-  }
-
-  #transfer(request: number, to: NodeId): void {
-    const answer = this.#core.transferLeadership(to)
-    if (answer.kind === 'refused') {
-      this.#options.api.post({ kind: 'transfer-refused', request, reason: answer.reason })
     }
   }
 

@@ -21,11 +21,12 @@ export type InlineNodeOptions = {
   readonly log: LogStore
   /** As in `RaftNodeOptions`. */
   readonly onFatal: (cause: string) => void
+  readonly onRemoved?: (cause: string) => void
 }
 
 /** All three actors of a member on the calling thread: for `--in-memory`, and for tests. */
 export function inlineNode<Outcome>(options: InlineNodeOptions): RaftNode<Outcome> {
-  const { node, clock, random, transport, log, onFatal } = options
+  const { node, clock, random, transport, log, onFatal, onRemoved } = options
   const [apiToRaft, raftToApi] = directChannel<ApiToRaft, RaftToApi>()
   const [raftToLog, logToRaft] = directChannel<RaftToLog, LogToRaft>()
   const [apiToLog, logToApi] = directChannel<ApiToLog, LogToApi>()
@@ -53,6 +54,7 @@ export function inlineNode<Outcome>(options: InlineNodeOptions): RaftNode<Outcom
     raft: apiToRaft,
     reader,
     onFatal,
+    ...(onRemoved === undefined ? {} : { onRemoved }),
     onPeerEvent: null,
     close,
   })

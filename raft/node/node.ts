@@ -1,6 +1,8 @@
 import { assert } from '../base/assert.ts'
 import { Deferred } from '../base/deferred.ts'
-import type { Consensus, ConsensusStatus, Fate, PeerReport } from '../consensus.ts'
+import type { Consensus, ConsensusStatus, Fate, MembersChanged, PeerReport } from '../consensus.ts'
+import { withoutMember } from '../core/conf-change.ts'
+import type { MemberChange } from '../core/member-change.ts'
 import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import { reportBytesMax } from '../ports.ts'
 import type { StateMachine } from '../ports.ts'
@@ -8,6 +10,7 @@ import { ConsensusFailure } from './errors.ts'
 import { LastWord } from './last-word.ts'
 import { Listeners } from './listeners.ts'
 import { MachineHost } from './machine-host.ts'
+import { MembershipRequests } from './membership-requests.ts'
 import { Proposals } from './proposals.ts'
 import type { ApiToRaft, RaftStatus, RaftToApi } from './protocol.ts'
 import type { RaftNodeOptions } from './raft-node-options.ts'
@@ -32,6 +35,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly #proposals: Proposals<Outcome>
   readonly #barrier: ReadBarrier
   readonly #transfers: Transfers
+  readonly #changes: MembershipRequests
   readonly #board: StatusBoard
   readonly #appliedListeners = new Listeners<LogIndex>()
   readonly #reportListeners = new Listeners<PeerReport>()
@@ -70,6 +74,9 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
       send: (round) => raft.post({ kind: 'read', round }),
     })
     this.#transfers = new Transfers(clock, (request, to) => raft.post({ kind: 'transfer', request, to }))
+    this.#changes = new MembershipRequests(clock, (request, change) =>
+      this.#post({ kind: 'change', request, change }),
+    )
     raft.onMessages((messages) => {
       for (const message of messages) this.#take(message)
     })
@@ -153,6 +160,11 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     return this.#transfers.begin(to, this.status, deadlineMs)
   }
 
+  changeMembers(change: MemberChange, deadlineMs: number): Promise<MembersChanged> {
+    if (this.#broken || this.#stopping !== null) return Promise.reject(stopped())
+    return this.#changes.ask(change, deadlineMs)
+  }
+
   /** Telling the raft thread how far the database is allows it to cut the log. Cheap when nothing moved. */
   tellAppliedDisk(): void {
     this.#host?.tellAppliedDisk()
@@ -173,6 +185,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.#proposals.stop()
     this.#barrier.stop()
     this.#transfers.stop()
+    this.#changes.stop()
     this.#recovered.reject(stopped())
     this.#host?.stop()
     await this.#host?.closeStreams()
@@ -214,8 +227,12 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         this.#barrier.answered(message.round, message.index)
         return
       case 'transfer-refused':
-        this.#transfers.refused(message.request, message.reason)
+        this.#transfers.refused(message.request)
         return
+      case 'change-answer':
+        return this.#changes.answered(message.request, message.answer)
+      case 'removed':
+        return this.#removed(message.cause, message.index)
       case 'install':
         void this.#host?.install(message.snapshot)
         return
@@ -249,11 +266,19 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     if (changed) {
       this.#barrier.leaderChanged()
       this.#proposals.leaderIs(told.leader === null ? null : told.term)
+      this.#changes.leaderChanged()
     }
     const { status } = this
     this.#transfers.statusTold(status)
     this.#host?.wantState(now)
     this.#board.tell(status)
+  }
+
+  #removed(cause: string, index: LogIndex): void {
+    const { id, configuration } = this.status
+    this.#board.removed(cause)
+    this.#changes.removed(id, withoutMember(configuration, id), index)
+    this.#options.onRemoved?.(cause)
   }
 
   #applied(index: LogIndex, term: Term): void {
@@ -285,6 +310,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.#proposals.stop()
     this.#barrier.stop()
     this.#transfers.stop()
+    this.#changes.stop()
     this.#host?.stop()
     this.#recovered.reject(new ConsensusFailure('stopped', cause))
     this.#lastWord.said()

@@ -1,6 +1,7 @@
 import type { CoreStatus, Dropped } from '../core/ready.ts'
 import type { PeerLog } from './acquaintances.ts'
-import type { ProposalId } from '../ports.ts'
+import type { MemberChange } from '../core/member-change.ts'
+import type { MembershipAnswer, ProposalId } from '../ports.ts'
 import type { Measured } from './meter.ts'
 import type { TransportEvent } from '../transport/events.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
@@ -25,6 +26,8 @@ export type ApiToRaft =
   | { readonly kind: 'read'; readonly round: number }
   /** Refused by `transfer-refused`, else seen by a change of leader in `status`. */
   | { readonly kind: 'transfer'; readonly request: number; readonly to: NodeId }
+  /** Answered by one `change-answer`, unless lost on the way to the leader. Asked again under the same number. */
+  | { readonly kind: 'change'; readonly request: number; readonly change: MemberChange }
   /** Hand leadership to whoever takes it, for this many ms at most; seen by a change of leader in `status`. */
   | { readonly kind: 'hand-over'; readonly forMs: number }
   /** Applied to memory up to here; `credit` more bytes of entries may be sent. */
@@ -81,11 +84,11 @@ export type RaftToApi =
     }
   /** null: not confirmed, ask again. */
   | { readonly kind: 'read-result'; readonly round: number; readonly index: LogIndex | null }
-  | {
-      readonly kind: 'transfer-refused'
-      readonly request: number
-      readonly reason: 'not-leader' | 'not-a-voter'
-    }
+  /** Only a voter can lead. */
+  | { readonly kind: 'transfer-refused'; readonly request: number }
+  | { readonly kind: 'change-answer'; readonly request: number; readonly answer: MembershipAnswer }
+  /** This member belongs to the cluster no more. Once. @param cause one line */
+  | { readonly kind: 'removed'; readonly cause: string; readonly index: LogIndex }
   /** @param atLeast see `StateMachine.produceSnapshot` */
   | { readonly kind: 'source-open'; readonly stream: number; readonly atLeast: LogIndex | null }
   /** Credit for one more chunk. */

@@ -134,6 +134,7 @@ export class RaftActor {
         meet: (peer, logId) => acquaintances.meet(peer, logId),
         receive: (message: PeerMessage) => driver.receive(message),
         unreachable: (peer) => driver.unreachable(peer),
+        disowned: (_peer, configurationIndex) => driver.disowned(configurationIndex),
         receiveSnapshot: (header): Promise<SnapshotSink> => driver.inbox.receive(header),
       })
       .catch((cause: unknown) => this.#fail(oneLine(cause)))

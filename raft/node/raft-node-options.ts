@@ -18,6 +18,8 @@ export type RaftNodeOptions = {
   readonly peerBook: PeerBook
   /** This member cannot go on; one line says why. Called once. */
   readonly onFatal: (cause: string) => void
+  /** This member belongs to its cluster no more; one line says so. Called once; nothing it is asked succeeds any more. */
+  readonly onRemoved?: (cause: string) => void
   /** Only where the transport lives on another thread; null: nobody listens. */
   readonly onPeerEvent: ((event: TransportEvent) => void) | null
   /** Numbers of the other threads, about once a second. */

@@ -4,6 +4,7 @@ import type { Raft } from '../core/raft.ts'
 import type { Ready } from '../core/ready.ts'
 import type { LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { PeerMessage, Transport } from '../ports.ts'
+import { MembershipDesk } from './membership-desk.ts'
 import type { NodeLimits } from './options.ts'
 import { ProposalRelay } from './proposal-relay.ts'
 import type { RaftToApi } from './protocol.ts'
@@ -12,6 +13,7 @@ import { RepairRelay } from './repair-relay.ts'
 import { ReportRelay } from './report-relay.ts'
 import { SnapshotInbox } from './snapshot-inbox.ts'
 import { SnapshotOutbox } from './snapshot-outbox.ts'
+import { TransferRelay } from './transfer-relay.ts'
 
 /** What the relays ask of the driver. */
 export type RelaysNeeds = {
@@ -21,10 +23,13 @@ export type RelaysNeeds = {
   readonly clock: Clock
   readonly random: Random
   readonly limits: NodeLimits
+  readonly electionMs: number
   readonly post: (message: RaftToApi) => void
   readonly send: (message: PeerMessage) => void
   /** Asks for a turn. */
   readonly wake: () => void
+  /** Hands leadership to whoever takes it, for at most this long. */
+  readonly handOver: (forMs: number) => void
   /** As in `LogExtent`. */
   readonly complete: (snapshot: SnapshotMeta) => SnapshotMeta
   /** As in `LogCutter.beginBehind`. */
@@ -40,6 +45,8 @@ export class Relays {
   readonly reads: ReadRelay
   readonly reports: ReportRelay
   readonly repairs: RepairRelay
+  readonly membership: MembershipDesk
+  readonly transfers: TransferRelay
   readonly outbox: SnapshotOutbox
   readonly inbox: SnapshotInbox
   #closed = false
@@ -54,6 +61,8 @@ export class Relays {
     this.reads = new ReadRelay(common, { waitingMax: limits.readRequestsMax }, random)
     this.reports = new ReportRelay(common)
     this.repairs = new RepairRelay(common, clock)
+    this.membership = new MembershipDesk(common, clock, random)
+    this.transfers = new TransferRelay(common)
     this.outbox = new SnapshotOutbox(common, {
       streamsMax: limits.snapshotStreamsMax,
       windowChunks: limits.snapshotWindowChunks,
@@ -75,6 +84,12 @@ export class Relays {
         return this.reports.received(message.from, message.bytes)
       case 'state-wanted':
         return this.repairs.requested(message.from, message.atLeast)
+      case 'change-wanted':
+        return this.membership.requested(message)
+      case 'change-answer':
+        return this.membership.answered(message)
+      case 'transfer-wanted':
+        return this.transfers.requested(message.target)
     }
   }
 
@@ -99,11 +114,15 @@ export class Relays {
   }
 
   /** The core and the shell, as all parts see them. */
-  #common({ self, core, transport, post, send, wake, complete, beginLogBehind }: RelaysNeeds): Common {
+  #common(needs: RelaysNeeds): Common {
+    const { self, core, transport, post, send, wake, complete, beginLogBehind, electionMs, handOver } = needs
     const stateWanted = (): LogIndex | null => this.repairs.wanted
     return {
       self,
+      core,
+      electionMs,
       transport,
+      handOver,
       get term() {
         return core.term
       },
@@ -134,6 +153,9 @@ export class Relays {
         wake()
       },
       staged: (message) => core.step(message),
+      changeAnswered: (request, answer) => post({ kind: 'change-answer', request, answer }),
+      transferLeadership: (to) => core.transferLeadership(to),
+      transferRefused: (request) => post({ kind: 'transfer-refused', request }),
       sendState: (peer, atLeast) => this.outbox.wantedBy(peer, atLeast),
     }
   }
@@ -143,5 +165,7 @@ type Common = ConstructorParameters<typeof ProposalRelay>[0] &
   ConstructorParameters<typeof ReadRelay>[0] &
   ConstructorParameters<typeof ReportRelay>[0] &
   ConstructorParameters<typeof RepairRelay>[0] &
+  ConstructorParameters<typeof MembershipDesk>[0] &
+  ConstructorParameters<typeof TransferRelay>[0] &
   ConstructorParameters<typeof SnapshotOutbox>[0] &
   ConstructorParameters<typeof SnapshotInbox>[0]

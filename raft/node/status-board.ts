@@ -49,8 +49,15 @@ export class StatusBoard {
       appliedMemory: progress?.appliedMemory ?? noIndex,
       appliedDisk: progress?.appliedDisk ?? noIndex,
       quorumContactMs: quorumContactAgeMs === null ? null : nowMs - quorumContactAgeMs,
+      removed: before.removed,
     }
     return before.leader !== core.leader || before.term !== core.term
+  }
+
+  /** This member belongs to the cluster no more, and never will. */
+  removed(cause: string): void {
+    this.#status = { ...this.#status, removed: cause }
+    this.tell(this.#status)
   }
 
   /** Calls everybody who listens. */

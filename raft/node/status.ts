@@ -22,6 +22,7 @@ export function emptyStatus(id: NodeId): ConsensusStatus {
     appliedMemory: noIndex,
     appliedDisk: noIndex,
     quorumContactMs: null,
+    removed: null,
   }
 }
 

@@ -29,6 +29,7 @@ export type ThreadedNodeOptions = {
   readonly random: Random
   /** As in `RaftNodeOptions`; a thread that dies is a reason too. */
   readonly onFatal: (cause: string) => void
+  readonly onRemoved?: (cause: string) => void
   /** What operators may want to read about peer links. */
   readonly onPeerEvent: (event: TransportEvent) => void
   /** Numbers for metrics, about once a second. */
@@ -89,7 +90,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     reader.close()
     await Promise.all(workers.map((worker) => worker.terminate()))
   }
-  const { onFatal, onPeerEvent, onMeasured } = options
+  const { onFatal, onRemoved, onPeerEvent, onMeasured } = options
   const raftNode = new RaftNode<Outcome>({
     peerBook: options.peerBook,
     node,
@@ -98,6 +99,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     raft,
     reader,
     onFatal,
+    ...(onRemoved === undefined ? {} : { onRemoved }),
     onPeerEvent,
     onMeasured,
     close,

@@ -16,11 +16,11 @@ export class Transfers {
     this.#send = send
   }
 
-  /** @throws ConsensusFailure `no-leader` when this member does not lead, `not-a-voter`, `timed-out` */
+  /** @throws ConsensusFailure `no-leader` when none is known, `not-a-voter`, `overloaded`, `timed-out` */
   begin(to: NodeId, status: ConsensusStatus, deadlineMs: number): Promise<void> {
     if (status.leader === to) return Promise.resolve()
-    if (status.role !== 'leader') {
-      return Promise.reject(new ConsensusFailure('no-leader', 'only the leader can hand leadership on'))
+    if (status.leader === null) {
+      return Promise.reject(new ConsensusFailure('no-leader', 'nobody leads who could hand leadership on'))
     }
     if (!status.configuration.voters.includes(to)) {
       return Promise.reject(new ConsensusFailure('not-a-voter', `member ${to} does not vote`))
@@ -30,8 +30,15 @@ export class Transfers {
     }
     const request = this.#nextRequest++
     const done = this.#wait(request, to, deadlineMs, `member ${to} did not take over in time`)
-    this.#send(request, to)
+    this.#ask(request, to)
     return done
+  }
+
+  /** What was lost on the way, or given up by the leader, is asked again. */
+  #ask(request: number, to: NodeId): void {
+    if (!this.#pending.has(request)) return
+    this.#send(request, to)
+    this.#clock.after(askAgainMs, () => this.#ask(request, to))
   }
 
   /** Resolves once anyone else leads. @throws ConsensusFailure `timed-out`, `stopped` */
@@ -39,12 +46,8 @@ export class Transfers {
     return this.#wait(this.#nextRequest++, null, deadlineMs, 'nobody took over in time')
   }
 
-  refused(request: number, reason: 'not-leader' | 'not-a-voter'): void {
-    const failure =
-      reason === 'not-leader'
-        ? new ConsensusFailure('no-leader', 'only the leader can hand leadership on')
-        : new ConsensusFailure('not-a-voter', 'only a voter can lead')
-    this.#fail(request, failure)
+  refused(request: number): void {
+    this.#fail(request, new ConsensusFailure('not-a-voter', 'only a voter can lead'))
   }
 
   statusTold(status: ConsensusStatus): void {
@@ -83,6 +86,8 @@ export class Transfers {
 
 /** Transfers one caller can wait for at once; more is a mistake, and answered so. */
 const pendingMax = 16
+/** In ms; a leader gives a transfer up after an election timeout. */
+const askAgainMs = 500
 
 /** @param to null: anyone else */
 type Pending = { readonly to: NodeId | null; readonly deferred: Deferred<void>; readonly timer: Timer }

@@ -17,6 +17,8 @@ export type RefusalReason =
   | 'other-protocol'
   /** The caller was known by another log: it lost its own, and its vote with it. */
   | 'lost-log'
+  /** Another process speaks as that member at the same time. */
+  | 'other-process'
   /** What came was not this protocol. */
   | 'malformed'
   | 'busy'

@@ -17,12 +17,19 @@ import {
   writeWhole,
 } from './wire.ts'
 
-/** Version of `proto/`; both sides of a stream must speak the same. */
-export const protocolVersion = 2
+/**
+ * Versions of `proto/` that this program speaks. Both sides of a stream speak the newest that both know: the caller
+ * says from which on to which it can, the answer says which it is.
+ */
+export const protocolOldest = 2
+export const protocolNewest = 3
 
 /** First on every stream: who is calling, and whom it believes it calls. */
 export type Hello = {
+  /** The oldest version the caller speaks, all that was said of it before version 3. */
   readonly protocol: number
+  /** The newest; 0 from callers of before version 3. */
+  readonly protocolMax: number
   readonly cluster: string
   readonly from: NodeId
   readonly to: NodeId
@@ -30,6 +37,8 @@ export type Hello = {
   readonly logId: string
   /** See `GrpcTransportOptions`. */
   readonly founding: string
+  /** Random name of the calling process; 0 from callers of before version 3. */
+  readonly process: number
 }
 
 export type LinkFrame =
@@ -104,6 +113,15 @@ export function encodeWelcome(protocol: number): Uint8Array {
   return writer.finish()
 }
 
+/** The newest version that the caller and this program speak; null: there is none. */
+export function commonProtocol({
+  protocol,
+  protocolMax,
+}: Pick<Hello, 'protocol' | 'protocolMax'>): number | null {
+  const common = Math.min(Math.max(protocol, protocolMax), protocolNewest)
+  return common >= Math.max(protocol, protocolOldest) ? common : null
+}
+
 /** @returns the version both speak @throws TransportFailure `malformed` */
 export function decodeWelcome(bytes: Uint8Array): number {
   return decoding('a welcome', () => {
@@ -125,10 +143,14 @@ function writeHello(writer: BinaryWriter, hello: Hello): void {
   writeId(writer, 4, hello.to)
   writeText(writer, 5, hello.logId)
   writeText(writer, 6, hello.founding)
+  writeWhole(writer, 7, hello.protocolMax)
+  writeWhole(writer, 8, hello.process)
 }
 
 function readHello(reader: BinaryReader, end: number): Hello {
   let protocol = 0
+  let protocolMax = 0
+  let process = 0
   let logId = ''
   let founding = ''
   let cluster = ''
@@ -156,13 +178,19 @@ function readHello(reader: BinaryReader, end: number): Hello {
       case 6:
         founding = readText(reader, type, foundingBytesMax)
         break
+      case 7:
+        protocolMax = readWhole(reader, type)
+        break
+      case 8:
+        process = readWhole(reader, type)
+        break
       default:
         skipField(reader, head >>> 3, type)
     }
   }
   expectEnd(reader, end)
   if (from === null || to === null) throw malformed('a hello says who calls whom')
-  return { protocol, cluster, from, to, logId, founding }
+  return { protocol, protocolMax, cluster, from, to, logId, founding, process }
 }
 
 /* ------------------------------------------------------------------ snapshots */

@@ -1,6 +1,6 @@
-import type { MemberInfo, NodeId } from '../core/types.ts'
+import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { RefusalReason } from './events.ts'
-import { protocolVersion } from './frame-codec.ts'
+import { commonProtocol, protocolNewest, protocolOldest } from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
 
 /** Why a caller may not come in. `detail` is one line for the operators of both sides. */
@@ -13,6 +13,8 @@ export type Doorkeeper = {
   /** See `GrpcTransportOptions`. */
   readonly founding: string
   readonly peers: ReadonlyMap<NodeId, MemberInfo>
+  /** See `Transport.setPeers`. */
+  readonly decidedIndex: LogIndex
   /** See `TransportReceiver`. */
   readonly meet: (peer: NodeId, logId: string) => Promise<'welcome' | 'lost-log'>
 }
@@ -27,8 +29,10 @@ export function refuse(door: Doorkeeper, certified: string | null, hello: Hello)
   if (certified === null) {
     return { reason: 'identity', detail: 'the peer certificate names no member' }
   }
-  if (hello.protocol !== protocolVersion) {
-    const detail = `member "${certified}" speaks peer protocol ${hello.protocol}, this member ${protocolVersion}`
+  if (commonProtocol(hello) === null) {
+    const detail =
+      `member "${certified}" speaks peer protocol ${hello.protocol} to ${Math.max(hello.protocol, hello.protocolMax)}, ` +
+      `this member ${protocolOldest} to ${protocolNewest}: let both run versions that follow each other`
     return { reason: 'other-protocol', detail }
   }
   if (hello.cluster !== door.cluster) {
@@ -55,6 +59,14 @@ export function refuse(door: Doorkeeper, certified: string | null, hello: Hello)
     return { reason: 'other-member', detail }
   }
   return null
+}
+
+/** Two processes may not speak as one member: each would take the other's acknowledgements for its own. */
+export function anotherProcess(certified: string | null): Refusal {
+  return {
+    reason: 'other-process',
+    detail: `another process speaks as this member ("${String(certified)}"): stop one of the two`,
+  }
 }
 
 /** What a member that lost its log is told, by those who knew it. */

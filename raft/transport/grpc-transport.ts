@@ -3,13 +3,14 @@ import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import { Deferred } from '../base/deferred.ts'
 import type { Random } from '../base/random.ts'
-import type { MemberInfo, NodeId } from '../core/types.ts'
+import { noIndex } from '../core/types.ts'
+import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../ports.ts'
 import { asIs } from './dialing.ts'
 import { TransportFailure } from './errors.ts'
 import { newCounters } from './events.ts'
 import type { TransportCounters, TransportEvent, TransportMeasure } from './events.ts'
-import { protocolVersion } from './frame-codec.ts'
+import { protocolNewest, protocolOldest } from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
 import type { Doorkeeper } from './greeting.ts'
 import { InboundLinks } from './inbound-links.ts'
@@ -55,6 +56,9 @@ export class GrpcTransport implements Transport {
   readonly #peers = new Map<NodeId, MemberInfo>()
   readonly #links = new Map<NodeId, PeerLink>()
   readonly #snapshots = new Map<NodeId, Deferred<never>>()
+  /** Tells this process from another that speaks as the same member. */
+  readonly #process: number
+  #decidedIndex: LogIndex = noIndex
   #receiver: TransportReceiver | null = null
   #port = 0
   #closed = false
@@ -71,11 +75,16 @@ export class GrpcTransport implements Transport {
     this.#tls = peerTls(options.self.name, options.credentials)
     this.#server = new Server(serverOptions(options.limits))
     const { limits, clock, onEvent } = options
+    this.#process = 1 + options.random.below(2 ** 21) * 2 ** 31 + options.random.below(2 ** 31)
+    const decidedIndex = (): LogIndex => this.#decidedIndex
     const door: Doorkeeper = {
       cluster: options.cluster,
       self: options.self.id,
       founding: options.founding ?? '',
       peers: this.#peers,
+      get decidedIndex() {
+        return decidedIndex()
+      },
       meet: (peer, logId) => this.#receiverNow().meet(peer, logId),
     }
     const common = { door, limits, clock, onEvent, counters: this.counters }
@@ -119,7 +128,8 @@ export class GrpcTransport implements Transport {
     this.#relink()
   }
 
-  setPeers(peers: readonly MemberInfo[]): void {
+  setPeers(peers: readonly MemberInfo[], decidedIndex: LogIndex = noIndex): void {
+    this.#decidedIndex = decidedIndex
     this.#peers.clear()
     for (const peer of peers) {
       if (peer.id !== this.#options.self.id) this.#peers.set(peer.id, peer)
@@ -203,17 +213,20 @@ export class GrpcTransport implements Transport {
       hello: this.#hello(peer.id),
       credentials: this.#tls.dial(peer.name),
       onUnreachable: () => this.#receiver?.unreachable(peer.id),
+      onDisowned: (index) => this.#receiver?.disowned(peer.id, index),
     })
   }
 
   #hello(to: NodeId): Hello {
     return {
-      protocol: protocolVersion,
+      protocol: protocolOldest,
+      protocolMax: protocolNewest,
       cluster: this.#options.cluster,
       from: this.#options.self.id,
       to,
       logId: this.#receiverNow().logId,
       founding: this.#options.founding ?? '',
+      process: this.#process,
     }
   }
 

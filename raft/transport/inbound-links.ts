@@ -6,10 +6,10 @@ import type { PeerMessage } from '../ports.ts'
 import { asBuffer } from './dialing.ts'
 import { TransportFailure } from './errors.ts'
 import type { RefusalReason, TransportCounters, TransportEvent } from './events.ts'
-import { decodeLinkFrame, encodeWelcome, protocolVersion } from './frame-codec.ts'
+import { commonProtocol, decodeLinkFrame, encodeWelcome, protocolOldest } from './frame-codec.ts'
 import type { Hello, LinkFrame } from './frame-codec.ts'
-import { lostLog, refuse } from './greeting.ts'
-import type { Doorkeeper } from './greeting.ts'
+import { anotherProcess, lostLog, refuse } from './greeting.ts'
+import type { Doorkeeper, Refusal } from './greeting.ts'
 import type { TransportLimits } from './options.ts'
 import { memberNameOf } from './peer-identity.ts'
 import { naming, RefusalThrottle } from './refusal-throttle.ts'
@@ -42,6 +42,7 @@ export class InboundLinks {
   readonly handle: handleBidiStreamingCall<Buffer, Buffer> = (stream) => {
     const link: InboundLink = new InboundLink(stream, this.#options, {
       tells: (reason, certified) => this.#throttle.allows(reason, certified),
+      processOf: (peer) => this.#links.get(peer)?.process ?? 0,
       onOpen: (peer) => {
         // A peer that calls again has given up its older stream, whatever that one still holds.
         this.#links.get(peer)?.end(status.CANCELLED, 'a newer stream of this member took over')
@@ -70,6 +71,8 @@ export class InboundLinks {
 
 type LinkHooks = {
   readonly tells: (reason: RefusalReason, certified: string | null) => boolean
+  /** The process that speaks as that member now; 0: none, or unknown. */
+  readonly processOf: (peer: NodeId) => number
   readonly onOpen: (peer: NodeId) => void
   readonly onClose: (peer: NodeId) => void
 }
@@ -81,6 +84,8 @@ class InboundLink {
   readonly #options: InboundLinksOptions
   readonly #hooks: LinkHooks
   readonly #patience: Timer
+  /** As its greeting named it. */
+  process = 0
   /** Who is speaking, once welcome. */
   #peer: NodeId | null = null
   #greeted = false
@@ -114,7 +119,7 @@ class InboundLink {
       })
     }
     this.#over()
-    this.#stream.emit('error', refusalStatus(reason, detail))
+    this.#stream.emit('error', refusalStatus(reason, detail, this.#options.door.decidedIndex))
   }
 
   end(code: status, details: string): void {
@@ -147,7 +152,7 @@ class InboundLink {
   }
 
   #greet({ hello }: Extract<LinkFrame, { readonly kind: 'hello' }>): void {
-    const refusal = refuse(this.#options.door, this.certified, hello)
+    const refusal = this.#refusal(hello)
     if (refusal !== null) return this.refuse(refusal.reason, refusal.detail)
     if (this.#greeted) return this.refuse('malformed', 'a link begins with one greeting')
     this.#greeted = true
@@ -163,13 +168,24 @@ class InboundLink {
 
   #welcome(hello: Hello): void {
     // While it was looked up the configuration may have changed.
-    const refusal = refuse(this.#options.door, this.certified, hello)
+    const refusal = this.#refusal(hello)
     if (refusal !== null) return this.refuse(refusal.reason, refusal.detail)
+    this.process = hello.process
     this.#patience.cancel()
     this.#peer = hello.from
     this.#stream.resume()
-    this.#stream.write(asBuffer(encodeWelcome(protocolVersion)))
+    this.#stream.write(asBuffer(encodeWelcome(commonProtocol(hello) ?? protocolOldest)))
     this.#hooks.onOpen(hello.from)
+  }
+
+  /** Of two processes that live at the same time under one name, the first counts. */
+  #refusal(hello: Hello): Refusal | null {
+    const refusal = refuse(this.#options.door, this.certified, hello)
+    if (refusal !== null) return refusal
+    const other = this.#hooks.processOf(hello.from)
+    return other !== 0 && hello.process !== 0 && other !== hello.process
+      ? anotherProcess(this.certified)
+      : null
   }
 
   #receive(peer: NodeId, messages: readonly PeerMessage[], bytes: Buffer): void {

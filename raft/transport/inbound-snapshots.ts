@@ -113,7 +113,7 @@ export class InboundSnapshots {
       const told = naming(certified, reason, detail)
       this.#options.onEvent({ kind: 'refused', reason, remote: stream.getPeer(), detail: told })
     }
-    answer(refusalStatus(reason, detail))
+    answer(refusalStatus(reason, detail, this.#options.door.decidedIndex))
   }
 
   #failed(peer: NodeId, cause: unknown, answer: sendUnaryData<Buffer>): void {

@@ -22,7 +22,7 @@ import { writeWhole } from './wire.ts'
 
 /** Members in one configuration; far above any cluster that still decides quickly. */
 const membersMax = 256
-const textBytesMax = 255
+export const textBytesMax = 255
 
 export function writeEntry(writer: BinaryWriter, entry: Entry): void {
   writeWhole(writer, 1, entry.index)
@@ -201,7 +201,7 @@ function checkConfiguration(configuration: Configuration): void {
   }
 }
 
-const roleNumber = { voter: 1, learner: 2 } satisfies Record<MemberRole, number>
+export const roleNumber = { voter: 1, learner: 2 } satisfies Record<MemberRole, number>
 
 export function writeMember(writer: BinaryWriter, member: MemberInfo): void {
   writeId(writer, 1, member.id)
@@ -269,7 +269,7 @@ export function readMember(reader: BinaryReader, end: number): MemberInfo {
   return { id, role, wantedRole, featureLevel, replaces, addedMs, ...texts }
 }
 
-function readRole(reader: BinaryReader, type: number): MemberRole {
+export function readRole(reader: BinaryReader, type: number): MemberRole {
   const value = readWhole(reader, type)
   if (value === roleNumber.voter) return 'voter'
   if (value === roleNumber.learner) return 'learner'

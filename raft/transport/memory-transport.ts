@@ -1,7 +1,8 @@
 import { assert } from '../base/assert.ts'
 import { BoundedQueue } from '../base/bounded-queue.ts'
 import type { Clock } from '../base/clock.ts'
-import type { MemberInfo, NodeId } from '../core/types.ts'
+import { noIndex } from '../core/types.ts'
+import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage, SnapshotHeader, SnapshotSink, Transport, TransportReceiver } from '../ports.ts'
 import { TransportFailure } from './errors.ts'
 
@@ -53,6 +54,7 @@ export class MemoryTransport implements Transport {
   readonly #inbox: BoundedQueue<PeerMessage>
   readonly #peers = new Map<NodeId, MemberInfo>()
   readonly #sending = new Set<NodeId>()
+  #decidedIndex: LogIndex = noIndex
   #receiver: TransportReceiver | null = null
   #delivering = false
   #closed = false
@@ -68,7 +70,8 @@ export class MemoryTransport implements Transport {
     this.#options.network.join(this.#options.self.id, this)
   }
 
-  setPeers(peers: readonly MemberInfo[]): void {
+  setPeers(peers: readonly MemberInfo[], decidedIndex: LogIndex = noIndex): void {
+    this.#decidedIndex = decidedIndex
     this.#peers.clear()
     for (const peer of peers) {
       if (peer.id !== this.#options.self.id) this.#peers.set(peer.id, peer)
@@ -81,9 +84,17 @@ export class MemoryTransport implements Transport {
     assert(to !== from, 'a member does not call itself')
     const target = this.#reach(to)
     if (target?.accept(message, this.#options) === true) return
+    const disowned = target?.disowns(this.#options) ?? noIndex
     this.#options.clock.soon(() => {
-      if (!this.#closed) this.#receiver?.unreachable(to)
+      if (this.#closed) return
+      if (disowned > noIndex) this.#receiver?.disowned(to, disowned)
+      this.#receiver?.unreachable(to)
     })
+  }
+
+  /** As of which decided configuration the sender is no member here; 0: it is one, or nothing is decided. */
+  disowns({ self }: Pick<MemoryTransportOptions, 'self'>): LogIndex {
+    return this.#receiver === null || this.#peers.has(self.id) ? noIndex : this.#decidedIndex
   }
 
   /** Called by the sender. @returns false when the message is not welcome or there is no room */

@@ -6,9 +6,13 @@ import { logIndex, term } from '../core/types.ts'
 import type { Entry, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import { reportBytesMax } from '../ports.ts'
 import type { PeerMessage, ProposalId } from '../ports.ts'
+import { endsOf, readAddress, writeAddress } from './address-codec.ts'
+import type { AddressBody } from './address-codec.ts'
 import { readEntry, readSnapshotMeta, writeEntry, writeSnapshotMeta } from './log-codec.ts'
-import { expectEnd, malformed, openMessage, readBytes, readEnd, readId, readWhole } from './wire.ts'
-import { skipField, wireType, writeBytes, writeFlag, writeId, writeWhole } from './wire.ts'
+import { readMembership, writeMembership } from './membership-codec.ts'
+import type { MembershipKind } from './membership-codec.ts'
+import { expectEnd, malformed, openMessage, readBytes, readEnd, readWhole } from './wire.ts'
+import { skipField, wireType, writeBytes, writeFlag, writeWhole } from './wire.ts'
 
 /** Field numbers of `PeerMessage` in `proto/raft.proto`. */
 const field = {
@@ -29,6 +33,9 @@ const field = {
   'timeout-now': 15,
   report: 16,
   'state-wanted': 17,
+  'change-wanted': 18,
+  'change-answer': 19,
+  'transfer-wanted': 20,
 } satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, number>
 
 type WireKind = keyof typeof field
@@ -37,6 +44,11 @@ type ShellMessage = Exclude<PeerMessage, { readonly kind: 'core' }>
 const kindOf: ReadonlyMap<number, WireKind> = new Map(
   (Object.keys(field) as WireKind[]).map((kind) => [field[kind], kind]),
 )
+
+/** The oldest version of the protocol that has this message. */
+export function protocolOf({ kind }: PeerMessage): number {
+  return kind === 'change-wanted' || kind === 'change-answer' || kind === 'transfer-wanted' ? 3 : 2
+}
 
 /** Entries of one append, proposals of one forward. An entry of the smallest size counts 32 bytes in a window. */
 export const itemsMax = 65_536
@@ -47,11 +59,7 @@ export const itemsMax = 65_536
 export function writePeerMessage(writer: BinaryWriter, peerMessage: PeerMessage): void {
   const message = peerMessage.kind === 'core' ? peerMessage.message : peerMessage
   openMessage(writer, field[message.kind])
-  openMessage(writer, 1)
-  writeId(writer, 1, message.from)
-  writeId(writer, 2, message.to)
-  if ('term' in message) writeWhole(writer, 3, message.term)
-  writer.join()
+  writeAddress(writer, message)
   if (peerMessage.kind === 'core') writeCore(writer, peerMessage.message)
   else writeShell(writer, peerMessage)
   writer.join()
@@ -83,6 +91,10 @@ function writeShell(writer: BinaryWriter, message: ShellMessage): void {
       return writeBytes(writer, 2, message.bytes)
     case 'state-wanted':
       return writeWhole(writer, 2, message.atLeast)
+    case 'change-wanted':
+    case 'change-answer':
+    case 'transfer-wanted':
+      return writeMembership(writer, message)
     default:
       assertNever(message)
   }
@@ -152,18 +164,22 @@ export function readPeerMessage(reader: BinaryReader, end: number): PeerMessage 
       continue
     }
     if (message !== null) throw malformed('a message is of one kind')
-    message = toMessage(kind, readBody(reader, kind, readEnd(reader, head & 7, end)))
+    const bodyEnd = readEnd(reader, head & 7, end)
+    message = isMembershipKind(kind)
+      ? readMembership(reader, kind, bodyEnd)
+      : toMessage(kind, readBody(reader, kind, bodyEnd))
   }
   expectEnd(reader, end)
   if (message === null) throw malformed('a message of an unknown kind')
   return message
 }
 
+function isMembershipKind(kind: WireKind): kind is MembershipKind {
+  return kind === 'change-wanted' || kind === 'change-answer' || kind === 'transfer-wanted'
+}
+
 /** Every field any kind has. Numbers are fields 2 to 4; null means absent. */
-type Body = {
-  from: NodeId | null
-  to: NodeId | null
-  term: number
+type Body = AddressBody & {
   two: number | null
   three: number | null
   four: number | null
@@ -249,17 +265,6 @@ function grown<T>(list: T[] | null, item: T): T[] {
   return list
 }
 
-function readAddress(reader: BinaryReader, end: number, into: Body): void {
-  while (reader.pos < end) {
-    const head = reader.uint32()
-    if (head >>> 3 === 1) into.from = readId(reader, head & 7)
-    else if (head >>> 3 === 2) into.to = readId(reader, head & 7)
-    else if (head >>> 3 === 3) into.term = readWhole(reader, head & 7)
-    else skipField(reader, head >>> 3, head & 7)
-  }
-  expectEnd(reader, end)
-}
-
 function readProposalId(reader: BinaryReader, end: number): ProposalId {
   let session = 0
   let sequence = 0
@@ -273,9 +278,8 @@ function readProposalId(reader: BinaryReader, end: number): ProposalId {
   return { session, sequence }
 }
 
-function toMessage(kind: WireKind, body: Body): PeerMessage {
-  const { from, to } = body
-  if (from === null || to === null) throw malformed('a message says who speaks to whom')
+function toMessage(kind: Exclude<WireKind, MembershipKind>, body: Body): PeerMessage {
+  const { from, to } = endsOf(body)
   const sent = term(body.term)
   switch (kind) {
     case 'forward':

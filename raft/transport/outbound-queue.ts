@@ -70,7 +70,12 @@ export function peerMessageBytes(message: PeerMessage): number {
     case 'read-request':
     case 'read-response':
     case 'state-wanted':
+    case 'transfer-wanted':
       return envelope
+    case 'change-wanted':
+    case 'change-answer':
+      // At most one configuration; they are few.
+      return 64 * envelope
     case 'report':
       return envelope + message.bytes.byteLength
     default:

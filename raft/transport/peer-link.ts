@@ -1,18 +1,26 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
-import type { ChannelCredentials, Client, ClientDuplexStream } from '@grpc/grpc-js'
+import type { ChannelCredentials, Client, ClientDuplexStream, ServiceError } from '@grpc/grpc-js'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import type { MemberInfo } from '../core/types.ts'
+import { noIndex } from '../core/types.ts'
+import type { LogIndex, MemberInfo } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 import { asBuffer, asIs, dial, hangUp } from './dialing.ts'
 import { TransportFailure } from './errors.ts'
 import type { LinkMeasure, TransportCounters, TransportEvent } from './events.ts'
-import { decodeWelcome, encodeHelloFrame, encodeMessagesFrame, protocolVersion } from './frame-codec.ts'
+import {
+  decodeWelcome,
+  encodeHelloFrame,
+  encodeMessagesFrame,
+  protocolNewest,
+  protocolOldest,
+} from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
+import { protocolOf } from './message-codec.ts'
 import { method } from './options.ts'
 import type { TransportLimits } from './options.ts'
 import { OutboundQueue } from './outbound-queue.ts'
-import { failureOf } from './status.ts'
+import { disownedAt, failureOf } from './status.ts'
 
 export type PeerLinkOptions = {
   readonly peer: MemberInfo
@@ -24,6 +32,8 @@ export type PeerLinkOptions = {
   readonly counters: TransportCounters
   /** Never called from within a call of ours. */
   readonly onUnreachable: () => void
+  /** The peer says that the configuration at that index, which is decided, does not have us. */
+  readonly onDisowned: (configurationIndex: LogIndex) => void
   readonly onEvent: (event: TransportEvent) => void
 }
 
@@ -53,6 +63,8 @@ export class PeerLink {
   readonly #options: PeerLinkOptions
   readonly #queue: OutboundQueue
   #writer = new BinaryWriter()
+  /** That both speak; known while up. */
+  #protocol: number = protocolOldest
   #state: State
   #failures = 0
   #lastCause = ''
@@ -71,6 +83,11 @@ export class PeerLink {
   }
 
   offer(message: PeerMessage): void {
+    if (this.#state.kind === 'up' && protocolOf(message) > this.#protocol) {
+      // It runs an older program. Whoever asked asks again, and is told when time is over.
+      this.#options.counters.messagesDropped++
+      return
+    }
     if (this.#state.kind !== 'up' || !this.#queue.offer(message)) {
       this.#options.counters.messagesDropped++
       this.#tellUnreachable()
@@ -115,7 +132,11 @@ export class PeerLink {
     })
     const attempt = { client, stream, patience }
     stream.on('data', (bytes: Buffer) => this.#welcome(attempt, bytes))
-    stream.on('error', (error: Parameters<typeof failureOf>[0]) => this.#broke(attempt, failureOf(error)))
+    stream.on('error', (error: ServiceError) => {
+      const disowned = disownedAt(error)
+      if (disowned > noIndex && this.#isCurrent(attempt)) this.#options.onDisowned(disowned)
+      this.#broke(attempt, failureOf(error))
+    })
     stream.on('end', () =>
       this.#broke(attempt, new TransportFailure('unreachable', 'the peer ended the link')),
     )
@@ -132,12 +153,14 @@ export class PeerLink {
     if (this.#state.kind !== 'dialing' || !this.#isCurrent(attempt)) return
     try {
       const protocol = decodeWelcome(bytes)
-      if (protocol !== protocolVersion) {
+      if (protocol < protocolOldest || protocol > protocolNewest) {
+        const known = `${protocolOldest} to ${protocolNewest}`
         throw new TransportFailure(
           'refused',
-          `the peer answers in protocol ${protocol}, not ${protocolVersion}`,
+          `the peer answers in protocol ${protocol}, not in one of ${known}`,
         )
       }
+      this.#protocol = protocol
     } catch (cause) {
       this.#broke(attempt, cause instanceof TransportFailure ? cause : failedWelcome(cause))
       return

@@ -1,5 +1,7 @@
-import { status } from '@grpc/grpc-js'
+import { Metadata, status } from '@grpc/grpc-js'
 import type { ServiceError, StatusObject } from '@grpc/grpc-js'
+import { logIndex, noIndex } from '../core/types.ts'
+import type { LogIndex } from '../core/types.ts'
 import { TransportFailure } from './errors.ts'
 import type { TransportFailureCode } from './errors.ts'
 import type { RefusalReason } from './events.ts'
@@ -15,12 +17,33 @@ const statusOf = {
   'other-protocol': status.FAILED_PRECONDITION,
   'lost-log': status.OUT_OF_RANGE,
   malformed: status.INVALID_ARGUMENT,
+  'other-process': status.ALREADY_EXISTS,
   busy: status.RESOURCE_EXHAUSTED,
 } satisfies Record<RefusalReason, status>
 
-export function refusalStatus(reason: RefusalReason, detail: string): Partial<StatusObject> {
-  return { code: statusOf[reason], details: detail }
+/** @param decidedIndex of the configuration that does not have the caller; told to nobody else */
+export function refusalStatus(
+  reason: RefusalReason,
+  detail: string,
+  decidedIndex: LogIndex,
+): Partial<StatusObject> {
+  const refusal = { code: statusOf[reason], details: detail }
+  if (reason !== 'unknown-member') return refusal
+  const metadata = new Metadata()
+  metadata.set(decidedKey, String(decidedIndex))
+  return { ...refusal, metadata }
 }
+
+/** Of a refusal: as of which decided configuration we are no member. 0: that was not said. */
+export function disownedAt(error: Pick<ServiceError, 'code' | 'metadata'>): LogIndex {
+  if (error.code !== status.PERMISSION_DENIED) return noIndex
+  const [text] = error.metadata.get(decidedKey)
+  const index = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : 0
+  return Number.isSafeInteger(index) ? logIndex(index) : noIndex
+}
+
+/** In the trailers of a refusal. */
+const decidedKey = 'orch-configuration-index'
 
 /** What the other side's status means here. One line of text, bounded, because a stranger wrote it. */
 export function failureOf(error: Pick<ServiceError, 'code' | 'details'>): TransportFailure {
@@ -42,6 +65,8 @@ function codeOf(code: status): TransportFailureCode {
     case status.OUT_OF_RANGE:
       return 'lost-log'
     case status.RESOURCE_EXHAUSTED:
+    case status.ALREADY_EXISTS:
+      // The latter passes too: the other process may have ended already, and nobody noticed yet.
       return 'busy'
     case status.ABORTED:
       return 'aborted'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { logIndex, term } from '../../raft/core/types.ts'
-import type { MemberInfo, NodeId } from '../../raft/core/types.ts'
+import type { LogIndex, MemberInfo, NodeId } from '../../raft/core/types.ts'
 import type { PeerMessage, SnapshotHeader, SnapshotSink, Transport } from '../../raft/ports.ts'
 import { TransportFailure } from '../../raft/transport/errors.ts'
 import type { TransportFailureCode } from '../../raft/transport/errors.ts'
@@ -29,6 +29,7 @@ export interface TransportHarness {
 export class TestReceiver {
   readonly messages: PeerMessage[] = []
   readonly unreachables: NodeId[] = []
+  readonly disownedBy: { readonly peer: NodeId; readonly configurationIndex: LogIndex }[] = []
   readonly snapshots: TestSink[] = []
   openSnapshot: (header: SnapshotHeader) => Promise<TestSink> = async (header) => new TestSink(header)
 
@@ -48,6 +49,10 @@ export class TestReceiver {
 
   unreachable(peer: NodeId): void {
     this.unreachables.push(peer)
+  }
+
+  disowned(peer: NodeId, configurationIndex: LogIndex): void {
+    this.disownedBy.push({ peer, configurationIndex })
   }
 
   async receiveSnapshot(header: SnapshotHeader): Promise<SnapshotSink> {

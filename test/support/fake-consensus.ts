@@ -37,6 +37,7 @@ export class FakeConsensus {
       appliedMemory: logIndex(10),
       appliedDisk: logIndex(9),
       quorumContactMs: clock.monotonicMs(),
+      removed: null,
     }
   }
 

@@ -7,6 +7,7 @@ import type {
   Fate,
   LogIndex,
   MemberInfo,
+  MembersChanged,
 } from '../../raft/index.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
 import type { Outcome } from '../../src/store/command.ts'
@@ -45,6 +46,7 @@ export class LocalConsensus implements Consensus<Outcome> {
       appliedMemory: this.#machine.appliedMemory,
       appliedDisk: this.#machine.appliedDisk.index,
       quorumContactMs: 0,
+      removed: null,
     }
   }
 
@@ -84,6 +86,10 @@ export class LocalConsensus implements Consensus<Outcome> {
   }
 
   async transferLeadership(): Promise<void> {}
+
+  async changeMembers(): Promise<MembersChanged> {
+    throw new Error('the only member stays as it is')
+  }
 
   async stop(): Promise<void> {}
 

@@ -84,6 +84,8 @@ test('greetings and snapshot frames come back as they went, also by way of anoth
   const random = new SeededRandom(5)
   const hello = {
     protocol: 1,
+    protocolMax: 2,
+    process: 2 ** 53 - 1,
     cluster: 'prod-ü',
     from: nodeId(2 ** 52 + 1),
     to: nodeId(3),

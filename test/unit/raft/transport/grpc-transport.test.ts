@@ -79,7 +79,18 @@ async function callMessages(
   }
 }
 
-const hello = { protocol: 2, cluster: 'test', from: nodeId(1), to: nodeId(2), logId: 'a1', founding: '' }
+const hello = {
+  ...{
+    protocol: 2,
+    protocolMax: 3,
+    cluster: 'test',
+    from: nodeId(1),
+    to: nodeId(2),
+    logId: 'a1',
+    founding: '',
+  },
+  process: 0,
+}
 
 void test('a peer whose certificate is from another authority is neither heard nor called', async () => {
   const strangers = peerAuthority()
@@ -148,9 +159,9 @@ void test('a caller is refused with one clear line whatever it gets wrong', asyn
       ],
       [
         n1,
-        encodeHelloFrame({ ...hello, protocol: 3 }),
+        encodeHelloFrame({ ...hello, protocol: 4, protocolMax: 5 }),
         status.FAILED_PRECONDITION,
-        /peer protocol 3, this member 2/,
+        /peer protocol 4 to 5, this member 2 to 3: /,
       ],
       [n1, Uint8Array.of(1, 2, 3), status.INVALID_ARGUMENT, /.+/],
       [n1, new Uint8Array(), status.INVALID_ARGUMENT, /begins with one greeting/],

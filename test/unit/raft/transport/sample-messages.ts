@@ -1,10 +1,11 @@
 import { assertNever } from '../../../../raft/base/assert.ts'
 import type { SeededRandom } from '../../../../raft/base/random.ts'
+import type { ChangeRefusal, MemberChange, NewMember } from '../../../../raft/core/member-change.ts'
 import type { MessageKind, ReadContext } from '../../../../raft/core/message.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Configuration, Entry, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
 import { reportBytesMax } from '../../../../raft/ports.ts'
-import type { PeerMessage } from '../../../../raft/ports.ts'
+import type { MembershipAnswer, PeerMessage } from '../../../../raft/ports.ts'
 
 /** Every kind of message there is; the compiler keeps the list whole. */
 const kinds = {
@@ -25,6 +26,9 @@ const kinds = {
   'timeout-now': true,
   report: true,
   'state-wanted': true,
+  'change-wanted': true,
+  'change-answer': true,
+  'transfer-wanted': true,
 } satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, true>
 
 export const sampleKinds = Object.keys(kinds) as readonly (keyof typeof kinds)[]
@@ -49,6 +53,12 @@ export function sampleMessage(
     }
     case 'read-request':
       return { ...address, kind, round: whole() }
+    case 'change-wanted':
+      return { ...ends, kind, round: whole(), change: sampleChange(random) }
+    case 'change-answer':
+      return { ...ends, kind, round: whole(), answer: sampleAnswer(random) }
+    case 'transfer-wanted':
+      return { ...ends, kind, target: sampleId(random) }
     case 'read-response':
       return { ...address, kind, round: whole(), index: random.chance(0.3) ? null : logIndex(whole()) }
     case 'pre-vote-request':
@@ -138,6 +148,62 @@ export function sampleConfig(random: SeededRandom): Configuration {
   })
   return { voters, votersOutgoing, learners, learnersNext, autoLeave: isJoint, members }
 }
+
+function sampleChange(random: SeededRandom): MemberChange {
+  const id = sampleId(random)
+  const address = (): string | null => (random.chance(0.3) ? null : `host-${random.below(9)}:7443`)
+  switch (random.below(5)) {
+    case 0:
+      return { kind: 'add', member: sampleNewMember(random) }
+    case 1:
+      return { kind: 'remove', id }
+    case 2:
+      return { kind: 'set-role', id, role: random.pick(['voter', 'learner']) }
+    case 3:
+      return { kind: 'move', id, peerAddress: address(), clientAddress: address() }
+    default:
+      return { kind: 'promote', id }
+  }
+}
+
+function sampleNewMember(random: SeededRandom): NewMember {
+  return {
+    id: sampleId(random),
+    name: 'n9',
+    wantedRole: random.pick(['voter', 'learner']),
+    peerAddress: '[::1]:7443',
+    clientAddress: 'host.example:6443',
+    version: '1.2.3-ü',
+    featureLevel: 3,
+    replaces: random.chance(0.5) ? sampleId(random) : null,
+    addedMs: sampleWhole(random),
+  }
+}
+
+function sampleAnswer(random: SeededRandom): MembershipAnswer {
+  switch (random.below(3)) {
+    case 0:
+      return { kind: 'later' }
+    case 1:
+      return { kind: 'done', index: logIndex(sampleWhole(random)), configuration: sampleConfig(random) }
+    default:
+      return { kind: 'refused', reason: random.pick(refusals), message: 'no: do that instead' }
+  }
+}
+
+const refusals: readonly ChangeRefusal[] = [
+  'name-taken',
+  'id-taken',
+  'unknown-member',
+  'replaced-unknown',
+  'replaces-pinned',
+  'last-voter',
+  'below-live-quorum',
+  'not-caught-up',
+  'too-many-members',
+  'change-pending',
+  'term-unsettled',
+]
 
 /** From one bit to 53, each length as likely. */
 export function sampleWhole(random: SeededRandom): number {

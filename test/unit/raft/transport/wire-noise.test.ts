@@ -12,7 +12,7 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { nodeId } from '../../../../raft/core/types.ts'
 import { asBuffer, asIs } from '../../../../raft/transport/dialing.ts'
 import type { TransportEvent } from '../../../../raft/transport/events.ts'
-import { encodeHelloFrame, protocolVersion } from '../../../../raft/transport/frame-codec.ts'
+import { encodeHelloFrame, protocolNewest } from '../../../../raft/transport/frame-codec.ts'
 import { method } from '../../../../raft/transport/options.ts'
 import { serverNameOf } from '../../../../raft/transport/peer-identity.ts'
 import { connect, probe, startMember, until } from '../../../conformance/transport-members.ts'
@@ -54,7 +54,15 @@ void test('noise on the wire disturbs nobody, and a few lines name who sends it'
     await connect(quiet, called)
 
     const hello = encodeHelloFrame({
-      ...{ protocol: protocolVersion, cluster: 'test', from: nodeId(1), to: nodeId(2), logId: 'a1' },
+      ...{
+        protocol: 2,
+        protocolMax: protocolNewest,
+        process: 0,
+        cluster: 'test',
+        from: nodeId(1),
+        to: nodeId(2),
+        logId: 'a1',
+      },
       founding: 'f1',
     })
     const tooLarge = new Uint8Array(testLimits.messageBytesMax + 100_000)

@@ -1,0 +1,110 @@
+import { Deferred } from '../base/deferred.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { MembersChanged } from '../consensus.ts'
+import type { MemberChange } from '../core/member-change.ts'
+import type { Configuration, LogIndex, NodeId } from '../core/types.ts'
+import type { MembershipAnswer } from '../ports.ts'
+import { ConsensusFailure, MembershipFailure } from './errors.ts'
+
+type Pending = {
+  readonly change: MemberChange
+  readonly deferred: Deferred<MembersChanged>
+  readonly deadline: Timer
+  retry: Timer
+}
+
+/** Changes of the members that callers wait for. What is not answered is asked again: a change is made only once. */
+export class MembershipRequests {
+  readonly #clock: Clock
+  readonly #send: (request: number, change: MemberChange) => void
+  readonly #pending = new Map<number, Pending>()
+  #nextRequest = 1
+
+  constructor(clock: Clock, send: (request: number, change: MemberChange) => void) {
+    this.#clock = clock
+    this.#send = send
+  }
+
+  /** As `MembershipPort.changeMembers`. */
+  ask(change: MemberChange, deadlineMs: number): Promise<MembersChanged> {
+    if (this.#pending.size >= pendingMax) {
+      return Promise.reject(
+        new ConsensusFailure('overloaded', 'too many changes of the members wait already'),
+      )
+    }
+    const request = this.#nextRequest++
+    const deferred = new Deferred<MembersChanged>()
+    const patienceMs = Math.max(0, deadlineMs - this.#clock.monotonicMs())
+    const deadline = this.#clock.after(patienceMs, () => {
+      const late = 'the change of the members was not decided in time; it may still be made'
+      this.#fail(request, new ConsensusFailure('timed-out', late))
+    })
+    const retry = this.#clock.after(askAgainMs, () => this.#again(request))
+    this.#pending.set(request, { change, deferred, deadline, retry })
+    this.#send(request, change)
+    return deferred.promise
+  }
+
+  answered(request: number, answer: MembershipAnswer): void {
+    const pending = this.#pending.get(request)
+    if (pending === undefined) return
+    switch (answer.kind) {
+      case 'done':
+        this.#forget(request, pending)
+        return pending.deferred.resolve({ configuration: answer.configuration, index: answer.index })
+      case 'refused':
+        return this.#fail(request, new MembershipFailure(answer.reason, answer.message))
+      case 'later':
+        pending.retry.cancel()
+        pending.retry = this.#clock.after(laterMs, () => this.#again(request))
+    }
+  }
+
+  /** Whoever leads now has not been asked. */
+  leaderChanged(): void {
+    for (const [request, { change }] of this.#pending) this.#send(request, change)
+  }
+
+  /** This member is none any more, so nobody answers it. Who wanted just that has it. */
+  removed(self: NodeId, configuration: Configuration, index: LogIndex): void {
+    for (const [request, pending] of this.#pending) {
+      const { change, deferred } = pending
+      if (change.kind !== 'remove' || change.id !== self) continue
+      this.#forget(request, pending)
+      deferred.resolve({ configuration, index })
+    }
+  }
+
+  stop(): void {
+    for (const request of [...this.#pending.keys()]) {
+      this.#fail(request, new ConsensusFailure('stopped', 'this member is stopping'))
+    }
+  }
+
+  #again(request: number): void {
+    const pending = this.#pending.get(request)
+    if (pending === undefined) return
+    pending.retry = this.#clock.after(askAgainMs, () => this.#again(request))
+    this.#send(request, pending.change)
+  }
+
+  #fail(request: number, failure: ConsensusFailure | MembershipFailure): void {
+    const pending = this.#pending.get(request)
+    if (pending === undefined) return
+    this.#forget(request, pending)
+    pending.deferred.reject(failure)
+  }
+
+  #forget(request: number, { deadline, retry }: Pending): void {
+    this.#pending.delete(request)
+    deadline.cancel()
+    retry.cancel()
+  }
+}
+
+/** Changes one process waits for at once. When full: `overloaded`. */
+const pendingMax = 32
+/** Presumed lost when nothing was heard for this long, in ms. */
+const askAgainMs = 500
+/** Where nobody could say yet, in ms. */
+const laterMs = 50

@@ -1,0 +1,248 @@
+import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
+import { assert, assertNever } from '../base/assert.ts'
+import type { ChangeRefusal, MemberChange } from '../core/member-change.ts'
+import { logIndex } from '../core/types.ts'
+import type { Configuration, MemberInfo, MemberRole, NodeId } from '../core/types.ts'
+import { refusalBytesMax } from '../ports.ts'
+import type { MembershipAnswer, PeerMessage } from '../ports.ts'
+import { endsOf, readAddress } from './address-codec.ts'
+import type { AddressBody } from './address-codec.ts'
+import { readConfiguration, readMember, readRole, roleNumber, writeConfiguration } from './log-codec.ts'
+import { textBytesMax, writeMember } from './log-codec.ts'
+import { expectEnd, malformed, openMessage, readEnd, readId, readText, readWhole, skipField } from './wire.ts'
+import { writeId, writeText, writeWhole } from './wire.ts'
+
+/* Changes of the members, as `proto/raft.proto` writes them. */
+
+export type MembershipKind = 'change-wanted' | 'change-answer' | 'transfer-wanted'
+export type MembershipMessage = Extract<PeerMessage, { readonly kind: MembershipKind }>
+
+/** Numbers are never reused. */
+const refusalNumber = {
+  'name-taken': 1,
+  'id-taken': 2,
+  'unknown-member': 3,
+  'replaced-unknown': 4,
+  'replaces-pinned': 5,
+  'last-voter': 6,
+  'below-live-quorum': 7,
+  'not-caught-up': 8,
+  'too-many-members': 9,
+  'change-pending': 10,
+  'term-unsettled': 11,
+} satisfies Record<ChangeRefusal, number>
+
+const refusalOf: ReadonlyMap<number, ChangeRefusal> = new Map(
+  (Object.keys(refusalNumber) as ChangeRefusal[]).map((refusal) => [refusalNumber[refusal], refusal]),
+)
+
+/* ------------------------------------------------------------------ out */
+
+/** Everything but the address. */
+export function writeMembership(writer: BinaryWriter, message: MembershipMessage): void {
+  switch (message.kind) {
+    case 'change-wanted':
+      writeWhole(writer, 2, message.round)
+      openMessage(writer, 3)
+      writeChange(writer, message.change)
+      writer.join()
+      return
+    case 'change-answer':
+      writeWhole(writer, 2, message.round)
+      return writeAnswer(writer, message.answer)
+    case 'transfer-wanted':
+      return writeId(writer, 2, message.target)
+    default:
+      assertNever(message)
+  }
+}
+
+function writeChange(writer: BinaryWriter, change: MemberChange): void {
+  switch (change.kind) {
+    case 'add':
+      openMessage(writer, 1)
+      writeMember(writer, { ...change.member, role: 'learner' })
+      writer.join()
+      return
+    case 'remove':
+      return writeId(writer, 2, change.id)
+    case 'set-role':
+      openMessage(writer, 3)
+      writeId(writer, 1, change.id)
+      writeWhole(writer, 2, roleNumber[change.role])
+      writer.join()
+      return
+    case 'move':
+      openMessage(writer, 4)
+      writeId(writer, 1, change.id)
+      if (change.peerAddress !== null) writeText(writer, 2, change.peerAddress)
+      if (change.clientAddress !== null) writeText(writer, 3, change.clientAddress)
+      writer.join()
+      return
+    case 'promote':
+      return writeId(writer, 5, change.id)
+    default:
+      assertNever(change)
+  }
+}
+
+function writeAnswer(writer: BinaryWriter, answer: MembershipAnswer): void {
+  switch (answer.kind) {
+    case 'later':
+      return
+    case 'refused':
+      assert(answer.message.length * 3 <= refusalBytesMax, 'a refusal is a line')
+      openMessage(writer, 3)
+      writeWhole(writer, 1, refusalNumber[answer.reason])
+      writeText(writer, 2, answer.message)
+      writer.join()
+      return
+    case 'done':
+      openMessage(writer, 4)
+      writeWhole(writer, 1, answer.index)
+      openMessage(writer, 2)
+      writeConfiguration(writer, answer.configuration)
+      writer.join()
+      writer.join()
+      return
+    default:
+      assertNever(answer)
+  }
+}
+
+/* ------------------------------------------------------------------ in */
+
+/** Everything a message of these kinds may hold but the address. */
+type Body = {
+  round: number
+  target: NodeId | null
+  change: MemberChange | null
+  answer: MembershipAnswer | null
+}
+
+/** @param end where the message ends in the reader's bytes @throws TransportFailure `malformed` */
+export function readMembership(reader: BinaryReader, kind: MembershipKind, end: number): MembershipMessage {
+  const address: AddressBody = { from: null, to: null, term: 0 }
+  const body: Body = { round: 0, target: null, change: null, answer: null }
+  while (reader.pos < end) {
+    const head = reader.uint32()
+    const [field, type] = [head >>> 3, head & 7]
+    if (field === 1) readAddress(reader, readEnd(reader, type, end), address)
+    else if (field === 2 && kind === 'transfer-wanted') body.target = readId(reader, type)
+    else if (field === 2) body.round = readWhole(reader, type)
+    else if (field === 3 && kind === 'change-wanted')
+      body.change = readChange(reader, readEnd(reader, type, end))
+    else if (field === 3 && kind === 'change-answer')
+      body.answer = readRefusal(reader, readEnd(reader, type, end))
+    else if (field === 4 && kind === 'change-answer')
+      body.answer = readDone(reader, readEnd(reader, type, end))
+    else skipField(reader, field, type)
+  }
+  expectEnd(reader, end)
+  return toMessage(kind, endsOf(address), body)
+}
+
+function toMessage(
+  kind: MembershipKind,
+  { from, to }: ReturnType<typeof endsOf>,
+  { round, target, change, answer }: Body,
+): MembershipMessage {
+  switch (kind) {
+    case 'change-wanted':
+      if (change === null) throw malformed('a wish names the change')
+      return { kind, from, to, round, change }
+    case 'change-answer':
+      return { kind, from, to, round, answer: answer ?? { kind: 'later' } }
+    case 'transfer-wanted':
+      if (target === null) throw malformed('a transfer names its target')
+      return { kind, from, to, target }
+    default:
+      assertNever(kind)
+  }
+}
+
+function readChange(reader: BinaryReader, end: number): MemberChange {
+  let change: MemberChange | null = null
+  while (reader.pos < end) {
+    const head = reader.uint32()
+    const [field, type] = [head >>> 3, head & 7]
+    if (field > 5) {
+      skipField(reader, field, type)
+      continue
+    }
+    if (change !== null) throw malformed('a change is of one kind')
+    if (field === 1) change = toAdd(readMember(reader, readEnd(reader, type, end)))
+    else if (field === 2) change = { kind: 'remove', id: readId(reader, type) }
+    else if (field === 3) change = readSetRole(reader, readEnd(reader, type, end))
+    else if (field === 4) change = readMove(reader, readEnd(reader, type, end))
+    else if (field === 5) change = { kind: 'promote', id: readId(reader, type) }
+    else throw malformed('field number 0')
+  }
+  expectEnd(reader, end)
+  if (change === null) throw malformed('a change of an unknown kind')
+  return change
+}
+
+function toAdd(info: MemberInfo): MemberChange {
+  const { id, name, wantedRole, peerAddress, clientAddress, version, featureLevel, replaces, addedMs } = info
+  const facts = { peerAddress, clientAddress, version, featureLevel, replaces, addedMs }
+  return { kind: 'add', member: { id, name, wantedRole, ...facts } }
+}
+
+function readSetRole(reader: BinaryReader, end: number): MemberChange {
+  let id: NodeId | null = null
+  let role: MemberRole | null = null
+  while (reader.pos < end) {
+    const head = reader.uint32()
+    if (head >>> 3 === 1) id = readId(reader, head & 7)
+    else if (head >>> 3 === 2) role = readRole(reader, head & 7)
+    else skipField(reader, head >>> 3, head & 7)
+  }
+  expectEnd(reader, end)
+  if (id === null || role === null) throw malformed('a change of role says whose and which')
+  return { kind: 'set-role', id, role }
+}
+
+function readMove(reader: BinaryReader, end: number): MemberChange {
+  let id: NodeId | null = null
+  let peerAddress: string | null = null
+  let clientAddress: string | null = null
+  while (reader.pos < end) {
+    const head = reader.uint32()
+    if (head >>> 3 === 1) id = readId(reader, head & 7)
+    else if (head >>> 3 === 2) peerAddress = readText(reader, head & 7, textBytesMax)
+    else if (head >>> 3 === 3) clientAddress = readText(reader, head & 7, textBytesMax)
+    else skipField(reader, head >>> 3, head & 7)
+  }
+  expectEnd(reader, end)
+  if (id === null) throw malformed('a move says whose')
+  return { kind: 'move', id, peerAddress, clientAddress }
+}
+
+function readRefusal(reader: BinaryReader, end: number): MembershipAnswer {
+  let reason: ChangeRefusal | undefined
+  let message = ''
+  while (reader.pos < end) {
+    const head = reader.uint32()
+    if (head >>> 3 === 1) reason = refusalOf.get(readWhole(reader, head & 7))
+    else if (head >>> 3 === 2) message = readText(reader, head & 7, refusalBytesMax)
+    else skipField(reader, head >>> 3, head & 7)
+  }
+  expectEnd(reader, end)
+  if (reason === undefined) throw malformed('a refusal for an unknown reason')
+  return { kind: 'refused', reason, message }
+}
+
+function readDone(reader: BinaryReader, end: number): MembershipAnswer {
+  let index = 0
+  let configuration: Configuration | null = null
+  while (reader.pos < end) {
+    const head = reader.uint32()
+    if (head >>> 3 === 1) index = readWhole(reader, head & 7)
+    else if (head >>> 3 === 2) configuration = readConfiguration(reader, readEnd(reader, head & 7, end))
+    else skipField(reader, head >>> 3, head & 7)
+  }
+  expectEnd(reader, end)
+  if (configuration === null) throw malformed('what is done names its configuration')
+  return { kind: 'done', index: logIndex(index), configuration }
+}

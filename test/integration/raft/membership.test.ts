@@ -1,0 +1,207 @@
+/*
+ * Goal: while clients write, a cluster grows from three to five, replaces a dead member, shrinks to three, loses its
+ * leader to a removal, and keeps every acknowledged line; whoever is removed learns it.
+ * Method: members of this process; inline ones over memory, threaded ones over gRPC and real files. The longest time
+ * between two acknowledgements is printed.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { defaultLimits, nodeId } from '../../../raft/index.ts'
+import { addition, clock, RaftFleet, soon, until } from '../../support/raft-fleet.ts'
+import type { FleetMember } from '../../support/raft-fleet.ts'
+
+/** Writes by way of members that are there, and notes what was acknowledged. */
+class Writers {
+  readonly acknowledged: string[] = []
+  longestGapMs = 0
+  readonly #fleet: RaftFleet
+  readonly #running: Promise<void>[]
+  #stopped = false
+  #lastMs = clock.monotonicMs()
+
+  constructor(fleet: RaftFleet, count: number) {
+    this.#fleet = fleet
+    this.#running = Array.from({ length: count }, (_, at) => this.#run(at))
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await Promise.all(this.#running)
+  }
+
+  async #run(writer: number): Promise<void> {
+    for (let at = 0; !this.#stopped; at++) {
+      const members = [...this.#fleet.members.values()].filter(({ removed }) => removed.length === 0)
+      const member = members[(writer + at) % members.length] ?? assert.fail('somebody runs')
+      const line = `${writer}.${at}`
+      const fate = await member.node.propose(new TextEncoder().encode(line), soon(5_000))
+      if (fate.kind !== 'applied') continue
+      const now = clock.monotonicMs()
+      this.longestGapMs = Math.max(this.longestGapMs, now - this.#lastMs)
+      this.#lastMs = now
+      this.acknowledged.push(line)
+      await new Promise((resolve) => clock.after(1, () => resolve(undefined)))
+    }
+  }
+}
+
+function votersAt({ node }: FleetMember): readonly number[] {
+  return node.status.configuration.votersOutgoing === null ? [...node.status.configuration.voters] : []
+}
+
+async function untilVoters(fleet: RaftFleet, voters: readonly number[]): Promise<void> {
+  await until(`the voters are ${voters.join()}`, () =>
+    voters.every((id) => String(votersAt(fleet.member(id))) === String(voters)),
+  )
+}
+
+for (const kind of ['inline', 'threads'] as const) {
+  void test(`${kind}: a cluster grows, replaces the dead, shrinks and loses its leader under writes`, async (t) => {
+    const fleet = new RaftFleet(kind)
+    try {
+      await fleet.found(1, 2, 3)
+      await fleet.leader()
+      const writers = new Writers(fleet, 4)
+      const told = (what: string): void =>
+        t.diagnostic(`${what}: longest gap ${writers.longestGapMs.toFixed(0)} ms`)
+      await fleet.join(4, { by: 2 })
+      await fleet.join(5, { by: 4 })
+      await untilVoters(fleet, [1, 2, 3, 4, 5])
+      told('grown to five')
+
+      const dead = (await fleet.leader()).info.id === 3 ? 2 : 3
+      await fleet.stop(dead)
+      await fleet.join(6, { by: 1, replaces: dead })
+      const replaced = [1, 2, 3, 4, 5, 6].filter((id) => id !== dead)
+      await untilVoters(fleet, replaced)
+      told('replaced')
+
+      const leader = await fleet.leader()
+      const [other] = [...fleet.members.keys()].filter((id) => id !== leader.info.id)
+      const { configuration } = await fleet.change(other ?? 0, { kind: 'remove', id: leader.info.id })
+      assert.ok(!configuration.voters.includes(leader.info.id))
+      await until('the former leader knows', () => leader.removed.length === 1)
+      assert.match(
+        leader.removed[0] ?? '',
+        /^this member was removed from its cluster.*: empty its data directory/,
+      )
+      told('leader removed')
+      await fleet.stop(leader.info.id)
+
+      const [asked, gone, ...stay] = replaced.filter((id) => id !== leader.info.id)
+      assert.ok(asked !== undefined && gone !== undefined)
+      const out = fleet.member(gone)
+      await fleet.change(asked, { kind: 'remove', id: nodeId(gone) })
+      await until('it knows', () => out.removed.length === 1)
+      await untilVoters(fleet, [asked, ...stay])
+      told('shrunk to three')
+
+      await writers.stop()
+      await fleet.stop(gone)
+      assert.ok(writers.acknowledged.length > 10, `${writers.acknowledged.length} lines`)
+      for (const { node, machine } of fleet.members.values()) {
+        await node.barrier(soon(10_000))
+        const lines = new Set(machine.lines)
+        assert.equal(lines.size, machine.lines.length, 'each took effect once')
+        for (const line of writers.acknowledged) assert.ok(lines.has(line), `${line} is there`)
+      }
+    } finally {
+      await fleet.close()
+    }
+  })
+}
+
+void test('who was away too long for the log joins by snapshot', async () => {
+  const fleet = new RaftFleet('inline', { ...defaultLimits, retentionEntries: 10 })
+  try {
+    await fleet.found(1)
+    const { node } = fleet.member(1)
+    for (let at = 0; node.status.firstIndex <= 50; at++) {
+      await node.propose(new TextEncoder().encode(`line ${at}`), soon(5_000))
+    }
+    const { machine } = await fleet.join(2, { by: 1 })
+    await untilVoters(fleet, [1, 2])
+    await until('it has all lines', () => machine.lines.length === fleet.member(1).machine.lines.length)
+  } finally {
+    await fleet.close()
+  }
+})
+
+void test('a change that is so already is done, one that must not be is refused with a way forward', async () => {
+  const fleet = new RaftFleet('inline')
+  try {
+    await fleet.found(1, 2, 3)
+    await fleet.leader()
+    const four = await fleet.infoOf(4)
+    const first = await fleet.change(2, addition(four))
+    const again = await fleet.change(3, addition(four))
+    assert.deepEqual([again.index, again.configuration], [first.index, first.configuration])
+    await assert.rejects(fleet.change(1, addition({ ...four, id: nodeId(5) })), {
+      code: 'name-taken',
+      message: /^a member is called "m4": /,
+    })
+    await assert.rejects(fleet.change(2, { kind: 'promote', id: nodeId(4) }), { code: 'not-caught-up' })
+    await fleet.change(3, { kind: 'remove', id: nodeId(4) })
+    await fleet.change(1, { kind: 'remove', id: nodeId(4) })
+    const moved = await fleet.change(1, {
+      kind: 'move',
+      id: nodeId(3),
+      peerAddress: null,
+      clientAddress: 'new:1',
+    })
+    assert.equal(moved.configuration.members.find(({ id }) => id === 3)?.clientAddress, 'new:1')
+  } finally {
+    await fleet.close()
+  }
+})
+
+void test('a pinned learner stays one until it is told to vote, and votes then', async () => {
+  const fleet = new RaftFleet('inline')
+  try {
+    await fleet.found(1, 2, 3)
+    await fleet.join(4, { by: 1 })
+    await untilVoters(fleet, [1, 2, 3, 4])
+    await fleet.change(2, { kind: 'set-role', id: nodeId(4), role: 'learner' })
+    await untilVoters(fleet, [1, 2, 3])
+    await fleet.change(4, { kind: 'set-role', id: nodeId(4), role: 'voter' })
+    await untilVoters(fleet, [1, 2, 3, 4])
+  } finally {
+    await fleet.close()
+  }
+})
+
+void test('any member can be asked to hand leadership on', async () => {
+  const fleet = new RaftFleet('inline')
+  try {
+    await fleet.found(1, 2, 3)
+    const leader = await fleet.leader()
+    const [asked, heir] = [1, 2, 3].filter((id) => id !== leader.info.id)
+    assert.ok(asked !== undefined && heir !== undefined)
+    await until('the leader is known', () => fleet.member(asked).node.status.leader !== null)
+    await fleet.member(asked).node.transferLeadership(nodeId(heir), soon(10_000))
+    await until('it leads', () => fleet.member(heir).node.status.role === 'leader')
+  } finally {
+    await fleet.close()
+  }
+})
+
+void test('a majority that is not there keeps a change from being decided, and it is told so', async () => {
+  const fleet = new RaftFleet('inline')
+  try {
+    await fleet.found(1, 2, 3)
+    const leader = await fleet.leader()
+    const [lost, asked] = [1, 2, 3].filter((id) => id !== leader.info.id)
+    assert.ok(lost !== undefined && asked !== undefined)
+    await fleet.stop(lost)
+    await until('it is missed', () =>
+      leader.node.status.followers.some(({ id, recentlyActive }) => id === lost && !recentlyActive),
+    )
+    const removal = fleet.change(leader.info.id, { kind: 'remove', id: nodeId(asked) })
+    await assert.rejects(removal, {
+      code: 'below-live-quorum',
+      message: new RegExp(`^nothing would be decided any more without "m${lost}": start them, `),
+    })
+  } finally {
+    await fleet.close()
+  }
+})

@@ -1,0 +1,187 @@
+/* Members of the consensus library in this process that come and go: over memory, or threads with gRPC and files. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  defaultLimits,
+  defaultTiming,
+  defaultTransportLimits,
+  inlineNode,
+  MemoryLog,
+  MemoryNetwork,
+  MemoryPeerBook,
+  MemoryTransport,
+  nodeId,
+  threadedNode,
+} from '../../raft/index.ts'
+import type {
+  Joining,
+  MemberChange,
+  MemberInfo,
+  NodeLimits,
+  NodeOptions,
+  RaftNode,
+} from '../../raft/index.ts'
+import { RealClock } from '../../src/host/clock.ts'
+import { RealRandom } from '../../src/host/random.ts'
+import { memberInfo, peerCredentials, testAuthority } from '../unit/raft/transport/fixtures.ts'
+import { ListMachine } from './list-machine.ts'
+
+export const clock = new RealClock()
+const random = new RealRandom()
+const hostUrl = new URL('../../src/host/thread-host.js', import.meta.url).href
+
+export type FleetMember = {
+  readonly info: MemberInfo
+  readonly node: RaftNode<number>
+  readonly machine: ListMachine
+  /** Why it belongs to the cluster no more. */
+  readonly removed: string[]
+}
+
+export function soon(ms: number): number {
+  return clock.monotonicMs() + ms
+}
+
+export async function until(what: string, holds: () => boolean): Promise<void> {
+  const limit = soon(30_000)
+  while (!holds()) {
+    assert.ok(clock.monotonicMs() < limit, `in time: ${what}`)
+    await new Promise((resolve) => clock.after(5, () => resolve(undefined)))
+  }
+}
+
+/** Everybody who runs, by number. */
+export class RaftFleet {
+  readonly members = new Map<number, FleetMember>()
+  readonly network = new MemoryNetwork()
+  readonly #kind: 'inline' | 'threads'
+  readonly #limits: NodeLimits
+  readonly #directory: string
+  readonly #books = new Map<number, MemoryPeerBook>()
+  readonly #logs = new Map<number, MemoryLog>()
+  #founders: readonly MemberInfo[] = []
+
+  constructor(kind: 'inline' | 'threads', limits: NodeLimits = defaultLimits) {
+    this.#kind = kind
+    this.#limits = limits
+    this.#directory = mkdtempSync(join(tmpdir(), 'raft-fleet-'))
+  }
+
+  async found(...numbers: readonly number[]): Promise<void> {
+    this.#founders = await Promise.all(numbers.map((number) => this.infoOf(number)))
+    await Promise.all(this.#founders.map((info) => this.start(info)))
+  }
+
+  /** Of a member to be, at an address that is free. */
+  async infoOf(number: number): Promise<MemberInfo> {
+    const address = this.#kind === 'inline' ? 'memory:1' : await freeAddress()
+    return memberInfo({ id: nodeId(number), name: `m${number}` }, address)
+  }
+
+  /** @param joining unset: a founder */
+  async start(info: MemberInfo, joining?: Joining): Promise<FleetMember> {
+    const members = joining === undefined ? this.#founders : []
+    const options = { id: info.id, members, timing: defaultTiming, limits: this.#limits }
+    const node: NodeOptions = joining === undefined ? options : { ...options, joining }
+    const removed: string[] = []
+    const raft = this.#open(info, node, (cause) => removed.push(cause))
+    const machine = new ListMachine()
+    await raft.start(machine)
+    const member = { info, node: raft, machine, removed }
+    this.members.set(info.id, member)
+    return member
+  }
+
+  /** Adds a member that is started with what it was told, as a process that joins is. */
+  async join(
+    number: number,
+    part: { readonly by: number; readonly replaces?: number },
+  ): Promise<FleetMember> {
+    const info = await this.infoOf(number)
+    const { configuration, index } = await this.change(part.by, addition(info, part.replaces))
+    return this.start(info, { members: configuration.members, configurationIndex: index })
+  }
+
+  change(by: number, change: MemberChange): ReturnType<RaftNode<number>['changeMembers']> {
+    return this.member(by).node.changeMembers(change, soon(20_000))
+  }
+
+  member(number: number): FleetMember {
+    return this.members.get(number) ?? assert.fail(`member ${number} runs`)
+  }
+
+  async leader(): Promise<FleetMember> {
+    const found = (): FleetMember | undefined =>
+      [...this.members.values()].find(
+        ({ node }) => node.status.role === 'leader' && node.status.removed === null,
+      )
+    await until('somebody leads', () => found() !== undefined)
+    return found() ?? this.leader()
+  }
+
+  async stop(number: number): Promise<void> {
+    const { node } = this.member(number)
+    this.members.delete(number)
+    await node.stop(soon(200))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.members.keys()].map((number) => this.stop(number)))
+    rmSync(this.#directory, { recursive: true })
+  }
+
+  #open(info: MemberInfo, node: NodeOptions, onRemoved: (cause: string) => void): RaftNode<number> {
+    const onFatal = (cause: string): void => assert.fail(`member ${info.name} gave up: ${cause}`)
+    if (this.#kind === 'inline') {
+      const log = this.#logs.get(info.id) ?? new MemoryLog()
+      const transport = new MemoryTransport({
+        ...{ network: this.network, cluster: 'test', self: info, clock, queueMessagesMax: 4096 },
+      })
+      return inlineNode<number>({ node, clock, random, transport, log, onFatal, onRemoved })
+    }
+    const peerBook = this.#books.get(info.id) ?? new MemoryPeerBook()
+    this.#books.set(info.id, peerBook)
+    return threadedNode<number>({
+      ...{ node, clock, random, hostUrl, peerBook, onFatal, onRemoved },
+      logDirectory: join(this.#directory, info.name),
+      transport: {
+        cluster: 'test',
+        self: { id: info.id, name: info.name },
+        listenAddress: info.peerAddress,
+        credentials: peerCredentials(testAuthority, info.name),
+        limits: { ...defaultTransportLimits, backoffMsMin: 10, backoffMsMax: 200 },
+      },
+      onPeerEvent: () => undefined,
+      onMeasured: () => undefined,
+    })
+  }
+}
+
+export function addition(info: MemberInfo, replaces?: number): MemberChange {
+  const { id, name, peerAddress, clientAddress, version, featureLevel } = info
+  const facts = { peerAddress, clientAddress, version, featureLevel, addedMs: 1 }
+  return {
+    kind: 'add',
+    member: {
+      id,
+      name,
+      wantedRole: 'voter',
+      ...facts,
+      replaces: replaces === undefined ? null : nodeId(replaces),
+    },
+  }
+}
+
+/** A port nobody has right now, found by having it for a moment. */
+async function freeAddress(): Promise<string> {
+  const server = createServer()
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null
+    ? `127.0.0.1:${address.port}`
+    : assert.fail('it listens')
+}
