@@ -78,7 +78,8 @@ export class HistoryBuilder {
     if (this.#records <= verifyLimits.recordsMax && this.#shown <= verifyLimits.shownMax) return
     throw new VerifyFailure(
       'too-long',
-      `the history has more than ${verifyLimits.recordsMax} records: record for a shorter time or at a lower rate`,
+      `the history has more than ${verifyLimits.recordsMax} records or shows more than ${verifyLimits.shownMax} objects: ` +
+        'record for a shorter time, at a lower rate, or with fewer objects',
     )
   }
 }

@@ -7,9 +7,9 @@ export const verifyLimits = Object.freeze({
   /** Bytes of one line of a watch or of a history file. A longer one ends the watch, or the reading. */
   lineBytesMax: 16 * 1024 * 1024,
   /** Calls and events of a history that is checked. A longer one is refused: record for a shorter time. */
-  recordsMax: 2_000_000,
+  recordsMax: 1_000_000,
   /** Objects shown by all lists of a history together. More are refused as too many records are. */
-  shownMax: 50_000_000,
+  shownMax: 10_000_000,
   /** Steps of one search for an order. Beyond it the object is undecided, and said to be. */
   searchStepsMax: 300_000,
   /** Searches that make one bad history smaller. Beyond it, it stays as small as it got. */

@@ -1,5 +1,5 @@
 import type { Evidence } from './evidence.ts'
-import type { Call, Version } from './history.ts'
+import type { Call } from './history.ts'
 import { isMissing } from './history.ts'
 import type { Effect, Expectation, RegisterCall } from './linearizability.ts'
 
@@ -7,9 +7,12 @@ import type { Effect, Expectation, RegisterCall } from './linearizability.ts'
 export type ObjectCalls = { readonly name: string; readonly calls: readonly Said[] }
 export type Said = RegisterCall & { readonly call: Call }
 
-/** By object. A most recent list says something about every object. */
-export function registerCalls(evidence: Evidence): readonly ObjectCalls[] {
-  const byName = new Map<string, Said[]>()
+/**
+ * By object, one after the other, as all together may be more than fits. A most recent list says something about every
+ * object.
+ */
+export function* registerCalls(evidence: Evidence): Generator<ObjectCalls, void> {
+  const byName = new Map<string, Call[]>()
   for (const name of evidence.trails.keys()) byName.set(name, [])
   const lists: Call[] = []
   for (const call of evidence.history.calls) {
@@ -19,14 +22,55 @@ export function registerCalls(evidence: Evidence): readonly ObjectCalls[] {
       if (isMostRecent && answer.kind === 'list') lists.push(call)
       continue
     }
-    const effect = effectOf(call)
-    if (effect === null) continue
-    const said = byName.get(request.name) ?? []
-    byName.set(request.name, said)
-    said.push(saidBy(call, effect, evidence))
+    const own = byName.get(request.name)
+    if (own === undefined) byName.set(request.name, [call])
+    else own.push(call)
   }
-  for (const call of lists) addList(byName, call)
-  return [...byName].map(([name, calls]) => ({ name, calls }))
+  const shown = shownIn(lists)
+  for (const [name, own] of byName) {
+    const calls: Said[] = []
+    for (const call of own) {
+      const effect = effectOf(call)
+      if (effect !== null) calls.push(saidBy(call, effect, evidence))
+    }
+    yield { name, calls: [...calls, ...listed(name, lists, shown.get(name) ?? nowhere)] }
+  }
+}
+
+/** In which of the lists an object was shown, ascending, and as the result of which write. */
+type Shown = { readonly places: number[]; readonly tokens: string[] }
+
+const nowhere: Shown = { places: [], tokens: [] }
+
+function shownIn(lists: readonly Call[]): ReadonlyMap<string, Shown> {
+  const shown = new Map<string, Shown>()
+  for (const [place, { answer }] of lists.entries()) {
+    if (answer.kind !== 'list') continue
+    for (const { name, token } of answer.versions) {
+      let of = shown.get(name)
+      if (of === undefined) shown.set(name, (of = { places: [], tokens: [] }))
+      of.places.push(place)
+      of.tokens.push(token)
+    }
+  }
+  return shown
+}
+
+function listed(name: string, lists: readonly Call[], { places, tokens }: Shown): Said[] {
+  const said: Said[] = []
+  let next = 0
+  for (const [place, call] of lists.entries()) {
+    const { answer, begin, end } = call
+    let token: string | null = null
+    // One that shows it twice is found out where pages are looked at.
+    for (; places[next] === place; next++) token = tokens[next] ?? null
+    if (answer.kind !== 'list') continue
+    const last = answer.versions[answer.versions.length - 1]?.name
+    // Behind the last of a page nothing is said.
+    if (answer.more && (last === undefined || name > last)) continue
+    said.push({ begin, end, effect: saw(isState(token)), label: '', call })
+  }
+  return said
 }
 
 function saidBy(call: Call, effect: Effect, evidence: Evidence): Said {
@@ -36,18 +80,6 @@ function saidBy(call: Call, effect: Effect, evidence: Evidence): Said {
   const shown = effect.to === null ? null : evidence.firstShown(effect.to)
   if (shown !== null) return { ...base, end: shown, effect: { ...effect, kind: 'wrote' } }
   return { ...base, end: Infinity, effect }
-}
-
-function addList(byName: ReadonlyMap<string, Said[]>, call: Call): void {
-  const { answer, begin, end } = call
-  if (answer.kind !== 'list') return
-  const shown = new Map<string, Version>(answer.versions.map((version) => [version.name, version]))
-  const last = answer.versions[answer.versions.length - 1]?.name
-  for (const [name, said] of byName) {
-    // Behind the last of a page nothing is said.
-    if (answer.more && (last === undefined || name > last)) continue
-    said.push({ begin, end, effect: saw(isState(shown.get(name)?.token ?? null)), label: '', call })
-  }
 }
 
 function effectOf(call: Call): Effect | null {

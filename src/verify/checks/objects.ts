@@ -18,9 +18,9 @@ import { smallestBad } from '../shrink.ts'
 export function checkObjects(evidence: Evidence): CheckReport {
   const findings = new Findings()
   const undecided: string[] = []
-  const objects = registerCalls(evidence)
-  let calls = 0
-  for (const object of objects) {
+  let [objects, calls] = [0, 0]
+  for (const object of registerCalls(evidence)) {
+    objects++
     calls += object.calls.length
     const verdict = linearizable(object.calls, verifyLimits.searchStepsMax)
     if (verdict.kind === 'undecided') undecided.push(object.name)
@@ -29,7 +29,7 @@ export function checkObjects(evidence: Evidence): CheckReport {
   }
   const steps = verifyLimits.searchStepsMax.toLocaleString('en-US')
   return findings.report('objects are linearizable', {
-    examined: `${count(objects.length, 'object')}, ${count(calls, 'answer')}`,
+    examined: `${count(objects, 'object')}, ${count(calls, 'answer')}`,
     count: calls,
     note:
       undecided.length === 0

@@ -9,9 +9,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { VerifyFailure } from '../../../../src/verify/errors.ts'
 import { readFaults } from '../../../../src/verify/faults.ts'
+import { HistoryBuilder } from '../../../../src/verify/history-builder.ts'
 import { HistoryFile, readHistory } from '../../../../src/verify/history-file.ts'
 import { historyFormat } from '../../../../src/verify/history-lines.ts'
 import { judge } from '../../../../src/verify/judge.ts'
+import { verifyLimits } from '../../../../src/verify/limits.ts'
 import { Tale, exactly, notOlder } from './tale.ts'
 
 async function inFile(body: (path: string) => Promise<void> | void): Promise<void> {
@@ -106,6 +108,17 @@ void test('a last line that is cut short is left out, any other damage is named 
     assert.match(await spoil((all) => all.splice(0)), /it is empty/)
   })
   await assert.rejects(readHistory('/nonexistent/history'), /cannot read \/nonexistent\/history/)
+})
+
+void test('a history beyond what is checked is refused, with what to do', () => {
+  const builder = new HistoryBuilder()
+  const { facts, calls } = told().history()
+  builder.add({ line: 'run', format: historyFormat, ...facts })
+  const call = calls[1] ?? assert.fail('it has calls')
+  const add = (): void => {
+    for (let at = 0; at <= verifyLimits.recordsMax; at++) builder.add({ line: 'call', ...call })
+  }
+  assert.throws(add, (cause) => cause instanceof VerifyFailure && cause.code === 'too-long')
 })
 
 void test('what cannot be written is said in one line', async () => {
