@@ -50,8 +50,10 @@ type Difference = {
 
 /**
  * Compares states at equal indexes and under equal levels of apply logic; what cannot be compared says nothing. Entries
- * before an index are the same everywhere, so a difference there is one of applying or of storing, and stays: a single one
- * is enough, and the newest counts. Pure.
+ * before an index are the same everywhere, so a difference there is one of applying or of storing: a single one is enough,
+ * until the two are known to be equal behind it. Then what was wrong is gone from the state, as when the history that
+ * held it was trimmed, and nothing is left to heal. So whether two members differ is told by the newest index at which
+ * both have a sample. Members that differ there condemn this one wherever they make a majority, at any index. Pure.
  *
  * A copy is no witness for what it was copied from: a member that went wrong unseen, and another that lagged and took its
  * state, would outvote the one that is right. So members report whose doing their state is, and those that have a stretch
@@ -69,11 +71,16 @@ export function judgeState(evidence: StateEvidence): StateVerdict {
   let upTo: LogIndex | null = null
   let provenUpTo: LogIndex | null = null
   let worst: Found | null = null
+  const differing = differingNow(evidence)
   for (const sample of evidence.own.samples.toSorted((a, b) => b.index - a.index)) {
-    const { held, proven, difference } = compareAt(sample, evidence)
+    const { held, proven, difference } = compareAt(sample, evidence, differing)
     if (held) upTo ??= sample.index
     if (proven) provenUpTo ??= sample.index
     if (difference === null) continue
+    // An older difference adds to what a majority says against this member, and else nothing: who was not compared there
+    // may have been since.
+    const isNewest = difference.members.some((id) => differing.get(id) === sample.index)
+    if (difference.kind !== 'minority' && !isNewest) continue
     if (worst === null || severity[difference.kind] > severity[worst.kind]) worst = difference
   }
   if (worst === null) return { kind: 'agree', upTo, provenUpTo }
@@ -93,7 +100,29 @@ type Compared = {
   readonly difference: Found | null
 }
 
-function compareAt(sample: DigestSample, evidence: StateEvidence): Compared {
+/** Where this member and each other were compared last, of those that had another state there. */
+function differingNow({ own, others }: StateEvidence): ReadonlyMap<NodeId, LogIndex> {
+  const differing = new Map<NodeId, LogIndex>()
+  for (const [id, { samples }] of others) {
+    let newest = noIndex
+    let differs = false
+    for (const sample of own.samples) {
+      const other = samples.find((one) => isComparable(one, sample))
+      if (other === undefined || sample.index < newest) continue
+      // Two levels may be compared at one index.
+      differs = other.digest !== sample.digest || (differs && sample.index === newest)
+      newest = sample.index
+    }
+    if (differs) differing.set(id, newest)
+  }
+  return differing
+}
+
+function compareAt(
+  sample: DigestSample,
+  evidence: StateEvidence,
+  differing: ReadonlyMap<NodeId, LogIndex>,
+): Compared {
   const { self, configuration, own, others } = evidence
   const { index, digest } = sample
   const ours: NodeId[] = [self]
@@ -102,7 +131,7 @@ function compareAt(sample: DigestSample, evidence: StateEvidence): Compared {
     const found = samples.find((other) => isComparable(other, sample))
     if (found === undefined) continue
     if (found.digest === digest) ours.push(id)
-    else theirs.set(found.digest, [...(theirs.get(found.digest) ?? []), id])
+    else if (differing.has(id)) theirs.set(found.digest, [...(theirs.get(found.digest) ?? []), id])
   }
   const copiedBy = (id: NodeId): readonly CopiedStretch[] =>
     id === self ? own.copied : (others.get(id)?.copied ?? [])

@@ -22,27 +22,37 @@ export class HistoryMember {
   isWrong = false
   /** The next entry is applied wrongly. */
   isToErr = false
+  /** The next entry removes what was wrong. */
+  isToForget = false
   index: LogIndex = logIndex(0)
   descent: readonly CopiedStretch[] = []
   proven: LogIndex = logIndex(0)
   samples: DigestSample[] = []
   verdict: StateVerdict = untold
   readonly heard = new Map<NodeId, Testimony & { readonly turn: number }>()
+  #hasWrongSamples = false
 
   constructor(id: number) {
     this.id = nodeId(id)
   }
 
+  /** It is wrong, or was when it took samples that it still tells of. */
+  get wasWrong(): boolean {
+    return this.isWrong || this.#hasWrongSamples
+  }
+
   applyUpTo(index: LogIndex): void {
     if (!this.isUp || !this.isTrusted || index <= this.index) return
     this.index = index
-    this.isWrong ||= this.isToErr
+    this.isWrong = (this.isWrong && !this.isToForget) || this.isToErr
     this.isToErr = false
+    this.isToForget = false
     this.sample()
   }
 
   sample(): void {
     if (this.samples.at(-1)?.index === this.index) return
+    this.#hasWrongSamples ||= this.isWrong
     const digest = (this.isWrong ? 'f' : '0').repeat(32)
     this.samples = [...this.samples, { index: this.index, featureLevel: 1, digest }].slice(-ownSamplesMax)
   }
@@ -54,9 +64,19 @@ export class HistoryMember {
     this.verdict = untold
   }
 
+  /** The state of another takes the place of its own. */
+  install({ index, isWrong, isToForget }: HistoryMember): void {
+    Object.assign(this, { index, isWrong, isToForget, isTrusted: true, proven: logIndex(0) })
+    this.samples = []
+    this.#hasWrongSamples = false
+    this.verdict = untold
+    this.sample()
+  }
+
   /** What only memory knows is gone. */
   restart(): void {
     this.samples = []
+    this.#hasWrongSamples = false
     this.proven = logIndex(0)
     this.verdict = untold
     this.heard.clear()
@@ -90,6 +110,12 @@ export class History {
     for (const member of this.members) member.applyUpTo(this.#last)
   }
 
+  /** What was wrong is trimmed away at one index, by all that have not applied it yet. */
+  forget(): void {
+    for (const member of this.members) member.isToForget = true
+    this.advance(1)
+  }
+
   /** A member that was down applies what it missed. */
   catchUp(member: HistoryMember): void {
     member.applyUpTo(this.#last)
@@ -105,9 +131,7 @@ export class History {
     const asked = { atLeast: to.isTrusted ? null : to.index, configuration: this.configuration, healthy }
     if (!mayGive(from.verdict, asked)) return false
     to.descent = descentOfCopy(from.descent, { self: from.id, proven: from.proven, index })
-    Object.assign(to, { index, isWrong: from.isWrong, isTrusted: true, proven: logIndex(0) })
-    Object.assign(to, { samples: [], verdict: untold })
-    to.sample()
+    to.install(from)
     return true
   }
 
@@ -152,7 +176,8 @@ export class History {
 }
 
 /**
- * One turn at random: entries, reports that come late or never, falls, restarts, installations, rot, and repairs.
+ * One turn at random: entries, reports that come late or never, falls, restarts, installations, rot, repairs, and now and
+ * then what was wrong is trimmed away.
  *
  * @param judged hears what each member found before it acts on it
  */
@@ -168,7 +193,8 @@ export function randomTurn(
     case 0:
     case 1:
     case 2:
-      history.advance(1 + random.below(30))
+      if (random.chance(0.05)) history.forget()
+      else history.advance(1 + random.below(30))
       break
     case 3:
       member.isUp = false

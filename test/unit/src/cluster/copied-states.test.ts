@@ -148,6 +148,57 @@ void test('an original and its copy mend a third whose disk rotted', () => {
   assert.deepEqual([...history.member(2).descent, ...history.member(3).descent], [])
 })
 
+void test('what was wrong and is trimmed away is held against nobody: laggards get a state', () => {
+  const history = new History(3)
+  wrongWithout(history, [3])
+  without(history, [3], () => {
+    assert.deepEqual(history.talk().slice(0, 2), ['split', 'split'])
+    assert.equal(history.copy(history.member(2), history.member(3)), false)
+    history.forget()
+    history.advance(10)
+    assert.deepEqual(history.talk().slice(0, 2), ['agree', 'agree'])
+  })
+  copied(history, 2, 3)
+  history.advance(10)
+  assert.deepEqual(history.talk(), ['agree', 'agree', 'agree'])
+  history.member(1).isToErr = true
+  history.advance(10)
+  assert.equal(history.talk()[0], 'minority', 'what goes wrong later is found')
+})
+
+void test('a member that is wrong while the others are right is condemned, whatever was before', () => {
+  let late = 0
+  for (let seed = 1; seed <= 300; seed++) {
+    const random = new SeededRandom(seed)
+    const history = new History(random.chance(0.5) ? 3 : 5)
+    for (let turn = 0; turn < 60; turn++) randomTurn(history, random, () => undefined)
+    for (const member of history.members) {
+      if (!member.isUp) member.restart()
+      history.catchUp(member)
+    }
+    history.advance(5)
+    history.talk()
+    if (!history.members.every(({ isTrusted, descent }) => isTrusted && descent.length === 0)) continue
+    const wrong = random.pick(history.members)
+    wrong.isToErr = true
+    history.advance(5)
+    if (random.chance(0.5)) {
+      history.talk()
+      assert.ok(!wrong.isTrusted, `seed ${seed}`)
+      continue
+    }
+    late++
+    history.forget()
+    history.talk()
+    assert.ok(wrong.isTrusted, `seed ${seed}: nothing was wrong any more when it was compared`)
+    wrong.isToErr = true
+    history.advance(5)
+    history.talk()
+    assert.ok(!wrong.isTrusted, `seed ${seed}: wrong again`)
+  }
+  assert.ok(late > 30, `${late} times`)
+})
+
 /** @returns how often a right member was condemned, and how often the wrong one was */
 function play(seed: number, blind: boolean): { readonly right: number; readonly wrong: number } {
   const random = new SeededRandom(seed)
@@ -157,7 +208,7 @@ function play(seed: number, blind: boolean): { readonly right: number; readonly 
   for (let turn = 0; turn < 150; turn++) {
     if (turn === spoiledAt) history.member(1).isToErr = true
     randomTurn(history, random, (member, kind) => {
-      if (kind === 'minority') told[member.isWrong ? 'wrong' : 'right']++
+      if (kind === 'minority') told[member.wasWrong ? 'wrong' : 'right']++
     })
   }
   return told
