@@ -8,9 +8,9 @@ import { MemberDisk } from './app/disk-check.ts'
 import { checkIdentity } from './app/identity-check.ts'
 import { memberKeys } from './app/keys.ts'
 import { watchHealth } from './app/member-health.ts'
-import { lifeOf, memberId, peerCluster } from './app/member-identity.ts'
 import { registerClusterMetrics } from './app/metrics.ts'
 import { ownDirectory } from './app/own-directory.ts'
+import { ownIdentity } from './app/own-identity.ts'
 import { admissionOf } from './app/policy.ts'
 import { openReplica } from './app/replica.ts'
 import { serve } from './app/serving.ts'
@@ -53,21 +53,19 @@ export async function startApp(config: Config, host: AppHost, seams: AppSeams = 
   const closing = new Closing()
   try {
     const names = namesOf(config['api-domain'])
-    const life = config['in-memory'] ? null : lifeOf(config['data-dir'])
-    const cluster = peerCluster(config['cluster-name'], life)
-    const id = memberId(cluster, config.name)
-    return await build({ ...host, config, names, cluster, id, closing }, seams)
+    const ground = { ...host, config, names, closing }
+    const directory = await ownDirectory(ground)
+    return await build({ ...ground, ...(await ownIdentity(ground, directory)) }, directory, seams)
   } catch (cause) {
     await closing.all()
     throw cause
   }
 }
 
-async function build(site: Site, seams: AppSeams): Promise<App> {
-  const { clock, random, log, onFatal, config, names, id, closing } = site
-  const directory = await ownDirectory(site)
+async function build(site: Site, directory: string, seams: AppSeams): Promise<App> {
+  const { clock, log, onFatal, names, id, joined, closing } = site
   const disk = watchDisk(site, directory)
-  const keys = memberKeys(config, directory, { clock, random })
+  const keys = memberKeys(site, directory, joined === null ? 'maybe-alone' : 'among-others')
   const threads = new ConsensusMetrics()
   const replica = await openReplica(site, {
     ...{ directory, keys, threads },

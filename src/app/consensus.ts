@@ -11,7 +11,7 @@ import {
   inlineNode,
   threadedNode,
 } from '../../raft/index.ts'
-import type { Measured, MemberInfo, NodeId, NodeOptions, RaftNode } from '../../raft/index.ts'
+import type { Joining, Measured, MemberInfo, NodeId, NodeOptions, RaftNode } from '../../raft/index.ts'
 import { formatAddress, parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
@@ -26,6 +26,8 @@ export type ConsensusParts = {
   /** See `peerCluster`. */
   readonly cluster: string
   readonly id: NodeId
+  /** See `OwnIdentity`. */
+  readonly joined: Joining | null
   readonly directory: string
   readonly keys: MemberKeys
   readonly clock: Clock
@@ -94,10 +96,13 @@ function peerListenAddress(config: Config): string {
   return formatAddress({ host: bind, port: parseAddress(address).port })
 }
 
-function nodeOptions(config: Config, { cluster, id }: Pick<ConsensusParts, 'cluster' | 'id'>): NodeOptions {
+function nodeOptions(
+  config: Config,
+  { cluster, id, joined }: Pick<ConsensusParts, 'cluster' | 'id' | 'joined'>,
+): NodeOptions {
   return {
     id,
-    members: initialMembers(config, cluster),
+    ...(joined === null ? { members: initialMembers(config, cluster) } : { members: [], joining: joined }),
     timing: {
       heartbeatMs: config['heartbeat-interval'],
       electionMs: config['election-timeout'],

@@ -6,7 +6,8 @@ import { Failure } from '../../raft/base/failure.ts'
  * - `data-directory` (1): it belongs to somebody else, or is of a newer format
  * - `keys` (1): certificates or keys are missing or do not fit
  * - `address` (1): a port is taken
+ * - `join` (1): no member of the cluster let it in for now
  */
-export type StartFailureCode = 'usage' | 'data-directory' | 'keys' | 'address'
+export type StartFailureCode = 'usage' | 'data-directory' | 'keys' | 'address' | 'join'
 
 export class StartFailure extends Failure<StartFailureCode> {}

@@ -33,14 +33,16 @@ export type MemberKeys = {
  * Reads the keys the flags name, or makes them for a single member that was given none.
  *
  * @param directory where self-made ones are kept
+ * @param company `among-others`: it joined a cluster, or is about to
  * @throws StartFailure `keys`
  */
 export function memberKeys(
-  config: Config,
+  parts: { readonly config: Config; readonly clock: Clock; readonly random: Random },
   directory: string,
-  parts: { readonly clock: Clock; readonly random: Random },
+  company: 'maybe-alone' | 'among-others',
 ): MemberKeys {
-  const alone = config['initial-members'].length <= 1
+  const { config } = parts
+  const alone = config['initial-members'].length <= 1 && company === 'maybe-alone'
   if (config['tls-cert-file'] === '') {
     if (!alone) {
       throw new StartFailure(
@@ -48,7 +50,7 @@ export function memberKeys(
         'a cluster of several members needs --tls-cert-file and --tls-private-key-file: orchctl pki init makes them',
       )
     }
-    return selfMade(config, directory, parts)
+    return selfMade(parts, directory)
   }
   const server = {
     certificate: read(config, 'tls-cert-file'),
@@ -81,9 +83,8 @@ function peerKeys(config: Config): PeerKeys {
 }
 
 function selfMade(
-  config: Config,
+  { config, clock, random }: { readonly config: Config; readonly clock: Clock; readonly random: Random },
   directory: string,
-  parts: { readonly clock: Clock; readonly random: Random },
 ): MemberKeys {
   const pki = join(directory, 'pki')
   const kubeconfig = join(directory, 'admin.kubeconfig')
@@ -91,7 +92,7 @@ function selfMade(
     directory: pki,
     kubeconfigPath: kubeconfig,
     members: [{ name: config.name, hosts: ownHosts(config), serverUrl: `https://${clientAddress(config)}` }],
-    ...parts,
+    ...{ clock, random },
   })
   const paths = clusterPkiPaths(pki)
   const authority = readTextFile(paths.ca.certificate)

@@ -5,15 +5,14 @@ import { DirectoryTaken, lockDirectory } from '../host/directory-lock.ts'
 import type { DirectoryLock } from '../host/directory-lock.ts'
 import { makeDirectory } from '../pki/files.ts'
 import { StartFailure } from './errors.ts'
-import { claimDirectory } from './member-identity.ts'
-import type { Site } from './site.ts'
+import type { Ground } from './site.ts'
 
 /**
- * The directory that is this process's and this member's alone; a passing one for a member that keeps nothing.
+ * The directory that is this process's alone; a passing one for a member that keeps nothing.
  * @throws StartFailure `data-directory`
  */
-export async function ownDirectory(site: Site): Promise<string> {
-  const { config, closing } = site
+export async function ownDirectory(ground: Ground): Promise<string> {
+  const { config, closing, pid } = ground
   if (config['in-memory']) {
     const passing = mkdtempSync(join(tmpdir(), 'orch-in-memory-'))
     closing.add(() => rmSync(passing, { recursive: true, force: true }))
@@ -21,14 +20,8 @@ export async function ownDirectory(site: Site): Promise<string> {
   }
   const directory = config['data-dir']
   makeDirectory(directory)
-  const lock = await lockOf(directory, site.pid)
+  const lock = await lockOf(directory, pid)
   closing.add(() => lock.release())
-  claimDirectory(directory, {
-    cluster: config['cluster-name'],
-    member: config.name,
-    id: site.id,
-    apiDomain: site.names.domain,
-  })
   return directory
 }
 

@@ -32,10 +32,10 @@ const leaveMsMax = 3000
 
 /** Opens log and database and lets consensus begin. @throws ConsensusFailure, StorageFailure */
 export async function openReplica(site: Site, parts: ReplicaParts): Promise<Replica> {
-  const { clock, random, log, onFatal, config, cluster, id, closing } = site
+  const { clock, random, log, onFatal, config, cluster, id, joined, closing } = site
   const { directory, keys, threads } = parts
   const node = openConsensus(config, {
-    ...{ cluster, id, directory, keys, clock, random, log, onFatal },
+    ...{ cluster, id, joined, directory, keys, clock, random, log, onFatal },
     onMeasured: (measured) => threads.take(measured),
   })
   let opened: StoreMachine | null = null

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
-import type { NodeId } from '../../raft/index.ts'
 import type { Names } from '../api/names.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import { defaultStoreLimits } from '../store/limits.ts'
 import type { Closing } from './closing.ts'
+import type { OwnIdentity } from './own-identity.ts'
 
 /** What a server needs of the world. */
 export type AppHost = {
@@ -18,15 +18,15 @@ export type AppHost = {
   readonly onFatal: (cause: unknown) => void
 }
 
-/** What every step of building a member is given. A step that opens something adds how it is closed. */
-export type Site = AppHost & {
+/** What the first steps of building a member are given. A step that opens something adds how it is closed. */
+export type Ground = AppHost & {
   readonly config: Config
   readonly names: Names
-  /** What its peers call the cluster; see `peerCluster`. */
-  readonly cluster: string
-  readonly id: NodeId
   readonly closing: Closing
 }
+
+/** And what every other one is. */
+export type Site = Ground & OwnIdentity
 
 /** The envelope around a command takes the rest of its entry. */
 export const storeLimits = Object.freeze({

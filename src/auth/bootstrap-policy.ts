@@ -1,7 +1,8 @@
 import type { Names } from '../api/names.ts'
 import type { Subject } from './rules.ts'
 import type { ClusterRole, ClusterRoleBinding } from './static-rules.ts'
-import { GROUP_AUTHENTICATED, GROUP_MASTERS, GROUP_MONITORING, GROUP_UNAUTHENTICATED } from './user.ts'
+import { GROUP_AUTHENTICATED, GROUP_JOINING, GROUP_MASTERS, GROUP_MONITORING } from './user.ts'
+import { GROUP_UNAUTHENTICATED } from './user.ts'
 
 /**
  * The roles and bindings every cluster begins with. Names are upstream's, but for `system:public-discovery`:
@@ -53,6 +54,10 @@ export function bootstrapPolicy(names: Names): {
           },
         ],
       },
+      {
+        name: 'system:joining',
+        rules: [{ verbs: ['post'], nonResourceURLs: ['/cluster/v1/join'] }],
+      },
     ],
     bindings: [
       { name: 'cluster-admin', role: 'cluster-admin', subjects: [group(GROUP_MASTERS)] },
@@ -61,6 +66,7 @@ export function bootstrapPolicy(names: Names): {
       { name: 'system:public-info-viewer', role: 'system:public-info-viewer', subjects: EVERYBODY },
       { name: 'system:public-discovery', role: 'system:public-discovery', subjects: EVERYBODY },
       { name: 'system:monitoring', role: 'system:monitoring', subjects: [group(GROUP_MONITORING)] },
+      { name: 'system:joining', role: 'system:joining', subjects: [group(GROUP_JOINING)] },
     ],
   }
 }

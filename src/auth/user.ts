@@ -6,6 +6,9 @@ export const GROUP_AUTHENTICATED = 'system:authenticated'
 export const GROUP_UNAUTHENTICATED = 'system:unauthenticated'
 export const GROUP_MASTERS = 'system:masters'
 export const GROUP_MONITORING = 'system:monitoring'
+/** A process that shows a token with which it may become a member; which one is in its `extra`. */
+export const GROUP_JOINING = 'system:joining'
+export const JOIN_TOKEN_EXTRA = 'join-token'
 
 /** Who asks, once some method vouched for the name: everyone who is not anonymous is in one common group. */
 export function authenticatedUser(of: {

@@ -80,7 +80,9 @@ export async function recoverInto(
   makeLog(new FileDisk(join(directory, logFolder)), { owner: id, random, base: made.base })
   const founding = join(directory, aside, foundingFileName)
   if (existsSync(founding)) copyFileSync(founding, join(directory, foundingFileName))
-  writeIdentity(directory, { ...identity, id, life: life.id })
+  // It founds the new life, however it came into the old one.
+  const { cluster, member, apiDomain } = identity
+  writeIdentity(directory, { cluster, member, apiDomain, id, life: life.id })
   unmark(directory)
   return { made, aside: join(directory, aside) }
 }

@@ -20,6 +20,32 @@ export function formatAddress({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
+/**
+ * Where others dial a member, so no address that means "everywhere".
+ * @throws ConfigFailure that says what would be right
+ */
+export function memberAddress(text: string): string {
+  const address = parseAddress(text)
+  if (['0.0.0.0', '::', '0:0:0:0:0:0:0:0'].includes(address.host)) {
+    throw new ConfigFailure(
+      `must be where others dial it, such as 10.0.0.4:7443, not ${JSON.stringify(text)}`,
+    )
+  }
+  return formatAddress(address)
+}
+
+/** `host:port`, also as the URL of a kubeconfig. @throws ConfigFailure */
+export function joinAddress(text: string): string {
+  return formatAddress(
+    parseAddress(
+      text
+        .trim()
+        .replace(/^https:\/\//, '')
+        .replace(/\/$/, ''),
+    ),
+  )
+}
+
 /** A member of a new cluster, as all members' configuration lists it. */
 export type InitialMember = {
   readonly name: string

@@ -1,4 +1,4 @@
-import { checkMemberName, formatAddress, parseAddress, parseInitialMember } from './address.ts'
+import { checkMemberName, formatAddress, joinAddress, parseAddress, parseInitialMember } from './address.ts'
 import type { InitialMember } from './address.ts'
 import { choice, custom, duration, list, size, text, toggle, wholeNumber } from './flag.ts'
 import { featureLevelMax } from '../version.ts'
@@ -61,6 +61,14 @@ export const flags = {
     help: 'All members of a new cluster, the same on each: name, where peers dial it, where clients dial it. Unset: this member alone.',
     parse: (values) => values.flatMap((value) => value.split(',')).map(parseInitialMember),
   }),
+  join: custom<readonly string[]>({
+    fallback: [],
+    placeholder: 'host:port,…',
+    help: 'Become a member of a running cluster: where clients dial members of it, one that answers is enough. Not looked at once this member has joined.',
+    parse: (values) => values.flatMap((value) => value.split(',')).map(joinAddress),
+  }),
+  'join-token': text('', 'TOKEN', 'What lets this process join, once: orchctl member add makes it.'),
+  'join-token-file': file('It is in this file instead, out of sight of other users of this host.'),
   'peer-address': addressFlag(
     'Where to listen for peers, and what they dial unless --initial-members says otherwise.',
   ),

@@ -48,6 +48,14 @@ export const limits = Object.freeze({
   /** How often it is looked at, and how often at most it is told. */
   diskSpaceLookMs: 15_000,
   diskSpaceToldMs: 600_000,
+  /** Tokens for new members that wait to be used or to expire. When full: 429. */
+  joinTokensMax: 32,
+  joinTokenMsMax: 3_600_000,
+  /** Wrong join tokens looked at in a row, and how soon there is room for another. When full: 429, `Retry-After: 1`. */
+  wrongJoinTokensMax: 20,
+  wrongJoinTokenMs: 1000,
+  /** How long a new process looks for a member that lets it in. When over: it ends and says why. */
+  joinMsMax: 120_000,
   /** How long a connection's credentials are believed without looking again. */
   authenticationMemoMs: 10_000,
 })

@@ -176,6 +176,7 @@ function checkTogether(config: Config): void {
       'a cluster of several members needs --peer-ca-file, --peer-cert-file and --peer-key-file: orchctl pki init makes them',
     )
   }
+  checkJoin(config, wrong)
   for (const [one, other] of pairs) {
     if ((config[one] === '') !== (config[other] === '')) wrong(`--${one} and --${other} go together`)
   }
@@ -184,6 +185,25 @@ function checkTogether(config: Config): void {
       wrong(`--authorization-mode knows RBAC, AlwaysAllow and AlwaysDeny, not ${JSON.stringify(mode)}`)
     }
   }
+}
+
+function checkJoin(config: Config, wrong: (message: string) => never): void {
+  if (config.join.length === 0) return
+  if (config['initial-members'].length > 0)
+    wrong('--join enters a cluster, --initial-members founds one: leave one of them out')
+  if (config['in-memory'])
+    wrong('--in-memory forgets what was promised to other members: --join needs --data-dir')
+  if (config['join-token'] !== '' && config['join-token-file'] !== '')
+    wrong('give --join-token or --join-token-file, not both')
+  if (config['peer-address'] === '')
+    wrong('--join needs --peer-address, where the other members dial this one')
+  if (config['peer-cert-file'] === '' || config['tls-cert-file'] === '') {
+    const files =
+      '--tls-cert-file, --tls-private-key-file, --peer-ca-file, --peer-cert-file and --peer-key-file'
+    wrong(`--join needs ${files}: orchctl member add --pki makes them`)
+  }
+  if (config['client-ca-file'] === '')
+    wrong('--join needs --client-ca-file, the one that the other members have')
 }
 
 const pairs = [

@@ -1,0 +1,49 @@
+import { logIndex } from '../../raft/index.ts'
+import type { Joining, MemberInfo } from '../../raft/index.ts'
+import { idOf } from '../cluster/join-record.ts'
+
+/** What a member was told when it joined, as JSON. Ids are decimal text: they are wider than 32 bits. */
+export function joinedFields({ configurationIndex, members }: Joining): Readonly<Record<string, unknown>> {
+  return {
+    configurationIndex,
+    members: members.map((member) => ({
+      ...member,
+      id: String(member.id),
+      replaces: member.replaces === null ? null : String(member.replaces),
+    })),
+  }
+}
+
+/** @returns null: it is not that */
+export function joinedOf(value: unknown): Joining | null {
+  if (!isFields(value)) return null
+  const { configurationIndex, members } = value
+  if (!isCount(configurationIndex) || !Array.isArray(members)) return null
+  const found = members.map(memberOf)
+  if (!found.every((member) => member !== null)) return null
+  return { configurationIndex: logIndex(configurationIndex), members: found }
+}
+
+function memberOf(value: unknown): MemberInfo | null {
+  if (!isFields(value)) return null
+  const { name, role, wantedRole, peerAddress, clientAddress, version, featureLevel, addedMs } = value
+  const id = idOf(value['id'])
+  const replaces = value['replaces'] === null ? null : idOf(value['replaces'])
+  if (id === null || (replaces === null && value['replaces'] !== null)) return null
+  if (typeof name !== 'string' || typeof version !== 'string') return null
+  if (typeof peerAddress !== 'string' || typeof clientAddress !== 'string') return null
+  if (!isRole(role) || !isRole(wantedRole) || !isCount(featureLevel) || !isCount(addedMs)) return null
+  return { id, name, role, wantedRole, peerAddress, clientAddress, version, featureLevel, replaces, addedMs }
+}
+
+function isRole(value: unknown): value is 'voter' | 'learner' {
+  return value === 'voter' || value === 'learner'
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

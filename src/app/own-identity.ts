@@ -1,0 +1,57 @@
+import { join } from 'node:path'
+import type { Joining, NodeId } from '../../raft/index.ts'
+import { StartFailure } from './errors.ts'
+import { hasLog } from './founding.ts'
+import { joinCluster } from './join-cluster.ts'
+import { memberKeys } from './keys.ts'
+import { checkFinished, checkNames, claimDirectory, lifeOf, logFolder } from './member-identity.ts'
+import { isClaimed, joinedIdentity, memberId, peerCluster } from './member-identity.ts'
+import type { MemberIdentity } from './member-identity.ts'
+import type { Ground } from './site.ts'
+
+/** Who this process is among its peers. */
+export type OwnIdentity = {
+  /** See `peerCluster`. */
+  readonly cluster: string
+  readonly life: string | null
+  readonly id: NodeId
+  /** What it was told when it joined; null: it founded the cluster, or is about to. */
+  readonly joined: Joining | null
+}
+
+/**
+ * Whose the directory is. An empty one is claimed for a founder, or for whom the cluster makes of a process that was told
+ * to join: that one never founds anything, whatever happens meanwhile.
+ *
+ * @throws StartFailure
+ */
+export async function ownIdentity(ground: Ground, directory: string): Promise<OwnIdentity> {
+  const { config, names, log } = ground
+  const [cluster, member] = [config['cluster-name'], config.name]
+  if (config['in-memory']) return { cluster, life: null, id: memberId(cluster, member), joined: null }
+  checkFinished(directory)
+  const found = joinedIdentity(directory)
+  const isTold = config.join.length > 0
+  if (found !== null) {
+    checkNames(directory, { ...found }, { cluster, member, apiDomain: names.domain })
+    if (isTold) log.info({ id: found.id }, 'this member joined before: --join is not looked at')
+    return identityOf(found)
+  }
+  if (isTold && !isClaimed(directory)) {
+    return identityOf(await joinCluster(ground, directory, memberKeys(ground, directory, 'among-others')))
+  }
+  if (isTold && !hasLog(join(directory, logFolder))) {
+    const what = `${directory} was made for a member that founds a cluster`
+    throw new StartFailure('data-directory', `${what}, and --join enters one: remove it, or leave --join out`)
+  }
+  if (isTold) log.info('this member belongs to a cluster already: --join is not looked at')
+  const life = lifeOf(directory)
+  const peers = peerCluster(cluster, life)
+  const id = memberId(peers, member)
+  claimDirectory(directory, { cluster, member, id, apiDomain: names.domain })
+  return { cluster: peers, life, id, joined: null }
+}
+
+function identityOf({ cluster, life, id, joined }: MemberIdentity): OwnIdentity {
+  return { cluster: peerCluster(cluster, life ?? null), life: life ?? null, id, joined: joined ?? null }
+}

@@ -1,0 +1,269 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import { Failure } from '../../raft/base/failure.ts'
+import { nodeId } from '../../raft/index.ts'
+import type {
+  Consensus,
+  MemberInfo,
+  MemberRole,
+  MembershipPort,
+  NewMember,
+  NodeId,
+} from '../../raft/index.ts'
+import { limits } from '../config/limits.ts'
+import type { JoinRecord, JoinSeat } from './join-record.ts'
+import { JoinFailure, judgeJoin, seatProblem } from './join-rules.ts'
+import type { JoinAnswer, JoinRequest } from './join-request.ts'
+import { drawJoinToken, isSecret, joinTokenText, secretHash } from './join-token.ts'
+import type { JoinToken } from './join-token.ts'
+
+/** Where the records of tokens are: in the replicated state. */
+export interface JoinRecords {
+  /** Everything acknowledged by any member before the call is here. */
+  barrier(deadlineMs: number): Promise<void>
+  all(): readonly KeptRecord[]
+  find(id: string): KeptRecord | null
+  /**
+   * Writes `record` and removes others, all of it or nothing.
+   *
+   * @param expected the version `record` was read at; null: there is none yet
+   * @returns false: another one wrote meanwhile
+   */
+  save(
+    record: JoinRecord,
+    expected: number | null,
+    removed: readonly KeptRecord[],
+    deadlineMs: number,
+  ): Promise<boolean>
+}
+
+export type KeptRecord = { readonly record: JoinRecord; readonly version: number }
+
+/** What the desk says of the cluster, as this member knows it by now. */
+export type JoinCluster = {
+  readonly clusterName: string
+  readonly life: string | null
+  readonly apiDomain: string
+  /** null: not founded yet. */
+  readonly clusterId: string | null
+  readonly fingerprints: Readonly<Record<string, string>>
+  readonly featureLevel: number
+}
+
+export type JoinDeskParts = {
+  readonly records: JoinRecords
+  readonly consensus: Pick<Consensus<never>, 'status'> & MembershipPort
+  readonly cluster: () => JoinCluster
+  /**
+   * SHA-256 of the key of the authority that vouches for the client port, hex; null: that is not the cluster's own, so a
+   * token could not name it.
+   */
+  readonly authority: string | null
+  /** Whether this member can have peers. */
+  readonly hasPeerPort: boolean
+  readonly version: string
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** What an administrator asks for. */
+export type WantedSeat = {
+  readonly name: string
+  readonly role: MemberRole
+  readonly peerAddress: string
+  readonly clientAddress: string
+  /** Name of a voter. */
+  readonly replaces: string | null
+}
+
+export type IssuedToken = {
+  readonly token: string
+  readonly expiresMs: number
+  readonly seat: JoinSeat
+  readonly clusterName: string
+  readonly apiDomain: string
+  /** Where clients dial the members there are. */
+  readonly addresses: readonly string[]
+}
+
+/**
+ * Why no token was made: `taken`: another member has the name or an address; `unknown`: there is no such voter;
+ * `unready`: this cluster cannot take in members as it is; `full`: too many tokens wait; `busy`: others write at once.
+ */
+export type IssueFailureCode = 'taken' | 'unknown' | 'unready' | 'full' | 'busy'
+
+export class IssueFailure extends Failure<IssueFailureCode> {}
+
+/** From here on the configuration may say all that joining needs. */
+export const joinLevel = 3
+
+/** Lets new processes into the cluster: makes tokens for administrators, and members of who comes with one. */
+export class JoinDesk {
+  readonly #parts: JoinDeskParts
+
+  constructor(parts: JoinDeskParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * A token for one new member, valid an hour. One that was made for the same name before and not used is void.
+   *
+   * @param deadlineMs on the monotonic clock
+   * @throws IssueFailure, or what `records` throw
+   */
+  async issue(wanted: WantedSeat, deadlineMs: number): Promise<IssuedToken> {
+    const { records, consensus, clock, random } = this.#parts
+    const { authority, cluster } = this.#checkReady()
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      await records.barrier(deadlineMs)
+      const seat = this.#seatFor(wanted)
+      const nowMs = clock.wallMs()
+      const stale = records.all().filter(({ record }) => isStale(record, wanted.name, nowMs))
+      if (records.all().length - stale.length >= limits.joinTokensMax) {
+        const message = `${limits.joinTokensMax} tokens wait for their members: wait until one of them expires`
+        throw new IssueFailure('full', message)
+      }
+      const token = drawJoinToken(authority, random)
+      const expiresMs = nowMs + limits.joinTokenMsMax
+      const record = { id: token.id, secretHash: secretHash(token), seat, expiresMs, joining: null }
+      if (!(await records.save(record, null, stale, deadlineMs))) continue
+      const { members } = consensus.status.configuration
+      const addresses = members.map(({ clientAddress }) => clientAddress).filter((one) => one !== '')
+      const { clusterName, apiDomain } = cluster
+      return { token: joinTokenText(token), expiresMs, seat, clusterName, apiDomain, addresses }
+    }
+    throw new IssueFailure('busy', 'others make tokens at once: try again')
+  }
+
+  /** Whether this is a token of ours, good or used up. What it may still do, `join` decides. */
+  isKnown(token: JoinToken): boolean {
+    const kept = this.#parts.records.find(token.id)
+    return kept !== null && isSecret(token, kept.record.secretHash)
+  }
+
+  /** As `isKnown`, of every token that was made before the call on any member. */
+  async isKnownAnywhere(token: JoinToken, deadlineMs: number): Promise<boolean> {
+    await this.#parts.records.barrier(deadlineMs)
+    return this.isKnown(token)
+  }
+
+  /**
+   * Makes the process a member. Whatever was done of it when an answer got lost is not done again.
+   *
+   * @param tokenId of a token whose secret was shown
+   * @param deadlineMs on the monotonic clock
+   * @throws JoinFailure, ConsensusFailure, or what `records` throw
+   */
+  async join(tokenId: string, request: JoinRequest, deadlineMs: number): Promise<JoinAnswer> {
+    const { records, consensus, clock } = this.#parts
+    const taken = await this.#takeSeat(tokenId, request, deadlineMs)
+    const { seat } = taken.record
+    const member: NewMember = {
+      id: taken.memberId,
+      name: seat.name,
+      wantedRole: seat.role,
+      peerAddress: seat.peerAddress,
+      clientAddress: seat.clientAddress,
+      version: request.version,
+      featureLevel: request.featureLevelMax,
+      replaces: seat.replaces?.id ?? null,
+      addedMs: clock.wallMs(),
+    }
+    const { configuration, index } = await consensus.changeMembers({ kind: 'add', member }, deadlineMs)
+    const kept = records.find(tokenId)
+    // From here on the member's absence means that it was removed.
+    if (kept?.record.joining?.nonce === request.nonce && !kept.record.joining.joined) {
+      const joining = { ...kept.record.joining, joined: true }
+      await records.save({ ...kept.record, joining }, kept.version, [], deadlineMs)
+    }
+    const { clusterName, life, apiDomain, clusterId } = this.#parts.cluster()
+    return {
+      ...{ clusterName, life, apiDomain, clusterId: clusterId ?? '' },
+      memberId: taken.memberId,
+      configurationIndex: index,
+      members: configuration.members,
+    }
+  }
+
+  /** Draws the id and writes down whose it is. */
+  async #takeSeat(
+    tokenId: string,
+    request: JoinRequest,
+    deadlineMs: number,
+  ): Promise<{ readonly record: JoinRecord; readonly memberId: NodeId }> {
+    const { records, consensus, clock, version, cluster } = this.#parts
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      await records.barrier(deadlineMs)
+      const kept = records.find(tokenId)
+      if (kept === null) throw unknownToken()
+      const { members } = consensus.status.configuration
+      const known = { ...cluster(), version, members, nowMs: clock.wallMs() }
+      const drawn = judgeJoin(kept.record, request, known)
+      if (drawn !== null) return { record: kept.record, memberId: drawn }
+      const memberId = this.#drawId(members)
+      const joining = { nonce: request.nonce, memberId, joined: false }
+      const record = { ...kept.record, joining }
+      if (await records.save(record, kept.version, [], deadlineMs)) return { record, memberId }
+    }
+    throw new IssueFailure('busy', 'another process uses the same token at once: try again')
+  }
+
+  /** 48 bits as those of a new cluster have; never one that is in use. */
+  #drawId(members: readonly Pick<MemberInfo, 'id'>[]): NodeId {
+    const { random } = this.#parts
+    for (;;) {
+      const drawn = nodeId(1 + random.below(2 ** 16) * 2 ** 32 + random.below(2 ** 32))
+      if (!members.some(({ id }) => id === drawn)) return drawn
+    }
+  }
+
+  /** @throws IssueFailure `unready` */
+  #checkReady(): { readonly authority: string; readonly cluster: JoinCluster } {
+    const { authority, hasPeerPort } = this.#parts
+    const cluster = this.#parts.cluster()
+    if (!hasPeerPort) {
+      const flags = '--peer-address and certificates (orchctl pki init)'
+      throw new IssueFailure('unready', `this member has no port for peers: start it with ${flags}`)
+    }
+    if (authority === null) {
+      const message = 'the certificate of the client port is of another authority than --client-ca-file'
+      throw new IssueFailure(
+        'unready',
+        `${message}, so no token could name it: give it one of that authority`,
+      )
+    }
+    if (cluster.featureLevel < joinLevel) {
+      const message = `the cluster is at feature level ${cluster.featureLevel}, joining needs ${joinLevel}`
+      throw new IssueFailure('unready', `${message}: bring every member to this version first`)
+    }
+    return { authority, cluster }
+  }
+
+  /** @throws IssueFailure `taken`, `unknown` */
+  #seatFor(wanted: WantedSeat): JoinSeat {
+    const { configuration } = this.#parts.consensus.status
+    const problem = seatProblem(wanted, wanted.replaces, configuration)
+    if (problem !== null) {
+      throw new IssueFailure(problem.kind === 'no-such-voter' ? 'unknown' : 'taken', problem.message)
+    }
+    const old = configuration.members.find(({ name }) => name === wanted.replaces)
+    return { ...wanted, replaces: old === undefined ? null : { name: old.name, id: old.id } }
+  }
+}
+
+/** Others change the same at once so often at most. */
+const attemptsMax = 5
+
+/** Of no use any more: used or expired an hour ago, or superseded by the next one for the same name. */
+function isStale({ expiresMs, joining, seat }: JoinRecord, name: string, nowMs: number): boolean {
+  if (nowMs >= expiresMs) return true
+  return joining === null && seat.name === name
+}
+
+export function unknownToken(): JoinFailure {
+  return new JoinFailure(
+    'unknown-token',
+    'the token is not known here: it is older than an hour, was superseded by a newer one, or is mistyped; ' +
+      'orchctl member add makes another',
+  )
+}

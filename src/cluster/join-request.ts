@@ -1,0 +1,58 @@
+import type { MemberInfo, NodeId } from '../../raft/index.ts'
+
+/** What a new process says of itself when it asks to be let in. */
+export type JoinRequest = {
+  readonly name: string
+  /** Random, kept in its data directory: the same for every try of one joining. 32 hex digits. */
+  readonly nonce: string
+  readonly clusterName: string
+  readonly apiDomain: string
+  readonly peerAddress: string
+  readonly clientAddress: string
+  /** Of its program. */
+  readonly version: string
+  readonly featureLevelMax: number
+  /** See `ClusterIdentity.keyFingerprints`. */
+  readonly fingerprints: Readonly<Record<string, string>>
+}
+
+/** What it is told: who it is, and who else is there. */
+export type JoinAnswer = {
+  readonly clusterName: string
+  /** See `MemberIdentity.life`. */
+  readonly life: string | null
+  readonly apiDomain: string
+  readonly clusterId: string
+  readonly memberId: NodeId
+  /** Of the configuration that it is part of. */
+  readonly configurationIndex: number
+  readonly members: readonly MemberInfo[]
+}
+
+const textMax = 512
+
+/** @returns null: something is missing or no text */
+export function joinRequestOf(value: unknown): JoinRequest | null {
+  if (!isFields(value)) return null
+  const { name, nonce, clusterName, apiDomain, peerAddress, clientAddress, version } = value
+  const { featureLevelMax, fingerprints } = value
+  const texts = [name, nonce, clusterName, apiDomain, peerAddress, clientAddress, version]
+  if (!texts.every((text) => typeof text === 'string' && text.length <= textMax)) return null
+  if (typeof nonce !== 'string' || !/^[0-9a-f]{32}$/.test(nonce)) return null
+  if (typeof featureLevelMax !== 'number' || !Number.isSafeInteger(featureLevelMax)) return null
+  if (!isFields(fingerprints) || Object.keys(fingerprints).length > 16) return null
+  const prints: Record<string, string> = {}
+  for (const [of, print] of Object.entries(fingerprints)) {
+    if (typeof print !== 'string' || print.length > textMax) return null
+    prints[of] = print
+  }
+  return {
+    ...{ nonce, featureLevelMax, fingerprints: prints },
+    ...{ name: String(name), clusterName: String(clusterName), apiDomain: String(apiDomain) },
+    ...{ peerAddress: String(peerAddress), clientAddress: String(clientAddress), version: String(version) },
+  }
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,173 @@
+import { Failure } from '../../raft/base/failure.ts'
+import type { Configuration, MemberInfo, NodeId } from '../../raft/index.ts'
+import type { JoinRecord, JoinSeat } from './join-record.ts'
+import type { JoinRequest } from './join-request.ts'
+
+/**
+ * Why a process may not join. The message is one line that says what to do.
+ *
+ * - `unknown-token`: nobody knows it, or its secret is another
+ * - `used`: another process joined, or joins, with it
+ * - `expired`: it was not used in time
+ * - `removed`: the member that joined with it was removed since
+ * - `other-member`: it was made for another name or other addresses
+ * - `other-cluster`: the process speaks of another cluster or API domain
+ * - `other-keys`: its authorities are not the cluster's
+ * - `other-rules`: its program does not know the rules that the cluster decides by
+ * - `name-taken`: there is such a member already
+ * - `replaced-gone`: the member whose place it shall take is none any more
+ */
+export type JoinFailureCode =
+  | 'unknown-token'
+  | 'used'
+  | 'expired'
+  | 'removed'
+  | 'other-member'
+  | 'other-cluster'
+  | 'other-keys'
+  | 'other-rules'
+  | 'name-taken'
+  | 'replaced-gone'
+
+export class JoinFailure extends Failure<JoinFailureCode> {}
+
+/** The cluster, as the member that is asked knows it. */
+export type JoinKnowledge = {
+  readonly clusterName: string
+  readonly apiDomain: string
+  readonly fingerprints: Readonly<Record<string, string>>
+  readonly featureLevel: number
+  readonly version: string
+  readonly members: readonly Pick<MemberInfo, 'id' | 'name'>[]
+  /** Wall-clock ms. */
+  readonly nowMs: number
+}
+
+/**
+ * Whether the holder of a token may join. Its secret was looked at before.
+ *
+ * @returns the id that was drawn for it in an earlier try; null: none yet
+ * @throws JoinFailure
+ */
+export function judgeJoin(record: JoinRecord, request: JoinRequest, known: JoinKnowledge): NodeId | null {
+  const { seat, joining } = record
+  if (joining !== null && joining.nonce !== request.nonce) {
+    const what = `another process joined with this token as ${seat.name}`
+    throw refused('used', `${what}: a token serves one data directory once; ${anotherToken(seat)}`)
+  }
+  const inPlace = known.members.some(({ id }) => id === joining?.memberId)
+  if (joining?.joined === true && !inPlace) {
+    throw refused(
+      'removed',
+      `${seat.name} joined with this token and was removed since: ${anotherToken(seat)}`,
+    )
+  }
+  if (joining === null && known.nowMs >= record.expiresMs) {
+    const when = new Date(record.expiresMs).toISOString()
+    throw refused('expired', `the token expired at ${when}: ${anotherToken(seat)}`)
+  }
+  checkSeat(seat, request)
+  checkCluster(request, known)
+  if (!inPlace) checkPlace(seat, known)
+  return joining?.memberId ?? null
+}
+
+/** @throws JoinFailure `other-member` */
+function checkSeat(seat: JoinSeat, request: JoinRequest): void {
+  for (const [what, wanted, said, flag] of [
+    ['member', seat.name, request.name, '--name'],
+    ['a member that peers dial at', seat.peerAddress, request.peerAddress, '--peer-address'],
+    ['a member that clients dial at', seat.clientAddress, request.clientAddress, '--advertise-address'],
+  ] as const) {
+    if (wanted === said) continue
+    const other = said === '' ? 'this process says none' : `this process says ${said}`
+    throw refused(
+      'other-member',
+      `the token is for ${what} ${wanted}, ${other}: start with ${flag} ${wanted}, or make another token`,
+    )
+  }
+}
+
+/** @throws JoinFailure `other-cluster`, `other-keys`, `other-rules` */
+function checkCluster(request: JoinRequest, known: JoinKnowledge): void {
+  for (const [what, wanted, said, flag] of [
+    ['this cluster speaks', known.apiDomain, request.apiDomain, '--api-domain'],
+    ['this cluster is called', known.clusterName, request.clusterName, '--cluster-name'],
+  ] as const) {
+    if (wanted === said) continue
+    throw refused('other-cluster', `${what} ${wanted}, not ${said}: start with ${flag} ${wanted}`)
+  }
+  for (const [name, print] of Object.entries(known.fingerprints)) {
+    if (request.fingerprints[name] === print) continue
+    const flag = name === 'client-ca' ? '--client-ca-file' : '--peer-ca-file'
+    const remedy = `give ${flag} the file that the other members have`
+    throw refused('other-keys', `the ${name} of this process is not the cluster's: ${remedy}`)
+  }
+  if (request.featureLevelMax < known.featureLevel) {
+    const has = `version ${request.version} knows feature level ${request.featureLevelMax}`
+    const remedy = `start the version that the other members run, such as ${known.version}`
+    throw refused('other-rules', `${has}, the cluster is at ${known.featureLevel}: ${remedy}`)
+  }
+}
+
+/** @throws JoinFailure `name-taken`, `replaced-gone` */
+function checkPlace({ name, replaces }: JoinSeat, known: JoinKnowledge): void {
+  if (known.members.some((member) => member.name === name)) {
+    const remedy = `orchctl member remove ${name} if it is gone for good, or take another name`
+    throw refused('name-taken', `there is a member ${name} already: ${remedy}`)
+  }
+  if (replaces !== null && !known.members.some(({ id }) => id === replaces.id)) {
+    const remedy = `orchctl member add ${name} makes a token that replaces nobody`
+    throw refused(
+      'replaced-gone',
+      `${replaces.name}, whose place ${name} should take, is no member: ${remedy}`,
+    )
+  }
+}
+
+function anotherToken({ name }: JoinSeat): string {
+  return `orchctl member add ${name} makes another`
+}
+
+function refused(code: JoinFailureCode, message: string): JoinFailure {
+  return new JoinFailure(code, message)
+}
+
+/** What is wrong with a token that somebody asks for. */
+export type SeatProblem =
+  | { readonly kind: 'name-taken' | 'address-taken'; readonly message: string }
+  | { readonly kind: 'no-such-voter'; readonly message: string }
+
+/** @returns null: the place is free */
+export function seatProblem(
+  seat: { readonly name: string; readonly peerAddress: string; readonly clientAddress: string },
+  replaces: string | null,
+  { members, voters }: Pick<Configuration, 'members' | 'voters'>,
+): SeatProblem | null {
+  const same = members.find(({ name }) => name === seat.name)
+  if (same !== undefined) {
+    const message = `there is a member ${seat.name} already, a ${same.role} at ${same.peerAddress}`
+    return {
+      kind: 'name-taken',
+      message: `${message}: take another name, or orchctl member remove ${seat.name}`,
+    }
+  }
+  for (const member of members) {
+    // Its successor may stand where it stood.
+    if (member.name === replaces) continue
+    const address = [member.peerAddress, member.clientAddress].find(
+      (one) => one !== '' && (one === seat.peerAddress || one === seat.clientAddress),
+    )
+    if (address === undefined) continue
+    return {
+      kind: 'address-taken',
+      message: `${address} is where ${member.name} is: give an address of its own`,
+    }
+  }
+  if (replaces === null) return null
+  const old = members.find(({ name }) => name === replaces)
+  if (old !== undefined && voters.includes(old.id)) return null
+  const names = members.filter(({ id }) => voters.includes(id)).map(({ name }) => name)
+  const what = old === undefined ? `there is no member ${replaces}` : `${replaces} is no voter`
+  return { kind: 'no-such-voter', message: `${what}: the voters are ${names.join(', ')}` }
+}

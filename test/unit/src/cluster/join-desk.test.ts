@@ -1,0 +1,169 @@
+/*
+ * Goal: a token makes one member of one process, however often its steps are interrupted and repeated.
+ * Method: the desk on records in memory and a configuration that changes by the shipped plan; each await fails once.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { ConsensusFailure } from '../../../../raft/index.ts'
+import { IssueFailure, JoinDesk } from '../../../../src/cluster/join-desk.ts'
+import type { JoinDeskParts } from '../../../../src/cluster/join-desk.ts'
+import { JoinFailure } from '../../../../src/cluster/join-rules.ts'
+import { parseJoinToken } from '../../../../src/cluster/join-token.ts'
+import { limits } from '../../../../src/config/limits.ts'
+import {
+  MemoryJoinRecords,
+  PlannedMembers,
+  cluster,
+  prints,
+  request,
+  seat,
+} from '../../../support/join-desk-kit.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+const forEver = Number.MAX_SAFE_INTEGER
+
+function deskOf(change: Partial<JoinDeskParts> = {}) {
+  const [clock, records, members] = [
+    new ManualClock(),
+    new MemoryJoinRecords(),
+    new PlannedMembers(['n1', 'n2', 'n3']),
+  ]
+  const desk = new JoinDesk({
+    ...{ clock, records, random: new SeededRandom(1), version: '1.0.0' },
+    consensus: members as unknown as JoinDeskParts['consensus'],
+    cluster: () => cluster,
+    authority: prints['client-ca'],
+    hasPeerPort: true,
+    ...change,
+  })
+  const issue = async (name = 'n4', replaces: string | null = null): Promise<string> => {
+    const { token } = await desk.issue({ ...seat, name, replaces }, forEver)
+    return parseJoinToken(token)?.id ?? assert.fail('a token')
+  }
+  return { desk, clock, records, members, issue }
+}
+
+const failsWith = (code: string) => (cause: unknown) =>
+  (cause instanceof JoinFailure || cause instanceof IssueFailure) && cause.code === code
+
+void test('a process that shows a token becomes a learner that is to vote, with what the token said', async () => {
+  const { desk, members, issue } = deskOf()
+  const answer = await desk.join(await issue(), request, forEver)
+  const member = members.named('n4')
+  assert.equal(member?.id, answer.memberId)
+  assert.deepEqual(
+    [member.role, member.wantedRole, member.peerAddress],
+    ['learner', 'voter', seat.peerAddress],
+  )
+  assert.ok(member.addedMs > 0)
+  assert.equal(answer.members.length, 4)
+})
+
+void test('asked again, the same process is told the same; another one is refused', async () => {
+  const { desk, members, issue } = deskOf()
+  const id = await issue()
+  const first = await desk.join(id, request, forEver)
+  const again = await desk.join(id, request, forEver)
+  assert.equal(again.memberId, first.memberId)
+  assert.equal(members.configuration.members.length, 4)
+  await assert.rejects(desk.join(id, { ...request, nonce: '22'.repeat(16) }, forEver), failsWith('used'))
+})
+
+for (const when of ['before', 'after'] as const) {
+  void test(`an answer lost ${when} the change was made is asked for again, and it is the same member`, async () => {
+    const { desk, members, records, clock, issue } = deskOf()
+    const id = await issue()
+    members.failures.push({ when, cause: new ConsensusFailure('timed-out', 'too slow') })
+    await assert.rejects(desk.join(id, request, forEver), ConsensusFailure)
+    const drawn = records.find(id)?.record.joining?.memberId
+    // What was begun in time is completed also when the hour is over.
+    await clock.advance(limits.joinTokenMsMax)
+    const answer = await desk.join(id, request, forEver)
+    assert.equal(answer.memberId, drawn)
+    assert.equal(members.named('n4')?.id, drawn)
+  })
+}
+
+void test('who was removed does not come back with the same token', async () => {
+  const { desk, members, issue } = deskOf()
+  const id = await issue()
+  const { memberId } = await desk.join(id, request, forEver)
+  await members.changeMembers({ kind: 'remove', id: memberId })
+  await assert.rejects(desk.join(id, request, forEver), failsWith('removed'))
+  assert.equal(members.named('n4'), null)
+})
+
+void test('two processes with one token at the same moment: one joins', async () => {
+  const { desk, members, records, issue } = deskOf()
+  const id = await issue()
+  let raced = false
+  records.onSave = () => {
+    const kept = records.kept.get(id)
+    if (raced || kept === undefined) return
+    raced = true
+    const fields = {
+      ...(JSON.parse(kept.fields) as object),
+      joining: { nonce: '33'.repeat(16), memberId: '77', joined: false },
+    }
+    records.kept.set(id, { fields: JSON.stringify(fields), version: 999 })
+  }
+  await assert.rejects(desk.join(id, request, forEver), failsWith('used'))
+  assert.equal(members.named('n4'), null)
+})
+
+void test('a token expires, is superseded by the next one of its name, and is then unknown', async () => {
+  const { desk, clock, issue } = deskOf()
+  const first = await issue()
+  const second = await issue()
+  await assert.rejects(desk.join(first, request, forEver), failsWith('unknown-token'))
+  await clock.advance(limits.joinTokenMsMax)
+  await assert.rejects(desk.join(second, request, forEver), failsWith('expired'))
+  await issue('n5')
+  await assert.rejects(desk.join(second, request, forEver), failsWith('unknown-token'))
+})
+
+void test('so many tokens wait and no more, until they expire', async () => {
+  const { clock, records, issue } = deskOf()
+  for (let at = 0; at < limits.joinTokensMax; at++) await issue(`m${at}`)
+  await assert.rejects(issue('n4'), failsWith('full'))
+  await issue('m3')
+  await clock.advance(limits.joinTokenMsMax)
+  await issue('n4')
+  assert.equal(records.kept.size, 1)
+})
+
+void test('a successor is bound to whom it replaces by id, not by a name that may be used again', async () => {
+  const { desk, members, issue } = deskOf()
+  const id = await issue('n4', 'n3')
+  const old = members.named('n3')
+  assert.ok(old !== null)
+  const answer = await desk.join(id, request, forEver)
+  assert.equal(members.named('n4')?.replaces, old.id)
+  await members.changeMembers({ kind: 'promote', id: answer.memberId })
+  assert.deepEqual(members.configuration.members.map(({ name }) => name).sort(), ['n1', 'n2', 'n4'])
+})
+
+for (const [what, change, says] of [
+  ['no port for peers', { hasPeerPort: false }, /--peer-address/],
+  ['a serving certificate of somebody else', { authority: null }, /--client-ca-file/],
+  ['an upgrade that is not over', { cluster: () => ({ ...cluster, featureLevel: 2 }) }, /every member/],
+] as const) {
+  void test(`no token: ${what}`, async () => {
+    const { desk } = deskOf(change)
+    await assert.rejects(desk.issue(seat, forEver), (cause: unknown) => {
+      assert.ok(cause instanceof IssueFailure && cause.code === 'unready')
+      assert.match(cause.message, says)
+      return true
+    })
+  })
+}
+
+void test('a wrong secret with a right id is not known', async () => {
+  const { desk } = deskOf()
+  const { token } = await desk.issue(seat, forEver)
+  const parsed = parseJoinToken(token)
+  assert.ok(parsed !== null && desk.isKnown(parsed))
+  assert.ok(!desk.isKnown({ ...parsed, secret: '0'.repeat(32) }))
+  assert.ok(!(await desk.isKnownAnywhere({ ...parsed, id: '0'.repeat(12) }, forEver)))
+})
