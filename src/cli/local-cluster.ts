@@ -65,10 +65,11 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
   const [clientPort, peerPort] = [options.clientPort ?? 6443, options.peerPort ?? 7443]
   // Behind the ports that peers dial are those at which members listen for the proxies.
   const span = options.chaos === true ? 2 * nodes : nodes
-  if (Math.abs(clientPort - peerPort) < span) {
+  const room = clientPort < peerPort ? nodes : span
+  if (Math.abs(clientPort - peerPort) < room) {
     throw new CliFailure(
       'failed',
-      `ports ${clientPort} and ${peerPort} are too close: ${nodes} members need ${span} from each on`,
+      `ports ${clientPort} and ${peerPort} are too close: ${nodes} members need ${room} from the lower one on`,
     )
   }
   const members = Array.from({ length: nodes }, (_, at) => ({

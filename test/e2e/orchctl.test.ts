@@ -4,33 +4,16 @@
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { createServer } from 'node:net'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { freePortRange } from '../support/port-range.ts'
 
 const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
 type Ran = { readonly code: number | null; readonly out: string; readonly err: string }
-
-/** The first of `count` neighbours that nobody listens on. */
-async function freePortRange(count: number): Promise<number> {
-  for (let first = 20_000 + (process.pid % 20_000); first < 60_000; first += count) {
-    const free = await Promise.all(Array.from({ length: count }, (_, at) => isFree(first + at)))
-    if (free.every(Boolean)) return first
-  }
-  throw new Error('no free ports')
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.on('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
-}
 
 type Row = {
   readonly name: string

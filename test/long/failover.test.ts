@@ -2,4 +2,5 @@
 import { test } from 'node:test'
 import { failoverRun } from '../support/failover-run.ts'
 
-void test('a hundred leaders die, a hundred freeze, a hundred leave', (t) => failoverRun(t, 100))
+void test('a hundred leaders die, a hundred freeze, a hundred are cut off, a hundred leave', (t) =>
+  failoverRun(t, 100))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { between } from '../../src/chaos/links/rules.ts'
 import { GapMeter, Reader, Watcher, Writer } from './cluster-traffic.ts'
 import { ProcessCluster } from './process-cluster.ts'
 import type { MemberProcess } from './process-cluster.ts'
@@ -15,7 +16,7 @@ import {
 
 const namespace = 'traffic'
 
-type Fault = 'kill -9' | 'pause' | 'stop'
+type Fault = 'kill -9' | 'pause' | 'cut' | 'stop'
 
 /** @param took called when the fault is over and before the member is started again: a start takes the machine for itself */
 async function strike(
@@ -40,6 +41,18 @@ async function strike(
       await sleep(300)
       took()
       break
+    case 'cut': {
+      // Its clients still reach it.
+      const links = await cluster.openLinks()
+      const others = cluster.members.filter((member) => member !== leader).map(({ name }) => name)
+      await links.set(between([leader.name], others, { cut: true }))
+      await cluster.leader(leader)
+      await sleep(700)
+      await links.set([])
+      await sleep(300)
+      took()
+      break
+    }
     case 'stop':
       assert.equal(await leader.stop('SIGTERM'), 0, 'a stopped member ends with 0')
       await sleep(300)
@@ -54,12 +67,16 @@ function quantiles(gaps: readonly number[]): string {
   const sorted = [...gaps].sort((a, b) => a - b)
   const at = (share: number): string =>
     (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0).toFixed(0)
-  return `median ${at(0.5)} ms, longest ${at(1)} ms of ${sorted.length}`
+  const beyond = sorted.filter((gap) => gap > 1000).length
+  return (
+    `median ${at(0.5)} ms, 90 % ${at(0.9)} ms, 95 % ${at(0.95)} ms, longest ${at(1)} ms of ${sorted.length}, ` +
+    `${beyond} beyond 1 s`
+  )
 }
 
 /** Strikes the leader of the moment `roundsOfEach` times with each fault, under traffic, and judges the record. */
 export async function failoverRun(t: TestContext, roundsOfEach: number): Promise<void> {
-  const cluster = await ProcessCluster.start({ members: 3 })
+  const cluster = await ProcessCluster.start({ members: 3, links: true })
   t.after(() => cluster.remove())
   const clients = cluster.members.map((member) => member.client)
   const made = await cluster.members[0]?.client.post('/api/v1/namespaces', {
@@ -82,7 +99,7 @@ export async function failoverRun(t: TestContext, roundsOfEach: number): Promise
   )
   await sleep(500)
 
-  const faults: readonly Fault[] = ['kill -9', 'pause', 'stop']
+  const faults: readonly Fault[] = ['kill -9', 'pause', 'cut', 'stop']
   const gaps = new Map<Fault, { writes: number[]; reads: number[] }>(
     faults.map((fault) => [fault, { writes: [], reads: [] }]),
   )

@@ -8,6 +8,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
+import { ControlClient } from '../../src/chaos/links/control.ts'
+import { controlFile, linksFile } from '../../src/chaos/links/links.ts'
 import { RealClock } from '../../src/host/clock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
@@ -15,6 +17,7 @@ import { ApiClient, NoReply } from './api-client.ts'
 import type { Credentials } from './api-client.ts'
 
 const serverProgram = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+const linksProgram = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
 export type ClusterOptions = {
   readonly members?: number
@@ -25,6 +28,8 @@ export type ClusterOptions = {
   readonly program?: string
   /** A module loaded into every thread of every member before the server; it finds `ORCH_STALL_DIRECTORY`. */
   readonly preload?: string
+  /** Peers talk through the proxies of `orchctl chaos`, see `openLinks`. */
+  readonly links?: boolean
 }
 
 export type ClusterStatus = {
@@ -85,6 +90,8 @@ export class MemberProcess {
       },
     )
     closeSync(log)
+    // The proxies between peers ask who has which process.
+    writeFileSync(join(this.directory, 'pid'), String(this.#child.pid ?? 0))
   }
 
   signal(name: NodeJS.Signals): void {
@@ -149,6 +156,8 @@ export class ProcessCluster {
   readonly directory: string
   readonly kubeconfig: string
   readonly credentials: Credentials
+  #links: ControlClient | null = null
+  #linksProcess: ChildProcess | null = null
 
   private constructor(
     directory: string,
@@ -166,11 +175,12 @@ export class ProcessCluster {
   static async prepare(options: ClusterOptions = {}): Promise<ProcessCluster> {
     const directory = mkdtempSync(join(tmpdir(), 'orch-cluster-'))
     const names = Array.from({ length: options.members ?? 3 }, (_, at) => `n${at + 1}`)
-    const ports = await freePorts(names.length * 2)
+    const ports = await freePorts(names.length * 3)
     const seats = names.map((name, at) => ({
       name,
-      port: ports[2 * at] as number,
-      peerPort: ports[2 * at + 1] as number,
+      port: ports[3 * at] as number,
+      peerPort: ports[3 * at + 1] as number,
+      listenPort: ports[3 * at + (options.links === true ? 2 : 1)] as number,
     }))
     const pki = join(directory, 'pki')
     const kubeconfig = join(directory, 'admin.kubeconfig')
@@ -196,7 +206,7 @@ export class ProcessCluster {
       join(directory, 'tokens.csv'),
       'test-admin-token,token-admin,u1,"system:masters"\ntest-nobody-token,nobody,u2\n',
     )
-    const members = seats.map(({ name, port, peerPort }) => {
+    const members = seats.map(({ name, port, listenPort }) => {
       const home = join(directory, name)
       mkdirSync(home)
       const config = {
@@ -205,7 +215,7 @@ export class ProcessCluster {
         'bind-address': '127.0.0.1',
         'secure-port': port,
         'advertise-address': `127.0.0.1:${port}`,
-        'peer-address': `127.0.0.1:${peerPort}`,
+        'peer-address': `127.0.0.1:${listenPort}`,
         'api-domain': options.domain ?? 'k8s.io',
         'tls-cert-file': paths.server(name).certificate,
         'tls-private-key-file': paths.server(name).key,
@@ -227,6 +237,12 @@ export class ProcessCluster {
       const program = [...preload, options.program ?? serverProgram]
       return new MemberProcess(name, `https://127.0.0.1:${port}`, home, credentials, program)
     })
+    if (options.links === true) {
+      const links = seats.map(({ name, peerPort, listenPort }) => {
+        return { name, dialed: peerPort, listens: listenPort }
+      })
+      writeFileSync(join(directory, linksFile), JSON.stringify(links))
+    }
     return new ProcessCluster(directory, kubeconfig, members, credentials)
   }
 
@@ -234,6 +250,7 @@ export class ProcessCluster {
   static async start(options: ClusterOptions = {}): Promise<ProcessCluster> {
     const cluster = await ProcessCluster.prepare(options)
     try {
+      if (options.links === true) await cluster.openLinks()
       for (const member of cluster.members) member.start()
       await cluster.waitReady()
     } catch (cause) {
@@ -271,6 +288,25 @@ export class ProcessCluster {
     throw new Error('no leader within 10 s')
   }
 
+  /** The proxies between peers, in a process of their own; no peer reaches another without. */
+  async openLinks(): Promise<ControlClient> {
+    if (this.#links !== null) return this.#links
+    const log = openSync(join(this.directory, 'links.log'), 'a')
+    this.#linksProcess = spawn(process.execPath, [linksProgram, 'chaos', 'links', '--dir', this.directory], {
+      stdio: ['ignore', log, log],
+    })
+    closeSync(log)
+    for (let attempt = 0; ; attempt++) {
+      try {
+        this.#links = await ControlClient.open(join(this.directory, controlFile), new RealClock())
+        return this.#links
+      } catch (cause) {
+        if (attempt === 500) throw cause
+        await sleep(20)
+      }
+    }
+  }
+
   /** Ends every process and removes every file. */
   async remove(): Promise<void> {
     for (const member of this.members) {
@@ -279,6 +315,8 @@ export class ProcessCluster {
       member.signal('SIGCONT')
       await member.stop('SIGKILL')
     }
+    this.#links?.close()
+    this.#linksProcess?.kill('SIGKILL')
     rmSync(this.directory, { recursive: true, force: true })
   }
 }

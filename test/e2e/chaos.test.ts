@@ -1,0 +1,66 @@
+/*
+ * Goal: `orchctl chaos` does what it says to a real cluster and leaves nothing behind, however it ends; and such a cluster keeps
+ * its promises to clients meanwhile.
+ * Method: the shipped commands on clusters of their own; mixed faults under traffic that is recorded and judged; interrupted and
+ * killed runs in the midst of every fault that outlives them; processes looked at in /proc.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { chaosRun } from '../support/chaos-run.ts'
+import { OrchctlCluster } from '../support/local-cluster.ts'
+
+void test('a minute of mixed faults breaks no promise', async (t) => {
+  await chaosRun(t, { members: 3, seconds: 60, seed: 2 })
+})
+
+void test('a run that is killed or interrupted leaves nobody stopped and no link cut', async (t) => {
+  const cluster = await OrchctlCluster.up(t, 3, '--chaos')
+  const states = (): readonly string[] =>
+    ['n1', 'n2', 'n3'].map((name) => {
+      const pid = readFileSync(join(cluster.directory, '.cluster', name, 'pid'), 'utf8').trim()
+      return /^State:\s+(\S)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? ''
+    })
+  const healthy = async (within: number): Promise<boolean> => {
+    for (const endMs = performance.now() + within; performance.now() < endMs; await sleep(100)) {
+      if (!states().includes('T') && cluster.run('cluster', 'status').code === 0) return true
+    }
+    return false
+  }
+  for (const kind of ['pause', 'partition']) {
+    for (const signal of ['SIGKILL', 'SIGINT'] as const) {
+      const flags = ['--faults', kind, '--seed', '1', '--duration', '1h']
+      const { child, end, noted } = cluster.begin('chaos', 'run', ...flags)
+      for (let look = 0; look < 1500 && !noted().includes(`: ${kind}, `); look++) await sleep(20)
+      assert.ok(noted().includes(`: ${kind}, `), noted())
+      await sleep(50)
+      if (kind === 'pause') assert.ok(states().includes('T'), 'somebody is stopped')
+      child.kill(signal)
+      const { code, err } = await end
+      if (signal === 'SIGINT') assert.match(err, /healing what was harmed\n(.|\n)*all members run, are ready/)
+      assert.equal(code, signal === 'SIGINT' ? 1 : null, err)
+      assert.ok(await healthy(20_000), `${kind}, ${signal}`)
+    }
+  }
+})
+
+void test('only what can be had is done, and only to a cluster that is there', async (t) => {
+  const cluster = await OrchctlCluster.up(t, 1)
+  const run = (...args: readonly string[]): string => {
+    const { code, err } = cluster.run('chaos', 'run', '--duration', '4s', ...args)
+    assert.notEqual(code, 0)
+    return err
+  }
+  assert.match(
+    run('--faults', 'slow-disk'),
+    /slow-disk needs members that can be harmed from within: a cluster made by/,
+  )
+  assert.match(run('--dir', 'elsewhere'), /there is no cluster in .*elsewhere: orchctl cluster up makes one/)
+  const { code, err, out } = cluster.run('chaos', 'run', '--duration', '8s', '--seed', '1')
+  assert.equal(code, 0, err)
+  assert.match(err, /left out: clock-skew needs/)
+  assert.match(out, /n1: /)
+  assert.match(cluster.run('cluster', 'up', '--chaos').err, /was made without --chaos/)
+})

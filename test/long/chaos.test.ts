@@ -1,0 +1,9 @@
+/* As e2e/chaos, for five minutes each. */
+import { test } from 'node:test'
+import { chaosRun } from '../support/chaos-run.ts'
+
+void test('five minutes of mixed faults, three members', (t) =>
+  chaosRun(t, { members: 3, seconds: 300, seed: 31 }))
+
+void test('five minutes of mixed faults, five members', (t) =>
+  chaosRun(t, { members: 5, seconds: 300, seed: 51 }))

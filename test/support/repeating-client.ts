@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { NoReply } from './api-client.ts'
+import type { ApiClient, Reply } from './api-client.ts'
+
+/** A request that failed on one member, and what another said at once. */
+export type Repetition = {
+  readonly what: string
+  readonly failure: string
+  readonly answer: string
+  readonly ms: number
+}
+
+const callTimeoutMs = 4000
+
+/**
+ * Creates objects and reads them back most recent, member after member. What fails is repeated at once on the next one, as a client
+ * does that has several addresses: a creation that says "it is there already" then succeeded the first time.
+ */
+export class RepeatingClient {
+  readonly created: string[] = []
+  readonly repetitions: Repetition[] = []
+  /** Those of which the repetition failed too. */
+  readonly lost: Repetition[] = []
+  calls = 0
+  readonly #id: string
+  readonly #clients: readonly ApiClient[]
+  readonly #base: string
+  #turn: number
+  #stopped = false
+  readonly #done: Promise<void>
+
+  constructor(id: string, clients: readonly ApiClient[], namespace: string, first: number) {
+    this.#id = id
+    this.#clients = clients
+    this.#base = `/api/v1/namespaces/${namespace}/configmaps`
+    this.#turn = first
+    this.#done = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#done
+  }
+
+  async #run(): Promise<void> {
+    for (let n = 0; !this.#stopped; n++) {
+      const name = `${this.#id}-${n}`
+      const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }
+      const create = (client: ApiClient): Promise<Reply> =>
+        client.post(this.#base, object, { timeoutMs: callTimeoutMs })
+      if (await this.#call(`create ${name}`, create, [201], [201, 409])) this.created.push(name)
+      const read = (client: ApiClient): Promise<Reply> =>
+        client.get(`${this.#base}/${name}`, { timeoutMs: callTimeoutMs })
+      await this.#call(`read ${name}`, read, [200], [200])
+      await sleep(2)
+    }
+  }
+
+  async #call(
+    what: string,
+    ask: (client: ApiClient) => Promise<Reply>,
+    good: readonly number[],
+    goodAgain: readonly number[],
+  ): Promise<boolean> {
+    this.calls++
+    const first = await answerOf(ask(this.#next()))
+    if (good.includes(first.status)) return true
+    const beganMs = performance.now()
+    const second = await answerOf(ask(this.#next()))
+    const ms = performance.now() - beganMs
+    const repetition = { what, failure: first.text, answer: second.text, ms }
+    this.repetitions.push(repetition)
+    if (goodAgain.includes(second.status)) return true
+    this.lost.push(repetition)
+    return false
+  }
+
+  #next(): ApiClient {
+    return this.#clients[this.#turn++ % this.#clients.length] as ApiClient
+  }
+}
+
+async function answerOf(asked: Promise<Reply>): Promise<{ readonly status: number; readonly text: string }> {
+  try {
+    const { status, text } = await asked
+    return { status, text: `${status} ${text.slice(0, 300)}` }
+  } catch (cause) {
+    if (!(cause instanceof NoReply)) throw cause
+    return { status: 0, text: cause.message }
+  }
+}

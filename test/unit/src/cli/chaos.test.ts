@@ -1,0 +1,91 @@
+/*
+ * Goal: a plan is shown as it will be done, what means nothing is told in one line, and only clusters made for it have proxies.
+ * Method: the command line in this process; nothing is started.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { parse } from 'yaml'
+import type { Fault } from '../../../../src/chaos/fault.ts'
+import { prepareCluster } from '../../../../src/cli/local-cluster.ts'
+import { RealClock } from '../../../../src/host/clock.ts'
+import { RealRandom } from '../../../../src/host/random.ts'
+import { orchctl } from '../../../support/orchctl.ts'
+
+const terminal = {
+  ...{ print: () => undefined, note: () => undefined },
+  ...{ clock: new RealClock(), random: new RealRandom(), program: 'orchctl' },
+}
+const options = { nodes: 3, domain: null, clientPort: 20_000, peerPort: 21_000 } as const
+
+function directory(t: TestContext): string {
+  const made = mkdtempSync(join(tmpdir(), 'orchctl-'))
+  t.after(() => rmSync(made, { recursive: true }))
+  return made
+}
+
+void test('a plan is a table, or JSON, the same for the same seed, and says how it is run', async (t) => {
+  const dir = directory(t)
+  const flags = ['--dir', dir, '--seed', '7', '--duration', '1m', '--faults', 'kill,cut']
+  const table = await orchctl('chaos', 'plan', ...flags)
+  assert.equal(table.code, 0, table.err)
+  assert.match(table.out, /^AT +FOR +LANE +WHO +WHAT\n\d+\.\d s/)
+  assert.equal(table.err, `run it: orchctl chaos run --seed 7 --duration 1m --faults kill,cut --dir ${dir}`)
+  assert.equal((await orchctl('chaos', 'plan', ...flags)).out, table.out)
+  const json = await orchctl('chaos', 'plan', ...flags, '-o', 'json')
+  const { faults, members } = JSON.parse(json.out) as { faults: readonly Fault[]; members: readonly string[] }
+  assert.deepEqual(members, ['n1', 'n2', 'n3'])
+  assert.equal(faults.length, table.out.split('\n').length - 1)
+})
+
+void test('it is planned for the members that are there, unless told otherwise', async (t) => {
+  const dir = directory(t)
+  prepareCluster(terminal, { ...options, nodes: 5, directory: dir })
+  const members = async (...flags: readonly string[]): Promise<unknown> => {
+    const { out, err } = await orchctl('chaos', 'plan', '--dir', dir, '-o', 'json', ...flags)
+    assert.equal(err, '')
+    return (JSON.parse(out) as { members: readonly string[] }).members.length
+  }
+  assert.deepEqual([await members(), await members('--nodes', '7')], [5, 7])
+})
+
+void test('what means nothing is one line and 2, what cannot be had one line and 1', async (t) => {
+  const dir = directory(t)
+  for (const [flags, words, code] of [
+    [['plan', '--faults', 'kill,flood'], /there is no fault "flood": there are kill, pause/, 2],
+    [['plan', '--duration', '5'], /It is a duration from 1s to 24h/, 2],
+    [['plan', '--seed', '-1'], /It is a whole number from 0/, 2],
+    [['plan', '--nodes', '1', '--faults', 'cut'], /cut: a cluster of 1 has no links/, 1],
+    [['plan', '--duration', '2s'], /no fault fits into 2 s: give it longer/, 1],
+    [['run', '--dir', dir], /there is no cluster in .*: orchctl cluster up makes one/, 1],
+    [['links', '--dir', dir], /cannot read .*links\.json: make the cluster by orchctl cluster up --chaos/, 1],
+  ] as const) {
+    const told = await orchctl('chaos', ...flags)
+    assert.equal(told.code, code, told.err)
+    assert.match(told.err, words)
+  }
+})
+
+void test('a cluster that is made to be harmed has its peers dial proxies', (t) => {
+  const dir = directory(t)
+  const { members } = prepareCluster(terminal, { ...options, directory: dir, chaos: true })
+  const seats = JSON.parse(readFileSync(join(dir, 'links.json'), 'utf8')) as readonly unknown[]
+  assert.deepEqual(seats[2], { name: 'n3', dialed: 21_002, listens: 21_005 })
+  const config = parse(readFileSync(members[2]?.configPath ?? '', 'utf8')) as Record<string, unknown>
+  assert.equal(config['peer-address'], '127.0.0.1:21005')
+  assert.deepEqual((config['initial-members'] as readonly unknown[])[2], {
+    ...{ name: 'n3', 'peer-address': '127.0.0.1:21002', 'client-address': '127.0.0.1:20002' },
+  })
+  // Again, and without the word, it stays what it is.
+  prepareCluster(terminal, { ...options, directory: dir })
+  const near = { ...options, clientPort: 21_004, directory: join(dir, 'near') }
+  assert.throws(
+    () => prepareCluster(terminal, { ...near, chaos: true }),
+    /3 members need 6 from the lower one on/,
+  )
+  prepareCluster(terminal, near)
+  assert.throws(() => prepareCluster(terminal, { ...near, chaos: true }), /was made without --chaos/)
+})
