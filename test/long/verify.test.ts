@@ -1,7 +1,33 @@
-/* Goal and method as e2e/verify.test.ts, for longer. */
+/*
+ * Goal: as e2e/verify.test.ts, for longer; and a cluster whose members answer from what they happen to have is found out.
+ * Method: as there; the same pauses with a program without its read barrier.
+ */
+import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { verifyFailovers } from '../support/verify-run.ts'
+import { fileURLToPath } from 'node:url'
+import { ProcessCluster } from '../support/process-cluster.ts'
+import { verifyFailovers, verifyPauses } from '../support/verify-run.ts'
+
+const noBarrier = fileURLToPath(new URL('../support/no-barrier-server.js', import.meta.url))
+
+/** Calls end before the pause does, so that others begin in it. */
+const traffic = { durationMs: 8_000, clients: 8, objects: 4, rate: 300, timeoutMs: 400 }
 
 void test('five minutes of leaders that go away', async (t) => {
   await verifyFailovers(t, { durationMs: 300_000, clients: 12, objects: 20, rate: 300, seed: 12 })
+})
+
+void test('without the read barrier the same pauses are found out: stale reads', async (t) => {
+  const cluster = await ProcessCluster.start({ members: 3, program: noBarrier })
+  t.after(() => cluster.remove())
+  // Whether a paused member is asked in time is up to the machine; several tries make up for it.
+  for (let seed = 1; seed <= 10; seed++) {
+    const { judgement } = await verifyPauses(t, cluster, { ...traffic, seed })
+    const anomalies = judgement.checks.flatMap((check) => check.anomalies)
+    const stale = anomalies.find(({ kind }) => kind === 'stale-read')
+    if (stale === undefined) continue
+    console.log(`# found at try ${seed}: ${stale.text}`)
+    return
+  }
+  assert.fail('nothing was found in ten tries')
 })
