@@ -36,7 +36,7 @@ export type Harm =
   | { readonly kind: 'lossy-link'; readonly lossPercent: number }
   /** Each sync of the log takes that much longer. */
   | { readonly kind: 'slow-disk'; readonly delayMs: number }
-  /** Each write of the log fails with ENOSPC; a start later. */
+  /** Each write to any file fails with EFBIG; a start later. */
   | { readonly kind: 'full-disk' }
   /** The wall clock jumps, and jumps back. The monotonic one does not, as on real machines. */
   | { readonly kind: 'clock-skew'; readonly skewMs: number }

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
-import type { DiskHarm } from './target.ts'
 
 /** In a member's directory: what its hook does to it. Its presence means that the member runs with the hook. */
 export const harmFile = 'chaos.json'
 
 /** What a hook shall do, and until when at the latest: whoever asked for it may have been killed. */
 export type MemberHarm = {
-  readonly disk: (DiskHarm & { readonly untilMs: number }) | null
+  /** Each sync of the log takes that much longer. */
+  readonly disk: { readonly delayMs: number; readonly untilMs: number } | null
   readonly clock: { readonly skewMs: number; readonly untilMs: number } | null
 }
 

@@ -38,20 +38,9 @@ function harmDisk(): void {
   fs.fdatasyncSync = (descriptor) => {
     sync(descriptor)
     const { disk } = harm()
-    if (disk?.kind === 'slow') Atomics.wait(cell, 0, 0, disk.delayMs)
+    if (disk !== null) Atomics.wait(cell, 0, 0, disk.delayMs)
   }
-  const write = fs.writeSync
-  // All of its shapes pass through as they came.
-  fs.writeSync = ((...args: Parameters<typeof write>) => {
-    if (harm().disk?.kind === 'full') throw noSpace()
-    return write(...args)
-  }) as typeof write
   syncBuiltinESMExports()
-}
-
-function noSpace(): Error {
-  const error = new Error('ENOSPC: no space left on device, write')
-  return Object.assign(error, { code: 'ENOSPC', errno: -28, syscall: 'write' })
 }
 
 function isLogThread(data: unknown): boolean {

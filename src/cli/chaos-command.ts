@@ -58,12 +58,12 @@ Faults (${faultKinds.join(', ')}):
   outage                 SIGKILL to all at once
   partition, cut         no byte passes between a minority and the rest; one way only
   slow-link, lossy-link  bytes between a member and its peers are late; some as late as if TCP had to send them again
-  slow-disk, full-disk   each sync of the log takes longer; each of its writes fails for want of room
+  slow-disk, full-disk   each sync of the log takes longer; each write to a file fails for want of room
   clock-skew             the wall clock jumps by up to ten minutes
 
-Nothing needs root. Links, disks and clocks need a cluster made for it, orchctl cluster up --chaos: its peers talk through a proxy
-each, which knows from /proc who calls, and its members load a module that harms the log’s writes and the wall clock from within
-(not LevelDB’s own files, and not the clock of TLS).
+Nothing needs root. A full disk is a limit of the process, which needs prlimit (util-linux). Links, slow disks and clocks need a cluster made
+for it, orchctl cluster up --chaos: its peers talk through a proxy each, which knows from /proc who calls, and its members load a
+module that harms the log’s syncs and the wall clock from within (not LevelDB’s own files, and not the clock of TLS).
 
 Half of the faults are for whoever leads at that time. As many members are harmed at once as the others can do without, in lanes; faults of
 all members, and partitions, come alone. The plan follows from seed, duration, faults and the number of members; what heals slowly moves

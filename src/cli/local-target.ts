@@ -1,11 +1,12 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { FaultKind } from '../chaos/fault.ts'
 import { harmFile, noHarm } from '../chaos/harm-file.ts'
 import type { MemberHarm } from '../chaos/harm-file.ts'
+import { ChaosFailure } from '../chaos/errors.ts'
 import { chaosLimits } from '../chaos/limits.ts'
 import { ControlClient } from '../chaos/links/control.ts'
 import type { LinkRule } from '../chaos/links/rules.ts'
@@ -24,7 +25,7 @@ import type { Signal } from './process.ts'
 const readyTimeoutMs = 1000
 
 const byLinks: ReadonlySet<FaultKind> = new Set(['partition', 'cut', 'slow-link', 'lossy-link'])
-const byHook: ReadonlySet<FaultKind> = new Set(['slow-disk', 'full-disk', 'clock-skew'])
+const byHook: ReadonlySet<FaultKind> = new Set(['slow-disk', 'clock-skew'])
 
 /**
  * A cluster that `orchctl cluster up` made on this machine. Only processes that run the server with a configuration file of
@@ -36,8 +37,9 @@ export class LocalTarget implements ChaosTarget {
   readonly #endpoints: readonly Endpoint[]
   readonly #clock: Clock
   readonly #harms = new Map<string, MemberHarm>()
-  /** Who lets a paused process go on when we are killed. */
+  /** Who lets a paused process go on, or write again, when we are killed. */
   readonly #guards = new Map<string, ChildProcess>()
+  readonly #full = new Set<string>()
   #links: ControlClient | null = null
 
   private constructor(cluster: LocalCluster, clock: Clock) {
@@ -92,21 +94,13 @@ export class LocalTarget implements ChaosTarget {
   pause(member: string): void {
     const state = processState(this.#member(member))
     if (state.kind !== 'running') return
-    // It reads until our end of the pipe is closed, by us or by the kernel once we are gone.
-    const guard = spawn('sh', ['-c', 'cat >/dev/null; kill -CONT "$0" 2>/dev/null', String(state.pid)], {
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    })
-    guard.unref()
-    this.#guards.get(member)?.stdin?.end()
-    this.#guards.set(member, guard)
+    this.#guard(member, `kill -CONT ${state.pid}`)
     this.#signal(member, 'SIGSTOP')
   }
 
   resume(member: string): void {
     this.#signal(member, 'SIGCONT')
-    this.#guards.get(member)?.stdin?.end()
-    this.#guards.delete(member)
+    this.#unguard(member)
   }
 
   async setLinks(rules: readonly LinkRule[]): Promise<void> {
@@ -114,11 +108,50 @@ export class LocalTarget implements ChaosTarget {
   }
 
   setDisk(member: string, harm: DiskHarm | null, forMs: number): void {
-    this.#setHarm(member, { disk: harm === null ? null : { ...harm, untilMs: this.#until(forMs) } })
+    const isSlow = harm?.kind === 'slow'
+    this.#setHarm(member, { disk: isSlow ? { delayMs: harm.delayMs, untilMs: this.#until(forMs) } : null })
+    this.#setRoom(member, harm?.kind === 'full')
   }
 
   setClock(member: string, skewMs: number, forMs: number): void {
     this.#setHarm(member, { clock: skewMs === 0 ? null : { skewMs, untilMs: this.#until(forMs) } })
+  }
+
+  /**
+   * The kernel refuses each write to a file of a process beyond its RLIMIT_FSIZE, here the first byte, as it would on a full disk; also
+   * those of native libraries. The runtime ignores the signal that comes with it. @source setrlimit(2)
+   */
+  #setRoom(member: string, isFull: boolean): void {
+    const state = processState(this.#member(member))
+    if (state.kind === 'running' && (isFull || this.#full.has(member))) {
+      const words = (limit: string): readonly string[] => ['--pid', String(state.pid), `--fsize=${limit}:`]
+      const hard = /^Max file size\s+\S+\s+(\S+)/m.exec(
+        readFileSync(`/proc/${state.pid}/limits`, 'utf8'),
+      )?.[1]
+      const whole = words(hard ?? 'unlimited')
+      if (isFull) this.#guard(member, `prlimit ${whole.join(' ')}`)
+      const { status, stderr } = spawnSync('prlimit', isFull ? words('0') : whole, { encoding: 'utf8' })
+      // It may have ended meanwhile.
+      if (status !== 0 && this.isRunning(member)) throw new ChaosFailure('disk', stderr.trim())
+    }
+    if (isFull) this.#full.add(member)
+    else if (this.#full.delete(member)) this.#unguard(member)
+  }
+
+  /** It reads until our end of the pipe is closed, by us or by the kernel once we are gone. */
+  #guard(member: string, remedy: string): void {
+    this.#unguard(member)
+    const guard = spawn('sh', ['-c', `cat >/dev/null; ${remedy} 2>/dev/null`], {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    })
+    guard.unref()
+    this.#guards.set(member, guard)
+  }
+
+  #unguard(member: string): void {
+    this.#guards.get(member)?.stdin?.end()
+    this.#guards.delete(member)
   }
 
   #until(forMs: number): number {
@@ -166,6 +199,9 @@ export function lacksFault(cluster: LocalCluster, kind: FaultKind): string | nul
   const remedy = 'a cluster made by orchctl cluster up --chaos'
   if (byLinks.has(kind) && !hasLinks(cluster.directory))
     return `${kind} needs proxies between peers: ${remedy}`
+  if (kind === 'full-disk' && spawnSync('prlimit', ['--version']).status !== 0) {
+    return 'full-disk needs prlimit: install util-linux'
+  }
   const hooked = cluster.members.every(({ directory }) => existsSync(join(directory, harmFile)))
   return byHook.has(kind) && !hooked
     ? `${kind} needs members that can be harmed from within: ${remedy}`

@@ -28,7 +28,7 @@ type Connection = {
   readonly from: string
   readonly caller: Socket
   /** null: not dialed, as the call does not come through. */
-  flows: { readonly inward: Flow; readonly outward: Flow } | null
+  flows: { readonly member: Socket; readonly inward: Flow; readonly outward: Flow } | null
 }
 
 const host = '127.0.0.1'
@@ -67,6 +67,7 @@ export class Gate {
     for (const { caller, flows } of this.#connections) {
       flows?.inward.close()
       flows?.outward.close()
+      flows?.member.destroy()
       caller.destroy()
     }
     await closed
@@ -101,6 +102,7 @@ export class Gate {
       const member = connect({ host, port: seat.listens, allowHalfOpen: true, noDelay: true })
       const shared = { clock, random }
       connection.flows = {
+        member,
         inward: new Flow({ ...shared, source: caller, sink: member, state: inward }),
         outward: new Flow({ ...shared, source: member, sink: caller, state: outward }),
       }

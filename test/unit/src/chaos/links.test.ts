@@ -182,7 +182,7 @@ void test('harm to disk and clock ends by itself, and a file that means nothing 
   t.after(() => rmSync(directory, { recursive: true }))
   const path = join(directory, 'chaos.json')
   assert.deepEqual(readHarm(path, 0), noHarm)
-  const harm = { disk: { kind: 'full', untilMs: 100 }, clock: { skewMs: -5, untilMs: 200 } }
+  const harm = { disk: { delayMs: 5, untilMs: 100 }, clock: { skewMs: -5, untilMs: 200 } }
   writeFileSync(path, JSON.stringify(harm))
   assert.deepEqual(readHarm(path, 99), harm)
   assert.deepEqual(readHarm(path, 100), { ...harm, disk: null })
