@@ -104,10 +104,11 @@ class Run {
       target.setDisk(member, null, 0)
       target.setClock(member, 0, 0)
     }
-    await this.#tellLinks()
+    const told = await Promise.allSettled([this.#tellLinks()])
     const lost = target.members.filter((name) => !target.isRunning(name) && !this.#mayEnd.has(name))
     for (const member of target.members) this.#mayEnd.add(member)
     await Promise.all(target.members.map((member) => this.#awaitReady(member, true)))
+    for (const end of told) if (end.status === 'rejected') throw end.reason
     if (lost.length > 0) throw endedByItself(lost.join(', '))
   }
 

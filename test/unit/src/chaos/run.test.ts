@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ChaosFailure } from '../../../../src/chaos/errors.ts'
 import { faultKinds } from '../../../../src/chaos/fault.ts'
 import type { Fault } from '../../../../src/chaos/fault.ts'
 import type { LinkRule } from '../../../../src/chaos/links/rules.ts'
@@ -24,6 +25,7 @@ class Recorded implements ChaosTarget {
   harmedMost = 0
   led: string | null = 'n2'
   neverReady = ''
+  linksFail = false
 
   constructor(count: number) {
     this.members = Array.from({ length: count }, (_, at) => `n${at + 1}`)
@@ -65,6 +67,7 @@ class Recorded implements ChaosTarget {
     this.paused.delete(member)
   }
   setLinks(rules: readonly LinkRule[]): Promise<void> {
+    if (this.linksFail) return Promise.reject(new ChaosFailure('links', 'the proxies ended'))
     this.rules = rules
     return Promise.resolve()
   }
@@ -180,6 +183,17 @@ void test('a member that ends though nobody ended it is told, and started again'
   const { error } = await ran([fault({ kind: 'pause' }, 'n1')], target, { afterMs: 1500, does })
   assert.match(String(error), /n3 ended by itself/)
   assert.deepEqual(target.starts, ['n3'])
+})
+
+void test('proxies that end are told, and what they do not reach is healed', async () => {
+  const target = new Recorded(5)
+  const plan = [
+    fault({ kind: 'kill' }, 'n1', { forMs: 60_000 }),
+    fault({ kind: 'cut', direction: 'to' }, 'n2', { lane: 1, atMs: 2000 }),
+  ]
+  const { error } = await ran(plan, target, { afterMs: 1500, does: () => (target.linksFail = true) })
+  assert.match(String(error), /the proxies ended/)
+  assert.deepEqual([...target.down], [])
 })
 
 void test('what heals slowly moves what comes later, by no less than was planned between them', async () => {
