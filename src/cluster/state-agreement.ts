@@ -21,7 +21,7 @@ export type StateEvidence = {
 /**
  * - `agree`: nobody who could be compared has another state
  * - `minority`: a majority of witnesses has another state, and it is equal: this member's is wrong
- * - `majority`: a majority of witnesses has this state, and `members` have another: theirs is wrong
+ * - `majority`: a majority of witnesses has this state, there or later, and `members` have another: theirs is wrong
  * - `split`: states differ and no majority of witnesses has one: nobody can tell which is right, so nobody heals
  */
 export type StateVerdict =
@@ -81,7 +81,10 @@ export function judgeState(evidence: StateEvidence): StateVerdict {
     // may have been since.
     const isNewest = difference.members.some((id) => differing.get(id) === sample.index)
     if (difference.kind !== 'minority' && !isNewest) continue
-    if (worst === null || severity[difference.kind] > severity[worst.kind]) worst = difference
+    // Proven later, so right, whoever could not be asked here: one that stays behind for ever is never compared there.
+    const isRight = difference.kind === 'split' && provenUpTo !== null
+    const found = isRight ? { ...difference, kind: 'majority' as const } : difference
+    if (worst === null || severity[found.kind] > severity[worst.kind]) worst = found
   }
   if (worst === null) return { kind: 'agree', upTo, provenUpTo }
   const { kind, ...difference } = worst

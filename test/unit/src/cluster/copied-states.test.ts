@@ -166,6 +166,22 @@ void test('what was wrong and is trimmed away is held against nobody: laggards g
   assert.equal(history.talk()[0], 'minority', 'what goes wrong later is found')
 })
 
+void test('a member that went wrong and stayed behind gets the state of two that agree since', () => {
+  const history = new History(3)
+  history.member(3).isToErr = true
+  history.advance(4)
+  without(history, [1], () => undefined)
+  without(history, [3], () => {
+    history.advance(100)
+    history.talk()
+  })
+  Object.assign(history.member(3), { samples: [{ index: 4, featureLevel: 1, digest: 'f'.repeat(32) }] })
+  history.talk()
+  copied(history, 2, 3)
+  history.advance(10)
+  assert.deepEqual(history.talk(), ['agree', 'agree', 'agree'])
+})
+
 void test('a member that is wrong while the others are right is condemned, whatever was before', () => {
   let late = 0
   for (let seed = 1; seed <= 300; seed++) {

@@ -78,13 +78,24 @@ void test('a difference of the past counts until the two are known to be equal b
 void test('each other member is forgiven by itself, and what differs last counts', () => {
   const own = [sample(10, 'a'), sample(20, 'c'), sample(30, 'e')]
   const equal = [sample(10, 'b'), sample(20, 'c')]
-  const seen = verdict(own, { 2: equal, 3: [sample(10, 'b')] })
-  assert.deepEqual([seen.kind, 'members' in seen && seen.members], ['split', [3]])
+  const seen = verdict(own, { 2: [sample(10, 'a'), sample(20, 'd')], 3: [sample(10, 'b'), sample(20, 'c')] })
+  assert.deepEqual([seen.kind, 'members' in seen && seen.members], ['majority', [2]])
   const again = [...equal, sample(30, 'f')]
   assert.equal(verdict(own, { 2: again, 3: again }).kind, 'minority', 'equal once, and not since')
   const right = [sample(20, 'c'), sample(30, 'e')]
   const one = verdict(own, { 2: right, 3: again })
   assert.deepEqual([one.kind, 'members' in one && one.members], ['majority', [3]])
+})
+
+void test('a state that is proven later is right, and whoever stays behind with another gets it', () => {
+  const own = [sample(10, 'a'), sample(30, 'e')]
+  const behind = [sample(10, 'b')]
+  const seen = verdict(own, { 2: [sample(30, 'e')], 3: behind })
+  assert.deepEqual([seen.kind, 'members' in seen && seen.members], ['majority', [3]])
+  assert.equal(verdict(own, { 2: [sample(20, 'c')], 3: behind }).kind, 'split', 'nothing is proven')
+  assert.equal(verdict(own, { 2: [sample(30, 'e')], 3: behind }, [1, 2, 3, 4]).kind, 'split', 'two of four')
+  const before = [sample(5, 'e'), sample(10, 'a')]
+  assert.equal(verdict(before, { 2: [sample(5, 'e')], 3: behind }).kind, 'split', 'proven before it differed')
 })
 
 void test('states are compared under one level of rules, whichever it is', () => {
