@@ -179,6 +179,30 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
     await unheard(a, b)
   })
 
+  scenario('who is no member is told by which decision, and nothing where none was made', async (harness) => {
+    const [a, b] = await pair(harness)
+    await connect(a, b)
+    b.transport.setPeers([b.info])
+    await unheard(a, b)
+    assert.deepEqual(a.receiver.disownedBy, [])
+    b.transport.setPeers([b.info], logIndex(2 ** 40))
+    await until('it is told', () => {
+      a.transport.send(probe(a, b, 3))
+      return a.receiver.disownedBy.length > 0
+    })
+    assert.deepEqual(a.receiver.disownedBy[0], { peer: b.info.id, configurationIndex: 2 ** 40 })
+  })
+
+  scenario('a member whose removal is decided is told at once, or when it speaks', async (harness) => {
+    const [a, b] = await pair(harness)
+    await connect(a, b)
+    b.transport.setPeers([b.info], logIndex(7))
+    await until('it is told', () => {
+      a.transport.send(probe(a, b, 3))
+      return a.receiver.disownedBy.length > 0
+    })
+  })
+
   scenario('a member of another cluster is not heard', async (harness) => {
     const a = await startMember(harness, { name: 'n1', id: 1, cluster: 'another' })
     const b = await startMember(harness, { name: 'n2', id: 2 })

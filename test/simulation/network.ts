@@ -1,5 +1,6 @@
 import { assert } from '../../raft/base/assert.ts'
-import type { MemberInfo, NodeId } from '../../raft/core/types.ts'
+import { noIndex } from '../../raft/core/types.ts'
+import type { LogIndex, MemberInfo, NodeId } from '../../raft/core/types.ts'
 import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../../raft/ports.ts'
 import { TransportFailure } from '../../raft/transport/errors.ts'
 import { Link } from './link.ts'
@@ -104,12 +105,23 @@ export class Network {
     const { receiver, greetings } = to
     if (receiver === null) return
     if (!to.welcomes(from)) {
+      this.#disown(from, to)
       this.#reportUnreachable(from.id, to.id)
       return
     }
     const known = greetings.get(from) ?? this.#greet(from, to, receiver)
     if (known.answer === 'welcome') return receiver.receive(message)
     if (known.answer === null && known.waiting.length < waitingMax) known.waiting.push(message)
+  }
+
+  /** Who is no member is told as of which decision. */
+  #disown(from: SimTransport, to: SimTransport): void {
+    const { decidedIndex } = to
+    if (decidedIndex === noIndex || to.peers.has(from.id)) return
+    const label = `net ${to.id} disowns ${from.id}`
+    this.#parts.world.schedule(this.#parts.options.delayMsMin, label, from.owner, () => {
+      if (this.#ports.get(from.id) === from) from.receiver?.disowned(to.id, decidedIndex)
+    })
   }
 
   #greet(from: SimTransport, to: SimTransport, receiver: TransportReceiver): Greeting {
@@ -194,6 +206,8 @@ export class SimTransport implements Transport {
   readonly greetings = new Map<SimTransport, Greeting>()
   /** Names by id. */
   readonly peers = new Map<NodeId, string>()
+  /** See `Transport.setPeers`. */
+  decidedIndex: LogIndex = noIndex
   receiver: TransportReceiver | null = null
   logId = ''
 
@@ -224,7 +238,8 @@ export class SimTransport implements Transport {
     this.logId = receiver.logId
   }
 
-  setPeers(peers: readonly MemberInfo[]): void {
+  setPeers(peers: readonly MemberInfo[], decidedIndex: LogIndex = noIndex): void {
+    this.decidedIndex = decidedIndex
     this.peers.clear()
     for (const { id, name } of peers) if (id !== this.id) this.peers.set(id, name)
   }

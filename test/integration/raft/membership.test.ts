@@ -31,8 +31,15 @@ class Writers {
 
   async #run(writer: number): Promise<void> {
     for (let at = 0; !this.#stopped; at++) {
-      const members = [...this.#fleet.members.values()].filter(({ removed }) => removed.length === 0)
-      const member = members[(writer + at) % members.length] ?? assert.fail('somebody runs')
+      // Clients keep away from who is not ready: a member that has not heard its leader yet.
+      const members = [...this.#fleet.members.values()].filter(
+        ({ removed, node }) => removed.length === 0 && node.status.leader !== null,
+      )
+      const member = members[(writer + at) % members.length]
+      if (member === undefined) {
+        await new Promise((resolve) => clock.after(1, () => resolve(undefined)))
+        continue
+      }
       const line = `${writer}.${at}`
       const fate = await member.node.propose(new TextEncoder().encode(line), soon(5_000))
       if (fate.kind !== 'applied') continue

@@ -340,4 +340,41 @@ export const consensusMutants: readonly Mutant[] = [
     invariant: 'I3',
     killedBy: tests('unit/raft/core/votes'),
   },
+  {
+    id: 'removed-voter-counts',
+    file: 'raft/core/conf-change.ts',
+    edits: [
+      {
+        find: '    voters: joint.voters,\n    votersOutgoing: null,',
+        replace:
+          '    voters: [...new Set([...joint.voters, ...joint.votersOutgoing])].sort((a, b) => a - b),\n    votersOutgoing: null,',
+      },
+      {
+        find: 'new Set<NodeId>([...joint.voters, ...learners])',
+        replace: 'new Set<NodeId>([...joint.voters, ...joint.votersOutgoing, ...learners])',
+      },
+    ],
+    breaks: 'who was removed jointly still counts when the joint configuration is left',
+    standsFor: 'Raft thesis §4.3',
+    invariant: 'I8',
+    killedBy: tests('unit/raft/core/member-change'),
+  },
+  {
+    id: 'replaced-voter-stays',
+    file: 'raft/core/member-change.ts',
+    edits: [{ find: 'other.id !== id && other.id !== member.replaces', replace: 'other.id !== id' }],
+    breaks: 'a new voter comes, and the dead one whose place it takes still counts',
+    standsFor: 'atomic replacement; one more failure than planned stops the cluster',
+    invariant: 'L2',
+    killedBy: tests('unit/raft/core/member-change'),
+  },
+  {
+    id: 'removal-below-live-quorum',
+    file: 'raft/core/member-change.ts',
+    edits: [{ find: '(id) => inTouch.has(id))) return plan', replace: '() => true)) return plan' }],
+    breaks: 'a removal is made that leaves voters of whom no majority is there',
+    standsFor: 'Raft thesis §4.4: an operator who removes the wrong member',
+    invariant: 'L2',
+    killedBy: tests('unit/raft/core/member-change'),
+  },
 ]

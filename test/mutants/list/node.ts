@@ -176,4 +176,41 @@ export const nodeMutants: readonly Mutant[] = [
     invariant: 'I11',
     killedBy: tests('integration/raft/altered-commands'),
   },
+  {
+    id: 'promote-without-catch-up',
+    file: 'raft/node/catch-up-rounds.ts',
+    edits: [{ find: '.filter(([, { short }]) => short)', replace: '' }],
+    breaks: 'a learner is promoted while it still lags, and every commit waits for it',
+    standsFor: 'Raft thesis §4.2.1',
+    invariant: 'L2',
+    killedBy: tests('unit/raft/node/membership-desk'),
+  },
+  {
+    id: 'believes-any-refusal',
+    file: 'raft/node/belonging.ts',
+    edits: [
+      {
+        find: 'if (configurationIndex > this.#floor && configurationIndex > this.#parts.core.decided.index) {',
+        replace: 'if (configurationIndex > 0) {',
+      },
+    ],
+    breaks: 'a peer that lags, and has not heard of a new member, makes that one believe that it was removed',
+    standsFor: 'decision 21: an unknown sender is answered "removed"',
+    invariant: 'I8',
+    killedBy: tests('unit/raft/node/belonging'),
+  },
+  {
+    id: 'answered-before-decided',
+    file: 'raft/node/membership-desk.ts',
+    edits: [
+      {
+        find: 'core.settled && core.decided.configuration === core.configuration && !isJoint(core)',
+        replace: 'core.settled',
+      },
+    ],
+    breaks: 'a change of the members is answered when it is in force, before it is committed',
+    standsFor: 'acknowledged means decided',
+    invariant: 'I5',
+    killedBy: tests('unit/raft/node/membership-desk'),
+  },
 ]

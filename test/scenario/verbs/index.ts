@@ -18,6 +18,7 @@ import {
 } from './network.ts'
 import { member, nodes } from './setup.ts'
 import { campaign, lead, tick } from './time.ts'
+import { wish } from './wish.ts'
 
 export type Verb = (world: World, command: Command) => void
 
@@ -33,6 +34,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map(
     read,
     transfer,
     change,
+    wish,
     stabilize,
     settle,
     deliver,

@@ -2,12 +2,15 @@ import { assert, present } from '../../../../raft/base/assert.ts'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import type { CoreConfig } from '../../../../raft/core/config.ts'
 import { describeConfiguration, describeMessage } from '../../../../raft/core/describe.ts'
+import { planChange } from '../../../../raft/core/member-change.ts'
+import type { MemberChange } from '../../../../raft/core/member-change.ts'
 import type { Message, MessageKind } from '../../../../raft/core/message.ts'
 import type { Ready } from '../../../../raft/core/ready.ts'
 import { noIndex, noTerm, nodeId } from '../../../../raft/core/types.ts'
 import type { LogIndex, NodeId } from '../../../../raft/core/types.ts'
 import { Member, entryAt, newDisk } from '../../../scenario/member.ts'
-import { cluster, people } from '../../../scenario/people.ts'
+import { knowledgeOf } from '../../../scenario/knowledge.ts'
+import { cluster, people, person } from '../../../scenario/people.ts'
 import { drawSwarm } from './swarm.ts'
 import type { Swarm } from './swarm.ts'
 import { Witness } from './witness.ts'
@@ -242,12 +245,42 @@ export class RandomNet {
     member.cut(index)
   }
 
+  /** As an operator wishes, who is refused what would be unwise; or anything at all. */
   #change(member: Member): void {
+    if (this.#random.chance(0.5)) return this.#wish(member)
     const ids = [1, 2, 3, 4, 5].filter(() => this.#random.chance(0.7))
     const voters = ids.filter(() => this.#random.chance(0.7))
     const learners = ids.filter((id) => !voters.includes(id))
     const answer = member.raft.changeConfiguration({ members: people(voters, learners) })
     this.#note(`${member.id} change voters=${voters.join()} learners=${learners.join()} ${answer.kind}`)
+  }
+
+  #wish({ id, raft }: Member): void {
+    if (raft.leader !== id) return
+    const change = this.#drawWish()
+    const plan = planChange(raft.configuration, change, knowledgeOf(raft))
+    const answer = plan.kind === 'change' ? raft.changeConfiguration(plan).kind : plan.kind
+    this.#note(`${id} wish ${JSON.stringify(change)} ${answer}`)
+  }
+
+  #drawWish(): MemberChange {
+    const random = this.#random
+    const number = 1 + random.below(5)
+    const id = nodeId(number)
+    switch (random.below(5)) {
+      case 0: {
+        const { name, peerAddress, clientAddress, version, featureLevel } = person(number, 'learner')
+        const replaces = random.chance(0.5) ? null : nodeId(1 + random.below(5))
+        const facts = { peerAddress, clientAddress, version, featureLevel, replaces, addedMs: 1 }
+        return { kind: 'add', member: { id, name, wantedRole: 'voter', ...facts } }
+      }
+      case 1:
+        return { kind: 'remove', id }
+      case 2:
+        return { kind: 'set-role', id, role: random.pick(['voter', 'learner']) }
+      default:
+        return { kind: 'promote', id }
+    }
   }
 
   #transfer(member: Member): void {

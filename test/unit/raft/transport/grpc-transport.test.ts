@@ -13,10 +13,12 @@ import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import { TransportFailure } from '../../../../raft/transport/errors.ts'
 import type { TransportEvent } from '../../../../raft/transport/events.ts'
 import {
+  decodeWelcome,
   encodeHelloFrame,
   encodeSnapshotFrame,
   encodeWelcome,
 } from '../../../../raft/transport/frame-codec.ts'
+import type { Hello } from '../../../../raft/transport/frame-codec.ts'
 import { GrpcTransport } from '../../../../raft/transport/grpc-transport.ts'
 import { asBuffer, asIs } from '../../../../raft/transport/dialing.ts'
 import { method } from '../../../../raft/transport/options.ts'
@@ -75,6 +77,24 @@ async function callMessages(
   } catch (cause) {
     return cause as ServiceError
   } finally {
+    client.close()
+  }
+}
+
+/** Greets as that caller. @returns the version it is answered in */
+async function welcomeFrom(to: TestMember, caller: PeerCredentials, greeting: Hello): Promise<number> {
+  const [authority, key, certificate] = [caller.authorityPem, caller.keyPem, caller.certificatePem]
+  const secure = credentials.createSsl(Buffer.from(authority), Buffer.from(key), Buffer.from(certificate))
+  const options = { 'grpc.ssl_target_name_override': serverNameOf(to.info.name) }
+  const client = new Client(to.info.peerAddress, secure, options)
+  const stream = client.makeBidiStreamRequest(method.messages, asIs, asIs)
+  stream.on('error', () => undefined)
+  try {
+    stream.write(asBuffer(encodeHelloFrame(greeting)))
+    const [bytes] = (await once(stream, 'data')) as [Buffer]
+    return decodeWelcome(bytes)
+  } finally {
+    stream.cancel()
     client.close()
   }
 }
@@ -189,6 +209,45 @@ void test('a member that comes with another log than it is known by is turned aw
     assert.match(error.details, /known by another log/)
     assert.deepEqual(b.receiver.messages, [])
     assert.ok(told.some(({ event }) => event.kind === 'refused' && event.reason === 'lost-log'))
+  })
+})
+
+void test('of two processes that speak as one member the newer is turned away, until the older has ended', async () => {
+  await withHarness(ours, async (harness, told) => {
+    const [a, b] = await pair(harness)
+    await connect(a, b)
+    const clone = { ...hello, process: 7 }
+    const error = await callMessages(b, ours('n1'), [encodeHelloFrame(clone)])
+    assert.equal(error.code, status.ALREADY_EXISTS)
+    assert.equal(error.details, 'another process speaks as this member ("n1"): stop one of the two')
+    assert.ok(told.some(({ event }) => event.kind === 'refused' && event.reason === 'other-process'))
+    a.transport.send(probe(a, b, 5))
+    await until('the older one is still heard', () => b.receiver.messages.length > 0)
+    // One of before there were names of processes is not told apart.
+    const old = await callMessages(b, ours('n1'), [
+      encodeHelloFrame({ ...hello, process: 0 }),
+      new Uint8Array([1]),
+    ])
+    assert.equal(old.code, status.INVALID_ARGUMENT)
+    await a.transport.close()
+    const again = await startMember(harness, { name: 'n1', id: 1, after: a.info })
+    again.transport.setPeers([again.info, b.info])
+    b.receiver.messages.length = 0
+    await connect(again, b)
+  })
+})
+
+void test('a caller of the version before is answered in it, and one of a later version in ours', async () => {
+  await withHarness(ours, async (harness) => {
+    const [, b] = await pair(harness)
+    for (const [greeting, answer] of [
+      [{ ...hello, protocol: 2, protocolMax: 0 }, 2],
+      [{ ...hello, protocol: 2, protocolMax: 2 }, 2],
+      [hello, 3],
+      [{ ...hello, protocol: 3, protocolMax: 9 }, 3],
+    ] as const) {
+      assert.equal(await welcomeFrom(b, ours('n1'), greeting), answer)
+    }
   })
 })
 

@@ -1,0 +1,49 @@
+import { assert } from '../../../raft/base/assert.ts'
+import { planChange } from '../../../raft/core/member-change.ts'
+import type { MemberChange } from '../../../raft/core/member-change.ts'
+import { nodeId } from '../../../raft/core/types.ts'
+import { knowledgeOf } from '../knowledge.ts'
+import { person } from '../people.ts'
+import type { Command } from '../runner.ts'
+import type { World } from '../world.ts'
+
+/**
+ * `wish 1 add 4 [replaces=3]`, `wish 1 remove 3`, `wish 1 promote 4`, `wish 1 voter 4`, `wish 1 learner 3`,
+ * `wish 1 move 3 to=x:1`: what a leader makes of it. A learner has caught up here when it has all that the leader has.
+ */
+export function wish(world: World, { words: [id = '', kind = '', whom = ''], options }: Command): void {
+  const { raft } = world.member(id)
+  const plan = planChange(raft.configuration, changeOf(kind, Number(whom), options), knowledgeOf(raft))
+  switch (plan.kind) {
+    case 'done':
+      return world.say(`${id}: it is so already`)
+    case 'refused':
+      return world.say(`${id} refuses: ${plan.reason}`)
+    case 'change': {
+      const answer = raft.changeConfiguration(plan)
+      if (answer.kind === 'accepted') world.say(`${id} accepts the change at ${answer.index}`)
+      else world.say(`${id} does not change: ${answer.reason}`)
+    }
+  }
+}
+
+function changeOf(kind: string, whom: number, options: ReadonlyMap<string, string>): MemberChange {
+  const id = nodeId(whom)
+  switch (kind) {
+    case 'add': {
+      const { name, peerAddress, clientAddress, version, featureLevel } = person(whom, 'learner')
+      const replaced = options.get('replaces')
+      const replaces = replaced === undefined ? null : nodeId(Number(replaced))
+      const facts = { peerAddress, clientAddress, version, featureLevel, replaces, addedMs: 1 }
+      return { kind, member: { id, name, wantedRole: 'voter', ...facts } }
+    }
+    case 'voter':
+    case 'learner':
+      return { kind: 'set-role', id, role: kind }
+    case 'move':
+      return { kind, id, peerAddress: options.get('to') ?? null, clientAddress: null }
+    default:
+      assert(kind === 'remove' || kind === 'promote', `"${kind}" is a wish`)
+      return { kind, id }
+  }
+}

@@ -1,0 +1,272 @@
+/*
+ * Goal: whoever is asked passes a change of the members to the leader, who makes one at a time, answers what is decided
+ * and only that, gives way before it goes, and promotes who has caught up.
+ * Method: a desk with a core by hand, whose changes are decided when the test says so.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { leaveJoint, simpleConfiguration, transition } from '../../../../raft/core/conf-change.ts'
+import type { ChangeAnswer } from '../../../../raft/core/errors.ts'
+import type { MemberChange } from '../../../../raft/core/member-change.ts'
+import type { CoreStatus } from '../../../../raft/core/ready.ts'
+import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import type { Configuration, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
+import { MembershipDesk } from '../../../../raft/node/membership-desk.ts'
+import type { MembershipCore } from '../../../../raft/node/membership-desk.ts'
+import { emptyStatus } from '../../../../raft/node/status.ts'
+import type { MembershipAnswer, PeerMessage } from '../../../../raft/ports.ts'
+import { cluster, people, person } from '../../../scenario/people.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+/** A leader's core, as far as the desk looks. */
+class HandCore implements MembershipCore {
+  term = term(1)
+  leader: NodeId | null = nodeId(1)
+  configuration: Configuration
+  decided: MembershipCore['decided']
+  settled = true
+  silent: readonly number[] = []
+  lagging: readonly number[] = []
+  transferring = false
+  lastIndex = 10
+
+  constructor(configuration: Configuration) {
+    this.configuration = configuration
+    this.decided = { index: logIndex(1), configuration }
+  }
+
+  status(): CoreStatus {
+    const others = this.configuration.members.filter(({ id }) => id !== nodeId(1))
+    return {
+      ...emptyStatus(nodeId(1)),
+      lastIndex: logIndex(this.lastIndex),
+      followers: others.map(({ id }) => {
+        const match = this.lagging.includes(id) ? 1 : this.lastIndex
+        const state = 'replicate' as const
+        return {
+          id,
+          state,
+          match: logIndex(match),
+          next: logIndex(match + 1),
+          recentlyActive: !this.silent.includes(id),
+        }
+      }),
+    }
+  }
+
+  changeConfiguration({ members }: { readonly members: readonly MemberInfo[] }): ChangeAnswer {
+    if (this.transferring) return { kind: 'dropped', reason: 'transferring' }
+    this.configuration = transition(this.configuration, simpleConfiguration(members))
+    return { kind: 'accepted', index: logIndex(++this.lastIndex) }
+  }
+
+  /** What is in force is decided, and a joint configuration left. */
+  decide(): void {
+    this.decided = { index: logIndex(this.lastIndex), configuration: this.configuration }
+    if (this.configuration.votersOutgoing === null) return
+    this.configuration = leaveJoint(this.configuration)
+    this.lastIndex++
+  }
+}
+
+function bench(configuration: Configuration = cluster([1, 2, 3])) {
+  const clock = new ManualClock()
+  const core = new HandCore(configuration)
+  const sent: PeerMessage[] = []
+  const answers: [number, MembershipAnswer][] = []
+  const handOvers: number[] = []
+  const needs = {
+    ...{ self: nodeId(1), core, electionMs: 300 },
+    send: (message: PeerMessage) => void sent.push(message),
+    changeAnswered: (request: number, answer: MembershipAnswer) => void answers.push([request, answer]),
+    handOver: (forMs: number) => void handOvers.push(forMs),
+    wake: () => undefined,
+  }
+  const desk = new MembershipDesk(needs, clock, new SeededRandom(1))
+  const turn = (): void => {
+    desk.tick()
+    desk.settle()
+  }
+  return { clock, core, sent, answers, handOvers, desk, turn }
+}
+
+const remove = (id: number): MemberChange => ({ kind: 'remove', id: nodeId(id) })
+
+void test('a change is answered once it is decided, and a joint one once that is left', () => {
+  const { core, answers, desk, turn } = bench(cluster([1, 2, 3], [4]))
+  desk.local(7, remove(3))
+  turn()
+  assert.deepEqual(core.configuration.voters, [1, 2])
+  turn()
+  assert.equal(answers.length, 0, 'in force, and not decided')
+  core.decide()
+  turn()
+  assert.deepEqual(answers, [[7, { kind: 'done', index: 11, configuration: core.decided.configuration }]])
+})
+
+void test('changes are made one after the other', () => {
+  const { core, answers, desk, turn } = bench(cluster([1, 2, 3, 4, 5]))
+  desk.local(1, remove(4))
+  desk.local(2, remove(5))
+  turn()
+  assert.deepEqual(core.configuration.voters, [1, 2, 3, 5])
+  core.decide()
+  turn()
+  assert.deepEqual(core.configuration.voters, [1, 2, 3])
+  core.decide()
+  turn()
+  assert.deepEqual(
+    answers.map(([request, { kind }]) => [request, kind]),
+    [
+      [1, 'done'],
+      [2, 'done'],
+    ],
+  )
+})
+
+void test('a leader that does not know yet what was decided changes nothing', () => {
+  const { core, answers, desk, turn } = bench()
+  core.settled = false
+  desk.local(1, remove(3))
+  turn()
+  assert.deepEqual(core.configuration.voters, [1, 2, 3])
+  core.settled = true
+  turn()
+  assert.deepEqual(core.configuration.voters, [1, 2])
+  assert.equal(answers.length, 0)
+})
+
+void test('whoever does not lead passes it on, and brings the answer back', () => {
+  const { core, sent, answers, desk } = bench()
+  core.leader = nodeId(3)
+  desk.local(5, remove(2))
+  desk.local(5, remove(2))
+  const [first, second] = sent
+  assert.ok(first?.kind === 'change-wanted' && second?.kind === 'change-wanted')
+  assert.deepEqual([first.to, first.change, second.round], [3, remove(2), first.round])
+  const answer = { kind: 'later' } as const
+  desk.answered({ kind: 'change-answer', from: nodeId(3), to: nodeId(1), round: first.round, answer })
+  assert.deepEqual(answers, [[5, answer]])
+  core.leader = null
+  desk.local(6, remove(2))
+  assert.deepEqual(answers.at(-1), [6, { kind: 'later' }])
+})
+
+void test('a peer is answered by the leader, told to ask again by others, and a stranger by nobody', () => {
+  const { core, sent, desk, turn } = bench()
+  const wanted = (from: number) =>
+    ({ kind: 'change-wanted', from: nodeId(from), to: nodeId(1), round: 44, change: remove(3) }) as const
+  desk.requested(wanted(9))
+  turn()
+  assert.deepEqual([sent, core.configuration.voters], [[], [1, 2, 3]])
+  desk.requested(wanted(2))
+  desk.requested(wanted(2))
+  turn()
+  core.decide()
+  turn()
+  assert.equal(sent.length, 1, 'asked twice, answered once')
+  assert.ok(sent[0]?.kind === 'change-answer' && sent[0].round === 44 && sent[0].answer.kind === 'done')
+  core.leader = nodeId(2)
+  desk.requested(wanted(2))
+  assert.ok(sent[1]?.kind === 'change-answer' && sent[1].answer.kind === 'later')
+})
+
+void test('with leadership goes everybody who waits: they ask the next leader', () => {
+  const { core, answers, desk, turn } = bench()
+  desk.local(1, remove(3))
+  core.leader = nodeId(2)
+  turn()
+  assert.deepEqual(answers, [[1, { kind: 'later' }]])
+})
+
+void test('a refusal is told, but not before everybody could have answered the new leader', async () => {
+  const { clock, core, answers, desk, turn } = bench()
+  core.silent = [3]
+  desk.local(1, remove(2))
+  turn()
+  assert.equal(answers.length, 0)
+  await clock.advance(300)
+  turn()
+  const [, answer] = answers[0] ?? assert.fail('it is answered')
+  assert.ok(answer.kind === 'refused' && answer.reason === 'below-live-quorum')
+})
+
+void test('a follower that never answered this leader is not in touch', async () => {
+  const { clock, core, answers, desk, turn } = bench()
+  core.status = () => {
+    const status = HandCore.prototype.status.call(core)
+    return {
+      ...status,
+      followers: status.followers.map((each) => (each.id === 3 ? { ...each, match: logIndex(0) } : each)),
+    }
+  }
+  desk.local(1, remove(2))
+  turn()
+  await clock.advance(300)
+  turn()
+  assert.equal(answers[0]?.[1].kind, 'refused')
+})
+
+void test('thesis 4.2.2: a leader that is to go hands leadership on first, and goes itself where nobody takes it', async () => {
+  const { clock, core, handOvers, desk, turn } = bench()
+  desk.local(1, remove(1))
+  turn()
+  turn()
+  assert.deepEqual(handOvers, [900])
+  assert.deepEqual(core.configuration.voters, [1, 2, 3])
+  await clock.advance(901)
+  desk.local(1, remove(1))
+  turn()
+  assert.deepEqual(core.configuration.voters, [2, 3])
+  assert.deepEqual(handOvers, [900])
+})
+
+void test('a learner that caught up is promoted, a pinned one never', async () => {
+  const waiting = { ...person(4, 'learner'), wantedRole: 'voter' as const }
+  const { clock, core, turn } = bench(simpleConfiguration([...people([1, 2, 3], [5]), waiting]))
+  core.lagging = [4]
+  for (let at = 0; at < 50; at++) {
+    turn()
+    await clock.advance(10)
+  }
+  assert.deepEqual(core.configuration.voters, [1, 2, 3], 'it lags')
+  core.lagging = []
+  for (let at = 0; at < 60; at++) {
+    turn()
+    await clock.advance(10)
+  }
+  assert.deepEqual(core.configuration.voters, [1, 2, 3, 4])
+  assert.deepEqual(core.configuration.learners, [5])
+})
+
+void test('a promotion that cannot be made is not tried in every turn', async () => {
+  const waiting = { ...person(4, 'learner'), wantedRole: 'voter' as const }
+  const { clock, core, turn } = bench(simpleConfiguration([...people([1, 2, 3]), waiting]))
+  let tries = 0
+  core.changeConfiguration = () => {
+    tries++
+    return { kind: 'dropped', reason: 'transferring' }
+  }
+  for (let at = 0; at < 200; at++) {
+    turn()
+    await clock.advance(10)
+  }
+  assert.ok(tries >= 2 && tries <= 5, `${tries} tries in two seconds`)
+})
+
+void test('asks that nobody repeats are forgotten, and there are not more than so many', async () => {
+  const { clock, core, sent, answers, desk, turn } = bench()
+  core.settled = false
+  for (let round = 1; round <= 70; round++) {
+    desk.requested({ kind: 'change-wanted', from: nodeId(2), to: nodeId(1), round, change: remove(3) })
+  }
+  assert.equal(sent.length, 6, 'told to ask again')
+  turn()
+  await clock.advance(5000)
+  turn()
+  core.settled = true
+  turn()
+  assert.deepEqual(core.configuration.voters, [1, 2, 3])
+  assert.equal(answers.length, 0)
+})

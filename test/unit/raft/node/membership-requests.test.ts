@@ -1,0 +1,78 @@
+/*
+ * Goal: a change of the members is asked for until somebody answers, and its caller is told what came of it.
+ * Method: a clock by hand, and what is sent.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { MemberChange } from '../../../../raft/core/member-change.ts'
+import { logIndex, nodeId } from '../../../../raft/core/types.ts'
+import { MembershipRequests } from '../../../../raft/node/membership-requests.ts'
+import { cluster } from '../../../scenario/people.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+const change: MemberChange = { kind: 'remove', id: nodeId(3) }
+const configuration = cluster([1, 2])
+
+function bench() {
+  const clock = new ManualClock()
+  const sent: number[] = []
+  const requests = new MembershipRequests(clock, (request) => void sent.push(request))
+  const ask = (ms = 10_000) => requests.ask(change, clock.monotonicMs() + ms)
+  return { clock, sent, requests, ask }
+}
+
+void test('what is lost is asked again under its own number, and answered once', async () => {
+  const { clock, sent, requests, ask } = bench()
+  const asked = ask()
+  await clock.advance(1000)
+  assert.deepEqual(sent, [1, 1, 1])
+  requests.leaderChanged()
+  assert.deepEqual(sent, [1, 1, 1, 1])
+  requests.answered(1, { kind: 'done', index: logIndex(9), configuration })
+  requests.answered(1, { kind: 'done', index: logIndex(99), configuration })
+  assert.deepEqual(await asked, { index: 9, configuration })
+  await clock.advance(5000)
+  assert.equal(sent.length, 4)
+  assert.equal(clock.pending, 0)
+})
+
+void test('where nobody could say yet it is asked again soon', async () => {
+  const { clock, sent, requests, ask } = bench()
+  const asked = ask()
+  requests.answered(1, { kind: 'later' })
+  await clock.advance(60)
+  assert.deepEqual(sent, [1, 1])
+  requests.answered(1, { kind: 'refused', reason: 'last-voter', message: 'no: so' })
+  await assert.rejects(asked, { name: 'MembershipFailure', code: 'last-voter', message: 'no: so' })
+})
+
+void test('the deadline ends it, as does stopping, and nothing is left behind', async () => {
+  const { clock, sent, requests, ask } = bench()
+  const late = assert.rejects(ask(700), { code: 'timed-out' })
+  await clock.advance(700)
+  await late
+  const stopped = assert.rejects(ask(), { code: 'stopped' })
+  requests.stop()
+  await stopped
+  const told = sent.length
+  await clock.advance(5000)
+  assert.equal(sent.length, told)
+  assert.equal(clock.pending, 0)
+})
+
+void test('too many at once are turned away', async () => {
+  const { requests, ask } = bench()
+  const asked = Array.from({ length: 32 }, () => ask())
+  await assert.rejects(ask(), { code: 'overloaded' })
+  const all = Promise.allSettled(asked)
+  requests.stop()
+  await all
+})
+
+void test('who asked for its own removal is answered by being removed', async () => {
+  const { requests, ask } = bench()
+  const asked = ask()
+  requests.removed(nodeId(2), configuration, logIndex(7))
+  requests.removed(nodeId(3), configuration, logIndex(9))
+  assert.deepEqual(await asked, { index: 9, configuration })
+})

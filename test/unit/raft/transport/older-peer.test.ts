@@ -1,0 +1,88 @@
+/*
+ * Goal: a peer that runs the program of before version 3 of the protocol is spoken to in its own version, so that
+ * members can be upgraded one after the other.
+ * Method: a gRPC server that greets as such a program does, refusing any other greeting, and keeps what it is told.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Server, ServerCredentials, status } from '@grpc/grpc-js'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { nodeId } from '../../../../raft/core/types.ts'
+import { asBuffer, asIs } from '../../../../raft/transport/dialing.ts'
+import { decodeLinkFrame, encodeWelcome } from '../../../../raft/transport/frame-codec.ts'
+import { method } from '../../../../raft/transport/options.ts'
+import { startMember, until } from '../../../conformance/transport-members.ts'
+import { grpcHarness, memberInfo, peerCredentials, testAuthority } from './fixtures.ts'
+import { sampleKinds, sampleMessage } from './sample-messages.ts'
+
+type ServerStream = {
+  write(bytes: Buffer): void
+  on(event: 'data', then: (bytes: Buffer) => void): void
+  emit(event: 'error', error: { readonly code: status; readonly details: string }): void
+}
+
+/** @returns its port, and the kinds of messages it was sent */
+async function olderPeer(): Promise<{
+  readonly server: Server
+  readonly port: number
+  readonly heard: string[]
+}> {
+  const { certificatePem, keyPem } = peerCredentials(testAuthority, 'n2')
+  const server = new Server()
+  const heard: string[] = []
+  const serial = { requestSerialize: asIs, requestDeserialize: asIs }
+  const answers = { responseSerialize: asIs, responseDeserialize: asIs }
+  const shape = { path: method.messages, requestStream: true, responseStream: true }
+  server.addService(
+    { messages: { ...shape, ...serial, ...answers } },
+    {
+      messages(stream: ServerStream) {
+        stream.on('data', (bytes) => {
+          const frame = decodeLinkFrame(bytes)
+          if (frame.kind === 'hello') {
+            if (frame.hello.protocol === 2) stream.write(asBuffer(encodeWelcome(2)))
+            else
+              stream.emit('error', { code: status.FAILED_PRECONDITION, details: 'speaks another protocol' })
+          } else {
+            for (const message of frame.messages) {
+              heard.push(message.kind === 'core' ? message.message.kind : message.kind)
+            }
+          }
+        })
+      },
+    },
+  )
+  const pairs = [{ private_key: Buffer.from(keyPem), cert_chain: Buffer.from(certificatePem) }]
+  const secure = ServerCredentials.createSsl(Buffer.from(testAuthority.certificatePem), pairs, true)
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', secure, (cause, bound) =>
+      cause === null ? resolve(bound) : reject(cause),
+    )
+  })
+  return { server, port, heard }
+}
+
+void test('a peer of the version before gets all it knows, and nothing else', async () => {
+  const { server, port, heard } = await olderPeer()
+  const harness = grpcHarness()
+  try {
+    const a = await startMember(harness, { name: 'n1', id: 1 })
+    const old = memberInfo({ id: nodeId(2), name: 'n2' }, `127.0.0.1:${port}`)
+    a.transport.setPeers([a.info, old])
+    const random = new SeededRandom(1)
+    const say = (kind: (typeof sampleKinds)[number]): void =>
+      a.transport.send(sampleMessage(kind, random, { from: a.info.id, to: old.id }))
+    await until('the link is up', () => {
+      say('timeout-now')
+      return heard.length > 0
+    })
+    for (const kind of sampleKinds) say(kind)
+    const late = ['change-wanted', 'change-answer', 'transfer-wanted']
+    const known = sampleKinds.filter((kind) => !late.includes(kind))
+    await until('all it knows has arrived', () => known.every((kind) => heard.includes(kind)))
+    for (const kind of late) assert.ok(!heard.includes(kind), kind)
+  } finally {
+    await harness.close()
+    server.forceShutdown()
+  }
+})
