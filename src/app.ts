@@ -1,5 +1,5 @@
 import { Registry as MetricsRegistry, collectDefaultMetrics } from 'prom-client'
-import type { Consensus } from '../raft/index.ts'
+import type { Consensus, LogIndex } from '../raft/index.ts'
 import { namesOf } from './api/names.ts'
 import { Closing } from './app/closing.ts'
 import { ConsensusMetrics } from './app/consensus-metrics.ts'
@@ -8,6 +8,7 @@ import { MemberDisk } from './app/disk-check.ts'
 import { checkIdentity } from './app/identity-check.ts'
 import { memberKeys } from './app/keys.ts'
 import { watchHealth } from './app/member-health.ts'
+import { MemberEffects } from './app/member-effects.ts'
 import { registerClusterMetrics } from './app/metrics.ts'
 import { ownDirectory } from './app/own-directory.ts'
 import { ownIdentity } from './app/own-identity.ts'
@@ -77,7 +78,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   closing.add(() => store.close())
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
-  const { catalog, registry } = startRegistry(site, { store, consensus })
+  const { catalog, registry } = startRegistry(site, { store, machine, consensus })
   const caughtUp = new CaughtUp({ consensus, clock })
   caughtUp.start()
   closing.add(() => caughtUp.close())
@@ -107,14 +108,22 @@ function watchDisk({ clock, log, config, closing }: Site, directory: string): Me
   return disk
 }
 
+type RegistryParts = {
+  readonly store: Store
+  readonly machine: StoreMachine
+  readonly consensus: Consensus<Outcome>
+}
+
 /** The kinds, their verbs, and the upkeep of their objects. */
 function startRegistry(
   { clock, random, log, names, closing }: Site,
-  { store, consensus }: { readonly store: Store; readonly consensus: Consensus<Outcome> },
+  { store, machine, consensus }: RegistryParts,
 ): { readonly catalog: Catalog; readonly registry: Registry } {
   const catalog = new Catalog(definitionsFor(names))
   const admission = admissionOf(names, store)
-  const registry = registryOf({ store, clock, random, names, catalog, admission })
+  const applied = (): LogIndex => machine.appliedMemory
+  const effects = new MemberEffects({ consensus, applied, clock, names })
+  const registry = registryOf({ store, clock, random, names, catalog, admission, effects })
   const controllers = new Controllers({ registry, store, consensus, clock, names, catalog, log })
   controllers.start()
   closing.add(() => controllers.stop())

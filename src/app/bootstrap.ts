@@ -5,6 +5,7 @@ import type { Names } from '../api/names.ts'
 import { bootstrapOperations } from '../resources/bootstrap-objects.ts'
 import type { ClusterIdentity, Outcome, Settings } from '../store/command.ts'
 import { StoreFailure } from '../store/errors.ts'
+import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
 export type BootstrapParts = {
@@ -85,7 +86,7 @@ export class Bootstrap {
   }
 
   async #propose(): Promise<void> {
-    const { store, clock, random, names, fingerprints, settings, featureLevel } = this.#parts
+    const { store, consensus, clock, random, names, fingerprints, settings, featureLevel } = this.#parts
     const identity: ClusterIdentity = {
       clusterId: Buffer.from(random.bytes(16)).toString('hex'),
       apiDomain: names.domain,
@@ -93,9 +94,14 @@ export class Bootstrap {
       keyFingerprints: fingerprints,
     }
     const operations = bootstrapOperations(names, { clock, random })
+    const { members } = consensus.status.configuration
+    const founding = { members, atMs: Math.floor(clock.wallMs()) }
     try {
       await store.write(
-        { kind: 'bootstrap', identity, settings, operations, featureLevel },
+        {
+          ...{ kind: 'bootstrap', identity, settings, operations, featureLevel },
+          ...(featureLevel < memberObjectsLevel ? {} : { founding }),
+        },
         clock.monotonicMs() + proposalMsMax,
       )
     } catch (cause) {

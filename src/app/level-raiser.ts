@@ -4,6 +4,7 @@ import type { Consensus } from '../../raft/index.ts'
 import type { MemberReports } from '../cluster/member-reports.ts'
 import { levelReportAgeMsMax, nextLevel } from '../cluster/next-level.ts'
 import { StoreFailure } from '../store/errors.ts'
+import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
 export type LevelRaiserParts = {
@@ -62,9 +63,12 @@ export class LevelRaiser {
   }
 
   async #raise(level: number): Promise<void> {
-    const { store, clock, log } = this.#parts
+    const { store, consensus, clock, log } = this.#parts
     try {
-      await store.write({ kind: 'raise-feature-level', level }, clock.monotonicMs() + proposalMsMax)
+      const { members } = consensus.status.configuration
+      const founding = { members, atMs: Math.floor(clock.wallMs()) }
+      const more = level < memberObjectsLevel ? {} : { founding }
+      await store.write({ kind: 'raise-feature-level', level, ...more }, clock.monotonicMs() + proposalMsMax)
       log.info({ featureLevel: level }, 'every member knows the next rules: the feature level has risen')
     } catch (cause) {
       // No quorum, or leadership went elsewhere: the next look decides anew.

@@ -1,17 +1,23 @@
-import { alreadyExists, badRequest, generateNameConflict, methodNotSupported } from '../api/api-errors.ts'
+import {
+  alreadyExists,
+  badRequest,
+  generateNameConflict,
+  methodNotSupported,
+  serviceUnavailable,
+} from '../api/api-errors.ts'
 import { ApiError } from '../api/api-error.ts'
 import { invalidObject } from '../api/field-error.ts'
 import { validateMetaOnCreate } from '../api/object-meta.ts'
 import { validateSchema } from '../api/schema/validate.ts'
 import type { Condition, EncodedObject, Operation } from '../store/command.ts'
-import { keyOf } from '../store/key.ts'
+import { keyOf, prefixOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import type { Revision } from '../store/revision.ts'
 import type { AdmissionRequest } from './admission.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { checkNamespace, decodeObject } from './decode.ts'
 import { resourceOf } from './definition.ts'
-import type { AnyObject } from './definition.ts'
+import type { AnyObject, ResourceDefinition } from './definition.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
 import { restampCreated, stampCreated } from './metadata.ts'
 import { readWriteOptions } from './options.ts'
@@ -67,6 +73,8 @@ export async function planCreate(
   const name = object.metadata.name ?? ''
   const key = keyOf({ group: definition.group, plural: definition.plural, namespace: namespace ?? '', name })
   refuseExisting(parts, request, key, sent.metadata.name ? null : name)
+  checkAmong(parts, definition, object)
+  checkLevel(parts, definition)
   const encoded = encode(object)
   const conditions: Condition[] = [{ kind: 'absent' }]
   if (namespace !== null) conditions.push({ kind: 'namespace-active', namespace })
@@ -105,6 +113,25 @@ function checkNew(request: VerbRequest, object: AnyObject): void {
   const name = object.metadata.name ?? object.metadata.generateName ?? ''
   throw invalidObject(definition, name, causes)
 }
+
+/** @throws ApiError `ServiceUnavailable` */
+function checkLevel({ store }: VerbParts, { sinceFeatureLevel = 1, plural }: ResourceDefinition): void {
+  const { featureLevel } = store
+  if (featureLevel >= sinceFeatureLevel) return
+  const begin = `${plural} begin with feature level ${sinceFeatureLevel}, the cluster is at ${featureLevel}`
+  throw serviceUnavailable(`${begin}: upgrade every member first`)
+}
+
+/** @throws ApiError `Invalid` */
+function checkAmong({ store }: VerbParts, definition: ResourceDefinition, object: AnyObject): void {
+  const { hooks, group, plural } = definition
+  if (hooks.validateAmong === undefined) return
+  const { objects } = store.view().list(prefixOf({ group, plural, namespace: null }), everything)
+  const causes = hooks.validateAmong(object, objects.map(parseStored))
+  if (causes.length > 0) throw invalidObject(definition, object.metadata.name ?? '', causes)
+}
+
+const everything = { after: null, limit: null }
 
 /** Spares the log a command that is known to lose. A generated name that is taken is simply another try. */
 function refuseExisting(parts: VerbParts, request: VerbRequest, key: Key, generated: string | null): void {

@@ -4,6 +4,7 @@ import type { JsonObject } from '../api/json.ts'
 import type { ApiObject } from '../api/object.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { Names } from '../api/names.ts'
+import type { Effect } from './effects.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
@@ -39,6 +40,8 @@ export type ResourceDefinition = {
   readonly holdsNamespaces?: true
   /** Dotted paths of string members that field selectors may name, besides name and namespace. */
   readonly selectableFields?: readonly string[]
+  /** Before the cluster decides by these rules there can be no such objects. */
+  readonly sinceFeatureLevel?: number
   /** Of its tables. Unset: name and time of creation. */
   readonly columns?: readonly Column[]
   readonly hooks: ResourceHooks
@@ -69,6 +72,13 @@ export type ResourceHooks = {
   readonly prepareForDelete?: (object: AnyObject) => AnyObject
   readonly validate?: (object: AnyObject) => readonly ApiErrorCause[]
   readonly validateUpdate?: (object: AnyObject, current: AnyObject) => readonly ApiErrorCause[]
+  /** Of a new object, among all others. Only for cluster-scoped kinds of which there are few. */
+  readonly validateAmong?: (object: AnyObject, others: readonly AnyObject[]) => readonly ApiErrorCause[]
+  /**
+   * For kinds whose objects only show what is decided elsewhere: what has to be asked for there before `current` can be
+   * `object`, or be deleted (null). What is shown then is for that other place to write.
+   */
+  readonly follow?: (object: AnyObject | null, current: AnyObject) => readonly Effect[]
   /** Something besides `metadata.finalizers` keeps an object that is being deleted. */
   readonly isHeld?: (object: AnyObject) => boolean
 }

@@ -14,6 +14,7 @@ import { isHeld, removalConditions, removalLost } from './finalize.ts'
 import { stampDeleted } from './metadata.ts'
 import type { VerbParts } from './parts.ts'
 import { keyOfTarget } from './request.ts'
+import { effectsOf } from './rewrite.ts'
 import { settle } from './settle.ts'
 import type { Plan } from './settle.ts'
 
@@ -84,7 +85,10 @@ function planGone(
         200,
         statusBytes(deletedStatus({ name: request.target.name ?? '', ...resourceOf(definition), uid })),
       )
-  if (options.dryRun) return { kind: 'answer', value }
+  const answer: Plan<Answer> = { kind: 'answer', value }
+  const effects = effectsOf(definition, null, found.current)
+  if (effects.length > 0) return { kind: 'effects', effects, dryRun: options.dryRun, next: () => answer }
+  if (options.dryRun) return answer
   const conditions = removalConditions(parts, definition, found.current, revision)
   return { kind: 'write', operations: [{ kind: 'delete', key, conditions }], done: () => value }
 }

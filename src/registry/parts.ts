@@ -7,6 +7,7 @@ import type { ObjectStore } from '../store/object-store.ts'
 import type { Admission } from './admission.ts'
 import type { Catalog } from './catalog.ts'
 import type { ResourceDefinition } from './definition.ts'
+import type { Effects } from './effects.ts'
 import type { EventFrames } from './event-frames.ts'
 import type { EventRows } from './framing.ts'
 import type { RegistryLimits } from './limits.ts'
@@ -25,6 +26,8 @@ export type VerbParts = {
   readonly rows: EventRows
   readonly schemas: WholeSchemas
   readonly turns: Turns
+  /** Unset: nothing here can ask for any. */
+  readonly effects?: Effects
 }
 
 /** Each kind's schema with metadata, made when first needed. One per definition, so as many as the catalog has. */

@@ -1,4 +1,4 @@
-import { modifiedConflict, uidConflict } from '../api/api-errors.ts'
+import { modifiedConflict, notFound, uidConflict } from '../api/api-errors.ts'
 import { invalidObject } from '../api/field-error.ts'
 import { equalJson } from '../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
@@ -10,7 +10,8 @@ import type { Revision } from '../store/revision.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { bytesAt, document } from './create.ts'
 import { resourceOf } from './definition.ts'
-import type { AnyObject, SubresourceDefinition } from './definition.ts'
+import type { AnyObject, ResourceDefinition, SubresourceDefinition } from './definition.ts'
+import type { Effect } from './effects.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
 import { isGone, removalConditions } from './finalize.ts'
 import { stampUpdated } from './metadata.ts'
@@ -24,6 +25,8 @@ export type Rewrite = {
   /** What the caller wants instead of `current`, its resourceVersion included. Throws `ApiError`. */
   readonly change: (current: AnyObject) => AnyObject
   readonly onMissing: () => Plan<Answer> | Promise<Plan<Answer>>
+  /** What the object follows was asked already; its revision is another one by that. */
+  readonly asked?: true
 }
 
 /**
@@ -46,7 +49,14 @@ export async function planRewrite(
   checkPreconditions(request, changed, current, stored.revision)
   const object = await admitted(parts, request, rewrite, { changed, current })
 
-  if (isGone(definition, object)) return planRemoval(parts, request, rewrite, { object, stored })
+  const gone = isGone(definition, object)
+  const effects = rewrite.asked === true ? [] : effectsOf(definition, gone ? null : object, current)
+  if (effects.length > 0) {
+    const next = (): ReturnType<typeof planShown> =>
+      planShown(parts, request, rewrite, { object, stored, gone })
+    return { kind: 'effects', effects, dryRun: rewrite.dryRun, next }
+  }
+  if (gone) return planRemoval(parts, request, rewrite, { object, stored })
   if (isSame(object, current)) return { kind: 'answer', value: document(200, stored.bytes) }
   const encoded = encode(object)
   const { revision } = stored
@@ -60,6 +70,36 @@ export async function planRewrite(
     operations,
     done: ([made]) => document(200, bytesAt(parts.store.view().get(key), encoded, made as Revision)),
   }
+}
+
+/** What has to be asked for elsewhere before the object can be that. @param object null: gone */
+export function effectsOf(
+  { hooks }: ResourceDefinition,
+  object: AnyObject | null,
+  current: AnyObject,
+): readonly Effect[] {
+  return hooks.follow?.(object, current) ?? []
+}
+
+/** The answer once what was asked for has happened: the object as that made it, and what else was wanted of it. */
+function planShown(
+  parts: VerbParts,
+  request: VerbRequest,
+  rewrite: Rewrite,
+  wanted: { readonly object: AnyObject; readonly stored: StoredObject; readonly gone: boolean },
+): Plan<Answer> | Promise<Plan<Answer>> {
+  const { key, revision } = wanted.stored
+  const { object } = wanted
+  if (rewrite.dryRun || wanted.gone) {
+    return { kind: 'answer', value: document(200, withRevision(encode(object), revision)) }
+  }
+  const shown = parts.store.view().get(key)
+  if (shown === null) throw notFound(resourceOf(request.definition), request.target.name ?? '')
+  const change = (current: AnyObject): AnyObject => ({
+    ...current,
+    metadata: { ...object.metadata, resourceVersion: current.metadata.resourceVersion ?? '' },
+  })
+  return planRewrite(parts, request, { ...rewrite, change, asked: true })
 }
 
 /** An update may let go of what still held a terminating object. */

@@ -1,11 +1,12 @@
 import { assertNever } from '../../raft/base/assert.ts'
 import { ApiError } from '../api/api-error.ts'
-import { modifiedConflict } from '../api/api-errors.ts'
+import { modifiedConflict, serviceUnavailable } from '../api/api-errors.ts'
 import type { Condition, Operation } from '../store/command.ts'
 import type { Key } from '../store/key.ts'
 import type { Revision } from '../store/revision.ts'
 import type { VerbRequest } from './answer.ts'
 import { resourceOf } from './definition.ts'
+import type { Effect } from './effects.ts'
 import type { VerbParts } from './parts.ts'
 import { checkRoom, sizeError } from './storage-room.ts'
 import { fromStore } from './store-errors.ts'
@@ -20,6 +21,13 @@ export type Plan<T> =
       readonly kind: 'write'
       readonly operations: readonly Operation[]
       readonly done: (revisions: readonly Revision[]) => T
+    }
+  /** To be asked for elsewhere, one after the other; then goes on. A dry run asks whether they would be refused. */
+  | {
+      readonly kind: 'effects'
+      readonly effects: readonly Effect[]
+      readonly dryRun: boolean
+      readonly next: () => Plan<T> | Promise<Plan<T>>
     }
 
 export type SettleOptions = {
@@ -50,7 +58,7 @@ export async function settle<T>(
 ): Promise<T> {
   const planned = async (): Promise<Plan<T>> => {
     const plan = await evaluate()
-    if (plan.kind !== 'answer') {
+    if (plan.kind === 'write' || plan.kind === 'dry-run') {
       checkRoom(parts.store, request, plan.operations, { dryRun: plan.kind === 'dry-run' })
     }
     return plan
@@ -82,7 +90,10 @@ async function attempt<T>(
 ): Promise<Attempt<T>> {
   const { store } = parts
   const { deadlineMs } = request.context
-  const plan = memory.fresh ? await evaluate() : await evaluateTwice(parts, request, evaluate)
+  const first = memory.fresh ? await evaluate() : await evaluateTwice(parts, request, evaluate)
+  const plan = first.kind === 'effects' ? await afterEffects(parts, request, first) : first
+  // Somebody else asked for something else meanwhile.
+  if (plan.kind === 'effects') return { kind: 'lost' }
   if (plan.kind !== 'write') return { kind: 'settled', value: plan.value }
   const outcome = await fromStore(store.write({ kind: 'write', operations: plan.operations }, deadlineMs))
   switch (outcome.kind) {
@@ -101,6 +112,20 @@ async function attempt<T>(
     default:
       return assertNever(outcome)
   }
+}
+
+/** @throws ApiError what was asked for does not happen, or nobody knows */
+async function afterEffects<T>(
+  { effects }: VerbParts,
+  { context }: VerbRequest,
+  plan: Extract<Plan<T>, { readonly kind: 'effects' }>,
+): Promise<Plan<T>> {
+  if (effects === undefined) throw serviceUnavailable('this member cannot change what decides these objects')
+  for (const effect of plan.effects) {
+    if (plan.dryRun) effects.rehearse(effect)
+    else await effects.perform(effect, context.deadlineMs)
+  }
+  return plan.next()
 }
 
 /** Once where it comes to a write, which decides for itself; else again on memory that is surely current. */

@@ -1,18 +1,14 @@
 import { Packr } from 'msgpackr'
 import { assertNever } from '../../raft/base/assert.ts'
-import { Failure } from '../../raft/base/failure.ts'
+import { CommandMalformed } from './command-malformed.ts'
 import { conditionNumber } from './condition-number.ts'
 import type { ClusterIdentity, Command, Condition, EncodedObject, Operation, Settings } from './command.ts'
+import { foundingFields, foundingIn } from './founding-codec.ts'
 import type { Key } from './key.ts'
 import { revision } from './revision.ts'
 import type { Revision } from './revision.ts'
 
-/** The bytes are no command this program knows. */
-export class CommandMalformed extends Failure<'command-malformed'> {
-  constructor(what: string) {
-    super('command-malformed', `malformed command: ${what}`)
-  }
-}
+export { CommandMalformed }
 
 /*
  * A command is one msgpack array: [format, kind, ...fields]. Operations, conditions and objects are
@@ -58,6 +54,7 @@ export function decodeCommand(bytes: Uint8Array): Command {
         settings: settings(rest[1]),
         operations: operations(rest[2]),
         featureLevel: rest.length > 3 ? whole(rest[3], 'level') : 1,
+        ...foundingIn(rest[4]),
       }
     case commandNumber.trim:
       return { kind: 'trim', upTo: revisionIn(rest[0]) }
@@ -68,7 +65,7 @@ export function decodeCommand(bytes: Uint8Array): Command {
         ...(rest[1] === undefined ? {} : { expected: settings(rest[1]) }),
       }
     case commandNumber['raise-feature-level']:
-      return { kind: 'raise-feature-level', level: whole(rest[0], 'level') }
+      return { kind: 'raise-feature-level', level: whole(rest[0], 'level'), ...foundingIn(rest[1]) }
     case commandNumber['expire-sessions']:
       return { kind: 'expire-sessions', before: whole(rest[0], 'before') }
     default:
@@ -86,7 +83,8 @@ function fields(command: Command): unknown[] {
         [clusterId, apiDomain, continueTokenKey, keyFingerprints],
         settingsFields(command.settings),
         command.operations.map(operationFields),
-        ...(command.featureLevel === 1 ? [] : [command.featureLevel]),
+        ...(command.featureLevel === 1 && command.founding === undefined ? [] : [command.featureLevel]),
+        ...foundingFields(command.founding),
       ]
     }
     case 'trim':
@@ -97,7 +95,7 @@ function fields(command: Command): unknown[] {
         ...(command.expected === undefined ? [] : [settingsFields(command.expected)]),
       ]
     case 'raise-feature-level':
-      return [command.level]
+      return [command.level, ...foundingFields(command.founding)]
     case 'expire-sessions':
       return [command.before]
     default:

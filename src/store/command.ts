@@ -1,3 +1,4 @@
+import type { MemberInfo } from '../../raft/index.ts'
 import type { Key } from './key.ts'
 import type { Revision } from './revision.ts'
 
@@ -16,6 +17,8 @@ export type Command =
       readonly operations: readonly Operation[]
       /** The rules the cluster begins with: what its founder knows. From 1. */
       readonly featureLevel: number
+      /** From feature level 3 on. */
+      readonly founding?: Founding
     }
   /** Forgets history at and below `upTo`; proposed by the leader for what it applied long enough ago. */
   | { readonly kind: 'trim'; readonly upTo: Revision }
@@ -25,9 +28,20 @@ export type Command =
       /** Only while the settings are these. Not before feature level 2: older programs would not look. */
       readonly expected?: Settings
     }
-  | { readonly kind: 'raise-feature-level'; readonly level: number }
+  /** @param founding in a raise to feature level 3 or beyond */
+  | { readonly kind: 'raise-feature-level'; readonly level: number; readonly founding?: Founding }
   /** Sessions not heard of since the log index `before` are forgotten. */
   | { readonly kind: 'expire-sessions'; readonly before: number }
+
+/**
+ * What the log itself does not say: who is a member while it has no entry about that, as it begins with a configuration.
+ * There is none before feature level 3: until then nobody comes or goes.
+ */
+export type Founding = {
+  readonly members: readonly MemberInfo[]
+  /** Wall-clock ms of the proposer: since when they are shown as members. */
+  readonly atMs: number
+}
 
 export type Operation =
   | {

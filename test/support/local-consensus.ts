@@ -1,13 +1,24 @@
 import type { Clock } from '../../raft/base/clock.ts'
-import { encodeEnvelope, logIndex, nodeId, noTerm, term } from '../../raft/index.ts'
+import { simpleConfiguration } from '../../raft/core/conf-change.ts'
+import {
+  MembershipFailure,
+  encodeEnvelope,
+  logIndex,
+  nodeId,
+  noTerm,
+  planChange,
+  term,
+} from '../../raft/index.ts'
 import type {
   Configuration,
   Consensus,
   ConsensusStatus,
   Fate,
   LogIndex,
+  MemberChange,
   MemberInfo,
   MembersChanged,
+  MembershipPort,
 } from '../../raft/index.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
 import type { Outcome } from '../../src/store/command.ts'
@@ -16,10 +27,11 @@ import type { Outcome } from '../../src/store/command.ts'
  * A cluster of one without threads, disk or elections: what is proposed is committed and applied at
  * once, through the real envelope and the real machine.
  */
-export class LocalConsensus implements Consensus<Outcome> {
+export class LocalConsensus implements Consensus<Outcome>, MembershipPort {
   readonly #machine: StoreMachine
   readonly #session: number
   #sequence = 0
+  #configuration = configuration
   readonly #listeners = new Set<(applied: LogIndex) => void>()
 
   constructor(options: { readonly machine: StoreMachine; readonly clock: Clock; readonly session?: number }) {
@@ -35,7 +47,7 @@ export class LocalConsensus implements Consensus<Outcome> {
       role: 'leader',
       term: onlyTerm,
       leader: onlyMember.id,
-      configuration,
+      configuration: this.#configuration,
       vote: onlyMember.id,
       commit: this.#last,
       lastIndex: this.#last,
@@ -87,8 +99,22 @@ export class LocalConsensus implements Consensus<Outcome> {
 
   async transferLeadership(): Promise<void> {}
 
-  async changeMembers(): Promise<MembersChanged> {
-    throw new Error('the only member stays as it is')
+  /** As if everybody were in touch and had caught up. */
+  async changeMembers(change: MemberChange): Promise<MembersChanged> {
+    const everyone = new Set(this.#configuration.members.map(({ id }) => id))
+    const knowledge = { pending: false, settled: true, inTouch: everyone, caughtUp: everyone }
+    const plan = planChange(this.#configuration, change, knowledge)
+    if (plan.kind === 'refused') throw new MembershipFailure(plan.reason, plan.message)
+    if (plan.kind === 'change') this.configure(plan.members)
+    return { configuration: this.#configuration, index: this.#last }
+  }
+
+  /** Puts other members in force, at once. */
+  configure(members: readonly MemberInfo[]): void {
+    const next = simpleConfiguration(members)
+    this.#configuration = next
+    const index = logIndex(this.#last + 1)
+    this.#append({ index, term: onlyTerm, kind: 'configuration', configuration: next })
   }
 
   async stop(): Promise<void> {}

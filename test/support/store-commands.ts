@@ -1,5 +1,12 @@
 import type { SeededRandom } from '../../raft/base/random.ts'
-import type { ClusterIdentity, Command, Condition, Operation, Settings } from '../../src/store/command.ts'
+import type {
+  ClusterIdentity,
+  Command,
+  Condition,
+  Founding,
+  Operation,
+  Settings,
+} from '../../src/store/command.ts'
 import type { Key } from '../../src/store/key.ts'
 import { revision } from '../../src/store/revision.ts'
 import { configMapKey, encoded, namespaceKey } from './store-kit.ts'
@@ -23,10 +30,13 @@ export function identityOf(clusterId: string): ClusterIdentity {
 
 export function bootstrapOf(
   clusterId: string,
-  more: { readonly settings?: Settings; readonly featureLevel?: number } = {},
+  more: { readonly settings?: Settings; readonly featureLevel?: number; readonly founding?: Founding } = {},
 ): Command {
-  const { settings = smallSettings, featureLevel = 1 } = more
-  return { kind: 'bootstrap', identity: identityOf(clusterId), settings, operations: [], featureLevel }
+  const { settings = smallSettings, featureLevel = 1, founding } = more
+  return {
+    ...{ kind: 'bootstrap', identity: identityOf(clusterId), settings, operations: [], featureLevel },
+    ...(founding === undefined ? {} : { founding }),
+  }
 }
 
 /** A command of any kind, often with conditions that do not hold. @param near about where revisions are */

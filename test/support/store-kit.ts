@@ -1,5 +1,5 @@
 import { encodeEnvelope, logIndex, term } from '../../raft/index.ts'
-import type { Entry, LogIndex, SettledProposal } from '../../raft/index.ts'
+import type { Configuration, Entry, LogIndex, SettledProposal } from '../../raft/index.ts'
 import { encodeCommand } from '../../src/store/command-codec.ts'
 import type { Command, Condition, EncodedObject, Operation, Outcome } from '../../src/store/command.ts'
 import { keyOf, prefixOf } from '../../src/store/key.ts'
@@ -89,6 +89,15 @@ export class LogWriter {
 
   empty(): Entry {
     return this.#append({ index: logIndex(this.last + 1), term: this.term, kind: 'empty' })
+  }
+
+  configuration(configuration: Configuration): Entry {
+    return this.#append({
+      index: logIndex(this.last + 1),
+      term: this.term,
+      kind: 'configuration',
+      configuration,
+    })
   }
 
   /** Entries behind `index`. */

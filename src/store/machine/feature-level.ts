@@ -4,6 +4,9 @@ import { StorageFailure } from '../errors.ts'
 /** From here on the size of objects and the storage quota are decided at apply. */
 export const storageRulesLevel = 2
 
+/** From here on apply shows the members as objects, and a configuration may say whom a member replaces and since when. */
+export const memberObjectsLevel = 3
+
 /**
  * This member may not decide by the cluster's rules, so it must not decide at all.
  *

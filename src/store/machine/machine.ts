@@ -1,15 +1,16 @@
 import { assert, assertNever } from '../../../raft/base/assert.ts'
-import { decodeEnvelope } from '../../../raft/index.ts'
+import { decodeEnvelope, initialConfiguration } from '../../../raft/index.ts'
 import type { Entry, Envelope, LogIndex, SettledProposal, SnapshotMeta } from '../../../raft/index.ts'
 import { featureLevelMax as newestLevel } from '../../version.ts'
 import { decodeCommand } from '../command-codec.ts'
-import type { Command, Operation, Outcome, Settings } from '../command.ts'
+import type { Command, Founding, Operation, Outcome, Settings } from '../command.ts'
 import { noRevision, revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import { refusalOf } from './decide.ts'
 import type { DigestSamples } from './digest-samples.ts'
 import { addHash, newHash, subtractHash } from './hash.ts'
-import { storageRulesLevel, tooNew } from './feature-level.ts'
+import { memberObjectsLevel, storageRulesLevel, tooNew } from './feature-level.ts'
+import { memberOperations, memberPrefix } from './member-objects.ts'
 import type { MachineState } from './state.ts'
 import { beginsAlarm, endsAlarm, firstQuota, sizeRefusalOf } from './storage-rules.ts'
 import { deletedVersion, hashOf, putVersion, recordOf } from './version.ts'
@@ -72,6 +73,8 @@ export class Machine {
       this.state.appliedIndex = entry.index
       this.state.appliedTerm = entry.term
       if (entry.kind === 'configuration') this.state.configuration = entry.configuration
+      // With each new leader too: a state that was restored or recovered has members of another life.
+      if (entry.kind !== 'command') this.#showMembers(0)
       if (proposal !== null) this.#command(proposal, session, settled)
       this.#samples?.applied(this.state)
     }
@@ -128,7 +131,7 @@ export class Machine {
       case 'change-settings':
         return this.#change(command)
       case 'raise-feature-level':
-        return this.#raise(command.level)
+        return this.#raise(command)
       case 'expire-sessions':
         return this.state.sessions.expire(command.before) > 0 ? noRevisions : nothing
       default:
@@ -207,7 +210,25 @@ export class Machine {
     this.state.identity = command.identity
     this.state.featureLevel = Math.max(this.state.featureLevel, command.featureLevel)
     this.#set(command.settings)
+    this.#found(command.founding)
     return outcome
+  }
+
+  /** A log that has an entry about its members tells more than whoever proposed this knew. */
+  #found(founding: Founding | undefined): void {
+    const { state } = this
+    if (founding !== undefined && state.configuration.members.length === 0) {
+      state.configuration = initialConfiguration(founding.members)
+    }
+    this.#showMembers(founding?.atMs ?? 0)
+  }
+
+  /** Members are no client's writes: neither conditions nor the quota hold them back. */
+  #showMembers(atMs: number): void {
+    const { objects, configuration, identity, featureLevel } = this.state
+    if (identity === null || featureLevel < memberObjectsLevel) return
+    const shown = objects.list(memberPrefix(identity.apiDomain), null, null).objects
+    this.#writeAndLook(memberOperations(shown, { configuration, identity, atMs }))
   }
 
   #change({ settings, expected }: Extract<Command, { readonly kind: 'change-settings' }>): Outcome {
@@ -255,10 +276,11 @@ export class Machine {
     else if (beginsAlarm(bytes, storageBytesMax)) state.storageAlarm = true
   }
 
-  #raise(level: number): Outcome {
+  #raise({ level, founding }: Extract<Command, { readonly kind: 'raise-feature-level' }>): Outcome {
     if (level <= this.state.featureLevel) return nothing
     this.state.featureLevel = level
     this.#set(this.state.settings)
+    this.#found(founding)
     return noRevisions
   }
 }

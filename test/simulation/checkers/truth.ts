@@ -1,8 +1,11 @@
 import { BrokenInvariant } from '../../../raft/base/assert.ts'
-import { decodeEnvelope } from '../../../raft/index.ts'
+import { decodeEnvelope, emptyConfiguration, initialConfiguration } from '../../../raft/index.ts'
 import type { Entry } from '../../../raft/index.ts'
 import { decodeCommand } from '../../../src/store/command-codec.ts'
-import type { Command, Condition, Operation } from '../../../src/store/command.ts'
+import type { ClusterIdentity, Command, Condition, Founding, Operation } from '../../../src/store/command.ts'
+import type { Key } from '../../../src/store/key.ts'
+import { memberObjectsLevel } from '../../../src/store/machine/feature-level.ts'
+import { memberOperations, memberPrefix } from '../../../src/store/machine/member-objects.ts'
 import { atRevision, docOf, shownOf } from '../clients/shown.ts'
 import type { Doc, Shown } from '../clients/shown.ts'
 
@@ -35,7 +38,9 @@ export class Truth {
   readonly #sessions = new Map<number, { floor: number; readonly decided: Set<number> }>()
   readonly #shown = new Map<number, Shown>()
   #historyEventsMin = 0
-  #hasIdentity = false
+  #identity: ClusterIdentity | null = null
+  #featureLevel = 1
+  #configuration = emptyConfiguration
   #trimmed = 0
 
   get revision(): number {
@@ -54,7 +59,9 @@ export class Truth {
   /** The next entry, once it is known to be committed. */
   committed(entry: Entry): void {
     if (entry.index !== this.index + 1) throw new BrokenInvariant(`${entry.index} follows ${this.index}`)
+    if (entry.kind === 'configuration') this.#configuration = entry.configuration
     if (entry.kind === 'command') this.#propose(entry.term, entry.data)
+    else this.#showMembers(0)
     this.#revisions.push(this.revision)
   }
 
@@ -115,16 +122,38 @@ export class Truth {
 
   #perform(command: Command): void {
     if (command.kind === 'bootstrap') {
-      if (this.#hasIdentity) return
-      this.#hasIdentity = true
+      if (this.#identity !== null) return
+      this.#identity = command.identity
       this.#historyEventsMin = command.settings.historyEventsMin
     }
     if (command.kind === 'bootstrap' || command.kind === 'write') this.#write(command.operations)
+    if (command.kind === 'bootstrap') this.#found(command.featureLevel, command.founding)
+    if (command.kind === 'raise-feature-level') this.#found(command.level, command.founding)
     if (command.kind === 'change-settings') this.#historyEventsMin = command.settings.historyEventsMin
     if (command.kind === 'trim') {
       const upTo = Math.min(command.upTo, this.revision - this.#historyEventsMin)
       this.#trimmed = Math.max(this.#trimmed, upTo)
     }
+  }
+
+  /** By the rules that apply goes by; what they are is told by their own tests. */
+  #found(level: number, founding: Founding | undefined): void {
+    if (level <= this.#featureLevel) return
+    this.#featureLevel = level
+    if (founding !== undefined && this.#configuration.members.length === 0) {
+      this.#configuration = initialConfiguration(founding.members)
+    }
+    this.#showMembers(founding?.atMs ?? 0)
+  }
+
+  #showMembers(atMs: number): void {
+    const identity = this.#identity
+    if (identity === null || this.#featureLevel < memberObjectsLevel) return
+    const shown = this.list(memberPrefix(identity.apiDomain), this.revision).map(({ key, bytes }) => ({
+      key: key as Key,
+      bytes,
+    }))
+    this.#write(memberOperations(shown, { configuration: this.#configuration, identity, atMs }))
   }
 
   #write(operations: readonly Operation[]): void {

@@ -3,6 +3,7 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { admissionChain } from '../../../../src/admission/chain.ts'
 import { namespaceLifecycle } from '../../../../src/admission/namespace-lifecycle.ts'
 import { ApiError } from '../../../../src/api/api-error.ts'
+import { MemberEffects } from '../../../../src/app/member-effects.ts'
 import { textMember } from '../../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/names.ts'
@@ -20,7 +21,9 @@ import { bootstrapOperations } from '../../../../src/resources/bootstrap-objects
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { featureLevelMax } from '../../../../src/version.ts'
+import type { LocalConsensus } from '../../../support/local-consensus.ts'
 import { openMemoryStore } from '../../../support/memory-store.ts'
+import type { MemoryStore } from '../../../support/memory-store.ts'
 
 /** Time that moves only when a test says so; `soon` is the end of the real turn. */
 export class ManualClock implements Clock {
@@ -98,17 +101,21 @@ export class Fixture {
   readonly catalog: Catalog
   readonly registry: Registry
   readonly store: ObjectStore
+  readonly consensus: LocalConsensus
+  readonly memory: MemoryStore
   readonly warnings: string[] = []
   readonly #close: () => Promise<void>
 
   constructor(parts: {
     readonly names: Names
     readonly clock: ManualClock
-    readonly store: ObjectStore
+    readonly memory: MemoryStore
     readonly options: FixtureOptions
-    readonly close: () => Promise<void>
   }) {
-    const { names, store, options } = parts
+    const { names, memory, options } = parts
+    const { store, consensus, machine, close } = memory
+    this.consensus = consensus
+    this.memory = memory
     this.names = names
     this.clock = parts.clock
     this.store = options.wrap?.(store) ?? store
@@ -123,8 +130,12 @@ export class Fixture {
       catalog: this.catalog,
       admission: options.admission ?? admissionChain([lifecycle]),
       limits: { ...defaultRegistryLimits, ...options.limits },
+      effects: new MemberEffects({
+        ...{ consensus, names, clock: this.clock },
+        applied: () => machine.appliedMemory,
+      }),
     })
-    this.#close = parts.close
+    this.#close = close
   }
 
   static async open(options: FixtureOptions = {}): Promise<Fixture> {
@@ -147,7 +158,7 @@ export class Fixture {
       },
       clock.monotonicMs() + 10_000,
     )
-    return new Fixture({ names, clock, store: memory.store, options, close: memory.close })
+    return new Fixture({ names, clock, memory, options })
   }
 
   close(): Promise<void> {

@@ -54,7 +54,7 @@ void test('a create that does not fit is 403, names the culprits and the remedie
     new RegExp(
       '^configmaps "one-more" is forbidden: exceeded storage quota: \\d+\\.\\d KiB of \\d+\\.\\d KiB used, ' +
         `with its history most by configmaps \\(\\d\\.\\d KiB, ${made} objects\\), ` +
-        'namespaces \\(\\d\\.\\d KiB, 4 objects\\), ' +
+        'namespaces \\(\\d\\.\\d KiB, 4 objects\\), members\\.cluster\\.orch\\.io \\(\\d+ B, 1 object\\), ' +
         `and in namespace default by configmaps \\(\\d\\.\\d KiB, ${made} objects\\); ` +
         'delete what is not needed and wait until its history is forgotten \\(300 s\\), ' +
         'or raise the quota: orchctl settings set --storage-quota$',
@@ -139,9 +139,8 @@ void test('a patch that grows an object over the limit is 413, as is a race that
   const racing = new Fixture({
     names: api.names,
     clock: api.clock,
-    store: behind,
-    options: {},
-    close: () => Promise.resolve(),
+    memory: api.memory,
+    options: { wrap: () => behind },
   })
   const lost = await refused(racing.patch({ name: 'a', body: { data: { y: 'y'.repeat(1000) } } }))
   assert.deepEqual(

@@ -7,9 +7,19 @@ import { test } from 'node:test'
 import { pack } from 'msgpackr'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { CommandMalformed, decodeCommand, encodeCommand } from '../../../../src/store/command-codec.ts'
-import type { Command } from '../../../../src/store/command.ts'
+import { nodeId } from '../../../../raft/index.ts'
+import type { Command, Founding } from '../../../../src/store/command.ts'
 import { bootstrapOf, identityOf, randomCommand, smallSettings } from '../../../support/store-commands.ts'
 import { configMapKey, put, write } from '../../../support/store-kit.ts'
+
+const founding: Founding = {
+  atMs: 1_790_000_000_000,
+  members: [1, 2].map((id) => ({
+    ...{ id: nodeId(id), name: `n${id}`, role: 'learner', wantedRole: 'voter' },
+    ...{ peerAddress: `h${id}:1`, clientAddress: `h${id}:2`, version: '0.1.0', featureLevel: 3 },
+    ...{ replaces: null, addedMs: 0 },
+  })),
+}
 
 const each: readonly Command[] = [
   write(),
@@ -24,7 +34,9 @@ const each: readonly Command[] = [
   { kind: 'change-settings', settings: smallSettings },
   { kind: 'change-settings', settings: { ...smallSettings, storageBytesMax: 0 } },
   { kind: 'change-settings', settings: smallSettings, expected: { ...smallSettings, storageBytesMax: 7 } },
+  bootstrapOf('d', { featureLevel: 1, founding }),
   { kind: 'raise-feature-level', level: 2 },
+  { kind: 'raise-feature-level', level: 3, founding },
   { kind: 'expire-sessions', before: 2 ** 40 },
 ]
 

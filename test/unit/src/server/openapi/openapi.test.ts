@@ -150,6 +150,8 @@ test('spec 4.1: a kind has a path for its collection, its objects and its subres
     '/api/v1/namespaces/{name}/finalize',
     '/api/v1/namespaces/{name}/status',
     '/api/v1/secrets',
+    '/apis/cluster.k8s.io/v1/members',
+    '/apis/cluster.k8s.io/v1/members/{name}',
   ])
   const document = openApiV2([widget], upstream, 'v1')
   const collection = at(document, 'paths', '/apis/storage.k8s.io/v1beta1/widgets')
@@ -193,7 +195,11 @@ test('the index names every group and version with a hash that follows the conte
   const first = openApiDocuments(kinds, upstream, 'v1')
   const second = openApiDocuments(kinds, upstream, 'v2')
   const index = JSON.parse(Buffer.from(first.v3Index().bytes).toString()) as JsonObject
-  assert.deepEqual(Object.keys(index['paths'] as JsonObject), ['api/v1', 'apis/storage.k8s.io/v1beta1'])
+  assert.deepEqual(Object.keys(index['paths'] as JsonObject), [
+    'api/v1',
+    'apis/cluster.k8s.io/v1',
+    'apis/storage.k8s.io/v1beta1',
+  ])
   const url = at(index, 'paths', 'api/v1', 'serverRelativeURL')
   assert.ok(typeof url === 'string')
   assert.match(url, /^\/openapi\/v3\/api\/v1\?hash=[0-9a-f]{32}$/)

@@ -1,0 +1,152 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import { ConsensusFailure, MembershipFailure, nodeId, planChange } from '../../raft/index.ts'
+import type {
+  ChangeRefusal,
+  Consensus,
+  LogIndex,
+  MemberChange,
+  MembershipPort,
+  NodeId,
+} from '../../raft/index.ts'
+import { ApiError } from '../api/api-error.ts'
+import { conflict, forbidden, serviceUnavailable, timeout, tooManyRequests } from '../api/api-errors.ts'
+import type { Names } from '../api/names.ts'
+import type { Effect, Effects } from '../registry/effects.ts'
+
+export type MemberEffectsParts = {
+  readonly consensus: Pick<Consensus<never>, 'status' | 'onApplied'> & MembershipPort
+  /** Everything up to here is in this member's memory. */
+  readonly applied: () => LogIndex
+  readonly clock: Clock
+  readonly names: Names
+}
+
+/** What is wanted of members by way of their objects, asked of consensus, and seen in this member's memory afterwards. */
+export class MemberEffects implements Effects {
+  readonly #parts: MemberEffectsParts
+
+  constructor(parts: MemberEffectsParts) {
+    this.#parts = parts
+  }
+
+  async perform(effect: Effect, deadlineMs: number): Promise<void> {
+    const { consensus } = this.#parts
+    let index: LogIndex
+    try {
+      index = (await consensus.changeMembers(changeOf(effect), deadlineMs)).index
+    } catch (cause) {
+      throw this.#translated(cause, effect)
+    }
+    await this.#seen(index, effect, deadlineMs)
+  }
+
+  /** With the configuration that this member knows, as if everybody were in touch and nothing under way. */
+  rehearse(effect: Effect): void {
+    const { configuration } = this.#parts.consensus.status
+    const everyone = new Set(configuration.members.map(({ id }) => id))
+    const plan = planChange(configuration, changeOf(effect), {
+      ...{ pending: false, settled: true },
+      ...{ inTouch: everyone, caughtUp: new Set<NodeId>() },
+    })
+    if (plan.kind === 'refused') throw this.#refused(plan.reason, plan.message, effect, null)
+  }
+
+  async #seen(index: LogIndex, effect: Effect, deadlineMs: number): Promise<void> {
+    const { consensus, applied, clock } = this.#parts
+    if (applied() >= index) return
+    // Who is removed need not hear of it any more; that it is decided is answer enough.
+    const untilMs =
+      effect.kind === 'remove-member'
+        ? Math.min(deadlineMs, clock.monotonicMs() + removalSeenMsMax)
+        : deadlineMs
+    const inTime = await new Promise<boolean>((resolve) => {
+      const timer = clock.after(Math.max(0, untilMs - clock.monotonicMs()), () => end(false))
+      const stop = consensus.onApplied((reached) => {
+        if (reached >= index) end(true)
+      })
+      const end = (reached: boolean): void => {
+        timer.cancel()
+        stop()
+        resolve(reached)
+      }
+    })
+    if (inTime || effect.kind === 'remove-member') return
+    throw timeout('the change is made, but this member has not seen it in time')
+  }
+
+  #translated(cause: unknown, effect: Effect): unknown {
+    if (cause instanceof MembershipFailure) return this.#refused(cause.code, cause.message, effect, cause)
+    if (!(cause instanceof ConsensusFailure)) return cause
+    switch (cause.code) {
+      case 'overloaded':
+        return tooManyRequests(1)
+      case 'stopped':
+        return serviceUnavailable('the server is shutting down: ask another member', { retryAfterSeconds: 1 })
+      case 'timed-out':
+      case 'no-leader':
+      case 'not-a-voter':
+        return timeout(
+          'no quorum answered in time; the change may still be made, and asking again does it once',
+        )
+    }
+  }
+
+  #refused(
+    reason: ChangeRefusal,
+    message: string,
+    effect: Effect,
+    cause: MembershipFailure | null,
+  ): ApiError {
+    const { consensus, names } = this.#parts
+    const member = consensus.status.configuration.members.find(({ id }) => String(id) === effect.id)
+    const resource = { group: names.group('cluster'), resource: 'members' }
+    const error = refusalError[reason](resource, member?.name ?? effect.id, message)
+    const causes = [{ reason: causeWord(reason), message, field: fieldOf[effect.kind] }]
+    return new ApiError(error.code, error.message, { ...error.details, causes }, { cause })
+  }
+}
+
+function changeOf(effect: Effect): MemberChange {
+  const id = nodeId(Number(effect.id))
+  switch (effect.kind) {
+    case 'remove-member':
+      return { kind: 'remove', id }
+    case 'set-member-role':
+      return { kind: 'set-role', id, role: effect.voter ? 'voter' : 'learner' }
+    case 'move-member': {
+      const { peerAddress, clientAddress } = effect
+      return { kind: 'move', id, peerAddress, clientAddress }
+    }
+  }
+}
+
+const fieldOf = {
+  'remove-member': '',
+  'set-member-role': 'spec.role',
+  'move-member': 'spec.peerAddress',
+} as const satisfies Record<Effect['kind'], string>
+
+/** What waits for nothing but time is a 503; what others have done is a 409; what may not be is a 403. */
+const refusalError: Readonly<Record<ChangeRefusal, typeof conflict>> = {
+  'name-taken': conflict,
+  'id-taken': conflict,
+  'unknown-member': conflict,
+  'replaced-unknown': conflict,
+  'replaces-pinned': forbidden,
+  'last-voter': forbidden,
+  'below-live-quorum': forbidden,
+  'not-caught-up': conflict,
+  'too-many-members': forbidden,
+  'change-pending': (_, __, message) => serviceUnavailable(message, { retryAfterSeconds: 1 }),
+  'term-unsettled': (_, __, message) => serviceUnavailable(message, { retryAfterSeconds: 1 }),
+}
+
+/** `last-voter` gives `LastVoter`, as causes are spelled. */
+function causeWord(reason: ChangeRefusal): string {
+  return reason
+    .split('-')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')
+}
+
+const removalSeenMsMax = 1000

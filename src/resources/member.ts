@@ -1,0 +1,127 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { fieldForbidden, invalid, required } from '../api/field-error.ts'
+import { isJsonObject, memberOf, textMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import { checkDns1123Label } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import type { Effect } from '../registry/effects.ts'
+import { memberObjectsLevel } from '../store/machine/feature-level.ts'
+import { memberColumns } from './member-columns.ts'
+import { memberSchema } from './member-schema.ts'
+
+/** Announced and not there yet. Each goes after a day, so more than these are a mistake. */
+const pendingMax = 8
+
+/**
+ * A member of the cluster, as the state machine shows it: apply makes these objects from the configuration that
+ * consensus decides. Who creates one announces a member that is still to join; a change of its spec, or its deletion,
+ * is asked of consensus, and shows here once that has happened.
+ */
+export function memberDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: names.group('cluster'),
+    version: 'v1',
+    kind: 'Member',
+    plural: 'members',
+    singular: 'member',
+    shortNames: ['mem'],
+    categories: [],
+    scope: 'Cluster',
+    verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: memberSchema,
+    columns: memberColumns,
+    validateName: checkDns1123Label,
+    deleteReturnsObject: false,
+    sinceFeatureLevel: memberObjectsLevel,
+    hooks: {
+      prepareForCreate: (object) => ({ ...object, status: { phase: 'Pending' } }),
+      prepareForUpdate: (object, current) => ({ ...object, status: memberOf(current, 'status') ?? {} }),
+      validate,
+      validateAmong,
+      validateUpdate,
+      follow,
+    },
+    subresources: [],
+  } satisfies ResourceDefinition)
+}
+
+function validate(object: AnyObject): readonly ApiErrorCause[] {
+  const spec = part(object, 'spec')
+  const causes: ApiErrorCause[] = []
+  for (const name of addresses) {
+    const address = textMember(spec, name)
+    if (address !== '' && !isHostAndPort(address)) {
+      causes.push(invalid(`spec.${name}`, address, 'must be host:port such as 10.0.0.1:7443'))
+    }
+  }
+  const replaces = textMember(spec, 'replaces')
+  if (replaces !== '' && textMember(spec, 'role') === 'Learner') {
+    causes.push(fieldForbidden('spec.replaces', 'who stays a learner takes nobody’s place'))
+  }
+  return causes
+}
+
+const addresses = ['peerAddress', 'clientAddress'] as const
+
+/** Of a new one, among all that are there. */
+function validateAmong(object: AnyObject, others: readonly AnyObject[]): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  const pending = others.filter((other) => !isReal(other)).length
+  if (pending >= pendingMax) {
+    const words = `${pending} members are announced that have not joined: let them join, or delete some of them`
+    causes.push(fieldForbidden('metadata.name', words))
+  }
+  const replaces = textMember(part(object, 'spec'), 'replaces')
+  const replaced = others.find(({ metadata }) => metadata.name === replaces)
+  if (replaces !== '' && (replaced === undefined || !isReal(replaced))) {
+    causes.push(invalid('spec.replaces', replaces, 'must be the name of a member'))
+  }
+  return causes
+}
+
+function validateUpdate(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+  if (!isReal(current)) return []
+  const [spec, old] = [part(object, 'spec'), part(current, 'spec')]
+  const causes: ApiErrorCause[] = []
+  for (const name of addresses) if (textMember(spec, name) === '') causes.push(required(`spec.${name}`))
+  const replaces = textMember(spec, 'replaces')
+  const pinned = textMember(spec, 'role') === 'Learner' && replaces === ''
+  if (replaces !== textMember(old, 'replaces') && !pinned) {
+    causes.push(invalid('spec.replaces', replaces, 'field is immutable'))
+  }
+  return causes
+}
+
+/** What consensus has to do for what is wanted of a member; nothing for one that is only announced. */
+function follow(object: AnyObject | null, current: AnyObject): readonly Effect[] {
+  if (!isReal(current)) return []
+  const id = textMember(part(current, 'status'), 'id')
+  if (object === null) return [{ kind: 'remove-member', id }]
+  const [spec, old] = [part(object, 'spec'), part(current, 'spec')]
+  const effects: Effect[] = []
+  const changed = (name: string): string | null =>
+    textMember(spec, name) === textMember(old, name) ? null : textMember(spec, name)
+  const [peerAddress, clientAddress] = [changed('peerAddress'), changed('clientAddress')]
+  if (peerAddress !== null || clientAddress !== null) {
+    effects.push({ kind: 'move-member', id, peerAddress, clientAddress })
+  }
+  const role = changed('role')
+  if (role !== null) effects.push({ kind: 'set-member-role', id, voter: role === 'Voter' })
+  return effects
+}
+
+/** It has joined: consensus knows it. */
+function isReal(object: AnyObject): boolean {
+  return textMember(part(object, 'status'), 'id') !== ''
+}
+
+function part(object: AnyObject, name: 'spec' | 'status'): JsonObject {
+  const value = memberOf(object, name)
+  return isJsonObject(value) ? value : {}
+}
+
+function isHostAndPort(text: string): boolean {
+  const found = /^(?:\[[0-9a-fA-F:.%]+\]|[^:[\]\s/]+):([0-9]{1,5})$/.exec(text)
+  return found !== null && Number(found[1]) >= 1 && Number(found[1]) <= 65_535
+}

@@ -1,0 +1,8 @@
+import { Failure } from '../../raft/base/failure.ts'
+
+/** The bytes are no command this program knows. */
+export class CommandMalformed extends Failure<'command-malformed'> {
+  constructor(what: string) {
+    super('command-malformed', `malformed command: ${what}`)
+  }
+}

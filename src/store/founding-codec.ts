@@ -1,0 +1,59 @@
+import { nodeId } from '../../raft/index.ts'
+import type { MemberInfo, MemberRole } from '../../raft/index.ts'
+import { CommandMalformed } from './command-malformed.ts'
+import type { Founding } from './command.ts'
+
+/** As the last field of a command, in the way of `command-codec.ts`; not at all where there is none. */
+export function foundingFields(founding: Founding | undefined): unknown[] {
+  return founding === undefined ? [] : [[founding.atMs, founding.members.map(memberFields)]]
+}
+
+/** @throws CommandMalformed */
+export function foundingIn(value: unknown): { readonly founding?: Founding } {
+  if (value === undefined) return {}
+  const [atMs, members] = list(value)
+  return { founding: { atMs: whole(atMs), members: list(members).map(memberIn) } }
+}
+
+function memberFields(member: MemberInfo): unknown[] {
+  const { id, name, role, wantedRole, peerAddress, clientAddress, version, featureLevel } = member
+  return [id, name, role, wantedRole, peerAddress, clientAddress, version, featureLevel]
+}
+
+function memberIn(value: unknown): MemberInfo {
+  const [id, name, role, wantedRole, peerAddress, clientAddress, version, featureLevel] = list(value)
+  if (whole(id) === 0) throw new CommandMalformed('a member has no id')
+  return {
+    id: nodeId(whole(id)),
+    name: text(name),
+    role: roleIn(role),
+    wantedRole: roleIn(wantedRole),
+    peerAddress: text(peerAddress),
+    clientAddress: text(clientAddress),
+    version: text(version),
+    featureLevel: whole(featureLevel),
+    ...{ replaces: null, addedMs: 0 },
+  }
+}
+
+function roleIn(value: unknown): MemberRole {
+  if (value !== 'voter' && value !== 'learner') throw new CommandMalformed('the role of a member is none')
+  return value
+}
+
+function list(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new CommandMalformed('its members are no list')
+  return value
+}
+
+function whole(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw new CommandMalformed('a number of a member is none')
+  }
+  return value
+}
+
+function text(value: unknown): string {
+  if (typeof value !== 'string') throw new CommandMalformed('a text of a member is none')
+  return value
+}

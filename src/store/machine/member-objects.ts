@@ -1,0 +1,170 @@
+import { assert } from '../../../raft/base/assert.ts'
+import type { Configuration, MemberInfo } from '../../../raft/index.ts'
+import type { ClusterIdentity, EncodedObject, Operation } from '../command.ts'
+import { keyOf, prefixOf } from '../key.ts'
+import type { Key, KeyPrefix } from '../key.ts'
+import { hash128, newHash, writeHash } from './hash.ts'
+
+/*
+ * Members as objects: what a configuration says of them, made and kept by apply itself. Everyone has to make the same
+ * bytes, so whatever changes here needs a feature level of its own.
+ */
+
+export type Membership = {
+  readonly configuration: Configuration
+  readonly identity: ClusterIdentity
+  /** Wall-clock ms that whoever proposed this step said; 0: nobody did. Of members that do not say their own. */
+  readonly atMs: number
+}
+
+/** Of all member objects. */
+export function memberPrefix(apiDomain: ClusterIdentity['apiDomain']): KeyPrefix {
+  return prefixOf({ group: groupOf(apiDomain), plural, namespace: null })
+}
+
+export function memberKey(apiDomain: ClusterIdentity['apiDomain'], name: string): Key {
+  return keyOf({ group: groupOf(apiDomain), plural, namespace: '', name })
+}
+
+/**
+ * What has to happen to the objects so that they show the configuration: one for each member, named like it. What others
+ * wrote (labels, how the member is doing) stays. An object without an id announces a member that has yet to join; one
+ * of that name makes it real.
+ *
+ * @param shownNow all member objects there are, in key order
+ */
+export function memberOperations(
+  shownNow: readonly { readonly key: Key; readonly bytes: Uint8Array }[],
+  membership: Membership,
+): readonly Operation[] {
+  const { configuration, identity } = membership
+  const operations: Operation[] = []
+  const shown = new Set<number>()
+  for (const { key, bytes } of shownNow) {
+    const object = parse(bytes)
+    const { name } = record(object['metadata'])
+    const member = configuration.members.find((candidate) => candidate.name === name)
+    const { id } = record(object['status'])
+    const real = typeof id === 'string' && id !== ''
+    if (member === undefined) {
+      if (real) operations.push({ kind: 'delete', key, conditions: [] })
+      continue
+    }
+    shown.add(member.id)
+    if (real && id !== String(member.id)) {
+      operations.push({ kind: 'delete', key, conditions: [] }, created(key, member, membership))
+      continue
+    }
+    const next = withMember(object, member, configuration)
+    const text = JSON.stringify(next)
+    if (text !== JSON.stringify(object)) operations.push(put(key, next))
+  }
+  for (const member of configuration.members) {
+    if (shown.has(member.id)) continue
+    operations.push(created(memberKey(identity.apiDomain, member.name), member, membership))
+  }
+  return operations
+}
+
+type JsonRecord = { readonly [name: string]: unknown }
+
+function created(key: Key, member: MemberInfo, { configuration, identity, atMs }: Membership): Operation {
+  const metadata = {
+    name: member.name,
+    uid: uidOf(identity.clusterId, member),
+    resourceVersion: '',
+    creationTimestamp: timeOf(member.addedMs > 0 ? member.addedMs : atMs),
+  }
+  const head = { kind: 'Member', apiVersion: `${groupOf(identity.apiDomain)}/v1`, metadata }
+  return put(key, withMember(head, member, configuration))
+}
+
+/** The object with what the configuration knows; of its status, how it is doing stays. */
+function withMember(object: JsonRecord, member: MemberInfo, configuration: Configuration): JsonRecord {
+  const replaced = configuration.members.find(({ id }) => id === member.replaces)
+  return {
+    ...object,
+    spec: {
+      role: roleWord[member.wantedRole],
+      peerAddress: member.peerAddress,
+      clientAddress: member.clientAddress,
+      ...(replaced === undefined ? {} : { replaces: replaced.name }),
+    },
+    status: {
+      ...record(object['status']),
+      id: String(member.id),
+      role: roleWord[member.role],
+      phase: phaseOf(record(object['status'])['phase'], member, configuration),
+    },
+  }
+}
+
+const roleWord = { voter: 'Voter', learner: 'Learner' } as const
+
+/** Whether it is well is for the leader to say; before that, it is not known to be. */
+function phaseOf(phase: unknown, { id, role, wantedRole }: MemberInfo, configuration: Configuration): string {
+  const { voters, votersOutgoing, learnersNext } = configuration
+  const leaves = votersOutgoing?.includes(id) === true && !voters.includes(id) && !learnersNext.includes(id)
+  if (leaves) return 'Removing'
+  if (role !== wantedRole) return 'Joining'
+  return phase === 'Ready' ? phase : 'NotReady'
+}
+
+function put(key: Key, object: JsonRecord): Operation {
+  return { kind: 'put', key, conditions: [], object: encode(object) }
+}
+
+/** As the API's own encoder writes objects. @param object kind, apiVersion and metadata first, in that order */
+function encode(object: JsonRecord): EncodedObject {
+  const { kind, apiVersion, metadata } = object
+  const { uid, labels, deletionTimestamp } = record(metadata)
+  const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`
+  const text = JSON.stringify(object)
+  assert(text.startsWith(head), 'kind and apiVersion come first')
+  // Only scalars stand before it, and inside of a string its quotes would be escaped.
+  const revisionAt = text.indexOf(emptyRevision, head.length) + emptyRevision.length - 1
+  assert(revisionAt > head.length, 'metadata has a resourceVersion')
+  return {
+    bytes: Buffer.from(text),
+    revisionOffset: Buffer.byteLength(text.slice(0, revisionAt)),
+    itemOffset: Buffer.byteLength(head),
+    uid: String(uid),
+    terminating: typeof deletionTimestamp === 'string',
+    labels: labels === undefined ? null : (labels as Readonly<Record<string, string>>),
+  }
+}
+
+const emptyRevision = '"resourceVersion":""'
+
+/** A stored object, with its revision taken out: apply puts the next one in. */
+function parse(bytes: Uint8Array): JsonRecord {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  const object = record(JSON.parse(text))
+  return { ...object, metadata: { ...record(object['metadata']), resourceVersion: '' } }
+}
+
+function record(value: unknown): JsonRecord {
+  return typeof value === 'object' && value !== null ? (value as JsonRecord) : {}
+}
+
+/** The same for ever: of the cluster's id and the member's. @source RFC 9562 section 5.8: version 8, variant 10 */
+function uidOf(clusterId: string, { id }: MemberInfo): string {
+  const bytes = Buffer.alloc(16)
+  writeHash(hash128(Buffer.from(`member ${clusterId} ${id}`), 0, newHash()), bytes, 0)
+  bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x80
+  bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80
+  const hex = bytes.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
+
+/** Whole seconds, UTC. null: nobody knows, or it is no year that objects can say. */
+function timeOf(ms: number): string | null {
+  return ms > 0 && ms < yearTenThousandMs ? `${new Date(ms).toISOString().slice(0, 19)}Z` : null
+}
+
+const yearTenThousandMs = 253_402_300_800_000
+const plural = 'members'
+
+function groupOf(apiDomain: ClusterIdentity['apiDomain']): string {
+  return `cluster.${apiDomain}`
+}

@@ -1,0 +1,318 @@
+/*
+ * Goal: members are objects that show the configuration, made by apply itself, with revisions like any other, from
+ * feature level 3 on; what else is written in them stays.
+ * Method: logs of configurations and commands on one machine; random logs on several, cut into batches in other ways.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { nodeId, term } from '../../../../../raft/index.ts'
+import type { Configuration, MemberInfo, MemberRole } from '../../../../../raft/index.ts'
+import { encodeObject } from '../../../../../src/api/codec/object-json.ts'
+import type { EncodedObject } from '../../../../../src/store/command.ts'
+import { digestOf } from '../../../../../src/store/machine/digest.ts'
+import { hashText } from '../../../../../src/store/machine/hash.ts'
+import { Machine } from '../../../../../src/store/machine/machine.ts'
+import { memberKey, memberPrefix } from '../../../../../src/store/machine/member-objects.ts'
+import { emptyState } from '../../../../../src/store/machine/state.ts'
+import { parseStored } from '../../../../../src/registry/encode.ts'
+import { bootstrapOf, randomCommand } from '../../../../support/store-commands.ts'
+import { LogWriter, ownSession, write } from '../../../../support/store-kit.ts'
+
+const foundedMs = Date.parse('2026-01-02T03:04:05.678Z')
+const addedMs = Date.parse('2026-02-03T04:05:06Z')
+
+function person(id: number, role: MemberRole = 'voter', more: Partial<MemberInfo> = {}): MemberInfo {
+  return {
+    ...{ id: nodeId(id), name: `n${id}`, role, wantedRole: role },
+    ...{ peerAddress: `h${id}:7443`, clientAddress: `h${id}:6443` },
+    ...{ version: '0.1.0', featureLevel: 3, replaces: null, addedMs: 0 },
+    ...more,
+  }
+}
+
+function simple(...members: MemberInfo[]): Configuration {
+  const ids = (role: MemberRole) => members.filter((one) => one.role === role).map(({ id }) => id)
+  return {
+    ...{ voters: ids('voter'), votersOutgoing: null, learners: ids('learner'), learnersNext: [] },
+    ...{ autoLeave: false, members },
+  }
+}
+
+const three = simple(person(1), person(2), person(3))
+
+/** A founded cluster, its log and one machine. */
+class Bench {
+  readonly log = new LogWriter()
+  readonly machine = new Machine(emptyState())
+  #from = 0
+
+  /** @param level 0: not founded */
+  constructor(level: number, configuration = three) {
+    this.log.configuration(configuration)
+    if (level > 0)
+      this.log.command(
+        bootstrapOf('c', { featureLevel: level, founding: { members: three.members, atMs: foundedMs } }),
+      )
+    this.run()
+  }
+
+  run(): void {
+    this.machine.apply(this.log.entries.slice(this.#from), ownSession)
+    this.#from = this.log.entries.length
+  }
+
+  configure(configuration: Configuration): readonly string[] {
+    const before = this.machine.state.revision
+    this.log.configuration(configuration)
+    this.run()
+    return this.events(before)
+  }
+
+  events(after: number): readonly string[] {
+    const { history } = this.machine.state
+    const told: string[] = []
+    for (let at = after + 1; at <= history.last; at++) {
+      const { kind, key } = history.note(at as typeof history.last)
+      told.push(`${kind} ${key.split('/').at(-1) ?? ''}`)
+    }
+    return told
+  }
+
+  get objects(): readonly ReturnType<typeof parseStored>[] {
+    return this.machine.state.objects.list(memberPrefix('orch.io'), null, null).objects.map(parseStored)
+  }
+
+  object(name: string): ReturnType<typeof parseStored> {
+    const found = this.objects.find(({ metadata }) => metadata.name === name)
+    return found ?? assert.fail(`there is an object for ${name}`)
+  }
+
+  /** Writes to a member's object as the API does. */
+  change(name: string, act: (object: ReturnType<typeof parseStored>) => object): void {
+    const object = act(this.object(name)) as ReturnType<typeof parseStored>
+    this.log.command(
+      write({ kind: 'put', key: memberKey('orch.io', name), conditions: [], object: encoded(object) }),
+    )
+    this.run()
+  }
+}
+
+function encoded(object: ReturnType<typeof parseStored>): EncodedObject {
+  const { text, revisionOffset, itemOffset } = encodeObject(object)
+  const { uid = '', labels } = object.metadata
+  return {
+    bytes: Buffer.from(text),
+    ...{ revisionOffset, itemOffset, uid },
+    ...{ terminating: false, labels: labels ?? null },
+  }
+}
+
+void test('from level 3 on each member has an object, whole and as the API writes its own', () => {
+  const bench = new Bench(3)
+  assert.deepEqual(
+    bench.objects.map(({ metadata }) => metadata.name),
+    ['n1', 'n2', 'n3'],
+  )
+  const [first] = bench.objects
+  assert.deepEqual(first, {
+    kind: 'Member',
+    apiVersion: 'cluster.orch.io/v1',
+    metadata: {
+      name: 'n1',
+      uid: first?.metadata.uid,
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-02T03:04:05Z',
+    },
+    spec: { role: 'Voter', peerAddress: 'h1:7443', clientAddress: 'h1:6443' },
+    status: { id: '1', role: 'Voter', phase: 'NotReady' },
+  })
+  assert.match(
+    first?.metadata.uid ?? '',
+    /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  )
+  assert.equal(new Set(bench.objects.map(({ metadata }) => metadata.uid)).size, 3)
+  const stored = bench.machine.state.objects.get(memberKey('orch.io', 'n1'))
+  const again = encoded(bench.object('n1'))
+  assert.deepEqual(
+    [stored?.revisionOffset, stored?.itemOffset],
+    [again.revisionOffset, again.itemOffset],
+    'cut and spliced at the same places',
+  )
+})
+
+void test('before level 3 there are none, and the raise makes those of the configuration in force', () => {
+  const bench = new Bench(2)
+  assert.deepEqual(bench.configure(simple(person(1), person(2))), [])
+  assert.equal(bench.objects.length, 0)
+  bench.log.command({ kind: 'raise-feature-level', level: 3, founding: { members: [], atMs: addedMs } })
+  bench.run()
+  assert.deepEqual(
+    bench.objects.map(({ metadata }) => [metadata.name, metadata.creationTimestamp]),
+    [
+      ['n1', '2026-02-03T04:05:06Z'],
+      ['n2', '2026-02-03T04:05:06Z'],
+    ],
+  )
+  assert.deepEqual(new Bench(0).objects, [], 'nor without a cluster')
+})
+
+void test('a log without an entry about its members has those that the raise tells of', () => {
+  const log = new LogWriter()
+  const machine = new Machine(emptyState())
+  log.command(bootstrapOf('c', { featureLevel: 2 }))
+  const members = [person(2), person(1)]
+  log.command({ kind: 'raise-feature-level', level: 3, founding: { members, atMs: foundedMs } })
+  machine.apply(log.entries, ownSession)
+  assert.deepEqual(machine.state.configuration, simple(person(1), person(2)))
+  const { objects } = machine.state.objects.list(memberPrefix('orch.io'), null, null)
+  assert.deepEqual(
+    objects.map((version) => parseStored(version).metadata.name),
+    ['n1', 'n2'],
+  )
+  const told = new Bench(2, simple(person(5)))
+  told.log.command({ kind: 'raise-feature-level', level: 3, founding: { members, atMs: foundedMs } })
+  told.run()
+  assert.deepEqual(
+    told.objects.map(({ metadata }) => metadata.name),
+    ['n5'],
+    'an entry counts more',
+  )
+})
+
+void test('a raise that says no time leaves the time of creation open', () => {
+  const bench = new Bench(2)
+  bench.log.command({ kind: 'raise-feature-level', level: 3 })
+  bench.run()
+  assert.equal(bench.object('n1').metadata.creationTimestamp, null)
+})
+
+void test('a change of members shows at its own entry: added, promoted, moved, removed', () => {
+  const bench = new Bench(3)
+  const fourth = person(4, 'learner', { wantedRole: 'voter', replaces: nodeId(2), addedMs })
+  assert.deepEqual(bench.configure(simple(...three.members, fourth)), ['created n4'])
+  const { metadata, spec, status } = bench.object('n4')
+  assert.equal(metadata.creationTimestamp, '2026-02-03T04:05:06Z')
+  assert.deepEqual(spec, {
+    role: 'Voter',
+    ...{ peerAddress: 'h4:7443', clientAddress: 'h4:6443', replaces: 'n2' },
+  })
+  assert.deepEqual(status, { id: '4', role: 'Learner', phase: 'Joining' })
+
+  const joint: Configuration = {
+    voters: [1, 3, 4].map(nodeId),
+    votersOutgoing: [1, 2, 3].map(nodeId),
+    ...{ learners: [], learnersNext: [], autoLeave: true },
+    members: [...three.members, person(4, 'voter', { addedMs })],
+  }
+  assert.deepEqual(bench.configure(joint), ['updated n2', 'updated n4'])
+  assert.equal((bench.object('n2')['status'] as { phase: string }).phase, 'Removing')
+  assert.deepEqual(bench.configure(simple(person(1), person(3), person(4, 'voter', { addedMs }))), [
+    'deleted n2',
+  ])
+  const moved = person(4, 'voter', { addedMs, peerAddress: 'elsewhere:1' })
+  assert.deepEqual(bench.configure(simple(person(1), person(3), moved)), ['updated n4'])
+  assert.deepEqual(bench.configure(simple(person(1), person(3), moved)), [], 'nothing new')
+  bench.log.empty()
+  bench.run()
+  assert.equal(bench.machine.state.revision, bench.machine.state.history.last)
+  assert.equal(bench.objects.length, 3)
+})
+
+void test('what others wrote into an object stays, what the configuration says does not give way', () => {
+  const bench = new Bench(3)
+  bench.change('n2', (object) => ({
+    ...object,
+    metadata: { ...object.metadata, labels: { zone: 'a', rack: '"resourceVersion":""' } },
+    spec: { role: 'Learner', peerAddress: 'a lie', clientAddress: 'another' },
+    status: { ...(object['status'] as object), phase: 'Ready', leader: true, term: 7 },
+  }))
+  // Only a change of the members, or a new leader, looks at the objects again.
+  bench.log.empty()
+  bench.run()
+  const { metadata, spec, status } = bench.object('n2')
+  assert.deepEqual(metadata.labels, { zone: 'a', rack: '"resourceVersion":""' })
+  assert.deepEqual(spec, { role: 'Voter', peerAddress: 'h2:7443', clientAddress: 'h2:6443' })
+  assert.deepEqual(status, { id: '2', role: 'Voter', phase: 'Ready', leader: true, term: 7 })
+  assert.deepEqual(bench.machine.state.objects.get(memberKey('orch.io', 'n2'))?.labels, metadata.labels)
+})
+
+void test('an announced member becomes real when one of its name joins; the others stay announced', () => {
+  const bench = new Bench(3)
+  for (const name of ['n4', 'n5']) {
+    const metadata = { name, uid: `of-${name}`, creationTimestamp: '2026-01-01T00:00:00Z' }
+    const announced = {
+      ...{ kind: 'Member', apiVersion: 'cluster.orch.io/v1', metadata },
+      ...{ spec: { role: 'Voter' }, status: { phase: 'Pending' } },
+    }
+    const key = memberKey('orch.io', name)
+    bench.log.command(write({ kind: 'put', key, conditions: [], object: encoded(announced) }))
+  }
+  bench.run()
+  const learner = person(4, 'learner', { addedMs })
+  assert.deepEqual(bench.configure(simple(...three.members, learner)), ['updated n4'])
+  const { metadata, status } = bench.object('n4')
+  assert.deepEqual([metadata.uid, metadata.creationTimestamp], ['of-n4', '2026-01-01T00:00:00Z'])
+  assert.deepEqual(status, { phase: 'NotReady', id: '4', role: 'Learner' })
+  assert.deepEqual(bench.object('n5')['status'], { phase: 'Pending' })
+  assert.deepEqual(bench.configure(three), ['deleted n4'])
+})
+
+void test('another member of the same name is another object', () => {
+  const bench = new Bench(3)
+  const before = bench.object('n3').metadata.uid
+  const other = person(9, 'voter', { name: 'n3', addedMs })
+  assert.deepEqual(bench.configure(simple(person(1), person(2), other)), ['deleted n3', 'created n3'])
+  assert.notEqual(bench.object('n3').metadata.uid, before)
+})
+
+void test('a state of another life shows its own members from the first leader on', () => {
+  const bench = new Bench(3)
+  const { state } = bench.machine
+  state.configuration = simple(person(8, 'voter', { name: 'n1' }))
+  const before = state.revision
+  bench.log.empty()
+  bench.run()
+  assert.deepEqual(bench.events(before), ['deleted n1', 'created n1', 'deleted n2', 'deleted n3'])
+})
+
+for (let seed = 1; seed <= 3; seed++) {
+  void test(`machines agree on members however the log was cut, seed ${seed}`, () => {
+    const random = new SeededRandom(seed)
+    const log = new LogWriter()
+    log.configuration(three)
+    for (let left = 300; left > 0; left--) {
+      if (random.chance(0.05)) log.term = term(log.term + 1)
+      if (random.chance(0.05)) log.empty()
+      else if (random.chance(0.1)) {
+        const role = (): MemberRole => random.pick(['voter', 'learner'])
+        const ids = [2, 3, 4, 5].filter(() => random.chance(0.6))
+        log.configuration(simple(person(1), ...ids.map((id) => person(id, role(), { wantedRole: role() }))))
+      } else if (left === 200) log.command(bootstrapOf('c', { featureLevel: 2 }))
+      else if (left === 150)
+        log.command({ kind: 'raise-feature-level', level: 3, founding: { members: [], atMs: addedMs } })
+      else log.command(randomCommand(random, log.last))
+    }
+    const [one, other] = [new Machine(emptyState()), new Machine(emptyState())]
+    let raisedWith = 0
+    for (const entry of log.entries) {
+      one.apply([entry], ownSession)
+      if (one.state.featureLevel === 3) raisedWith++
+    }
+    for (let from = 0; from < log.entries.length;) {
+      const to = from + 1 + random.below(40)
+      other.apply(log.entries.slice(from, to), ownSession)
+      from = to
+    }
+    assert.equal(hashText(digestOf(one.state)), hashText(digestOf(other.state)))
+    assert.ok(raisedWith > 100)
+    const names = one.state.objects
+      .list(memberPrefix('orch.io'), null, null)
+      .objects.map((version) => parseStored(version).metadata.name)
+    assert.deepEqual(
+      names,
+      one.state.configuration.members.map(({ name }) => name),
+      `repeat with seed ${seed}`,
+    )
+  })
+}
