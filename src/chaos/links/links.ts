@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../../raft/base/clock.ts'
 import type { Random } from '../../../raft/base/random.ts'
@@ -33,7 +33,7 @@ export async function serveLinks(
   const whoCalls = async (port: number): Promise<string | null> => {
     const endMs = clock.monotonicMs() + chaosLimits.callerMsMax
     for (;;) {
-      const caller = await callerOf(port, pidsOf(directory, seats))
+      const caller = await callerOf(port, pidsOf(directory))
       // One that was just started may not be written down yet.
       if (caller !== null || clock.monotonicMs() > endMs) return caller
       await new Promise<void>((resolve) => {
@@ -79,13 +79,14 @@ function seatOf(value: unknown): Seat | null {
   return good ? { name, dialed, listens } : null
 }
 
-function pidsOf(directory: string, seats: readonly Seat[]): ReadonlyMap<string, number> {
+/** Of all members in the directory, also of those that came later and have no seat. */
+function pidsOf(directory: string): ReadonlyMap<string, number> {
   const pids = new Map<string, number>()
-  for (const { name } of seats) {
+  for (const name of readdirSync(directory)) {
     try {
       pids.set(name, Number(readFileSync(join(directory, name, 'pid'), 'utf8')))
     } catch {
-      // It does not run.
+      // No member, or it does not run.
     }
   }
   return pids
