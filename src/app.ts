@@ -13,6 +13,7 @@ import { registerClusterMetrics } from './app/metrics.ts'
 import { ownDirectory } from './app/own-directory.ts'
 import { ownIdentity } from './app/own-identity.ts'
 import { admissionOf } from './app/policy.ts'
+import { removal } from './app/removal.ts'
 import { openReplica } from './app/replica.ts'
 import { serve } from './app/serving.ts'
 import { storeLimits } from './app/site.ts'
@@ -41,6 +42,8 @@ export type App = {
   readonly url: string
   /** Of a member that made its own keys. */
   readonly kubeconfig: string | null
+  /** Resolves when this member belongs to its cluster no more, with the line that its operator reads. */
+  readonly removed: Promise<string>
   /** Unready, drain, leadership away, close. Once. */
   readonly stop: () => Promise<void>
 }
@@ -97,7 +100,12 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
     if (refusal !== null) onFatal(refusal)
   })
   let stopped: Promise<void> | null = null
-  return { url, kubeconfig: keys.kubeconfig, stop: () => (stopped ??= closing.all()) }
+  return {
+    url,
+    kubeconfig: keys.kubeconfig,
+    removed: removal(site, consensus),
+    stop: () => (stopped ??= closing.all()),
+  }
 }
 
 /** null: this member keeps nothing. */

@@ -18,6 +18,8 @@ import { readTextFile } from './pki/files.ts'
 import { programVersion } from './version.ts'
 
 const usageExitCode = 2
+/** Of a member that belongs to its cluster no more: whoever starts it again will read the same. */
+const removedExitCode = 3
 
 /** Runs one member until it is told to stop. @param seams for tests; see `AppSeams` */
 export async function main(seams: AppSeams = {}): Promise<void> {
@@ -60,6 +62,14 @@ async function run(config: Config, seams: AppSeams): Promise<void> {
     )
   }
   if (app.kubeconfig !== null) log.info({ kubeconfig: app.kubeconfig }, 'made its own keys')
+  void app.removed.then((line) => {
+    log.warn({ cause: line }, 'removed from the cluster')
+    process.stderr.write(`orch-apiserver: ${firstLine(line)}\n`)
+    app.stop().then(
+      () => exit(removedExitCode),
+      (cause: unknown) => onFatal(cause),
+    )
+  })
   let signals = 0
   const stop = (signal: NodeJS.Signals): void => {
     signals++

@@ -166,9 +166,9 @@ function troubleOf(reply: JoinReply, address: string): Trouble {
     case 'answer': {
       const line = `${address}: ${messageOf(reply.body) ?? `HTTP ${reply.status}`}`
       if (reply.status === 401) {
-        const remedy =
-          'it is older than an hour, was superseded, or is mistyped; orchctl member add makes another'
-        return { kind: 'never', line: `${address} does not know this token: ${remedy}` }
+        const remedy = 'it is older than an hour, superseded, or mistyped; orchctl member add makes another'
+        // It has asked the leader, so no other member knows more.
+        return { kind: 'refused', line: `${address} does not know this token: ${remedy}` }
       }
       if (reply.status === 404 || reply.status === 405) {
         return {

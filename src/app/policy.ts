@@ -6,6 +6,7 @@ import { Authenticator } from '../auth/authenticate.ts'
 import { authorizerFor } from '../auth/authorize.ts'
 import { bootstrapPolicy } from '../auth/bootstrap-policy.ts'
 import { clientCertificates } from '../auth/client-certificate.ts'
+import type { AuthenticationMethod } from '../auth/credentials.ts'
 import type { Authorizer } from '../auth/decision.ts'
 import { AuthFailure } from '../auth/errors.ts'
 import { staticRules } from '../auth/static-rules.ts'
@@ -19,9 +20,12 @@ import type { ObjectStore } from '../store/object-store.ts'
 import { StartFailure } from './errors.ts'
 
 /** @throws StartFailure `usage` when the token file cannot be read */
-export function authenticatorOf(config: Config, parts: { readonly clock: Clock }): Authenticator {
+export function authenticatorOf(
+  config: Config,
+  parts: { readonly clock: Clock; readonly more: readonly AuthenticationMethod[] },
+): Authenticator {
   const path = config['token-auth-file']
-  const methods = [clientCertificates(parts.clock)]
+  const methods: AuthenticationMethod[] = [clientCertificates(parts.clock), ...parts.more]
   if (path !== '') methods.push(tokensOf(path))
   return new Authenticator({
     methods,

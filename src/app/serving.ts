@@ -16,7 +16,9 @@ import type { StoreMachine } from '../store/store-machine.ts'
 import type { Store } from '../store/store.ts'
 import { programVersion } from '../version.ts'
 import { StartFailure } from './errors.ts'
+import { joinTokens } from './join-authentication.ts'
 import type { MemberKeys } from './keys.ts'
+import { membershipDesks } from './membership.ts'
 import { authenticatorOf, authorizerOf } from './policy.ts'
 import { serverVersion } from './server-version.ts'
 import type { Site } from './site.ts'
@@ -52,9 +54,11 @@ export async function serve(site: Site, parts: ServingParts): Promise<string> {
 function serverOf(site: Site, parts: ServingParts): Promise<ApiServer> {
   const { config, names, clock, random, log, onFatal } = site
   const { store, machine, consensus, registry, health, metrics } = parts
+  const desks = membershipDesks(site, parts)
   return createServer({
+    ...desks,
     ...{ registry, names, clock, random, log, metrics, health },
-    authenticator: authenticatorOf(config, { clock }),
+    authenticator: authenticatorOf(config, { clock, more: [joinTokens(desks.joinDesk, clock)] }),
     authorizer: authorizerOf(config, names),
     members: new Members({
       ...{ consensus, health },

@@ -2,14 +2,7 @@ import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
 import { Failure } from '../../raft/base/failure.ts'
 import { nodeId } from '../../raft/index.ts'
-import type {
-  Consensus,
-  MemberInfo,
-  MemberRole,
-  MembershipPort,
-  NewMember,
-  NodeId,
-} from '../../raft/index.ts'
+import type { Consensus, MemberInfo, MemberRole, NewMember, NodeId } from '../../raft/index.ts'
 import { limits } from '../config/limits.ts'
 import type { JoinRecord, JoinSeat } from './join-record.ts'
 import { JoinFailure, judgeJoin, seatProblem } from './join-rules.ts'
@@ -52,7 +45,7 @@ export type JoinCluster = {
 
 export type JoinDeskParts = {
   readonly records: JoinRecords
-  readonly consensus: Pick<Consensus<never>, 'status'> & MembershipPort
+  readonly consensus: Pick<Consensus<never>, 'status' | 'changeMembers'>
   readonly cluster: () => JoinCluster
   /**
    * SHA-256 of the key of the authority that vouches for the client port, hex; null: that is not the cluster's own, so a
@@ -61,6 +54,8 @@ export type JoinDeskParts = {
   readonly authority: string | null
   /** Whether this member can have peers. */
   readonly hasPeerPort: boolean
+  /** From this feature level on the configuration may say all that joining needs. */
+  readonly levelMin: number
   readonly version: string
   readonly clock: Clock
   readonly random: Random
@@ -94,9 +89,6 @@ export type IssueFailureCode = 'taken' | 'unknown' | 'unready' | 'full' | 'busy'
 
 export class IssueFailure extends Failure<IssueFailureCode> {}
 
-/** From here on the configuration may say all that joining needs. */
-export const joinLevel = 3
-
 /** Lets new processes into the cluster: makes tokens for administrators, and members of who comes with one. */
 export class JoinDesk {
   readonly #parts: JoinDeskParts
@@ -106,7 +98,8 @@ export class JoinDesk {
   }
 
   /**
-   * A token for one new member, valid an hour. One that was made for the same name before and not used is void.
+   * A token for one new member, valid an hour. Of those for the same name that nobody used, the latest few stay good:
+   * who asks twice may have started the process in between.
    *
    * @param deadlineMs on the monotonic clock
    * @throws IssueFailure, or what `records` throw
@@ -118,7 +111,7 @@ export class JoinDesk {
       await records.barrier(deadlineMs)
       const seat = this.#seatFor(wanted)
       const nowMs = clock.wallMs()
-      const stale = records.all().filter(({ record }) => isStale(record, wanted.name, nowMs))
+      const stale = staleOf(records.all(), wanted.name, nowMs)
       if (records.all().length - stale.length >= limits.joinTokensMax) {
         const message = `${limits.joinTokensMax} tokens wait for their members: wait until one of them expires`
         throw new IssueFailure('full', message)
@@ -219,7 +212,7 @@ export class JoinDesk {
 
   /** @throws IssueFailure `unready` */
   #checkReady(): { readonly authority: string; readonly cluster: JoinCluster } {
-    const { authority, hasPeerPort } = this.#parts
+    const { authority, hasPeerPort, levelMin } = this.#parts
     const cluster = this.#parts.cluster()
     if (!hasPeerPort) {
       const flags = '--peer-address and certificates (orchctl pki init)'
@@ -232,8 +225,8 @@ export class JoinDesk {
         `${message}, so no token could name it: give it one of that authority`,
       )
     }
-    if (cluster.featureLevel < joinLevel) {
-      const message = `the cluster is at feature level ${cluster.featureLevel}, joining needs ${joinLevel}`
+    if (cluster.featureLevel < levelMin) {
+      const message = `the cluster is at feature level ${cluster.featureLevel}, joining needs ${levelMin}`
       throw new IssueFailure('unready', `${message}: bring every member to this version first`)
     }
     return { authority, cluster }
@@ -254,16 +247,19 @@ export class JoinDesk {
 /** Others change the same at once so often at most. */
 const attemptsMax = 5
 
-/** Of no use any more: used or expired an hour ago, or superseded by the next one for the same name. */
-function isStale({ expiresMs, joining, seat }: JoinRecord, name: string, nowMs: number): boolean {
-  if (nowMs >= expiresMs) return true
-  return joining === null && seat.name === name
+/** Those of no use any more: expired, or superseded by later ones for the same name. */
+function staleOf(all: readonly KeptRecord[], name: string, nowMs: number): readonly KeptRecord[] {
+  const expired = all.filter(({ record }) => nowMs >= record.expiresMs)
+  const unused = all
+    .filter(({ record }) => nowMs < record.expiresMs && record.joining === null && record.seat.name === name)
+    .toSorted((a, b) => b.version - a.version)
+  return [...expired, ...unused.slice(limits.joinTokensPerNameMax - 1)]
 }
 
 export function unknownToken(): JoinFailure {
   return new JoinFailure(
     'unknown-token',
-    'the token is not known here: it is older than an hour, was superseded by a newer one, or is mistyped; ' +
+    'the token is not known here: it is older than an hour, was superseded by newer ones, or is mistyped; ' +
       'orchctl member add makes another',
   )
 }

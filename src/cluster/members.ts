@@ -21,6 +21,10 @@ export type ClusterStatus = {
     readonly wantedRole: string
     readonly peerAddress: string
     readonly clientAddress: string
+    /** Name of the voter whose place it takes once it caught up. */
+    readonly replaces: string | null
+    /** Entries of the log that it lacks, as far as it said; null: only the leader knows. */
+    readonly lag: number | null
   }[]
   readonly ready: boolean
 }
@@ -80,6 +84,8 @@ export class Members {
         wantedRole: member.wantedRole,
         peerAddress: member.peerAddress,
         clientAddress: member.clientAddress,
+        replaces: members.find(({ id }) => id === member.replaces)?.name ?? null,
+        lag: lagOf(status, member.id),
       })),
       ready: this.#health.readyz.every(({ failure }) => failure() === null),
     }
@@ -115,6 +121,13 @@ function successor(status: ConsensusStatus): NodeId {
   const [best] = others.toSorted((a, b) => matchOf(b) - matchOf(a))
   if (best === undefined) throw new MembersFailure('no-candidate', 'there is no other voter')
   return best
+}
+
+function lagOf(status: ConsensusStatus, id: NodeId): number | null {
+  if (status.role !== 'leader') return null
+  if (id === status.id) return 0
+  const follower = status.followers.find((one) => one.id === id)
+  return follower === undefined ? null : Math.max(0, status.lastIndex - follower.match)
 }
 
 /** A learner is a follower to consensus; to its operator it is a learner. */

@@ -9,6 +9,7 @@ export function helpText(): string {
     '',
     '  orch-apiserver --data-dir ./data           a single member; makes its own keys and admin.kubeconfig',
     '  orch-apiserver --config n1.yaml            a member of a cluster, see cluster-config/',
+    '  orch-apiserver --join 10.0.0.1:6443 …      one member more, as orchctl member add prints it',
     '  orch-apiserver --in-memory                 keeps nothing, for tests',
     '',
     'Flags (in a --config file: the same names without the dashes):',
@@ -22,7 +23,8 @@ export function helpText(): string {
   }
   lines.push(
     '',
-    'Exit status: 0 stopped, 1 could not start or go on, 2 a flag or file is wrong, 70 a broken invariant (a bug).',
+    'Exit status: 0 stopped, 1 could not start or go on, 2 a flag or file is wrong, 3 removed from its cluster (to start',
+    'it again does not help), 70 a broken invariant (a bug).',
   )
   return `${lines.join('\n')}\n`
 }

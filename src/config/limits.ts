@@ -51,6 +51,8 @@ export const limits = Object.freeze({
   /** Tokens for new members that wait to be used or to expire. When full: 429. */
   joinTokensMax: 32,
   joinTokenMsMax: 3_600_000,
+  /** Of them for one name. When more: the oldest is void. */
+  joinTokensPerNameMax: 3,
   /** Wrong join tokens looked at in a row, and how soon there is room for another. When full: 429, `Retry-After: 1`. */
   wrongJoinTokensMax: 20,
   wrongJoinTokenMs: 1000,

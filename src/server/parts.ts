@@ -5,6 +5,8 @@ import type { Names } from '../api/names.ts'
 import type { Authenticator } from '../auth/authenticate.ts'
 import type { Authorizer } from '../auth/decision.ts'
 import type { Health } from '../cluster/health.ts'
+import type { JoinDesk } from '../cluster/join-desk.ts'
+import type { MemberDesk } from '../cluster/member-desk.ts'
 import type { Members } from '../cluster/members.ts'
 import type { Registry } from '../registry/answer.ts'
 import type { OpenApiDocuments } from './routes/openapi.ts'
@@ -18,6 +20,9 @@ export type ServerParts = {
   readonly authorizer: Authorizer
   readonly health: Health
   readonly members: Members
+  /** How members come and go. */
+  readonly joinDesk: Pick<JoinDesk, 'issue' | 'join'>
+  readonly memberDesk: Pick<MemberDesk, 'change'>
   /** What the operator sees and changes of the replicated settings. */
   readonly store: SettingsStore
   /** For backups. */

@@ -16,6 +16,7 @@ import { RequestMetrics } from './request-metrics.ts'
 import { clusterRoutes } from './routes/cluster.ts'
 import { discoveryDocuments, discoveryRoutes } from './routes/discovery.ts'
 import { healthRoutes } from './routes/health.ts'
+import { membershipRoutes } from './routes/membership.ts'
 import { metricsRoutes } from './routes/metrics.ts'
 import { openApiRoutes } from './routes/openapi.ts'
 import { resourceRoutes } from './routes/resources.ts'
@@ -57,6 +58,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     versionRoutes(scope, parts.version)
     metricsRoutes(scope, parts.metrics)
     clusterRoutes(scope, parts.members)
+    membershipRoutes(scope, parts)
     settingsRoutes(scope, parts)
     snapshotRoute(scope, { ...errorParts, states: parts.states })
     openApiRoutes(scope, parts.openapi)
@@ -74,7 +76,7 @@ const NO_QUERY = Object.freeze({})
 const FIXED_PATHS = [
   ...['/healthz', '/livez', '/readyz', '/metrics', '/version', '/openapi/v2', '/openapi/v3'],
   ...['/cluster/v1/status', '/cluster/v1/transfer-leader', '/cluster/v1/settings'],
-  '/cluster/v1/snapshot',
+  ...['/cluster/v1/snapshot', '/cluster/v1/join-tokens', '/cluster/v1/join', '/cluster/v1/members'],
 ]
 
 /** Paths nobody serves, and known ones with another method: `OPTIONS` among them. */

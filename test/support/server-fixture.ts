@@ -7,6 +7,7 @@ import { clientCertificates } from '../../src/auth/client-certificate.ts'
 import { staticRules } from '../../src/auth/static-rules.ts'
 import { tokenFile } from '../../src/auth/token-file.ts'
 import { memberHealth, defaultHealthBounds } from '../../src/cluster/health.ts'
+import { IssueFailure } from '../../src/cluster/join-desk.ts'
 import { Members } from '../../src/cluster/members.ts'
 import { limits } from '../../src/config/limits.ts'
 import { createAuthority, issueCertificate } from '../../src/pki/authority.ts'
@@ -55,6 +56,8 @@ export async function serverAround(
       ...{ consensus, health },
       state: () => ({ index: 0, digest: '0'.repeat(32), featureLevel: 1 }),
     }),
+    joinDesk: noMembership,
+    memberDesk: noMembership,
     store: noStore,
     states: { open: () => Promise.reject(new StoreFailure('stopped', 'this server has no state')) },
     openapi: {
@@ -90,6 +93,13 @@ export async function serverAround(
     ...change,
   }
   return { server: await createServer(parts), parts, consensus }
+}
+
+/** For tests of all that is not about who belongs to the cluster. */
+const noMembership = {
+  issue: () => Promise.reject(new IssueFailure('unready', 'this server takes in nobody')),
+  join: () => Promise.reject(new IssueFailure('unready', 'this server takes in nobody')),
+  change: () => Promise.reject(new IssueFailure('unready', 'this server has no members')),
 }
 
 /** For tests of all that is not about settings. */

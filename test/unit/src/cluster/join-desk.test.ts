@@ -35,6 +35,7 @@ function deskOf(change: Partial<JoinDeskParts> = {}) {
     cluster: () => cluster,
     authority: prints['client-ca'],
     hasPeerPort: true,
+    levelMin: 3,
     ...change,
   })
   const issue = async (name = 'n4', replaces: string | null = null): Promise<string> => {
@@ -112,10 +113,13 @@ void test('two processes with one token at the same moment: one joins', async ()
   assert.equal(members.named('n4'), null)
 })
 
-void test('a token expires, is superseded by the next one of its name, and is then unknown', async () => {
-  const { desk, clock, issue } = deskOf()
+void test('a token expires, is superseded by the third behind it, and is then unknown', async () => {
+  const { desk, clock, records, issue } = deskOf()
   const first = await issue()
+  for (let at = 1; at < limits.joinTokensPerNameMax; at++) await issue()
+  assert.equal(records.all().length, limits.joinTokensPerNameMax)
   const second = await issue()
+  assert.equal(records.all().length, limits.joinTokensPerNameMax)
   await assert.rejects(desk.join(first, request, forEver), failsWith('unknown-token'))
   await clock.advance(limits.joinTokenMsMax)
   await assert.rejects(desk.join(second, request, forEver), failsWith('expired'))
@@ -127,7 +131,6 @@ void test('so many tokens wait and no more, until they expire', async () => {
   const { clock, records, issue } = deskOf()
   for (let at = 0; at < limits.joinTokensMax; at++) await issue(`m${at}`)
   await assert.rejects(issue('n4'), failsWith('full'))
-  await issue('m3')
   await clock.advance(limits.joinTokenMsMax)
   await issue('n4')
   assert.equal(records.kept.size, 1)

@@ -1,0 +1,51 @@
+import type { Consensus } from '../../raft/index.ts'
+import { JoinDesk } from '../cluster/join-desk.ts'
+import { MemberDesk } from '../cluster/member-desk.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { programVersion } from '../version.ts'
+import { isIssuedBy } from './issued-by.ts'
+import { StoredJoinRecords } from './join-records.ts'
+import type { MemberKeys } from './keys.ts'
+import type { Site } from './site.ts'
+
+export type MembershipParts = {
+  readonly store: ObjectStore
+  readonly consensus: Pick<Consensus<never>, 'status' | 'changeMembers'>
+  readonly keys: MemberKeys
+}
+
+/** From here on every program reads configurations that say when a member came and whose place it takes. */
+const joinLevel = 3
+
+/** How members come and go, as this member's server offers it. */
+export function membershipDesks(
+  { clock, random, config, names, life }: Site,
+  { store, consensus, keys }: MembershipParts,
+): { readonly joinDesk: JoinDesk; readonly memberDesk: MemberDesk } {
+  const joinDesk = new JoinDesk({
+    records: new StoredJoinRecords({ store, clock, random }),
+    consensus,
+    cluster: () => ({
+      clusterName: config['cluster-name'],
+      life,
+      apiDomain: names.domain,
+      clusterId: store.identity?.clusterId ?? null,
+      fingerprints: keys.fingerprints,
+      featureLevel: store.featureLevel,
+    }),
+    authority: authorityOf(keys),
+    hasPeerPort: keys.peer !== null,
+    levelMin: joinLevel,
+    version: programVersion,
+    clock,
+    random,
+  })
+  return { joinDesk, memberDesk: new MemberDesk(consensus) }
+}
+
+/** Who vouches for the client port, if that is an authority that every new member has too. */
+function authorityOf({ server, fingerprints }: MemberKeys): string | null {
+  const { certificate, clientAuthorities } = server
+  if (clientAuthorities === null || !isIssuedBy(certificate, clientAuthorities)) return null
+  return fingerprints['client-ca'] ?? null
+}

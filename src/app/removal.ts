@@ -1,0 +1,20 @@
+import type { Consensus } from '../../raft/index.ts'
+import type { Site } from './site.ts'
+
+/** Resolves once this member knows that it belongs to its cluster no more: why, and what to do. */
+export function removal(
+  { config }: Pick<Site, 'config'>,
+  consensus: Pick<Consensus<never>, 'status' | 'onStatus'>,
+): Promise<string> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      const { removed } = consensus.status
+      if (removed === null) return
+      stopListening()
+      const how = `data directory ${config['data-dir']}; orchctl member add ${config.name} makes a token`
+      resolve(`${removed} (${how})`)
+    }
+    const stopListening = consensus.onStatus(look)
+    look()
+  })
+}

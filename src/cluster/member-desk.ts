@@ -1,0 +1,72 @@
+import { assertNever } from '../../raft/base/assert.ts'
+import type { Consensus, MemberChange, MemberInfo, MemberRole } from '../../raft/index.ts'
+import { MembersFailure } from './members.ts'
+
+/** A change of a member, by its name. */
+export type NamedChange =
+  | { readonly kind: 'remove'; readonly name: string }
+  | { readonly kind: 'set-role'; readonly name: string; readonly role: MemberRole }
+  /** null: as it is. */
+  | {
+      readonly kind: 'move'
+      readonly name: string
+      readonly peerAddress: string | null
+      readonly clientAddress: string | null
+    }
+
+/** Changes of the members there are, said by whoever runs the cluster. Each may be said again. */
+export class MemberDesk {
+  readonly #consensus: Pick<Consensus<never>, 'status' | 'changeMembers'>
+
+  constructor(consensus: Pick<Consensus<never>, 'status' | 'changeMembers'>) {
+    this.#consensus = consensus
+  }
+
+  /**
+   * @param deadlineMs on the monotonic clock
+   * @returns whether there was anything to change, as far as this member knew
+   * @throws MembersFailure `unknown-member`; MembershipFailure, ConsensusFailure
+   */
+  async change(change: NamedChange, deadlineMs: number): Promise<boolean> {
+    const { members } = this.#consensus.status.configuration
+    const member = members.find(({ name }) => name === change.name)
+    if (member === undefined) {
+      // Names are used again: only who is in the configuration can be meant.
+      if (change.kind === 'remove') return false
+      const names = members.map(({ name }) => name).join(', ')
+      throw new MembersFailure('unknown-member', `there is no member ${change.name}: there are ${names}`)
+    }
+    const wanted = changeOf(member, change)
+    await this.#consensus.changeMembers(wanted, deadlineMs)
+    return isNews(member, wanted)
+  }
+}
+
+function changeOf({ id }: MemberInfo, change: NamedChange): MemberChange {
+  switch (change.kind) {
+    case 'remove':
+      return { kind: 'remove', id }
+    case 'set-role':
+      return { kind: 'set-role', id, role: change.role }
+    case 'move': {
+      const { peerAddress, clientAddress } = change
+      return { kind: 'move', id, peerAddress, clientAddress }
+    }
+    default:
+      return assertNever(change)
+  }
+}
+
+function isNews(member: MemberInfo, change: MemberChange): boolean {
+  switch (change.kind) {
+    case 'set-role':
+      return member.wantedRole !== change.role
+    case 'move':
+      return (
+        (change.peerAddress ?? member.peerAddress) !== member.peerAddress ||
+        (change.clientAddress ?? member.clientAddress) !== member.clientAddress
+      )
+    default:
+      return true
+  }
+}

@@ -1,0 +1,32 @@
+import { badRequest } from '../../api/api-errors.ts'
+import { isJsonObject } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { ConfigFailure } from '../../config/errors.ts'
+import type { Request } from '../fastify-types.ts'
+
+/** @param fields that may be there @throws ApiError `BadRequest` */
+export function jsonBody(request: Request, fields: readonly string[]): JsonObject {
+  const { body } = request
+  const text = Buffer.isBuffer(body) ? body.toString('utf8') : ''
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (cause) {
+    throw badRequest('the body is not JSON', { cause })
+  }
+  if (!isJsonObject(parsed)) throw badRequest(`the body must be an object of ${fields.join(', ')}`)
+  const strange = Object.keys(parsed).find((name) => !fields.includes(name))
+  if (strange !== undefined) throw badRequest(`there is no field ${strange}: there are ${fields.join(', ')}`)
+  return parsed
+}
+
+/** @param parse of one field @throws ApiError `BadRequest` naming the field */
+export function field<T>(name: string, value: unknown, parse: (text: string) => T): T {
+  if (typeof value !== 'string') throw badRequest(`${name} must be a text`)
+  try {
+    return parse(value)
+  } catch (cause) {
+    if (cause instanceof ConfigFailure) throw badRequest(`${name} ${cause.message}`, { cause })
+    throw cause
+  }
+}

@@ -1,0 +1,65 @@
+import { ConsensusFailure, MembershipFailure } from '../../../raft/index.ts'
+import type { ChangeRefusal } from '../../../raft/index.ts'
+import { ApiError } from '../../api/api-error.ts'
+import type { ApiErrorReason } from '../../api/api-error.ts'
+import { IssueFailure } from '../../cluster/join-desk.ts'
+import type { IssueFailureCode } from '../../cluster/join-desk.ts'
+import { JoinFailure } from '../../cluster/join-rules.ts'
+import type { JoinFailureCode } from '../../cluster/join-rules.ts'
+import { MembersFailure } from '../../cluster/members.ts'
+import { apiErrorOf } from '../../registry/store-errors.ts'
+
+/** What a caller is told when members do not change as asked; anything else comes back as it is. */
+export function membershipError(cause: unknown): unknown {
+  if (cause instanceof MembershipFailure) return said(changeReasons[cause.code], cause)
+  if (cause instanceof JoinFailure) return said(joinReasons[cause.code], cause)
+  if (cause instanceof IssueFailure) return said(issueReasons[cause.code], cause)
+  if (cause instanceof MembersFailure) {
+    return said(cause.code === 'unknown-member' ? 'NotFound' : 'BadRequest', cause)
+  }
+  if (cause instanceof ConsensusFailure) {
+    // Said again, it does no harm: so a client may.
+    return said(cause.code === 'timed-out' ? 'Timeout' : 'ServiceUnavailable', cause)
+  }
+  return apiErrorOf(cause)
+}
+
+const changeReasons: Readonly<Record<ChangeRefusal, ApiErrorReason>> = {
+  'name-taken': 'AlreadyExists',
+  'id-taken': 'Conflict',
+  'unknown-member': 'NotFound',
+  'replaced-unknown': 'NotFound',
+  'replaces-pinned': 'Invalid',
+  'last-voter': 'Invalid',
+  'below-live-quorum': 'Conflict',
+  'not-caught-up': 'Conflict',
+  'too-many-members': 'Invalid',
+  'change-pending': 'ServiceUnavailable',
+  'term-unsettled': 'ServiceUnavailable',
+}
+
+const joinReasons: Readonly<Record<JoinFailureCode, ApiErrorReason>> = {
+  'unknown-token': 'Unauthorized',
+  used: 'Forbidden',
+  expired: 'Forbidden',
+  removed: 'Forbidden',
+  'other-member': 'Invalid',
+  'other-cluster': 'Invalid',
+  'other-keys': 'Invalid',
+  'other-rules': 'Invalid',
+  'name-taken': 'AlreadyExists',
+  'replaced-gone': 'Conflict',
+}
+
+const issueReasons: Readonly<Record<IssueFailureCode, ApiErrorReason>> = {
+  taken: 'AlreadyExists',
+  unknown: 'NotFound',
+  unready: 'Conflict',
+  full: 'TooManyRequests',
+  busy: 'ServiceUnavailable',
+}
+
+function said(reason: ApiErrorReason, cause: Error): ApiError {
+  const details = reason === 'ServiceUnavailable' ? { retryAfterSeconds: 1 } : {}
+  return new ApiError(reason, cause.message, details, { cause })
+}

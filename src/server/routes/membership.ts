@@ -1,0 +1,154 @@
+import { badRequest, forbidden } from '../../api/api-errors.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { formatTime } from '../../api/time.ts'
+import { JOIN_TOKEN_EXTRA } from '../../auth/user.ts'
+import type { IssuedToken, JoinDesk, WantedSeat } from '../../cluster/join-desk.ts'
+import type { MemberDesk, NamedChange } from '../../cluster/member-desk.ts'
+import type { Members } from '../../cluster/members.ts'
+import { joinRequestOf } from '../../cluster/join-request.ts'
+import type { JoinAnswer } from '../../cluster/join-request.ts'
+import { checkMemberName, memberAddress } from '../../config/address.ts'
+import { ConfigFailure } from '../../config/errors.ts'
+import type { ServerLog } from '../parts.ts'
+import { callOf } from '../fastify-types.ts'
+import type { App, Request } from '../fastify-types.ts'
+import { field, jsonBody } from './json-body.ts'
+import { jsonBytes, sendJson } from './json.ts'
+import { membershipError } from './membership-errors.ts'
+
+export type MembershipParts = {
+  readonly members: Members
+  readonly joinDesk: Pick<JoinDesk, 'issue' | 'join'>
+  readonly memberDesk: Pick<MemberDesk, 'change'>
+  readonly log: ServerLog
+}
+
+/**
+ * How members come and go. Tokens and changes are for whoever may use the path, cluster administrators unless an operator
+ * grants it to others; joining is for who shows a token.
+ */
+export function membershipRoutes(app: App, parts: MembershipParts): void {
+  const { joinDesk, memberDesk, members, log } = parts
+  app.route({
+    method: 'POST',
+    url: '/cluster/v1/join-tokens',
+    handler: async (request, reply) => {
+      const { deadlineMs, user } = callOf(request)
+      const issued = await told(joinDesk.issue(wantedSeat(request), deadlineMs))
+      log.info({ user: user.name, member: issued.seat }, 'a join token was made')
+      sendJson(request, reply, jsonBytes(tokenBody(issued)), 201)
+    },
+  })
+  app.route({
+    method: 'POST',
+    url: '/cluster/v1/join',
+    handler: async (request, reply) => {
+      const { deadlineMs, user } = callOf(request)
+      const [tokenId] = user.extra[JOIN_TOKEN_EXTRA] ?? []
+      if (tokenId === undefined)
+        throw forbidden({ group: '', resource: '' }, '', 'who joins shows a join token (orchctl member add)')
+      const wanted = joinRequestOf(parsed(request))
+      if (wanted === null)
+        throw badRequest('this is no request to join: start the program that the others run')
+      const answer = await told(joinDesk.join(tokenId, wanted, deadlineMs))
+      log.info(
+        { member: wanted.name, id: answer.memberId, index: answer.configurationIndex },
+        'a member joined',
+      )
+      sendJson(request, reply, jsonBytes(answerBody(answer)))
+    },
+  })
+  app.route({
+    method: 'POST',
+    url: '/cluster/v1/members',
+    handler: async (request, reply) => {
+      const { deadlineMs, user } = callOf(request)
+      const wanted = wantedChange(request)
+      const changed = await told(memberDesk.change(wanted, deadlineMs))
+      if (changed) log.info({ user: user.name, change: wanted }, 'the members changed')
+      sendJson(request, reply, jsonBytes({ changed, ...members.status() }))
+    },
+  })
+}
+
+async function told<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (cause) {
+    throw membershipError(cause)
+  }
+}
+
+function parsed(request: Request): unknown {
+  const { body } = request
+  try {
+    return JSON.parse(Buffer.isBuffer(body) ? body.toString('utf8') : '')
+  } catch (cause) {
+    throw badRequest('the body is not JSON', { cause })
+  }
+}
+
+/** @throws ApiError `BadRequest` */
+function wantedSeat(request: Request): WantedSeat {
+  const body = jsonBody(request, ['name', 'role', 'peerAddress', 'clientAddress', 'replaces'])
+  const { replaces = null, role = 'voter' } = body
+  return {
+    name: field('name', body['name'], checkMemberName),
+    role: field('role', role, roleOf),
+    peerAddress: field('peerAddress', body['peerAddress'], memberAddress),
+    clientAddress: field('clientAddress', body['clientAddress'], memberAddress),
+    replaces: replaces === null ? null : field('replaces', replaces, checkMemberName),
+  }
+}
+
+/** @throws ApiError `BadRequest` */
+function wantedChange(request: Request): NamedChange {
+  const body = jsonBody(request, ['change', 'name', 'role', 'peerAddress', 'clientAddress'])
+  const name = field('name', body['name'], checkMemberName)
+  switch (body['change']) {
+    case 'remove':
+      return { kind: 'remove', name }
+    case 'set-role':
+      return { kind: 'set-role', name, role: field('role', body['role'], roleOf) }
+    case 'move':
+      return {
+        kind: 'move',
+        name,
+        peerAddress: optionalAddress('peerAddress', body),
+        clientAddress: optionalAddress('clientAddress', body),
+      }
+    default:
+      throw badRequest('change must be one of remove, set-role, move')
+  }
+}
+
+function optionalAddress(name: string, body: JsonObject): string | null {
+  const value = body[name] ?? null
+  return value === null ? null : field(name, value, memberAddress)
+}
+
+function roleOf(text: string): 'voter' | 'learner' {
+  if (text === 'voter' || text === 'learner') return text
+  throw new ConfigFailure('must be voter or learner')
+}
+
+function tokenBody({ token, expiresMs, seat, clusterName, apiDomain, addresses }: IssuedToken): JsonObject {
+  const { name, role, peerAddress, clientAddress, replaces } = seat
+  return {
+    ...{ token, expires: formatTime(expiresMs), clusterName, apiDomain, addresses },
+    member: { name, role, peerAddress, clientAddress, replaces: replaces?.name ?? null },
+  }
+}
+
+/** Ids are decimal text: they are wider than 32 bits. */
+function answerBody(answer: JoinAnswer): JsonObject {
+  return {
+    ...answer,
+    memberId: String(answer.memberId),
+    members: answer.members.map((member) => ({
+      ...member,
+      id: String(member.id),
+      replaces: member.replaces === null ? null : String(member.replaces),
+    })),
+  }
+}

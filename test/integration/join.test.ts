@@ -1,0 +1,362 @@
+/*
+ * Goal: a process that is told to join becomes the member that its token names, or ends with one line that says what to
+ * do; whatever is interrupted, the same command completes it.
+ * Method: the shipped start steps against a real server over TLS, whose configuration changes by the shipped plan.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { SeededRandom } from '../../raft/base/random.ts'
+import { ConsensusFailure } from '../../raft/index.ts'
+import { namesOf } from '../../src/api/names.ts'
+import { Closing } from '../../src/app/closing.ts'
+import { StartFailure } from '../../src/app/errors.ts'
+import { joinTokens } from '../../src/app/join-authentication.ts'
+import { StoredJoinRecords } from '../../src/app/join-records.ts'
+import { memberKeys } from '../../src/app/keys.ts'
+import { claimDirectory, joinedIdentity, memberId } from '../../src/app/member-identity.ts'
+import { ownIdentity } from '../../src/app/own-identity.ts'
+import type { OwnIdentity } from '../../src/app/own-identity.ts'
+import { Authenticator } from '../../src/auth/authenticate.ts'
+import { clientCertificates } from '../../src/auth/client-certificate.ts'
+import { JoinDesk } from '../../src/cluster/join-desk.ts'
+import type { JoinDeskParts } from '../../src/cluster/join-desk.ts'
+import { limits } from '../../src/config/limits.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
+import { featureLevelMax } from '../../src/version.ts'
+import { PlannedMembers } from '../support/join-desk-kit.ts'
+import { FakeRegistry } from '../support/fake-registry.ts'
+import { openMemoryStore } from '../support/memory-store.ts'
+import { serverAround } from '../support/server-fixture.ts'
+import { freshRandom, systemClock } from '../support/system.ts'
+
+const forEver = Number.MAX_SAFE_INTEGER
+const seat = {
+  name: 'n4',
+  role: 'voter',
+  peerAddress: '127.0.0.1:7446',
+  clientAddress: '127.0.0.1:6446',
+} as const
+
+type Place = {
+  readonly folder: string
+  readonly address: string
+  readonly members: PlannedMembers
+  readonly desk: JoinDesk
+  /** ms by which the cluster's wall clock is ahead. */
+  readonly time: { aheadMs: number }
+  /** The flags of the process that joins, each as it should be. */
+  readonly flags: (token: string) => Record<string, string>
+  readonly token: () => Promise<string>
+}
+
+function keysIn(folder: string, name: string, members: readonly string[]): string {
+  const directory = join(folder, name)
+  ensureClusterPki({
+    directory,
+    kubeconfigPath: join(directory, 'admin.kubeconfig'),
+    members: members.map((member) => ({
+      name: member,
+      hosts: ['127.0.0.1'],
+      serverUrl: 'https://127.0.0.1:6443',
+    })),
+    ...{ clock: systemClock, random: freshRandom() },
+  })
+  return directory
+}
+
+async function place(t: TestContext, change: Partial<JoinDeskParts> = {}): Promise<Place> {
+  const folder = mkdtempSync(join(tmpdir(), 'orch-join-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const pki = keysIn(folder, 'pki', ['n1', 'n4', 'n5'])
+  const paths = clusterPkiPaths(pki)
+  const read = (path: string): string => readFileSync(path, 'utf8')
+  const memory = await openMemoryStore()
+  t.after(() => memory.close())
+  const time = { aheadMs: 0 }
+  const clock = { ...systemClock, wallMs: () => Date.now() + time.aheadMs }
+  const members = new PlannedMembers(['n1', 'n2', 'n3'])
+  const keys = memberKeys(
+    {
+      config: configOf({ ...pkiFlags(pki, 'n1'), name: 'n1', 'data-dir': folder }),
+      clock,
+      random: freshRandom(),
+    },
+    folder,
+    'among-others',
+  )
+  const desk = new JoinDesk({
+    records: new StoredJoinRecords({ store: memory.store, clock, random: freshRandom() }),
+    consensus: members as unknown as JoinDeskParts['consensus'],
+    cluster: () => ({
+      ...{
+        clusterName: 'orch',
+        life: 'ab12',
+        apiDomain: 'orch.io',
+        clusterId: '00',
+        featureLevel: featureLevelMax,
+      },
+      fingerprints: keys.fingerprints,
+    }),
+    authority: keys.fingerprints['client-ca'] ?? null,
+    ...{ hasPeerPort: true, levelMin: 1, version: '1.0.0', clock, random: freshRandom() },
+    ...change,
+  })
+  const { server } = await serverAround(new FakeRegistry().registry, {
+    joinDesk: desk,
+    authenticator: new Authenticator({
+      methods: [clientCertificates(systemClock), joinTokens(desk, systemClock)],
+      allowAnonymous: false,
+      ...{ clock: systemClock, memoMs: 0 },
+    }),
+    tls: {
+      certificate: read(paths.server('n1').certificate),
+      key: read(paths.server('n1').key),
+      clientAuthorities: read(paths.ca.certificate),
+    },
+  })
+  const { port } = await server.listen('127.0.0.1', 0)
+  t.after(() => server.drain({ shutdownDelayMs: 0, graceMs: 0 }))
+  const address = `127.0.0.1:${port}`
+  return {
+    ...{ folder, address, members, desk, time },
+    flags: (token) => ({
+      ...pkiFlags(pki, 'n4'),
+      name: 'n4',
+      'data-dir': join(folder, 'data'),
+      'peer-address': seat.peerAddress,
+      'advertise-address': seat.clientAddress,
+      join: address,
+      'join-token': token,
+    }),
+    token: async () => (await desk.issue({ ...seat, replaces: null }, forEver)).token,
+  }
+}
+
+function pkiFlags(pki: string, name: string): Record<string, string> {
+  const paths = clusterPkiPaths(pki)
+  return {
+    'tls-cert-file': paths.server(name).certificate,
+    'tls-private-key-file': paths.server(name).key,
+    'client-ca-file': paths.ca.certificate,
+    'peer-ca-file': paths.peerCa.certificate,
+    'peer-cert-file': paths.peer(name).certificate,
+    'peer-key-file': paths.peer(name).key,
+  }
+}
+
+function configOf(flags: Record<string, string>) {
+  const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`)
+  const loaded = loadConfig({ args, readFile: (path) => readFileSync(path, 'utf8') })
+  assert.equal(loaded.kind, 'config')
+  return loaded.config
+}
+
+/** As a process would that was started with these flags; a minute passes with each pause. */
+async function start(flags: Record<string, string>, lines: string[] = []): Promise<OwnIdentity> {
+  const config = configOf(flags)
+  let aheadMs = 0
+  const clock = {
+    ...systemClock,
+    monotonicMs: () => performance.now() + aheadMs,
+    after: (_: number, action: () => void) => {
+      aheadMs += 60_000
+      return systemClock.after(1, action)
+    },
+  }
+  const say = (fields: unknown, words?: string): void => void lines.push(words ?? String(fields))
+  const directory = config['data-dir']
+  mkdirSync(directory, { recursive: true })
+  return ownIdentity(
+    {
+      ...{
+        config,
+        clock,
+        random: freshRandom(),
+        pid: 1,
+        closing: new Closing(),
+        names: namesOf(config['api-domain']),
+      },
+      log: { info: say, warn: say, error: say } as never,
+      onFatal: (cause) => assert.fail(String(cause)),
+    },
+    directory,
+  )
+}
+
+async function refused(flags: Record<string, string>, code: string, says: RegExp): Promise<void> {
+  await assert.rejects(start(flags), (cause: unknown) => {
+    assert.ok(cause instanceof StartFailure, String(cause))
+    assert.equal(cause.code, code, cause.message)
+    assert.match(cause.message, says)
+    assert.doesNotMatch(cause.message, /\n/)
+    return true
+  })
+  assert.ok(!existsSync(join(flags['data-dir'] ?? '', 'member.json')), 'nothing is claimed')
+}
+
+void test('told to join, an empty directory becomes the member that the token names, once', async (t) => {
+  const { members, flags, token, folder } = await place(t)
+  const said = flags(await token())
+  const own = await start(said)
+  assert.equal(own.id, members.named('n4')?.id)
+  assert.deepEqual([own.cluster, own.life], ['orch@ab12', 'ab12'])
+  assert.equal(own.joined?.members.length, 4)
+  assert.deepEqual(readdirSync(join(folder, 'data')), ['member.json'])
+  const lines: string[] = []
+  assert.deepEqual(
+    await start({ ...said, 'join-token': 'no longer looked at', join: '127.0.0.1:1' }, lines),
+    own,
+  )
+  assert.match(lines.join('\n'), /joined before: --join is not looked at/)
+  const without = Object.fromEntries(Object.entries(said).filter(([name]) => !name.startsWith('join')))
+  assert.deepEqual(await start(without), own)
+})
+
+void test('a token file does as well, and so does one address that answers among several', async (t) => {
+  const { flags, token, folder, address } = await place(t)
+  const path = join(folder, 'token')
+  writeFileSync(path, `${await token()}\n`)
+  await start({ ...flags(''), join: `127.0.0.1:1,https://${address}/`, 'join-token-file': path })
+})
+
+void test('an answer that got lost, and a process that ended there, come to the same member', async (t) => {
+  const { members, flags, token, folder } = await place(t)
+  const said = flags(await token())
+  members.failures.push({ when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') })
+  members.failures.push({ when: 'before', cause: new ConsensusFailure('stopped', 'this member is stopping') })
+  const lines: string[] = []
+  const own = await start(said, lines)
+  assert.match(lines.join('\n'), /it asks again/)
+  assert.equal(members.changes.length, 2)
+  assert.equal(own.id, members.named('n4')?.id)
+  // The word of the attempt was durable, the claim was not.
+  const kept = readFileSync(join(folder, 'data', 'member.json'), 'utf8')
+  assert.equal(joinedIdentity(join(folder, 'data'))?.id, own.id)
+  rmSync(join(folder, 'data'), { recursive: true })
+  await refused(said, 'usage', /another process joined with this token as n4.*orchctl member add n4/)
+  assert.ok(existsSync(join(folder, 'data', 'joining')))
+  writeFileSync(join(folder, 'data', 'member.json'), kept)
+  assert.deepEqual(await start(said), own)
+})
+
+void test('a crash behind the first word: the next start is the same joining', async (t) => {
+  const { members, flags, token, folder } = await place(t)
+  const said = flags(await token())
+  for (let at = 0; at < 3; at++) {
+    members.failures.push({ when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') })
+  }
+  await assert.rejects(
+    start(said),
+    (cause: unknown) => cause instanceof StartFailure && cause.code === 'join',
+  )
+  const nonce = readFileSync(join(folder, 'data', 'joining'), 'utf8')
+  const own = await start(said)
+  assert.equal(own.id, members.named('n4')?.id)
+  assert.match(nonce, /^[0-9a-f]{32}\n$/)
+  assert.equal(members.configuration.members.length, 4)
+})
+
+void test('who was removed meanwhile is told so', async (t) => {
+  const { members, flags, token, folder } = await place(t)
+  const said = flags(await token())
+  const kept = join(folder, 'data', 'joining')
+  mkdirSync(join(folder, 'data'))
+  writeFileSync(kept, `${'ab'.repeat(16)}\n`)
+  const own = await start(said)
+  await members.changeMembers({ kind: 'remove', id: own.id })
+  rmSync(join(folder, 'data', 'member.json'))
+  writeFileSync(kept, `${'ab'.repeat(16)}\n`)
+  await refused(said, 'usage', /was removed since: orchctl member add n4/)
+})
+
+void test('each thing that does not fit is one line with the way forward', async (t) => {
+  const { flags, token, folder, time, members } = await place(t)
+  const good = await token()
+  const right = flags(good)
+  const n5 = pkiFlags(join(folder, 'pki'), 'n5')
+  await refused({ ...right, 'join-token': '' }, 'usage', /orchctl member add n4/)
+  await refused({ ...right, 'join-token': good.slice(1) }, 'usage', /no join token/)
+  await refused(
+    { ...right, 'join-token': `${good.slice(0, -32)}${'0'.repeat(32)}` },
+    'usage',
+    /does not know this token/,
+  )
+  await refused({ ...right, ...n5, name: 'n5' }, 'usage', /is for member n4.*--name n4/)
+  await refused({ ...right, ...n5 }, 'keys', /is not the certificate of member n4.*pki init/)
+  await refused({ ...right, 'api-domain': 'k8s.io' }, 'usage', /--api-domain orch\.io/)
+  await refused({ ...right, 'cluster-name': 'other' }, 'usage', /--cluster-name orch/)
+  await refused({ ...right, 'peer-address': '127.0.0.1:7447' }, 'usage', /--peer-address 127\.0\.0\.1:7446/)
+  await refused(
+    { ...right, 'advertise-address': '127.0.0.1:1' },
+    'usage',
+    /--advertise-address 127\.0\.0\.1:6446/,
+  )
+  await refused({ ...right, 'feature-level-max': '1' }, 'usage', /such as 1\.0\.0/)
+  await refused(
+    { ...right, 'join-token-file': join(folder, 'nowhere'), 'join-token': '' },
+    'usage',
+    /not there/,
+  )
+  const foreign = keysIn(folder, 'foreign', ['n4'])
+  await refused({ ...right, ...pkiFlags(foreign, 'n4') }, 'usage', /another authority than --client-ca-file/)
+  const halfForeign = {
+    ...pkiFlags(foreign, 'n4'),
+    'client-ca-file': clusterPkiPaths(join(folder, 'pki')).ca.certificate,
+  }
+  await refused({ ...right, ...halfForeign }, 'usage', /peer-ca of this process.*--peer-ca-file/)
+  await refused({ ...right, join: '127.0.0.1:1' }, 'join', /127\.0\.0\.1:1 does not answer/)
+  time.aheadMs = limits.joinTokenMsMax
+  await refused(right, 'usage', /expired at/)
+  time.aheadMs = 0
+  await members.changeMembers({ kind: 'add', member: { ...memberOf(members), name: 'n4' } })
+  await refused(right, 'usage', /there is a member n4 already/)
+})
+
+function memberOf(members: PlannedMembers) {
+  const { wantedRole, clientAddress, version, featureLevel, replaces, addedMs } =
+    members.named('n1') ?? assert.fail('n1 is there')
+  const facts = { wantedRole, clientAddress, version, featureLevel, replaces, addedMs }
+  return { ...facts, id: memberId('x', 'n4'), peerAddress: '127.0.0.1:9999' }
+}
+
+void test('a server that is not of the token’s authority is not believed, whatever it says', async (t) => {
+  const [one, other] = [await place(t), await place(t)]
+  const said = one.flags(await one.token())
+  await refused({ ...said, join: other.address }, 'usage', /is not believed/)
+  // Beside one that is, it does no harm.
+  await start({ ...said, join: `${other.address},${one.address}` })
+})
+
+void test('a directory that founded something, or holds a log, is not joined with', async (t) => {
+  const { flags, token, folder } = await place(t)
+  const said = flags(await token())
+  const data = join(folder, 'data')
+  mkdirSync(join(data, 'log'), { recursive: true })
+  await refused(said, 'data-directory', /member\.json is missing/)
+  rmSync(join(data, 'log'), { recursive: true })
+  claimDirectory(data, { cluster: 'orch', member: 'n4', id: memberId('orch', 'n4'), apiDomain: 'orch.io' })
+  await assert.rejects(start(said), /founds a cluster, and --join enters one/)
+})
+
+void test('wrong tokens have an allowance; the right one needs none of it', async (t) => {
+  const { flags, token, address, folder } = await place(t)
+  const said = flags(await token())
+  const wrong = (at: number): string =>
+    `${'0'.repeat(32)}.${at.toString(16).padStart(12, '0')}.${'0'.repeat(32)}`
+  const ca = readFileSync(clusterPkiPaths(join(folder, 'pki')).ca.certificate, 'utf8')
+  const { callJoin } = await import('../../src/app/join-call.ts')
+  const random = new SeededRandom(1)
+  const replies = []
+  for (let at = 0; at < limits.wrongJoinTokensMax + 10; at++) {
+    replies.push(await callJoin({ address, authority: ca, token: wrong(random.below(1000)), body: {} }))
+  }
+  const statuses = replies.map((reply) => (reply.kind === 'answer' ? reply.status : 0))
+  assert.equal(statuses[0], 401)
+  assert.ok(statuses.includes(429), statuses.join(' '))
+  await start(said)
+})
