@@ -4,8 +4,9 @@ import { durationMs, sizeBytes } from '../config/flag.ts'
 import { programVersion } from '../version.ts'
 import { addChaos } from './chaos-command.ts'
 import { clusterDown, clusterStatus, clusterUp } from './cluster.ts'
+import { addClusterMembers } from './cluster-commands.ts'
 import { CliFailure, exitCodes } from './errors.ts'
-import { memberList, transferLeader } from './member.ts'
+import { addMember } from './member-commands.ts'
 import { parsePkiMembers, pkiInit } from './pki-init.ts'
 import { readSecret } from './secret-file.ts'
 import type { SecretFlags } from './secret-file.ts'
@@ -52,9 +53,9 @@ function orchctl(terminal: Terminal, result: { code: number }): Command {
     .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 not understood.')
   addPki(program, terminal)
   addCluster(program, terminal, result)
-  addMember(program, terminal)
-  addSettings(program, terminal)
   const shared = { kubeconfig: kubeconfigOption, output: outputOption }
+  addMember(program, terminal, shared)
+  addSettings(program, terminal)
   addSnapshot(program, terminal, shared)
   addRecover(program, terminal, shared)
   addChaos(program, terminal, result, { directory: directoryOption, output: outputOption })
@@ -138,6 +139,7 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
     .action(async (options: { readonly dir: string; readonly output: Format }) => {
       if (!(await clusterStatus(terminal, options.dir, options.output))) result.code = exitCodes.failed
     })
+  addClusterMembers(cluster, terminal, directoryOption)
 }
 
 type UpOptions = SecretFlags & {
@@ -149,26 +151,6 @@ type UpOptions = SecretFlags & {
   readonly peerPort?: number
   readonly chaos?: boolean
   readonly timeout: number
-}
-
-function addMember(program: Command, terminal: Terminal): void {
-  const member = program.command('member').description('members of a cluster, wherever it runs')
-  type Options = { readonly kubeconfig: string; readonly output: Format }
-  member
-    .command('list')
-    .description('who belongs to the cluster')
-    .addOption(kubeconfigOption())
-    .addOption(outputOption())
-    .action((options: Options) => memberList(terminal, options.kubeconfig, options.output))
-  member
-    .command('transfer-leader')
-    .description('make another member the leader')
-    .argument('[name]', 'unset: whichever is most up to date')
-    .addOption(kubeconfigOption())
-    .addOption(outputOption())
-    .action((name: string | undefined, options: Options) =>
-      transferLeader(terminal, options.kubeconfig, name ?? null, options.output),
-    )
 }
 
 function addSettings(program: Command, terminal: Terminal): void {

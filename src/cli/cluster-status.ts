@@ -18,6 +18,10 @@ export type MemberStatus = {
     readonly wantedRole: string
     readonly peerAddress: string
     readonly clientAddress: string
+    /** Name of the voter whose place it takes once it caught up. */
+    readonly replaces: string | null
+    /** Entries that it lacks; null: this member does not know. */
+    readonly lag: number | null
   }[]
 }
 
@@ -62,6 +66,8 @@ export function parseStatus(endpoint: Endpoint, value: Record<string, unknown>):
       wantedRole: textOf(member['wantedRole']),
       peerAddress: textOf(member['peerAddress']),
       clientAddress: textOf(member['clientAddress']),
+      replaces: typeof member['replaces'] === 'string' ? member['replaces'] : null,
+      lag: typeof member['lag'] === 'number' ? member['lag'] : null,
     })),
   }
 }

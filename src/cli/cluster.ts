@@ -46,7 +46,8 @@ export async function clusterUp(
   for (const line of nextSteps(cluster, terminal.program)) terminal.print(line)
 }
 
-async function waitReady(
+/** Of all of `cluster.members`. @throws CliFailure `failed` naming who is not, and why */
+export async function waitReady(
   terminal: Terminal,
   cluster: LocalCluster,
   options: { readonly timeoutMs: number; readonly logFrom: ReadonlyMap<string, number> },
@@ -128,7 +129,8 @@ export async function clusterDown(
   terminal.print(stopping.length === 0 ? 'nothing was running' : `${stopping.length} stopped`)
 }
 
-async function waitGone(
+/** @returns who is still running in the end */
+export async function waitGone(
   terminal: Terminal,
   processes: readonly { readonly member: MemberPlace; readonly pid: number }[],
   timeoutMs: number,

@@ -17,6 +17,8 @@ export type MemberPlace = {
   readonly configPath: string
   readonly logPath: string
   readonly pidPath: string
+  /** Is there when the member was removed from its cluster. */
+  readonly removedPath: string
 }
 
 /** And what clients dial. */
@@ -46,7 +48,7 @@ export type LocalClusterOptions = {
 /** The program that members run, beside ours. */
 export const serverProgram = fileURLToPath(new URL('../main.js', import.meta.url))
 
-const host = '127.0.0.1'
+export const localHost = '127.0.0.1'
 
 /**
  * Makes keys and configuration files that are not there yet. What is there is kept, so that an operator may
@@ -87,8 +89,8 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
       kubeconfigPath,
       members: members.map(({ name, clientPort }) => ({
         name,
-        hosts: [host],
-        serverUrl: `https://${host}:${clientPort}`,
+        hosts: [localHost],
+        serverUrl: `https://${localHost}:${clientPort}`,
       })),
       clock,
       random,
@@ -153,20 +155,22 @@ function memberNames(directory: string): readonly string[] {
   }
 }
 
-/** Every member that one of them lists is there. @throws CliFailure `failed` naming the lost file */
+/** Every founder that one of them lists is there, unless it was removed. @throws CliFailure `failed` naming the lost file */
 function checkWhole(directory: string, members: readonly LocalMember[]): void {
   const [first] = members
   const listed: unknown = first === undefined ? [] : readConfig(first.configPath)['initial-members']
   for (const one of Array.isArray(listed) ? (listed as readonly unknown[]) : []) {
     const name = isRecord(one) ? one['name'] : typeof one === 'string' ? one.split('=')[0] : undefined
     if (typeof name !== 'string' || members.some((member) => member.name === name)) continue
-    const path = memberAt(directory, name).configPath
+    const { configPath: path, removedPath } = memberAt(directory, name)
+    if (existsSync(removedPath)) continue
     const remedy = `bring it back, or orchctl cluster down and remove ${directory}`
     throw new CliFailure('failed', `${path} is missing, though ${name} is a member: ${remedy}`)
   }
 }
 
-function memberAt(directory: string, name: string): MemberPlace {
+/** Where the member of that name lives, or would. */
+export function memberAt(directory: string, name: string): MemberPlace {
   const home = join(directory, name)
   return {
     name,
@@ -174,6 +178,7 @@ function memberAt(directory: string, name: string): MemberPlace {
     configPath: join(home, 'config.yaml'),
     logPath: join(home, 'server.log'),
     pidPath: join(home, 'pid'),
+    removedPath: join(home, 'removed'),
   }
 }
 
@@ -209,7 +214,7 @@ export function domainOf(member: LocalMember): unknown {
   return readConfig(member.configPath)['api-domain'] ?? 'orch.io'
 }
 
-function readConfig(path: string): Record<string, unknown> {
+export function readConfig(path: string): Record<string, unknown> {
   try {
     const value: unknown = parse(readFileSync(path, 'utf8'), { maxAliasCount: 0 })
     if (isRecord(value)) return value
@@ -220,34 +225,46 @@ function readConfig(path: string): Record<string, unknown> {
 }
 
 /** Peers dial `peerPort`; it listens on `listenPort`, the same unless a proxy stands between. */
-type Seat = LocalMember & { readonly peerPort: number; readonly listenPort: number }
+export type Seat = LocalMember & { readonly peerPort: number; readonly listenPort: number }
 
+/** Of a founder. */
 function memberConfig(
   directory: string,
   member: Seat,
   all: readonly Seat[],
   options: LocalClusterOptions,
 ): Record<string, unknown> {
+  return {
+    ...seatConfig(directory, member, { domain: options.domain ?? 'orch.io', clusterName: 'local' }),
+    'initial-members': all.map(({ name, clientPort, peerPort }) => ({
+      name,
+      'peer-address': `${localHost}:${peerPort}`,
+      'client-address': `${localHost}:${clientPort}`,
+    })),
+  }
+}
+
+/** What every member's file says, however it came into its cluster. */
+export function seatConfig(
+  directory: string,
+  member: Seat,
+  of: { readonly domain: string; readonly clusterName: string },
+): Record<string, unknown> {
   const paths = clusterPkiPaths(join(directory, 'pki'))
   return {
     name: member.name,
     'data-dir': join(member.directory, 'data'),
-    'bind-address': host,
+    'bind-address': localHost,
     'secure-port': member.clientPort,
-    'advertise-address': `${host}:${member.clientPort}`,
-    'peer-address': `${host}:${member.listenPort}`,
-    'api-domain': options.domain ?? 'orch.io',
-    'cluster-name': 'local',
+    'advertise-address': `${localHost}:${member.clientPort}`,
+    'peer-address': `${localHost}:${member.listenPort}`,
+    'api-domain': of.domain,
+    'cluster-name': of.clusterName,
     'tls-cert-file': paths.server(member.name).certificate,
     'tls-private-key-file': paths.server(member.name).key,
     'client-ca-file': paths.ca.certificate,
     'peer-ca-file': paths.peerCa.certificate,
     'peer-cert-file': paths.peer(member.name).certificate,
     'peer-key-file': paths.peer(member.name).key,
-    'initial-members': all.map(({ name, clientPort, peerPort }) => ({
-      name,
-      'peer-address': `${host}:${peerPort}`,
-      'client-address': `${host}:${clientPort}`,
-    })),
   }
 }

@@ -1,3 +1,4 @@
+import { AnyMember } from './any-member.ts'
 import { fetchAnyStatus, fetchStatus, parseStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
@@ -8,22 +9,43 @@ import type { Format, Terminal } from './terminal.ts'
 
 const transferTimeoutMs = 15_000
 
-/** Who belongs to the cluster, as the first member that answers knows it. */
+/** Who belongs to the cluster, as its leader knows it, and what each says of itself. */
 export async function memberList(terminal: Terminal, kubeconfig: string, format: Format): Promise<void> {
-  const { status } = await fetchAnyStatus(readEndpoints(kubeconfig))
-  if (format === 'json') return terminal.print(JSON.stringify(status.members, null, 2))
+  const cluster = new AnyMember(kubeconfig)
+  const status = await cluster.status()
+  const own = await cluster.each(status)
   const members = status.members.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const readyOf = (name: string): boolean | null => own.get(name)?.ready ?? null
+  if (format === 'json') {
+    const all = members.map((member) => ({
+      ...member,
+      leader: member.name === status.leader,
+      ready: readyOf(member.name),
+    }))
+    return terminal.print(JSON.stringify(all, null, 2))
+  }
   const rows = members.map((member) => [
     member.name,
     member.id,
     member.name === status.leader ? 'leader' : member.role,
-    member.role === member.wantedRole ? '-' : member.wantedRole,
+    becomes(member),
+    wordOf(readyOf(member.name)),
+    member.lag === null ? '-' : String(member.lag),
     member.peerAddress,
     member.clientAddress,
   ])
-  for (const line of formatTable([['NAME', 'ID', 'ROLE', 'BECOMES', 'PEERS', 'CLIENTS'], ...rows])) {
-    terminal.print(line)
-  }
+  const heading = ['NAME', 'ID', 'ROLE', 'BECOMES', 'READY', 'LAG', 'PEERS', 'CLIENTS']
+  for (const line of formatTable([heading, ...rows])) terminal.print(line)
+}
+
+function becomes({ role, wantedRole, replaces }: MemberStatus['members'][number]): string {
+  if (role === wantedRole) return '-'
+  return replaces === null ? wantedRole : `${wantedRole} for ${replaces}`
+}
+
+function wordOf(ready: boolean | null): string {
+  if (ready === null) return 'no answer'
+  return ready ? 'yes' : 'no'
 }
 
 /** @param to null: whichever member is most up to date */

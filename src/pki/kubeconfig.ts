@@ -60,14 +60,33 @@ export function ensureKubeconfig(path: string, content: KubeconfigContent): 'mad
   return 'made'
 }
 
+/**
+ * Takes a server and its context out of the file; another one is current then.
+ *
+ * @throws PkiFailure `malformed` when the file is no kubeconfig
+ */
+export function forgetServer(path: string, name: string): void {
+  const text = readFileIfThere(path)
+  if (text === null) return
+  const present = parseConfig(path, text)
+  const kept: Record<string, unknown> = { ...present }
+  for (const part of ['clusters', 'contexts']) {
+    kept[part] = listOf(present[part]).filter((entry) => nameOf(entry) !== name)
+  }
+  if (kept['current-context'] === name) kept['current-context'] = nameOf(listOf(kept['contexts'])[0]) ?? ''
+  if (!isDeepStrictEqual(present, kept)) replaceFile(path, stringify(kept), 'secret')
+}
+
 /** Entries of the same name are replaced where they stand, the others stay, new ones follow. */
 function merge(present: unknown, wanted: unknown): readonly unknown[] {
   const [before, after] = [listOf(present), listOf(wanted)]
-  const nameOf = (entry: unknown): unknown =>
-    typeof entry === 'object' && entry !== null && 'name' in entry ? entry.name : null
   const replaced = before.map((entry) => after.find((other) => nameOf(other) === nameOf(entry)) ?? entry)
   const added = after.filter((entry) => !before.some((other) => nameOf(other) === nameOf(entry)))
   return [...replaced, ...added]
+}
+
+function nameOf(entry: unknown): unknown {
+  return typeof entry === 'object' && entry !== null && 'name' in entry ? entry.name : null
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -1,0 +1,38 @@
+import { InvalidArgumentError, Option } from 'commander'
+import type { Command } from 'commander'
+import { clusterAdd, clusterRemove } from './cluster-members.ts'
+import type { Terminal } from './terminal.ts'
+
+/** The commands by which a cluster on this machine grows and shrinks. */
+export function addClusterMembers(cluster: Command, terminal: Terminal, directory: () => Option): void {
+  type Flags = { readonly dir: string; readonly timeout: number; readonly role: 'voter' | 'learner' }
+  cluster
+    .command('add')
+    .description('one member more: keys, configuration, token and process, and wait until it is ready')
+    .argument('[name]', 'n4, n5 and so on; unset: the first that is free')
+    .addOption(
+      new Option('--role <role>', 'learner: it never votes').choices(['voter', 'learner']).default('voter'),
+    )
+    .addOption(directory())
+    .addOption(timeoutOption())
+    .action((name: string | undefined, { dir, timeout, role }: Flags) =>
+      clusterAdd(terminal, name ?? null, { directory: dir, role, timeoutMs: timeout * 1000 }),
+    )
+  cluster
+    .command('remove')
+    .description('one member less, and what it held off this machine')
+    .argument('<name>', 'which')
+    .addOption(directory())
+    .addOption(timeoutOption())
+    .action((name: string, { dir, timeout }: Flags) =>
+      clusterRemove(terminal, name, { directory: dir, timeoutMs: timeout * 1000 }),
+    )
+}
+
+function timeoutOption(): Option {
+  return new Option('--timeout <seconds>', 'how long to wait').default(60).argParser((text) => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= 1 && value <= 3600) return value
+    throw new InvalidArgumentError('It is a whole number from 1 to 3600.')
+  })
+}

@@ -1,0 +1,146 @@
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { parseAddress } from '../config/address.ts'
+import { removeFile, makeDirectory, replaceFile } from '../pki/files.ts'
+import { forgetServer } from '../pki/kubeconfig.ts'
+import { AnyMember } from './any-member.ts'
+import { waitGone, waitReady } from './cluster.ts'
+import { CliFailure } from './errors.ts'
+import { localHost, memberAt, openCluster, readConfig, seatConfig } from './local-cluster.ts'
+import type { LocalCluster, Seat } from './local-cluster.ts'
+import { makeKeys, newToken } from './member-add.ts'
+import { memberRemove, votes } from './member-change.ts'
+import { forgetProcess, logLength, processState, signalProcess, startProcess } from './process.ts'
+import type { Terminal } from './terminal.ts'
+
+type Options = { readonly directory: string; readonly timeoutMs: number }
+
+/**
+ * One member more of a cluster on this machine: keys, configuration, token, process. What an earlier run left unfinished
+ * is finished.
+ *
+ * @param name null: the first number that is free
+ */
+export async function clusterAdd(
+  terminal: Terminal,
+  name: string | null,
+  options: Options & { readonly role: 'voter' | 'learner' },
+): Promise<void> {
+  const cluster = openCluster(options.directory)
+  const seat = seatOf(cluster, name ?? firstFree(cluster))
+  const asked = new AnyMember(cluster.kubeconfigPath)
+  const { members } = await asked.status()
+  const isMember = members.some((member) => member.name === seat.name)
+  if (isMember && !existsSync(seat.configPath)) {
+    throw new CliFailure(
+      'failed',
+      `${seat.name} is a member, though ${seat.configPath} is missing: bring it back`,
+    )
+  }
+  if (!isMember) await prepareSeat(terminal, cluster, asked, { seat, role: options.role })
+  const state = processState(seat)
+  const logFrom = new Map([[seat.name, logLength(seat)]])
+  if (state.kind === 'running') terminal.note(`${seat.name} is running already (pid ${state.pid})`)
+  else {
+    const pid = startProcess(seat)
+    terminal.note(`${seat.name} started (pid ${pid}), clients on port ${seat.clientPort}`)
+  }
+  await waitReady(terminal, { ...cluster, members: [seat] }, { timeoutMs: options.timeoutMs, logFrom })
+  const role = members.find((member) => member.name === seat.name)?.wantedRole ?? options.role
+  if (role === 'voter') await votes(terminal, asked, seat.name, { timeout: options.timeoutMs / 1000 })
+  terminal.print(`${seat.name} ${role === 'voter' ? 'votes' : 'is a learner'}, its context is ${seat.name}`)
+}
+
+/** Everything that the process needs to join. */
+async function prepareSeat(
+  terminal: Terminal,
+  cluster: LocalCluster,
+  asked: AnyMember,
+  { seat, role }: { readonly seat: Seat; readonly role: 'voter' | 'learner' },
+): Promise<void> {
+  if (processState(seat).kind === 'running') return
+  const { name, clientPort, peerPort } = seat
+  const addresses = { clientAddress: `${localHost}:${clientPort}`, peerAddress: `${localHost}:${peerPort}` }
+  const wanted = { name, role, replaces: null, ...addresses }
+  makeKeys(terminal, join(cluster.directory, 'pki'), cluster.kubeconfigPath, wanted)
+  const token = await newToken(asked, wanted)
+  makeDirectory(seat.directory)
+  const tokenPath = join(seat.directory, 'join-token')
+  replaceFile(tokenPath, `${token.token}\n`, 'secret')
+  const config = {
+    ...seatConfig(cluster.directory, seat, { domain: token.apiDomain, clusterName: token.clusterName }),
+    join: token.addresses,
+    'join-token-file': tokenPath,
+  }
+  replaceFile(seat.configPath, stringify(config), 'public')
+  removeFile(seat.removedPath)
+}
+
+/** Takes a member out of its cluster, and its data off this machine. */
+export async function clusterRemove(terminal: Terminal, name: string, options: Options): Promise<void> {
+  const cluster = openCluster(options.directory)
+  const place = memberAt(cluster.directory, name)
+  if (!existsSync(place.configPath)) {
+    const names = cluster.members.map((member) => member.name).join(', ')
+    const words = existsSync(place.removedPath) ? 'was removed before' : 'is no member'
+    return terminal.print(`${name} ${words}: there are ${names}`)
+  }
+  const timeout = options.timeoutMs / 1000
+  const { kubeconfigPath: kubeconfig } = cluster
+  await memberRemove(terminal, name, { kubeconfig, output: 'table', wait: true, timeout })
+  const state = processState(place)
+  if (state.kind === 'running') {
+    const { pid } = state
+    let left = await waitGone(terminal, [{ member: place, pid }], ownEndMs)
+    if (left.length > 0) signalProcess(place, pid, 'SIGTERM')
+    left = await waitGone(terminal, left, options.timeoutMs)
+    if (left.length > 0)
+      throw new CliFailure('failed', `${name} (pid ${pid}) does not end: end it, then try again`)
+  }
+  forgetProcess(place)
+  // From here on it is no lost member but a removed one.
+  replaceFile(place.removedPath, '', 'public')
+  forgetServer(kubeconfig, name)
+  rmSync(join(place.directory, 'data'), { recursive: true, force: true })
+  removeFile(place.configPath)
+  terminal.print(`${name} is gone; ${place.logPath} is what it said`)
+}
+
+/** How long a removed member may take to find out and end. */
+const ownEndMs = 10_000
+
+function firstFree({ members }: LocalCluster): string {
+  for (let number = 1; ; number++) {
+    const name = `n${number}`
+    if (!members.some((member) => member.name === name)) return name
+  }
+}
+
+/** Ports follow from the number, as those of the founders do. @throws CliFailure */
+function seatOf(cluster: LocalCluster, name: string): Seat {
+  const [, text] = /^n([1-9][0-9]{0,2})$/.exec(name) ?? []
+  if (text === undefined) {
+    throw new CliFailure(
+      'usage',
+      `members of a local cluster are called n1, n2 and so on, not ${JSON.stringify(name)}`,
+    )
+  }
+  const [first] = cluster.members
+  if (first === undefined) throw new CliFailure('failed', `there is no member in ${cluster.directory}`)
+  const peerAddress = readConfig(first.configPath)['peer-address']
+  if (typeof peerAddress !== 'string') {
+    throw new CliFailure(
+      'failed',
+      `${first.configPath} has no peer-address: give it one, then orchctl member move`,
+    )
+  }
+  const distance = Number(text) - Number(first.name.slice(1))
+  return {
+    ...memberAt(cluster.directory, name),
+    clientPort: first.clientPort + distance,
+    // Where the founders listen: a proxy between them, as for chaos, does not stand before who comes later.
+    peerPort: parseAddress(peerAddress).port + distance,
+    listenPort: parseAddress(peerAddress).port + distance,
+  }
+}
