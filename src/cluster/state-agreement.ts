@@ -1,4 +1,4 @@
-import { noIndex } from '../../raft/index.ts'
+import { logIndex, noIndex } from '../../raft/index.ts'
 import type { Configuration, LogIndex, NodeId } from '../../raft/index.ts'
 import type { CopiedStretch, DigestSample } from './member-report.ts'
 import { areAllVoters, isMajority, isMajorityOfWitnesses, witness } from './witnesses.ts'
@@ -194,7 +194,10 @@ export function mayGive(
   if (atLeast === null) return true
   const isKnown = (upTo: LogIndex | null): boolean => upTo !== null && upTo >= atLeast
   const ids = [...healthy.keys()]
-  const witnesses = ids.map((id) => witness(id, healthy.get(id) ?? [], atLeast))
-  if (isMajorityOfWitnesses(witnesses, configuration)) return isKnown(verdict.provenUpTo)
+  if (isKnown(verdict.provenUpTo)) return true
+  // Where they were compared last: copies made behind `atLeast` have nothing in common there, and yet prove nothing.
+  const comparedAt = logIndex(Math.max(atLeast, verdict.upTo ?? noIndex))
+  const witnesses = ids.map((id) => witness(id, healthy.get(id) ?? [], comparedAt))
+  if (isMajorityOfWitnesses(witnesses, configuration)) return false
   return !isMajority(ids, configuration) || isKnown(verdict.upTo)
 }

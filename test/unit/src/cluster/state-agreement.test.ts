@@ -142,6 +142,22 @@ test('a state is given away only where nothing speaks against it, and in a repai
   }
 })
 
+test('copies made behind the place of a repair are no witnesses that it could wait for', () => {
+  const copied = [{ by: nodeId(4), after: logIndex(105), upTo: logIndex(119) }]
+  const configuration = { ...emptyConfiguration, voters: ids(1, 2, 3, 4, 5) }
+  const healthy = new Map<NodeId, readonly CopiedStretch[]>([
+    [nodeId(1), copied],
+    [nodeId(3), copied],
+  ])
+  for (const id of ids(2, 4)) healthy.set(id, [])
+  const asked = { atLeast: logIndex(105), configuration, healthy }
+  const held = (upTo: number) => ({ kind: 'agree', upTo: logIndex(upTo), provenUpTo: null }) as const
+  assert.equal(mayGive(held(161), asked), true)
+  assert.equal(mayGive(held(104), asked), false, 'nobody has said so as far as that')
+  const apart = { ...asked, healthy: new Map(ids(1, 2, 3, 4).map((id) => [id, []])) }
+  assert.equal(mayGive(held(161), apart), false, 'these can prove it, so it waits until they have')
+})
+
 class FakeState implements GuardedState {
   appliedMemory: LogIndex = logIndex(10)
   samples: DigestSample[] = []
