@@ -1,0 +1,78 @@
+/*
+ * Goal: the hook does to a process what its file says, only as long as it says so, and to the disk only in the log's thread.
+ * Method: real processes that load it and say what their clock and their disk do.
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import type { MemberHarm } from '../../../../src/chaos/harm-file.ts'
+
+/** Begins a thread of the role that it is given. */
+const main = `
+import { Worker } from 'node:worker_threads'
+const [role, path] = process.argv.slice(2)
+new Worker(new URL('thread.mjs', import.meta.url), { workerData: { role, path } })
+`
+
+/** Says the wall clock, and how long one sync took in ms. */
+const thread = `
+import { fdatasyncSync, openSync } from 'node:fs'
+import { workerData } from 'node:worker_threads'
+const file = openSync(workerData.path, 'w')
+const begunMs = performance.now()
+fdatasyncSync(file)
+console.log(JSON.stringify({ wallMs: Date.now(), syncMs: performance.now() - begunMs }))
+`
+
+function said(
+  t: TestContext,
+  role: string,
+  harm: Partial<MemberHarm>,
+): { readonly aheadMs: number; readonly syncMs: number } {
+  const directory = mkdtempSync(join(tmpdir(), 'hook-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, 'chaos.json')
+  writeFileSync(file, JSON.stringify(harm))
+  const url = new URL('../../../../src/chaos/hook.js', import.meta.url)
+  url.searchParams.set('file', file)
+  writeFileSync(join(directory, 'thread.mjs'), thread)
+  writeFileSync(join(directory, 'main.mjs'), main)
+  const words = ['--import', url.href, join(directory, 'main.mjs'), role, join(directory, 'data')]
+  const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' })
+  assert.notEqual(stdout, '', stderr)
+  const { wallMs, syncMs } = JSON.parse(stdout) as { wallMs: number; syncMs: number }
+  return { aheadMs: wallMs - Date.now(), syncMs }
+}
+
+const hourMs = 3_600_000
+const harm: MemberHarm = {
+  disk: { delayMs: 3000, untilMs: Date.now() + hourMs },
+  clock: { skewMs: 24 * hourMs, untilMs: Date.now() + hourMs },
+}
+
+void test('in the log’s thread each sync takes that much longer, and the wall clock is elsewhere', (t) => {
+  const { aheadMs, syncMs } = said(t, 'log', harm)
+  assert.ok(syncMs >= 3000)
+  assert.ok(aheadMs > 23 * hourMs)
+})
+
+void test('other threads have the clock alone', (t) => {
+  // Its own sync may take long, but what is added would come on top of that in the one before.
+  assert.ok(
+    said(t, 'raft', { ...harm, disk: { delayMs: 2 ** 30, untilMs: Date.now() + hourMs } }).aheadMs >
+      23 * hourMs,
+  )
+})
+
+void test('harm that is over, or was never meant, is none', (t) => {
+  for (const none of [
+    {},
+    { disk: { delayMs: 2 ** 30, untilMs: 5 }, clock: { skewMs: 24 * hourMs, untilMs: 5 } },
+  ] as const) {
+    assert.ok(said(t, 'log', none).aheadMs < hourMs)
+  }
+})
