@@ -15,6 +15,8 @@ export const faultKinds = [
   'clock-skew',
   'rolling-restart',
   'outage',
+  'demote',
+  'member-churn',
 ] as const
 
 export type FaultKind = (typeof faultKinds)[number]
@@ -44,6 +46,10 @@ export type Harm =
   | { readonly kind: 'rolling-restart' }
   /** SIGKILL to all of them at once, and a start later. */
   | { readonly kind: 'outage' }
+  /** It votes no more, and later again. */
+  | { readonly kind: 'demote' }
+  /** One more joins and votes, and is removed later. */
+  | { readonly kind: 'member-churn' }
 
 /** One thing that will be done. Times in ms from the start of the run. */
 export type Fault = {
@@ -97,6 +103,10 @@ export function describeHarm(harm: Harm): string {
       return 'rolling restart'
     case 'outage':
       return 'kill -9 of all'
+    case 'demote':
+      return 'demoted: it does not vote'
+    case 'member-churn':
+      return 'one member more'
     default:
       return assertNever(harm)
   }

@@ -31,6 +31,8 @@ const lasting: Readonly<Record<FaultKind, Span>> = {
   // For each member; what it takes is known afterwards.
   'rolling-restart': [1500, 1500],
   outage: [200, 2000],
+  demote: [200, 4000],
+  'member-churn': [200, 3000],
 }
 
 const quiet: Span = [500, 3000]
@@ -48,7 +50,7 @@ export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): re
   const minority = Math.floor((members.length - 1) / 2)
   const possible = kinds.filter((kind) => minority > 0 || !needsPeers.has(kind))
   if (possible.length === 0) {
-    throw new ChaosFailure('no-plan', `${kinds.join(', ')}: a cluster of ${members.length} has no links`)
+    throw new ChaosFailure('no-plan', `${kinds.join(', ')}: a cluster of ${members.length} has no peers`)
   }
   const lanes = Array.from({ length: Math.max(1, minority) }, () => 0)
   const faults: Fault[] = []
@@ -70,10 +72,13 @@ export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): re
   return faults.sort((a, b) => a.atMs - b.atMs)
 }
 
-/** Faults of links. */
-export const needsPeers: ReadonlySet<FaultKind> = new Set(['partition', 'cut', 'slow-link', 'lossy-link'])
-const forAll: ReadonlySet<FaultKind> = new Set(['rolling-restart', 'outage'])
-const alone: ReadonlySet<FaultKind> = new Set(['rolling-restart', 'outage', 'partition'])
+/** Faults of links, and of votes that others have to make up for. */
+export const needsPeers: ReadonlySet<FaultKind> = new Set([
+  ...(['partition', 'cut', 'slow-link', 'lossy-link'] as const),
+  'demote',
+])
+const forAll: ReadonlySet<FaultKind> = new Set(['rolling-restart', 'outage', 'member-churn'])
+const alone: ReadonlySet<FaultKind> = new Set([...forAll, 'partition', 'demote'])
 
 function drawHarm(kind: FaultKind, random: SeededRandom, minority: number): Harm {
   switch (kind) {
@@ -83,6 +88,8 @@ function drawHarm(kind: FaultKind, random: SeededRandom, minority: number): Harm
     case 'full-disk':
     case 'rolling-restart':
     case 'outage':
+    case 'demote':
+    case 'member-churn':
       return { kind }
     case 'partition':
       return { kind, size: 1 + random.below(minority) }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import { ChaosFailure } from './errors.ts'
-import { describeHarm, theLeader } from './fault.ts'
+import { describeHarm, everybody, theLeader } from './fault.ts'
 import type { Fault, FaultKind } from './fault.ts'
 import { chaosLimits } from './limits.ts'
 import { begin, finish, rulesOf } from './strike.ts'
@@ -131,11 +131,12 @@ class Run {
     }
     try {
       await this.#tellLinks()
-      begin(strike, target)
+      await begin(strike, target)
       if (fault.harm.kind === 'rolling-restart') await this.#restartEach()
+      else if (fault.harm.kind === 'member-churn') await this.#oneMore(fault.forMs)
       else await this.#sleep(fault.forMs)
     } finally {
-      finish(strike, target)
+      await finish(strike, target)
       this.#active.delete(strike)
       await this.#tellLinks()
     }
@@ -154,7 +155,7 @@ class Run {
   /** Whom it will be: never one that another lane harms. */
   #victims({ victim, harm }: Fault, leader: string | null): readonly string[] {
     const { members } = this.#options.target
-    if (harm.kind === 'rolling-restart' || harm.kind === 'outage') return members
+    if (victim === everybody) return members
     const from = Math.max(0, members.indexOf(victim === theLeader ? (leader ?? '') : victim))
     const inOrder = [...members.slice(from), ...members.slice(0, from)]
     return inOrder.filter((name) => !this.#busy.has(name)).slice(0, harm.kind === 'partition' ? harm.size : 1)
@@ -186,6 +187,16 @@ class Run {
       target.end(member, 'asked')
       await this.#awaitEnd(member)
       await this.#awaitReady(member, false)
+    }
+  }
+
+  async #oneMore(forMs: number): Promise<void> {
+    const { target } = this.#options
+    const name = await target.addMember()
+    try {
+      await this.#sleep(forMs)
+    } finally {
+      await target.removeMember(name)
     }
   }
 

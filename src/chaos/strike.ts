@@ -29,8 +29,8 @@ export function rulesOf({ harm, victims }: Strike, members: readonly string[]): 
   }
 }
 
-/** Does it, but for links and rolling restarts, which are the runner's. */
-export function begin({ harm, victims, forMs }: Strike, target: ChaosTarget): void {
+/** Does it, but for links, rolling restarts and new members, which are the runner's. */
+export async function begin({ harm, victims, forMs }: Strike, target: ChaosTarget): Promise<void> {
   for (const victim of victims) {
     switch (harm.kind) {
       case 'kill':
@@ -52,11 +52,15 @@ export function begin({ harm, victims, forMs }: Strike, target: ChaosTarget): vo
       case 'clock-skew':
         target.setClock(victim, harm.skewMs, forMs)
         break
+      case 'demote':
+        await target.setRole(victim, 'learner')
+        break
       case 'partition':
       case 'cut':
       case 'slow-link':
       case 'lossy-link':
       case 'rolling-restart':
+      case 'member-churn':
         break
       default:
         assertNever(harm)
@@ -65,10 +69,11 @@ export function begin({ harm, victims, forMs }: Strike, target: ChaosTarget): vo
 }
 
 /** Takes back what `begin` did. Members that ended, or may be ending, have to be started again. */
-export function finish({ harm, victims }: Strike, target: ChaosTarget): void {
+export async function finish({ harm, victims }: Strike, target: ChaosTarget): Promise<void> {
   for (const victim of victims) {
     if (harm.kind === 'pause') target.resume(victim)
     else if (harm.kind === 'slow-disk' || harm.kind === 'full-disk') target.setDisk(victim, null, 0)
     else if (harm.kind === 'clock-skew') target.setClock(victim, 0, 0)
+    else if (harm.kind === 'demote') await target.setRole(victim, 'voter')
   }
 }

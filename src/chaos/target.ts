@@ -24,4 +24,10 @@ export interface ChaosTarget {
   /** @param forMs of the plan: it ends a while after it even when nobody says so */
   setDisk(member: string, harm: DiskHarm | null, forMs: number): void
   setClock(member: string, skewMs: number, forMs: number): void
+  /** Once it is so. @throws Failure when it does not come to be in time */
+  setRole(member: string, role: 'voter' | 'learner'): Promise<void>
+  /** One more, once it votes. @returns its name */
+  addMember(): Promise<string>
+  /** Once it is no member any more. */
+  removeMember(name: string): Promise<void>
 }

@@ -60,6 +60,7 @@ Faults (${faultKinds.join(', ')}):
   slow-link, lossy-link  bytes between a member and its peers are late; some as late as if TCP had to send them again
   slow-disk, full-disk   each sync of the log takes longer; each write to a file fails for want of room
   clock-skew             the wall clock jumps by up to ten minutes
+  demote, member-churn   a voter becomes a learner, and votes again later; one more member joins, votes and is removed
 
 Nothing needs root. A full disk is a limit of the process, which needs prlimit (util-linux). Links, slow disks and clocks need a cluster made
 for it, orchctl cluster up --chaos: its peers talk through a proxy each, which knows from /proc who calls, and its members load a
@@ -71,7 +72,8 @@ what comes later, and what then no longer fits into the duration is left out. A 
 ${chaosLimits.readyMsMax / 1000} s after a fault, ends the run with exit code 1.
 
 Only clusters under --dir are harmed, and only processes that run with its configuration files. An interrupt heals first. Should
-this program be killed, links heal and paused members go on by themselves; orchctl cluster up starts those that were down.
+this program be killed, links heal and paused members go on by themselves; orchctl cluster up starts those that were down;
+a member more, or a demoted one, stays so.
 
 Examples:
   orchctl cluster up --chaos

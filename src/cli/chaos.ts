@@ -74,7 +74,7 @@ export async function chaosRun(
   const plan = planChaos({ seed, durationMs: duration, members, kinds: had })
   if (record !== undefined) writeFileSync(record, '')
 
-  const target = await LocalTarget.open(cluster, clock)
+  const target = await LocalTarget.open(cluster, terminal)
   const stop = new AbortController()
   const interrupt = (): void => {
     terminal.note('healing what was harmed')

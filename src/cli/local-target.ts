@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../raft/base/clock.ts'
+import { Failure } from '../../raft/base/failure.ts'
 import type { FaultKind } from '../chaos/fault.ts'
 import { harmFile, noHarm } from '../chaos/harm-file.ts'
 import type { MemberHarm } from '../chaos/harm-file.ts'
@@ -12,17 +13,24 @@ import { ControlClient } from '../chaos/links/control.ts'
 import type { LinkRule } from '../chaos/links/rules.ts'
 import type { ChaosTarget, DiskHarm } from '../chaos/target.ts'
 import { replaceFile } from '../pki/files.ts'
+import { AnyMember } from './any-member.ts'
+import { clusterAdd, clusterRemove } from './cluster-members.ts'
 import { fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
 import { controlPath, hasLinks } from './local-links.ts'
 import type { LocalCluster, LocalMember } from './local-cluster.ts'
+import { votes } from './member-change.ts'
 import { call, readEndpoints } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { processState, signalProcess, startProcess } from './process.ts'
 import type { Signal } from './process.ts'
+import { sleep } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 
 const readyTimeoutMs = 1000
+/** A change of members may be refused for a moment, such as until the leader has heard of a majority. */
+const changeAgainMs = 200
 
 const byLinks: ReadonlySet<FaultKind> = new Set(['partition', 'cut', 'slow-link', 'lossy-link'])
 const byHook: ReadonlySet<FaultKind> = new Set(['slow-disk', 'clock-skew'])
@@ -36,24 +44,27 @@ export class LocalTarget implements ChaosTarget {
   readonly #cluster: LocalCluster
   readonly #endpoints: readonly Endpoint[]
   readonly #clock: Clock
+  /** What members' commands say is progress here. */
+  readonly #terminal: Terminal
   readonly #harms = new Map<string, MemberHarm>()
   /** Who lets a paused process go on, or write again, when we are killed. */
   readonly #guards = new Map<string, ChildProcess>()
   readonly #full = new Set<string>()
   #links: ControlClient | null = null
 
-  private constructor(cluster: LocalCluster, clock: Clock) {
+  private constructor(cluster: LocalCluster, terminal: Terminal) {
     this.#cluster = cluster
-    this.#clock = clock
+    this.#clock = terminal.clock
+    this.#terminal = { ...terminal, print: terminal.note }
     this.members = cluster.members.map(({ name }) => name)
     this.#endpoints = readEndpoints(cluster.kubeconfigPath)
   }
 
   /** @throws CliFailure `failed`; ChaosFailure `links` when its proxies do not run or belong to another run */
-  static async open(cluster: LocalCluster, clock: Clock): Promise<LocalTarget> {
-    const target = new LocalTarget(cluster, clock)
+  static async open(cluster: LocalCluster, terminal: Terminal): Promise<LocalTarget> {
+    const target = new LocalTarget(cluster, terminal)
     if (hasLinks(cluster.directory)) {
-      target.#links = await ControlClient.open(controlPath(cluster.directory), clock)
+      target.#links = await ControlClient.open(controlPath(cluster.directory), terminal.clock)
     }
     return target
   }
@@ -152,6 +163,35 @@ export class LocalTarget implements ChaosTarget {
   #unguard(member: string): void {
     this.#guards.get(member)?.stdin?.end()
     this.#guards.delete(member)
+  }
+
+  async setRole(member: string, role: 'voter' | 'learner'): Promise<void> {
+    const cluster = new AnyMember(this.#cluster.kubeconfigPath)
+    const endMs = this.#clock.monotonicMs() + chaosLimits.readyMsMax
+    for (;;) {
+      try {
+        await cluster.post('/cluster/v1/members', { change: 'set-role', name: member, role })
+        break
+      } catch (cause) {
+        if (!(cause instanceof Failure) || this.#clock.monotonicMs() > endMs) throw cause
+        await sleep(this.#clock, changeAgainMs)
+      }
+    }
+    const timeout = chaosLimits.readyMsMax / 1000
+    if (role === 'voter') await votes(this.#terminal, cluster, member, { timeout })
+  }
+
+  async addMember(): Promise<string> {
+    const { directory } = this.#cluster
+    const numbers = this.members.map((name) => Number(name.slice(1)))
+    const name = `n${Math.max(...numbers) + 1}`
+    await clusterAdd(this.#terminal, name, { directory, timeoutMs: chaosLimits.readyMsMax, role: 'voter' })
+    return name
+  }
+
+  async removeMember(name: string): Promise<void> {
+    const { directory } = this.#cluster
+    await clusterRemove(this.#terminal, name, { directory, timeoutMs: chaosLimits.readyMsMax })
   }
 
   #until(forMs: number): number {

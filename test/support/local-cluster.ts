@@ -24,6 +24,7 @@ export type Begun = {
 export class OrchctlCluster {
   readonly directory: string
   readonly kubeconfig: string
+  readonly #begun: Begun[] = []
 
   private constructor(directory: string) {
     this.directory = directory
@@ -33,9 +34,14 @@ export class OrchctlCluster {
   /** Ready; it goes away with the test. @param flags of `orchctl cluster up` */
   static async up(t: TestContext, nodes: number, ...flags: readonly string[]): Promise<OrchctlCluster> {
     const cluster = new OrchctlCluster(mkdtempSync(join(tmpdir(), 'orchctl-cluster-')))
-    const first = await freePortRange(3 * nodes)
-    const ports = ['--client-port', String(first), '--peer-port', String(first + nodes)]
-    t.after(() => {
+    // With room for a member more behind the clients' ports, and behind those at which members listen for proxies.
+    const first = await freePortRange(3 * nodes + 4)
+    const ports = ['--client-port', String(first), '--peer-port', String(first + nodes + 2)]
+    t.after(async () => {
+      for (const { child, end } of cluster.#begun) {
+        child.kill('SIGKILL')
+        await end
+      }
       cluster.run('cluster', 'down', '--force', '--timeout', '10')
       rmSync(cluster.directory, { recursive: true })
     })
@@ -58,6 +64,8 @@ export class OrchctlCluster {
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text))
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text))
     const end = once(child, 'close').then(() => ({ code: child.exitCode, out, err }))
-    return { child, end, noted: () => err }
+    const begun = { child, end, noted: () => err }
+    this.#begun.push(begun)
+    return begun
   }
 }

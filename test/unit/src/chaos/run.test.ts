@@ -21,6 +21,8 @@ class Recorded implements ChaosTarget {
   readonly disks = new Map<string, DiskHarm>()
   readonly clocks = new Map<string, number>()
   readonly starts: string[] = []
+  readonly learners = new Set<string>()
+  added: string | null = null
   rules: readonly LinkRule[] = []
   harmedMost = 0
   led: string | null = 'n2'
@@ -36,7 +38,15 @@ class Recorded implements ChaosTarget {
       const others = this.rules.filter(({ from, to }) => from === name || to === name)
       return new Set(others.flatMap(({ from, to }) => [from, to])).size > 2
     })
-    return new Set([...this.down, ...this.paused, ...this.disks.keys(), ...this.clocks.keys(), ...cut])
+    return new Set([
+      ...this.down,
+      ...this.paused,
+      ...this.disks.keys(),
+      ...this.clocks.keys(),
+      ...this.learners,
+      ...cut,
+      ...(this.added === null ? [] : [this.added]),
+    ])
   }
 
   lacks(): null {
@@ -80,6 +90,21 @@ class Recorded implements ChaosTarget {
     if (skewMs === 0) this.clocks.delete(member)
     else this.clocks.set(member, skewMs)
     this.#look()
+  }
+
+  setRole(member: string, role: 'voter' | 'learner'): Promise<void> {
+    if (role === 'voter') this.learners.delete(member)
+    else this.learners.add(member)
+    return Promise.resolve()
+  }
+  addMember(): Promise<string> {
+    this.added = 'n9'
+    return Promise.resolve('n9')
+  }
+  removeMember(name: string): Promise<void> {
+    assert.equal(name, this.added)
+    this.added = null
+    return Promise.resolve()
   }
 
   #look(): void {
