@@ -5,9 +5,11 @@ import { storageRulesLevel } from '../store/machine/feature-level.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
 import type { Store } from '../store/store.ts'
 import { HistoryTrimmer } from '../store/trimming.ts'
+import { programVersion } from '../version.ts'
 import { Bootstrap } from './bootstrap.ts'
 import type { MemberKeys } from './keys.ts'
 import { LevelRaiser } from './level-raiser.ts'
+import { MemberStatusWriter } from './member-status-writer.ts'
 import { storeLimits } from './site.ts'
 import type { Site } from './site.ts'
 import { watchState } from './state-watch.ts'
@@ -51,6 +53,15 @@ export function startUpkeep(
   })
   raiser.start()
   closing.add(() => raiser.close())
+  const statuses = new MemberStatusWriter({
+    ...{ store, consensus, clock, reports: watch.reports, onFailure: onFatal },
+    self: () => ({
+      state: machine.quarantine === null ? 'healthy' : 'quarantined',
+      version: programVersion,
+    }),
+  })
+  statuses.start()
+  closing.add(() => statuses.close())
   const trimmer = new HistoryTrimmer({ consensus, machine, clock, limits: storeLimits, onFailure: onFatal })
   trimmer.start()
   closing.add(() => trimmer.stop())

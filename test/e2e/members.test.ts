@@ -1,0 +1,159 @@
+/*
+ * Goal: the members are objects like any other: kubectl lists them, shows a failover while it happens, changes a role
+ * and is told why something may not be; a member that is no voter yet, or no member any more, says so.
+ * Method: a real kubectl and three real processes, one of them killed while it leads.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Kubectl } from '../support/kubectl.ts'
+import type { MemberProcess } from '../support/process-cluster.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+
+const kubectl = Kubectl.find()
+
+/** A line of the table: name, role, leader, term, lag, ready, version, age. */
+type Row = {
+  readonly name: string
+  readonly role: string
+  readonly leader: boolean
+  readonly term: number
+  readonly ready: boolean
+}
+
+function rowOf(line: string): Row | null {
+  const [name = '', role = '', leader, term, , ready] = line.split(/ +/)
+  if (!/^n\d$/.test(name)) return null
+  return { name, role, leader: leader === 'true', term: Number(term), ready: ready === 'true' }
+}
+
+void describe('members with kubectl', () => {
+  let cluster: ProcessCluster
+
+  before(async () => {
+    cluster = await ProcessCluster.start({ members: 3 })
+  })
+  after(() => cluster.remove())
+
+  const ok = async (...args: readonly string[]): Promise<string> => {
+    const result = await kubectl.run(cluster.kubeconfig, args)
+    assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}${result.stdout}`)
+    return result.stdout
+  }
+
+  const rows = async (context: string): Promise<readonly Row[]> => {
+    const lines = (await ok('--context', context, 'get', 'members')).split('\n')
+    return lines.map(rowOf).filter((row) => row !== null)
+  }
+
+  async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
+    for (let wait = 0; wait < 600; wait++) {
+      if (await holds()) return
+      await sleep(50)
+    }
+    assert.fail(`${what}\n${await ok('get', 'members')}`)
+  }
+
+  const named = (name: string): MemberProcess =>
+    cluster.members.find((member) => member.name === name) ?? assert.fail(`there is ${name}`)
+
+  const wellWith = async (context: string): Promise<boolean> => {
+    const all = await rows(context)
+    return (
+      all.length === 3 && all.every(({ ready }) => ready) && all.filter(({ leader }) => leader).length === 1
+    )
+  }
+
+  void test('get members shows who votes, who leads and who is well', async () => {
+    await until('all are well', () => wellWith('n1'))
+    const [head] = (await ok('get', 'members')).split('\n')
+    assert.match(head ?? '', /^NAME +ROLE +LEADER +TERM +LAG +READY +VERSION +AGE$/)
+    const wide = await ok('get', 'mem', '-o', 'wide')
+    assert.match(wide, /PHASE +PEER ADDRESS +CLIENT ADDRESS\n/)
+    assert.match(
+      await ok('api-resources', '--api-group=cluster.k8s.io'),
+      /^members +mem +cluster\.k8s\.io\/v1 +false +Member$/m,
+    )
+    assert.match(await ok('explain', 'members.spec.role'), /Voter: promoted once it has caught up/)
+  })
+
+  void test('get members -w shows a failover', async () => {
+    await until('all are well', () => wellWith('n1'))
+    const leader = (await rows('n1')).find((row) => row.leader) ?? assert.fail('somebody leads')
+    const others = cluster.members.filter(({ name }) => name !== leader.name)
+    const context = others[0]?.name ?? assert.fail('there are others')
+    const { lines, child } = kubectl.follow(cluster.kubeconfig, [
+      '--context',
+      context,
+      'get',
+      'members',
+      '-w',
+    ])
+    try {
+      await until('the watch stands', () => lines.length >= 4)
+      const from = lines.length
+      const startMs = performance.now()
+      assert.equal(await named(leader.name).stop('SIGKILL'), 'SIGKILL')
+      const news = (): readonly Row[] =>
+        lines
+          .slice(from)
+          .map(rowOf)
+          .filter((row) => row !== null)
+      await until('another one leads', () => news().some((row) => row.leader && row.name !== leader.name))
+      console.log(`# another leader shown ${Math.round(performance.now() - startMs)} ms after the kill`)
+      await until('the dead one is not well', () =>
+        news().some((row) => row.name === leader.name && !row.leader && !row.ready),
+      )
+      named(leader.name).start()
+      await until(
+        'it is well again',
+        () => news().findLast(({ name }) => name === leader.name)?.ready === true,
+      )
+      const next = news().find((row) => row.leader)
+      assert.ok(next !== undefined && next.term > leader.term, 'in a later term')
+      for (const line of lines) console.log(`# ${line}`)
+    } finally {
+      child.kill()
+    }
+    await Promise.all(cluster.members.map((member) => member.waitReady()))
+  })
+
+  void test('a role is changed with a patch, and readiness follows', async () => {
+    await until('all are well', () => wellWith('n1'))
+    const follower = (await rows('n1')).find((row) => !row.leader) ?? assert.fail('somebody follows')
+    const patch = (role: string): Promise<string> =>
+      ok('patch', 'member', follower.name, '--type=merge', '-p', JSON.stringify({ spec: { role } }))
+    assert.match(await patch('Learner'), /patched/)
+    const role = async (): Promise<string | undefined> =>
+      (await rows('n2')).find(({ name }) => name === follower.name)?.role
+    assert.equal(await role(), 'Learner')
+    // Pinned: a learner that is meant to be one, and has caught up, serves.
+    await until('a pinned learner is well', () => wellWith('n1'))
+    await named(follower.name).waitReady()
+    assert.match(await patch('Learner'), /patched \(no change\)/)
+    await patch('Voter')
+    await until('it votes again', async () => (await role()) === 'Voter')
+    await named(follower.name).waitReady()
+  })
+
+  void test('what may not be is refused with its reason, and rehearsed by a dry run', async () => {
+    const wrong = await kubectl.run(cluster.kubeconfig, [
+      ...['patch', 'member', 'n1', '--type=merge', '-p', '{"spec":{"role":"King"}}'],
+    ])
+    assert.equal(wrong.code, 1)
+    assert.match(wrong.stderr, /spec\.role: Unsupported value: "King"/)
+    const before = await ok('get', 'members', '-o', 'name')
+    assert.match(await ok('delete', 'member', 'n1', '--dry-run=server'), /deleted \(server dry run\)/)
+    assert.equal(await ok('get', 'members', '-o', 'name'), before)
+  })
+
+  void test('a deletion removes a member, which says so and ends', async () => {
+    await until('all are well', () => wellWith('n1'))
+    const follower = (await rows('n1')).find((row) => !row.leader && row.name !== 'n1')
+    const gone = named(follower?.name ?? assert.fail('somebody follows'))
+    await ok('--context', 'n1', 'delete', 'member', gone.name)
+    assert.equal((await rows('n1')).length, 2)
+    await until('its process ends', () => !gone.running)
+    assert.match(gone.logTail(), /removed/)
+  })
+})

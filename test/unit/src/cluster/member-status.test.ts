@@ -1,0 +1,117 @@
+/*
+ * Goal: what a leader says of each member follows from what it knows of it.
+ * Method: a table of what may be known, one fact at a time.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, nodeId, term } from '../../../../raft/index.ts'
+import type { Configuration, FollowerStatus, MemberInfo } from '../../../../raft/index.ts'
+import { memberStatuses } from '../../../../src/cluster/member-status.ts'
+import type { MemberStatus, Reign } from '../../../../src/cluster/member-status.ts'
+import { memberInfo } from '../../../support/fake-consensus.ts'
+
+type Knowledge = {
+  readonly member?: Partial<MemberInfo>
+  readonly follower?: Partial<FollowerStatus> | null
+  readonly report?: 'healthy' | 'quarantined'
+  readonly configuration?: Partial<Configuration>
+}
+
+const [leader, other] = [nodeId(1), nodeId(2)]
+
+/** Member 1 leads, and this is what it knows of member 2. */
+function reign({ member, follower, report, configuration }: Knowledge): Reign {
+  const members = [memberInfo(1, 'n1'), { ...memberInfo(2, 'n2'), ...member }]
+  const known: FollowerStatus = {
+    ...{
+      id: other,
+      state: 'replicate',
+      match: logIndex(10_000),
+      next: logIndex(10_001),
+      recentlyActive: true,
+    },
+    ...follower,
+  }
+  return {
+    ...{ id: leader, term: term(7), commit: logIndex(10_000) },
+    configuration: {
+      ...{ voters: [leader, other], votersOutgoing: null, learners: [], learnersNext: [], autoLeave: false },
+      ...{ members, ...configuration },
+    },
+    followers: follower === null ? [] : [known],
+    reports: new Map(report === undefined ? [] : [[other, { state: report, version: '0.2.0' }]]),
+    self: { state: 'healthy', version: '0.1.0' },
+  }
+}
+
+function of(knowledge: Knowledge, id = other): MemberStatus {
+  return memberStatuses(reign(knowledge)).get(id) ?? assert.fail('each member has a status')
+}
+
+const learner = { role: 'learner', wantedRole: 'voter' } as const
+const pinned = { role: 'learner', wantedRole: 'learner' } as const
+
+const rows: readonly (readonly [what: string, Knowledge, Partial<MemberStatus>])[] = [
+  ['in touch and caught up', {}, { phase: 'Ready', ready: true, reason: 'InTouch', lag: 0, term: term(7) }],
+  ['what it runs', { report: 'healthy' }, { version: '0.2.0', ready: true }],
+  ['not said what it runs', {}, { version: null }],
+  [
+    'a few entries under way',
+    { follower: { match: logIndex(9_900) } },
+    { phase: 'Ready', lag: 0, reason: 'InTouch' },
+  ],
+  ['behind', { follower: { match: logIndex(9_000) } }, { phase: 'Ready', lag: 1000 }],
+  [
+    'far behind',
+    { follower: { match: logIndex(4_000) } },
+    { phase: 'NotReady', lag: 6000, reason: 'Lagging' },
+  ],
+  [
+    'silent',
+    { follower: { recentlyActive: false } },
+    { phase: 'NotReady', reason: 'Silent', term: null, ready: false },
+  ],
+  ['unknown to replication', { follower: null }, { phase: 'NotReady', reason: 'Silent' }],
+  [
+    'not heard of yet in this reign',
+    { follower: { match: logIndex(0) } },
+    { phase: 'Ready', lag: 0, term: null },
+  ],
+  ['in quarantine', { report: 'quarantined' }, { phase: 'NotReady', reason: 'Quarantined' }],
+  ['a learner on its way', { member: learner }, { phase: 'Joining', reason: 'CatchingUp', ready: false }],
+  [
+    'a silent learner on its way',
+    { member: learner, follower: { recentlyActive: false } },
+    { phase: 'Joining', reason: 'Silent' },
+  ],
+  ['a learner meant to be one', { member: pinned }, { phase: 'Ready', ready: true }],
+  [
+    'on its way out',
+    { configuration: { voters: [leader], votersOutgoing: [leader, other] } },
+    { phase: 'Removing', reason: 'Leaving', ready: false },
+  ],
+  [
+    'on its way from voter to learner',
+    { configuration: { voters: [leader], votersOutgoing: [leader, other], learnersNext: [other] } },
+    { phase: 'Ready' },
+  ],
+]
+
+for (const [what, knowledge, expected] of rows) {
+  void test(`a member that is ${what}`, () => {
+    const found = of(knowledge)
+    const told = Object.fromEntries(
+      Object.keys(expected).map((name) => [name, found[name as keyof MemberStatus]]),
+    )
+    assert.deepEqual(told, expected)
+    assert.equal(found.leader, false)
+  })
+}
+
+void test('the leader itself leads, is in touch and lags behind nobody', () => {
+  const found = of({}, leader)
+  assert.deepEqual(
+    [found.leader, found.ready, found.lag, found.term, found.version],
+    [true, true, 0, 7, '0.1.0'],
+  )
+})
