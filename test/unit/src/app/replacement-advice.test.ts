@@ -1,0 +1,38 @@
+/*
+ * Goal: who reads that a member may have lost its vote reads the command that replaces it, and nobody else does.
+ * Method: the library's own lines.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { damaged, missingSegment } from '../../../../raft/log/errors.ts'
+import { withReplacement } from '../../../../src/app/replacement-advice.ts'
+import { loadConfig } from '../../../../src/config/load.ts'
+
+const loaded = loadConfig({
+  args: ['--name=n2', '--data-dir=d', '--peer-address=10.0.0.2:7443', '--advertise-address=10.0.0.2:6443'],
+  readFile: () => assert.fail('no file'),
+})
+assert.ok(loaded.kind === 'config')
+const { config } = loaded
+const command =
+  /; or give it up: orchctl member replace n2 NEW-NAME --peer-address 10\.0\.0\.2:7443 --client-address 10\.0\.0\.2:6443, and an empty --data-dir$/
+
+for (const line of [
+  damaged('log/1', 512, 'the chain ends').message,
+  missingSegment('log/2').message,
+  'the log ends at 5, before what the database holds (9): entries this member promised to keep are lost; it must be replaced by a new member',
+  'what this member promised to keep is lost; it must be replaced by a new member',
+]) {
+  void test(`replaced: ${line.slice(0, 60)}`, () => {
+    assert.match(withReplacement(line, config), command)
+    assert.doesNotMatch(withReplacement(line, config), /\n/)
+  })
+}
+
+void test('a full disk replaces nobody, nor does a member without peers', () => {
+  const full = 'log/1: no room on the disk: make room and start again'
+  assert.equal(withReplacement(full, config), full)
+  const line = missingSegment('log/2').message
+  const alone = { ...config, 'peer-address': '' }
+  assert.equal(withReplacement(line, alone), line)
+})
