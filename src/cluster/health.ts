@@ -1,6 +1,6 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import type { ConsensusStatus } from '../../raft/index.ts'
-import type { LogIndex, MemberInfo } from '../../raft/index.ts'
+import type { Configuration, LogIndex, MemberInfo } from '../../raft/index.ts'
 
 /** One named question about this member. */
 export type HealthCheck = {
@@ -111,18 +111,30 @@ export function memberHealth(options: HealthOptions): Health {
 }
 
 function membershipFailure(status: ConsensusStatus, clock: Clock, bounds: HealthBounds): string | null {
-  const me = status.configuration.members.find((member) => member.id === status.id)
+  const { configuration } = status
+  if (status.removed !== null) return status.removed
+  if (configuration.members.length === 0) return 'this member has heard nothing of its cluster yet'
+  const me = configuration.members.find((member) => member.id === status.id)
   if (me === undefined) return 'this member is not part of the configuration'
-  if (!takesPart(me, status)) return 'this member is still catching up'
+  const idle = idleness(me, configuration)
+  if (idle !== null) return idle
   if (status.quorumContactMs === null) return 'no quorum was reached yet'
   const ageMs = clock.monotonicMs() - status.quorumContactMs
   return ageMs > bounds.quorumContactMsMax ? 'no quorum was reached lately' : null
 }
 
-/** A learner that is meant to stay one is as good as a voter; one on its way to be promoted is not yet. */
-function takesPart(me: MemberInfo, status: ConsensusStatus): boolean {
-  if (status.configuration.voters.includes(me.id)) return true
-  return me.role === 'learner' && me.wantedRole === 'learner'
+/**
+ * A learner that is meant to stay one is as good as a voter; one on its way to be promoted is not yet. Whether they have
+ * caught up is asked elsewhere, with a read barrier.
+ *
+ * @returns why it does not take part; null: it does
+ */
+function idleness({ id, wantedRole }: MemberInfo, configuration: Configuration): string | null {
+  const { voters, votersOutgoing, learnersNext } = configuration
+  if (voters.includes(id) || learnersNext.includes(id)) return null
+  if (votersOutgoing?.includes(id) === true) return 'this member is being removed'
+  if (wantedRole === 'learner') return null
+  return 'this member is a learner that is still catching up: it is ready once it votes'
 }
 
 /** Since when something that should go forward does not. */

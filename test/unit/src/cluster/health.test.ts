@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logIndex, nodeId } from '../../../../raft/index.ts'
+import { emptyConfiguration, logIndex, nodeId } from '../../../../raft/index.ts'
+import type { ConsensusStatus } from '../../../../raft/index.ts'
 import { defaultHealthBounds, memberHealth } from '../../../../src/cluster/health.ts'
 import type { HealthCheck } from '../../../../src/cluster/health.ts'
 import { FakeConsensus, memberInfo } from '../../../support/fake-consensus.ts'
@@ -121,6 +122,33 @@ test('only those who take part are ready: voters, and learners that are meant to
   assert.deepEqual(unready(), ['membership'])
   consensus.change({ configuration })
   assert.deepEqual(unready(), [])
+})
+
+test('who does not take part says why', () => {
+  const { consensus, health } = start()
+  const { configuration, id: me } = consensus.status
+  const others = configuration.members.filter(({ id }) => id !== me)
+  const voters = others.map(({ id }) => id)
+  const learner = { ...memberInfo(1, 'n1'), role: 'learner' as const }
+  const simple = { ...configuration, voters }
+  const joint = { ...configuration, voters, votersOutgoing: configuration.voters }
+  const rows: readonly (readonly [Partial<ConsensusStatus>, string | null])[] = [
+    [{ configuration: emptyConfiguration }, 'this member has heard nothing of its cluster yet'],
+    [{ configuration: { ...simple, members: others } }, 'this member is not part of the configuration'],
+    [
+      { configuration: { ...simple, learners: [me], members: [learner, ...others] } },
+      'this member is a learner that is still catching up: it is ready once it votes',
+    ],
+    [{ configuration: joint }, 'this member is being removed'],
+    [{ configuration: { ...joint, learnersNext: [me] } }, null],
+    [{ configuration, removed: 'it was removed, and by which entry' }, 'it was removed, and by which entry'],
+    [{ configuration, removed: null, quorumContactMs: null }, 'no quorum was reached yet'],
+  ]
+  for (const [part, expected] of rows) {
+    consensus.change(part)
+    const check = health.readyz.find(({ name }) => name === 'membership')
+    assert.equal(check?.failure(), expected)
+  }
 })
 
 test('a silent thread is death, a shutdown only unreadiness', () => {
