@@ -64,6 +64,18 @@ async function strike(
   await leader.waitReady()
 }
 
+type Gaps = ReadonlyMap<Fault, { readonly writes: number[]; readonly reads: number[] }>
+
+const tellEvery = 25
+
+function tell(gaps: Gaps): void {
+  for (const [fault, { writes, reads }] of gaps) {
+    console.log(
+      `# leader ${fault}: gap between writes ${quantiles(writes)}; between most-recent reads ${quantiles(reads)}`,
+    )
+  }
+}
+
 function quantiles(gaps: readonly number[]): string {
   const sorted = [...gaps].sort((a, b) => a - b)
   const at = (share: number): string =>
@@ -106,9 +118,7 @@ export async function failoverRun(t: TestContext, roundsOfEach: number): Promise
   const wanted = process.env['FAILOVER_FAULTS']?.split(',')
   const faults = everyFault.filter((fault) => wanted?.includes(fault) ?? true)
   assert.ok(faults.length > 0, `FAILOVER_FAULTS are some of ${everyFault.join(', ')}`)
-  const gaps = new Map<Fault, { writes: number[]; reads: number[] }>(
-    faults.map((fault) => [fault, { writes: [], reads: [] }]),
-  )
+  const gaps: Gaps = new Map(faults.map((fault) => [fault, { writes: [], reads: [] }]))
   for (let round = 0; round < roundsOfEach; round++) {
     for (const fault of faults) {
       const leader = await cluster.leader()
@@ -120,15 +130,10 @@ export async function failoverRun(t: TestContext, roundsOfEach: number): Promise
       })
       await sleep(200)
     }
+    const isLast = round + 1 === roundsOfEach
+    if (isLast || (round + 1) % tellEvery === 0) tell(gaps)
   }
   await Promise.all([...writers, ...readers].map((one) => one.stop()))
-
-  for (const fault of faults) {
-    const { writes, reads } = gaps.get(fault) ?? { writes: [], reads: [] }
-    console.log(
-      `# leader ${fault}: gap between writes ${quantiles(writes)}; between most-recent reads ${quantiles(reads)}`,
-    )
-  }
 
   const items = await contentsOf(cluster.members[0]?.client ?? assert.fail('three members'), namespace, '')
   assertWritesKept(items, writers)
