@@ -17,7 +17,7 @@ import {
   contentsOf,
 } from '../support/traffic-checks.ts'
 
-const rounds = Number(process.env['RESTART_ROUNDS'] ?? 2)
+const rounds = Number(process.env['RESTART_ROUNDS'] ?? 1)
 const namespace = 'traffic'
 
 void test('a rolling restart loses no write, no event, and no request that is made again on another member', async (t) => {
