@@ -4,157 +4,23 @@
  * Method: the shipped start steps against a real server over TLS, whose configuration changes by the shipped plan.
  */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { TestContext } from 'node:test'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { ConsensusFailure } from '../../raft/index.ts'
 import { namesOf } from '../../src/api/names.ts'
 import { Closing } from '../../src/app/closing.ts'
 import { StartFailure } from '../../src/app/errors.ts'
-import { joinTokens } from '../../src/app/join-authentication.ts'
-import { StoredJoinRecords } from '../../src/app/join-records.ts'
-import { memberKeys } from '../../src/app/keys.ts'
 import { claimDirectory, joinedIdentity, memberId } from '../../src/app/member-identity.ts'
 import { ownIdentity } from '../../src/app/own-identity.ts'
 import type { OwnIdentity } from '../../src/app/own-identity.ts'
-import { Authenticator } from '../../src/auth/authenticate.ts'
-import { clientCertificates } from '../../src/auth/client-certificate.ts'
-import { JoinDesk } from '../../src/cluster/join-desk.ts'
-import type { JoinDeskParts } from '../../src/cluster/join-desk.ts'
 import { limits } from '../../src/config/limits.ts'
-import { loadConfig } from '../../src/config/load.ts'
-import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
-import { featureLevelMax } from '../../src/version.ts'
-import { PlannedMembers } from '../support/join-desk-kit.ts'
-import { FakeRegistry } from '../support/fake-registry.ts'
-import { openMemoryStore } from '../support/memory-store.ts'
-import { serverAround } from '../support/server-fixture.ts'
+import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
+import type { PlannedMembers } from '../support/join-desk-kit.ts'
+import { configOf, keysIn, pkiFlags, place } from '../support/join-place.ts'
 import { freshRandom, systemClock } from '../support/system.ts'
-
-const forEver = Number.MAX_SAFE_INTEGER
-const seat = {
-  name: 'n4',
-  role: 'voter',
-  peerAddress: '127.0.0.1:7446',
-  clientAddress: '127.0.0.1:6446',
-} as const
-
-type Place = {
-  readonly folder: string
-  readonly address: string
-  readonly members: PlannedMembers
-  readonly desk: JoinDesk
-  /** ms by which the cluster's wall clock is ahead. */
-  readonly time: { aheadMs: number }
-  /** The flags of the process that joins, each as it should be. */
-  readonly flags: (token: string) => Record<string, string>
-  readonly token: () => Promise<string>
-}
-
-function keysIn(folder: string, name: string, members: readonly string[]): string {
-  const directory = join(folder, name)
-  ensureClusterPki({
-    directory,
-    kubeconfigPath: join(directory, 'admin.kubeconfig'),
-    members: members.map((member) => ({
-      name: member,
-      hosts: ['127.0.0.1'],
-      serverUrl: 'https://127.0.0.1:6443',
-    })),
-    ...{ clock: systemClock, random: freshRandom() },
-  })
-  return directory
-}
-
-async function place(t: TestContext, change: Partial<JoinDeskParts> = {}): Promise<Place> {
-  const folder = mkdtempSync(join(tmpdir(), 'orch-join-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const pki = keysIn(folder, 'pki', ['n1', 'n4', 'n5'])
-  const paths = clusterPkiPaths(pki)
-  const read = (path: string): string => readFileSync(path, 'utf8')
-  const memory = await openMemoryStore()
-  t.after(() => memory.close())
-  const time = { aheadMs: 0 }
-  const clock = { ...systemClock, wallMs: () => Date.now() + time.aheadMs }
-  const members = new PlannedMembers(['n1', 'n2', 'n3'])
-  const keys = memberKeys(
-    {
-      config: configOf({ ...pkiFlags(pki, 'n1'), name: 'n1', 'data-dir': folder }),
-      clock,
-      random: freshRandom(),
-    },
-    folder,
-    'among-others',
-  )
-  const desk = new JoinDesk({
-    records: new StoredJoinRecords({ store: memory.store, clock, random: freshRandom() }),
-    consensus: members as unknown as JoinDeskParts['consensus'],
-    cluster: () => ({
-      ...{
-        clusterName: 'orch',
-        life: 'ab12',
-        apiDomain: 'orch.io',
-        clusterId: '00',
-        featureLevel: featureLevelMax,
-      },
-      fingerprints: keys.fingerprints,
-    }),
-    authority: keys.fingerprints['client-ca'] ?? null,
-    ...{ hasPeerPort: true, levelMin: 1, version: '1.0.0', clock, random: freshRandom() },
-    ...change,
-  })
-  const { server } = await serverAround(new FakeRegistry().registry, {
-    joinDesk: desk,
-    authenticator: new Authenticator({
-      methods: [clientCertificates(systemClock), joinTokens(desk, systemClock)],
-      allowAnonymous: false,
-      ...{ clock: systemClock, memoMs: 0 },
-    }),
-    tls: {
-      certificate: read(paths.server('n1').certificate),
-      key: read(paths.server('n1').key),
-      clientAuthorities: read(paths.ca.certificate),
-    },
-  })
-  const { port } = await server.listen('127.0.0.1', 0)
-  t.after(() => server.drain({ shutdownDelayMs: 0, graceMs: 0 }))
-  const address = `127.0.0.1:${port}`
-  return {
-    ...{ folder, address, members, desk, time },
-    flags: (token) => ({
-      ...pkiFlags(pki, 'n4'),
-      name: 'n4',
-      'data-dir': join(folder, 'data'),
-      'peer-address': seat.peerAddress,
-      'advertise-address': seat.clientAddress,
-      join: address,
-      'join-token': token,
-    }),
-    token: async () => (await desk.issue({ ...seat, replaces: null }, forEver)).token,
-  }
-}
-
-function pkiFlags(pki: string, name: string): Record<string, string> {
-  const paths = clusterPkiPaths(pki)
-  return {
-    'tls-cert-file': paths.server(name).certificate,
-    'tls-private-key-file': paths.server(name).key,
-    'client-ca-file': paths.ca.certificate,
-    'peer-ca-file': paths.peerCa.certificate,
-    'peer-cert-file': paths.peer(name).certificate,
-    'peer-key-file': paths.peer(name).key,
-  }
-}
-
-function configOf(flags: Record<string, string>) {
-  const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`)
-  const loaded = loadConfig({ args, readFile: (path) => readFileSync(path, 'utf8') })
-  assert.equal(loaded.kind, 'config')
-  return loaded.config
-}
+import { ask11 } from '../support/tls-server.ts'
 
 /** As a process would that was started with these flags; a minute passes with each pause. */
 async function start(flags: Record<string, string>, lines: string[] = []): Promise<OwnIdentity> {
@@ -341,6 +207,39 @@ void test('a directory that founded something, or holds a log, is not joined wit
   rmSync(join(data, 'log'), { recursive: true })
   claimDirectory(data, { cluster: 'orch', member: 'n4', id: memberId('orch', 'n4'), apiDomain: 'orch.io' })
   await assert.rejects(start(said), /founds a cluster, and --join enters one/)
+})
+
+void test('a token opens the one door, and nothing but a token opens it', async (t) => {
+  const { flags, token, address, folder } = await place(t)
+  const paths = clusterPkiPaths(join(folder, 'pki'))
+  const said = flags(await token())
+  const read = (path: string): string => readFileSync(path, 'utf8')
+  const admin = { cert: read(paths.admin.certificate), key: read(paths.admin.key) }
+  const bearer = { authorization: `Bearer ${said['join-token'] ?? ''}` }
+  const ask = async (method: string, path: string, options: object): Promise<number> => {
+    const reply = await ask11(`https://${address}${path}`, null, {
+      ca: read(paths.ca.certificate),
+      method,
+      ...options,
+    })
+    return reply.status
+  }
+  assert.equal(await ask('POST', '/cluster/v1/join', {}), 401)
+  assert.equal(await ask('POST', '/cluster/v1/join', { ...admin }), 403)
+  assert.equal(await ask('POST', '/cluster/v1/join', { headers: bearer }), 400)
+  for (const path of [
+    '/cluster/v1/status',
+    '/cluster/v1/settings',
+    '/api/v1/namespaces',
+    '/cluster/v1/snapshot',
+  ]) {
+    assert.equal(await ask('GET', path, { headers: bearer }), 403, path)
+  }
+  for (const path of ['/cluster/v1/join-tokens', '/cluster/v1/members']) {
+    assert.equal(await ask('POST', path, { headers: bearer }), 403, path)
+    assert.equal(await ask('POST', path, { ...admin }), 400, path)
+    assert.equal(await ask('GET', path, { ...admin }), 405, path)
+  }
 })
 
 void test('wrong tokens have an allowance; the right one needs none of it', async (t) => {

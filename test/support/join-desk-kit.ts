@@ -1,5 +1,11 @@
 import { MembershipFailure, logIndex, nodeId } from '../../raft/index.ts'
-import type { Configuration, MemberChange, MemberInfo, MembersChanged } from '../../raft/index.ts'
+import type {
+  Configuration,
+  FollowerStatus,
+  MemberChange,
+  MemberInfo,
+  MembersChanged,
+} from '../../raft/index.ts'
 import { planChange } from '../../raft/core/member-change.ts'
 import { initialConfiguration } from '../../raft/index.ts'
 import type { JoinCluster, JoinRecords, KeptRecord } from '../../src/cluster/join-desk.ts'
@@ -12,6 +18,8 @@ import { memberInfo } from './fake-consensus.ts'
 export class PlannedMembers {
   configuration: Configuration
   readonly changes: MemberChange[] = []
+  /** What a leader knows of the others. */
+  followers: readonly FollowerStatus[] = []
   /** The next calls that do nothing and throw this; then, with `after`, one that is done and throws. */
   readonly failures: { readonly when: 'before' | 'after'; readonly cause: Error }[] = []
   #index = 10

@@ -17,10 +17,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { Failure } from '../../../../raft/base/failure.ts'
-import { nodeId } from '../../../../raft/index.ts'
-import { claimDirectory } from '../../../../src/app/member-identity.ts'
+import { logIndex, nodeId } from '../../../../raft/index.ts'
+import { claimDirectory, joinedIdentity, writeIdentity } from '../../../../src/app/member-identity.ts'
 import type { MemberIdentity } from '../../../../src/app/member-identity.ts'
 import { FilePeerBook } from '../../../../src/app/peer-book.ts'
+import { memberInfo } from '../../../support/fake-consensus.ts'
 
 const identity: MemberIdentity = { cluster: 'c', member: 'n1', id: nodeId(123_456), apiDomain: 'orch.io' }
 const peers = [
@@ -122,6 +123,41 @@ for (const { file, write, read } of kept) {
     }
   })
 }
+
+void test('member.json of a member that joined: whole, or refused in a line that names it', (t) => {
+  const directory = folder(t)
+  const successor = { ...memberInfo(4, 'n4'), replaces: nodeId(3), addedMs: 1_700_000_000_000 }
+  const joined = { configurationIndex: logIndex(7), members: [memberInfo(1, 'n1'), successor] }
+  const whole: MemberIdentity = { ...identity, life: 'ab12', joined }
+  writeIdentity(directory, whole)
+  assert.deepEqual(joinedIdentity(directory), whole)
+  const path = join(directory, 'member.json')
+  const bytes = readFileSync(path)
+  let same = 0
+  for (let at = 0; at < bytes.length; at++) {
+    for (const mask of [1, 0x20, 0xff]) {
+      const changed = Buffer.from(bytes)
+      changed[at] = (changed[at] ?? 0) ^ mask
+      writeFileSync(path, changed)
+      let read: MemberIdentity | null = null
+      const isRefused = refuses(
+        () => (read = joinedIdentity(directory)),
+        path,
+        `byte ${at} changed by ${mask}`,
+      )
+      // White space, or the format: then it is not taken for one that joined.
+      if (!isRefused && read !== null) {
+        assert.deepEqual(read, whole)
+        same++
+      }
+    }
+  }
+  assert.ok(same < bytes.length)
+  for (let length = 0; length < bytes.length - 1; length++) {
+    writeFileSync(path, bytes.subarray(0, length))
+    assert.ok(refuses(() => joinedIdentity(directory), path, `cut to ${length}`))
+  }
+})
 
 void test('member.json: what differs is named, with what helps against it', (t) => {
   const directory = folder(t)

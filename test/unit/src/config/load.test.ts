@@ -102,6 +102,15 @@ void test('every refusal is one line that names the flag, its place and the reme
     [['--in-memory', '--initial-members=n1=h:1/h:2,n1=h:1/h:2'], /a name twice/],
     [['--in-memory', '--initial-members=n1=h:1/h:2,n2=h:1/h:2'], /several needs --data-dir/],
     [['--data-dir=d', '--initial-members=n1=h:1/h:2,n2=h:1/h:2'], /orchctl pki init/],
+    [['--data-dir=d', '--join=nowhere'], /--join \(command line\) must be host:port/],
+    [['--data-dir=d', '--join=h:1', '--initial-members=n1=h:1/h:2'], /leave one of them out/],
+    [['--in-memory', '--join=h:1'], /--join needs --data-dir/],
+    [['--data-dir=d', '--join=h:1', '--join-token=t', '--join-token-file=f'], /not both/],
+    [['--data-dir=d', '--join=h:1'], /--join needs --peer-address/],
+    [
+      ['--data-dir=d', '--join=https://h:1/', '--peer-address=h:2'],
+      /--peer-key-file: orchctl member add --pki/,
+    ],
   ]
   for (const [args, expected] of table) {
     const message = refusal(args)

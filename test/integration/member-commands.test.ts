@@ -1,0 +1,182 @@
+/*
+ * Goal: what orchctl says and asks about members is what happens to them; each command may be given again, and what
+ * cannot be is refused in one line with the way forward.
+ * Method: the shipped commands against a real server over TLS, whose configuration changes by the shipped plan.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { logIndex } from '../../raft/index.ts'
+import { parse } from 'yaml'
+import { parseJoinToken } from '../../src/cluster/join-token.ts'
+import { forgetServer } from '../../src/pki/kubeconfig.ts'
+import { request } from '../support/join-desk-kit.ts'
+import { configOf, fingerprintsFor, forEver, place, seat } from '../support/join-place.ts'
+import { orchctl } from '../support/orchctl.ts'
+
+const addresses = ['--peer-address', seat.peerAddress, '--client-address', seat.clientAddress]
+
+void test('add prints a token and a command with which the server would start, and makes the keys it names', async (t) => {
+  const { kubeconfig, folder, desk } = await place(t)
+  const pki = join(folder, 'pki')
+  const ran = await orchctl('member', 'add', 'n7', ...addresses, '--pki', pki, '--kubeconfig', kubeconfig)
+  assert.equal(ran.code, 0, ran.err)
+  assert.match(ran.out, /a token for n7: good for one data directory, until 2/)
+  const words = ran.out
+    .slice(ran.out.indexOf('orch-apiserver'))
+    .split(/[\s\\]+/)
+    .slice(1)
+  const flags = Object.fromEntries(
+    words.flatMap((word, at) => (at % 2 === 0 ? [[word.slice(2), words[at + 1] ?? '']] : [])),
+  )
+  const config = configOf(flags)
+  assert.deepEqual(
+    [config.name, config['peer-address'], config['advertise-address']],
+    ['n7', seat.peerAddress, seat.clientAddress],
+  )
+  for (const flag of ['tls-cert-file', 'peer-key-file', 'client-ca-file', 'peer-ca-file'] as const) {
+    assert.ok(existsSync(config[flag]), flag)
+  }
+  const token = parseJoinToken(config['join-token'])
+  assert.ok(token !== null && desk.isKnown(token))
+  // Its context is there at once, for whoever has the file.
+  const contexts = (): unknown =>
+    (parse(readFileSync(kubeconfig, 'utf8')) as { contexts: { name: string }[] }).contexts.map(
+      ({ name }) => name,
+    )
+  assert.deepEqual(contexts(), ['n1', 'n7'])
+  forgetServer(kubeconfig, 'n7')
+  assert.deepEqual(contexts(), ['n1'])
+})
+
+void test('the same as JSON, for scripts', async (t) => {
+  const { kubeconfig } = await place(t)
+  const flags = ['--role', 'learner', '-o', 'json', '--kubeconfig', kubeconfig]
+  const ran = await orchctl('member', 'add', 'n7', ...addresses, ...flags)
+  const told = JSON.parse(ran.out) as { token: string; member: object; command: string; files: string[] }
+  assert.deepEqual(told.member, {
+    name: 'n7',
+    role: 'learner',
+    replaces: null,
+    peerAddress: seat.peerAddress,
+    clientAddress: seat.clientAddress,
+  })
+  assert.ok(told.command.endsWith(`--join-token ${told.token}`))
+  assert.equal(told.files.length, 6)
+})
+
+void test('promote, demote, move and remove do it once, and say so when it is done already', async (t) => {
+  const { kubeconfig, members } = await place(t)
+  const run = async (...words: readonly string[]): Promise<string> => {
+    const ran = await orchctl('member', ...words, '--kubeconfig', kubeconfig)
+    assert.equal(ran.code, 0, ran.err)
+    return ran.out
+  }
+  assert.equal(await run('demote', 'n3'), 'n3 is a learner and stays one')
+  assert.equal(await run('demote', 'n3'), 'n3 is a learner already and stays one')
+  assert.equal(members.named('n3')?.role, 'learner')
+  assert.equal(await run('promote', 'n3', '--no-wait'), 'n3 votes once it has caught up')
+  assert.equal(members.named('n3')?.wantedRole, 'voter')
+  assert.equal(await run('promote', 'n2'), 'n2 votes already')
+  assert.match(await run('move', 'n2', '--peer-address', '10.0.0.2:7443'), /^n2 is where it shall be/)
+  assert.match(await run('move', 'n2', '--peer-address', '10.0.0.2:7443'), /^n2 is already where/)
+  assert.equal(members.named('n2')?.peerAddress, '10.0.0.2:7443')
+  assert.match(await run('remove', 'n3'), /^n3 is no member any more/)
+  assert.match(await run('remove', 'n3'), /^n3 is no member: there are n1, n2/)
+  assert.equal(await run('remove', 'n3', '-o', 'json'), '{"member":"n3","changed":false}')
+})
+
+void test('waiting tells how far it is, and ends when it is done', async (t) => {
+  const { kubeconfig, members } = await place(t)
+  const learner = members.named('n3')
+  assert.ok(learner !== null)
+  await members.changeMembers({ kind: 'set-role', id: learner.id, role: 'learner' })
+  const behind = { id: learner.id, state: 'replicate', next: logIndex(4), recentlyActive: true } as const
+  members.followers = [{ ...behind, match: logIndex(3) }]
+  const late = await orchctl('member', 'promote', 'n3', '--timeout', '1', '--kubeconfig', kubeconfig)
+  assert.equal(late.code, 1)
+  assert.match(
+    late.err,
+    /n3 is a learner and catches up: 7 entries to go\n.* after 1 s; the same command waits on/,
+  )
+  const waiting = orchctl('member', 'promote', 'n3', '--kubeconfig', kubeconfig)
+  await members.changeMembers({ kind: 'promote', id: learner.id })
+  assert.equal((await waiting).out.startsWith('n3 votes'), true)
+})
+
+void test('replace waits for the switch, goes on where it was interrupted, and is done when it is done', async (t) => {
+  const { kubeconfig, members, desk } = await place(t)
+  const replace = ['member', 'replace', 'n2', 'n4', ...addresses, '--kubeconfig', kubeconfig]
+  const first = await orchctl(...replace, '--no-wait', '-o', 'json')
+  const { token } = JSON.parse(first.out) as { token: string }
+  const id = parseJoinToken(token)?.id ?? ''
+  const { peerAddress, clientAddress } = seat
+  const said = {
+    ...request,
+    clusterName: 'orch',
+    peerAddress,
+    clientAddress,
+    fingerprints: fingerprintsFor(kubeconfig),
+  }
+  await desk.join(id, said, forEver)
+  const old = members.named('n2')
+  assert.equal(members.named('n4')?.replaces, old?.id)
+  const waiting = orchctl(...replace)
+  const next = members.named('n4')
+  assert.ok(next !== null)
+  await members.changeMembers({ kind: 'promote', id: next.id })
+  const ran = await waiting
+  assert.equal(ran.code, 0, ran.err)
+  assert.match(ran.out, /n4 votes (in the place of n2|already)/)
+  assert.match((await orchctl(...replace)).out, /n4 votes already, n2 is gone/)
+  const other = await orchctl('member', 'replace', 'n1', 'n4', ...addresses, '--kubeconfig', kubeconfig)
+  assert.match(other.err, /n4 is a member already, and takes not the place of n1/)
+})
+
+for (const [what, words, code, says] of [
+  [
+    'a name that is taken',
+    ['add', 'n2', ...addresses],
+    1,
+    /there is a member n2 already.*orchctl member remove n2/,
+  ],
+  [
+    'an address that is taken',
+    ['add', 'n8', '--peer-address', '127.0.0.1:7444', '--client-address', '10.0.0.8:1'],
+    1,
+    /is where n2 is/,
+  ],
+  [
+    'everywhere is no address',
+    ['add', 'n8', '--peer-address', '0.0.0.0:1', '--client-address', '10.0.0.8:1'],
+    2,
+    /where others dial it/,
+  ],
+  ['no address at all', ['add', 'n8'], 2, /--peer-address/],
+  [
+    'nobody to replace',
+    ['replace', 'n9', 'n8', ...addresses],
+    1,
+    /there is no member n9: the voters are n1, n2, n3/,
+  ],
+  ['nobody to promote', ['promote', 'n9'], 1, /there is no member n9: there are n1, n2, n3/],
+  ['nothing to move', ['move', 'n1'], 2, /give --peer-address or --client-address/],
+  ['a name that is none', ['add', 'N_8', ...addresses], 1, /name must be lower-case letters/],
+] as const) {
+  void test(`refused: ${what}`, async (t) => {
+    const { kubeconfig, members } = await place(t)
+    const ran = await orchctl('member', ...words, '--kubeconfig', kubeconfig)
+    assert.equal(ran.code, code, ran.err)
+    assert.match(ran.err, says)
+    assert.equal(members.changes.length, 0)
+  })
+}
+
+void test('the last voter stays, in one line', async (t) => {
+  const { kubeconfig } = await place(t)
+  for (const name of ['n3', 'n2']) await orchctl('member', 'remove', name, '--kubeconfig', kubeconfig)
+  const ran = await orchctl('member', 'remove', 'n1', '--kubeconfig', kubeconfig)
+  assert.equal(ran.code, 1)
+  assert.match(ran.err, /^orchctl: member n1: it is the only voter: add another member first/)
+})

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { joinTokens } from '../../src/app/join-authentication.ts'
+import { StoredJoinRecords } from '../../src/app/join-records.ts'
+import { memberKeys } from '../../src/app/keys.ts'
+import { Authenticator } from '../../src/auth/authenticate.ts'
+import { clientCertificates } from '../../src/auth/client-certificate.ts'
+import { JoinDesk } from '../../src/cluster/join-desk.ts'
+import type { JoinDeskParts } from '../../src/cluster/join-desk.ts'
+import { MemberDesk } from '../../src/cluster/member-desk.ts'
+import { Members } from '../../src/cluster/members.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
+import { featureLevelMax } from '../../src/version.ts'
+import { FakeConsensus } from './fake-consensus.ts'
+import { FakeRegistry } from './fake-registry.ts'
+import { PlannedMembers } from './join-desk-kit.ts'
+import { openMemoryStore } from './memory-store.ts'
+import { serverAround } from './server-fixture.ts'
+import { freshRandom, systemClock } from './system.ts'
+
+export const forEver = Number.MAX_SAFE_INTEGER
+export const seat = {
+  name: 'n4',
+  role: 'voter',
+  peerAddress: '127.0.0.1:7446',
+  clientAddress: '127.0.0.1:6446',
+} as const
+
+/** A cluster that takes in members, as one member of it serves it, and what a process needs to join it. */
+export type Place = {
+  readonly folder: string
+  readonly address: string
+  readonly members: PlannedMembers
+  readonly desk: JoinDesk
+  /** Of an administrator. */
+  readonly kubeconfig: string
+  /** ms by which the cluster's wall clock is ahead. */
+  readonly time: { aheadMs: number }
+  /** The flags of the process that joins, each as it should be. */
+  readonly flags: (token: string) => Record<string, string>
+  readonly token: () => Promise<string>
+}
+
+export function keysIn(folder: string, name: string, members: readonly string[]): string {
+  const directory = join(folder, name)
+  const url = 'https://127.0.0.1:6443'
+  writeKeys(
+    directory,
+    join(directory, 'admin.kubeconfig'),
+    members.map((member) => [member, url]),
+  )
+  return directory
+}
+
+function writeKeys(
+  directory: string,
+  kubeconfigPath: string,
+  members: readonly (readonly [name: string, serverUrl: string])[],
+): void {
+  ensureClusterPki({
+    ...{ directory, kubeconfigPath, clock: systemClock, random: freshRandom() },
+    members: members.map(([name, serverUrl]) => ({ name, hosts: ['127.0.0.1'], serverUrl })),
+  })
+}
+
+export async function place(t: TestContext, change: Partial<JoinDeskParts> = {}): Promise<Place> {
+  const folder = mkdtempSync(join(tmpdir(), 'orch-join-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const pki = keysIn(folder, 'pki', ['n1', 'n4', 'n5'])
+  const paths = clusterPkiPaths(pki)
+  const read = (path: string): string => readFileSync(path, 'utf8')
+  const memory = await openMemoryStore()
+  t.after(() => memory.close())
+  const time = { aheadMs: 0 }
+  const clock = { ...systemClock, wallMs: () => Date.now() + time.aheadMs }
+  const members = new PlannedMembers(['n1', 'n2', 'n3'])
+  const keys = memberKeys(
+    {
+      config: configOf({ ...pkiFlags(pki, 'n1'), name: 'n1', 'data-dir': folder }),
+      clock,
+      random: freshRandom(),
+    },
+    folder,
+    'among-others',
+  )
+  const desk = new JoinDesk({
+    records: new StoredJoinRecords({ store: memory.store, clock, random: freshRandom() }),
+    consensus: members as unknown as JoinDeskParts['consensus'],
+    cluster: () => ({
+      ...{
+        clusterName: 'orch',
+        life: 'ab12',
+        apiDomain: 'orch.io',
+        clusterId: '00',
+        featureLevel: featureLevelMax,
+      },
+      fingerprints: keys.fingerprints,
+    }),
+    authority: keys.fingerprints['client-ca'] ?? null,
+    ...{ hasPeerPort: true, levelMin: 1, version: '1.0.0', clock, random: freshRandom() },
+    ...change,
+  })
+  const consensus = new FakeConsensus(systemClock)
+  const status = {
+    get status() {
+      return { ...consensus.status, configuration: members.configuration, followers: members.followers }
+    },
+    transferLeadership: () => Promise.resolve(),
+    changeMembers: members.changeMembers.bind(members),
+  }
+  const { server } = await serverAround(new FakeRegistry().registry, {
+    joinDesk: desk,
+    memberDesk: new MemberDesk(status),
+    members: new Members({
+      consensus: status,
+      health: { livez: [], readyz: [], shutDown: () => undefined, close: () => undefined },
+      state: () => ({ index: 0, digest: null, featureLevel: featureLevelMax }),
+    }),
+    authenticator: new Authenticator({
+      methods: [clientCertificates(systemClock), joinTokens(desk, systemClock)],
+      allowAnonymous: false,
+      ...{ clock: systemClock, memoMs: 0 },
+    }),
+    tls: {
+      certificate: read(paths.server('n1').certificate),
+      key: read(paths.server('n1').key),
+      clientAuthorities: read(paths.ca.certificate),
+    },
+  })
+  const { port } = await server.listen('127.0.0.1', 0)
+  t.after(() => server.drain({ shutdownDelayMs: 0, graceMs: 0 }))
+  const address = `127.0.0.1:${port}`
+  const kubeconfig = join(folder, 'admin.kubeconfig')
+  writeKeys(pki, kubeconfig, [['n1', `https://${address}`]])
+  return {
+    ...{ folder, address, members, desk, time, kubeconfig },
+    flags: (token) => ({
+      ...pkiFlags(pki, 'n4'),
+      name: 'n4',
+      'data-dir': join(folder, 'data'),
+      'peer-address': seat.peerAddress,
+      'advertise-address': seat.clientAddress,
+      join: address,
+      'join-token': token,
+    }),
+    token: async () => (await desk.issue({ ...seat, replaces: null }, forEver)).token,
+  }
+}
+
+export function pkiFlags(pki: string, name: string): Record<string, string> {
+  const paths = clusterPkiPaths(pki)
+  return {
+    'tls-cert-file': paths.server(name).certificate,
+    'tls-private-key-file': paths.server(name).key,
+    'client-ca-file': paths.ca.certificate,
+    'peer-ca-file': paths.peerCa.certificate,
+    'peer-cert-file': paths.peer(name).certificate,
+    'peer-key-file': paths.peer(name).key,
+  }
+}
+
+export function configOf(flags: Record<string, string>) {
+  const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`)
+  const loaded = loadConfig({ args, readFile: (path) => readFileSync(path, 'utf8') })
+  assert.equal(loaded.kind, 'config')
+  return loaded.config
+}
+
+/** What a process with this cluster's keys says of them. */
+export function fingerprintsFor(kubeconfig: string): Readonly<Record<string, string>> {
+  const folder = dirname(kubeconfig)
+  const config = configOf({ ...pkiFlags(join(folder, 'pki'), 'n4'), name: 'n4', 'data-dir': folder })
+  const parts = { config, clock: systemClock, random: freshRandom() }
+  return memberKeys(parts, folder, 'among-others').fingerprints
+}
