@@ -3,6 +3,7 @@ import type { Random } from '../../raft/base/random.ts'
 import type { Configuration } from '../../raft/index.ts'
 import { addHash, hash128, newHash } from '../store/machine/hash.ts'
 import type { Hash128 } from '../store/machine/hash.ts'
+import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import { encodeHead } from '../store/machine/head.ts'
 import type { Head } from '../store/machine/head.ts'
 import { endsAlarm } from '../store/machine/storage-rules.ts'
@@ -83,7 +84,7 @@ export function headOfNewLife(old: Head, options: NewLifeOptions): Head {
   const quota = old.settings.storageBytesMax
   return {
     ...old,
-    configuration,
+    configuration: old.featureLevel < memberObjectsLevel ? configuration : sinceBirth(configuration, life),
     revision: first,
     trimmed: first,
     identity: old.identity && {
@@ -94,6 +95,12 @@ export function headOfNewLife(old: Head, options: NewLifeOptions): Head {
     usedBytes: quota === null ? 0 : usedBytes,
     storageAlarm: quota !== null && old.storageAlarm && !endsAlarm(usedBytes, quota),
   }
+}
+
+/** Its members are shown as such from then on. Older rules know no such time. */
+function sinceBirth(configuration: Configuration, { bornMs }: Life): Configuration {
+  const members = configuration.members.map((member) => ({ ...member, addedMs: bornMs }))
+  return { ...configuration, members }
 }
 
 /** @param versionsSum of the hashes of all records */

@@ -1,8 +1,8 @@
 /*
  * Goal: an upgrade of the rules is rehearsed: the level rises only after the last member is upgraded, members of both
  * kinds have equal states until then, no acknowledged write is lost, and there is no way back behind it.
- * Method: for each level, three real members held back below it, under traffic restarted one by one without the flag; at the end one
- * is put back.
+ * Method: for each level, three real members held back below it, under traffic restarted one by one without the flag; at
+ * the end one is put back.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -7,8 +7,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { SeededRandom } from '../../../../raft/base/random.ts'
-import { clusterIdOf, firstRevision, newLife, parseLife } from '../../../../src/backup/life.ts'
+import { initialConfiguration } from '../../../../raft/index.ts'
+import { clusterIdOf, firstRevision, headOfNewLife, newLife, parseLife } from '../../../../src/backup/life.ts'
+import { headOf } from '../../../../src/store/machine/digest.ts'
+import { emptyState } from '../../../../src/store/machine/state.ts'
 import { revision } from '../../../../src/store/revision.ts'
+import { memberInfo } from '../../../support/fake-consensus.ts'
 
 void test('a life is named by its second and by chance, and its name says when', () => {
   const life = newLife(Date.UTC(2026, 10, 21, 20, 5, 1, 750), new SeededRandom(1))
@@ -68,4 +72,16 @@ void test('another life, another copy and another cluster have other identities'
   ]
   assert.equal(new Set(ids).size, 4)
   for (const id of ids) assert.match(id, /^[0-9a-f]{32}$/)
+})
+
+void test('members of another life are members since it began, where rules know of that', () => {
+  const life = newLife(Date.UTC(2026, 10, 21), new SeededRandom(1))
+  const configuration = initialConfiguration([memberInfo(1, 'n1'), memberInfo(2, 'n2')])
+  for (const featureLevel of [2, 3]) {
+    const settings = { ...emptyState().settings, storageBytesMax: 1 }
+    const old = { ...headOf(emptyState()), settings, featureLevel }
+    const head = headOfNewLife(old, { life, digest: 'd', configuration, newKeys: false, usedBytes: 0 })
+    const since = head.configuration.members.map(({ addedMs }) => addedMs)
+    assert.deepEqual(since, featureLevel === 3 ? [life.bornMs, life.bornMs] : [0, 0])
+  }
 })
