@@ -124,7 +124,8 @@ export class MembershipDesk {
   /** No change is under way, and this leader may make one. */
   get #free(): boolean {
     const { core } = this.#needs
-    return core.settled && core.decided.configuration === core.configuration && !isJoint(core)
+    if (!core.settled || core.decided.configuration !== core.configuration || isJoint(core)) return false
+    return core.status().transferTarget === null
   }
 
   #take(from: NodeId | null, round: number, change: MemberChange): void {
@@ -172,9 +173,10 @@ export class MembershipDesk {
     const { core, self } = this.#needs
     const staysVoter = members.some(({ id, role }) => id === self && role === 'voter')
     if (!staysVoter && this.#givesWay(now)) return false
-    const answer = core.changeConfiguration({ members })
-    this.#needs.wake()
-    return answer.kind === 'accepted'
+    const isAccepted = core.changeConfiguration({ members }).kind === 'accepted'
+    // What was dropped is tried again in a later turn; one that is asked for now would only drop it again.
+    if (isAccepted) this.#needs.wake()
+    return isAccepted
   }
 
   /**

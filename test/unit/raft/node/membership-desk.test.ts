@@ -41,6 +41,7 @@ class HandCore implements MembershipCore {
     return {
       ...emptyStatus(nodeId(1)),
       lastIndex: logIndex(this.lastIndex),
+      transferTarget: this.transferring ? nodeId(2) : null,
       followers: others.map(({ id }) => {
         const match = this.lagging.includes(id) ? 1 : this.lastIndex
         const state = 'replicate' as const
@@ -76,19 +77,20 @@ function bench(configuration: Configuration = cluster([1, 2, 3])) {
   const sent: PeerMessage[] = []
   const answers: [number, MembershipAnswer][] = []
   const handOvers: number[] = []
+  const wakes = { count: 0 }
   const needs = {
     ...{ self: nodeId(1), core, electionMs: 300 },
     send: (message: PeerMessage) => void sent.push(message),
     changeAnswered: (request: number, answer: MembershipAnswer) => void answers.push([request, answer]),
     handOver: (forMs: number) => void handOvers.push(forMs),
-    wake: () => undefined,
+    wake: () => void wakes.count++,
   }
   const desk = new MembershipDesk(needs, clock, new SeededRandom(1))
   const turn = (): void => {
     desk.tick()
     desk.settle()
   }
-  return { clock, core, sent, answers, handOvers, desk, turn }
+  return { clock, core, sent, answers, handOvers, wakes, desk, turn }
 }
 
 const remove = (id: number): MemberChange => ({ kind: 'remove', id: nodeId(id) })
@@ -253,6 +255,35 @@ void test('a promotion that cannot be made is not tried in every turn', async ()
     await clock.advance(10)
   }
   assert.ok(tries >= 2 && tries <= 5, `${tries} tries in two seconds`)
+})
+
+void test('while leadership changes hands nothing is tried, and no turn asks for the next one', () => {
+  const { core, answers, wakes, desk, turn } = bench()
+  let tries = 0
+  const change = core.changeConfiguration.bind(core)
+  core.changeConfiguration = (wanted) => {
+    tries++
+    return change(wanted)
+  }
+  core.transferring = true
+  desk.local(1, remove(3))
+  const woken = wakes.count
+  for (let at = 0; at < 5; at++) turn()
+  assert.deepEqual([tries, wakes.count - woken], [0, 0])
+  core.transferring = false
+  turn()
+  core.decide()
+  turn()
+  assert.deepEqual([tries, answers.length, wakes.count - woken], [1, 1, 1])
+})
+
+void test('a change that was dropped wakes nobody', () => {
+  const { core, wakes, desk, turn } = bench()
+  core.changeConfiguration = () => ({ kind: 'dropped', reason: 'too-many-uncommitted' })
+  desk.local(1, remove(3))
+  const woken = wakes.count
+  turn()
+  assert.equal(wakes.count, woken)
 })
 
 void test('asks that nobody repeats are forgotten, and there are not more than so many', async () => {
