@@ -26,6 +26,11 @@ export function memberKey(apiDomain: ClusterIdentity['apiDomain'], name: string)
   return keyOf({ group: groupOf(apiDomain), plural, namespace: '', name })
 }
 
+/** Of either domain: there are none of the other one. */
+export function isMemberKey(key: Key): boolean {
+  return /^cluster\.(?:orch|k8s)\.io\/members\//.test(key)
+}
+
 /**
  * What has to happen to the objects so that they show the configuration: one for each member, named like it. What others
  * wrote (labels, how the member is doing) stays. An object without an id announces a member that has yet to join; one

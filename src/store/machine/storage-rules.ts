@@ -3,6 +3,7 @@ import type { Key } from '../key.ts'
 import type { StoredObject } from '../object-store.ts'
 import { revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
+import { isMemberKey } from './member-objects.ts'
 import { putRecordBytes } from './version.ts'
 
 export type SizeRefusal = Extract<Outcome, { readonly kind: 'too-large' | 'over-quota' }>
@@ -61,6 +62,18 @@ export function putKind(
 }
 
 /**
+ * Who leads and who is well has to be told in a full storage too, to the ceiling: it may be why the storage is full. Only
+ * what changes an object of a member, and makes it a little larger at most. Before feature level 3 there are none.
+ */
+function tellsOfMember(key: Key, old: Replaced | null, object: EncodedObject): boolean {
+  if (old?.uid !== object.uid || !isMemberKey(key)) return false
+  return object.bytes.byteLength - bytesOf(old) <= memberGrowthBytesMax
+}
+
+/** Twice what its status can add. */
+const memberGrowthBytesMax = 1024
+
+/**
  * Whether sizes let all operations of one command take effect. Changes nothing. A key that an earlier operation of
  * the command wrote to counts as new: what makes room comes alone.
  *
@@ -80,7 +93,7 @@ export function sizeRefusalOf(
     const old = touched.has(key) ? null : get(key)
     if (operations.length > 1) touched.add(key)
     if (operation.kind === 'delete') continue
-    const kind = putKind(old, operation.object)
+    const kind = tellsOfMember(key, old, operation.object) ? 'makes-room' : putKind(old, operation.object)
     if (kind === 'begins-deletion') continue
     const bytes = operation.object.bytes.byteLength
     const bytesMax = kind === 'grows' || old === null ? settings.objectBytesMax : shrunkMax(settings, old)

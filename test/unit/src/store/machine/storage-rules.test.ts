@@ -9,6 +9,7 @@ import { SeededRandom } from '../../../../../raft/base/random.ts'
 import type { Command, EncodedObject, Operation, Outcome } from '../../../../../src/store/command.ts'
 import type { Key } from '../../../../../src/store/key.ts'
 import { Machine } from '../../../../../src/store/machine/machine.ts'
+import { memberKey } from '../../../../../src/store/machine/member-objects.ts'
 import { emptyState } from '../../../../../src/store/machine/state.ts'
 import { ceilingOf, putKind, storageBytesDefault } from '../../../../../src/store/machine/storage-rules.ts'
 import { recordOf } from '../../../../../src/store/machine/version.ts'
@@ -159,6 +160,26 @@ void test('while the storage is full, what makes room goes on', () => {
   assert.equal(kind(remove(key)), 'done')
   assert.equal(kind(remove(configMapKey('fill-0')), put(key, 'v')), 'over-quota', 'all or nothing')
 })
+
+void test('how a member is doing is told in a full storage too, up to the ceiling', () => {
+  const { machine, run } = start()
+  const member = memberKey('orch.io', 'n1')
+  run(write(putSized(member, 500)))
+  fill(run)
+  assert.ok(machine.state.storageAlarm)
+  assert.equal(kindOf(run(write(putSized(configMapKey('new'), 100)))), 'over-quota')
+  assert.equal(kindOf(run(write(putSized(member, 600)))), 'done')
+  assert.equal(kindOf(run(write(putSized(member, 600 + 1025)))), 'over-quota', 'not much larger')
+  assert.equal(kindOf(run(write(putSized(memberKey('orch.io', 'n2'), 100)))), 'over-quota', 'not a new one')
+  assert.equal(kindOf(run(write(putSized(member, 600, { uid: 'other' })))), 'over-quota', 'nor another')
+  let told = 0
+  while (kindOf(run(write(putSized(member, 600 + (told % 2))))) === 'done') told++
+  assert.ok(told > 3 && machine.state.usage.bytes <= ceilingOf(quota))
+})
+
+function kindOf(outcome: Outcome | 'void'): string {
+  return outcome === 'void' ? outcome : outcome.kind
+}
 
 void test('the alarm ends by itself below nine tenths, though no event makes old ones older', () => {
   const { machine, run } = start()
