@@ -1,0 +1,268 @@
+/*
+ * Goal: whatever members are wished for, while links break and processes end, nothing acknowledged is lost, a term has
+ * one leader, whoever is a member serves in the end, and only who was removed believes that it was.
+ * Method: whole nodes over memory on a clock by hand, from seeds: wishes of every kind to anybody, cuts one way and
+ * both, crashes and absences, hand-overs and writes; then all is well for a while. MEMBERS_SEED repeats one run,
+ * MEMBERS_SEEDS makes more of them.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import {
+  ConsensusFailure,
+  defaultLimits,
+  inlineNode,
+  MembershipFailure,
+  MemoryLog,
+  MemoryNetwork,
+  MemoryTransport,
+  nodeId,
+} from '../../../../raft/index.ts'
+import type { Joining, MemberChange, MemberInfo, NodeOptions, RaftNode } from '../../../../raft/index.ts'
+import { person } from '../../../scenario/people.ts'
+import { ListMachine } from '../../../support/list-machine.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+type Process = {
+  readonly info: MemberInfo
+  readonly joining: Joining | null
+  readonly log: MemoryLog
+  readonly transport: MemoryTransport
+  readonly node: RaftNode<number>
+  readonly machine: ListMachine
+}
+
+/** Ever in one run. */
+const processesMax = 12
+
+class RandomMembers {
+  readonly #random: SeededRandom
+  readonly #clock = new ManualClock()
+  readonly #network = new MemoryNetwork()
+  readonly #founders = [1, 2, 3].map((id) => person(id, 'voter'))
+  readonly #processes = new Map<number, Process>()
+  readonly #down: Process[] = []
+  readonly #acknowledged: string[] = []
+  readonly #leaders = new Map<number, number>()
+  /** Who said that it was removed. */
+  readonly #removed = new Set<number>()
+  readonly trace: string[] = []
+  #nextId = 4
+  #lines = 0
+  #failure: Error | null = null
+  changes = 0
+
+  constructor(seed: number) {
+    this.#random = new SeededRandom(seed)
+  }
+
+  async run(steps: number): Promise<void> {
+    for (const info of this.#founders) void this.#start(info, null, new MemoryLog())
+    await this.#advance(10)
+    for (let step = 0; step < steps; step++) {
+      this.#step()
+      await this.#advance(this.#random.below(250))
+    }
+    await this.#heal()
+    await this.#check()
+  }
+
+  #step(): void {
+    const random = this.#random
+    const process = this.#anyone()
+    if (process === null || random.chance(0.08)) return void this.#comeBack()
+    if (random.chance(0.25)) return this.#wish(process)
+    if (random.chance(0.4)) return this.#propose(process)
+    if (random.chance(0.15)) return void this.#end(process, random.chance(0.6))
+    if (random.chance(0.1)) return this.#transfer(process)
+    if (random.chance(0.3)) return this.#cut()
+    if (random.chance(0.4)) this.#note('heals', () => this.#network.heal())
+  }
+
+  #wish({ node, info }: Process): void {
+    const change = this.#drawChange()
+    const asked = node.changeMembers(change, this.#clock.monotonicMs() + 4_000)
+    asked.then(
+      ({ configuration, index }) => {
+        this.changes++
+        this.#note(`m${info.id}: ${JSON.stringify(change)} is done at ${index}`)
+        const isNew = change.kind === 'add' && !this.#processes.has(change.member.id)
+        if (!isNew || this.#down.some((down) => down.info.id === change.member.id)) return
+        const joining = { members: configuration.members, configurationIndex: index }
+        void this.#start({ ...change.member, role: 'learner' }, joining, new MemoryLog())
+      },
+      (cause: unknown) => {
+        const expected = cause instanceof MembershipFailure || cause instanceof ConsensusFailure
+        if (!expected) this.#fail(cause)
+        else this.#note(`m${info.id}: ${JSON.stringify(change)} is not made: ${cause.code}`)
+      },
+    )
+  }
+
+  #drawChange(): MemberChange {
+    const random = this.#random
+    const someone = nodeId(1 + random.below(this.#nextId - 1))
+    const kind = random.below(10)
+    if (kind < 4 && this.#nextId <= processesMax) return this.#drawAddition()
+    if (kind < 6) return { kind: 'remove', id: someone }
+    if (kind < 8) return { kind: 'set-role', id: someone, role: random.pick(['voter', 'learner']) }
+    if (kind < 9)
+      return { kind: 'move', id: someone, peerAddress: null, clientAddress: `c${random.below(3)}:1` }
+    return { kind: 'promote', id: someone }
+  }
+
+  #drawAddition(): MemberChange {
+    const id = this.#nextId++
+    const { name, peerAddress, clientAddress, version, featureLevel } = person(id, 'learner')
+    const replaces = this.#random.chance(0.5) ? null : nodeId(1 + this.#random.below(id - 1))
+    const facts = { peerAddress, clientAddress, version, featureLevel, replaces, addedMs: 1 }
+    return { kind: 'add', member: { id: nodeId(id), name, wantedRole: 'voter', ...facts } }
+  }
+
+  #propose({ node }: Process): void {
+    const line = `line ${this.#lines++}`
+    node.propose(new TextEncoder().encode(line), this.#clock.monotonicMs() + 2_000).then(
+      (fate) => fate.kind === 'applied' && this.#acknowledged.push(line),
+      (cause: unknown) => this.#fail(cause),
+    )
+  }
+
+  #transfer({ node }: Process): void {
+    const to = this.#anyone()
+    if (to === null) return
+    node.transferLeadership(to.info.id, this.#clock.monotonicMs() + 1_000).catch(() => undefined)
+  }
+
+  #cut(): void {
+    const [from, to] = [this.#anyone(), this.#anyone()]
+    if (from === null || to === null || from === to) return
+    this.#note(`cuts m${from.info.id} from m${to.info.id}`)
+    this.#network.cut(from.info.id, to.info.id)
+    if (this.#random.chance(0.7)) this.#network.cut(to.info.id, from.info.id)
+  }
+
+  /** Its process ends without a word. @param soon whether it comes back at once */
+  async #end(process: Process, soon: boolean): Promise<void> {
+    const { info, transport, node } = process
+    this.#note(`m${info.id} ends`)
+    this.#processes.delete(info.id)
+    await transport.close()
+    await node.stop(this.#clock.monotonicMs())
+    this.#down.push(process)
+    if (soon) await this.#comeBack(process)
+  }
+
+  async #comeBack(process: Process | undefined = this.#down[0]): Promise<void> {
+    if (process === undefined) return
+    this.#down.splice(this.#down.indexOf(process), 1)
+    await this.#start(process.info, process.joining, new MemoryLog(process.log))
+  }
+
+  async #start(info: MemberInfo, joining: Joining | null, log: MemoryLog): Promise<void> {
+    const { id } = info
+    this.#note(`m${id} starts`)
+    const [clock, network] = [this.#clock, this.#network]
+    const transport = new MemoryTransport({
+      network,
+      cluster: 'c',
+      self: info,
+      clock,
+      queueMessagesMax: 4096,
+    })
+    const common = { id, timing: { heartbeatMs: 100, electionMs: 600, tickMs: 50 }, limits: defaultLimits }
+    const options: NodeOptions =
+      joining === null ? { ...common, members: this.#founders } : { ...common, members: [], joining }
+    const node = inlineNode<number>({
+      ...{ node: options, clock, random: this.#random.fork(), transport, log },
+      onFatal: (cause) => this.#fail(new Error(`m${id} gave up: ${cause}`)),
+      onRemoved: (cause) => this.#note(`m${id}: ${cause}`, () => this.#removed.add(id)),
+    })
+    node.onStatus(({ role, term }) => {
+      if (role !== 'leader') return
+      const leader = this.#leaders.get(term) ?? id
+      this.#leaders.set(term, leader)
+      if (leader !== id) this.#fail(new Error(`m${leader} and m${id} lead in term ${term}`))
+    })
+    const machine = new ListMachine()
+    this.#processes.set(id, { info, joining, log, transport, node, machine })
+    await node.start(machine).catch((cause: unknown) => {
+      if (this.#processes.get(id)?.node === node) this.#fail(cause)
+    })
+  }
+
+  async #heal(): Promise<void> {
+    this.#note('all is well', () => this.#network.heal())
+    for (let round = 0; round < 12; round++) {
+      void this.#comeBack()
+      // A learner says nothing by itself, so nobody would turn it away.
+      for (const { node } of this.#processes.values()) node.report('all', new Uint8Array(1))
+      await this.#advance(1_000)
+    }
+  }
+
+  async #check(): Promise<void> {
+    const processes = [...this.#processes.values()]
+    const leaders = processes.filter(({ node }) => node.status.role === 'leader')
+    assert.equal(leaders.length, 1, 'one leads')
+    const { configuration } = leaders[0]?.node.status ?? assert.fail()
+    assert.equal(configuration.votersOutgoing, null, 'a joint configuration was left')
+    const isMember = ({ info }: Process): boolean => configuration.members.some(({ id }) => id === info.id)
+    const lines = leaders[0]?.machine.lines ?? []
+    for (const line of this.#acknowledged) assert.ok(lines.includes(line), `${line} is there`)
+    for (const process of processes) {
+      const name = `m${process.info.id}`
+      const knows = this.#removed.has(process.info.id)
+      if (isMember(process)) assert.ok(!knows, `${name} does not believe that it was removed`)
+      // Whose peers are all gone too has nobody left to tell it.
+      else if (this.#peersOf(process).some(isMember)) assert.ok(knows, `${name} knows that it was removed`)
+      if (isMember(process)) assert.deepEqual(process.machine.lines, lines, `${name} has all lines`)
+    }
+    for (const process of processes) void this.#end(process, false)
+    await this.#advance(5_000)
+  }
+
+  /** As it knows them. */
+  #peersOf({ node, joining }: Process): readonly Process[] {
+    const { members } = node.status.configuration
+    const known = members.length > 0 ? members : (joining?.members ?? [])
+    return [...this.#processes.values()].filter(({ info }) => known.some(({ id }) => id === info.id))
+  }
+
+  async #advance(ms: number): Promise<void> {
+    await this.#clock.advance(ms)
+    if (this.#failure !== null) throw this.#failure
+  }
+
+  #anyone(): Process | null {
+    const processes = [...this.#processes.values()]
+    return processes.length === 0 ? null : this.#random.pick(processes)
+  }
+
+  #fail(cause: unknown): void {
+    this.#failure ??= cause instanceof Error ? cause : new Error(String(cause))
+  }
+
+  #note(line: string, act: () => void = () => undefined): void {
+    this.trace.push(`${this.#clock.monotonicMs()} ${line}`)
+    act()
+  }
+}
+
+const only = process.env['MEMBERS_SEED']
+const seeds = only === undefined ? Number(process.env['MEMBERS_SEEDS'] ?? 4) : 1
+
+void test('random wishes in a random world lose nothing and end in a cluster that serves', async () => {
+  let changes = 0
+  for (let seed = Number(only ?? 1); seed < Number(only ?? 1) + seeds; seed++) {
+    const run = new RandomMembers(seed)
+    try {
+      await run.run(200)
+    } catch (cause) {
+      const again = `repeat with: MEMBERS_SEED=${seed} node --test dist/test/unit/raft/node/membership-random.test.js`
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new Error(`${why}\n${run.trace.slice(-60).join('\n')}\n${again}`, { cause })
+    }
+    changes += run.changes
+  }
+  assert.ok(changes > 3 * seeds, `${changes} changes were made`)
+})
