@@ -1,8 +1,12 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import type { Random } from '../../raft/base/random.ts'
 import { BackupFailure } from './errors.ts'
 
-/** A file that is there only once all of it is, durable, and its owner's alone. Until then it is `<path>.partial`. */
+/**
+ * A file that is there only once all of it is, durable, and its owner's alone. Until then it is `<path>.….partial`, under a
+ * name of its own: another process may be saving to the same path.
+ */
 export class PartialFile {
   readonly #path: string
   readonly #partial: string
@@ -10,16 +14,13 @@ export class PartialFile {
   #open = true
   #bytes = 0
 
-  /** What an earlier try left is replaced. @throws BackupFailure `refused` when the file is there */
-  constructor(path: string) {
+  /** @throws BackupFailure `refused` when the file is there */
+  constructor(path: string, random: Random) {
     this.#path = resolve(path)
-    this.#partial = `${this.#path}.partial`
+    this.#partial = `${this.#path}.${Buffer.from(random.bytes(6)).toString('hex')}.partial`
     if (existsSync(this.#path))
       throw new BackupFailure('refused', `${path} is there already: give another name, or move it away`)
-    this.#file = this.#try('make', () => {
-      rmSync(this.#partial, { force: true })
-      return openSync(this.#partial, 'wx', 0o600)
-    })
+    this.#file = this.#try('make', () => openSync(this.#partial, 'wx', 0o600))
   }
 
   /** Written so far. */
@@ -34,14 +35,13 @@ export class PartialFile {
     }
   }
 
-  /** Now it is there. */
+  /** Now it is there. @throws BackupFailure `refused` when somebody else's is */
   commit(): void {
     this.#try('write', () => {
       fsyncSync(this.#file)
       this.#close()
-      if (existsSync(this.#path))
-        throw new BackupFailure('refused', `${this.#path} was made meanwhile: give another name`)
-      renameSync(this.#partial, this.#path)
+      this.#publish()
+      rmSync(this.#partial)
       const directory = openSync(dirname(this.#path), 'r')
       try {
         fsyncSync(directory)
@@ -55,6 +55,16 @@ export class PartialFile {
   discard(): void {
     if (this.#open) this.#close()
     rmSync(this.#partial, { force: true })
+  }
+
+  /** A hard link, unlike a rename, refuses to replace what is there. */
+  #publish(): void {
+    try {
+      linkSync(this.#partial, this.#path)
+    } catch (cause) {
+      if (!existsSync(this.#path)) throw cause
+      throw new BackupFailure('refused', `${this.#path} was made meanwhile: give another name`, { cause })
+    }
   }
 
   #close(): void {

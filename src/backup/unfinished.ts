@@ -4,7 +4,7 @@ import { claimFileName, logFolder, unfinishedFileName } from '../app/member-iden
 import { databaseFolder } from '../app/open-store.ts'
 import { foundingFileName } from '../app/founding.ts'
 import { peerBookFileName } from '../app/peer-book.ts'
-import { readFileIfThere, removeFile, replaceFile } from '../pki/files.ts'
+import { asideSuffix, readFileIfThere, removeFile, replaceFile } from '../pki/files.ts'
 import { BackupFailure } from './errors.ts'
 
 /** What a data directory holds of its member; keys and what an operator put there are none of it. */
@@ -56,8 +56,14 @@ function unfinishedIn(text: string): Unfinished | null {
   }
 }
 
-/** What any process or file system leaves. */
-const ofNobody = new Set(['lost+found', 'pid', 'lock.sock', unfinishedFileName])
+/** What any process or file system leaves, and a mark that was about to be made. */
+const ofNobody = new Set([
+  'lost+found',
+  'pid',
+  'lock.sock',
+  unfinishedFileName,
+  `${unfinishedFileName}${asideSuffix}`,
+])
 
 /**
  * Makes sure that nothing is there but what an interrupted restore left, which goes.

@@ -32,7 +32,7 @@ export type SaveFlags = SecretFlags & {
 /** Writes a consistent copy of the cluster's state into `file`, or nothing. */
 export async function snapshotSave(terminal: Terminal, file: string, flags: SaveFlags): Promise<void> {
   const secret = readSecret(flags)
-  const partial = new PartialFile(file)
+  const partial = new PartialFile(file, terminal.random)
   try {
     const { endpoint, stream } = await firstStream(chosen(flags))
     const saver = new SnapshotSaver({

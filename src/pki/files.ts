@@ -6,6 +6,9 @@ import { PkiFailure } from './errors.ts'
 /** Who may read a file: keys and what embeds them are their owner's alone. */
 export type Secrecy = 'secret' | 'public'
 
+/** Of a file that is about to become the one without it; what a process left there that died is nobody's. */
+export const asideSuffix = '.new'
+
 /** Larger than any PEM file or kubeconfig of ours. */
 const fileBytesMax = 4 * 1024 * 1024
 
@@ -125,7 +128,7 @@ function translated<T>(what: string, action: () => T): T {
 }
 
 function writeAside(path: string, text: string, secrecy: Secrecy): string {
-  return translated(`${path} cannot be written`, () => writeTo(`${path}.new`, text, secrecy))
+  return translated(`${path} cannot be written`, () => writeTo(`${path}${asideSuffix}`, text, secrecy))
 }
 
 function writeTo(aside: string, text: string, secrecy: Secrecy): string {

@@ -13,6 +13,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
@@ -140,6 +141,7 @@ void test('the latest term wins over the longer log, and what that costs is told
   const done = await orchctl('recover', '--data-dir', of('n1'), of('n2'), '--yes')
   assert.equal(done.code, 0, done.err)
   assert.match(done.err, /n1 is the only voter now, at revision \d{16}, in life \d{8}T/)
+  assert.equal(statSync(join(of('n1'), 'db')).mode & 0o777, 0o700)
   const objects = await objectsOf(of('n1'))
   for (const key of ['a', 'b', 'x', 'y']) assert.ok(objects.includes(configMapKey(key)), key)
   assert.ok(!objects.includes(configMapKey('c')))

@@ -4,7 +4,16 @@
  * Method: the shipped command in this process on real files, ended in the middle by a disk that fails or entropy that does.
  */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -48,6 +57,12 @@ async function restored(
   return JSON.parse(ran.out) as Record<string, string>
 }
 
+function membersFilesIn(directory: string): readonly string[] {
+  return readdirSync(directory)
+    .filter((entry) => !['pid', 'lock.sock'].includes(entry))
+    .sort()
+}
+
 void test('members restored with one id are one cluster, each with a log that begins at the state', async () => {
   const [one, two] = [join(home, 'one'), join(home, 'two')]
   const first = await restored('n1', one)
@@ -59,12 +74,8 @@ void test('members restored with one id are one cluster, each with a log that be
     [one, 'n1'],
     [two, 'n2'],
   ] as const) {
-    assert.deepEqual(
-      readdirSync(directory)
-        .filter((entry) => !['pid', 'lock.sock'].includes(entry))
-        .sort(),
-      ['db', 'founding', 'log', 'member.json'],
-    )
+    assert.deepEqual(membersFilesIn(directory), ['db', 'founding', 'log', 'member.json'])
+    assert.equal(statSync(join(directory, 'db')).mode & 0o777, 0o700)
     const identity = readIdentity(directory)
     const owner = memberId(peerCluster('new', id), name)
     assert.equal(identity?.id, owner)
@@ -136,6 +147,11 @@ void test('a restore that ended in the middle lets no server start, and is made 
     assert.equal(fails, 1)
   }
   assert.ok(!existsSync(join(directory, 'unfinished')))
+  const marking = join(home, 'marking')
+  mkdirSync(marking)
+  writeFileSync(join(marking, 'unfinished.new'), '{"comm')
+  await restored('n1', marking)
+  assert.deepEqual(membersFilesIn(marking), ['db', 'founding', 'log', 'member.json'])
   const locked = join(home, 'locked')
   mkdirSync(join(locked, 'db'), { recursive: true })
   writeFileSync(join(locked, 'unfinished'), 'noise')

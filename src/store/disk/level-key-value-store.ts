@@ -1,4 +1,4 @@
-import { lstat, mkdir, open, readFile, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
+import { chmod, lstat, mkdir, open, readFile, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
 import { StorageFailure } from '../errors.ts'
@@ -49,7 +49,7 @@ export class LevelKeyValueHome implements KeyValueHome {
       maxFileSize: 8 * 1024 * 1024,
     })
     try {
-      await mkdir(this.#directory, { recursive: true })
+      await ownersAlone(this.#directory)
       await level.open()
       // LevelDB makes its own files durable, not its place among the other databases.
       await syncDirectory(this.#directory)
@@ -236,6 +236,12 @@ async function bytesUnder(directory: string): Promise<number> {
     bytes += entry.isDirectory() ? await bytesUnder(path) : (await lstat(path)).size
   }
   return bytes
+}
+
+/** Every Secret lies in it, and LevelDB's own files are as open as the process lets them be. */
+async function ownersAlone(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  if (((await stat(directory)).mode & 0o077) !== 0) await chmod(directory, 0o700)
 }
 
 async function syncDirectory(path: string): Promise<void> {

@@ -1,0 +1,68 @@
+/*
+ * Goal: whoever saves to a file that another one saves to, too, leaves a whole file or is told no; nobody publishes what
+ * is not theirs.
+ * Method: two writers of one path on real files, in every order of their last steps.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, beforeEach, test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { BackupFailure } from '../../../../src/backup/errors.ts'
+import { PartialFile } from '../../../../src/backup/partial-file.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'orch-partial-'))
+after(() => rmSync(home, { recursive: true, force: true }))
+const path = join(home, 'b.snap')
+beforeEach(() => rmSync(path, { force: true }))
+
+const random = new SeededRandom(1)
+const opened = (): PartialFile => new PartialFile(path, random)
+const text = (words: string): Uint8Array => Buffer.from(words)
+
+void test('a file is there once all of it is, its owner’s alone, and nothing beside it', () => {
+  const partial = opened()
+  partial.write(text('all '))
+  assert.deepEqual(readdirSync(home).length, 1)
+  assert.match(readdirSync(home)[0] ?? '', /^b\.snap\.[0-9a-f]{12}\.partial$/)
+  partial.write(text('of it'))
+  partial.commit()
+  partial.discard()
+  assert.deepEqual(readdirSync(home), ['b.snap'])
+  assert.equal(readFileSync(path, 'utf8'), 'all of it')
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+  assert.equal(partial.bytes, 9)
+  assert.throws(opened, { name: 'BackupFailure', message: /b\.snap is there already: give another name/ })
+})
+
+void test('of two that save to one file one publishes its own, whole, and the other is refused', () => {
+  for (const order of ['first', 'second'] as const) {
+    rmSync(path, { force: true })
+    const first = opened()
+    first.write(text('first, '))
+    const second = opened()
+    second.write(text('second, half'))
+    first.write(text('whole'))
+    second.write(text(' and whole'))
+    const [wins, loses] = order === 'first' ? [first, second] : [second, first]
+    wins.commit()
+    assert.throws(
+      () => loses.commit(),
+      (cause) => cause instanceof BackupFailure && /b\.snap was made meanwhile/.test(cause.message),
+    )
+    loses.discard()
+    wins.discard()
+    assert.equal(readFileSync(path, 'utf8'), order === 'first' ? 'first, whole' : 'second, half and whole')
+    assert.deepEqual(readdirSync(home), ['b.snap'])
+  }
+})
+
+void test('who gives up takes away its own beginning only', () => {
+  const [one, other] = [opened(), opened()]
+  one.write(text('one'))
+  other.write(text('other'))
+  one.discard()
+  other.commit()
+  assert.equal(readFileSync(path, 'utf8'), 'other')
+})
