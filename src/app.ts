@@ -1,6 +1,7 @@
 import { Registry as MetricsRegistry, collectDefaultMetrics } from 'prom-client'
 import type { Consensus, LogIndex } from '../raft/index.ts'
 import { namesOf } from './api/names.ts'
+import { tellCatchUp } from './app/catch-up-progress.ts'
 import { Closing } from './app/closing.ts'
 import { ConsensusMetrics } from './app/consensus-metrics.ts'
 import { Controllers } from './app/controllers.ts'
@@ -95,6 +96,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
     ...{ store, machine, consensus, registry, catalog, health, caughtUp, metrics, keys },
   })
   log.info({ url, id, domain: names.domain }, 'serving')
+  if (joined !== null) closing.add(tellCatchUp({ consensus, clock, log, reports: watch.reports }))
   void bootstrap.identity.then((identity) => {
     const refusal = checkIdentity(identity, { names, fingerprints: keys.fingerprints })
     if (refusal !== null) onFatal(refusal)

@@ -1,0 +1,108 @@
+/*
+ * Goal: a process that joins may be killed at any moment, again and again: the same command makes it one member, and no
+ * member but that one is made.
+ * Method: a real process that joins a real cluster, killed after times that a seed draws.
+ */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { SeededRandom } from '../../raft/base/random.ts'
+import { orchctl } from '../support/orchctl.ts'
+import { ProcessCluster, freePorts } from '../support/process-cluster.ts'
+
+const serverProgram = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+const seed = Number(process.env['JOIN_SEED'] ?? 1)
+const killsMax = 8
+
+type Listed = {
+  readonly name: string
+  readonly id: string
+  readonly role: string
+  readonly ready: boolean | null
+}
+
+void test(`killed at any moment of joining, it becomes one member (JOIN_SEED=${seed} repeats it)`, async () => {
+  const cluster = await ProcessCluster.start()
+  const { directory, kubeconfig } = cluster
+  const members = async (): Promise<readonly Listed[]> => {
+    const listed = await orchctl('member', 'list', '-o', 'json', '--kubeconfig', kubeconfig)
+    return JSON.parse(listed.out) as readonly Listed[]
+  }
+  const running: { kill: (signal: NodeJS.Signals) => unknown }[] = []
+  try {
+    const [client = 0, peer = 0] = await freePorts(2)
+    const issued = await orchctl(
+      ...[
+        'member',
+        'add',
+        'n4',
+        '--client-address',
+        `127.0.0.1:${client}`,
+        '--peer-address',
+        `127.0.0.1:${peer}`,
+      ],
+      ...['--pki', join(directory, 'pki'), '--kubeconfig', kubeconfig, '-o', 'json'],
+    )
+    assert.equal(issued.code, 0, issued.err)
+    const { command } = JSON.parse(issued.out) as { readonly command: string }
+    const start = () => {
+      const log = openSync(join(directory, 'n4.log'), 'a')
+      const flags = command.split(' ').slice(1)
+      const child = spawn(process.execPath, [serverProgram, ...flags], {
+        cwd: directory,
+        stdio: ['ignore', log, log],
+      })
+      running.push(child)
+      return child
+    }
+    const random = new SeededRandom(seed)
+    const claim = join(directory, 'data/n4/member.json')
+    const seen = { before: 0, after: 0 }
+    const asked = (): number =>
+      readFileSync(join(directory, 'n4.log'), 'utf8').split('asking to be let in').length - 1
+    let id: string | null = null
+    for (let kill = 0; kill < killsMax; kill++) {
+      const child = start()
+      const exited = once(child, 'exit')
+      // Asking takes milliseconds, coming up takes seconds, most of it the runtime's own start.
+      if (existsSync(claim)) await sleep(random.below(3000))
+      else {
+        while (asked() <= kill) await sleep(1)
+        await sleep(random.below(200))
+      }
+      child.kill('SIGKILL')
+      await exited
+      seen[existsSync(claim) ? 'after' : 'before']++
+      if (!existsSync(claim)) continue
+      const claimed = String((JSON.parse(readFileSync(claim, 'utf8')) as { id: number }).id)
+      assert.equal(claimed, id ?? claimed, 'what is claimed stays')
+      id = claimed
+    }
+    console.log(
+      `  killed ${seen.before} times before its directory was claimed, ${seen.after} times after it`,
+    )
+    start()
+    const endMs = performance.now() + 120_000
+    while (!(await members()).some(({ name, role }) => name === 'n4' && role === 'voter')) {
+      assert.ok(
+        performance.now() < endMs,
+        `n4 does not vote\n${readFileSync(join(directory, 'n4.log'), 'utf8').slice(-2000)}`,
+      )
+      await sleep(200)
+    }
+    const all = await members()
+    assert.deepEqual(
+      all.map(({ name, role }) => `${name} ${role}`),
+      ['n1 voter', 'n2 voter', 'n3 voter', 'n4 voter'],
+    )
+    if (id !== null) assert.equal(all.find(({ name }) => name === 'n4')?.id, id)
+  } finally {
+    for (const child of running) child.kill('SIGKILL')
+    await cluster.remove()
+  }
+})
