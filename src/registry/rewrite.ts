@@ -25,8 +25,6 @@ export type Rewrite = {
   /** What the caller wants instead of `current`, its resourceVersion included. Throws `ApiError`. */
   readonly change: (current: AnyObject) => AnyObject
   readonly onMissing: () => Plan<Answer> | Promise<Plan<Answer>>
-  /** What the object follows was asked already; its revision is another one by that. */
-  readonly asked?: true
 }
 
 /**
@@ -50,7 +48,7 @@ export async function planRewrite(
   const object = await admitted(parts, request, rewrite, { changed, current })
 
   const gone = isGone(definition, object)
-  const effects = rewrite.asked === true ? [] : effectsOf(definition, gone ? null : object, current)
+  const effects = effectsOf(definition, gone ? null : object, current)
   if (effects.length > 0) {
     const next = (): ReturnType<typeof planShown> =>
       planShown(parts, request, rewrite, { object, stored, gone })
@@ -95,11 +93,12 @@ function planShown(
   }
   const shown = parts.store.view().get(key)
   if (shown === null) throw notFound(resourceOf(request.definition), request.target.name ?? '')
+  // Only what is no matter of whoever was asked; under the version that this made.
   const change = (current: AnyObject): AnyObject => ({
     ...current,
     metadata: { ...object.metadata, resourceVersion: current.metadata.resourceVersion ?? '' },
   })
-  return planRewrite(parts, request, { ...rewrite, change, asked: true })
+  return planRewrite(parts, request, { ...rewrite, change })
 }
 
 /** An update may let go of what still held a terminating object. */

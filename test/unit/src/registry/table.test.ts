@@ -1,0 +1,72 @@
+/*
+ * Goal: a table of many or large objects holds nobody up, and its rows are what the kind's columns say at the moment
+ * somebody reads them.
+ * Method: pieces and rows of stored objects, with a clock that counts turns.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { namesOf } from '../../../../src/api/names.ts'
+import { columnsOf, defaultColumns } from '../../../../src/registry/columns.ts'
+import { defaultRegistryLimits } from '../../../../src/registry/limits.ts'
+import { rowOf, rowText } from '../../../../src/registry/table.ts'
+import { tablePieces } from '../../../../src/registry/table-pieces.ts'
+import { configMapDefinition } from '../../../../src/resources/config-map.ts'
+import type { StoredObject } from '../../../../src/store/object-store.ts'
+import { allConfigMaps } from '../../../support/store-kit.ts'
+import { Fixture, ManualClock } from './fixture.ts'
+
+const definition = configMapDefinition(namesOf('orch.io'))
+const shape = { apiVersion: 'meta.orch.io/v1', includeObject: 'None' } as const
+
+class TurnClock extends ManualClock {
+  turns = 0
+
+  override soon(action: () => void): void {
+    this.turns++
+    super.soon(action)
+  }
+}
+
+async function stored(
+  fixture: Fixture,
+  names: readonly string[],
+  bytes: number,
+): Promise<readonly StoredObject[]> {
+  for (const name of names) await fixture.configMap(name, { data: { text: 'x'.repeat(bytes) } })
+  const { store } = fixture
+  return store.view().list(allConfigMaps, { after: null, limit: null }).objects
+}
+
+void test('after so many bytes others have their turn, and pieces are of a size', async (t) => {
+  const fixture = await Fixture.open()
+  t.after(() => fixture.close())
+  const names = Array.from({ length: 40 }, (_, at) => `m${at}`)
+  const items = await stored(fixture, names, 10_000)
+  const clock = new TurnClock()
+  const limits = { ...defaultRegistryLimits, tableTurnBytes: 100_000, pieceBytes: 200 }
+  const pieces: string[] = []
+  for await (const piece of tablePieces({ definition, shape }, '{"rows":[', items, { clock, limits })) {
+    pieces.push(Buffer.from(piece).toString())
+  }
+  assert.ok(clock.turns >= 3 && clock.turns <= 4, `${clock.turns} turns for 400 kB`)
+  assert.ok(pieces.length > 5 && pieces.every((piece) => piece.length < 300))
+  const { rows } = JSON.parse(pieces.join('')) as { rows: readonly { cells: readonly unknown[] }[] }
+  assert.deepEqual(rows.map(({ cells }) => cells[0]).toSorted(), names.toSorted())
+})
+
+void test('a row is kept without its age, which is that of whoever reads it', async (t) => {
+  const fixture = await Fixture.open()
+  t.after(() => fixture.close())
+  const [object] = await stored(fixture, ['a'], 1)
+  const row = rowOf(definition, shape, object?.bytes ?? assert.fail('it is stored'))
+  const now = fixture.clock.wallMs()
+  assert.equal(rowText(row, now + 1000), '{"cells":["a",1,"1s"],"object":null}')
+  assert.equal(rowText(row, now + 3 * 60 * 60_000), '{"cells":["a",1,"3h"],"object":null}')
+  const nameless = Buffer.from('{"kind":"ConfigMap","apiVersion":"v1","metadata":{"creationTimestamp":null}}')
+  assert.equal(rowText(rowOf(definition, shape, nameless), now), '{"cells":["",0,"<unknown>"],"object":null}')
+})
+
+void test('spec 2.12: a kind without columns of its own has the default ones', () => {
+  const { columns, ...plain } = definition
+  assert.deepEqual([columnsOf(definition), columnsOf(plain)], [columns, defaultColumns])
+})
