@@ -2,6 +2,7 @@ import type { Consensus } from '../../raft/index.ts'
 import { JoinDesk } from '../cluster/join-desk.ts'
 import { MemberDesk } from '../cluster/member-desk.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import type { StoreMachine } from '../store/store-machine.ts'
 import { programVersion } from '../version.ts'
 import { isIssuedBy } from './issued-by.ts'
 import { StoredJoinRecords } from './join-records.ts'
@@ -10,7 +11,8 @@ import type { Site } from './site.ts'
 
 export type MembershipParts = {
   readonly store: ObjectStore
-  readonly consensus: Pick<Consensus<never>, 'status' | 'changeMembers'>
+  readonly machine: Pick<StoreMachine, 'configuration'>
+  readonly consensus: Pick<Consensus<never>, 'status' | 'barrier' | 'changeMembers'>
   readonly keys: MemberKeys
 }
 
@@ -20,7 +22,7 @@ const joinLevel = 3
 /** How members come and go, as this member's server offers it. */
 export function membershipDesks(
   { clock, random, config, names, life }: Site,
-  { store, consensus, keys }: MembershipParts,
+  { store, machine, consensus, keys }: MembershipParts,
 ): { readonly joinDesk: JoinDesk; readonly memberDesk: MemberDesk } {
   const joinDesk = new JoinDesk({
     records: new StoredJoinRecords({ store, clock, random }),
@@ -40,7 +42,7 @@ export function membershipDesks(
     clock,
     random,
   })
-  return { joinDesk, memberDesk: new MemberDesk(consensus) }
+  return { joinDesk, memberDesk: new MemberDesk({ consensus, configuration: () => machine.configuration }) }
 }
 
 /** Who vouches for the client port, if that is an authority that every new member has too. */

@@ -1,5 +1,5 @@
 import { assertNever } from '../../raft/base/assert.ts'
-import type { Consensus, MemberChange, MemberInfo, MemberRole } from '../../raft/index.ts'
+import type { Configuration, Consensus, MemberChange, MemberInfo, MemberRole } from '../../raft/index.ts'
 import { MembersFailure } from './members.ts'
 
 /** A change of a member, by its name. */
@@ -14,21 +14,32 @@ export type NamedChange =
       readonly clientAddress: string | null
     }
 
+export type MemberDeskParts = {
+  readonly consensus: Pick<Consensus<never>, 'barrier' | 'changeMembers'>
+  /** As of the newest entry that memory holds. */
+  readonly configuration: () => Configuration
+}
+
 /** Changes of the members there are, said by whoever runs the cluster. Each may be said again. */
 export class MemberDesk {
-  readonly #consensus: Pick<Consensus<never>, 'status' | 'changeMembers'>
+  readonly #parts: MemberDeskParts
 
-  constructor(consensus: Pick<Consensus<never>, 'status' | 'changeMembers'>) {
-    this.#consensus = consensus
+  constructor(parts: MemberDeskParts) {
+    this.#parts = parts
   }
 
   /**
+   * Whom the name means is looked up behind a read barrier: a member that lags knows neither the latest members nor that
+   * a name is another's by now.
+   *
    * @param deadlineMs on the monotonic clock
-   * @returns whether there was anything to change, as far as this member knew
+   * @returns whether there was anything to change when the name was looked up
    * @throws MembersFailure `unknown-member`; MembershipFailure, ConsensusFailure
    */
   async change(change: NamedChange, deadlineMs: number): Promise<boolean> {
-    const { members } = this.#consensus.status.configuration
+    const { consensus, configuration } = this.#parts
+    await consensus.barrier(deadlineMs)
+    const { members } = configuration()
     const member = members.find(({ name }) => name === change.name)
     if (member === undefined) {
       // Names are used again: only who is in the configuration can be meant.
@@ -37,7 +48,7 @@ export class MemberDesk {
       throw new MembersFailure('unknown-member', `there is no member ${change.name}: there are ${names}`)
     }
     const wanted = changeOf(member, change)
-    await this.#consensus.changeMembers(wanted, deadlineMs)
+    await consensus.changeMembers(wanted, deadlineMs)
     return isNews(member, wanted)
   }
 }

@@ -1,5 +1,6 @@
 import { assert } from '../../raft/base/assert.ts'
 import type {
+  Configuration,
   Entry,
   LogIndex,
   SettledProposal,
@@ -118,6 +119,11 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   get room(): number {
     return this.#live.room
+  }
+
+  /** The members, as of the newest entry that memory holds. */
+  get configuration(): Configuration {
+    return this.#live.machine.applied.configuration
   }
 
   /** For whoever looks the live database through; null in quarantine. */

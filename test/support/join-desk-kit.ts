@@ -2,6 +2,7 @@ import { MembershipFailure, logIndex, nodeId } from '../../raft/index.ts'
 import type {
   Configuration,
   FollowerStatus,
+  LogIndex,
   MemberChange,
   MemberInfo,
   MembersChanged,
@@ -30,6 +31,10 @@ export class PlannedMembers {
 
   get status(): { readonly configuration: Configuration } {
     return { configuration: this.configuration }
+  }
+
+  async barrier(): Promise<LogIndex> {
+    return logIndex(this.#index)
   }
 
   async changeMembers(change: MemberChange): Promise<MembersChanged> {

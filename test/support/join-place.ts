@@ -114,7 +114,7 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
   }
   const { server } = await serverAround(new FakeRegistry().registry, {
     joinDesk: desk,
-    memberDesk: new MemberDesk(status),
+    memberDesk: new MemberDesk({ consensus: members, configuration: () => members.configuration }),
     members: new Members({
       consensus: status,
       health: { livez: [], readyz: [], shutDown: () => undefined, close: () => undefined },
