@@ -34,7 +34,8 @@ export class Belonging {
     if (this.#toldOf === configuration && this.#toldIndex === decided.index) return
     this.#toldOf = configuration
     this.#toldIndex = decided.index
-    transport.setPeers(this.#peers(configuration, decided.configuration), decided.index)
+    const peers = this.#peers(configuration, decided.configuration)
+    if (peers !== null) transport.setPeers(peers, decided.index)
     const { members } = decided.configuration
     const isOut = members.length > 0 && !members.some(({ id }) => id === this.#parts.self)
     if (isOut && decided.index > this.#floor) this.#remove(decided.index)
@@ -50,9 +51,10 @@ export class Belonging {
     }
   }
 
-  /** Until the log says who is who, those whom the cluster named on joining are the peers. */
-  #peers(inForce: Configuration, decided: Configuration): readonly MemberInfo[] {
-    if (inForce.members.length === 0) return this.#parts.joining?.members ?? []
+  /** @returns null: nothing is known of them now, so those of before stay */
+  #peers(inForce: Configuration, decided: Configuration): readonly MemberInfo[] | null {
+    // Until the log says who is who, those whom the cluster named on joining are the peers.
+    if (inForce.members.length === 0) return this.#parts.joining?.members ?? null
     const leaving = decided.members.filter(({ id }) => !inForce.members.some((member) => member.id === id))
     return [...inForce.members, ...leaving]
   }

@@ -65,13 +65,17 @@ export class MembershipRequests {
     for (const [request, { change }] of this.#pending) this.#send(request, change)
   }
 
-  /** This member is none any more, so nobody answers it. Who wanted just that has it. */
+  /** This member is none any more, so nobody answers it. Who wanted just that has it; the others ask another member. */
   removed(self: NodeId, configuration: Configuration, index: LogIndex): void {
-    for (const [request, pending] of this.#pending) {
+    for (const [request, pending] of [...this.#pending]) {
       const { change, deferred } = pending
-      if (change.kind !== 'remove' || change.id !== self) continue
-      this.#forget(request, pending)
-      deferred.resolve({ configuration, index })
+      if (change.kind === 'remove' && change.id === self) {
+        this.#forget(request, pending)
+        deferred.resolve({ configuration, index })
+      } else {
+        const other = 'this member was removed from its cluster: ask another one'
+        this.#fail(request, new ConsensusFailure('stopped', other))
+      }
     }
   }
 

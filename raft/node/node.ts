@@ -162,6 +162,8 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
 
   changeMembers(change: MemberChange, deadlineMs: number): Promise<MembersChanged> {
     if (this.#broken || this.#stopping !== null) return Promise.reject(stopped())
+    const { removed } = this.status
+    if (removed !== null) return Promise.reject(new ConsensusFailure('stopped', removed))
     return this.#changes.ask(change, deadlineMs)
   }
 

@@ -92,6 +92,8 @@ for (const kind of ['inline', 'threads'] as const) {
         leader.removed[0] ?? '',
         /^this member was removed from its cluster.*: empty its data directory/,
       )
+      const late = fleet.change(leader.info.id, { kind: 'remove', id: nodeId(99) })
+      await assert.rejects(late, { code: 'stopped', message: /^this member was removed/ })
       told('leader removed')
       await fleet.stop(leader.info.id)
 

@@ -98,3 +98,12 @@ void test('a member that joins hears those it was told of, until its log says wh
   belonging.disowned(logIndex(21))
   assert.equal(removed.length, 1)
 })
+
+void test('who knows of no configuration keeps the peers it had', () => {
+  const { core, told, removed, belonging } = bench(1, cluster([1, 2, 3]), 5)
+  core.configuration = emptyConfiguration
+  core.decided = { index: logIndex(9), configuration: emptyConfiguration }
+  belonging.refresh()
+  assert.deepEqual(told, [['1,2,3', 5]])
+  assert.equal(removed.length, 0)
+})

@@ -72,7 +72,9 @@ void test('too many at once are turned away', async () => {
 void test('who asked for its own removal is answered by being removed', async () => {
   const { requests, ask } = bench()
   const asked = ask()
-  requests.removed(nodeId(2), configuration, logIndex(7))
   requests.removed(nodeId(3), configuration, logIndex(9))
   assert.deepEqual(await asked, { index: 9, configuration })
+  const other = assert.rejects(ask(), { code: 'stopped', message: /: ask another one$/ })
+  requests.removed(nodeId(2), configuration, logIndex(9))
+  await other
 })
