@@ -107,18 +107,27 @@ type Compared = {
 function differingNow({ own, others }: StateEvidence): ReadonlyMap<NodeId, LogIndex> {
   const differing = new Map<NodeId, LogIndex>()
   for (const [id, { samples }] of others) {
-    let newest = noIndex
-    let differs = false
-    for (const sample of own.samples) {
-      const other = samples.find((one) => isComparable(one, sample))
-      if (other === undefined || sample.index < newest) continue
-      // Two levels may be compared at one index.
-      differs = other.digest !== sample.digest || (differs && sample.index === newest)
-      newest = sample.index
-    }
-    if (differs) differing.set(id, newest)
+    const compared = comparedLast(own.samples, samples)
+    if (compared?.differs === true) differing.set(id, compared.index)
   }
   return differing
+}
+
+/** The newest index at which both have a sample that can be compared, and whether they differ there; null: none. */
+export function comparedLast(
+  own: readonly DigestSample[],
+  samples: readonly DigestSample[],
+): { readonly index: LogIndex; readonly differs: boolean } | null {
+  let newest = noIndex
+  let differs = false
+  for (const sample of own) {
+    const other = samples.find((one) => isComparable(one, sample))
+    if (other === undefined || sample.index < newest) continue
+    // Two levels may be compared at one index.
+    differs = other.digest !== sample.digest || (differs && sample.index === newest)
+    newest = sample.index
+  }
+  return newest === noIndex ? null : { index: newest, differs }
 }
 
 function compareAt(

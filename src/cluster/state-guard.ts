@@ -1,6 +1,8 @@
 import type { Clock, Timer } from '../../raft/base/clock.ts'
 import { ConsensusFailure, logIndex, noIndex } from '../../raft/index.ts'
 import type { Consensus, ConsensusStatus, LogIndex, NodeId } from '../../raft/index.ts'
+import { Disputes } from './disputes.ts'
+import type { Dispute } from './disputes.ts'
 import type { CopiedStretch, DigestSample, MemberReport } from './member-report.ts'
 import type { MemberReports } from './member-reports.ts'
 import { judgeState, mayGive } from './state-agreement.ts'
@@ -59,6 +61,9 @@ export class StateGuard {
   #lastApplied: LogIndex | null = null
   #sampleAt: LogIndex = noIndex
   #verdict: StateVerdict = untold
+  readonly #disputes = new Disputes()
+  #openDisputes: readonly Dispute[] = []
+  #announced: StateVerdict['kind'] | 'disputed' = 'agree'
   #quarantinedSinceMs: number | null = null
   #toldMs = Number.NEGATIVE_INFINITY
   #givingWay = false
@@ -103,13 +108,19 @@ export class StateGuard {
   /** null unless members have different states and nobody can tell which is right. */
   agreementFailure(): string | null {
     const verdict = this.#verdict
-    if (verdict.kind !== 'split') return null
-    return `at index ${verdict.index} ${this.#namesOf(verdict.members)} have another state than this member`
+    if (verdict.kind === 'split') {
+      return `at index ${verdict.index} ${this.#namesOf(verdict.members)} have another state than this member`
+    }
+    const [dispute] = this.#openDisputes
+    if (dispute === undefined) return null
+    const names = this.#namesOf(this.#openDisputes.map(({ id }) => id))
+    return `at index ${dispute.index} ${names} had another state than this member, before they lost it`
   }
 
-  /** Whether this member's state may be sent to another; see `mayGive`. */
+  /** Whether this member's state may be sent to another; see `mayGive` and `Disputes`. */
   mayGive(atLeast: LogIndex | null): boolean {
     const { consensus, reports, clock, state } = this.#parts
+    if (this.#openDisputes.length > 0) return false
     if (clock.monotonicMs() - this.#startedMs < gatherMs) return atLeast === null
     const { status } = consensus
     const known = reports.latest(reportAgeMsMax)
@@ -141,11 +152,15 @@ export class StateGuard {
     const { state, consensus, reports } = this.#parts
     if (state.quarantine !== null) {
       this.#verdict = untold
+      this.#disputes.clear()
+      this.#openDisputes = []
+      this.#announced = 'agree'
       return
     }
     const { status } = consensus
     const others = new Map<NodeId, Testimony>()
-    for (const [id, report] of reports.latest(reportAgeMsMax)) {
+    const latest = reports.latest(reportAgeMsMax)
+    for (const [id, report] of latest) {
       if (report.state === 'healthy') others.set(id, report)
     }
     const { configuration, id: self } = status
@@ -155,10 +170,18 @@ export class StateGuard {
       own: { samples: state.samples, copied: state.descent },
       others,
     })
-    const before = this.#verdict
     this.#verdict = verdict
-    if (verdict.kind !== before.kind) this.#tell(verdict)
-    if ('provenUpTo' in verdict && verdict.provenUpTo !== null) state.proven(verdict.provenUpTo)
+    if ('provenUpTo' in verdict && verdict.provenUpTo !== null) {
+      state.proven(verdict.provenUpTo)
+      this.#disputes.proven(verdict.provenUpTo)
+    }
+    this.#disputes.note(
+      state.samples,
+      latest,
+      configuration.members.map((member) => member.id),
+    )
+    this.#openDisputes = this.#disputes.open(latest)
+    this.#announce(verdict)
     if (verdict.kind === 'minority') {
       const names = this.#namesOf(verdict.members)
       state.condemn(
@@ -166,6 +189,18 @@ export class StateGuard {
         'outvoted',
       )
     }
+  }
+
+  #announce(verdict: StateVerdict): void {
+    const [dispute] = this.#openDisputes
+    const announced = verdict.kind === 'agree' && dispute !== undefined ? 'disputed' : verdict.kind
+    if (announced === this.#announced) return
+    this.#announced = announced
+    if (announced !== 'disputed') return this.#tell(verdict)
+    this.#parts.log.error(
+      { index: dispute?.index, members: this.#namesOf(this.#openDisputes.map(({ id }) => id)) },
+      'members that lost their state had another than this one, which is given to nobody until others confirm it',
+    )
   }
 
   #tell(verdict: StateVerdict): void {

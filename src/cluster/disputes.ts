@@ -1,0 +1,73 @@
+import { noIndex } from '../../raft/index.ts'
+import type { LogIndex, NodeId } from '../../raft/index.ts'
+import type { DigestSample, MemberReport } from './member-report.ts'
+import { comparedLast } from './state-agreement.ts'
+
+type LastWord = {
+  /** Of the time when that member trusted its state. */
+  readonly samples: readonly DigestSample[]
+  /** Where the two were compared last, if they differed there. */
+  readonly differedAt: LogIndex | null
+  readonly isQuarantined: boolean
+}
+
+/** A member without a state, which had another one than this member at `index`. */
+export type Dispute = { readonly id: NodeId; readonly index: LogIndex }
+
+/**
+ * What members without a trusted state said while they had one. A member that loses its state may have been the only
+ * right one: that its disk rots does not say that what it had in memory was wrong. So whoever differed from it may not
+ * write over it what nobody confirmed. Open until this member's state is proven where they differed or later, until that
+ * member has a state again, or until it is no member. Kept in memory only: who starts again knows of none.
+ */
+export class Disputes {
+  /** Bounded by the configuration. */
+  readonly #words = new Map<NodeId, LastWord>()
+  #provenUpTo: LogIndex = noIndex
+
+  /**
+   * @param own samples of this member, which trusts its state
+   * @param reports the latest of everybody who was heard lately
+   */
+  note(
+    own: readonly DigestSample[],
+    reports: ReadonlyMap<NodeId, MemberReport>,
+    members: readonly NodeId[],
+  ): void {
+    for (const id of this.#words.keys()) if (!members.includes(id)) this.#words.delete(id)
+    for (const [id, { state, samples: told }] of reports) {
+      const known = this.#words.get(id)
+      const isQuarantined = state === 'quarantined'
+      if (isQuarantined && known === undefined) continue
+      const samples = isQuarantined ? (known?.samples ?? []) : told
+      // A state that came after a quarantine is another one.
+      const before = known?.isQuarantined === true && !isQuarantined ? null : (known?.differedAt ?? null)
+      const compared = comparedLast(own, samples)
+      const found = compared?.differs === true ? compared.index : null
+      const differedAt = compared === null ? before : found
+      this.#words.set(id, { samples, differedAt, isQuarantined })
+    }
+  }
+
+  /** The state of this member is proven up to there. */
+  proven(index: LogIndex): void {
+    if (index > this.#provenUpTo) this.#provenUpTo = index
+  }
+
+  /** Of members that were heard lately, ascending by id. */
+  open(reports: ReadonlyMap<NodeId, MemberReport>): readonly Dispute[] {
+    const found: Dispute[] = []
+    for (const [id, { differedAt, isQuarantined }] of this.#words) {
+      if (!isQuarantined || differedAt === null || differedAt <= this.#provenUpTo || !reports.has(id))
+        continue
+      found.push({ id, index: differedAt })
+    }
+    return found.toSorted((a, b) => a.id - b.id)
+  }
+
+  /** The state of this member is not to be trusted: it says nothing about others'. */
+  clear(): void {
+    this.#words.clear()
+    this.#provenUpTo = noIndex
+  }
+}
