@@ -63,8 +63,8 @@ async function prepareSeat(
   const { name, clientPort, peerPort } = seat
   const addresses = { clientAddress: `${localHost}:${clientPort}`, peerAddress: `${localHost}:${peerPort}` }
   const wanted = { name, role, replaces: null, ...addresses }
-  makeKeys(terminal, join(cluster.directory, 'pki'), cluster.kubeconfigPath, wanted)
   const token = await newToken(asked, wanted)
+  makeKeys(terminal, join(cluster.directory, 'pki'), cluster.kubeconfigPath, wanted)
   makeDirectory(seat.directory)
   const tokenPath = join(seat.directory, 'join-token')
   replaceFile(tokenPath, `${token.token}\n`, 'secret')

@@ -31,8 +31,9 @@ export type JoinToken = {
 export async function memberAdd(terminal: Terminal, name: string, flags: AddFlags): Promise<void> {
   const cluster = new AnyMember(flags.kubeconfig)
   const seat = { name, role: flags.role, replaces: flags.replaces ?? null, ...addressesOf(flags) }
-  const made = flags.pki === undefined ? [] : makeKeys(terminal, flags.pki, flags.kubeconfig, seat)
   const token = await newToken(cluster, seat)
+  // Not before the cluster agrees: under a name that is taken there are keys that somebody uses.
+  const made = flags.pki === undefined ? [] : makeKeys(terminal, flags.pki, flags.kubeconfig, seat)
   tell(terminal, { seat, token, made, flags })
   if (!flags.wait) return
   if (flags.role === 'voter') await votes(terminal, cluster, name, flags)

@@ -173,6 +173,14 @@ for (const [what, words, code, says] of [
   })
 }
 
+void test('a name that is taken costs nothing: no keys are made or doubted before the cluster agrees', async (t) => {
+  const { kubeconfig, folder } = await place(t)
+  const pki = ['--pki', join(folder, 'pki')]
+  const ran = await orchctl('member', 'add', 'n2', ...addresses, ...pki, '--kubeconfig', kubeconfig)
+  assert.match(ran.err, /there is a member n2 already/)
+  assert.ok(!existsSync(join(folder, 'pki', 'members', 'n2')))
+})
+
 void test('the last voter stays, in one line', async (t) => {
   const { kubeconfig } = await place(t)
   for (const name of ['n3', 'n2']) await orchctl('member', 'remove', name, '--kubeconfig', kubeconfig)
