@@ -204,8 +204,8 @@ export const nodeMutants: readonly Mutant[] = [
     file: 'raft/node/membership-desk.ts',
     edits: [
       {
-        find: 'core.settled && core.decided.configuration === core.configuration && !isJoint(core)',
-        replace: 'core.settled',
+        find: '!core.settled || core.decided.configuration !== core.configuration || isJoint(core)',
+        replace: '!core.settled',
       },
     ],
     breaks: 'a change of the members is answered when it is in force, before it is committed',
