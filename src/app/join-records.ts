@@ -20,6 +20,10 @@ import { revision } from '../store/revision.ts'
 const place = { group: 'internal', plural: 'jointokens' }
 const prefix = prefixOf({ ...place, namespace: null })
 
+export function isJoinRecord(key: Key): boolean {
+  return key.startsWith(prefix)
+}
+
 /** The records of join tokens, as objects that nobody but the members sees. */
 export class StoredJoinRecords implements JoinRecords {
   readonly #store: Pick<ObjectStore, 'view' | 'barrier' | 'write'>

@@ -16,21 +16,38 @@ import type { Revision } from '../store/revision.ts'
  * agree on without having met.
  */
 export type Life = {
-  /** `20261121T200501Z-0f3a9c2b41de`: when it was begun, and 48 random bits. */
+  /** `20261121T200501Z-0f3a9c2b41de-5b1e8c04d2a9`: when it was begun, 48 random bits, and the print. */
   readonly id: string
   /** ms since 1970. */
   readonly bornMs: number
 }
 
-export function newLife(wallMs: number, random: Random): Life {
+/** @param print of what it goes on from, see `printOf` */
+export function newLife(wallMs: number, random: Random, print: string): Life {
   const bornMs = Math.floor(wallMs / 1000) * 1000
   const time = new Date(bornMs).toISOString().replace(/[-:]|\.\d+/g, '')
-  return { id: `${time}-${Buffer.from(random.bytes(6)).toString('hex')}`, bornMs }
+  return { id: `${time}-${Buffer.from(random.bytes(6)).toString('hex')}-${print}`, bornMs }
+}
+
+/**
+ * 48 bits of a hash of what a life goes on from. It is part of the name so that nobody who was made of anything else can
+ * have it: peers compare names, not states.
+ */
+export function printOf(...parts: readonly string[]): string {
+  return createHash('sha256')
+    .update(`orch life\n${JSON.stringify(parts)}`)
+    .digest('hex')
+    .slice(0, 12)
+}
+
+/** Whether that is what it goes on from. */
+export function isOf({ id }: Life, print: string): boolean {
+  return id.endsWith(`-${print}`)
 }
 
 /** @returns null when it is none */
 export function parseLife(text: string): Life | null {
-  const [, ...parts] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-[0-9a-f]{12}$/.exec(text) ?? []
+  const [, ...parts] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-[0-9a-f]{12}-[0-9a-f]{12}$/.exec(text) ?? []
   const [year, month, day, hour, minute, second] = parts
   const bornMs = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
   return Number.isFinite(bornMs) ? { id: text, bornMs } : null
@@ -51,10 +68,10 @@ const leastRaise = 2 ** 40
 const byTimeMax = 7 * 2 ** 50
 
 /**
- * Where the revisions of a new life begin: above every one that a former life can have issued, those after the copy was
- * made among them, so that a client that knows one is told 410 and lists anew. By time, since one copy may be restored
- * twice: a fixed step would have the second life issue the first one's revisions again. Where the clock says nothing of
- * use, it is 2^40 more than the copy's.
+ * Behind which the revisions of a new life begin: above every one that a former life can have issued, those after the
+ * copy was made among them, so that a client that knows one is told 410 and lists anew. By time, since one copy may be
+ * restored twice: a fixed step would have the second life issue the first one's revisions again. Two that are begun
+ * within one second do. Where the clock says nothing of use, it is 2^40 more than the copy's.
  *
  * @param last the copy's
  */
@@ -70,8 +87,9 @@ export type NewLifeOptions = {
   readonly configuration: Configuration
   /** The members' keys are not the old ones: nothing is said of them any more. */
   readonly newKeys: boolean
-  /** Of the objects that are there. */
+  /** Of the objects that are there, as is the next. */
   readonly usedBytes: number
+  readonly objects: number
 }
 
 /**
@@ -79,14 +97,14 @@ export type NewLifeOptions = {
  * tokens stays: a token of the former life has to be known for one, to be told that it is too old.
  */
 export function headOfNewLife(old: Head, options: NewLifeOptions): Head {
-  const { life, digest, configuration, newKeys, usedBytes } = options
-  const first = firstRevision(old.revision, life)
+  const { life, digest, configuration, newKeys, usedBytes, objects } = options
+  const last = revision(firstRevision(old.revision, life) + objects)
   const quota = old.settings.storageBytesMax
   return {
     ...old,
     configuration: old.featureLevel < memberObjectsLevel ? configuration : sinceBirth(configuration, life),
-    revision: first,
-    trimmed: first,
+    revision: last,
+    trimmed: last,
     identity: old.identity && {
       ...old.identity,
       clusterId: clusterIdOf(old.identity.clusterId, digest, life),

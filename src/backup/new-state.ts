@@ -10,6 +10,7 @@ import { defaultStoreLimits } from '../store/limits.ts'
 import { addHash, hashText, newHash } from '../store/machine/hash.ts'
 import { encodeHead } from '../store/machine/head.ts'
 import type { Head } from '../store/machine/head.ts'
+import { isJoinRecord } from '../app/join-records.ts'
 import { hashOf, movedVersion, recordBytes, recordOf } from '../store/machine/version.ts'
 import type { Version } from '../store/machine/version.ts'
 import { revision } from '../store/revision.ts'
@@ -18,7 +19,7 @@ import { digestOfNewLife, firstRevision, headOfNewLife } from './life.ts'
 import type { NewLifeOptions } from './life.ts'
 import { backupLimits } from './limits.ts'
 
-export type NewStateOptions = Omit<NewLifeOptions, 'usedBytes'> & {
+export type NewStateOptions = Omit<NewLifeOptions, 'usedBytes' | 'objects'> & {
   /** Where the copy stood. */
   readonly old: Head
   readonly home: KeyValueHome
@@ -28,19 +29,21 @@ export type NewStateOptions = Omit<NewLifeOptions, 'usedBytes'> & {
 export type NewState = { readonly base: SnapshotMeta; readonly head: Head; readonly digest: string }
 
 /**
- * Makes the first database of a new life: each object under a revision of its own, all raised alike, so that none has one
- * that a client may know. The same copy and the same life make the same state on every member.
+ * Makes the first database of a new life: each object under a revision of its own, numbered from where the life's begin,
+ * so that none has one that a client may know. Join tokens are left behind: they were given for another cluster. The
+ * same copy and the same life make the same state on every member.
  */
 export class NewStateBuilder {
   readonly #options: NewStateOptions
   readonly #name: string
   readonly #store: KeyValueStore
-  readonly #raise: number
+  readonly #first: number
   readonly #sum = newHash()
   readonly #hash = newHash()
   #changes: KeyValueChange[] = []
   #changesBytes = 0
   #usedBytes = 0
+  #objects = 0
 
   static async open(options: NewStateOptions): Promise<NewStateBuilder> {
     const name = databaseName(options.old.appliedIndex)
@@ -51,12 +54,13 @@ export class NewStateBuilder {
     this.#options = options
     this.#name = name
     this.#store = store
-    this.#raise = firstRevision(options.old.revision, options.life) - options.old.revision
+    this.#first = firstRevision(options.old.revision, options.life)
   }
 
   /** An object that is there now, ascending by revision. */
   take(version: Version): void {
-    const moved = movedVersion(version, revision(version.revision + this.#raise))
+    if (isJoinRecord(version.key)) return
+    const moved = movedVersion(version, revision(this.#first + ++this.#objects))
     this.#changes.push({ kind: 'put', key: versionKey(moved.revision), value: recordOf(moved) })
     this.#changesBytes += recordBytes(moved)
     this.#usedBytes += recordBytes(moved)
@@ -71,7 +75,8 @@ export class NewStateBuilder {
   /** Complete, durable, and read back. The head comes last: a database without one is known to be incomplete. */
   async finish(): Promise<NewState> {
     const { old } = this.#options
-    const head = headOfNewLife(old, { ...this.#options, usedBytes: this.#usedBytes })
+    const counts = { usedBytes: this.#usedBytes, objects: this.#objects }
+    const head = headOfNewLife(old, { ...this.#options, ...counts })
     const digest = digestOfNewLife(head, this.#sum)
     await this.#write([{ kind: 'put', key: headKey, value: encodeStoredHead(encodeHead(head), digest) }])
     await loadState(this.#store, defaultStoreLimits, featureLevelMax)

@@ -16,6 +16,7 @@ import { hashText } from '../store/machine/hash.ts'
 import type { MachineState } from '../store/machine/state.ts'
 import type { Readable } from './choose-survivor.ts'
 import { BackupFailure } from './errors.ts'
+import { printOf } from './life.ts'
 import type { Life } from './life.ts'
 import { backupLimits } from './limits.ts'
 import { makeLog, NewStateBuilder } from './new-state.ts'
@@ -46,13 +47,16 @@ export function undoRecovery(directory: string): void {
  * numbers that it would use again.
  *
  * @param state behind the last entry
+ * @param lifeOf begins a life with that print
  * @returns what was made, and where the old files are
  */
 export async function recoverInto(
   { directory, identity, log }: Readable,
   state: MachineState,
-  { life, random }: { readonly life: Life; readonly random: Random },
-): Promise<{ readonly made: NewState; readonly aside: string }> {
+  { lifeOf, random }: { readonly lifeOf: (print: string) => Life; readonly random: Random },
+): Promise<{ readonly made: NewState; readonly life: Life; readonly aside: string }> {
+  const digest = hashText(digestOf(state))
+  const life = lifeOf(printOf(digest, identity.cluster, identity.member))
   const id = memberId(peerCluster(identity.cluster, life.id), identity.member)
   const own = log.configuration.members.find((member) => member.id === identity.id)
   if (own === undefined || state.identity === null) {
@@ -67,7 +71,7 @@ export async function recoverInto(
     old: headOf(state),
     home: new LevelKeyValueHome(join(directory, databaseFolder)),
     life,
-    digest: hashText(digestOf(state)),
+    digest,
     configuration: initialConfiguration([info]),
     newKeys: false,
   })
@@ -84,7 +88,7 @@ export async function recoverInto(
   const { cluster, member, apiDomain } = identity
   writeIdentity(directory, { cluster, member, apiDomain, id, life: life.id })
   unmark(directory)
-  return { made, aside: join(directory, aside) }
+  return { made, life, aside: join(directory, aside) }
 }
 
 function moveAside(directory: string, aside: string): void {

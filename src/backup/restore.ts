@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Random } from '../../raft/base/random.ts'
 import { FileDisk, initialConfiguration } from '../../raft/index.ts'
 import type { MemberInfo } from '../../raft/index.ts'
-import { foundingOf } from '../app/founding.ts'
+import { fingerprintOf, foundingOf } from '../app/founding.ts'
 import { logFolder, memberId, peerCluster, writeIdentity } from '../app/member-identity.ts'
 import { databaseFolder } from '../app/open-store.ts'
 import type { InitialMember } from '../config/address.ts'
@@ -13,6 +13,7 @@ import type { Revision } from '../store/revision.ts'
 import { featureLevelMax } from '../version.ts'
 import type { Secret } from './chunk-seal.ts'
 import { BackupFailure } from './errors.ts'
+import { isOf, printOf } from './life.ts'
 import type { Life } from './life.ts'
 import { makeLog, NewStateBuilder } from './new-state.ts'
 import type { NewState } from './new-state.ts'
@@ -27,26 +28,31 @@ export type RestoreOptions = {
   /** For messages. */
   readonly name: string
   readonly secret: Secret | null
-  readonly life: Life
+  /** Of a copy and members with that print: a new life, or the one that was said. */
+  readonly lifeOf: (print: string) => Life
   readonly cluster: string
   readonly member: string
   readonly apiDomain: string
-  /** All of the new cluster, this one among them; equal on each. */
-  readonly members: readonly MemberInfo[]
+  /** All of the new cluster, this one among them; equal on each. @param peers what they call it among themselves */
+  readonly membersOf: (peers: string) => readonly MemberInfo[]
   /** As the flag lists them; empty: this member alone. */
   readonly listed: readonly InitialMember[]
   readonly newKeys: boolean
   readonly random: Random
 }
 
-/** A file that was proven, and which of its versions are objects now. */
-export type RestorePlan = VerifiedSnapshot & { readonly superseded: ReadonlySet<Revision> }
+/** A file that was proven, which of its versions are objects now, and the life that goes on from it. */
+export type RestorePlan = VerifiedSnapshot & {
+  readonly superseded: ReadonlySet<Revision>
+  readonly life: Life
+}
 
 /**
  * Reads all of the file before anything is written.
  * @throws BackupFailure
  */
-export function planRestore({ file, name, secret, apiDomain }: RestoreOptions): RestorePlan {
+export function planRestore(options: RestoreOptions): RestorePlan {
+  const { file, name, secret, apiDomain } = options
   const superseded = new Set<Revision>()
   const verified = verifySnapshot(file, {
     ...{ name, secret },
@@ -64,7 +70,27 @@ export function planRestore({ file, name, secret, apiDomain }: RestoreOptions): 
     const what = `${name} is of a cluster that speaks ${theirs}, not ${apiDomain}: give --api-domain ${theirs}`
     throw new BackupFailure('refused', what)
   }
-  return { ...verified, superseded }
+  return { ...verified, superseded, life: lifeFor(verified, options) }
+}
+
+/**
+ * Members of one life that were made from different files would acknowledge entries on top of different states, and a
+ * life that is used again for other members would have two clusters take each other's clients for their own. So its name
+ * fits one file and one cluster only.
+ *
+ * @throws BackupFailure `refused`
+ */
+function lifeFor({ summary, trailer }: VerifiedSnapshot, options: RestoreOptions): Life {
+  const { name, cluster, membersOf, newKeys, lifeOf } = options
+  const members = fingerprintOf(membersOf(cluster))
+  const print = printOf(summary.digest, trailer.sha256, cluster, members, newKeys ? 'new keys' : 'same keys')
+  const life = lifeOf(print)
+  if (isOf(life, print)) return life
+  throw new BackupFailure(
+    'refused',
+    `--restore-id ${life.id} is not of ${name}, or not of these members, cluster name and keys: ` +
+      'give what the first restore was given, or leave it out for another cluster',
+  )
 }
 
 /**
@@ -81,7 +107,8 @@ export async function restoreInto(
 ): Promise<NewState> {
   emptyForRestore(directory)
   mark(directory, { command: 'restore' })
-  const { life, cluster, member, listed, random } = options
+  const { cluster, member, listed, random } = options
+  const { life } = plan
   const logDirectory = join(directory, logFolder)
   foundingOf(directory, logDirectory, listed, { warn: () => undefined })
   const state = await buildState(join(directory, databaseFolder), plan, options)
@@ -97,12 +124,12 @@ export async function restoreInto(
 
 async function buildState(
   databases: string,
-  { summary, superseded }: RestorePlan,
-  { file, name, secret, life, members, newKeys }: RestoreOptions,
+  { summary, superseded, life }: RestorePlan,
+  { file, name, secret, cluster, membersOf, newKeys }: RestoreOptions,
 ): Promise<NewState> {
   const { head, digest } = summary
   const home = new LevelKeyValueHome(databases)
-  const configuration = initialConfiguration(members)
+  const configuration = initialConfiguration(membersOf(peerCluster(cluster, life.id)))
   const builder = await NewStateBuilder.open({ old: head, home, life, digest, configuration, newKeys })
   try {
     const survey = new StateSurvey(name, (version: Version) => {

@@ -16,7 +16,7 @@ import {
   preambleHashBytes,
   sha256,
 } from './snapshot-format.ts'
-import type { FileHeader } from './snapshot-format.ts'
+import type { FileHeader, FileTrailer } from './snapshot-format.ts'
 
 /** A file as this room reads it. */
 export interface FileBytes {
@@ -48,9 +48,10 @@ export class SnapshotFile {
 
   /**
    * The state's stream, piece by piece, each proven before it is given. May be called again.
+   * @returns what the file says at its end, found to be so
    * @throws BackupFailure
    */
-  *pieces(secret: Secret | null): Generator<Uint8Array, void> {
+  *pieces(secret: Secret | null): Generator<Uint8Array, FileTrailer> {
     const seal = this.#unlock(secret)
     const hash = createHash('sha256')
     let bytes = 0
@@ -63,7 +64,7 @@ export class SnapshotFile {
         if (trailer?.sha256 !== hash.digest('hex') || trailer.bytes !== bytes)
           throw damaged(this.#name, 'its content')
         if (at !== this.#file.size()) throw damaged(this.#name, 'what follows its end')
-        return
+        return trailer
       }
       hash.update(payload)
       bytes += payload.byteLength

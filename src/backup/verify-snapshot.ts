@@ -3,11 +3,15 @@ import type { Version } from '../store/machine/version.ts'
 import type { Secret } from './chunk-seal.ts'
 import type { SnapshotFile } from './snapshot-file.ts'
 import { damaged } from './snapshot-format.ts'
-import type { FileHeader } from './snapshot-format.ts'
+import type { FileHeader, FileTrailer } from './snapshot-format.ts'
 import { StateSurvey } from './state-survey.ts'
 import type { StateSummary } from './state-survey.ts'
 
-export type VerifiedSnapshot = { readonly header: FileHeader; readonly summary: StateSummary }
+export type VerifiedSnapshot = {
+  readonly header: FileHeader
+  readonly summary: StateSummary
+  readonly trailer: FileTrailer
+}
 
 /**
  * Reads all of it, holding one chunk at a time: every chunk is as it was written, every record too, the state has the
@@ -27,7 +31,9 @@ export function verifySnapshot(
   const { header } = file
   const { name, secret, onVersion } = options
   const survey = new StateSurvey(name, onVersion)
-  for (const piece of file.pieces(secret)) survey.take(piece)
+  const pieces = file.pieces(secret)
+  let step = pieces.next()
+  for (; step.done !== true; step = pieces.next()) survey.take(step.value)
   const summary = survey.finish()
   const { head, digest } = summary
   const isSame =
@@ -39,5 +45,5 @@ export function verifySnapshot(
     head.featureLevel === header.featureLevel &&
     digest === header.digest
   if (!isSame) throw damaged(name, 'what it says of itself')
-  return { header, summary }
+  return { header, summary, trailer: step.value }
 }

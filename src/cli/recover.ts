@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { chooseSurvivor } from '../backup/choose-survivor.ts'
 import type { Choice } from '../backup/choose-survivor.ts'
 import { newLife } from '../backup/life.ts'
+import type { Life } from '../backup/life.ts'
 import { recoverInto, undoRecovery, whoAnswers } from '../backup/recover.ts'
 import { examine } from '../backup/survivor.ts'
 import type { Survivor } from '../backup/survivor.ts'
@@ -54,8 +55,9 @@ async function perform(terminal: Terminal, { best, lost }: Choice): Promise<void
   const { state } = await examine(best.directory, terminal.random)
   if (state === null)
     throw new CliFailure('failed', `${best.directory} changed while it was looked at: try again`)
-  const life = newLife(terminal.clock.wallMs(), terminal.random)
-  const { made, aside } = await recoverInto(best, state, { life, random: terminal.random })
+  const { clock, random } = terminal
+  const lifeOf = (print: string): Life => newLife(clock.wallMs(), random, print)
+  const { made, life, aside } = await recoverInto(best, state, { lifeOf, random })
   const name = best.identity.member
   terminal.note(`${name} is the only voter now, at revision ${made.head.revision}, in life ${life.id}`)
   terminal.note(`what it was lies in ${aside}; remove it when all is well`)

@@ -1,6 +1,7 @@
 import type { Secret } from '../backup/chunk-seal.ts'
 import { RealFileBytes } from '../backup/file-bytes.ts'
 import { newLife } from '../backup/life.ts'
+import type { Life } from '../backup/life.ts'
 import { SnapshotFile } from '../backup/snapshot-file.ts'
 import { verifySnapshot } from '../backup/verify-snapshot.ts'
 import { prepareCluster } from './local-cluster.ts'
@@ -31,10 +32,11 @@ export async function prepareRestored(
     bytes.close()
   }
   const cluster = prepareCluster(terminal, { ...options, domain })
-  const life = newLife(terminal.clock.wallMs(), terminal.random)
+  let life: Life | null = null
+  const lifeOf = (print: string): Life => (life ??= newLife(terminal.clock.wallMs(), terminal.random, print))
   for (const member of cluster.members) {
     const config = configOf({ config: member.configPath })
-    const { made } = await restoreMember(terminal, file, { config, life, secret, newKeys: true })
+    const { made } = await restoreMember(terminal, file, { config, lifeOf, secret, newKeys: true })
     terminal.note(`${member.name} is made from ${file}, at revision ${made.head.revision}`)
   }
   return cluster

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { initialMembers } from '../app/consensus.ts'
 import { StartFailure } from '../app/errors.ts'
-import { peerCluster } from '../app/member-identity.ts'
 import { BackupFailure } from '../backup/errors.ts'
 import { RealFileBytes } from '../backup/file-bytes.ts'
 import type { Secret } from '../backup/chunk-seal.ts'
@@ -46,9 +45,15 @@ export type RestoreFlags = SecretFlags &
 /** Makes the data directory of one member of a new cluster that goes on from `file`. */
 export async function snapshotRestore(terminal: Terminal, file: string, flags: RestoreFlags): Promise<void> {
   const config = configOf(flags)
-  const life = lifeOf(terminal, flags.restoreId)
+  const lifeOf = lifeBy(terminal, flags.restoreId)
   const secret = readSecret(flags)
-  const { made, plan } = await restoreMember(terminal, file, { config, life, secret, newKeys: flags.newKeys })
+  const { made, plan } = await restoreMember(terminal, file, {
+    config,
+    lifeOf,
+    secret,
+    newKeys: flags.newKeys,
+  })
+  const { life } = plan
   const facts = [
     ['data directory', config['data-dir']],
     ['member', `${config.name} of ${config['cluster-name']}`],
@@ -73,20 +78,20 @@ export async function restoreMember(
   file: string,
   of: {
     readonly config: Config
-    readonly life: Life
+    readonly lifeOf: RestoreOptions['lifeOf']
     readonly secret: Secret | null
     readonly newKeys: boolean
   },
 ): Promise<{ readonly made: NewState; readonly plan: RestorePlan }> {
-  const { config, life, secret, newKeys } = of
+  const { config, lifeOf, secret, newKeys } = of
   const bytes = new RealFileBytes(file)
   try {
     const options: RestoreOptions = {
-      ...{ file: new SnapshotFile(bytes, file), name: file, secret, life },
+      ...{ file: new SnapshotFile(bytes, file), name: file, secret, lifeOf },
       cluster: config['cluster-name'],
       member: config.name,
       apiDomain: config['api-domain'],
-      members: initialMembers(config, peerCluster(config['cluster-name'], life.id)),
+      membersOf: (peers) => initialMembers(config, peers),
       listed: config['initial-members'],
       newKeys,
       random: terminal.random,
@@ -130,15 +135,15 @@ function camel(name: ServerFlag): string {
   return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function lifeOf(terminal: Terminal, said: string | undefined): Life {
-  if (said === undefined) return newLife(terminal.clock.wallMs(), terminal.random)
+function lifeBy(terminal: Terminal, said: string | undefined): RestoreOptions['lifeOf'] {
+  if (said === undefined) return (print) => newLife(terminal.clock.wallMs(), terminal.random, print)
   const life = parseLife(said)
   if (life === null)
     throw new CliFailure(
       'usage',
       `--restore-id is what the first restore printed, not ${JSON.stringify(said)}`,
     )
-  return life
+  return () => life
 }
 
 /** @throws BackupFailure `refused`, StartFailure */

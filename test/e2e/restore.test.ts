@@ -159,7 +159,7 @@ void test('save, destroy all, restore, twice: informers are told 410 and recover
   renameSync(join(home, 'n3-before-2'), join(third.directory, 'data'))
   const logged = readFileSync(join(third.directory, 'server.log'), 'utf8').length
   third.start()
-  const refusal = /belongs to cluster \\?"test@\d{8}T\d{6}Z-[0-9a-f]{12}\\?", not \\?"test@/
+  const refusal = /belongs to cluster \\?"test@\d{8}T\d{6}Z(-[0-9a-f]{12}){2}\\?", not \\?"test@/
   for (let attempt = 0; ; attempt++) {
     if (refusal.test(readFileSync(join(third.directory, 'server.log'), 'utf8').slice(logged))) break
     assert.ok(attempt < 300, third.logTail())

@@ -101,6 +101,33 @@ void test('members restored with one id are one cluster, each with a log that be
   assert.notEqual(other['cluster id'], first['cluster id'])
 })
 
+void test('an id is of one file, one list of members, one cluster name and one set of keys', async () => {
+  const again = join(home, 'again.snap')
+  const { machine, chunks: others } = await streamOf(5, 200)
+  await machine.close()
+  writeFileSync(again, fileOf(others, null))
+  const id = (await restored('n1', join(home, 'bound-1')))['restore id'] ?? ''
+  const directory = join(home, 'bound-2')
+  const words2 = [...words('n2', directory), '--restore-id', id]
+  const moved = list.replaceAll('6444', '6445')
+  const cases: readonly (readonly [string, readonly string[]])[] = [
+    ['another file', words2.map((word) => (word === file ? again : word))],
+    ['other members', words2.map((word) => (word === list ? moved : word))],
+    ['another cluster', words2.map((word) => (word === 'new' ? 'drill' : word))],
+    ['other keys', [...words2, '--new-keys']],
+  ]
+  for (const [what, args] of cases) {
+    const ran = await orchctl(...args)
+    assert.equal(ran.code, 1, what)
+    assert.match(ran.err, /--restore-id \d{8}T\S+ is not of \S+\.snap, or not of these members/, what)
+    assert.ok(!ran.err.includes('\n') && !existsSync(directory), what)
+  }
+  const copied = join(home, 'copied.snap')
+  writeFileSync(copied, readFileSync(file))
+  const ran = await orchctl(...words2.map((word) => (word === file ? copied : word)))
+  assert.equal(ran.code, 0, ran.err)
+})
+
 void test('what is there stays as it is', async () => {
   const directory = join(home, 'full')
   mkdirSync(directory)
@@ -174,6 +201,7 @@ void test('what cannot be restored is one line, and nothing is made', async () =
     [with2(cut), /cut\.snap ends early/, 1],
     [with2(join(home, 'no')), /no cannot be read: it is not there/, 1],
     [[...base, '--api-domain', 'k8s.io'], /speaks orch\.io, not k8s\.io: give --api-domain orch\.io/, 1],
+    [[...base, '--restore-id', '20261121T200501Z-0f3a9c2b41de'], /is what the first restore printed/, 2],
     [[...base, '--restore-id', 'today'], /--restore-id is what the first restore printed, not "today"/, 2],
     [[...base, '--name', 'n9'], /does not list this member: add n9/, 2],
     [[...base, '--key-file', file], /is not encrypted/, 1],

@@ -1,6 +1,6 @@
 /*
- * Goal: whatever lives a cluster had, no revision of one is issued by another, and what members must agree on follows from
- * the life's name.
+ * Goal: whatever lives a cluster had, begun in different seconds, no revision of one is issued by another, and what members
+ * must agree on follows from the life's name, which fits one copy only.
  * Method: properties over times and revisions; names made, read and spoiled.
  */
 import assert from 'node:assert/strict'
@@ -8,23 +8,37 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { initialConfiguration } from '../../../../raft/index.ts'
-import { clusterIdOf, firstRevision, headOfNewLife, newLife, parseLife } from '../../../../src/backup/life.ts'
+import {
+  clusterIdOf,
+  firstRevision,
+  headOfNewLife,
+  isOf,
+  newLife,
+  parseLife,
+  printOf,
+} from '../../../../src/backup/life.ts'
 import { headOf } from '../../../../src/store/machine/digest.ts'
 import { emptyState } from '../../../../src/store/machine/state.ts'
 import { revision } from '../../../../src/store/revision.ts'
 import { memberInfo } from '../../../support/fake-consensus.ts'
 
-void test('a life is named by its second and by chance, and its name says when', () => {
-  const life = newLife(Date.UTC(2026, 10, 21, 20, 5, 1, 750), new SeededRandom(1))
-  assert.match(life.id, /^20261121T200501Z-[0-9a-f]{12}$/)
+const print = printOf('copy')
+
+void test('a life is named by its second, by chance and by its copy, and its name says when and of what', () => {
+  const life = newLife(Date.UTC(2026, 10, 21, 20, 5, 1, 750), new SeededRandom(1), print)
+  assert.match(life.id, /^20261121T200501Z-[0-9a-f]{12}-[0-9a-f]{12}$/)
   assert.equal(life.bornMs, Date.UTC(2026, 10, 21, 20, 5, 1))
   assert.deepEqual(parseLife(life.id), life)
-  assert.notEqual(newLife(life.bornMs, new SeededRandom(2)).id, life.id)
+  assert.notEqual(newLife(life.bornMs, new SeededRandom(2), print).id, life.id)
+  assert.ok(isOf(life, print))
+  for (const other of [['Copy'], ['copy', ''], ['co', 'py'], []]) assert.ok(!isOf(life, printOf(...other)))
   for (const wrong of [
     '',
     'x',
     life.id.slice(1),
     `${life.id}0`,
+    life.id.slice(0, -13),
+    life.id.replace(/-[0-9a-f]+/, ''),
     life.id.replace('11', '19'),
     life.id.toUpperCase(),
   ])
@@ -35,6 +49,7 @@ void test('each life begins above all that the ones before it issued, however of
   const step = fc.record({
     pauseSeconds: fc.integer({ min: 1, max: 10_000_000 }),
     load: fc.double({ min: 0, max: 1, noNaN: true }),
+    objects: fc.double({ min: 0, max: 1, noNaN: true }),
     copy: fc.nat(5),
   })
   fc.assert(
@@ -42,13 +57,13 @@ void test('each life begins above all that the ones before it issued, however of
       // A founded cluster, then lives that begin with a copy of any life before.
       const copies = [revision(5000)]
       let [seconds, highest] = [1_795_000_000, 5000]
-      for (const { pauseSeconds, load, copy } of steps) {
+      for (const { pauseSeconds, load, objects, copy } of steps) {
         seconds += pauseSeconds
         const from = copies[copy % copies.length] ?? revision(0)
         const first = firstRevision(from, { id: '', bornMs: seconds * 1000 })
         assert.ok(first > highest, `${first} is not above ${highest}`)
-        // As busy as it can be, for the second until it is lost.
-        highest = first + Math.floor(load * 1_000_000)
+        // It numbers the objects anew, and is busy for the second until it is lost.
+        highest = first + Math.floor(objects * 500_000) + Math.floor(load * 500_000)
         copies.push(revision(highest))
       }
     }),
@@ -63,24 +78,26 @@ void test('where the clock says nothing of use it is far above the copy, and bel
 })
 
 void test('another life, another copy and another cluster have other identities', () => {
-  const life = newLife(0, new SeededRandom(1))
+  const life = newLife(0, new SeededRandom(1), print)
   const ids = [
     clusterIdOf('c1', 'd1', life),
     clusterIdOf('c2', 'd1', life),
     clusterIdOf('c1', 'd2', life),
-    clusterIdOf('c1', 'd1', newLife(0, new SeededRandom(2))),
+    clusterIdOf('c1', 'd1', newLife(0, new SeededRandom(2), print)),
   ]
   assert.equal(new Set(ids).size, 4)
   for (const id of ids) assert.match(id, /^[0-9a-f]{32}$/)
 })
 
 void test('members of another life are members since it began, where rules know of that', () => {
-  const life = newLife(Date.UTC(2026, 10, 21), new SeededRandom(1))
+  const life = newLife(Date.UTC(2026, 10, 21), new SeededRandom(1), print)
   const configuration = initialConfiguration([memberInfo(1, 'n1'), memberInfo(2, 'n2')])
   for (const featureLevel of [2, 3]) {
     const settings = { ...emptyState().settings, storageBytesMax: 1 }
     const old = { ...headOf(emptyState()), settings, featureLevel }
-    const head = headOfNewLife(old, { life, digest: 'd', configuration, newKeys: false, usedBytes: 0 })
+    const counts = { usedBytes: 0, objects: 3 }
+    const head = headOfNewLife(old, { life, digest: 'd', configuration, newKeys: false, ...counts })
+    assert.equal(head.revision, firstRevision(old.revision, life) + 3)
     const since = head.configuration.members.map(({ addedMs }) => addedMs)
     assert.deepEqual(since, featureLevel === 3 ? [life.bornMs, life.bornMs] : [0, 0])
   }

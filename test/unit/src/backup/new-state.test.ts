@@ -8,28 +8,31 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { emptyConfiguration } from '../../../../raft/index.ts'
 import type { Configuration } from '../../../../raft/index.ts'
-import { newLife } from '../../../../src/backup/life.ts'
+import { firstRevision, newLife, printOf } from '../../../../src/backup/life.ts'
 import { NewStateBuilder } from '../../../../src/backup/new-state.ts'
 import type { NewState } from '../../../../src/backup/new-state.ts'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
 import { headOf } from '../../../../src/store/machine/digest.ts'
+import { keyOf } from '../../../../src/store/key.ts'
 import type { Version } from '../../../../src/store/machine/version.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 import { streamOf } from '../../../support/saved-state.ts'
-import { decoded } from '../../../support/store-kit.ts'
-import { openMachine } from '../../../support/store-machines.ts'
+import { bootstrapOf } from '../../../support/store-commands.ts'
+import { configMapKey, decoded, LogWriter, put, write } from '../../../support/store-kit.ts'
+import { applyUpTo, openMachine } from '../../../support/store-machines.ts'
 
-const life = newLife(Date.UTC(2026, 10, 21), new SeededRandom(1))
+const life = newLife(Date.UTC(2026, 10, 21), new SeededRandom(1), printOf('copy'))
 const configuration: Configuration = { ...emptyConfiguration, autoLeave: true }
 
 async function built(
   from: StoreMachine,
   newKeys = false,
+  as = life,
 ): Promise<{ made: NewState; machine: StoreMachine }> {
   const home = new MemoryKeyValueHome()
   const old = headOf(from.state)
-  const options = { old, home, life, digest: from.digest, configuration, newKeys }
+  const options = { old, home, life: as, digest: from.digest, configuration, newKeys }
   const builder = await NewStateBuilder.open(options)
   const { objects } = from.state.objects.list('', null, null)
   for (const object of objects.toSorted((a, b) => a.revision - b.revision)) {
@@ -49,8 +52,10 @@ void test('the objects are the copy’s, their versions are new and in the same 
     assert.ok(before && after)
     assert.ok(before.length > 0)
     assert.equal(after.length, before.length)
-    const raise = machine.state.revision - old.state.revision
-    assert.ok(raise > 2 ** 40)
+    const first = firstRevision(old.state.revision, life)
+    assert.ok(first > old.state.revision + 2 ** 40)
+    assert.equal(machine.state.revision, first + after.length)
+    const order = before.toSorted((a, b) => a.revision - b.revision)
     for (const [at, object] of after.entries()) {
       const was: Version | undefined = before[at]
       assert.ok(was)
@@ -58,7 +63,7 @@ void test('the objects are the copy’s, their versions are new and in the same 
         [object.key, object.uid, object.labels, object.terminating, object.itemOffset],
         [was.key, was.uid, was.labels, was.terminating, was.itemOffset],
       )
-      assert.equal(object.revision, was.revision + raise)
+      assert.equal(object.revision, first + 1 + order.indexOf(was))
       assert.equal(decoded(object).resourceVersion, String(object.revision))
       assert.equal(decoded(object).value, decoded(was).value)
     }
@@ -78,4 +83,43 @@ void test('the objects are the copy’s, their versions are new and in the same 
     assert.deepEqual(keyless.made.head.identity?.keyFingerprints, {})
     for (const one of [old, machine, keyless.machine]) await one.close()
   }
+})
+
+void test('two lives of one copy, begun a second apart, share no revision, however long its history is', async () => {
+  const { machine: old } = await streamOf(7, 120)
+  const { history } = old.state
+  assert.ok(old.state.revision > old.state.objects.size && history.trimmed < old.state.revision)
+  const seen = new Set<number>()
+  let objects = 0
+  for (const [at, pauseMs] of [0, 1000, 2000].entries()) {
+    const begun = newLife(life.bornMs + pauseMs, new SeededRandom(at), printOf('copy'))
+    const { machine } = await built(old, false, begun)
+    const first = firstRevision(old.state.revision, begun)
+    for (const { revision } of machine.state.objects.list('', null, null).objects) {
+      assert.ok(first < revision && revision <= machine.state.revision)
+      seen.add(revision)
+      objects++
+    }
+    assert.ok(
+      firstRevision(old.state.revision, { ...begun, bornMs: begun.bornMs + 1000 }) > machine.state.revision,
+    )
+    await machine.close()
+  }
+  assert.equal(seen.size, objects)
+  await old.close()
+})
+
+void test('join tokens of the copy let nobody into the new life', async () => {
+  const token = keyOf({ group: 'internal', plural: 'jointokens', namespace: '', name: '00a1b2c3d4e5' })
+  const log = new LogWriter()
+  log.command(bootstrapOf('c1', { featureLevel: 2 }))
+  for (const key of [configMapKey('before'), token, configMapKey('after')]) log.command(write(put(key, 'x')))
+  const old = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  applyUpTo(old, log, log.last)
+  assert.ok(old.state.objects.get(token))
+  const { machine } = await built(old)
+  const keys = machine.state.objects.list('', null, null).objects.map(({ key }) => key)
+  assert.deepEqual(keys, [configMapKey('after'), configMapKey('before')])
+  assert.equal(machine.state.revision, firstRevision(old.state.revision, life) + 2)
+  for (const one of [old, machine]) await one.close()
 })
