@@ -49,8 +49,8 @@ export const watchMutants: readonly Mutant[] = [
     file: 'src/registry/object-watch.ts',
     edits: [
       {
-        find: 'bookmarkEvent(type, cursor.revision)',
-        replace: 'bookmarkEvent(type, this.#parts.store.view().revision)',
+        find: 'framing.bookmark(cursor.revision, null)',
+        replace: 'framing.bookmark(this.#parts.store.view().revision, null)',
       },
     ],
     breaks: 'a bookmark names a revision whose events were not sent yet',
