@@ -199,6 +199,8 @@ export interface Transport {
    */
   setPeers(peers: readonly MemberInfo[], decidedIndex?: LogIndex): void
   send(message: PeerMessage): void
+  /** The version of `proto/raft.proto` spoken with that peer last; the oldest one before the first word. */
+  speaks(to: NodeId): number
   /**
    * Streams one snapshot on a channel of its own, at most one per peer at a time.
    * `next` is awaited for each chunk; null ends the stream.
@@ -277,10 +279,11 @@ export interface StateMachine<Outcome> {
   /**
    * A consistent copy of the durable state, to be streamed to a peer.
    * @param atLeast fails when it is behind this; null: as it is
+   * @param protocol that the peer speaks: an older one cannot read all that is said to a newer one
    */
-  produceSnapshot(atLeast: LogIndex | null): Promise<SnapshotSource>
-  /** A place to receive another member's state, aside from the live one. */
-  stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink>
+  produceSnapshot(atLeast: LogIndex | null, protocol: number): Promise<SnapshotSource>
+  /** A place to receive another member's state, aside from the live one. @param from who sends it */
+  stageSnapshot(snapshot: SnapshotMeta, from: NodeId): Promise<SnapshotSink>
   /** The staged state is now the state: the log record naming it is durable. */
   installSnapshot(snapshot: SnapshotMeta): Promise<void>
 }

@@ -1,4 +1,3 @@
-import type { LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { SnapshotSink, SnapshotSource, StateMachine } from '../ports.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 
@@ -24,7 +23,7 @@ export class SnapshotDesk {
   take(message: RaftToApi): boolean {
     switch (message.kind) {
       case 'source-open':
-        this.#openSource(message.stream, message.atLeast)
+        this.#openSource(message)
         return true
       case 'source-pull':
         this.#pull(message.stream)
@@ -33,7 +32,7 @@ export class SnapshotDesk {
         void this.#closeSource(message.stream)
         return true
       case 'sink-open':
-        this.#openSink(message.stream, message.snapshot)
+        this.#openSink(message)
         return true
       case 'sink-chunk':
         this.#sinkStep(message.stream, (sink) => sink.chunk(message.bytes))
@@ -64,8 +63,8 @@ export class SnapshotDesk {
     await Promise.all(ends)
   }
 
-  #openSource(stream: number, atLeast: LogIndex | null): void {
-    const opened = this.#machine.produceSnapshot(atLeast)
+  #openSource({ stream, atLeast, protocol }: Told<'source-open'>): void {
+    const opened = this.#machine.produceSnapshot(atLeast, protocol)
     this.#sources.set(stream, { opened, tail: opened })
     opened.then(
       (source) => this.#post({ kind: 'source-opened', stream, snapshot: source.snapshot }),
@@ -102,8 +101,8 @@ export class SnapshotDesk {
       .catch(() => undefined)
   }
 
-  #openSink(stream: number, snapshot: SnapshotMeta): void {
-    const opened = this.#staging.then(() => this.#machine.stageSnapshot(snapshot))
+  #openSink({ stream, snapshot, from }: Told<'sink-open'>): void {
+    const opened = this.#staging.then(() => this.#machine.stageSnapshot(snapshot, from))
     this.#staging = opened.catch(() => undefined)
     this.#sinks.set(stream, { opened, tail: opened })
     opened.then(
@@ -160,6 +159,8 @@ export class SnapshotDesk {
 }
 
 const wantPeriodMs = 500
+
+type Told<Kind extends RaftToApi['kind']> = Extract<RaftToApi, { readonly kind: Kind }>
 
 /** What was opened, and the end of the queue of words about it. */
 type Line<T> = { readonly opened: Promise<T>; tail: Promise<unknown> }

@@ -65,7 +65,7 @@ export class SnapshotInbox {
     const { from, term } = header
     const stream: Stream = { id: this.#nextStream++, from, term, answers: [] }
     this.#stream = stream
-    this.#needs.post({ kind: 'sink-open', stream: stream.id, snapshot: header.snapshot })
+    this.#needs.post({ kind: 'sink-open', stream: stream.id, snapshot: header.snapshot, from })
     try {
       await this.#answer(stream)
     } catch (cause) {

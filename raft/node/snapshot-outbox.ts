@@ -127,7 +127,8 @@ export class SnapshotOutbox {
       ready: [],
       waiting: null,
     })
-    this.#needs.post({ kind: 'source-open', stream: id, atLeast })
+    const protocol = this.#needs.transport.speaks(peer)
+    this.#needs.post({ kind: 'source-open', stream: id, atLeast, protocol })
   }
 
   #begin(stream: Stream, snapshot: SnapshotMeta): void {

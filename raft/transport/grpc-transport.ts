@@ -150,6 +150,10 @@ export class GrpcTransport implements Transport {
     })
   }
 
+  speaks(to: NodeId): number {
+    return this.#links.get(to)?.protocol ?? protocolOldest
+  }
+
   /** @throws TransportFailure `busy`, `unreachable`, `refused`, `aborted`, `corrupt`, `closed` */
   async sendSnapshot(
     to: NodeId,

@@ -5,6 +5,7 @@ import { noIndex } from '../core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage, SnapshotHeader, SnapshotSink, Transport, TransportReceiver } from '../ports.ts'
 import { TransportFailure } from './errors.ts'
+import { protocolNewest } from './frame-codec.ts'
 
 /**
  * Members of one process that find each other by identity: for tests. Nothing is lost but what is cut, goes
@@ -105,6 +106,10 @@ export class MemoryTransport implements Transport {
       this.#options.clock.soon(() => this.#deliver())
     }
     return true
+  }
+
+  speaks(): number {
+    return protocolNewest
   }
 
   async sendSnapshot(

@@ -63,7 +63,7 @@ export class PeerLink {
   readonly #options: PeerLinkOptions
   readonly #queue: OutboundQueue
   #writer = new BinaryWriter()
-  /** That both speak; known while up. */
+  /** That both speak; as of the last welcome. */
   #protocol: number = protocolOldest
   #state: State
   #failures = 0
@@ -97,6 +97,11 @@ export class PeerLink {
     // The end of the caller's turn: all it says to this peer travels together.
     this.#flushing = true
     queueMicrotask(() => this.#flush())
+  }
+
+  /** The version spoken with the peer now, or when it was last there; the oldest before it ever was. */
+  get protocol(): number {
+    return this.#protocol
   }
 
   measure(): LinkMeasure {

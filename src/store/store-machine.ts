@@ -3,6 +3,7 @@ import type {
   Configuration,
   Entry,
   LogIndex,
+  NodeId,
   SettledProposal,
   SnapshotMeta,
   SnapshotSink,
@@ -16,6 +17,7 @@ import { databaseName } from './disk/database-names.ts'
 import type { KeyValueStore } from './disk/key-value-store.ts'
 import { isDamage, openLiveDatabase } from './disk/live-database.ts'
 import type { Database, LiveDatabase } from './disk/live-database.ts'
+import { descentProtocol } from './disk/snapshot-frames.ts'
 import { SnapshotReader, unconfirmed } from './disk/snapshot-reader.ts'
 import { readVersions } from './disk/version-reader.ts'
 import { StorageFailure } from './errors.ts'
@@ -238,7 +240,8 @@ export class StoreMachine implements StateMachine<Outcome> {
     return quarantined()
   }
 
-  async produceSnapshot(atLeast: LogIndex | null = null): Promise<SnapshotSource> {
+  /** @param protocol 0: for a file */
+  async produceSnapshot(atLeast: LogIndex | null = null, protocol = 0): Promise<SnapshotSource> {
     if (this.#options.mayGive?.(atLeast) === false) throw unconfirmed()
     if (atLeast !== null && this.appliedDisk.index < atLeast) await this.#live.flush()
     const database = this.#trusted()
@@ -246,6 +249,7 @@ export class StoreMachine implements StateMachine<Outcome> {
       limits: this.#options.limits,
       mayGive: () => this.#live.database === database && this.#options.mayGive?.(null) !== false,
       descent: (index) => {
+        if (protocol < descentProtocol) return null
         const { self } = this.#options
         return self === undefined ? this.descent : this.#live.descentOfCopy(self, index)
       },
@@ -259,8 +263,8 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   /** See `Staging`. @throws StorageFailure */
-  stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink> {
-    return this.#staging.stage(snapshot)
+  stageSnapshot(snapshot: SnapshotMeta, from: NodeId | null = null): Promise<SnapshotSink> {
+    return this.#staging.stage(snapshot, from)
   }
 
   async installSnapshot(snapshot: SnapshotMeta): Promise<void> {

@@ -3,6 +3,7 @@ import { noIndex } from '../../raft/core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../../raft/core/types.ts'
 import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../../raft/ports.ts'
 import { TransportFailure } from '../../raft/transport/errors.ts'
+import { protocolNewest } from '../../raft/transport/frame-codec.ts'
 import { Link } from './link.ts'
 import type { Condition, LinkFault, NetworkOptions } from './link.ts'
 import { SnapshotStreams } from './snapshot-streams.ts'
@@ -248,6 +249,10 @@ export class SimTransport implements Transport {
     const { from, to } = message.kind === 'core' ? message.message : message
     assert(from === this.id, 'a member speaks for itself')
     if (this.receiver !== null) this.#network.send(message, from, to)
+  }
+
+  speaks(): number {
+    return protocolNewest
   }
 
   sendSnapshot(to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {

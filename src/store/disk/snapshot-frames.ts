@@ -13,15 +13,18 @@ import type { KeyValuePair } from './key-value-store.ts'
  *
  *   head    | "orch-snapshot" | format 1 | stored head |
  *   pairs   | key bytes 1 | key | value bytes 4 | value | ...
- *   end     | number of pairs, 8 | descent of the copy, if it has any; see `descent-record.ts` |
+ *   end     | number of pairs, 8 | descent of the copy, which may be empty; see `descent-record.ts` |
  *
- * Numbers are lowest byte first.
+ * Numbers are lowest byte first. The descent is left out for who cannot read it, see `descentProtocol`, and in files.
  */
 
 export type SnapshotFrame =
   | { readonly kind: 'head'; readonly storedHead: Uint8Array }
   | { readonly kind: 'pairs'; readonly pairs: readonly KeyValuePair[] }
-  | { readonly kind: 'end'; readonly pairs: number; readonly descent: Descent }
+  | { readonly kind: 'end'; readonly pairs: number; readonly descent: Descent | null }
+
+/** From this version of the peer protocol on a member reads the descent of what it copies; before, it refuses the end. */
+export const descentProtocol = 3
 
 const magic = Buffer.from('orch-snapshot\u0001', 'latin1')
 const kindAt = 4 + hashBytes
@@ -89,7 +92,7 @@ function payloadOf(frame: SnapshotFrame): Uint8Array[] {
     case 'end': {
       const count = Buffer.alloc(8)
       count.writeDoubleLE(frame.pairs)
-      return frame.descent.length === 0 ? [count] : [count, encodeDescent(frame.descent)]
+      return frame.descent === null ? [count] : [count, encodeDescent(frame.descent)]
     }
   }
 }
@@ -117,7 +120,7 @@ function decodeFrame(bytes: Buffer): SnapshotFrame {
       return {
         kind: 'end',
         pairs: payload.readDoubleLE(0),
-        descent: payload.length === 8 ? [] : decodeDescent(payload.subarray(8)),
+        descent: payload.length === 8 ? null : decodeDescent(payload.subarray(8)),
       }
     default:
       throw new StorageFailure('unsupported', 'the snapshot holds a frame of no known kind')

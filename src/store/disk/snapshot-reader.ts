@@ -12,8 +12,8 @@ export type SnapshotReaderOptions = {
   readonly limits: StoreLimits
   /** Whether the state may still be given away. Asked before the end is: without that nobody installs it. */
   readonly mayGive: () => boolean
-  /** Whose doing the receiver will have the state from. Asked at the end too: by then more may be proven. */
-  readonly descent: (index: LogIndex) => Descent
+  /** Whose doing the receiver will have the state from. Asked at the end too: by then more may be proven. null: it is not told. */
+  readonly descent: (index: LogIndex) => Descent | null
   /** What was read is not what was written, or could not be read. */
   readonly onDamage: (cause: unknown) => void
 }

@@ -1,5 +1,6 @@
 import { present } from '../../../raft/base/assert.ts'
-import type { SnapshotMeta, SnapshotSink } from '../../../raft/index.ts'
+import { noIndex } from '../../../raft/index.ts'
+import type { NodeId, SnapshotMeta, SnapshotSink } from '../../../raft/index.ts'
 import type { Descent } from '../descent.ts'
 import { StorageFailure } from '../errors.ts'
 import type { StoreLimits } from '../limits.ts'
@@ -18,6 +19,8 @@ export type SnapshotStageOptions = {
   readonly name: string
   readonly limits: StoreLimits
   readonly snapshot: SnapshotMeta
+  /** Who sends it; null: nobody knows. */
+  readonly from: NodeId | null
   /** See `loadState`. */
   readonly featureLevelMax: number
   /** The sender's state is of rules or of a format that this member does not know. */
@@ -147,10 +150,16 @@ export class SnapshotStage implements SnapshotSink {
       if (frame.pairs !== this.#pairs)
         throw new StorageFailure('damaged', 'the snapshot lost some of its pairs')
       this.#ended = true
-      this.#descent = frame.descent
+      this.#descent = frame.descent ?? this.#allOfSender()
       return
     }
     for (const pair of frame.pairs) this.#pair(pair)
+  }
+
+  /** One that says nothing about it runs an older program: as far as anybody knows it is all its own doing. */
+  #allOfSender(): Descent {
+    const { from, snapshot } = this.#options
+    return [{ by: from, after: noIndex, upTo: snapshot.index }]
   }
 
   #pair([key, value]: KeyValuePair): void {

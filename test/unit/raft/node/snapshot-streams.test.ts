@@ -26,6 +26,7 @@ function outbox() {
     start: async () => undefined,
     setPeers: () => undefined,
     send: () => undefined,
+    speaks: () => 3,
     sendSnapshot: async (_to, header) => void sent.push(header),
     close: async () => undefined,
   }
@@ -99,11 +100,11 @@ void test('who found no place gets the next one, before a peer whose stream just
   await settled()
   // The third's, of which the core knows nothing; the first found no place any more.
   assert.deepEqual(opened(), [1, 2, 3])
-  assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 3, atLeast: logIndex(7) })
+  assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 3, atLeast: logIndex(7), protocol: 3 })
   assert.deepEqual(reports.slice(0, 3), ['failed 5', 'failed 2', 'failed 2'])
   broken[1]?.()
   await settled()
-  assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 4, atLeast: null })
+  assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 4, atLeast: null, protocol: 3 })
   // It broke before it began: the core of the next term asks anew, if it does.
   needs.term = term(5)
   box.take({ kind: 'source-failed', stream: 3, cause: 'disk' })

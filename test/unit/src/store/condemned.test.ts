@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, nodeId, noSnapshot } from '../../../../raft/index.ts'
+import { protocolNewest } from '../../../../raft/transport/frame-codec.ts'
 import type { KeyValueHome } from '../../../../src/store/disk/key-value-store.ts'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
@@ -119,7 +120,7 @@ async function donor(index: number, { id = 1, proven = 0 } = {}): Promise<StoreM
 }
 
 async function copyTo(receiver: StoreMachine, from: StoreMachine) {
-  const source = await from.produceSnapshot(from.appliedMemory)
+  const source = await from.produceSnapshot(from.appliedMemory, protocolNewest)
   const chunks = await chunksOf(source)
   const sink = await receiver.stageSnapshot(source.snapshot)
   for (const chunk of chunks) await sink.chunk(chunk)
