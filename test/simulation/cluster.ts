@@ -192,6 +192,7 @@ class Cluster {
 
   #report(liveness: LivenessReport | null): RunReport {
     if (liveness === null) this.#coverage.hit('met divergence-undecidable')
+    for (const event of this.#witness.storageMet) this.#coverage.hit(`met ${event}`)
     const { mood, voters, learners } = this.#swarm
     return {
       ...{ seed: this.#options.seed, mood, voters, learners },

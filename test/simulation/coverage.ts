@@ -1,5 +1,6 @@
 import { deedKinds } from './plan.ts'
 import type { DeedKind } from './plan.ts'
+import type { StorageEvent } from './checkers/true-storage.ts'
 import { crashSteps } from './steps.ts'
 import type { CrashStep, Side } from './steps.ts'
 import type { LinkFault } from './link.ts'
@@ -24,14 +25,25 @@ export const divergenceFaults = [
   ...(['divergence', 'divergence-condemned', 'divergence-healed', 'divergence-undecidable'] as const),
 ] as const
 
+const storageEvents: readonly StorageEvent[] = [
+  ...([
+    'level-2-raised',
+    'level-3-raised',
+    'object-too-large',
+    'over-quota',
+    'storage-alarm',
+    'storage-alarm-ended',
+  ] as const),
+]
+
 export type MetFault =
-  (typeof metFaults)[number] | (typeof divergenceFaults)[number] | LinkFault | StreamFault
+  (typeof metFaults)[number] | (typeof divergenceFaults)[number] | LinkFault | StreamFault | StorageEvent
 export type Feat = `deed ${DeedKind}` | `met ${MetFault}` | `crash ${Side} ${CrashStep}`
 
 /** Everything that has to happen somewhere in the seeds of a suite. */
 export const feats: readonly Feat[] = [
   ...deedKinds.map((kind) => `deed ${kind}` as const),
-  ...[...metFaults, ...linkFaults, ...streamFaults].map((fault) => `met ${fault}` as const),
+  ...[...metFaults, ...linkFaults, ...streamFaults, ...storageEvents].map((fault) => `met ${fault}` as const),
   ...crashSteps.flatMap((step) => [`crash before ${step}`, `crash after ${step}`] as const),
 ]
 

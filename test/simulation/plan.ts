@@ -238,12 +238,15 @@ const rareSteps: readonly CrashStep[] = [
   ...(['snapshot-taken', 'snapshot-record', 'snapshot-install', 'snapshot-installed'] as const),
 ]
 
+/** Of those the rarest. */
+const rarestSteps: readonly CrashStep[] = ['log-truncate', 'snapshot-complete', 'snapshot-install']
+
 function drawCrash(random: SeededRandom, target: Target, downMs: number, isYoung: boolean): Deed {
   return {
     kind: 'crash-step',
     whoever: isYoung || random.chance(0.7),
     target,
-    step: random.pick(isYoung ? youngSteps : random.chance(0.5) ? rareSteps : crashSteps),
+    step: random.pick(isYoung ? youngSteps : random.pick([crashSteps, crashSteps, rareSteps, rarestSteps])),
     side: random.pick(['before', 'after'] as const),
     skip: random.pick([0, 0, 0, 0, 1, 5]),
     end: random.pick(['kill', 'power-cut'] as const),

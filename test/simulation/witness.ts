@@ -8,6 +8,7 @@ import { EqualState } from './checkers/equal-state.ts'
 import { Finding } from './checkers/finding.ts'
 import { judge } from './checkers/judge.ts'
 import { checkPrefix, checkRevision } from './checkers/state-prefix.ts'
+import type { StorageEvent } from './checkers/true-storage.ts'
 import { History } from './clients/history.ts'
 import type { Answer } from './clients/history.ts'
 import { Crowd, hastyFrom } from './clients/crowd.ts'
@@ -86,6 +87,7 @@ export class Witness implements Watcher {
 
   /** There is no more harm. */
   calm(): void {
+    this.#crowd.calm()
     // Those who hurry do so where nobody can answer.
     const calls = this.#history.calls.filter(({ client }) => client < hastyFrom)
     const answered = calls.filter(({ answer }) => answer.kind !== 'unknown' && !isUnavailable(answer)).length
@@ -135,6 +137,11 @@ export class Witness implements Watcher {
     this.judge()
     if (!this.caughtUp(healthy))
       throw new Finding('I22 reliable', 'a watcher was never told the last changes')
+  }
+
+  /** What happened to the storage. */
+  get storageMet(): ReadonlySet<StorageEvent> {
+    return this.#consensus.truth.storage.met
   }
 
   /** What clients were told. @throws Finding */

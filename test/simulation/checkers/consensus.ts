@@ -5,6 +5,7 @@ import type { LogStore } from '../../../raft/ports.ts'
 import { checkCommitDurable } from './commit-quorum.ts'
 import { checkConfiguration } from './configurations.ts'
 import { ElectionSafety } from './election-safety.ts'
+import { Finding } from './finding.ts'
 import { LogSafety } from './log-safety.ts'
 import { Promises } from './promises.ts'
 import { ReadIndexes } from './read-index.ts'
@@ -67,5 +68,16 @@ export class Consensual {
     this.#reads.committed(entry)
     this.truth.committed(entry)
     this.reference.committed(entry)
+    checkStorage(entry, this.truth, this.reference)
   }
+}
+
+/** Every outcome is the one that the rules say: what was refused left no version, and what it holds is counted right. */
+function checkStorage({ index }: Entry, { storage, revision }: Truth, reference: Reference): void {
+  const { level, usedBytes, alarm } = storage
+  const [right, found] = [{ level, usedBytes, alarm, revision }, reference.storage].map((one) =>
+    JSON.stringify(one),
+  )
+  if (right !== found)
+    throw new Finding('storage rules', `behind index ${index} there is ${found}, not ${right}`)
 }

@@ -23,6 +23,16 @@ export class Reference {
     this.#digests.push(hashText(digestOf(this.#machine.state)))
   }
 
+  get storage(): {
+    readonly level: number
+    readonly usedBytes: number
+    readonly alarm: boolean
+    readonly revision: number
+  } {
+    const { featureLevel: level, usage, storageAlarm: alarm, revision } = this.#machine.state
+    return { level, usedBytes: usage.bytes, alarm, revision }
+  }
+
   /** @returns whether the state behind an index may have this fingerprint */
   agrees(index: number, digest: string): boolean {
     const known = this.#digests[index]

@@ -8,6 +8,7 @@ import { memberObjectsLevel } from '../../../src/store/machine/feature-level.ts'
 import { memberOperations, memberPrefix } from '../../../src/store/machine/member-objects.ts'
 import { atRevision, docOf, shownOf } from '../clients/shown.ts'
 import type { Doc, Shown } from '../clients/shown.ts'
+import { TrueStorage } from './true-storage.ts'
 
 /** One version of one object. The store's key: group, plural, namespace and name between slashes. */
 export type Version = {
@@ -30,6 +31,7 @@ export type Version = {
  * ever was, forgets no session and trims nothing, so that whatever clients were told can be compared with it.
  */
 export class Truth {
+  readonly storage = new TrueStorage()
   /** By revision; nothing at 0. */
   readonly #versions: (Version | undefined)[] = [undefined]
   readonly #byKey = new Map<string, Version[]>()
@@ -37,9 +39,8 @@ export class Truth {
   readonly #revisions: number[] = [0]
   readonly #sessions = new Map<number, { floor: number; readonly decided: Set<number> }>()
   readonly #shown = new Map<number, Shown>()
-  #historyEventsMin = 0
+  #window = { historyEventsMin: 0, historyWindowMs: 0 }
   #identity: ClusterIdentity | null = null
-  #featureLevel = 1
   #configuration = emptyConfiguration
   #trimmed = 0
 
@@ -121,43 +122,74 @@ export class Truth {
   }
 
   #perform(command: Command): void {
-    if (command.kind === 'bootstrap') {
-      if (this.#identity !== null) return
-      this.#identity = command.identity
-      this.#historyEventsMin = command.settings.historyEventsMin
-    }
-    if (command.kind === 'bootstrap' || command.kind === 'write') this.#write(command.operations)
-    if (command.kind === 'bootstrap') this.#found(command.featureLevel, command.founding)
-    if (command.kind === 'raise-feature-level') this.#found(command.level, command.founding)
-    if (command.kind === 'change-settings') this.#historyEventsMin = command.settings.historyEventsMin
-    if (command.kind === 'trim') {
-      const upTo = Math.min(command.upTo, this.revision - this.#historyEventsMin)
-      this.#trimmed = Math.max(this.#trimmed, upTo)
+    const { storage } = this
+    switch (command.kind) {
+      case 'bootstrap':
+        if (this.#identity !== null) break
+        this.#write(command.operations, false)
+        this.#identity = command.identity
+        this.#window = command.settings
+        storage.begin(command.featureLevel, command.settings)
+        this.#found(command.founding)
+        break
+      case 'write':
+        // One that is refused ends no alarm, however much room there is: it may have begun one.
+        if (this.#write(command.operations, true)) storage.look()
+        break
+      case 'change-settings':
+        if (!storage.expects(command.expected, this.#window)) break
+        this.#window = command.settings
+        storage.set(command.settings)
+        break
+      case 'raise-feature-level':
+        if (command.level <= storage.level) break
+        storage.raise(command.level)
+        this.#found(command.founding)
+        break
+      case 'trim':
+        this.#trim(command.upTo)
+        break
+      case 'expire-sessions':
     }
   }
 
-  /** By the rules that apply goes by; what they are is told by their own tests. */
-  #found(level: number, founding: Founding | undefined): void {
-    if (level <= this.#featureLevel) return
-    this.#featureLevel = level
+  #found(founding: Founding | undefined): void {
     if (founding !== undefined && this.#configuration.members.length === 0) {
       this.#configuration = initialConfiguration(founding.members)
     }
     this.#showMembers(founding?.atMs ?? 0)
   }
 
+  /** By the rules that apply goes by; what they are is told by their own tests. */
   #showMembers(atMs: number): void {
     const identity = this.#identity
-    if (identity === null || this.#featureLevel < memberObjectsLevel) return
+    if (identity === null || this.storage.level < memberObjectsLevel) return
     const shown = this.list(memberPrefix(identity.apiDomain), this.revision).map(({ key, bytes }) => ({
       key: key as Key,
       bytes,
     }))
-    this.#write(memberOperations(shown, { configuration: this.#configuration, identity, atMs }))
+    this.#write(memberOperations(shown, { configuration: this.#configuration, identity, atMs }), false)
+    this.storage.look()
   }
 
-  #write(operations: readonly Operation[]): void {
+  #trim(wanted: number): void {
+    const floor = this.storage.alarm ? 0 : this.#window.historyEventsMin
+    const upTo = Math.min(wanted, this.revision - floor)
+    if (upTo <= this.#trimmed) return
+    for (let revision = this.#trimmed + 1; revision <= upTo; revision++) {
+      const version = this.#versions[revision]
+      const previous = this.#versions[version?.previous ?? 0]
+      if (previous !== undefined) this.storage.gone(previous)
+      if (version?.kind === 'deleted') this.storage.gone(version)
+    }
+    this.#trimmed = upTo
+    this.storage.look()
+  }
+
+  /** @returns whether it took effect */
+  #write(operations: readonly Operation[], bySize: boolean): boolean {
     const before = this.revision
+    const known = new Map(operations.map(({ key }) => [key as string, this.#newest(key)]))
     for (const [at, operation] of operations.entries()) {
       const old = this.#newest(operation.key)
       const holds = operation.conditions.every((condition) => this.#holds(operation.key, condition))
@@ -165,9 +197,17 @@ export class Truth {
         this.#add(operation, old, at === operations.length - 1)
         continue
       }
-      while (this.revision > before) this.#takeBack()
-      return
+      this.#takeBack(before)
+      return false
     }
+    const newest = (key: string): Version | null => known.get(key) ?? null
+    if (bySize && this.storage.refuses(operations, { revision: before, newest })) {
+      this.#takeBack(before)
+      return false
+    }
+    for (const version of this.#versions.slice(before + 1))
+      if (version !== undefined) this.storage.made(version)
+    return true
   }
 
   #add(operation: Operation, old: Version | null, last: boolean): void {
@@ -187,9 +227,11 @@ export class Truth {
     else versions.push(version)
   }
 
-  #takeBack(): void {
-    const version = this.#versions.pop()
-    if (version !== undefined) this.#byKey.get(version.key)?.pop()
+  #takeBack(to: number): void {
+    while (this.revision > to) {
+      const version = this.#versions.pop()
+      if (version !== undefined) this.#byKey.get(version.key)?.pop()
+    }
   }
 
   #newest(key: string): Version | null {

@@ -5,6 +5,7 @@ import type { StoreMachine } from '../../../src/store/store-machine.ts'
 import type { Life } from '../life.ts'
 import type { Swarm } from '../swarm.ts'
 import type { World } from '../world.ts'
+import { Administrator } from './administrator.ts'
 import { Client, Tokens } from './client.ts'
 import { CursorWatcher } from './cursor-watcher.ts'
 import type { Committed, History } from './history.ts'
@@ -36,6 +37,7 @@ export class Crowd {
   #only: ReadonlySet<number> | null = null
   readonly #watchers: readonly Watcher[]
   readonly #cursors: readonly CursorWatcher[]
+  readonly #administrator: Administrator
   readonly #served = new Map<number, Served>()
   #processes = 0
   #active = true
@@ -43,7 +45,7 @@ export class Crowd {
   constructor(options: CrowdOptions) {
     this.#options = options
     const { world, swarm, history, newest } = options
-    this.#plan = drawClients(world.random.fork())
+    this.#plan = drawClients(world.random.fork(), swarm.payloadBytesMax)
     const serving = (): readonly Served[] => this.#serving()
     const client = (number: number): Client =>
       new Client({
@@ -59,12 +61,20 @@ export class Crowd {
       (range, at) => new Watcher({ ...{ world, history, range, serving, newest }, name: `w${at}` }),
     )
     this.#cursors = [new CursorWatcher({ world, history, name: 'c', serving })]
+    const { wishes, lastSettings: last } = this.#plan
+    this.#administrator = new Administrator({ world, serving, wishes, last })
   }
 
   start(): void {
     const { world } = this.#options
     for (const client of this.#clients) this.#again(client, world.random.fork())
     for (const watcher of [...this.#watchers, ...this.#cursors]) watcher.start()
+    this.#administrator.start()
+  }
+
+  /** There is no more harm, and room for everybody. */
+  calm(): void {
+    this.#administrator.calm()
   }
 
   stop(): void {
@@ -101,10 +111,13 @@ export class Crowd {
     readonly store: Store
   }): Served {
     const { world, swarm, barrier } = this.#options
-    const { domain, settings } = this.#plan
+    const { domain, settings, featureLevel } = this.#plan
     const process = ++this.#processes
     const { storeLimits } = swarm
-    const served = new Served({ world, domain, settings, storeLimits, barrier }, { ...of, process })
+    const served = new Served(
+      { world, domain, settings, featureLevel, storeLimits, barrier },
+      { ...of, process },
+    )
     this.#served.set(of.member, served)
     return served
   }

@@ -2,32 +2,86 @@ import type { SeededRandom } from '../../../raft/base/random.ts'
 import type { ApiDomain } from '../../../src/api/names.ts'
 import { defaultStoreLimits } from '../../../src/store/limits.ts'
 import type { Settings } from '../../../src/store/command.ts'
+import { storageBytesDefault } from '../../../src/store/machine/storage-rules.ts'
+import { storageRulesLevel } from '../../../src/store/machine/feature-level.ts'
+import { featureLevelMax } from '../../../src/version.ts'
+import type { Wish } from './administrator.ts'
 import type { Range } from './history.ts'
 
 /** What the seed decides of the clients of one run and of the cluster they create. */
 export type ClientPlan = {
   readonly domain: ApiDomain
   readonly settings: Settings
+  /** The rules that the cluster begins with. */
+  readonly featureLevel: number
+  /** What is asked of the whole cluster while it is harmed, in order. */
+  readonly wishes: readonly Wish[]
+  /** Nothing of that is in anybody's way. */
+  readonly lastSettings: Settings
   /** Mean ms between two calls of all clients together. */
   readonly callEveryMs: number
   readonly watched: readonly Range[]
 }
 
-export function drawClients(random: SeededRandom): ClientPlan {
+export function drawClients(random: SeededRandom, payloadBytesMax: number): ClientPlan {
+  const domain = random.pick(['orch.io', 'k8s.io'] as const)
+  const settings: Settings = {
+    // The least that the flag allows: history is forgotten while it is read.
+    historyWindowMs: random.pick([1_000, 1_000, 3_000, 300_000]),
+    historyEventsMin: random.pick([0, 10, 100]),
+    objectBytesMax: defaultStoreLimits.commandBytesMax,
+    storageBytesMax: null,
+  }
   return {
-    domain: random.pick(['orch.io', 'k8s.io']),
-    settings: {
-      // The least that the flag allows: history is forgotten while it is read.
-      historyWindowMs: random.pick([1_000, 1_000, 3_000, 300_000]),
-      historyEventsMin: random.pick([0, 10, 100]),
-      objectBytesMax: defaultStoreLimits.commandBytesMax,
-      storageBytesMax: null,
-    },
+    domain,
+    settings,
     callEveryMs: random.pick([25, 40, 120]),
     watched: [
       { namespace: null, color: null },
       { namespace: null, color: 'red' },
       { namespace: random.pick(['default', 'a']), color: random.pick([null, 'red', 'blue']) },
     ],
+    ...drawStorage(random, settings, payloadBytesMax),
   }
 }
+
+/** Rules that begin in mid-run, and room that is too small for a while. */
+function drawStorage(
+  random: SeededRandom,
+  settings: Settings,
+  payloadBytesMax: number,
+): Pick<ClientPlan, 'featureLevel' | 'wishes' | 'lastSettings'> {
+  const featureLevel = random.chance(0.5) ? featureLevelMax : 1 + random.below(featureLevelMax - 1)
+  const raises: Extract<Wish, { readonly kind: 'raise' }>[] = []
+  let raisedMs = 0
+  for (let level = featureLevel + 1; level <= featureLevelMax; level++) {
+    raisedMs += 1_000 + random.below(4_000)
+    raises.push({ kind: 'raise', atMs: raisedMs, level })
+  }
+  const rulesMs = raises.find(({ level }) => level === storageRulesLevel)?.atMs ?? 0
+  // Another than the one that begins with the rules: what asked for the small one cannot come after it.
+  const lastSettings = { ...settings, storageBytesMax: storageBytesDefault + 1 }
+  if (!random.chance(0.4)) return { featureLevel, wishes: raises, lastSettings }
+  const objectBytes = usualBytes + payloadBytesMax / 2
+  const small: Settings = {
+    ...settings,
+    objectBytesMax: random.chance(0.6)
+      ? leastBytes + Math.ceil(payloadBytesMax / 2)
+      : settings.objectBytesMax,
+    storageBytesMax: Math.ceil(objectBytes * random.pick([20, 40, 80])),
+  }
+  const fromMs = Math.max(rulesMs, 1_000 + random.below(4_000))
+  const forMs = 2_000 + random.below(8_000)
+  const wishes: readonly Wish[] = [
+    ...raises,
+    { kind: 'settings', atMs: fromMs, settings: small } as const,
+    { kind: 'settings', atMs: fromMs + forMs, settings: lastSettings } as const,
+  ].sort((a, b) => a.atMs - b.atMs)
+  return { featureLevel, wishes, lastSettings }
+}
+
+/** Of an object, without what its client put into it. */
+const leastBytes = 320
+
+/** Of the record of one version, without what its client put into it. */
+const usualBytes = 500

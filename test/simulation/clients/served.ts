@@ -16,7 +16,6 @@ import type { ObjectStore } from '../../../src/store/object-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { HistoryTrimmer } from '../../../src/store/trimming.ts'
 import type { StoreMachine } from '../../../src/store/store-machine.ts'
-import { featureLevelMax } from '../../../src/version.ts'
 import type { Life } from '../life.ts'
 import type { Owner, World } from '../world.ts'
 
@@ -25,6 +24,8 @@ export type ServedOptions = {
   readonly world: World
   readonly domain: ApiDomain
   readonly settings: Settings
+  /** The rules that the cluster begins with. */
+  readonly featureLevel: number
   readonly storeLimits: StoreLimits
   /** `skipped`: reads are served without asking anybody, to show that the checkers notice. */
   readonly barrier: 'used' | 'skipped'
@@ -62,7 +63,7 @@ export class Served {
       readonly store: Store
     },
   ) {
-    const { world, domain, settings, storeLimits, barrier } = options
+    const { world, domain, settings, featureLevel, storeLimits, barrier } = options
     const { life, machine, store } = of
     this.member = of.member
     this.process = of.process
@@ -86,7 +87,7 @@ export class Served {
       names,
       fingerprints: {},
       settings,
-      featureLevel: featureLevelMax,
+      featureLevel,
     })
     const trimmer = new HistoryTrimmer({
       ...{ consensus, machine, clock, onFailure },
