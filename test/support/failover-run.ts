@@ -113,6 +113,8 @@ export async function failoverRun(t: TestContext, roundsOfEach: number): Promise
   const readers = [...clients.map((client) => [client]), clients].map(
     (own) => new Reader({ clients: own, namespace, gap: readGap }),
   )
+  // Also when the run fails: traffic that goes on keeps the process.
+  t.after(() => Promise.allSettled([...writers, ...readers, ...watchers].map((one) => one.stop())))
   await sleep(500)
 
   const wanted = process.env['FAILOVER_FAULTS']?.split(',')
