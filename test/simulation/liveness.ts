@@ -244,17 +244,27 @@ export class Liveness {
   }
 
   /**
-   * Some healthy member has a wrong state, and those that could say so are no majority: a member that has not come to the
-   * place where it went wrong cannot, nor one that was sent another's state behind it.
+   * Some healthy member has a wrong state, and those that could say so are no majority. Who cannot:
+   *
+   * - a member that has not come to the place where it went wrong, or was sent another's state behind it;
+   * - one without a trusted state of its own, or to which the leader's log does not reach any more: it is sent no state
+   *   while nobody can tell which is right, and where it stands nobody else has anything to compare.
    */
   #isUndecidable(): boolean {
     const { voters, witness } = this.#options
     const { divergedAt } = witness
     if (divergedAt === null || !this.#healthy.some(({ isWrong }) => isWrong)) return false
+    const awaitsState = new Set(
+      this.#healthy
+        .flatMap(({ life }) => life?.node.status.followers ?? [])
+        .flatMap(({ id, state }) => (state === 'snapshot' ? [Number(id)] : [])),
+    )
     const able = this.#healthy.filter(
       ({ id, isWrong, life }) =>
         voters.includes(id) &&
         !isWrong &&
+        life?.machine?.quarantine === null &&
+        !awaitsState.has(id) &&
         (life?.machine?.appliedMemory ?? 0) >= divergedAt &&
         witness.installedAt(id) < divergedAt,
     )
