@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import type { Joining, NodeId } from '../../raft/index.ts'
+import { readFileIfThere } from '../pki/files.ts'
 import { StartFailure } from './errors.ts'
 import { hasLog } from './founding.ts'
-import { joinCluster } from './join-cluster.ts'
+import { joinCluster, joiningFileName } from './join-cluster.ts'
 import { memberKeys } from './keys.ts'
 import { checkFinished, checkNames, claimDirectory, lifeOf, logFolder } from './member-identity.ts'
 import { isClaimed, joinedIdentity, memberId, peerCluster } from './member-identity.ts'
@@ -45,11 +46,28 @@ export async function ownIdentity(ground: Ground, directory: string): Promise<Ow
     throw new StartFailure('data-directory', `${what}, and --join enters one: remove it, or leave --join out`)
   }
   if (isTold) log.info('this member belongs to a cluster already: --join is not looked at')
+  checkNotJoining(directory, member)
   const life = lifeOf(directory)
   const peers = peerCluster(cluster, life)
   const id = memberId(peers, member)
   claimDirectory(directory, { cluster, member, id, apiDomain: names.domain })
   return { cluster: peers, life, id, joined: null }
+}
+
+/**
+ * Who was told to join, and not answered, may be a member by now: a founder in its place would be a second cluster.
+ *
+ * @throws StartFailure `data-directory`
+ */
+function checkNotJoining(directory: string, member: string): void {
+  const path = join(directory, joiningFileName)
+  if (isClaimed(directory) || readFileIfThere(path) === null) return
+  const what = `${path} says that this process began to join a cluster and has not ended`
+  const found = `remove that file to found a cluster of its own, after orchctl member remove ${member} on the other`
+  throw new StartFailure(
+    'data-directory',
+    `${what}: start it with the same --join and token to complete it, or ${found}`,
+  )
 }
 
 function identityOf({ cluster, life, id, joined }: MemberIdentity): OwnIdentity {

@@ -127,6 +127,21 @@ void test('a crash behind the first word: the next start is the same joining', a
   assert.equal(members.configuration.members.length, 4)
 })
 
+void test('a process in the middle of joining founds nothing when --join is left out', async (t) => {
+  const { members, flags, token } = await place(t)
+  const said = flags(await token())
+  for (let at = 0; at < 3; at++) {
+    members.failures.push({ when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') })
+  }
+  await assert.rejects(
+    start(said),
+    (cause: unknown) => cause instanceof StartFailure && cause.code === 'join',
+  )
+  const without = Object.fromEntries(Object.entries(said).filter(([name]) => !name.startsWith('join')))
+  await refused(without, 'data-directory', /data\/joining .*the same --join and token.*or remove that file/)
+  assert.equal((await start(said)).id, members.named('n4')?.id)
+})
+
 void test('who was removed meanwhile is told so', async (t) => {
   const { members, flags, token, folder } = await place(t)
   const said = flags(await token())
