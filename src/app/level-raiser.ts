@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Clock, Timer } from '../../raft/base/clock.ts'
-import type { Consensus } from '../../raft/index.ts'
+import type { Configuration, Consensus, MemberInfo } from '../../raft/index.ts'
 import type { MemberReports } from '../cluster/member-reports.ts'
 import { levelReportAgeMsMax, nextLevel } from '../cluster/next-level.ts'
 import { StoreFailure } from '../store/errors.ts'
@@ -8,8 +8,10 @@ import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
 export type LevelRaiserParts = {
-  readonly store: Pick<ObjectStore, 'identity' | 'featureLevel' | 'write'>
+  readonly store: Pick<ObjectStore, 'identity' | 'featureLevel' | 'barrier' | 'write'>
   readonly consensus: Pick<Consensus<never>, 'status'>
+  /** As of the newest entry that memory holds; empty while the log has said nothing of members. */
+  readonly configuration: () => Configuration
   readonly reports: Pick<MemberReports, 'latest'>
   readonly clock: Clock
   readonly log: Pick<Logger, 'info'>
@@ -43,32 +45,47 @@ export class LevelRaiser {
   }
 
   #look(): void {
-    const { store, consensus, reports, featureLevelMax, onFailure } = this.#parts
-    const { role, id, configuration } = consensus.status
-    // A cluster without identity begins at its founder's level, by its first command.
-    if (this.#proposing || role !== 'leader' || store.identity === null) return
-    const level = nextLevel({
-      current: store.featureLevel,
-      members: configuration.members,
-      self: { id, featureLevelMax },
-      reports: reports.latest(levelReportAgeMsMax),
-    })
-    if (level === null) return
+    const { onFailure } = this.#parts
+    if (this.#proposing || this.#next() === null) return
     this.#proposing = true
-    this.#raise(level)
+    this.#raise()
       .catch(onFailure)
       .finally(() => {
         this.#proposing = false
       })
   }
 
-  async #raise(level: number): Promise<void> {
+  #next(): number | null {
+    const { store, consensus, reports, featureLevelMax } = this.#parts
+    const { role, id } = consensus.status
+    // A cluster without identity begins at its founder's level, by its first command.
+    if (role !== 'leader' || store.identity === null) return null
+    return nextLevel({
+      current: store.featureLevel,
+      members: this.#members(),
+      self: { id, featureLevelMax },
+      reports: reports.latest(levelReportAgeMsMax),
+    })
+  }
+
+  /** Whoever may be one: what consensus tells of itself is older than memory now and then, and newer otherwise. */
+  #members(): readonly MemberInfo[] {
+    const { consensus, configuration } = this.#parts
+    return [...configuration().members, ...consensus.status.configuration.members]
+  }
+
+  async #raise(): Promise<void> {
     const { store, consensus, clock, log } = this.#parts
+    const deadlineMs = clock.monotonicMs() + proposalMsMax
     try {
+      // A member that was let in before this counts, whatever was known of it above.
+      await store.barrier(deadlineMs)
+      const level = this.#next()
+      if (level === null) return
       const { members } = consensus.status.configuration
       const founding = { members, atMs: Math.floor(clock.wallMs()) }
       const more = level < memberObjectsLevel ? {} : { founding }
-      await store.write({ kind: 'raise-feature-level', level, ...more }, clock.monotonicMs() + proposalMsMax)
+      await store.write({ kind: 'raise-feature-level', level, ...more }, deadlineMs)
       log.info({ featureLevel: level }, 'every member knows the next rules: the feature level has risen')
     } catch (cause) {
       // No quorum, or leadership went elsewhere: the next look decides anew.

@@ -27,6 +27,7 @@ export function membershipDesks(
   const joinDesk = new JoinDesk({
     records: new StoredJoinRecords({ store, clock, random }),
     consensus,
+    configuration: () => machine.configuration,
     cluster: () => ({
       clusterName: config['cluster-name'],
       life,

@@ -48,6 +48,7 @@ export function startUpkeep(
   closing.add(() => watch.close())
   const raiser = new LevelRaiser({
     ...{ store, consensus, clock, log, featureLevelMax },
+    configuration: () => machine.configuration,
     reports: watch.reports,
     onFailure: onFatal,
   })

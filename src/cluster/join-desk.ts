@@ -2,7 +2,7 @@ import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
 import { Failure } from '../../raft/base/failure.ts'
 import { nodeId } from '../../raft/index.ts'
-import type { Consensus, MemberInfo, MemberRole, NewMember, NodeId } from '../../raft/index.ts'
+import type { Configuration, Consensus, MemberInfo, MemberRole, NewMember, NodeId } from '../../raft/index.ts'
 import { limits } from '../config/limits.ts'
 import type { JoinRecord, JoinSeat } from './join-record.ts'
 import { JoinFailure, judgeJoin, seatProblem } from './join-rules.ts'
@@ -45,7 +45,9 @@ export type JoinCluster = {
 
 export type JoinDeskParts = {
   readonly records: JoinRecords
-  readonly consensus: Pick<Consensus<never>, 'status' | 'changeMembers'>
+  readonly consensus: Pick<Consensus<never>, 'changeMembers'>
+  /** As of the newest entry that memory holds, like the records: what consensus tells of itself is older now and then. */
+  readonly configuration: () => Configuration
   readonly cluster: () => JoinCluster
   /**
    * SHA-256 of the key of the authority that vouches for the client port, hex; null: that is not the cluster's own, so a
@@ -105,13 +107,13 @@ export class JoinDesk {
    * @throws IssueFailure, or what `records` throw
    */
   async issue(wanted: WantedSeat, deadlineMs: number): Promise<IssuedToken> {
-    const { records, consensus, clock, random } = this.#parts
+    const { records, configuration, clock, random } = this.#parts
     const { authority, cluster } = this.#checkReady()
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       await records.barrier(deadlineMs)
       const seat = this.#seatFor(wanted)
       const nowMs = clock.wallMs()
-      const stale = staleOf(records.all(), wanted.name, nowMs)
+      const stale = staleOf(records.all(), wanted.name, { nowMs, members: configuration().members })
       if (records.all().length - stale.length >= limits.joinTokensMax) {
         const message = `${limits.joinTokensMax} tokens wait for their members: wait until one of them expires`
         throw new IssueFailure('full', message)
@@ -120,8 +122,9 @@ export class JoinDesk {
       const expiresMs = nowMs + limits.joinTokenMsMax
       const record = { id: token.id, secretHash: secretHash(token), seat, expiresMs, joining: null }
       if (!(await records.save(record, null, stale, deadlineMs))) continue
-      const { members } = consensus.status.configuration
-      const addresses = members.map(({ clientAddress }) => clientAddress).filter((one) => one !== '')
+      const addresses = configuration()
+        .members.map(({ clientAddress }) => clientAddress)
+        .filter((one) => one !== '')
       const { clusterName, apiDomain } = cluster
       return { token: joinTokenText(token), expiresMs, seat, clusterName, apiDomain, addresses }
     }
@@ -184,12 +187,12 @@ export class JoinDesk {
     request: JoinRequest,
     deadlineMs: number,
   ): Promise<{ readonly record: JoinRecord; readonly memberId: NodeId }> {
-    const { records, consensus, clock, version, cluster } = this.#parts
+    const { records, configuration, clock, version, cluster } = this.#parts
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       await records.barrier(deadlineMs)
       const kept = records.find(tokenId)
       if (kept === null) throw unknownToken()
-      const { members } = consensus.status.configuration
+      const { members } = configuration()
       const known = { ...cluster(), version, members, nowMs: clock.wallMs() }
       const drawn = judgeJoin(kept.record, request, known)
       if (drawn !== null) return { record: kept.record, memberId: drawn }
@@ -234,7 +237,7 @@ export class JoinDesk {
 
   /** @throws IssueFailure `taken`, `unknown` */
   #seatFor(wanted: WantedSeat): JoinSeat {
-    const { configuration } = this.#parts.consensus.status
+    const configuration = this.#parts.configuration()
     const problem = seatProblem(wanted, wanted.replaces, configuration)
     if (problem !== null) {
       throw new IssueFailure(problem.kind === 'no-such-voter' ? 'unknown' : 'taken', problem.message)
@@ -248,12 +251,31 @@ export class JoinDesk {
 const attemptsMax = 5
 
 /** Those of no use any more: expired, or superseded by later ones for the same name. */
-function staleOf(all: readonly KeptRecord[], name: string, nowMs: number): readonly KeptRecord[] {
-  const expired = all.filter(({ record }) => nowMs >= record.expiresMs)
+function staleOf(
+  all: readonly KeptRecord[],
+  name: string,
+  known: { readonly nowMs: number; readonly members: readonly Pick<MemberInfo, 'id'>[] },
+): readonly KeptRecord[] {
+  const spent = all.filter(({ record }) => isSpent(record, known))
   const unused = all
-    .filter(({ record }) => nowMs < record.expiresMs && record.joining === null && record.seat.name === name)
+    .filter(
+      ({ record }) => known.nowMs < record.expiresMs && record.joining === null && record.seat.name === name,
+    )
     .toSorted((a, b) => b.version - a.version)
-  return [...expired, ...unused.slice(limits.joinTokensPerNameMax - 1)]
+  return [...spent, ...unused.slice(limits.joinTokensPerNameMax - 1)]
+}
+
+/**
+ * What was begun in time may be completed later: its record goes when nobody asks any more, and then not while its
+ * member is on the way in. One that never came to a member goes with it.
+ */
+function isSpent(
+  { expiresMs, joining }: JoinRecord,
+  { nowMs, members }: { readonly nowMs: number; readonly members: readonly Pick<MemberInfo, 'id'>[] },
+): boolean {
+  if (joining === null) return nowMs >= expiresMs
+  if (nowMs < expiresMs + limits.joinTokenMsMax) return false
+  return joining.joined || !members.some(({ id }) => id === joining.memberId)
 }
 
 export function unknownToken(): JoinFailure {

@@ -89,7 +89,8 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
   )
   const desk = new JoinDesk({
     records: new StoredJoinRecords({ store: memory.store, clock, random: freshRandom() }),
-    consensus: members as unknown as JoinDeskParts['consensus'],
+    consensus: members,
+    configuration: () => members.configuration,
     cluster: () => ({
       ...{
         clusterName: 'orch',

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nodeId } from '../../../../raft/index.ts'
+import { emptyConfiguration, initialConfiguration, nodeId } from '../../../../raft/index.ts'
 import type { NodeId } from '../../../../raft/index.ts'
 import { LevelRaiser } from '../../../../src/app/level-raiser.ts'
 import type { MemberReport } from '../../../../src/cluster/member-report.ts'
@@ -47,6 +47,7 @@ void test('the level rises when the last member knows the next one, on the leade
   const raiser = new LevelRaiser({
     store: {
       write,
+      barrier: (deadlineMs) => store.barrier(deadlineMs),
       get identity() {
         return store.identity
       },
@@ -60,6 +61,7 @@ void test('the level rises when the last member knows the next one, on the leade
         return { ...consensus.status, role, configuration }
       },
     },
+    configuration: () => emptyConfiguration,
     reports: { latest: () => reports },
     clock,
     log: { info: () => undefined },
@@ -90,6 +92,53 @@ void test('the level rises when the last member knows the next one, on the leade
   failing = false
   await clock.advance(3000)
   assert.deepEqual([writes, store.featureLevel], [3, 2])
+  raiser.close()
+  await close()
+})
+
+void test('a member that only memory knows of, or knows of behind the barrier, keeps the level where it is', async () => {
+  const clock = new ManualClock()
+  const { store, consensus, close } = await openMemoryStore({ clock })
+  await store.write(bootstrapOf('c'), 0)
+  const reports = new Map<NodeId, MemberReport>()
+  let known = initialConfiguration([self])
+  let behindBarrier = initialConfiguration([self, other])
+  const raiser = new LevelRaiser({
+    store: {
+      write: (command, deadlineMs) => store.write(command, deadlineMs),
+      barrier: async (deadlineMs) => {
+        await store.barrier(deadlineMs)
+        known = behindBarrier
+      },
+      get identity() {
+        return store.identity
+      },
+      get featureLevel() {
+        return store.featureLevel
+      },
+    },
+    consensus: {
+      get status() {
+        return { ...consensus.status, role: 'leader' as const, configuration: initialConfiguration([self]) }
+      },
+    },
+    configuration: () => known,
+    reports: { latest: () => reports },
+    clock,
+    log: { info: () => undefined },
+    featureLevelMax: 2,
+    onFailure: (cause) => {
+      throw cause
+    },
+  })
+  raiser.start()
+  await clock.advance(3000)
+  assert.equal(store.featureLevel, 1, 'n2 came in the meantime, and has not said what it knows')
+  await clock.advance(3000)
+  assert.equal(store.featureLevel, 1, 'what memory knows counts')
+  behindBarrier = known = initialConfiguration([self])
+  await clock.advance(3000)
+  assert.equal(store.featureLevel, 2)
   raiser.close()
   await close()
 })

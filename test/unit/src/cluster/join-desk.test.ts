@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { ConsensusFailure } from '../../../../raft/index.ts'
+import type { MemberChange } from '../../../../raft/index.ts'
 import { IssueFailure, JoinDesk } from '../../../../src/cluster/join-desk.ts'
 import type { JoinDeskParts } from '../../../../src/cluster/join-desk.ts'
 import { JoinFailure } from '../../../../src/cluster/join-rules.ts'
@@ -31,7 +32,8 @@ function deskOf(change: Partial<JoinDeskParts> = {}) {
   ]
   const desk = new JoinDesk({
     ...{ clock, records, random: new SeededRandom(1), version: '1.0.0' },
-    consensus: members as unknown as JoinDeskParts['consensus'],
+    consensus: members,
+    configuration: () => members.configuration,
     cluster: () => cluster,
     authority: prints['client-ca'],
     hasPeerPort: true,
@@ -39,7 +41,9 @@ function deskOf(change: Partial<JoinDeskParts> = {}) {
     ...change,
   })
   const issue = async (name = 'n4', replaces: string | null = null): Promise<string> => {
-    const { token } = await desk.issue({ ...seat, name, replaces }, forEver)
+    const own =
+      name === seat.name ? seat : { ...seat, peerAddress: `${name}:7443`, clientAddress: `${name}:6443` }
+    const { token } = await desk.issue({ ...own, name, replaces }, forEver)
     return parseJoinToken(token)?.id ?? assert.fail('a token')
   }
   return { desk, clock, records, members, issue }
@@ -93,6 +97,41 @@ void test('who was removed does not come back with the same token', async () => 
   await members.changeMembers({ kind: 'remove', id: memberId })
   await assert.rejects(desk.join(id, request, forEver), failsWith('removed'))
   assert.equal(members.named('n4'), null)
+})
+
+void test('who is a member is what memory says behind the barrier, not what consensus last told of itself', async () => {
+  const members = new PlannedMembers(['n1', 'n2', 'n3'])
+  // Consensus tells of itself now and then; the records are read behind a barrier.
+  const consensus = {
+    status: members.status,
+    changeMembers: (change: MemberChange) => members.changeMembers(change),
+  }
+  const { desk, issue } = deskOf({
+    consensus,
+    configuration: () => members.configuration,
+  })
+  const id = await issue()
+  const first = await desk.join(id, request, forEver)
+  const again = await desk.join(id, request, forEver)
+  assert.equal(again.memberId, first.memberId)
+})
+
+void test('what somebody joins with stays while they are on the way in, and goes an hour after they came or went', async () => {
+  const { desk, members, records, clock, issue } = deskOf()
+  const id = await issue()
+  const lost = { when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') } as const
+  members.failures.push({ ...lost, when: 'before' })
+  await assert.rejects(desk.join(id, request, forEver), ConsensusFailure)
+  await clock.advance(limits.joinTokenMsMax)
+  await issue('n5')
+  assert.ok(records.find(id) !== null, 'its seat is taken, and it may ask again')
+  members.failures.push(lost)
+  await assert.rejects(desk.join(id, request, forEver), ConsensusFailure)
+  await clock.advance(limits.joinTokenMsMax)
+  await issue('n5')
+  assert.equal((await desk.join(id, request, forEver)).memberId, members.named('n4')?.id)
+  await issue('n5')
+  assert.equal(records.find(id), null, 'it came')
 })
 
 void test('two processes with one token at the same moment: one joins', async () => {
