@@ -26,7 +26,7 @@ export type MemberChange =
 /**
  * Why a change is not made. All but the last two are for whoever asked; those pass by themselves.
  *
- * - `name-taken`, `id-taken`: another member has it
+ * - `name-taken`, `id-taken`, `address-taken`: another member has it
  * - `unknown-member`: nobody has that id
  * - `replaced-unknown`: nobody has the id of whom it shall replace
  * - `replaces-pinned`: who stays a learner takes nobody's place
@@ -40,6 +40,7 @@ export type MemberChange =
 export type ChangeRefusal =
   | 'name-taken'
   | 'id-taken'
+  | 'address-taken'
   | 'unknown-member'
   | 'replaced-unknown'
   | 'replaces-pinned'
@@ -99,11 +100,7 @@ function wish(
     case 'set-role':
       return onMember(members, change.id, (member) => withRole(member, change.role))
     case 'move':
-      return onMember(members, change.id, (member) => ({
-        ...member,
-        peerAddress: change.peerAddress ?? member.peerAddress,
-        clientAddress: change.clientAddress ?? member.clientAddress,
-      }))
+      return move(members, change)
     case 'promote':
       return promote(members, change.id, caughtUp)
     default:
@@ -142,7 +139,58 @@ function add(members: readonly MemberInfo[], added: NewMember): ChangePlan {
       )
     }
   }
-  return { kind: 'change', members: [...members, { ...added, role: 'learner' }] }
+  return (
+    addressTaken(members, added, added.replaces) ?? {
+      kind: 'change',
+      members: [...members, { ...added, role: 'learner' }],
+    }
+  )
+}
+
+function move(
+  members: readonly MemberInfo[],
+  change: Extract<MemberChange, { readonly kind: 'move' }>,
+): ChangePlan {
+  const { id, peerAddress, clientAddress } = change
+  const replaces = members.find((member) => member.id === id)?.replaces ?? null
+  // Only what it gets: where it is by now it may stay.
+  const taken = addressTaken(
+    members,
+    { id, peerAddress: peerAddress ?? '', clientAddress: clientAddress ?? '' },
+    replaces,
+  )
+  return (
+    taken ??
+    onMember(members, id, (member) => ({
+      ...member,
+      peerAddress: peerAddress ?? member.peerAddress,
+      clientAddress: clientAddress ?? member.clientAddress,
+    }))
+  )
+}
+
+/**
+ * Two members at one address are one process to whoever dials it.
+ *
+ * @param seat '': no address
+ * @param replaces its successor may stand where that one stood
+ * @returns null: all its addresses are free
+ */
+function addressTaken(
+  members: readonly MemberInfo[],
+  seat: Pick<MemberInfo, 'id' | 'peerAddress' | 'clientAddress'>,
+  replaces: NodeId | null,
+): ChangePlan | null {
+  for (const { id, name, replaces: place, ...member } of members) {
+    if (id === seat.id || id === replaces || place === seat.id) continue
+    const shared = [member.peerAddress, member.clientAddress].find(
+      (address) => address !== '' && (address === seat.peerAddress || address === seat.clientAddress),
+    )
+    if (shared === undefined) continue
+    const way = 'give another, or remove or move that member first'
+    return refused('address-taken', `"${name}" is at ${shared}: ${way}`)
+  }
+  return null
 }
 
 function withRole(member: MemberInfo, role: MemberRole): MemberInfo {

@@ -1,5 +1,5 @@
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
-import { assert, assertNever } from '../base/assert.ts'
+import { assertNever } from '../base/assert.ts'
 import type { ChangeRefusal, MemberChange } from '../core/member-change.ts'
 import { logIndex } from '../core/types.ts'
 import type { Configuration, MemberInfo, MemberRole, NodeId } from '../core/types.ts'
@@ -30,6 +30,7 @@ const refusalNumber = {
   'too-many-members': 9,
   'change-pending': 10,
   'term-unsettled': 11,
+  'address-taken': 12,
 } satisfies Record<ChangeRefusal, number>
 
 const refusalOf: ReadonlyMap<number, ChangeRefusal> = new Map(
@@ -91,10 +92,9 @@ function writeAnswer(writer: BinaryWriter, answer: MembershipAnswer): void {
     case 'later':
       return
     case 'refused':
-      assert(answer.message.length * 3 <= refusalBytesMax, 'a refusal is a line')
       openMessage(writer, 3)
       writeWhole(writer, 1, refusalNumber[answer.reason])
-      writeText(writer, 2, answer.message)
+      writeText(writer, 2, cutText(answer.message, refusalBytesMax))
       writer.join()
       return
     case 'done':
@@ -108,6 +108,13 @@ function writeAnswer(writer: BinaryWriter, answer: MembershipAnswer): void {
     default:
       assertNever(answer)
   }
+}
+
+/** Names in it may be of any length: its end is worth less than the answer. @param bytesMax of UTF-8 */
+function cutText(text: string, bytesMax: number): string {
+  if (text.length * 3 <= bytesMax) return text
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytesMax))
+  return text.slice(0, read)
 }
 
 /* ------------------------------------------------------------------ in */

@@ -130,6 +130,7 @@ const fieldOf = {
 const refusalError: Readonly<Record<ChangeRefusal, typeof conflict>> = {
   'name-taken': conflict,
   'id-taken': conflict,
+  'address-taken': conflict,
   'unknown-member': conflict,
   'replaced-unknown': conflict,
   'replaces-pinned': forbidden,

@@ -14,7 +14,7 @@ import type { JoinRequest } from './join-request.ts'
  * - `other-cluster`: the process speaks of another cluster or API domain
  * - `other-keys`: its authorities are not the cluster's
  * - `other-rules`: its program does not know the rules that the cluster decides by
- * - `name-taken`: there is such a member already
+ * - `name-taken`, `address-taken`: another member has it by now
  * - `replaced-gone`: the member whose place it shall take is none any more
  */
 export type JoinFailureCode =
@@ -27,6 +27,7 @@ export type JoinFailureCode =
   | 'other-keys'
   | 'other-rules'
   | 'name-taken'
+  | 'address-taken'
   | 'replaced-gone'
 
 export class JoinFailure extends Failure<JoinFailureCode> {}
@@ -38,7 +39,7 @@ export type JoinKnowledge = {
   readonly fingerprints: Readonly<Record<string, string>>
   readonly featureLevel: number
   readonly version: string
-  readonly members: readonly Pick<MemberInfo, 'id' | 'name'>[]
+  readonly members: readonly Pick<MemberInfo, 'id' | 'name' | 'peerAddress' | 'clientAddress'>[]
   /** Wall-clock ms. */
   readonly nowMs: number
 }
@@ -110,8 +111,9 @@ function checkCluster(request: JoinRequest, known: JoinKnowledge): void {
   }
 }
 
-/** @throws JoinFailure `name-taken`, `replaced-gone` */
-function checkPlace({ name, replaces }: JoinSeat, known: JoinKnowledge): void {
+/** @throws JoinFailure `name-taken`, `address-taken`, `replaced-gone` */
+function checkPlace(seat: JoinSeat, known: JoinKnowledge): void {
+  const { name, replaces } = seat
   if (known.members.some((member) => member.name === name)) {
     const remedy = `orchctl member remove ${name} if it is gone for good, or take another name`
     throw refused('name-taken', `there is a member ${name} already: ${remedy}`)
@@ -122,6 +124,11 @@ function checkPlace({ name, replaces }: JoinSeat, known: JoinKnowledge): void {
       'replaced-gone',
       `${replaces.name}, whose place ${name} should take, is no member: ${remedy}`,
     )
+  }
+  const taken = takenAddress(seat, replaces?.name ?? null, known.members)
+  if (taken !== null) {
+    const remedy = `make another token with an address of its own, or orchctl member remove ${taken.by}`
+    throw refused('address-taken', `${taken.address} is where ${taken.by} is by now: ${remedy}`)
   }
 }
 
@@ -152,17 +159,10 @@ export function seatProblem(
       message: `${message}: take another name, or orchctl member remove ${seat.name}`,
     }
   }
-  for (const member of members) {
-    // Its successor may stand where it stood.
-    if (member.name === replaces) continue
-    const address = [member.peerAddress, member.clientAddress].find(
-      (one) => one !== '' && (one === seat.peerAddress || one === seat.clientAddress),
-    )
-    if (address === undefined) continue
-    return {
-      kind: 'address-taken',
-      message: `${address} is where ${member.name} is: give an address of its own`,
-    }
+  const taken = takenAddress(seat, replaces, members)
+  if (taken !== null) {
+    const message = `${taken.address} is where ${taken.by} is: give an address of its own`
+    return { kind: 'address-taken', message }
   }
   if (replaces === null) return null
   const old = members.find(({ name }) => name === replaces)
@@ -170,4 +170,21 @@ export function seatProblem(
   const names = members.filter(({ id }) => voters.includes(id)).map(({ name }) => name)
   const what = old === undefined ? `there is no member ${replaces}` : `${replaces} is no voter`
   return { kind: 'no-such-voter', message: `${what}: the voters are ${names.join(', ')}` }
+}
+
+/** @returns null: nobody else is at the addresses of the seat */
+function takenAddress(
+  seat: Pick<MemberInfo, 'peerAddress' | 'clientAddress'>,
+  replaces: string | null,
+  members: readonly Pick<MemberInfo, 'name' | 'peerAddress' | 'clientAddress'>[],
+): { readonly address: string; readonly by: string } | null {
+  for (const { name, peerAddress, clientAddress } of members) {
+    // Its successor may stand where it stood.
+    if (name === replaces) continue
+    const address = [peerAddress, clientAddress].find(
+      (one) => one !== '' && (one === seat.peerAddress || one === seat.clientAddress),
+    )
+    if (address !== undefined) return { address, by: name }
+  }
+  return null
 }

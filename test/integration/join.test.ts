@@ -199,10 +199,10 @@ void test('each thing that does not fit is one line with the way forward', async
 })
 
 function memberOf(members: PlannedMembers) {
-  const { wantedRole, clientAddress, version, featureLevel, replaces, addedMs } =
+  const { wantedRole, version, featureLevel, replaces, addedMs } =
     members.named('n1') ?? assert.fail('n1 is there')
-  const facts = { wantedRole, clientAddress, version, featureLevel, replaces, addedMs }
-  return { ...facts, id: memberId('x', 'n4'), peerAddress: '127.0.0.1:9999' }
+  const facts = { wantedRole, version, featureLevel, replaces, addedMs }
+  return { ...facts, id: memberId('x', 'n4'), peerAddress: '127.0.0.1:9999', clientAddress: '127.0.0.1:9998' }
 }
 
 void test('a server that is not of the token’s authority is not believed, whatever it says', async (t) => {

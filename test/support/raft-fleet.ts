@@ -77,7 +77,7 @@ export class RaftFleet {
 
   /** Of a member to be, at an address that is free. */
   async infoOf(number: number): Promise<MemberInfo> {
-    const address = this.#kind === 'inline' ? 'memory:1' : await freeAddress()
+    const address = this.#kind === 'inline' ? `memory:${number}` : await freeAddress()
     return memberInfo({ id: nodeId(number), name: `m${number}` }, address)
   }
 

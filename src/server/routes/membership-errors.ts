@@ -27,6 +27,7 @@ export function membershipError(cause: unknown): unknown {
 const changeReasons: Readonly<Record<ChangeRefusal, ApiErrorReason>> = {
   'name-taken': 'AlreadyExists',
   'id-taken': 'Conflict',
+  'address-taken': 'AlreadyExists',
   'unknown-member': 'NotFound',
   'replaced-unknown': 'NotFound',
   'replaces-pinned': 'Invalid',
@@ -48,6 +49,7 @@ const joinReasons: Readonly<Record<JoinFailureCode, ApiErrorReason>> = {
   'other-keys': 'Invalid',
   'other-rules': 'Invalid',
   'name-taken': 'AlreadyExists',
+  'address-taken': 'AlreadyExists',
   'replaced-gone': 'Conflict',
 }
 

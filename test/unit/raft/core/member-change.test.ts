@@ -264,3 +264,20 @@ function randomChange(random: SeededRandom): MemberChange {
       return { kind: 'promote', id }
   }
 }
+
+void test('no two members are at one address, but for a successor and whom it replaces', () => {
+  const three = cluster([1, 2, 3])
+  const two = person(2, 'voter')
+  const at = { peerAddress: two.peerAddress }
+  assert.equal(refusedFor(planChange(three, newcomer(4, at), allWell)), 'address-taken')
+  const crossed = newcomer(4, { clientAddress: two.peerAddress })
+  assert.equal(refusedFor(planChange(three, crossed, allWell)), 'address-taken')
+  const successor = planChange(three, newcomer(4, { ...at, replaces: nodeId(2) }), allWell)
+  assert.equal(membersOf(successor).length, 4)
+  const moved = (id: number, peerAddress: string | null, clientAddress: string | null): ChangePlan =>
+    planChange(three, { kind: 'move', id: nodeId(id), peerAddress, clientAddress }, allWell)
+  assert.equal(refusedFor(moved(1, two.peerAddress, null)), 'address-taken')
+  assert.equal(refusedFor(moved(1, null, two.peerAddress)), 'address-taken')
+  assert.equal(moved(2, two.peerAddress, null).kind, 'done', 'where it is already')
+  assert.equal(membersOf(moved(1, 'elsewhere:1', null)).length, 3)
+})

@@ -10,6 +10,7 @@ import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import protobuf from 'protobufjs'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import { refusalBytesMax } from '../../../../raft/ports.ts'
 import type { PeerMessage } from '../../../../raft/ports.ts'
 import { TransportFailure } from '../../../../raft/transport/errors.ts'
 import {
@@ -41,6 +42,20 @@ function framesOf(seed: number): readonly (readonly PeerMessage[])[] {
   const random = new SeededRandom(seed)
   return sampleKinds.map((kind) => [sampleMessage(kind, random), sampleMessage(kind, random)])
 }
+
+test('a refusal longer than a line is cut, not a reason to end', () => {
+  for (const letter of ['a', 'é', '‘', '😀']) {
+    const message = letter.repeat(refusalBytesMax)
+    const answer = { kind: 'refused', reason: 'below-live-quorum', message } as const
+    const told = { kind: 'change-answer', from: nodeId(1), to: nodeId(2), round: 1, answer } as const
+    const frame = decodeLinkFrame(encodeMessagesFrame(new BinaryWriter(), [told]))
+    const [back] = frame.kind === 'messages' ? frame.messages : []
+    assert.ok(back?.kind === 'change-answer' && back.answer.kind === 'refused')
+    const bytes = Buffer.byteLength(back.answer.message)
+    assert.ok(bytes > refusalBytesMax - 4 && bytes <= refusalBytesMax, `${bytes} of ${letter}`)
+    assert.ok(message.startsWith(back.answer.message))
+  }
+})
 
 test('every kind of message comes back as it went, also by way of another protobuf library', () => {
   const writer = new BinaryWriter()

@@ -25,7 +25,7 @@ export function memberInfo(
 ): MemberInfo {
   return {
     ...self,
-    ...{ role: 'voter', wantedRole: 'voter', peerAddress: address, clientAddress: 'localhost:1' },
+    ...{ role: 'voter', wantedRole: 'voter', peerAddress: address, clientAddress: `localhost:${self.id}` },
     ...{ version: '0.0.0', featureLevel: 1, replaces: null, addedMs: 0 },
   }
 }

@@ -203,6 +203,7 @@ const refusals: readonly ChangeRefusal[] = [
   'too-many-members',
   'change-pending',
   'term-unsettled',
+  'address-taken',
 ]
 
 /** From one bit to 53, each length as likely. */

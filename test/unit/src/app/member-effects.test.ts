@@ -98,6 +98,7 @@ const refusals: readonly (readonly [ChangeRefusal, number, string])[] = [
   ['too-many-members', 403, 'TooManyMembers'],
   ['not-caught-up', 409, 'NotCaughtUp'],
   ['unknown-member', 409, 'UnknownMember'],
+  ['address-taken', 409, 'AddressTaken'],
   ['change-pending', 503, 'ChangePending'],
   ['term-unsettled', 503, 'TermUnsettled'],
 ]

@@ -134,6 +134,18 @@ void test('what somebody joins with stays while they are on the way in, and goes
   assert.equal(records.find(id), null, 'it came')
 })
 
+void test('of two tokens for one address, the second to be used is refused', async () => {
+  const { desk, members } = deskOf()
+  const issued = async (name: string): Promise<string> => {
+    const { token } = await desk.issue({ ...seat, name }, forEver)
+    return parseJoinToken(token)?.id ?? assert.fail('a token')
+  }
+  const [four, five] = [await issued('n4'), await issued('n5')]
+  await desk.join(four, request, forEver)
+  await assert.rejects(desk.join(five, { ...request, name: 'n5' }, forEver), failsWith('address-taken'))
+  assert.equal(members.named('n5'), null)
+})
+
 void test('two processes with one token at the same moment: one joins', async () => {
   const { desk, members, records, issue } = deskOf()
   const id = await issue()

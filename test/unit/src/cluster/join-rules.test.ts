@@ -18,7 +18,7 @@ const members = ['n1', 'n2', 'n3'].map((name, at) => memberInfo(at + 1, name))
 const known: JoinKnowledge = { ...cluster, version: '1.0.0', members, nowMs: 5000 }
 const record: JoinRecord = { id: 'aa', secretHash: '00', seat, expiresMs: 10_000, joining: null }
 const joining = { nonce: request.nonce, memberId: someId, joined: false }
-const there = { ...known, members: [...members, { id: someId, name: 'n4' }] }
+const there = { ...known, members: [...members, { ...seat, id: someId }] }
 
 void test('a first try has no id yet, and each later one of the same process has the first one’s', () => {
   assert.equal(judgeJoin(record, request, known), null)
@@ -82,7 +82,13 @@ const refusals: readonly {
     what: 'name taken',
     code: 'name-taken',
     says: /orchctl member remove n4/,
-    known: { ...known, members: [...members, { id: nodeId(4), name: 'n4' }] },
+    known: { ...known, members: [...members, { ...seat, id: nodeId(4) }] },
+  },
+  {
+    what: 'address taken',
+    code: 'address-taken',
+    says: /10\.0\.0\.4:7443 is where n5 is.*orchctl member remove n5/,
+    known: { ...known, members: [...members, { ...seat, id: nodeId(5), name: 'n5' }] },
   },
   { what: 'nobody to replace', code: 'replaced-gone', says: /n9.*orchctl member add n4/, record: replacing },
 ]
