@@ -121,10 +121,12 @@ async function afterEffects<T>(
   plan: Extract<Plan<T>, { readonly kind: 'effects' }>,
 ): Promise<Plan<T>> {
   if (effects === undefined) throw serviceUnavailable('this member cannot change what decides these objects')
-  for (const effect of plan.effects) {
-    if (plan.dryRun) effects.rehearse(effect)
-    else await effects.perform(effect, context.deadlineMs)
+  // One that is refused behind one that was made would leave half a change.
+  if (plan.dryRun || plan.effects.length > 1) {
+    for (const effect of plan.effects) effects.rehearse(effect)
   }
+  if (plan.dryRun) return plan.next()
+  for (const effect of plan.effects) await effects.perform(effect, context.deadlineMs)
   return plan.next()
 }
 

@@ -152,6 +152,14 @@ void test('what consensus refuses is told with its cause and the way forward, an
   }
 })
 
+void test('of two changes at once of which one is refused, none is made', async (t) => {
+  const fixture = await open(t, [person(1), learner])
+  const before = memberOf(fixture, 'n1')
+  const body = { spec: { role: 'Learner', peerAddress: 'z:1' } }
+  assert.equal((await refused(fixture.patch({ kind, name: 'n1', body }))).code, 403)
+  assert.deepEqual(memberOf(fixture, 'n1'), before)
+})
+
 void test('a dry run shows what would be, and changes nothing', async (t) => {
   const fixture = await open(t)
   const query = { dryRun: 'All' }
