@@ -58,7 +58,7 @@ void test('only what can be had is done, and only to a cluster that is there', a
     /slow-disk needs members that can be harmed from within: a cluster made by/,
   )
   assert.match(run('--dir', 'elsewhere'), /there is no cluster in .*elsewhere: orchctl cluster up makes one/)
-  const { code, err, out } = cluster.run('chaos', 'run', '--duration', '8s', '--seed', '1')
+  const { code, err, out } = cluster.run('chaos', 'run', '--duration', '20s', '--seed', '1')
   assert.equal(code, 0, err)
   assert.match(err, /left out: clock-skew needs/)
   assert.match(out, /n1: /)

@@ -44,6 +44,15 @@ void test('of two conditional writes on one version, one succeeds', () => {
   assert.equal(verdict(first, one, call(2, 9, wrote(is('a'), 'c'))), 'not-linearizable')
 })
 
+void test('many writes without an answer that nobody was shown do not hide the order of the others', () => {
+  const unknown = Array.from({ length: 40 }, (_, at) => call(0, Infinity, mayWrite(any, `unknown ${at}`)))
+  const two = [call(0, 9, wrote(any, 'a')), call(0, 10, wrote(any, 'b'))]
+  assert.equal(verdict(...two, ...unknown, call(11, 12, saw('a'))), 'linearizable')
+  // One of them was needed after all.
+  const needed = call(13, 14, saw('unknown 7'))
+  assert.equal(verdict(...two, ...unknown, call(11, 12, saw('a')), needed), 'linearizable')
+})
+
 void test('two creates of one name need a deletion between', () => {
   const creates = [call(0, 1, wrote(is(null), 'a')), call(4, 5, wrote(is(null), 'b'))]
   assert.equal(verdict(...creates, call(2, 3, wrote(present, null))), 'linearizable')
