@@ -65,7 +65,9 @@ function startOf(parts: VerbParts, selection: Selection, wanted: WantedRevision)
     }
     const one = key === null ? null : view.get(key)
     const only = one === null ? [] : [one]
-    const initial = key === null ? view.list(prefix, { after: null, limit: null }).objects : only
+    const there = key === null ? view.list(prefix, { after: null, limit: null }).objects : only
+    // As they were written: who is cut off in the midst goes on behind what it was told last, and misses nothing.
+    const initial = there.toSorted((a, b) => a.revision - b.revision)
     return { initial, cursor: store.watch(prefix, view.revision), after: view.revision }
   } catch (cause) {
     throw apiErrorOf(cause)

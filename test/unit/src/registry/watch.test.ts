@@ -44,6 +44,31 @@ void test('spec 4.8.4: with a version a watch begins behind it', async (t) => {
   events.stream.close()
 })
 
+void test('what is there is told in the order it was written, so that a watch cut off there goes on', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  for (const name of ['c', 'a', 'b']) await api.configMap(name)
+  const { object } = await api.patch({ name: 'c', body: { data: { k: 'v' } } })
+  const events = await api.watch({})
+  const told = await events.now()
+  assert.deepEqual(
+    told.map(({ object }) => object.metadata.name),
+    ['a', 'b', 'c'],
+  )
+  events.stream.close()
+  const [first] = told
+  const resumed = await api.watch({
+    query: { resourceVersion: first?.object.metadata.resourceVersion ?? '' },
+  })
+  const rest = await resumed.now()
+  assert.deepEqual(
+    rest.map(({ object }) => object.metadata.name),
+    ['b', 'c'],
+  )
+  assert.equal(rest.at(-1)?.object.metadata.resourceVersion, object.metadata.resourceVersion)
+  resumed.stream.close()
+})
+
 void test('onMore wakes a watch when there is something', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
