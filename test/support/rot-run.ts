@@ -42,6 +42,8 @@ export async function runRot(options: RotRunOptions): Promise<{ changes: RotTabl
       'log-retention-bytes': 1024 * 1024 * 1024,
       // Nothing may move by itself: a directory brought back must be what the member had.
       'election-timeout': '1500ms',
+      // From level 3 on a leader writes down who is well, with each start and end of the victim.
+      'feature-level-max': 2,
       'initial-history-window': '1h',
     },
   })
