@@ -37,7 +37,7 @@ const suites: readonly Suite[] = [
   },
   { name: 'mutants', budgetSeconds: 480, parallel: 1, question: 'do the tests notice deliberate mistakes?' },
   { name: 'integration', budgetSeconds: 240, parallel: cores, question: 'do the rooms work together?' },
-  { name: 'e2e', budgetSeconds: 900, parallel: 1, question: 'do real processes serve real clients?' },
+  { name: 'e2e', budgetSeconds: 1200, parallel: 1, question: 'do real processes serve real clients?' },
 ]
 
 const longSuites: readonly Suite[] = [
