@@ -237,7 +237,8 @@ function isState(
   watch: WatchRecord,
   of: { readonly revision: number; readonly objects: readonly ObjectEvent[] },
 ): boolean {
-  const state = listed(truth, watch.range, of.revision)
+  // In the order it was written, so that who is cut off in the midst can go on.
+  const state = listed(truth, watch.range, of.revision).toSorted((a, b) => a.revision - b.revision)
   return (
     state.length === of.objects.length &&
     state.every((version, at) => {
