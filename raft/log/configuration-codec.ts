@@ -37,7 +37,7 @@ export function sameBase(one: SnapshotMeta, other: SnapshotMeta): boolean {
   return one.index === other.index && one.term === other.term
 }
 
-export function isNodeId(value: unknown): value is NodeId {
+function isNodeId(value: unknown): value is NodeId {
   return Number.isSafeInteger(value) && typeof value === 'number' && value >= 1
 }
 

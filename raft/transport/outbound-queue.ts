@@ -57,7 +57,7 @@ export class OutboundQueue {
 }
 
 /** About what the message takes on the wire; never much less. */
-export function peerMessageBytes(message: PeerMessage): number {
+function peerMessageBytes(message: PeerMessage): number {
   const envelope = 64
   switch (message.kind) {
     case 'core':

@@ -103,7 +103,7 @@ function sameCluster(survivors: readonly Survivor[]): void {
   }
 }
 
-export function votersOf({ voters, votersOutgoing }: Configuration): readonly NodeId[] {
+function votersOf({ voters, votersOutgoing }: Configuration): readonly NodeId[] {
   return [...new Set([...voters, ...(votersOutgoing ?? [])])]
 }
 

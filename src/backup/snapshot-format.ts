@@ -17,8 +17,8 @@ import { backupLimits } from './limits.ts'
  * check is the tag of number 0, of no payload, and all zeros without a secret.
  */
 
-export const snapshotMagic = Buffer.from('ORCHSNAP', 'latin1')
-export const snapshotFormat = 1
+const snapshotMagic = Buffer.from('ORCHSNAP', 'latin1')
+const snapshotFormat = 1
 export const preambleFixedBytes = 16
 export const preambleHashBytes = 32
 export const checkBytes = 16

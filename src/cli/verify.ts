@@ -32,7 +32,7 @@ export type VerifyFlags = EndpointFlags & {
 }
 
 /** What the exit code says: an anomaly is never confused with a run that could not say anything. */
-export const verifyExitCodes = Object.freeze({ ok: 0, anomaly: 1, undecided: 3 })
+const verifyExitCodes = Object.freeze({ ok: 0, anomaly: 1, undecided: 3 })
 
 const progressEveryMs = 5000
 

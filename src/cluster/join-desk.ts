@@ -278,7 +278,7 @@ function isSpent(
   return joining.joined || !members.some(({ id }) => id === joining.memberId)
 }
 
-export function unknownToken(): JoinFailure {
+function unknownToken(): JoinFailure {
   return new JoinFailure(
     'unknown-token',
     'the token is not known here: it is older than an hour, was superseded by newer ones, or is mistyped; ' +

@@ -12,7 +12,7 @@ export type LinkRule = {
 
 export type LinkState = Omit<LinkRule, 'from' | 'to'>
 
-export const soundLink: LinkState = Object.freeze({ cut: false, delayMs: 0, lossPercent: 0 })
+const soundLink: LinkState = Object.freeze({ cut: false, delayMs: 0, lossPercent: 0 })
 
 /** Rules of the same direction add up. */
 export function stateOf(rules: readonly LinkRule[], from: string, to: string): LinkState {
