@@ -2,7 +2,7 @@ import { ApiError } from '../api/api-error.ts'
 import { forbidden, tooLarge } from '../api/api-errors.ts'
 import type { Operation, Outcome } from '../store/command.ts'
 import { partsOf } from '../store/key.ts'
-import { sizeRefusalOf } from '../store/machine/storage-rules.ts'
+import { endsAlarm, sizeRefusalOf } from '../store/machine/storage-rules.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { ResourceUsage } from '../store/machine/storage-usage.ts'
 import type { VerbRequest } from './answer.ts'
@@ -16,8 +16,7 @@ const largestNamed = 5
 
 /**
  * Spares the log a write that apply would refuse for its size. On memory that is behind this may be wrong, as any
- * refusal. A write that passes the quota while there is no alarm goes its way: its refusal is what raises the alarm on
- * all members. A dry run has no other way.
+ * refusal. A write whose refusal is to raise the alarm on all members goes its way. A dry run has no other way.
  *
  * @throws ApiError `Forbidden`, `RequestEntityTooLarge`
  */
@@ -28,17 +27,22 @@ export function checkRoom(
   { dryRun }: { readonly dryRun: boolean },
 ): void {
   const { settings, storage } = store
+  const { usedBytes, alarm } = storage
+  const sizes = operations.map((one) => (one.kind === 'put' ? one.object.bytes.byteLength : 0))
+  const quota = settings.storageBytesMax
   const mayBeRefused =
     dryRun ||
-    storage.alarm ||
-    operations.some((one) => one.kind === 'put' && one.object.bytes.length > settings.objectBytesMax)
+    alarm ||
+    sizes.some((bytes) => bytes > settings.objectBytesMax) ||
+    (quota !== null && sizes.reduce((sum, bytes) => sum + bytes, usedBytes) > quota)
   if (!mayBeRefused) return
   const view = store.view()
-  const { usedBytes, alarm } = storage
   const fill = { settings, usedBytes, alarm, revision: view.revision }
   const refusal = sizeRefusalOf(fill, (key) => view.get(key), operations)
   if (refusal === null) return
-  if (refusal.kind === 'over-quota' && !alarm && !dryRun) return
+  const raisesAlarm =
+    refusal.kind === 'over-quota' && !alarm && quota !== null && !endsAlarm(usedBytes, quota)
+  if (raisesAlarm && !dryRun) return
   throw sizeError(store, request, operations, refusal)
 }
 

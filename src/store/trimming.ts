@@ -6,6 +6,7 @@ import type { Command, Outcome } from './command.ts'
 import type { StoreLimits } from './limits.ts'
 import { noRevision, revision } from './revision.ts'
 import type { Revision } from './revision.ts'
+import { eventsKept } from './machine/storage-rules.ts'
 import type { StoreMachine } from './store-machine.ts'
 
 export type HistoryTrimmerOptions = {
@@ -81,9 +82,9 @@ export class HistoryTrimmer {
 
   #trim(upTo: Revision): Command | null {
     const { machine, limits } = this.#options
-    const { history, settings, revision: last, storageAlarm } = machine.state
+    const { history, settings, usage, revision: last, storageAlarm: alarm } = machine.state
     // The same floor that apply keeps.
-    const floor = storageAlarm ? last : last - settings.historyEventsMin
+    const floor = last - eventsKept(settings, { usedBytes: usage.bytes, alarm })
     const most = Math.min(upTo, floor, history.trimmed + limits.trimEventsMax)
     return most > history.trimmed ? { kind: 'trim', upTo: revision(most) } : null
   }

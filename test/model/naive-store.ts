@@ -54,8 +54,7 @@ export class NaiveStore {
         return outcome
       }
       case 'trim': {
-        const floor = this.alarm ? 0 : this.#settings.historyEventsMin
-        const upTo = Math.min(command.upTo, this.revision - floor)
+        const upTo = Math.min(command.upTo, this.revision - this.#eventsKept)
         if (upTo <= this.trimmed) return { kind: 'nothing' }
         this.trimmed = upTo
         this.#lookAtAlarm()
@@ -116,6 +115,13 @@ export class NaiveStore {
     return sum
   }
 
+  /** None while the storage is full, or the largest object finds no room. */
+  get #eventsKept(): number {
+    const { objectBytesMax, storageBytesMax, historyEventsMin } = this.#settings
+    const fits = this.usedBytes + objectBytesMax <= (storageBytesMax ?? Infinity)
+    return this.alarm || !fits ? 0 : historyEventsMin
+  }
+
   #set(settings: Settings): void {
     const first = Math.max(8 * 2 ** 30, 2 * this.usedBytes)
     const storageBytesMax = settings.storageBytesMax ?? this.#settings.storageBytesMax ?? first
@@ -135,7 +141,8 @@ export class NaiveStore {
     const wouldBe = this.#decide(operations)
     if (wouldBe.kind === 'refused') return wouldBe
     const tooMuch = this.#level < 2 ? null : this.#sizes(operations)
-    if (tooMuch?.kind === 'over-quota') this.alarm = true
+    const isTight = this.usedBytes >= 0.9 * (this.#settings.storageBytesMax ?? Infinity)
+    if (tooMuch?.kind === 'over-quota' && isTight) this.alarm = true
     if (tooMuch !== null) return tooMuch
     const outcome = this.#do(operations, wouldBe.states)
     this.#lookAtAlarm()

@@ -12,7 +12,7 @@ import { addHash, newHash, subtractHash } from './hash.ts'
 import { memberObjectsLevel, storageRulesLevel, tooNew } from './feature-level.ts'
 import { memberOperations, memberPrefix } from './member-objects.ts'
 import type { MachineState } from './state.ts'
-import { beginsAlarm, endsAlarm, firstQuota, sizeRefusalOf } from './storage-rules.ts'
+import { beginsAlarm, endsAlarm, eventsKept, firstQuota, sizeRefusalOf } from './storage-rules.ts'
 import { deletedVersion, hashOf, putVersion, recordOf } from './version.ts'
 import type { Version, VersionPlace } from './version.ts'
 
@@ -140,8 +140,8 @@ export class Machine {
   }
 
   /**
-   * Conditions come first: whoever lost a race shall learn that. A write that the quota refuses raises the alarm,
-   * which refuses those after it too.
+   * Conditions come first: whoever lost a race shall learn that. A write that the quota refuses raises the alarm where
+   * little room is left; that refuses those after it too.
    */
   #refusal(operations: readonly Operation[]): Outcome | null {
     const { state } = this
@@ -150,7 +150,10 @@ export class Machine {
     const { settings, storageAlarm: alarm, revision: last } = state
     const fill = { settings, usedBytes: state.usage.bytes, alarm, revision: last }
     const refusal = sizeRefusalOf(fill, (key) => state.objects.get(key), operations)
-    if (refusal?.kind === 'over-quota') state.storageAlarm = true
+    const quota = settings.storageBytesMax
+    if (refusal?.kind === 'over-quota' && quota !== null && !endsAlarm(fill.usedBytes, quota)) {
+      state.storageAlarm = true
+    }
     return refusal
   }
 
@@ -249,13 +252,12 @@ export class Machine {
   }
 
   /**
-   * The floor in events holds even against a proposer that forgot it. Not while the storage is full: no events
-   * come that would make the ones at the floor old, and space would never come back. The window, which is time that
-   * was promised to readers, holds even then; who cannot wait for it sets a shorter one.
+   * The floor in events holds even against a proposer that forgot it. The window, which is time that was promised to
+   * readers, holds even while the storage is full; who cannot wait for it sets a shorter one.
    */
   #trim(upTo: Revision): Outcome {
-    const { history, settings, usage, storageAlarm } = this.state
-    const floor = storageAlarm ? this.state.revision : this.state.revision - settings.historyEventsMin
+    const { history, settings, usage, storageAlarm: alarm } = this.state
+    const floor = this.state.revision - eventsKept(settings, { usedBytes: usage.bytes, alarm })
     const to = revision(Math.max(0, Math.min(upTo, floor)))
     if (to <= history.trimmed) return nothing
     const left = history.trim(

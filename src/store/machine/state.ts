@@ -29,7 +29,7 @@ export type MachineState = {
   readonly versionsSum: Hash128
   /** Their bytes. Follows from them, so no database stores it. */
   readonly usage: StorageUsage
-  /** A write would have passed the quota, and usage has not fallen well below it since. */
+  /** Usage is near the quota: it passed it or a write would have, and has not fallen well below it since. */
   storageAlarm: boolean
 }
 

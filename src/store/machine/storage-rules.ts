@@ -115,9 +115,25 @@ export function beginsAlarm(usedBytes: number, storageBytesMax: number): boolean
   return usedBytes > storageBytesMax
 }
 
-/** An alarm ends below nine tenths of the quota, so that it does not come and go with every write. */
+/**
+ * An alarm ends below nine tenths of the quota, so that it does not come and go with every write. Nor does a refusal
+ * begin one there: it says that one write is large, not that the storage is full.
+ */
 export function endsAlarm(usedBytes: number, storageBytesMax: number): boolean {
   return usedBytes * 10 < storageBytesMax * 9
+}
+
+/**
+ * How many events of history stay whatever their age. None in a full storage, and none where the largest object would
+ * find no room: no events may come that would make those at the floor old, and their space would never come back.
+ */
+export function eventsKept(
+  settings: Settings,
+  { usedBytes, alarm }: Pick<Fill, 'usedBytes' | 'alarm'>,
+): number {
+  const { storageBytesMax: quota, objectBytesMax, historyEventsMin } = settings
+  const isTight = alarm || (quota !== null && usedBytes + objectBytesMax > quota)
+  return isTight ? 0 : historyEventsMin
 }
 
 /** The quota that begins with the rules: nobody is refused right away who was not before. */

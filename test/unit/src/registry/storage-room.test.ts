@@ -186,8 +186,9 @@ void test('an object that is larger than a new limit may become smaller, not lar
 })
 
 void test('a dry run is refused like the write, and its refusal raises no alarm', async (t) => {
-  const { api, commands } = await open(t, 1500)
+  const { api, commands } = await open(t, 10_000)
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'going' } } })
+  await change(api, { storageBytesMax: api.store.storage.usedBytes + 100 })
   const query = { dryRun: 'All' }
   const create = (): Promise<unknown> =>
     api.create({ query, body: { metadata: { name: 'one-more' }, ...filler } })
@@ -204,6 +205,18 @@ void test('a dry run is refused like the write, and its refusal raises no alarm'
   assert.equal((await api.delete({ kind: 'Namespace', name: 'going', query })).code, 202)
   await change(api, { storageBytesMax: 1_000_000, objectBytesMax: 500 })
   assert.equal((await refused(create())).code, 413)
+})
+
+void test('a write too large for what is left is refused alone while there is room, and costs the log nothing', async (t) => {
+  const { api, commands } = await open(t, 2000)
+  const large = { data: { x: 'x'.repeat(3000) } }
+  const before = commands()
+  const seen = await refused(api.configMap('large', large))
+  assert.equal(seen.code, 403)
+  assert.deepEqual(causes(seen), ['StorageQuotaExceeded '])
+  assert.equal(commands(), before)
+  assert.equal(api.store.storage.alarm, false)
+  await api.configMap('small', { data: { x: 'x' } })
 })
 
 void test('who may write in one namespace is not told of others', async (t) => {

@@ -90,6 +90,19 @@ void test('while the storage is full the floor of events holds nothing, and room
   await end()
 })
 
+void test('nor does the floor of events hold while the largest object finds no room', async () => {
+  const { machine, store, clock, writes, end } = await open()
+  await store.write({ kind: 'raise-feature-level', level: 2 }, 0)
+  await writes(4)
+  const { bytes } = machine.state.usage
+  const tight = { ...settings, objectBytesMax: 4 * bytes, storageBytesMax: 5 * bytes - 1 }
+  await store.write({ kind: 'change-settings', settings: tight }, 0)
+  assert.equal(machine.state.storageAlarm, false)
+  await clock.advance(61_000)
+  assert.equal(machine.state.history.trimmed, 4, 'below the floor of 5 events')
+  await end()
+})
+
 void test('a follower takes notes and proposes nothing', async () => {
   const { machine, consensus, clock, writes, end } = await open('follower')
   await writes(50)

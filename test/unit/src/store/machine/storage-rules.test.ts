@@ -193,7 +193,39 @@ void test('the alarm ends by itself below nine tenths, though no event makes old
   assert.equal(machine.state.history.trimmed, full + 1)
   assert.equal(machine.state.usage.bytes < quota * 0.9, true)
   assert.deepEqual(run(write(put(key, 'v'))), { kind: 'done', revisions: [full + 2] })
+  run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: 2 * quota } })
   assert.deepEqual(run({ kind: 'trim', upTo: machine.state.revision }), { kind: 'nothing' }, 'the floor')
+})
+
+void test('a large write that does not fit is refused alone: small ones go on, before and behind it', () => {
+  const { machine, run } = start()
+  const large = write(putSized(configMapKey('b'), 2999), putSized(configMapKey('c'), 2999))
+  for (const at of ['a', 'd', 'e']) run(write(putSized(configMapKey(at), 2000)))
+  const usedBytes = machine.state.usage.bytes
+  assert.ok(usedBytes < quota * 0.9)
+  assert.deepEqual(run(large), { kind: 'over-quota', usedBytes, bytesMax: quota })
+  assert.equal(machine.state.storageAlarm, false)
+  assert.equal(kindOf(run(write(putSized(configMapKey('f'), 500)))), 'done')
+  // No history is left whose end could end an alarm.
+  run({ kind: 'trim', upTo: machine.state.revision })
+  assert.equal(kindOf(run(large)), 'over-quota')
+  assert.equal(kindOf(run(write(putSized(configMapKey('g'), 500)))), 'done')
+})
+
+void test('the floor of events holds no room that the largest object needs', () => {
+  const { machine, run } = start()
+  run(write(putSized(key, 3000)))
+  run(write(putSized(key, 3000)))
+  assert.equal(
+    kindOf(run({ kind: 'trim', upTo: machine.state.revision })),
+    'nothing',
+    'there is room for one',
+  )
+  run(write(putSized(key, 2000)))
+  assert.equal(kindOf(run(write(putSized(configMapKey('b'), 3000)))), 'over-quota')
+  assert.equal(machine.state.storageAlarm, false)
+  assert.equal(kindOf(run({ kind: 'trim', upTo: machine.state.revision })), 'done')
+  assert.equal(kindOf(run(write(putSized(configMapKey('b'), 3000)))), 'done')
 })
 
 void test('the alarm holds between nine tenths and the quota', () => {
