@@ -113,9 +113,10 @@ function nameSelected(query: Query): string {
   const selector = firstOf(query, 'fieldSelector')
   if (selector === null || !selector.includes('metadata.name')) return ''
   for (const term of selector.split(',')) {
-    const match = /^\s*metadata\.name\s*==?\s*([^=!,\\]+?)\s*$/.exec(term)
-    const name = match?.[1] ?? ''
-    if (name !== '' && isPathSegment(name)) return name
+    const equals = term.indexOf('=')
+    if (equals === -1 || term.slice(0, equals).trim() !== 'metadata.name') continue
+    const name = term.slice(term[equals + 1] === '=' ? equals + 2 : equals + 1).trim()
+    if (name !== '' && !/[=!\\]/.test(name) && isPathSegment(name)) return name
   }
   return ''
 }

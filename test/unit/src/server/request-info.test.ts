@@ -187,6 +187,11 @@ test('a collection narrowed to one name counts as that name for rules', () => {
     'metadata.name%3D..': '',
     'metadata.name%3Da%252Fb': '',
     'metadata.namespace%3Dfoo': '',
+    '+metadata.name+%3D+foo+': 'foo',
+    'metadata.name%3D%3D%3Dfoo': '',
+    'metadata.name%3Dfoo!': '',
+    'metadata.name%3D': '',
+    'xmetadata.name%3Dfoo': '',
   }
   for (const [selector, name] of Object.entries(selected)) {
     check('GET', `/api/v1/pods?fieldSelector=${selector}`, { verb: 'list', resource: 'pods', name })
@@ -196,6 +201,12 @@ test('a collection narrowed to one name counts as that name for rules', () => {
     resource: 'pods',
     name: 'foo',
   })
+})
+
+test('a selector that is nothing but blanks is looked through once, not in every way to share them out', () => {
+  // Anybody may send this, known or not: it is read before the caller is.
+  const blanks = '+'.repeat(30_000)
+  check('GET', `/api/v1/pods?fieldSelector=metadata.name%3D${blanks}%3D`, { verb: 'list', resource: 'pods' })
 })
 
 test('spec 5.7: everything outside the resources has the method as its verb', () => {
