@@ -9,23 +9,50 @@ import { resourceOf } from './definition.ts'
 import { readDeleteOptions } from './delete-options.ts'
 import type { DeleteOptions } from './delete-options.ts'
 import { removeWith, statusBytes } from './delete.ts'
+import { readPage } from './list.ts'
 import { readListOptions } from './options.ts'
 import type { VerbParts } from './parts.ts'
+import { readState } from './read-state.ts'
 import { selectionOf } from './selection.ts'
+import type { Selection } from './selection.ts'
 import { fromStore } from './store-errors.ts'
 
 /**
- * Deletes what is selected, each object on its own and a bounded number at a time. Objects that come while
- * it runs may stay; one that someone else deleted meanwhile is as good as deleted.
+ * Deletes what a list with the same parameters shows, each object on its own and a bounded number at a time. Without an
+ * exact version and a token that is what is there now; objects that come while it runs may stay, and one that someone else
+ * deleted meanwhile is as good as deleted.
  *
  * @throws ApiError the first failure; what was deleted before it stays deleted
  */
 export async function removeCollection(parts: VerbParts, request: VerbRequest): Promise<Answer> {
   const { definition, target, context } = request
   const options = readDeleteOptions(request)
-  const { limit, ...selectors } = readListOptions(request.query)
-  const selection = selectionOf(definition, target, selectors)
-  await fromStore(parts.store.barrier(context.deadlineMs))
+  const list = readListOptions(request.query)
+  const selection = selectionOf(definition, target, list)
+  if (list.wanted.kind === 'exact' || list.continueToken !== null) {
+    const { objects, unfiltered } = await readPage(parts, request, list, selection)
+    const chosen = unfiltered ? objects.filter((stored) => selection.matches(stored)) : objects
+    const { deleteCollectionAtOnce } = parts.limits
+    for (let at = 0; at < chosen.length; at += deleteCollectionAtOnce) {
+      await removeAll(parts, request, options, chosen.slice(at, at + deleteCollectionAtOnce))
+    }
+  } else {
+    await fromStore(parts.store.barrier(context.deadlineMs))
+    if (list.wanted.kind === 'not-older-than') await readState(parts, context, list.wanted)
+    await removeNewest(parts, request, options, selection, list.limit)
+  }
+  const status = deletedCollectionStatus(resourceOf(definition))
+  return document(200, statusBytes(status))
+}
+
+/** What is there while it runs, a slice at a time. @param limit null: all */
+async function removeNewest(
+  parts: VerbParts,
+  request: VerbRequest,
+  options: DeleteOptions,
+  selection: Selection,
+  limit: number | null,
+): Promise<void> {
   let left = limit ?? Infinity
   let after: Key | null = null
   for (let more = true; more && left > 0;) {
@@ -41,8 +68,6 @@ export async function removeCollection(parts: VerbParts, request: VerbRequest): 
     left -= now.length
     await removeAll(parts, request, options, now)
   }
-  const status = deletedCollectionStatus(resourceOf(definition))
-  return document(200, statusBytes(status))
 }
 
 /** Together, so that they share log writes; the first failure is told once all have ended. */

@@ -5,7 +5,7 @@ import type { ListSlice, StoredObject, View } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { readContinueToken, writeContinueToken } from './continue-token.ts'
-import type { PagePosition } from './continue-token.ts'
+import type { ListScope, PagePosition } from './continue-token.ts'
 import { apiVersionOf } from './definition.ts'
 import { readListOptions } from './options.ts'
 import type { ListOptions } from './options.ts'
@@ -24,7 +24,7 @@ export async function list(parts: VerbParts, request: VerbRequest): Promise<Answ
   const selection = selectionOf(request.definition, request.target, options)
   const page = await readPage(parts, request, options, selection)
   const { definition, table } = request
-  const metadata = listMetadata(page, continueTokenOf(parts, page, selection))
+  const metadata = listMetadata(page, continueTokenOf(parts, page, scopeOf(request, options, selection)))
   const items = page.unfiltered ? matching(page.objects, selection) : page.objects
   if (table !== undefined) {
     const head = tableHead(definition, table, metadata)
@@ -47,7 +47,8 @@ type Page = {
   readonly next: { readonly after: Key; readonly remaining: number | null } | null
 }
 
-async function readPage(
+/** @throws ApiError */
+export async function readPage(
   parts: VerbParts,
   request: VerbRequest,
   options: ListOptions,
@@ -57,7 +58,8 @@ async function readPage(
   if (options.continueToken !== null) {
     const bytesMax = limits.continueTokenBytesMax
     const key = continueKey(parts)
-    const from = readContinueToken(options.continueToken, selection.prefix, { key, bytesMax })
+    const scope = scopeOf(request, options, selection)
+    const from = readContinueToken(options.continueToken, scope, { key, bytesMax })
     return readNextPage(parts, request, options, selection, from)
   }
   const { wanted } = options
@@ -98,7 +100,8 @@ async function readNextPage(
   } catch (cause) {
     if (!isCompacted(cause)) throw apiErrorOf(cause)
     const position = { revision: null, after, remaining: null }
-    throw expiredContinueToken(writeContinueToken(position, selection.prefix, continueKey(parts)))
+    const scope = scopeOf(request, options, selection)
+    throw expiredContinueToken(writeContinueToken(position, scope, continueKey(parts)))
   }
 }
 
@@ -210,9 +213,14 @@ function* matching(objects: readonly StoredObject[], selection: Selection): Gene
   for (const stored of objects) if (selection.matches(stored)) yield stored
 }
 
-function continueTokenOf(parts: VerbParts, page: Page, selection: Selection): string | null {
+function scopeOf({ target }: VerbRequest, options: ListOptions, { prefix }: Selection): ListScope {
+  const { labelSelector, fieldSelector } = options
+  return { namespace: target.namespace, prefix, labelSelector, fieldSelector }
+}
+
+function continueTokenOf(parts: VerbParts, page: Page, scope: ListScope): string | null {
   if (page.next === null) return null
-  return writeContinueToken({ revision: page.revision, ...page.next }, selection.prefix, continueKey(parts))
+  return writeContinueToken({ revision: page.revision, ...page.next }, scope, continueKey(parts))
 }
 
 function continueKey(parts: VerbParts): Uint8Array {

@@ -26,6 +26,8 @@ export type ListOptions = {
 export type WatchOptions = {
   /** `exact` here means: events after that revision, without the state at it. */
   readonly start: WantedRevision
+  /** Whether what is there at the start is told first. */
+  readonly initialEvents: boolean
   readonly labelSelector: string
   readonly fieldSelector: string
   readonly bookmarks: boolean
@@ -51,11 +53,13 @@ export function readGetOptions(query: Query): WantedRevision {
 }
 
 /**
- * @throws ApiError `BadRequest` for what cannot be read and for combinations that spec 4.8 calls invalid
+ * @throws ApiError `BadRequest` for what cannot be read, used or not, and for combinations that spec 4.8 calls invalid
  * @source spec 4.8 item 3
  */
 export function readListOptions(query: Query): ListOptions {
+  // Below zero is no limit, as upstream has it.
   const limit = readInteger(query, 'limit') ?? 0
+  readInteger(query, 'timeoutSeconds')
   const continueToken = readText(query, 'continue')
   if (query.has('sendInitialEvents')) {
     throw badRequest('sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list')
@@ -85,7 +89,11 @@ function readListRevision(query: Query, limited: boolean, continued: boolean): W
   }
   if (wanted === null) return { kind: 'most-recent' }
   if (wanted === 0) return { kind: 'any' }
-  if (continued) throw badRequest('specifying resource version is not allowed when using continue')
+  if (continued) {
+    throw badRequest(
+      'resourceVersion: Forbidden: specifying resource version is not allowed when using continue',
+    )
+  }
   if (limited && match === null) return { kind: 'exact', revision: wanted }
   return { kind: 'not-older-than', revision: wanted }
 }
@@ -105,10 +113,13 @@ export function readWatchOptions(query: Query): WatchOptions {
         'and resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
     )
   }
+  readInteger(query, 'limit')
   const seconds = readInteger(query, 'timeoutSeconds') ?? 0
   const bookmarks = readBoolean(query, 'allowWatchBookmarks')
+  const start = watchStart(wanted, initial)
   return {
-    start: watchStart(wanted, initial),
+    start,
+    initialEvents: initial ?? start.kind !== 'exact',
     labelSelector: readText(query, 'labelSelector'),
     fieldSelector: readText(query, 'fieldSelector'),
     bookmarks,
@@ -192,18 +203,25 @@ function readRevision(query: Query): Revision | null {
   return revision(number)
 }
 
-/** null: unset. @throws ApiError `BadRequest` */
+/**
+ * A whole number of 64 bits; one beyond 2^53 counts as that. null: absent. Empty is none, as upstream has it.
+ *
+ * @throws ApiError `BadRequest`
+ */
 export function readInteger(query: Query, name: string): number | null {
-  const value = readText(query, name)
-  if (value === '') return null
-  const number = /^[+-]?[0-9]{1,16}$/.test(value) ? Number(value) : NaN
-  if (!Number.isSafeInteger(number)) throw malformed(name, value, 'must be a whole number')
-  return number
+  const value = query.get(name)?.[0]
+  if (value === undefined) return null
+  const number = /^[+-]?[0-9]{1,32}$/.test(value) ? BigInt(value.replace('+', '')) : null
+  if (number === null || BigInt.asIntN(64, number) !== number) {
+    throw malformed(name, value, 'must be a whole number')
+  }
+  const most = Number.MAX_SAFE_INTEGER
+  return Math.min(Math.max(Number(number), -most), most)
 }
 
 /** Upstream's rule: absent, `false` and `0` are false, all else is true. */
 export function readBoolean(query: Query, name: string): boolean {
-  const value = query.get(name)?.[0]
+  const value = query.get(name)?.[0]?.toLowerCase()
   return value !== undefined && value !== 'false' && value !== '0'
 }
 
@@ -212,8 +230,10 @@ export function readText(query: Query, name: string): string {
   return query.get(name)?.[0] ?? ''
 }
 
-function malformed(name: string, value: string, rule: string): Error {
-  return badRequest(`${name}: Invalid value: ${shown(value)}: ${rule}`)
+/** @param rule what is wrong with it, or what it has to be; cut when it is long */
+export function malformed(name: string, value: string, rule: string): Error {
+  const why = rule.length > 1024 ? `${rule.slice(0, 1024)}...` : rule
+  return badRequest(`${name}: Invalid value: ${shown(value)}: ${why}`)
 }
 
 export function unsupported(name: string, value: string, supported: readonly string[]): Error {

@@ -1,3 +1,4 @@
+import { ApiError } from '../api/api-error.ts'
 import { isJsonObject } from '../api/json.ts'
 import type { Json } from '../api/json.ts'
 import { COMMON_FIELDS, parseFieldSelector } from '../api/select/field-selector.ts'
@@ -9,6 +10,7 @@ import type { StoredObject } from '../store/object-store.ts'
 import type { ResourceDefinition } from './definition.ts'
 import { parseStored } from './encode.ts'
 import type { AnyObject } from './definition.ts'
+import { malformed } from './options.ts'
 import type { Target } from './request.ts'
 
 /** Which objects of a collection a list, watch or deletecollection is about. */
@@ -28,9 +30,9 @@ export function selectionOf(
   target: Target,
   selectors: { readonly labelSelector: string; readonly fieldSelector: string },
 ): Selection {
-  const labels = parseLabelSelector(selectors.labelSelector)
+  const labels = read('labelSelector', selectors.labelSelector, parseLabelSelector)
   const known = [...COMMON_FIELDS, ...(definition.selectableFields ?? [])]
-  const fields = parseFieldSelector(selectors.fieldSelector, known)
+  const fields = read('fieldSelector', selectors.fieldSelector, (text) => parseFieldSelector(text, known))
   const namespace = target.namespace ?? keyPart(fields.exact('metadata.namespace'))
   const name = target.name ?? keyPart(fields.exact('metadata.name'))
   const { group, plural, scope } = definition
@@ -41,6 +43,16 @@ export function selectionOf(
     everything: labels.isEmpty && fields.isEmpty,
     matches: (stored) =>
       (labels.isEmpty || labels.matches(stored.labels)) && (fieldsMatch === null || fieldsMatch(stored)),
+  }
+}
+
+/** The parser says what is wrong, this says with which parameter. */
+function read<T>(parameter: string, text: string, parse: (text: string) => T): T {
+  try {
+    return parse(text)
+  } catch (cause) {
+    if (cause instanceof ApiError) throw malformed(parameter, text, cause.message)
+    throw cause
   }
 }
 

@@ -3,7 +3,7 @@ import type { Answer, VerbRequest } from './answer.ts'
 import { objectFraming, tableFraming } from './framing.ts'
 import type { Framing } from './framing.ts'
 import { readWatchOptions } from './options.ts'
-import type { WantedRevision } from './options.ts'
+import type { WatchOptions } from './options.ts'
 import { ObjectWatch } from './object-watch.ts'
 import type { VerbParts } from './parts.ts'
 import { readState } from './read-state.ts'
@@ -22,7 +22,7 @@ export async function watch(parts: VerbParts, request: VerbRequest): Promise<Ans
   const selection = selectionOf(definition, request.target, options)
   // A start at a version that does not exist yet waits inside the stream.
   if (options.start.kind !== 'exact') await readState(parts, context, options.start)
-  const start = startOf(parts, selection, options.start)
+  const start = startOf(parts, selection, options)
   const timeoutMs = options.timeoutMs ?? randomTimeoutMs(parts)
   const stream = new ObjectWatch({
     store: parts.store,
@@ -53,7 +53,11 @@ type Start = {
 }
 
 /** Synchronous, so that no change falls between the objects and the cursor. */
-function startOf(parts: VerbParts, selection: Selection, wanted: WantedRevision): Start {
+function startOf(
+  parts: VerbParts,
+  selection: Selection,
+  { start: wanted, initialEvents }: WatchOptions,
+): Start {
   const { store } = parts
   const view = store.view()
   const { prefix, key } = selection
@@ -62,6 +66,9 @@ function startOf(parts: VerbParts, selection: Selection, wanted: WantedRevision)
       const after = wanted.revision
       const cursor = after > view.revision ? null : store.watch(prefix, after)
       return { initial: [], cursor, after }
+    }
+    if (!initialEvents) {
+      return { initial: [], cursor: store.watch(prefix, view.revision), after: view.revision }
     }
     const one = key === null ? null : view.get(key)
     const only = one === null ? [] : [one]

@@ -146,6 +146,37 @@ void test('spec 4.2: deletecollection deletes what is selected and answers 200 w
   assert.equal((await refused(api.deleteCollection({ query: { labelSelector: 'a=b=c' } }))).code, 400)
 })
 
+void test('spec 4.2: deletecollection deletes what a list with the same parameters shows', async (t) => {
+  const api = await Fixture.open({ limits: { deleteCollectionAtOnce: 2 } })
+  t.after(() => api.close())
+  const left = async (): Promise<readonly string[]> =>
+    (await api.list({})).items.map(({ metadata }) => metadata.name)
+  const metadata = { labels: { of: 'test' } }
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await api.configMap(name, { metadata })
+  const query = { labelSelector: 'of=test' }
+  const then = String(api.store.view().revision)
+  const token = (await api.list({ query: { ...query, limit: '3' } })).metadata.continue ?? ''
+  await api.configMap('late', { metadata })
+  const refusedOnes: readonly (readonly [Record<string, string>, number])[] = [
+    [{ ...query, continue: 'made-up' }, 400],
+    [{ continue: token }, 400],
+    [{ ...query, resourceVersion: 'x' }, 400],
+    [{ ...query, resourceVersionMatch: 'Exact' }, 400],
+  ]
+  for (const [wrong, code] of refusedOnes)
+    assert.equal((await refused(api.deleteCollection({ query: wrong }))).code, code, JSON.stringify(wrong))
+  const early = api.deleteCollection({ query: { ...query, resourceVersion: String(Number(then) + 50) } })
+  setImmediate(() => api.clock.advance(3000))
+  assert.equal((await refused(early)).code, 504)
+  assert.deepEqual(await left(), ['a', 'b', 'c', 'd', 'e', 'late'], 'what was refused deleted nothing')
+  await api.deleteCollection({ query: { ...query, continue: token } })
+  assert.deepEqual(await left(), ['a', 'b', 'c', 'late'])
+  await api.deleteCollection({ query: { ...query, resourceVersion: then, resourceVersionMatch: 'Exact' } })
+  assert.deepEqual(await left(), ['late'])
+  await api.deleteCollection({ query: { resourceVersion: then } })
+  assert.deepEqual(await left(), [])
+})
+
 void test('verbs that a kind has not are 405', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())

@@ -184,18 +184,37 @@ void test('spec 4.8.1: pages put together are the whole list, for any limit, sel
   }
 })
 
-void test('a token is good for the collection it was made for, and nobody can change it', async (t) => {
+void test('a token is good for the list it was made for, and nobody can change it', async (t) => {
   const api = await filled(3)
   t.after(() => api.close())
-  const token = (await api.list({ query: { limit: '1' } })).metadata.continue ?? ''
-  const other = await refused(api.list({ kind: 'Secret', query: { limit: '1', continue: token } }))
-  assert.equal(other.code, 400)
-  for (const at of [0, token.length >> 1, token.length - 2]) {
-    const changed = `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`
-    assert.equal((await refused(api.list({ query: { limit: '1', continue: changed } }))).code, 400)
+  const query = { limit: '1', labelSelector: 'odd' }
+  const token = (await api.list({ query })).metadata.continue ?? ''
+  const others: readonly Call[] = [
+    { kind: 'Secret', query },
+    { namespace: 'other', query },
+    { namespace: null, query },
+    { namespace: null, query: { ...query, fieldSelector: 'metadata.namespace=default' } },
+    { query: { limit: '1' } },
+    { query: { ...query, labelSelector: 'odd=true' } },
+    { query: { ...query, fieldSelector: 'metadata.namespace=default' } },
+    { query: { limit: '1', fieldSelector: 'odd' } },
+  ]
+  for (const call of others) {
+    const seen = await refused(api.list({ ...call, query: { ...call.query, continue: token } }))
+    assert.equal(seen.code, 400, JSON.stringify(call))
+  }
+  for (let at = 0; at < token.length; at++) {
+    const changed = `${token.slice(0, at)}${token[at] === 'A' ? 'z' : 'A'}${token.slice(at + 1)}`
+    const why = `changed at ${at} of ${token.length}`
+    assert.equal((await refused(api.list({ query: { ...query, continue: changed } }))).code, 400, why)
+    const cut = token.slice(0, at)
+    if (at > 0) assert.equal((await refused(api.list({ query: { ...query, continue: cut } }))).code, 400, why)
   }
   const long = await refused(api.list({ query: { continue: 'A'.repeat(5000) } }))
   assert.equal(long.code, 400)
+  const twice = await refused(api.list({ query: { ...query, continue: token + token } }))
+  assert.equal(twice.code, 400)
+  assert.deepEqual(names(await api.list({ query: { ...query, continue: token } })), ['c001'])
 })
 
 void test('spec 7: an expired token and an unavailable exact version are 410', async (t) => {

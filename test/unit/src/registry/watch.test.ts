@@ -202,6 +202,23 @@ void test('the end of the first state is marked where sendInitialEvents asks for
   }
 })
 
+void test('sendInitialEvents=false begins behind what is there, wherever it begins', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const { object } = await api.configMap('a')
+  const query = { sendInitialEvents: 'false', resourceVersionMatch: 'NotOlderThan' }
+  const unset = await api.watch({ query })
+  const any = await api.watch({ query: { ...query, resourceVersion: '0' } })
+  const { resourceVersion } = object.metadata
+  const then = await api.watch({ query: { ...query, resourceVersion } })
+  for (const events of [unset, any, then]) assert.deepEqual(await events.words(), [])
+  await api.configMap('b')
+  for (const events of [unset, any, then]) {
+    assert.deepEqual(await events.words(), ['ADDED b'])
+    events.stream.close()
+  }
+})
+
 void test('malformed and forbidden parameters of a watch are 400', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
