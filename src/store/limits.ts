@@ -20,12 +20,8 @@ export type StoreLimits = {
   readonly wakeSliceMs: number
   /** Versions one read of the past fetches from disk at once. When full: it reads again. */
   readonly diskReadVersionsMax: number
-  /** Events looked through at a stretch by a read of the past, then others get their turn. */
-  readonly scanEventsMax: number
-  /** Lists of the past whose next page is prepared. When full: the one used longest ago looks again. */
-  readonly undoMapsMax: number
-  /** Changed keys in all of them together. When full: as above. */
-  readonly undoKeysMax: number
+  /** Keys and events looked at in one go by a read of the past. More: others have their turn first. */
+  readonly scanStepsMax: number
   /** Events one trim command forgets. When full: the next command forgets more. */
   readonly trimEventsMax: number
   /** How often the leader looks for history to forget, and notes where it is. */
@@ -67,9 +63,7 @@ export const defaultStoreLimits: StoreLimits = Object.freeze({
   cursorsMax: 20_000,
   wakeSliceMs: 8,
   diskReadVersionsMax: 128,
-  scanEventsMax: 100_000,
-  undoMapsMax: 16,
-  undoKeysMax: 200_000,
+  scanStepsMax: 20_000,
   trimEventsMax: 10_000,
   trimPeriodMs: 1_000,
   // Twice the longest --request-timeout.

@@ -1,30 +1,27 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import type { StoreLimits } from './limits.ts'
 import type { Key, KeyPrefix } from './key.ts'
+import { PastWalk, placeAt } from './machine/past-walk.ts'
+import type { Place } from './machine/past-walk.ts'
 import { scopeOf } from './machine/scope.ts'
 import type { MachineState } from './machine/state.ts'
 import type { ListSlice, PastView, StoredObject } from './object-store.ts'
 import { compacted, resolveVersions } from './past-versions.ts'
 import type { Revision } from './revision.ts'
 import type { StoreMachine } from './store-machine.ts'
-import { lookOn } from './undo-maps.ts'
-import type { UndoMap, UndoMaps } from './undo-maps.ts'
 
 export type PastViewOptions = {
   readonly machine: StoreMachine
   readonly clock: Clock
   readonly limits: StoreLimits
-  /** Shared by all reads of the past. */
-  readonly undoMaps: UndoMaps
   readonly revision: Revision
 }
 
 type ListOptions = { readonly after: Key | null; readonly limit: number | null }
 
 /**
- * The state at a revision of the past: the newest state, with the events since then undone. An object
- * that did not change since is the one in memory; of one that did, the first event since names the
- * version it replaced.
+ * The state at a revision of the past: the newest state, with the events since then undone. Nothing is kept between
+ * calls, here or anywhere else, so that any number of lists can be read page by page on any member.
  */
 export class UndoneView implements PastView {
   readonly revision: Revision
@@ -37,145 +34,83 @@ export class UndoneView implements PastView {
 
   async get(key: Key): Promise<StoredObject | null> {
     while (true) {
-      const { state } = this.#options.machine
-      this.#check(state)
-      const current = state.objects.get(key)
-      if (current !== null && current.revision <= this.revision) return current
-      const first = this.#firstEventOf(state, key)
-      if (first === null) return null
-      const [found] = (await this.#before(state, [first])) ?? [undefined]
+      const state = this.#state()
+      const place = placeAt(state, key, this.revision)
+      if (place === null) return null
+      const [found] = (await this.#resolve(state, [place])) ?? []
       if (found !== undefined) return found
     }
   }
 
   async list(prefix: KeyPrefix, options: ListOptions): Promise<ListSlice> {
+    const { clock, limits } = this.#options
+    const most = options.limit ?? Number.MAX_SAFE_INTEGER
+    const objects: StoredObject[] = []
+    let { after } = options
     while (true) {
-      const { plan, reading } = await this.#undone(prefix, (undone) => {
-        const merged = this.#merge(undone, prefix, options)
-        const places = merged.places.filter((place) => typeof place === 'number')
-        return { plan: merged, reading: this.#before(undone.state, places) }
-      })
-      const versions = await reading
-      if (versions === null) continue
-      let next = 0
-      const objects: StoredObject[] = []
-      for (const place of plan.places) {
-        const object = typeof place === 'number' ? versions[next++] : place
-        if (object !== null && object !== undefined) objects.push(object)
-      }
-      return { objects, more: plan.more }
+      const state = this.#state()
+      const walk = new PastWalk(state, prefix, after, this.revision)
+      // One more than wanted tells whether there is more.
+      const places = walk.take(most + 1 - objects.length, limits.scanStepsMax)
+      const found = await this.#resolve(state, places)
+      // A state that took its place meanwhile has to be looked at from where this one was left.
+      if (found === null) continue
+      for (const object of found) objects.push(object)
+      if (walk.ended || objects.length > most) break
+      after = walk.last
+      await new Promise<void>((resolve) => clock.soon(resolve))
     }
+    const more = objects.length > most
+    if (more) objects.length = most
+    return { objects, more }
   }
 
   /** The newest count, with what was created and deleted since then undone. */
-  count(prefix: KeyPrefix): Promise<number> {
-    return this.#undone(prefix, ({ state, first }) => {
-      let count = state.objects.count(prefix)
-      for (const [key, event] of first) {
-        if (state.history.note(event).previous !== 0) count++
-        if (state.objects.get(key) !== null) count--
-      }
-      return count
-    })
-  }
-
-  /** Calls `use` in the same turn as the last look at the events since, so that both are of one moment. */
-  async #undone<T>(prefix: KeyPrefix, use: (undone: UndoMap) => T): Promise<T> {
-    const { machine, clock, limits, undoMaps } = this.#options
-    let undone: UndoMap | null = null
+  async count(prefix: KeyPrefix): Promise<number> {
+    const { clock, limits } = this.#options
+    const scope = scopeOf(prefix)
+    let counted: MachineState | null = null
+    let [at, arrived] = [this.revision, 0]
     while (true) {
-      const { state } = machine
-      this.#check(state)
-      if (undone?.state !== state) undone = undoMaps.take(state, prefix, this.revision)
-      if (lookOn(undone, limits.scanEventsMax)) return use(undone)
+      const state = this.#state()
+      if (counted !== state) [counted, at, arrived] = [state, this.revision, 0]
+      const { history, objects } = state
+      for (let looked = 0; looked < limits.scanStepsMax; looked++) {
+        const next = at < history.last ? history.seek(scope, at, history.last) : null
+        if (next === null) return objects.count(prefix) - arrived
+        const { kind } = history.note(next)
+        if (kind !== 'updated') arrived += kind === 'created' ? 1 : -1
+        at = next
+      }
       await new Promise<void>((resolve) => clock.soon(resolve))
     }
   }
 
   /** @throws StoreFailure `compacted` */
-  #check(state: MachineState): void {
+  #state(): MachineState {
+    const { state } = this.#options.machine
     const { trimmed } = state.history
     if (this.revision < trimmed) throw compacted(this.revision, trimmed)
-  }
-
-  #firstEventOf(state: MachineState, key: Key): Revision | null {
-    const { history } = state
-    const scope = scopeOf(key.slice(0, key.lastIndexOf('/') + 1))
-    let at = this.revision
-    while (at < history.last) {
-      const next = history.seek(scope, at, history.last)
-      if (next === null || history.note(next).key === key) return next
-      at = next
-    }
-    return null
-  }
-
-  /** Unchanged objects and, by their first event, changed ones, in key order. */
-  #merge(
-    undone: UndoMap,
-    prefix: KeyPrefix,
-    options: ListOptions,
-  ): { readonly places: readonly (StoredObject | Revision)[]; readonly more: boolean } {
-    const { history } = undone.state
-    const most = options.limit ?? Number.MAX_SAFE_INTEGER
-    const unchanged = this.#unchanged(undone.state, prefix, options.after, most)
-    const lastKey = unchanged.length > most ? unchanged[unchanged.length - 1]?.key : undefined
-    const changed: (readonly [Key, Revision])[] = []
-    for (const entry of undone.first) {
-      const [key, first] = entry
-      const isOnPage =
-        (options.after === null || key > options.after) && (lastKey === undefined || key < lastKey)
-      if (isOnPage && history.note(first).previous !== 0) changed.push(entry)
-    }
-    changed.sort(([a], [b]) => (a < b ? -1 : 1))
-    const places: (StoredObject | Revision)[] = []
-    let at = 0
-    for (const object of unchanged) {
-      for (let one = changed[at]; one !== undefined && one[0] < object.key; one = changed[++at])
-        places.push(one[1])
-      places.push(object)
-    }
-    for (const [, first] of changed.slice(at)) places.push(first)
-    return { places: places.slice(0, most), more: places.length > most }
-  }
-
-  /** One more than `most`, so that the caller knows of more. */
-  #unchanged(state: MachineState, prefix: KeyPrefix, after: Key | null, most: number): StoredObject[] {
-    const found: StoredObject[] = []
-    let behind = after
-    while (found.length <= most) {
-      const slice = state.objects.list(prefix, behind, walkObjects)
-      for (const object of slice.objects) {
-        if (object.revision <= this.revision && found.length <= most) found.push(object)
-        behind = object.key
-      }
-      if (!slice.more) break
-    }
-    return found
+    return state
   }
 
   /**
-   * The versions that these events replaced; null for a creation.
+   * Versions that are on disk only are read from there.
    * @returns null when a snapshot was installed meanwhile
    */
-  async #before(
-    state: MachineState,
-    events: readonly Revision[],
-  ): Promise<readonly (StoredObject | null)[] | null> {
+  async #resolve(state: MachineState, places: readonly Place[]): Promise<readonly StoredObject[] | null> {
     const { machine, limits } = this.#options
-    const notes = events.map((event) => state.history.note(event))
-    const wanted = notes
-      .filter((note) => note.event === null && note.previous !== 0)
-      .map((note) => note.previous)
-    if (wanted.length === 0) return notes.map((note) => note.event?.previous ?? null)
+    const wanted = places.filter((place) => typeof place === 'number')
+    if (wanted.length === 0) return places.filter((place) => typeof place !== 'number')
     const options = { since: this.revision, atOnce: limits.diskReadVersionsMax }
     const versions = await resolveVersions(machine, wanted, options)
-    if (versions === null) return null
-    return notes.map((note) =>
-      note.event === null ? (versions.get(note.previous) ?? null) : note.event.previous,
-    )
+    if (versions === null || machine.state !== state) return null
+    const found: StoredObject[] = []
+    for (const place of places) {
+      const object = typeof place === 'number' ? versions.get(place) : place
+      if (object === undefined) return null
+      found.push(object)
+    }
+    return found
   }
 }
-
-/** Objects looked through at a time. */
-const walkObjects = 1000

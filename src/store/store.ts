@@ -23,7 +23,6 @@ import { quarantined } from './quarantine.ts'
 import type { Revision } from './revision.ts'
 import { RevisionWaiters } from './revision-waiters.ts'
 import type { StoreMachine } from './store-machine.ts'
-import { UndoMaps } from './undo-maps.ts'
 import { WatchHub } from './watch/hub.ts'
 
 export type StoreOptions = {
@@ -38,14 +37,12 @@ export class Store implements ObjectStore {
   readonly #options: StoreOptions
   readonly #hub: WatchHub
   readonly #waiters: RevisionWaiters
-  readonly #undoMaps: UndoMaps
   readonly #unsubscribe: readonly (() => void)[]
 
   constructor(options: StoreOptions) {
     this.#options = options
     const { machine, clock, limits } = options
     this.#hub = new WatchHub({ machine, clock, limits })
-    this.#undoMaps = new UndoMaps({ maps: limits.undoMapsMax, keys: limits.undoKeysMax })
     this.#waiters = new RevisionWaiters({ clock, waitersMax: limits.waitersMax })
     this.#unsubscribe = [
       machine.onApplied(() => {
@@ -99,7 +96,7 @@ export class Store implements ObjectStore {
       )
     }
     if (revision < state.history.trimmed) throw compacted(revision, state.history.trimmed)
-    return new UndoneView({ machine, clock, limits, undoMaps: this.#undoMaps, revision })
+    return new UndoneView({ machine, clock, limits, revision })
   }
 
   async barrier(deadlineMs: number): Promise<void> {

@@ -23,9 +23,7 @@ export const tinyLimits: StoreLimits = {
   backlogBytesMax: 20_000,
   batchBytesMax: 3_000,
   diskReadVersionsMax: 5,
-  scanEventsMax: 10,
-  undoMapsMax: 2,
-  undoKeysMax: 20,
+  scanStepsMax: 10,
   snapshotFrameBytesMax: 1_000,
 }
 

@@ -1,10 +1,11 @@
 import { assert, present } from '../../../raft/base/assert.ts'
-import type { Key } from '../key.ts'
+import type { Key, KeyPrefix } from '../key.ts'
 import type { StoreEvent } from '../object-store.ts'
 import { noRevision, revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import { addHash, newHash } from './hash.ts'
 import type { Hash128 } from './hash.ts'
+import { KeyOrder } from './key-order.ts'
 import { scopeHashes } from './scope.ts'
 import type { Scope } from './scope.ts'
 import { hashOf, recordBytes, versionOverheadBytes } from './version.ts'
@@ -20,6 +21,13 @@ export type EventNote = {
   readonly lastOfCommand: boolean
   /** null: the versions are on disk only. */
   readonly event: StoreEvent | null
+}
+
+/** A key whose object was deleted within the window, perhaps more than once. */
+export type Departure = {
+  readonly key: Key
+  /** Of the deletions, ascending; at least one. */
+  readonly revisions: readonly Revision[]
 }
 
 /**
@@ -41,6 +49,8 @@ export class History {
   /** Events above it are ready as values. */
   #inMemory: Revision
   #heldBytes = 0
+  /** About 150 bytes for each key; it goes when the last of its deletions is forgotten. */
+  readonly #departures = new KeyOrder<{ readonly key: Key; readonly revisions: Revision[] }>()
 
   /** Empty, as if everything up to `trimmed` had been forgotten. */
   constructor(trimmed: Revision) {
@@ -95,6 +105,7 @@ export class History {
     segment.events[slot] = event
     this.#heldBytes += heldBy(event)
     this.#last = version.revision
+    if (version.kind === 'deleted') this.#departed(version.key, version.revision)
   }
 
   /** @param at within the window: above `trimmed`, at most `last` */
@@ -111,6 +122,22 @@ export class History {
       lastOfCommand: (kind & lastFlag) !== 0,
       event: segment.events[slot] ?? null,
     }
+  }
+
+  /** The version that the event replaced; 0 when there was none. */
+  previousOf(at: Revision): Revision {
+    assert(at > this.#trimmed && at <= this.#last, 'the event is in the window')
+    return revision(this.#segmentOf(at).previous[at % segmentEvents] ?? 0)
+  }
+
+  /** Deletions of one key. */
+  departure(key: Key): Departure | null {
+    return this.#departures.get(key)
+  }
+
+  /** Keys under `prefix` behind the key `after` that were deleted within the window, in key order. */
+  departures(prefix: KeyPrefix, after: Key | null): Generator<Departure, void> {
+    return this.#departures.walk(prefix, after)
   }
 
   /** Whether this is where a command ended, so that a reader may stop behind it. */
@@ -157,6 +184,7 @@ export class History {
       const note = this.note(revision(at))
       if (note.previous !== 0) leaving(note.previous)
       if (note.kind === 'deleted') leaving(note.revision)
+      if (note.kind === 'deleted') this.#forgetDeparture(note.key)
       const slot = at % segmentEvents
       const segment = this.#segmentOf(at)
       one.set(segment.sums.subarray(4 * slot, 4 * slot + 4))
@@ -186,6 +214,19 @@ export class History {
       this.#release(this.note(oldest))
       this.#inMemory = oldest
     }
+  }
+
+  #departed(key: Key, at: Revision): void {
+    const known = this.#departures.get(key)
+    if (known === null) this.#departures.set({ key, revisions: [at] })
+    else known.revisions.push(at)
+  }
+
+  /** The oldest deletion of `key`. */
+  #forgetDeparture(key: Key): void {
+    const departure = present(this.#departures.get(key), 'a deletion in the window is known by its key')
+    departure.revisions.shift()
+    if (departure.revisions.length === 0) this.#departures.delete(key)
   }
 
   #release(note: EventNote): void {

@@ -123,11 +123,11 @@ export const readMutants: readonly Mutant[] = [
   },
   {
     id: 'exact-read-of-later-objects',
-    file: 'src/store/past-view.ts',
+    file: 'src/store/machine/past-walk.ts',
     edits: [
       {
-        find: 'if (object.revision <= this.revision && found.length <= most)',
-        replace: 'if (found.length <= most)',
+        find: 'if (current.revision <= this.#at) return current',
+        replace: 'if (this.#at >= 0) return current',
       },
     ],
     breaks: 'a list at a revision holds objects of later ones',
