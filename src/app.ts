@@ -132,7 +132,10 @@ function startRegistry(
   const catalog = new Catalog(definitionsFor(names))
   const admission = admissionOf(names, store)
   const applied = (): LogIndex => machine.appliedMemory
-  const effects = new MemberEffects({ consensus, applied, clock, names })
+  const effects = new MemberEffects({
+    ...{ consensus, applied, clock, names },
+    configuration: () => machine.configuration,
+  })
   const registry = registryOf({ store, clock, random, names, catalog, admission, effects })
   const controllers = new Controllers({ registry, store, consensus, clock, names, catalog, log })
   controllers.start()

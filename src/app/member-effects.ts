@@ -2,6 +2,7 @@ import type { Clock } from '../../raft/base/clock.ts'
 import { ConsensusFailure, MembershipFailure, nodeId, planChange } from '../../raft/index.ts'
 import type {
   ChangeRefusal,
+  Configuration,
   Consensus,
   LogIndex,
   MemberChange,
@@ -14,9 +15,11 @@ import type { Names } from '../api/names.ts'
 import type { Effect, Effects } from '../registry/effects.ts'
 
 export type MemberEffectsParts = {
-  readonly consensus: Pick<Consensus<never>, 'status' | 'onApplied'> & MembershipPort
+  readonly consensus: Pick<Consensus<never>, 'onApplied'> & MembershipPort
   /** Everything up to here is in this member's memory. */
   readonly applied: () => LogIndex
+  /** As of there. */
+  readonly configuration: () => Configuration
   readonly clock: Clock
   readonly names: Names
 }
@@ -40,11 +43,11 @@ export class MemberEffects implements Effects {
     await this.#seen(index, effect, deadlineMs)
   }
 
-  /** With the configuration that this member knows, as if everybody were in touch and nothing under way. */
+  /** As if everybody were in touch and nothing under way. */
   rehearse(effect: Effect): void {
-    const { configuration } = this.#parts.consensus.status
+    const configuration = this.#parts.configuration()
     const everyone = new Set(configuration.members.map(({ id }) => id))
-    const plan = planChange(configuration, changeOf(effect), {
+    const plan = planChange({ ...configuration, votersOutgoing: null }, changeOf(effect), {
       ...{ pending: false, settled: true },
       ...{ inTouch: everyone, caughtUp: new Set<NodeId>() },
     })
@@ -97,8 +100,8 @@ export class MemberEffects implements Effects {
     effect: Effect,
     cause: MembershipFailure | null,
   ): ApiError {
-    const { consensus, names } = this.#parts
-    const member = consensus.status.configuration.members.find(({ id }) => String(id) === effect.id)
+    const { configuration, names } = this.#parts
+    const member = configuration().members.find(({ id }) => String(id) === effect.id)
     const resource = { group: names.group('cluster'), resource: 'members' }
     const error = refusalError[reason](resource, member?.name ?? effect.id, message)
     const causes = [{ reason: causeWord(reason), message, field: fieldOf[effect.kind] }]

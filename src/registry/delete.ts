@@ -87,7 +87,9 @@ function planGone(
       )
   const answer: Plan<Answer> = { kind: 'answer', value }
   const effects = effectsOf(definition, null, found.current)
-  if (effects.length > 0) return { kind: 'effects', effects, dryRun: options.dryRun, next: () => answer }
+  if (effects.length > 0) {
+    return { kind: 'effects', effects, dryRun: options.dryRun, operations: [], next: () => answer }
+  }
   if (options.dryRun) return answer
   const conditions = removalConditions(parts, definition, found.current, revision)
   return { kind: 'write', operations: [{ kind: 'delete', key, conditions }], done: () => value }

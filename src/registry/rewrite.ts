@@ -1,10 +1,10 @@
 import { modifiedConflict, notFound, uidConflict } from '../api/api-errors.ts'
 import { invalidObject } from '../api/field-error.ts'
 import { equalJson } from '../api/json.ts'
-import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
+import type { ObjectMeta } from '../api/object.ts'
 import { validateMetaOnUpdate } from '../api/object-meta.ts'
 import { validateSchema } from '../api/schema/validate.ts'
-import type { Operation } from '../store/command.ts'
+import type { EncodedObject, Operation } from '../store/command.ts'
 import type { StoredObject } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 import type { Answer, VerbRequest } from './answer.ts'
@@ -51,15 +51,16 @@ export async function planRewrite(
   const effects = effectsOf(definition, gone ? null : object, current)
   if (effects.length > 0) {
     const next = (): ReturnType<typeof planShown> =>
-      planShown(parts, request, rewrite, { object, stored, gone })
-    return { kind: 'effects', effects, dryRun: rewrite.dryRun, next }
+      planShown(parts, request, rewrite, { object, current, stored, gone })
+    const isAll = gone || isSameMetadata(object, current)
+    const operations = isAll ? [] : [putOver(stored, encode(object))]
+    return { kind: 'effects', effects, dryRun: rewrite.dryRun, operations, next }
   }
   if (gone) return planRemoval(parts, request, rewrite, { object, stored })
   if (isSame(object, current)) return { kind: 'answer', value: document(200, stored.bytes) }
   const encoded = encode(object)
   const { revision } = stored
-  const conditions = [{ kind: 'revision-is', revision } as const]
-  const operations: Operation[] = [{ kind: 'put', key, conditions, object: encoded }]
+  const operations = [putOver(stored, encoded)]
   if (rewrite.dryRun) {
     return { kind: 'dry-run', operations, value: document(200, withRevision(encoded, revision)) }
   }
@@ -68,6 +69,11 @@ export async function planRewrite(
     operations,
     done: ([made]) => document(200, bytesAt(parts.store.view().get(key), encoded, made as Revision)),
   }
+}
+
+function putOver({ key, revision }: StoredObject, object: EncodedObject): Operation {
+  const conditions = [{ kind: 'revision-is', revision } as const]
+  return { kind: 'put', key, conditions, object }
 }
 
 /** What has to be asked for elsewhere before the object can be that. @param object null: gone */
@@ -79,12 +85,24 @@ export function effectsOf(
   return hooks.follow?.(object, current) ?? []
 }
 
-/** The answer once what was asked for has happened: the object as that made it, and what else was wanted of it. */
+type Wanted = {
+  readonly object: AnyObject
+  /** What that was made from. */
+  readonly current: AnyObject
+  readonly stored: StoredObject
+  readonly gone: boolean
+}
+
+/**
+ * The answer once what was asked for has happened: the object as that made it, and what else was wanted of it. The
+ * object has another version by that alone, and by what is told of its status meanwhile; only a change of what the
+ * request changes too is a conflict for a request that named a version. One that named none is made again on top of it.
+ */
 function planShown(
   parts: VerbParts,
   request: VerbRequest,
   rewrite: Rewrite,
-  wanted: { readonly object: AnyObject; readonly stored: StoredObject; readonly gone: boolean },
+  wanted: Wanted,
 ): Plan<Answer> | Promise<Plan<Answer>> {
   const { key, revision } = wanted.stored
   const { object } = wanted
@@ -93,10 +111,17 @@ function planShown(
   }
   const shown = parts.store.view().get(key)
   if (shown === null) throw notFound(resourceOf(request.definition), request.target.name ?? '')
+  const now = parseStored(shown)
+  let { metadata } = object
+  if (!isSameMetadata(now, wanted.current)) {
+    const again = rewrite.change(now)
+    checkPreconditions(request, again, now, shown.revision)
+    metadata = again.metadata
+  }
   // Only what is no matter of whoever was asked; under the version that this made.
   const change = (current: AnyObject): AnyObject => ({
     ...current,
-    metadata: { ...object.metadata, resourceVersion: current.metadata.resourceVersion ?? '' },
+    metadata: { ...metadata, resourceVersion: current.metadata.resourceVersion ?? '' },
   })
   return planRewrite(parts, request, { ...rewrite, change })
 }
@@ -181,9 +206,12 @@ function checkChanged(
 }
 
 function isSame(object: AnyObject, current: AnyObject): boolean {
-  const { metadata, ...rest } = object
-  const { metadata: oldMetadata, ...oldRest } = current
-  const old: JsonObjectDraft = { ...(oldMetadata as JsonObject) }
-  delete old['resourceVersion']
-  return equalJson(metadata, old) && equalJson(rest, oldRest)
+  const rest = (of: AnyObject): AnyObject => ({ ...of, metadata: {} })
+  return isSameMetadata(object, current) && equalJson(rest(object), rest(current))
+}
+
+/** But for the version. */
+function isSameMetadata(a: AnyObject, b: AnyObject): boolean {
+  const rest = ({ metadata }: AnyObject): ObjectMeta => ({ ...metadata, resourceVersion: '' })
+  return equalJson(rest(a), rest(b))
 }

@@ -6,6 +6,7 @@ import type { Key } from '../store/key.ts'
 import type { Revision } from '../store/revision.ts'
 import type { VerbRequest } from './answer.ts'
 import { resourceOf } from './definition.ts'
+import { partlyDone } from './effects.ts'
 import type { Effect } from './effects.ts'
 import type { VerbParts } from './parts.ts'
 import { checkRoom, sizeError } from './storage-room.ts'
@@ -27,8 +28,14 @@ export type Plan<T> =
       readonly kind: 'effects'
       readonly effects: readonly Effect[]
       readonly dryRun: boolean
-      readonly next: () => Plan<T> | Promise<Plan<T>>
+      /** What is to be written behind them, as things are now: had it no room, nothing would be asked for. */
+      readonly operations: readonly Operation[]
+      /** What is left to do once they have happened. Evaluated anew whenever a race for it is lost. */
+      readonly next: Evaluate<T>
     }
+
+/** On memory as it is. @throws ApiError */
+export type Evaluate<T> = () => Plan<T> | Promise<Plan<T>>
 
 export type SettleOptions = {
   /** Evaluations at most that end in a lost race. */
@@ -47,29 +54,42 @@ export type SettleOptions = {
  * evaluation. A proposal that lost a race was decided at a point this member has applied, which is as
  * good as a barrier.
  *
+ * Effects are asked for behind a barrier too, and only once everything else of the request holds; they themselves
+ * know no conditions. What fails behind them says which were made.
+ *
  * @param evaluate reads the store anew each time; throws `ApiError` to refuse
  * @throws ApiError
  */
 export async function settle<T>(
   parts: VerbParts,
   request: VerbRequest,
-  evaluate: () => Plan<T> | Promise<Plan<T>>,
+  evaluate: Evaluate<T>,
   options: SettleOptions,
 ): Promise<T> {
-  const planned = async (): Promise<Plan<T>> => {
-    const plan = await evaluate()
-    if (plan.kind === 'write' || plan.kind === 'dry-run') {
-      checkRoom(parts.store, request, plan.operations, { dryRun: plan.kind === 'dry-run' })
-    }
-    return plan
+  const course: Course<T> = { evaluate, made: [] }
+  try {
+    return await settled(parts, request, course, options)
+  } catch (cause) {
+    throw partlyDone(course.made, cause)
   }
-  const first = await attempt(parts, request, planned, options, { fresh: false })
+}
+
+/** What is left to do of a request, and which of its effects were made. */
+type Course<T> = { evaluate: Evaluate<T>; made: readonly Effect[] }
+
+async function settled<T>(
+  parts: VerbParts,
+  request: VerbRequest,
+  course: Course<T>,
+  options: SettleOptions,
+): Promise<T> {
+  const first = await attempt(parts, request, course, options, { fresh: false })
   if (first.kind === 'settled') return first.value
   const { key } = options
   if (key !== null) await parts.turns.enter(key, request.context.deadlineMs)
   try {
     for (let lost = 1; lost < options.attemptsMax; lost++) {
-      const again = await attempt(parts, request, planned, options, { fresh: true })
+      const again = await attempt(parts, request, course, options, { fresh: true })
       if (again.kind === 'settled') return again.value
     }
   } finally {
@@ -84,14 +104,15 @@ type Attempt<T> = { readonly kind: 'settled'; readonly value: T } | { readonly k
 async function attempt<T>(
   parts: VerbParts,
   request: VerbRequest,
-  evaluate: () => Plan<T> | Promise<Plan<T>>,
+  course: Course<T>,
   options: SettleOptions,
   memory: { readonly fresh: boolean },
 ): Promise<Attempt<T>> {
   const { store } = parts
   const { deadlineMs } = request.context
+  const evaluate = (): Promise<Plan<T>> => planned(parts, request, course.evaluate)
   const first = memory.fresh ? await evaluate() : await evaluateTwice(parts, request, evaluate)
-  const plan = first.kind === 'effects' ? await afterEffects(parts, request, first) : first
+  const plan = first.kind === 'effects' ? await behindEffects(parts, request, course, first) : first
   // Somebody else asked for something else meanwhile.
   if (plan.kind === 'effects') return { kind: 'lost' }
   if (plan.kind !== 'write') return { kind: 'settled', value: plan.value }
@@ -114,27 +135,43 @@ async function attempt<T>(
   }
 }
 
+/** @throws ApiError also when what is to be written would have no room */
+async function planned<T>(parts: VerbParts, request: VerbRequest, evaluate: Evaluate<T>): Promise<Plan<T>> {
+  const plan = await evaluate()
+  if (plan.kind !== 'answer') {
+    checkRoom(parts.store, request, plan.operations, { dryRun: plan.kind !== 'write' })
+  }
+  return plan
+}
+
 /** @throws ApiError what was asked for does not happen, or nobody knows */
-async function afterEffects<T>(
-  { effects }: VerbParts,
-  { context }: VerbRequest,
+async function behindEffects<T>(
+  parts: VerbParts,
+  request: VerbRequest,
+  course: Course<T>,
   plan: Extract<Plan<T>, { readonly kind: 'effects' }>,
 ): Promise<Plan<T>> {
+  const { effects } = parts
   if (effects === undefined) throw serviceUnavailable('this member cannot change what decides these objects')
   // One that is refused behind one that was made would leave half a change.
   if (plan.dryRun || plan.effects.length > 1) {
     for (const effect of plan.effects) effects.rehearse(effect)
   }
   if (plan.dryRun) return plan.next()
-  for (const effect of plan.effects) await effects.perform(effect, context.deadlineMs)
-  return plan.next()
+  for (const effect of plan.effects) {
+    await effects.perform(effect, request.context.deadlineMs)
+    course.made = [...course.made, effect]
+  }
+  // Never from the start again: the version that the request names was that before the effects.
+  course.evaluate = plan.next
+  return planned(parts, request, plan.next)
 }
 
 /** Once where it comes to a write, which decides for itself; else again on memory that is surely current. */
 async function evaluateTwice<T>(
   parts: VerbParts,
   request: VerbRequest,
-  evaluate: () => Plan<T> | Promise<Plan<T>>,
+  evaluate: Evaluate<T>,
 ): Promise<Plan<T>> {
   try {
     const plan = await evaluate()

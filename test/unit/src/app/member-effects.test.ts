@@ -5,14 +5,20 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConsensusFailure, MembershipFailure, logIndex } from '../../../../raft/index.ts'
-import type { ChangeRefusal, LogIndex, MemberChange, MembersChanged } from '../../../../raft/index.ts'
+import { ConsensusFailure, MembershipFailure, logIndex, nodeId } from '../../../../raft/index.ts'
+import type {
+  ChangeRefusal,
+  Configuration,
+  LogIndex,
+  MemberChange,
+  MembersChanged,
+} from '../../../../raft/index.ts'
 import { ApiError } from '../../../../src/api/api-error.ts'
 import { namesOf } from '../../../../src/api/names.ts'
 import { httpCodeOf } from '../../../../src/api/status.ts'
 import { MemberEffects } from '../../../../src/app/member-effects.ts'
 import type { Effect } from '../../../../src/registry/effects.ts'
-import { FakeConsensus } from '../../../support/fake-consensus.ts'
+import { FakeConsensus, memberInfo } from '../../../support/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
 const pin: Effect = { kind: 'set-member-role', id: '2', voter: false }
@@ -24,11 +30,9 @@ function start(answer: () => Promise<LogIndex>) {
   const asked: MemberChange[] = []
   const listeners = new Set<(applied: LogIndex) => void>()
   let applied = logIndex(10)
+  let inMemory = fake.status.configuration
   const effects = new MemberEffects({
     consensus: {
-      get status() {
-        return fake.status
-      },
       onApplied: (listener) => {
         listeners.add(listener)
         return () => listeners.delete(listener)
@@ -39,6 +43,7 @@ function start(answer: () => Promise<LogIndex>) {
       },
     },
     applied: () => applied,
+    configuration: () => inMemory,
     clock,
     names: namesOf('orch.io'),
   })
@@ -46,7 +51,10 @@ function start(answer: () => Promise<LogIndex>) {
     applied = logIndex(index)
     for (const listener of listeners) listener(applied)
   }
-  return { clock, effects, asked, apply, listeners, deadlineMs: clock.monotonicMs() + 5000 }
+  const configure = (change: Partial<Configuration>): void => {
+    inMemory = { ...inMemory, ...change }
+  }
+  return { clock, effects, asked, apply, configure, listeners, deadlineMs: clock.monotonicMs() + 5000 }
 }
 
 async function failure(call: Promise<void>): Promise<ApiError> {
@@ -129,9 +137,13 @@ for (const [code, expected] of [
   })
 }
 
-void test('a rehearsal goes by the configuration, and asks nobody', () => {
-  const { effects, asked } = start(() => assert.fail('nobody is asked'))
+void test('a rehearsal goes by the configuration in memory, and asks nobody', () => {
+  const { effects, asked, configure } = start(() => assert.fail('nobody is asked'))
   effects.rehearse(leave)
   assert.throws(() => effects.rehearse({ ...pin, id: '99' }), { code: 'Conflict' })
+  configure({ voters: [nodeId(1)], votersOutgoing: [nodeId(1), nodeId(2)] })
+  effects.rehearse(leave)
+  configure({ members: [memberInfo(2, 'n2')], voters: [nodeId(2)], votersOutgoing: null })
+  assert.throws(() => effects.rehearse(leave), { code: 'Forbidden' })
   assert.deepEqual(asked, [])
 })

@@ -133,6 +133,7 @@ export class Fixture {
       effects: new MemberEffects({
         ...{ consensus, names, clock: this.clock },
         applied: () => machine.appliedMemory,
+        configuration: () => machine.configuration,
       }),
     })
     this.#close = close
