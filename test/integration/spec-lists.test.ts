@@ -1,11 +1,12 @@
 /**
  * Goal: versions, pages and watches of every kind, by the specification's parts 4.8, 6.1 and 7.
- * Method: each cell of its table over HTTP, on the shipped verbs and machine.
+ * Method: each cell of its table over HTTP, on the shipped verbs and machine. `e2e/version-table` asks members of a cluster.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KINDS, SpecServer, namesIn, objectOf } from '../support/spec-server.ts'
 import type { Doc, Kind, Watching } from '../support/spec-server.ts'
+import { assertTable, tableFacts } from '../support/version-table.ts'
 
 /** Objects `p1`, `p2`, `p3`, then `p4`: chosen by a label, as a cluster is not born empty. */
 async function filled(api: SpecServer, { kind, collection }: Kind) {
@@ -22,34 +23,20 @@ async function filled(api: SpecServer, { kind, collection }: Kind) {
 }
 
 const all = ['p1', 'p2', 'p3', 'p4']
-const past = ['p1', 'p2', 'p3']
 
 for (const of of KINDS) {
-  test(`spec 4.8.3: each cell of the table, for ${of.kind}`, async (t) => {
+  test(`spec 4.8.3, 4.8.4: each cell of the table, of lists, gets and watches of ${of.kind}`, async (t) => {
     const api = await SpecServer.start(t)
-    const { url, then, token } = await filled(api, of)
-    const rest = ['p2', 'p3']
-    // Match, pagination, then what is answered where the version is unset, 0, and one of the past.
-    const cells: readonly (readonly [string, string, Cell, Cell, Cell])[] = [
-      ['', '', all, all, all],
-      ['', '&limit=9', all, all, past],
-      ['', `&limit=9&continue=${token}`, rest, rest, 400],
-      ['Exact', '', 400, 400, past],
-      ['Exact', '&limit=9', 400, 400, past],
-      ['Exact', `&limit=9&continue=${token}`, 400, 400, 400],
-      ['NotOlderThan', '', 400, all, all],
-      ['NotOlderThan', '&limit=9', 400, all, all],
-      ['NotOlderThan', `&limit=9&continue=${token}`, 400, 400, 400],
-    ]
-    for (const [match, pagination, ...answers] of cells) {
-      for (const [at, version] of ['', '&resourceVersion=0', `&resourceVersion=${then}`].entries()) {
-        const query = `${match === '' ? '' : `&resourceVersionMatch=${match}`}${pagination}${version}`
-        const { status, doc } = await api.ask('GET', url + query)
-        const wanted = answers[at]
-        if (typeof wanted === 'number') assert.deepEqual([status, doc.reason], [wanted, 'BadRequest'], query)
-        else assert.deepEqual([status, namesIn(doc)], [200, wanted], query)
-      }
-    }
+    const metadata = { labels: { of: 'table' } }
+    const facts = await tableFacts(api.asked, {
+      ...{ url: `${of.collection}?labelSelector=of%3Dtable`, collection: of.collection, first: 't' },
+      make: async (name) => {
+        const { doc } = await api.ask('POST', of.collection, { body: objectOf(of.kind, name, { metadata }) })
+        return doc.metadata?.resourceVersion ?? ''
+      },
+      compact: () => api.trim(),
+    })
+    await assertTable(api.asked, facts)
   })
 
   test(`spec 4.8.1: pages of ${of.kind} show one version, and an empty continue ends them`, async (t) => {
@@ -144,8 +131,6 @@ for (const of of KINDS) {
     assert.deepEqual(namesIn(rest.doc), ['p2', 'p3', 'p4'])
   })
 }
-
-type Cell = readonly string[] | 400
 
 const CM = '/api/v1/namespaces/default/configmaps'
 

@@ -5,6 +5,8 @@ import type { ServerParts } from '../../src/server/parts.ts'
 import { realRegistry } from './real-registry.ts'
 import { ADMIN, serverAround } from './server-fixture.ts'
 import { systemClock } from './system.ts'
+import { gotOf, watchedOf } from './version-table.ts'
+import type { Asked } from './version-table.ts'
 
 /** Any JSON, looked into without ceremony: what is missing is empty. */
 export type Doc = {
@@ -100,6 +102,19 @@ export class SpecServer {
       signal: stop.signal,
     })
     return new Watching(response, stop)
+  }
+
+  /** As those ask who compare servers. */
+  get asked(): Asked {
+    const whole = async (path: string) => {
+      const response = await fetch(this.#url + path, { headers: ADMIN })
+      const retryAfter = response.headers.get('retry-after')
+      return { status: response.status, retryAfter, text: await response.text() }
+    }
+    return {
+      get: async (path) => gotOf(await whole(path)),
+      watch: async (path) => watchedOf(await whole(path)),
+    }
   }
 
   /** Forgets all history there is. */
