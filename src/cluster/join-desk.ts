@@ -5,7 +5,7 @@ import { nodeId } from '../../raft/index.ts'
 import type { Configuration, Consensus, MemberInfo, MemberRole, NewMember, NodeId } from '../../raft/index.ts'
 import { limits } from '../config/limits.ts'
 import type { JoinRecord, JoinSeat } from './join-record.ts'
-import { JoinFailure, judgeJoin, seatProblem } from './join-rules.ts'
+import { JoinFailure, checkRules, judgeJoin, seatProblem } from './join-rules.ts'
 import type { JoinAnswer, JoinRequest } from './join-request.ts'
 import { drawJoinToken, isSecret, joinTokenText, secretHash } from './join-token.ts'
 import type { JoinToken } from './join-token.ts'
@@ -166,6 +166,10 @@ export class JoinDesk {
       addedMs: clock.wallMs(),
     }
     const { configuration, index } = await consensus.changeMembers({ kind: 'add', member }, deadlineMs)
+    // The rules may have changed between the first look and that entry. Who does not know them is not let start; the
+    // version that does completes what is begun.
+    await records.barrier(deadlineMs)
+    checkRules(request, { ...this.#parts.cluster(), version: this.#parts.version })
     const kept = records.find(tokenId)
     // From here on the member's absence means that it was removed.
     if (kept?.record.joining?.nonce === request.nonce && !kept.record.joining.joined) {

@@ -104,11 +104,18 @@ function checkCluster(request: JoinRequest, known: JoinKnowledge): void {
     const remedy = `give ${flag} the file that the other members have`
     throw refused('other-keys', `the ${name} of this process is not the cluster's: ${remedy}`)
   }
-  if (request.featureLevelMax < known.featureLevel) {
-    const has = `version ${request.version} knows feature level ${request.featureLevelMax}`
-    const remedy = `start the version that the other members run, such as ${known.version}`
-    throw refused('other-rules', `${has}, the cluster is at ${known.featureLevel}: ${remedy}`)
-  }
+  checkRules(request, known)
+}
+
+/** @throws JoinFailure `other-rules` */
+export function checkRules(
+  request: Pick<JoinRequest, 'version' | 'featureLevelMax'>,
+  known: Pick<JoinKnowledge, 'featureLevel' | 'version'>,
+): void {
+  if (request.featureLevelMax >= known.featureLevel) return
+  const has = `version ${request.version} knows feature level ${request.featureLevelMax}`
+  const remedy = `start the version that the other members run, such as ${known.version}`
+  throw refused('other-rules', `${has}, the cluster is at ${known.featureLevel}: ${remedy}`)
 }
 
 /** @throws JoinFailure `name-taken`, `address-taken`, `replaced-gone` */

@@ -146,6 +146,23 @@ void test('of two tokens for one address, the second to be used is refused', asy
   assert.equal(members.named('n5'), null)
 })
 
+void test('who does not know rules that began while it was let in is not answered; the version that does completes it', async () => {
+  let featureLevel = 3
+  const { desk, members, issue } = deskOf({ cluster: () => ({ ...cluster, featureLevel }) })
+  const change = members.changeMembers.bind(members)
+  members.changeMembers = (wanted) => {
+    featureLevel = 4
+    return change(wanted)
+  }
+  const id = await issue()
+  await assert.rejects(desk.join(id, request, forEver), failsWith('other-rules'))
+  const drawn = members.named('n4')?.id
+  assert.ok(drawn !== undefined, 'a learner that waits for its process')
+  await assert.rejects(desk.join(id, request, forEver), failsWith('other-rules'))
+  const answer = await desk.join(id, { ...request, version: '2.0.0', featureLevelMax: 4 }, forEver)
+  assert.equal(answer.memberId, drawn)
+})
+
 void test('two processes with one token at the same moment: one joins', async () => {
   const { desk, members, records, issue } = deskOf()
   const id = await issue()
