@@ -9,8 +9,8 @@ import { resourceOf } from './definition.ts'
 import { readDeleteOptions } from './delete-options.ts'
 import type { DeleteOptions } from './delete-options.ts'
 import { removeWith, statusBytes } from './delete.ts'
-import { readPage } from './list.ts'
 import { readListOptions } from './options.ts'
+import { readPage } from './page.ts'
 import type { VerbParts } from './parts.ts'
 import { readState } from './read-state.ts'
 import { selectionOf } from './selection.ts'
@@ -30,11 +30,12 @@ export async function removeCollection(parts: VerbParts, request: VerbRequest): 
   const list = readListOptions(request.query)
   const selection = selectionOf(definition, target, list)
   if (list.wanted.kind === 'exact' || list.continueToken !== null) {
-    const { objects, unfiltered } = await readPage(parts, request, list, selection)
-    const chosen = unfiltered ? objects.filter((stored) => selection.matches(stored)) : objects
+    const { batches } = await readPage(parts, request, list, selection)
     const { deleteCollectionAtOnce } = parts.limits
-    for (let at = 0; at < chosen.length; at += deleteCollectionAtOnce) {
-      await removeAll(parts, request, options, chosen.slice(at, at + deleteCollectionAtOnce))
+    for await (const batch of batches) {
+      for (let at = 0; at < batch.length; at += deleteCollectionAtOnce) {
+        await removeAll(parts, request, options, batch.slice(at, at + deleteCollectionAtOnce))
+      }
     }
   } else {
     await fromStore(parts.store.barrier(context.deadlineMs))

@@ -12,9 +12,9 @@ export type RegistryLimits = {
   readonly quorumWaitMs: number
   /** Lists and watches leave in pieces of about this size; an object larger than it is a piece of its own. */
   readonly pieceBytes: number
-  /** Bytes of objects that a table reads before others have their turn. */
-  readonly tableTurnBytes: number
-  /** Objects examined in one go by a list with a selector. More: another slice. */
+  /** Bytes of objects that one request parses before others have their turn. */
+  readonly readTurnBytes: number
+  /** Objects that one request looks at before others have their turn, and that an unlimited list holds at once. */
   readonly sliceObjectsMax: number
   /** Objects that deletecollection deletes at once. More: the next slice. */
   readonly deleteCollectionAtOnce: number
@@ -37,8 +37,8 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   futureWaitMs: 3000,
   quorumWaitMs: 10_000,
   pieceBytes: 64 * KiB,
-  tableTurnBytes: 256 * KiB,
-  sliceObjectsMax: 500,
+  readTurnBytes: 256 * KiB,
+  sliceObjectsMax: 2000,
   deleteCollectionAtOnce: 64,
   continueTokenBytesMax: 2 * KiB,
   watchTimeoutMsMin: 30 * 60_000,

@@ -20,8 +20,8 @@ export type ObjectWatchParts = {
   readonly limits: RegistryLimits
   readonly framing: Framing
   readonly selection: Selection
-  /** Sent as ADDED first, those that match. */
-  readonly initial: readonly StoredObject[]
+  /** Sent as ADDED first: what matches, in the order it was written. */
+  readonly initial: Iterator<StoredObject, void>
   /** null: `after` does not exist yet. */
   readonly cursor: WatchCursor | null
   readonly after: number
@@ -33,12 +33,12 @@ export type ObjectWatchParts = {
 
 /** One watch: what its connection may send now, made when the connection asks. Nothing is queued here. */
 export class ObjectWatch implements WatchStream {
-  readonly #parts: ObjectWatchParts
+  readonly #parts: Omit<ObjectWatchParts, 'initial' | 'cursor'>
   readonly #end: Timer
   #bookmark: Timer | null = null
   #cursor: WatchCursor | null
-  #initialAt = 0
-  #initialEnded = false
+  /** null: all were sent. Not kept any longer, as it holds versions that may be superseded by then. */
+  #initial: Iterator<StoredObject, void> | null
   #pending: readonly StoreEvent[] = []
   #pendingAt = 0
   #bookmarkDue = false
@@ -47,31 +47,32 @@ export class ObjectWatch implements WatchStream {
   #failure: ApiError | null = null
   #wake: (() => void) | null = null
 
-  constructor(parts: ObjectWatchParts) {
+  constructor({ initial, cursor, ...parts }: ObjectWatchParts) {
     this.#parts = parts
-    this.#cursor = parts.cursor
+    this.#initial = initial
+    this.#cursor = cursor
     this.#end = parts.clock.after(parts.timeoutMs, () => {
       this.#timedOut = true
       this.#wakeUp()
     })
     this.#scheduleBookmark()
-    if (parts.cursor === null) this.#openLater(revision(parts.after))
+    if (cursor === null) this.#openLater(revision(parts.after))
   }
 
   next(): Uint8Array | null | Promise<Uint8Array | null> {
     if (this.#closed) return null
     if (this.#failure !== null) return this.#fail(this.#failure)
-    if (!this.#initialEnded) return this.#initialPiece()
+    if (this.#initial !== null) return this.#initialPiece(this.#initial)
     if (this.#pendingAt < this.#pending.length) {
       const piece = this.#pendingPiece()
-      if (piece.length > 0) return piece
+      if (piece.length > 0 || this.#pendingAt < this.#pending.length) return piece
     }
     return this.#pull()
   }
 
   onMore(wake: () => void): void {
     this.#wake = wake
-    const pending = !this.#initialEnded || this.#pendingAt < this.#pending.length
+    const pending = this.#initial !== null || this.#pendingAt < this.#pending.length
     if (pending || this.#closed || this.#failure !== null || this.#timedOut || this.#bookmarkDue) {
       this.#parts.clock.soon(() => this.#wakeUp())
       return
@@ -84,6 +85,7 @@ export class ObjectWatch implements WatchStream {
     this.#end.cancel()
     this.#bookmark?.cancel()
     this.#cursor?.close()
+    this.#initial = null
     this.#pending = []
     this.#wakeUp()
   }
@@ -99,7 +101,7 @@ export class ObjectWatch implements WatchStream {
         if (!('length' in events)) return this.#pullLater(events)
         if (events.length === 0) return this.#quiet(cursor)
         const piece = this.#take(events)
-        if (piece.length > 0) return piece
+        if (piece.length > 0 || this.#pendingAt < this.#pending.length) return piece
       }
       return nothing
     } catch (cause) {
@@ -125,10 +127,13 @@ export class ObjectWatch implements WatchStream {
   }
 
   #pendingPiece(): Uint8Array {
-    const { framing, limits } = this.#parts
+    const { framing, limits, selection } = this.#parts
     const piece = new Piece(limits.pieceBytes)
-    while (this.#pendingAt < this.#pending.length && !piece.full) {
+    let readBytes = 0
+    while (this.#pendingAt < this.#pending.length && !piece.full && readBytes <= limits.readTurnBytes) {
       const event = this.#pending[this.#pendingAt++] as StoreEvent
+      if (selection.reads)
+        readBytes += event.object.bytes.byteLength + (event.previous?.bytes.byteLength ?? 0)
       const type = this.#typeOf(event)
       if (type !== null) piece.add(framing.frame(event, type))
     }
@@ -154,17 +159,24 @@ export class ObjectWatch implements WatchStream {
     }
   }
 
-  #initialPiece(): Uint8Array | null | Promise<Uint8Array | null> {
-    const { initial, selection, framing, limits, initialEnd, after } = this.#parts
-    const piece = new Piece(limits.pieceBytes)
-    while (this.#initialAt < initial.length && !piece.full) {
-      const stored = initial[this.#initialAt++] as StoredObject
-      if (selection.matches(stored)) piece.add(framing.initial(stored))
+  #initialPiece(initial: Iterator<StoredObject, void>): Uint8Array | null | Promise<Uint8Array | null> {
+    const { store, framing, limits, initialEnd, after } = this.#parts
+    try {
+      // Who takes longer than the history lasts could not go on behind it: nothing is held for it any more.
+      if (this.#cursor !== null) store.viewAt(revision(after))
+    } catch (cause) {
+      return this.#failWith(cause)
     }
-    if (this.#initialAt >= initial.length) {
-      this.#initialEnded = true
-      if (initialEnd !== null) piece.add(framing.bookmark(after, initialEnd))
-      if (piece.empty) return this.#pull()
+    const piece = new Piece(limits.pieceBytes)
+    while (!piece.full) {
+      const { done, value } = initial.next()
+      if (done === true) {
+        this.#initial = null
+        if (initialEnd !== null) piece.add(framing.bookmark(after, initialEnd))
+        if (piece.empty) return this.#pull()
+        break
+      }
+      piece.add(framing.initial(value))
     }
     return piece.bytes()
   }

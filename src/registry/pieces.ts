@@ -1,4 +1,7 @@
 import type { StoredObject } from '../store/object-store.ts'
+import type { Batches } from './slices.ts'
+
+type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
 /**
  * The JSON of a list, in pieces of about `pieceBytes`. Items are the stored bytes behind kind and
@@ -6,35 +9,66 @@ import type { StoredObject } from '../store/object-store.ts'
  *
  * @param head up to and with `"items":[`
  */
-export function* listPieces(
-  head: string,
-  items: Iterable<StoredObject>,
-  pieceBytes: number,
+export function listPieces(head: string, batches: Batches, pieceBytes: number): Pieces {
+  const writer = new PieceWriter(head, pieceBytes)
+  return Symbol.iterator in batches ? piecesNow(writer, batches) : piecesLater(writer, batches)
+}
+
+function* piecesNow(
+  writer: PieceWriter,
+  batches: Iterable<readonly StoredObject[]>,
 ): Generator<Uint8Array, void> {
-  let piece = Buffer.allocUnsafe(Math.max(pieceBytes, head.length * 3))
-  let at = piece.write(head)
-  let first = true
-  for (const item of items) {
-    const { bytes, itemOffset } = item
-    const length = bytes.length - itemOffset + 2
-    if (at + length > piece.length) {
-      yield piece.subarray(0, at)
-      piece = Buffer.allocUnsafe(Math.max(pieceBytes, length))
-      at = 0
+  for (const batch of batches) yield* writer.add(batch)
+  yield* writer.end()
+}
+
+async function* piecesLater(
+  writer: PieceWriter,
+  batches: AsyncIterable<readonly StoredObject[]>,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const batch of batches) yield* writer.add(batch)
+  yield* writer.end()
+}
+
+/** Fills one piece after the other. */
+class PieceWriter {
+  readonly #pieceBytes: number
+  #piece: Buffer
+  #at: number
+  #first = true
+
+  constructor(head: string, pieceBytes: number) {
+    this.#pieceBytes = pieceBytes
+    this.#piece = Buffer.allocUnsafe(Math.max(pieceBytes, head.length * 3))
+    this.#at = this.#piece.write(head)
+  }
+
+  /** Pieces that are full. */
+  *add(batch: readonly StoredObject[]): Generator<Uint8Array, void> {
+    for (const { bytes, itemOffset } of batch) {
+      const length = bytes.length - itemOffset + 2
+      if (this.#at + length > this.#piece.length) {
+        yield this.#piece.subarray(0, this.#at)
+        this.#piece = Buffer.allocUnsafe(Math.max(this.#pieceBytes, length))
+        this.#at = 0
+      }
+      if (!this.#first) this.#piece[this.#at++] = comma
+      this.#first = false
+      this.#piece[this.#at++] = openBrace
+      this.#piece.set(itemOffset === 0 ? bytes : bytes.subarray(itemOffset), this.#at)
+      this.#at += bytes.length - itemOffset
     }
-    if (!first) piece[at++] = comma
-    first = false
-    piece[at++] = openBrace
-    piece.set(itemOffset === 0 ? bytes : bytes.subarray(itemOffset), at)
-    at += bytes.length - itemOffset
   }
-  if (at + tail.length > piece.length) {
-    yield piece.subarray(0, at)
-    yield tail
-    return
+
+  *end(): Generator<Uint8Array, void> {
+    if (this.#at + tail.length > this.#piece.length) {
+      yield this.#piece.subarray(0, this.#at)
+      yield tail
+      return
+    }
+    this.#piece.set(tail, this.#at)
+    yield this.#piece.subarray(0, this.#at + tail.length)
   }
-  piece.set(tail, at)
-  yield piece.subarray(0, at + tail.length)
 }
 
 const comma = 0x2c

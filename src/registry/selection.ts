@@ -21,6 +21,8 @@ export type Selection = {
   readonly key: Key | null
   /** Nothing under the prefix is left out. */
   readonly everything: boolean
+  /** An object has to be parsed to tell whether it matches. */
+  readonly reads: boolean
   readonly matches: (stored: StoredObject) => boolean
 }
 
@@ -41,6 +43,7 @@ export function selectionOf(
     prefix: prefixOf({ group, plural, namespace: scope === 'Cluster' ? null : namespace }),
     key: keyOfOne(definition, namespace, name),
     everything: labels.isEmpty && fields.isEmpty,
+    reads: fields.requirements.some(({ field }) => !COMMON_FIELDS.includes(field)),
     matches: (stored) =>
       (labels.isEmpty || labels.matches(stored.labels)) && (fieldsMatch === null || fieldsMatch(stored)),
   }

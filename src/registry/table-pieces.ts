@@ -1,7 +1,8 @@
 import type { Clock } from '../../raft/base/clock.ts'
-import type { StoredObject } from '../store/object-store.ts'
 import type { ResourceDefinition } from './definition.ts'
 import type { RegistryLimits } from './limits.ts'
+import { turnOfOthers } from './slices.ts'
+import type { Batches } from './slices.ts'
 import { rowOf, rowText, tableTail } from './table.ts'
 import type { TableShape } from './table.ts'
 
@@ -14,23 +15,25 @@ import type { TableShape } from './table.ts'
 export async function* tablePieces(
   of: { readonly definition: ResourceDefinition; readonly shape: TableShape },
   head: string,
-  items: Iterable<StoredObject>,
+  batches: Batches,
   { clock, limits }: { readonly clock: Clock; readonly limits: RegistryLimits },
 ): AsyncGenerator<Uint8Array, void> {
   let piece = head
   let first = true
   let parsedBytes = 0
-  for (const { bytes } of items) {
-    if (parsedBytes > limits.tableTurnBytes) {
-      parsedBytes = 0
-      await new Promise<void>((resolve) => clock.soon(resolve))
+  for await (const batch of batches) {
+    for (const { bytes } of batch) {
+      if (parsedBytes > limits.readTurnBytes) {
+        parsedBytes = 0
+        await turnOfOthers(clock)
+      }
+      parsedBytes += bytes.byteLength
+      piece += (first ? '' : ',') + rowText(rowOf(of.definition, of.shape, bytes), clock.wallMs())
+      first = false
+      if (piece.length < limits.pieceBytes) continue
+      yield Buffer.from(piece)
+      piece = ''
     }
-    parsedBytes += bytes.byteLength
-    piece += (first ? '' : ',') + rowText(rowOf(of.definition, of.shape, bytes), clock.wallMs())
-    first = false
-    if (piece.length < limits.pieceBytes) continue
-    yield Buffer.from(piece)
-    piece = ''
   }
   yield Buffer.from(`${piece}${tableTail}\n`)
 }

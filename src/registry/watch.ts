@@ -10,6 +10,7 @@ import { readState } from './read-state.ts'
 import { selectionOf } from './selection.ts'
 import type { Selection } from './selection.ts'
 import { apiErrorOf } from './store-errors.ts'
+import { inWrittenOrder } from './written-order.ts'
 import type { StoredObject, WatchCursor } from '../store/object-store.ts'
 
 /**
@@ -23,6 +24,8 @@ export async function watch(parts: VerbParts, request: VerbRequest): Promise<Ans
   // A start at a version that does not exist yet waits inside the stream.
   if (options.start.kind !== 'exact') await readState(parts, context, options.start)
   const start = startOf(parts, selection, options)
+  // As they were written: who is cut off in the midst goes on behind what it was told last, and misses nothing.
+  const initial = await initialOf(parts, selection, start)
   const timeoutMs = options.timeoutMs ?? randomTimeoutMs(parts)
   const stream = new ObjectWatch({
     store: parts.store,
@@ -30,7 +33,7 @@ export async function watch(parts: VerbParts, request: VerbRequest): Promise<Ans
     limits: parts.limits,
     framing: framingOf(parts, request),
     selection,
-    initial: start.initial,
+    initial,
     cursor: start.cursor,
     after: start.after,
     bookmarks: options.bookmarks,
@@ -46,7 +49,8 @@ function framingOf({ frames, rows, clock }: VerbParts, { definition, table }: Ve
 }
 
 type Start = {
-  readonly initial: readonly StoredObject[]
+  /** What was there, in no order that matters. */
+  readonly there: readonly StoredObject[]
   /** null: `after` is still to come. */
   readonly cursor: WatchCursor | null
   readonly after: number
@@ -65,24 +69,37 @@ function startOf(
     if (wanted.kind === 'exact') {
       const after = wanted.revision
       const cursor = after > view.revision ? null : store.watch(prefix, after)
-      return { initial: [], cursor, after }
+      return { there: [], cursor, after }
     }
     if (!initialEvents) {
-      return { initial: [], cursor: store.watch(prefix, view.revision), after: view.revision }
+      return { there: [], cursor: store.watch(prefix, view.revision), after: view.revision }
     }
     const one = key === null ? null : view.get(key)
     const only = one === null ? [] : [one]
     const there = key === null ? view.list(prefix, { after: null, limit: null }).objects : only
-    // As they were written: who is cut off in the midst goes on behind what it was told last, and misses nothing.
-    const initial = there.toSorted((a, b) => a.revision - b.revision)
-    return { initial, cursor: store.watch(prefix, view.revision), after: view.revision }
+    return { there, cursor: store.watch(prefix, view.revision), after: view.revision }
   } catch (cause) {
     throw apiErrorOf(cause)
+  }
+}
+
+/** Nobody else closes the cursor before the watch that goes on from it is there. */
+async function initialOf(
+  parts: VerbParts,
+  selection: Selection,
+  { there, cursor }: Start,
+): Promise<Iterator<StoredObject, void>> {
+  try {
+    return await inWrittenOrder(parts, selection, there)
+  } catch (cause) {
+    cursor?.close()
+    throw cause
   }
 }
 
 /** Spread, so that the watches of a restart do not all end in the same second. */
 function randomTimeoutMs(parts: VerbParts): number {
   const { watchTimeoutMsMin } = parts.limits
-  return watchTimeoutMsMin + parts.random.below(watchTimeoutMsMin)
+  // In whole seconds: timers of one length share a list, and ten thousand lists cost more than their timers.
+  return watchTimeoutMsMin + 1000 * parts.random.below(Math.ceil(watchTimeoutMsMin / 1000))
 }

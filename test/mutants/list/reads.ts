@@ -146,13 +146,8 @@ export const readMutants: readonly Mutant[] = [
   },
   {
     id: 'page-of-another-revision',
-    file: 'src/registry/list.ts',
-    edits: [
-      {
-        find: 'if (view.revision === revision) return pageOf(view, parts, options, selection, from)',
-        replace: 'if (view.revision >= revision) return pageOf(view, parts, options, selection, from)',
-      },
-    ],
+    file: 'src/registry/slices.ts',
+    edits: [{ find: 'return view.revision === revision', replace: 'return view.revision >= revision' }],
     breaks: 'the next page of a list shows a newer state than the first',
     standsFor: 'spec 4.8, consistent pages',
     invariant: 'I19',

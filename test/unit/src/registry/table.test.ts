@@ -43,9 +43,9 @@ void test('after so many bytes others have their turn, and pieces are of a size'
   const names = Array.from({ length: 40 }, (_, at) => `m${at}`)
   const items = await stored(fixture, names, 10_000)
   const clock = new TurnClock()
-  const limits = { ...defaultRegistryLimits, tableTurnBytes: 100_000, pieceBytes: 200 }
+  const limits = { ...defaultRegistryLimits, readTurnBytes: 100_000, pieceBytes: 200 }
   const pieces: string[] = []
-  for await (const piece of tablePieces({ definition, shape }, '{"rows":[', items, { clock, limits })) {
+  for await (const piece of tablePieces({ definition, shape }, '{"rows":[', [items], { clock, limits })) {
     pieces.push(Buffer.from(piece).toString())
   }
   assert.ok(clock.turns >= 3 && clock.turns <= 4, `${clock.turns} turns for 400 kB`)
