@@ -19,6 +19,7 @@ import { NamespaceStates } from '../../../../src/registry/namespace-state.ts'
 import { registry } from '../../../../src/registry/registry.ts'
 import { bootstrapOperations } from '../../../../src/resources/bootstrap-objects.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
+import type { StoreLimits } from '../../../../src/store/limits.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { featureLevelMax } from '../../../../src/version.ts'
 import type { LocalConsensus } from '../../../support/local-consensus.ts'
@@ -68,6 +69,7 @@ export type FixtureOptions = {
   readonly domain?: ApiDomain
   readonly extra?: readonly ResourceDefinition[]
   readonly limits?: Partial<RegistryLimits>
+  readonly storeLimits?: Partial<StoreLimits>
   /** Puts something between the registry and the store. */
   readonly wrap?: (store: ObjectStore) => ObjectStore
   readonly admission?: Admission
@@ -142,7 +144,7 @@ export class Fixture {
   static async open(options: FixtureOptions = {}): Promise<Fixture> {
     const names = namesOf(options.domain ?? 'orch.io')
     const clock = new ManualClock()
-    const memory = await openMemoryStore({ clock })
+    const memory = await openMemoryStore({ clock, limits: options.storeLimits ?? {} })
     const random = new SeededRandom(11)
     await memory.store.write(
       {
