@@ -22,6 +22,11 @@ export const limits = Object.freeze({
   snapshotsMax: 2,
   /** How long a member may be without proof of a quorum before it ends its watches instead of looking alive. */
   watchWithoutQuorumMsMax: 10_000,
+  /** Answers shorter than this are not compressed; documents that are kept compressed already from the second on. */
+  compressedBytesMin: 128 * KiB,
+  documentCompressedBytesMin: 4 * KiB,
+  /** Answers being compressed at once, about 0.5 MiB each. When full: the next leave as they are. */
+  compressionsMax: 8,
   /** Connections to the client port. When full: a new one is closed at once. */
   connectionsMax: 25_000,
   /** Requests at once on one HTTP/2 connection. When full: the client waits, as the protocol says. */

@@ -3,17 +3,23 @@ import type { Call } from './call.ts'
 import type { Reply, Request } from './fastify-types.ts'
 import { answerError, asApiError } from './plugins/errors.ts'
 import type { ErrorParts } from './plugins/errors.ts'
+import type { Compressor } from './compressor.ts'
 import { JSON_TYPE, baseHeaders, sendBytes, writeHead, writePiece } from './wire.ts'
 import type { ReplyHeaders } from './wire.ts'
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 type Puller = Iterator<Uint8Array> | AsyncIterator<Uint8Array>
 
+type Sending = {
+  /** In place of what a list would say. */
+  readonly headers?: ReplyHeaders
+  /** Compresses for clients that want it. Unset: never. */
+  readonly compressor?: Compressor
+}
+
 /**
  * Sends a list piece by piece, taking the next one only when the client took the last. What fits one piece
  * goes as one document with its length.
- *
- * @param more headers, in place of what a list would say
  */
 export function answerPieces(
   pieces: Pieces,
@@ -21,17 +27,34 @@ export function answerPieces(
   request: Request,
   reply: Reply,
   parts: ErrorParts,
-  more: ReplyHeaders = {},
+  sending: Sending = {},
 ): void {
   // At once: when the handler has returned, an answer nobody claimed would be ended as empty.
   reply.hijack()
-  const puller: Puller =
-    Symbol.iterator in pieces ? pieces[Symbol.iterator]() : pieces[Symbol.asyncIterator]()
-  pump(puller, call, { request, reply, more }).catch((error: unknown) => {
+  sendPieces(pieces, call, { request, reply, sending }).catch((error: unknown) => {
     // After the first byte nothing can be said any more: a cut answer tells the client that it is not whole.
     if (!reply.raw.headersSent) answerError(error, request, reply, parts)
     else cutOff(error, call, parts)
   })
+}
+
+async function sendPieces(
+  pieces: Pieces,
+  call: Call,
+  {
+    request,
+    reply,
+    sending,
+  }: { readonly request: Request; readonly reply: Reply; readonly sending: Sending },
+): Promise<void> {
+  const { headers, compressor } = sending
+  if (compressor === undefined) return pump(pullerOf(pieces), call, { request, reply, more: headers ?? {} })
+  const coded = await compressor.coded(pieces, request.raw.headers['accept-encoding'])
+  return pump(pullerOf(coded.pieces), call, { request, reply, more: { ...headers, ...coded.headers } })
+}
+
+function pullerOf(pieces: Pieces): Puller {
+  return Symbol.iterator in pieces ? pieces[Symbol.iterator]() : pieces[Symbol.asyncIterator]()
 }
 
 async function pump(

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { methodNotAllowed, pathNotFound } from '../api/api-errors.ts'
+import { Compressor } from './compressor.ts'
 import { EVERY_METHOD, appOn, callOf } from './fastify-types.ts'
 import type { App } from './fastify-types.ts'
 import { InFlight } from './in-flight.ts'
@@ -63,7 +64,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     snapshotRoute(scope, { ...errorParts, states: parts.states })
     openApiRoutes(scope, parts.openapi)
     discoveryRoutes(scope, registry.catalog)
-    resourceRoutes(scope, { registry, ...errorParts })
+    resourceRoutes(scope, { registry, compressor: new Compressor(), ...errorParts })
     rootRoutes(scope, [...FIXED_PATHS, ...discoveryDocuments(registry.catalog).keys()])
     everythingElse(scope)
   })

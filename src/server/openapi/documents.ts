@@ -2,7 +2,8 @@ import { Buffer } from 'node:buffer'
 import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
 import type { ResourceDefinition } from '../../registry/definition.ts'
-import type { OpenApiDocument, OpenApiDocuments } from '../routes/openapi.ts'
+import type { OpenApiDocuments } from '../routes/openapi.ts'
+import type { StaticDocument } from '../static-document.ts'
 import { contentHash } from './content-hash.ts'
 import { openApiV2 } from './v2.ts'
 import { encodeOpenApiV2 } from './v2-protobuf.ts'
@@ -15,7 +16,7 @@ export function openApiDocuments(
   version: string,
 ): OpenApiDocuments {
   const v2Json = once(() => openApiV2(kinds, names, version))
-  const v3 = new Map<string, () => OpenApiDocument>()
+  const v3 = new Map<string, () => StaticDocument>()
   for (const [path, members] of byPath(kinds)) {
     v3.set(
       path,
@@ -44,11 +45,11 @@ function byPath(kinds: readonly ResourceDefinition[]): ReadonlyMap<string, reado
   return paths
 }
 
-function jsonDocument(json: JsonObject): OpenApiDocument {
+function jsonDocument(json: JsonObject): StaticDocument {
   return document(Buffer.from(JSON.stringify(json)))
 }
 
-function document(bytes: Uint8Array): OpenApiDocument {
+function document(bytes: Uint8Array): StaticDocument {
   return { bytes, etag: `"${contentHash(bytes)}"` }
 }
 

@@ -4,7 +4,9 @@ import type { Catalog } from '../../registry/catalog.ts'
 import type { ResourceDefinition } from '../../registry/definition.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
-import { jsonBytes, sendJson } from './json.ts'
+import { contentHash } from '../openapi/content-hash.ts'
+import type { StaticDocument } from '../static-document.ts'
+import { jsonBytes, sendJsonDocument } from './json.ts'
 
 /** Which groups, versions and resources there are: `/api`, `/apis` and below. Built once. */
 export function discoveryRoutes(app: App, catalog: Catalog): void {
@@ -19,24 +21,24 @@ export function discoveryRoutes(app: App, catalog: Catalog): void {
       method: ['GET', 'HEAD'],
       url,
       handler: (request, reply) => {
-        const bytes = documents.get(callOf(request).info.action.path.replace(/\/+$/, ''))
-        if (bytes === undefined) throw pathNotFound()
-        sendJson(request, reply, bytes)
+        const document = documents.get(callOf(request).info.action.path.replace(/\/+$/, ''))
+        if (document === undefined) throw pathNotFound()
+        sendJsonDocument(request, reply, document)
       },
     })
   }
 }
 
 /** By path, without a slash at the end. */
-export function discoveryDocuments(catalog: Catalog): ReadonlyMap<string, Uint8Array> {
-  const documents = new Map<string, Uint8Array>()
+export function discoveryDocuments(catalog: Catalog): ReadonlyMap<string, StaticDocument> {
+  const documents = new Map<string, StaticDocument>()
   const core: string[] = []
   const groups: object[] = []
   for (const [group, versions] of byGroup(catalog)) {
     const names = [...versions.keys()].toSorted(compareVersions)
     for (const [version, definitions] of versions) {
       const prefix = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
-      documents.set(prefix, jsonBytes(resourceList(group, version, definitions)))
+      documents.set(prefix, documentOf(resourceList(group, version, definitions)))
     }
     if (group === '') {
       core.push(...names)
@@ -45,16 +47,21 @@ export function discoveryDocuments(catalog: Catalog): ReadonlyMap<string, Uint8A
     const all = names.map((version) => ({ groupVersion: `${group}/${version}`, version }))
     const entry = { name: group, versions: all, preferredVersion: all[0] }
     groups.push(entry)
-    documents.set(`/apis/${group}`, jsonBytes({ kind: 'APIGroup', apiVersion: 'v1', ...entry }))
+    documents.set(`/apis/${group}`, documentOf({ kind: 'APIGroup', apiVersion: 'v1', ...entry }))
   }
   // Upstream tells each network the address to use; one cluster, one network here: whatever was dialled.
   const anyAddress = [{ clientCIDR: '0.0.0.0/0', serverAddress: '' }]
   documents.set(
     '/api',
-    jsonBytes({ kind: 'APIVersions', versions: core, serverAddressByClientCIDRs: anyAddress }),
+    documentOf({ kind: 'APIVersions', versions: core, serverAddressByClientCIDRs: anyAddress }),
   )
-  documents.set('/apis', jsonBytes({ kind: 'APIGroupList', apiVersion: 'v1', groups }))
+  documents.set('/apis', documentOf({ kind: 'APIGroupList', apiVersion: 'v1', groups }))
   return documents
+}
+
+function documentOf(value: object): StaticDocument {
+  const bytes = jsonBytes(value)
+  return { bytes, etag: `"${contentHash(bytes)}"` }
 }
 
 function byGroup(catalog: Catalog): Map<string, Map<string, ResourceDefinition[]>> {

@@ -1,7 +1,9 @@
 import { mustAcceptJson } from '../accept.ts'
 import { callOf } from '../fastify-types.ts'
 import type { Reply, Request } from '../fastify-types.ts'
-import { laidOut } from '../pretty.ts'
+import { laidOut, wantsPretty } from '../pretty.ts'
+import { sendDocument } from '../static-document.ts'
+import type { StaticDocument } from '../static-document.ts'
 import { JSON_TYPE, baseHeaders, sendBytes } from '../wire.ts'
 
 /** Sends a small document the server made itself. @throws ApiError `NotAcceptable` */
@@ -10,6 +12,16 @@ export function sendJson(request: Request, reply: Reply, bytes: Uint8Array, code
   const call = callOf(request)
   reply.hijack()
   sendBytes(reply.raw, call, request.method, code, baseHeaders(call, JSON_TYPE), laidOut(call, bytes))
+}
+
+/** One that is kept. Laid out for people it is other bytes, which have no name. @throws ApiError `NotAcceptable` */
+export function sendJsonDocument(request: Request, reply: Reply, document: StaticDocument): void {
+  if (wantsPretty(callOf(request))) {
+    sendJson(request, reply, document.bytes)
+    return
+  }
+  mustAcceptJson(request.raw.headers.accept)
+  sendDocument(request, reply, document, JSON_TYPE)
 }
 
 export function jsonBytes(value: unknown): Uint8Array {

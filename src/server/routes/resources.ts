@@ -5,7 +5,10 @@ import type { ResourceDefinition, Verb } from '../../registry/definition.ts'
 import type { Target } from '../../registry/request.ts'
 import { tableWanted } from '../accept.ts'
 import { answerPieces, answerWatch } from '../answer-stream.ts'
+import { limits } from '../../config/limits.ts'
 import type { Call } from '../call.ts'
+import type { Compressor } from '../compressor.ts'
+import { codingsOf } from '../content-coding.ts'
 import { EVERY_METHOD, callOf } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
 import { wasAbandoned } from '../plugins/bodies.ts'
@@ -16,12 +19,12 @@ import { isPathSegment } from '../request-info.ts'
 import { JSON_TYPE, baseHeaders, sendBytes } from '../wire.ts'
 
 /** All paths of spec 4.1 behind one dispatcher: the target is known already, only the kind is looked up. */
-export function resourceRoutes(app: App, parts: { readonly registry: Registry } & ErrorParts): void {
+export function resourceRoutes(app: App, parts: DispatchParts): void {
   const handler = dispatcher(parts)
   for (const url of ['/api/*', '/apis/*']) app.route({ method: EVERY_METHOD, url, handler })
 }
 
-type DispatchParts = { readonly registry: Registry } & ErrorParts
+type DispatchParts = ErrorParts & { readonly registry: Registry; readonly compressor: Compressor }
 
 function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => Promise<void> {
   const { registry } = parts
@@ -135,9 +138,14 @@ function mediaTypeOf(header: string | undefined): string {
   return (semicolon === -1 ? header : header.slice(0, semicolon)).trim().toLowerCase()
 }
 
-function send(answer: Answer, call: Call, request: Request, reply: Reply, parts: ErrorParts): void {
+function send(answer: Answer, call: Call, request: Request, reply: Reply, parts: DispatchParts): void {
+  const { compressor } = parts
   switch (answer.kind) {
     case 'document':
+      if (answer.code === 200 && isCompressible(request, answer.bytes)) {
+        answerPieces([laidOut(call, answer.bytes)], call, request, reply, parts, { compressor })
+        return
+      }
       reply.hijack()
       sendBytes(
         reply.raw,
@@ -149,9 +157,18 @@ function send(answer: Answer, call: Call, request: Request, reply: Reply, parts:
       )
       return
     case 'pieces':
-      answerPieces(laidOutPieces(call, answer.pieces), call, request, reply, parts)
+      answerPieces(laidOutPieces(call, answer.pieces), call, request, reply, parts, { compressor })
       return
     case 'watch':
       answerWatch(answer.stream, call, request, reply, parts)
   }
+}
+
+/** Whether the content coding of one object has to be looked into: hardly ever. */
+function isCompressible(request: Request, bytes: Uint8Array): boolean {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return false
+  const header = request.raw.headers['accept-encoding']
+  if (header === undefined) return false
+  const { gzip, identity } = codingsOf(header)
+  return !identity || (gzip && bytes.byteLength >= limits.compressedBytesMin)
 }

@@ -41,7 +41,7 @@ export function snapshotRoute(app: App, parts: ErrorParts & { readonly states: S
           'orch-cluster-name': encodeURIComponent(clusterName),
         }
         const pieces = piecesOf(source, () => open--)
-        answerPieces(pieces, call, request, reply, parts, headers)
+        answerPieces(pieces, call, request, reply, parts, { headers })
       } catch (cause) {
         open--
         throw cause

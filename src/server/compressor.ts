@@ -1,0 +1,116 @@
+import { Readable, pipeline } from 'node:stream'
+import { createGzip, gzip } from 'node:zlib'
+import { ApiError } from '../api/api-error.ts'
+import { tooManyRequests } from '../api/api-errors.ts'
+import { limits } from '../config/limits.ts'
+import { codingsOf } from './content-coding.ts'
+import type { ReplyHeaders } from './wire.ts'
+
+type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+type Puller = Iterator<Uint8Array> | AsyncIterator<Uint8Array>
+
+/**
+ * Compresses answers that are worth it, while they leave and only as fast as the client takes them; the work is done on
+ * other threads. Each takes about 0.5 MiB while it lasts, so there are only so many at once; what comes beyond
+ * that leaves as it is.
+ *
+ * @source upstream compresses answers of 128 KiB and more for clients that list `gzip`, and no watches
+ */
+export class Compressor {
+  #streams = 0
+
+  /** How many answers are being compressed. */
+  get streams(): number {
+    return this.#streams
+  }
+
+  /**
+   * An answer as the client takes it. The pieces that come back have to be asked for the first at least.
+   *
+   * @param header `Accept-Encoding`
+   * @throws ApiError `NotAcceptable` when it takes neither; `TooManyRequests` when it takes only what there is no room for
+   */
+  async coded(
+    pieces: Pieces,
+    header: string | undefined,
+  ): Promise<{ readonly pieces: Pieces; readonly headers: ReplyHeaders }> {
+    const codings = codingsOf(header)
+    if (!codings.gzip) {
+      if (!codings.identity) throw noCoding()
+      return { pieces, headers: {} }
+    }
+    const begun = await begin(pieces, limits.compressedBytesMin)
+    if (begun.ended && codings.identity) return { pieces: begun.held, headers: {} }
+    if (this.#streams < limits.compressionsMax) {
+      this.#streams++
+      return { pieces: this.#gzipped(whole(begun)), headers: gzipHeaders }
+    }
+    if (codings.identity) return { pieces: whole(begun), headers: {} }
+    await begun.puller.return?.()
+    throw tooManyRequests(1)
+  }
+
+  async *#gzipped(pieces: Pieces): AsyncGenerator<Uint8Array, void> {
+    const source = Readable.from(pieces, { highWaterMark: 1 })
+    const compressing = createGzip({ level, chunkSize: 64 * 1024 })
+    try {
+      // Errors come out of the loop below, as the other end is destroyed with them.
+      const chunks: AsyncIterable<Uint8Array> = pipeline(source, compressing, () => undefined)
+      for await (const chunk of chunks) yield chunk
+    } finally {
+      source.destroy()
+      this.#streams--
+    }
+  }
+}
+
+/** @throws ApiError always */
+export function noCoding(): ApiError {
+  return new ApiError('NotAcceptable', 'only the following content codings are offered: gzip, identity')
+}
+
+/** A document that is kept and sent often: once, so as small as can be. */
+export function compressedOnce(bytes: Uint8Array): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    gzip(bytes, { level: 9 }, (error, compressed) => {
+      if (error === null) resolve(compressed)
+      else reject(error)
+    })
+  })
+}
+
+/** Fast rather than small: the network is seldom as slow as the processor would be. */
+const level = 1
+
+const gzipHeaders: ReplyHeaders = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' }
+
+type Begun = {
+  readonly held: readonly Uint8Array[]
+  readonly puller: Puller
+  /** There is nothing behind what is held. */
+  readonly ended: boolean
+}
+
+/** Pulls until it is known whether there are so many bytes. */
+async function begin(pieces: Pieces, bytes: number): Promise<Begun> {
+  const puller: Puller =
+    Symbol.iterator in pieces ? pieces[Symbol.iterator]() : pieces[Symbol.asyncIterator]()
+  const held: Uint8Array[] = []
+  for (let length = 0; length < bytes;) {
+    const next = await puller.next()
+    if (next.done === true) return { held, puller, ended: true }
+    held.push(next.value)
+    length += next.value.byteLength
+  }
+  return { held, puller, ended: false }
+}
+
+async function* whole({ held, puller, ended }: Begun): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* held
+    if (ended) return
+    for (let next = await puller.next(); next.done !== true; next = await puller.next()) yield next.value
+  } finally {
+    await puller.return?.()
+  }
+}

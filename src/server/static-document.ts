@@ -1,0 +1,75 @@
+import { limits } from '../config/limits.ts'
+import { compressedOnce, noCoding } from './compressor.ts'
+import { codingsOf } from './content-coding.ts'
+import { callOf } from './fastify-types.ts'
+import type { Reply, Request } from './fastify-types.ts'
+import { baseHeaders, sendBytes } from './wire.ts'
+
+/** Bytes that stay the same as long as the process runs. */
+export type StaticDocument = {
+  readonly bytes: Uint8Array
+  /** Quoted; another one when the bytes differ, on any member and release. */
+  readonly etag: string
+}
+
+/**
+ * Sends it, compressed where that is wanted, or only says that the client has it already.
+ *
+ * @param type of its content
+ * @throws ApiError `NotAcceptable` for a client that takes neither gzip nor plain bytes
+ */
+export function sendDocument(request: Request, reply: Reply, document: StaticDocument, type: string): void {
+  const { headers } = request.raw
+  const call = callOf(request)
+  const codings = codingsOf(headers['accept-encoding'])
+  if (!codings.gzip && !codings.identity) throw noCoding()
+  const compressed =
+    codings.gzip && (document.bytes.byteLength >= limits.documentCompressedBytesMin || !codings.identity)
+  const answer = baseHeaders(call, type)
+  answer['etag'] = compressed ? compressedTag(document.etag) : document.etag
+  answer['vary'] = 'Accept, Accept-Encoding'
+  reply.hijack()
+  if (isKnown(headers['if-none-match'], document.etag)) {
+    sendBytes(reply.raw, call, 'HEAD', 304, answer, NOTHING)
+    return
+  }
+  if (!compressed) {
+    sendBytes(reply.raw, call, request.method, 200, answer, document.bytes)
+    return
+  }
+  answer['content-encoding'] = 'gzip'
+  compressedOf(document).then(
+    (bytes) => sendBytes(reply.raw, call, request.method, 200, answer, bytes),
+    // There was no memory for it; the connection says so better than half an answer.
+    () => reply.raw.destroy(),
+  )
+}
+
+/**
+ * Whether `If-None-Match` names it, in either form: what a client keeps of one is as good as the other.
+ * @source RFC 9110 section 13.1.2, weak comparison
+ */
+export function isKnown(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.some((tag) => tag === '*' || tag === etag || tag === compressedTag(etag))
+}
+
+/** Other bytes, another name. */
+function compressedTag(etag: string): string {
+  return `${etag.slice(0, -1)}-gzip"`
+}
+
+/** Made when first asked for; as many as there are documents. */
+const compressedForms = new WeakMap<StaticDocument, Promise<Uint8Array>>()
+
+function compressedOf(document: StaticDocument): Promise<Uint8Array> {
+  let form = compressedForms.get(document)
+  if (form === undefined) {
+    form = compressedOnce(document.bytes)
+    compressedForms.set(document, form)
+  }
+  return form
+}
+
+const NOTHING = new Uint8Array(0)
