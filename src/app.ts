@@ -94,6 +94,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   registerClusterMetrics(metrics, { consensus, node, store, machine, watch })
   const url = await serve(site, {
     ...{ store, machine, consensus, registry, catalog, health, caughtUp, metrics, keys },
+    renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
   })
   log.info({ url, id, domain: names.domain }, 'serving')
   if (joined !== null) closing.add(tellCatchUp({ consensus, clock, log, reports: watch.reports }))

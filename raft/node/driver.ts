@@ -208,6 +208,7 @@ export class Driver {
         return
       case 'start':
       case 'peer-recorded':
+      case 'renew-keys':
       case 'stop':
         assert(false, 'the life of the driver is in its owner’s hands')
     }

@@ -6,6 +6,7 @@ import type { MemberChange } from '../core/member-change.ts'
 import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import { reportBytesMax } from '../ports.ts'
 import type { StateMachine } from '../ports.ts'
+import type { PeerCredentials } from '../transport/peer-identity.ts'
 import { ConsensusFailure } from './errors.ts'
 import { LastWord } from './last-word.ts'
 import { Listeners } from './listeners.ts'
@@ -170,6 +171,11 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   /** Telling the raft thread how far the database is allows it to cut the log. Cheap when nothing moved. */
   tellAppliedDisk(): void {
     this.#host?.tellAppliedDisk()
+  }
+
+  /** For the links to peers: in use from the next handshake on. What does not fit is told by `onPeerEvent`. */
+  renewPeerKeys(credentials: PeerCredentials): void {
+    if (!this.#broken && this.#stopping === null) this.#post({ kind: 'renew-keys', credentials })
   }
 
   /** One of its actors died without a word. */

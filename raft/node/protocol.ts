@@ -4,6 +4,7 @@ import type { MemberChange } from '../core/member-change.ts'
 import type { MembershipAnswer, ProposalId } from '../ports.ts'
 import type { Measured } from './meter.ts'
 import type { TransportEvent } from '../transport/events.ts'
+import type { PeerCredentials } from '../transport/peer-identity.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 
 /*
@@ -44,6 +45,8 @@ export type ApiToRaft =
   | { readonly kind: 'report'; readonly to: NodeId | null; readonly bytes: Uint8Array }
   | SnapshotOutAnswer
   | SnapshotInAnswer
+  /** For the peer links: in use from the next handshake on. */
+  | { readonly kind: 'renew-keys'; readonly credentials: PeerCredentials }
   | { readonly kind: 'stop' }
 
 /** A snapshot on its way out: the api thread produces what the raft thread pulls. */

@@ -3,6 +3,7 @@ import type { Random } from '../base/random.ts'
 import type { SnapshotMeta } from '../core/types.ts'
 import type { LogToRaft, RaftToLog } from '../log/log-protocol.ts'
 import type { Channel, PeerMessage, RecoveredLog, SnapshotSink, Transport } from '../ports.ts'
+import type { PeerCredentials } from '../transport/peer-identity.ts'
 import { Acquaintances } from './acquaintances.ts'
 import { Driver } from './driver.ts'
 import type { Meter } from './meter.ts'
@@ -20,6 +21,8 @@ export type RaftActorOptions = {
   readonly log: Channel<RaftToLog, LogToRaft>
   /** Unset: nobody wants numbers. */
   readonly meter?: Meter
+  /** Unset: peers are not told by certificates. */
+  readonly renewKeys?: (credentials: PeerCredentials) => void
 }
 
 /**
@@ -99,6 +102,7 @@ export class RaftActor {
     if (this.#ended) return
     if (message.kind === 'start') this.#start(message)
     else if (message.kind === 'peer-recorded') this.#acquaintances?.recorded(message.met)
+    else if (message.kind === 'renew-keys') this.#options.renewKeys?.(message.credentials)
     else if (message.kind === 'stop') void this.#stop()
     else this.#driver?.take(message)
   }

@@ -21,7 +21,10 @@ const log = new MessagePortChannel<RaftToLog, LogToRaft>({ port: data.log, lifet
 const links = data.transport === null ? null : await linked(data.transport)
 const transport = links ?? alone(data)
 const meter = new Meter(links === null ? null : () => links.measure())
-const actor = new RaftActor({ node: data.node, clock, random, transport, api, log, meter })
+const actor = new RaftActor({
+  ...{ node: data.node, clock, random, transport, api, log, meter },
+  renewKeys: (credentials) => links?.renew(credentials),
+})
 actor.begin()
 
 /** gRPC is loaded only where there are peers: it is most of this thread's start. */

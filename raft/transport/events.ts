@@ -45,6 +45,9 @@ export type TransportEvent =
   | { readonly kind: 'too-large'; readonly peer: NodeId; readonly bytes: number }
   /** A command from this peer is not what its proposer made, past the checks of the wire: it was refused. */
   | { readonly kind: 'altered'; readonly peer: NodeId; readonly index: LogIndex }
+  /** This member's own, given while it runs: in use from the next handshake on, or not fit for it. */
+  | { readonly kind: 'keys-renewed' }
+  | { readonly kind: 'keys-refused'; readonly cause: string }
   | { readonly kind: 'snapshot-failed'; readonly peer: NodeId; readonly cause: string }
 
 /** What one link holds back at the moment. */

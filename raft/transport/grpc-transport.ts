@@ -18,7 +18,7 @@ import { InboundSnapshots } from './inbound-snapshots.ts'
 import { checkTransportLimits, method, serverOptions } from './options.ts'
 import type { TransportLimits } from './options.ts'
 import { PeerLink } from './peer-link.ts'
-import { peerTls } from './peer-identity.ts'
+import { PeerTls } from './peer-identity.ts'
 import type { PeerCredentials } from './peer-identity.ts'
 import { sendSnapshotStream } from './snapshot-stream.ts'
 
@@ -50,7 +50,7 @@ export type GrpcTransportOptions = {
 export class GrpcTransport implements Transport {
   readonly counters: TransportCounters = newCounters()
   readonly #options: GrpcTransportOptions
-  readonly #tls: ReturnType<typeof peerTls>
+  readonly #tls: PeerTls
   readonly #server: Server
   readonly #inbound: InboundLinks
   readonly #peers = new Map<NodeId, MemberInfo>()
@@ -72,7 +72,7 @@ export class GrpcTransport implements Transport {
     assert(Buffer.byteLength(options.cluster) <= 255, 'a cluster name fits a greeting')
     assert(Buffer.byteLength(options.founding ?? '') <= 64, 'a fingerprint fits a greeting')
     this.#options = options
-    this.#tls = peerTls(options.self.name, options.credentials)
+    this.#tls = new PeerTls(options.self.name, options.credentials)
     this.#server = new Server(serverOptions(options.limits))
     const { limits, clock, onEvent } = options
     this.#process = 1 + options.random.below(2 ** 21) * 2 ** 31 + options.random.below(2 ** 31)
@@ -180,6 +180,18 @@ export class GrpcTransport implements Transport {
     }
   }
 
+  /** From now on peers are dialed and let in with these; those that do not fit are told, and those of before stay. */
+  renew(credentials: PeerCredentials): void {
+    const { onEvent } = this.#options
+    try {
+      this.#tls.renew(credentials)
+      onEvent({ kind: 'keys-renewed' })
+    } catch (cause) {
+      if (!(cause instanceof TransportFailure)) throw cause
+      onEvent({ kind: 'keys-refused', cause: cause.message })
+    }
+  }
+
   measure(): TransportMeasure {
     return { counters: { ...this.counters }, links: [...this.#links.values()].map((link) => link.measure()) }
   }
@@ -215,7 +227,7 @@ export class GrpcTransport implements Transport {
     return new PeerLink({
       ...{ peer, limits, clock, random, onEvent, counters: this.counters },
       hello: this.#hello(peer.id),
-      credentials: this.#tls.dial(peer.name),
+      credentials: () => this.#tls.dial(peer.name),
       onUnreachable: () => this.#receiver?.unreachable(peer.id),
       onDisowned: (index) => this.#receiver?.disowned(peer.id, index),
     })

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext, DEFAULT_MIN_VERSION } from 'node:tls'
-import type { PeerCertificate } from 'node:tls'
+import type { PeerCertificate, SecureContext, SecureContextOptions } from 'node:tls'
 import { credentials, ServerCredentials } from '@grpc/grpc-js'
 import type { ChannelCredentials } from '@grpc/grpc-js'
 import { TransportFailure } from './errors.ts'
@@ -38,16 +38,58 @@ export function memberNameOf(certificate: Pick<PeerCertificate, 'subjectaltname'
   return members.length === 1 ? (members[0] ?? null) : null
 }
 
-/**
- * Both sides of mutual TLS, TLS 1.2 or later, for one member. `dial` gives the credentials to call the member
- * of that name and nobody else.
- *
- * @throws TransportFailure `identity` when the files do not make this member out
- */
-export function peerTls(
-  self: string,
-  peer: PeerCredentials,
-): { readonly server: ServerCredentials; readonly dial: (member: string) => ChannelCredentials } {
+/** Both sides of mutual TLS, TLS 1.2 or later, for one member. */
+export class PeerTls {
+  readonly #self: string
+  readonly #server: RenewableCredentials
+  #context: SecureContext
+
+  /** @throws TransportFailure `identity` when the files do not make this member out */
+  constructor(self: string, peer: PeerCredentials) {
+    this.#self = self
+    this.#context = contextOf(self, peer)
+    this.#server = new RenewableCredentials(peer)
+  }
+
+  get server(): ServerCredentials {
+    return this.#server
+  }
+
+  /** To call the member of that name and nobody else. */
+  dial(member: string): ChannelCredentials {
+    return credentials.createFromSecureContext(this.#context, {
+      checkServerIdentity: (_host, certificate) => refusal(member, certificate),
+    })
+  }
+
+  /**
+   * Handshakes from now on show and believe these; connections that are open stay.
+   *
+   * @throws TransportFailure `identity`; those of before stay then
+   */
+  renew(peer: PeerCredentials): void {
+    this.#context = contextOf(this.#self, peer)
+    this.#server.renew(peer)
+  }
+}
+
+/** gRPC's own, made from files once, know no others later; this is what it offers to those that do. */
+class RenewableCredentials extends ServerCredentials {
+  constructor(peer: PeerCredentials) {
+    super({ requestCert: true }, secureOptions(peer))
+  }
+
+  renew(peer: PeerCredentials): void {
+    this.updateSecureContextOptions(secureOptions(peer))
+  }
+
+  override _equals(other: ServerCredentials): boolean {
+    return this === other
+  }
+}
+
+/** @throws TransportFailure `identity` */
+function contextOf(self: string, peer: PeerCredentials): SecureContext {
   const named = memberNameOf({ subjectaltname: certificateOf(peer).subjectAltName ?? '' })
   if (named !== self) {
     const whose = named === null ? 'names no member' : `is that of member "${named}"`
@@ -63,25 +105,16 @@ export function peerTls(
     )
   }
   try {
-    const context = createSecureContext({
-      ca: peer.authorityPem,
-      cert: peer.certificatePem,
-      key: peer.keyPem,
-      minVersion: 'TLSv1.2',
-    })
-    const pair = { private_key: Buffer.from(peer.keyPem), cert_chain: Buffer.from(peer.certificatePem) }
-    return {
-      server: ServerCredentials.createSsl(Buffer.from(peer.authorityPem), [pair], true),
-      dial: (member) =>
-        credentials.createFromSecureContext(context, {
-          checkServerIdentity: (_host, certificate) => refusal(member, certificate),
-        }),
-    }
+    return createSecureContext(secureOptions(peer))
   } catch (cause) {
     throw new TransportFailure('identity', 'the peer certificate, key and authority do not fit together', {
       cause,
     })
   }
+}
+
+function secureOptions({ authorityPem, certificatePem, keyPem }: PeerCredentials): SecureContextOptions {
+  return { ca: authorityPem, cert: certificatePem, key: keyPem, minVersion: 'TLSv1.2' }
 }
 
 function refusal(expected: string, certificate: PeerCertificate): Error | undefined {

@@ -25,7 +25,8 @@ import { disownedAt, failureOf } from './status.ts'
 export type PeerLinkOptions = {
   readonly peer: MemberInfo
   readonly hello: Hello
-  readonly credentials: ChannelCredentials
+  /** As they are now: they may be renewed between two attempts. */
+  readonly credentials: () => ChannelCredentials
   readonly limits: TransportLimits
   readonly clock: Clock
   readonly random: Random
@@ -130,7 +131,7 @@ export class PeerLink {
 
   #dial(): Attempt {
     const { peer, credentials, limits, clock, hello } = this.#options
-    const client = dial(peer, credentials, limits)
+    const client = dial(peer, credentials(), limits)
     const stream = client.makeBidiStreamRequest(method.messages, asIs, asIs)
     const patience = clock.after(limits.connectTimeoutMs, () => {
       this.#broke(attempt, new TransportFailure('unreachable', 'no answer in time'))

@@ -16,7 +16,7 @@ import { formatAddress, parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import type { Outcome } from '../store/command.ts'
-import { clientAddress } from './keys.ts'
+import { clientAddress, credentialsOf } from './keys.ts'
 import { foundingOf, hasLog } from './founding.ts'
 import type { MemberKeys } from './keys.ts'
 import { logFolder, memberId } from './member-identity.ts'
@@ -72,15 +72,15 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
             self,
             founding: foundingOf(parts.directory, logDirectory, config['initial-members'], log),
             listenAddress: peerListenAddress(config),
-            credentials: { authorityPem: peer.authority, certificatePem: peer.certificate, keyPem: peer.key },
+            credentials: credentialsOf(peer),
             limits: { ...defaultTransportLimits, messageBytesMax: limits.messageBytesMax },
           },
     peerBook,
     hostUrl: new URL('../host/thread-host.js', import.meta.url).href,
     onFatal,
     onPeerEvent: (event) => {
-      if (event.kind === 'link-up' || event.kind === 'listening') log.info(event, 'peer link')
-      else log.warn(event, 'peer link')
+      const isGood = ['link-up', 'listening', 'keys-renewed'].includes(event.kind)
+      log[isGood ? 'info' : 'warn'](event, 'peer link')
     },
     onMeasured: parts.onMeasured,
   })

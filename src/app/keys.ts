@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
+import type { PeerCredentials } from '../../raft/index.ts'
 import { parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import { readCertificate } from '../pki/certificate.ts'
@@ -63,6 +64,11 @@ export function memberKeys(
   return { server, peer, kubeconfig: null, fingerprints: fingerprintsOf(server.clientAuthorities, peer) }
 }
 
+/** As the links to peers take them. */
+export function credentialsOf({ authority, certificate, key }: PeerKeys): PeerCredentials {
+  return { authorityPem: authority, certificatePem: certificate, keyPem: key }
+}
+
 function peerKeys(config: Config): PeerKeys {
   const peer = {
     authority: read(config, 'peer-ca-file'),
@@ -105,6 +111,12 @@ function selfMade(
   return { server, peer: null, kubeconfig, fingerprints: fingerprintsOf(authority, null) }
 }
 
+/** The files that flags name, which may change while this member runs. None: it made its keys itself. */
+export function keyFilesOf(config: Config): readonly string[] {
+  if (config['tls-cert-file'] === '') return []
+  return keyFlags.map((flag) => config[flag]).filter((path) => path !== '')
+}
+
 /** What clients dial, as far as this member can tell. */
 export function clientAddress(config: Config): string {
   if (config['advertise-address'] !== '') return config['advertise-address']
@@ -136,13 +148,16 @@ function fingerprint(pem: string): string {
   return createHash('sha256').update(spki).digest('hex')
 }
 
-type KeyFlag =
-  | 'tls-cert-file'
-  | 'tls-private-key-file'
-  | 'client-ca-file'
-  | 'peer-ca-file'
-  | 'peer-cert-file'
-  | 'peer-key-file'
+const keyFlags = [
+  'tls-cert-file',
+  'tls-private-key-file',
+  'client-ca-file',
+  'peer-ca-file',
+  'peer-cert-file',
+  'peer-key-file',
+] as const satisfies readonly (keyof Config)[]
+
+type KeyFlag = (typeof keyFlags)[number]
 
 function read(config: Config, flag: KeyFlag): string {
   try {

@@ -1,5 +1,5 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
-import type { Consensus } from '../../raft/index.ts'
+import type { Consensus, PeerCredentials } from '../../raft/index.ts'
 import type { CaughtUp } from '../cluster/caught-up.ts'
 import type { Health } from '../cluster/health.ts'
 import { Members } from '../cluster/members.ts'
@@ -17,6 +17,8 @@ import type { Store } from '../store/store.ts'
 import { programVersion } from '../version.ts'
 import { StartFailure } from './errors.ts'
 import { joinTokens } from './join-authentication.ts'
+import { KeyWatch } from './key-watch.ts'
+import { credentialsOf } from './keys.ts'
 import type { MemberKeys } from './keys.ts'
 import { membershipDesks } from './membership.ts'
 import { authenticatorOf, authorizerOf } from './policy.ts'
@@ -34,6 +36,8 @@ export type ServingParts = {
   readonly caughtUp: CaughtUp
   readonly metrics: MetricsRegistry
   readonly keys: MemberKeys
+  /** See `RaftNode.renewPeerKeys`. */
+  readonly renewPeerKeys: (credentials: PeerCredentials) => void
 }
 
 /** Serves clients from here on. @returns where @throws StartFailure `address` */
@@ -48,6 +52,12 @@ export async function serve(site: Site, parts: ServingParts): Promise<string> {
     }),
   )
   const address = await listen(server, config)
+  const watch = new KeyWatch(site, parts.keys, ({ server: own, peer }) => {
+    server.reload(own)
+    if (peer !== null) parts.renewPeerKeys(credentialsOf(peer))
+  })
+  watch.start()
+  closing.add(() => watch.close())
   return `https://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
 }
 

@@ -4,8 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { X509Certificate } from 'node:crypto'
 import { connect as connectTcp } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import type { AddressInfo } from 'node:net'
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import { test } from 'node:test'
 import { Client, credentials, Server, ServerCredentials, status } from '@grpc/grpc-js'
 import type { ServiceError } from '@grpc/grpc-js'
@@ -126,6 +128,60 @@ void test('a peer whose certificate is from another authority is neither heard n
     })
     assert.deepEqual([...a.receiver.messages, ...b.receiver.messages], [])
   })
+})
+
+/** What TLS shows to whoever connects there. */
+async function serialAt(member: TestMember): Promise<string> {
+  const { authorityPem: ca, certificatePem: cert, keyPem: key } = ours('n2')
+  const socket = connectTls({
+    ...{ host: '127.0.0.1', port: Number(member.info.peerAddress.split(':')[1]), ca, cert, key },
+    ...{ servername: serverNameOf(member.info.name), ALPNProtocols: ['h2'] },
+  })
+  await once(socket, 'secureConnect')
+  const { serialNumber } = socket.getPeerCertificate()
+  socket.destroy()
+  return serialNumber
+}
+
+void test('renewed keys are shown to callers and to whom is called; links that are up stay; unfit ones change nothing', async () => {
+  const seen: string[] = []
+  const { certificatePem: cert, keyPem: key, authorityPem: ca } = ours('n3')
+  const other = createTlsServer({ cert, key, ca, requestCert: true, ALPNProtocols: ['h2'] }, (socket) => {
+    seen.push(socket.getPeerCertificate().serialNumber)
+    socket.destroy()
+  })
+  other.listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  try {
+    await withHarness(ours, async (harness, told) => {
+      const [a, b] = await pair(harness)
+      await connect(a, b)
+      const { port } = other.address() as AddressInfo
+      const third = memberInfo({ id: nodeId(3), name: 'n3' }, `127.0.0.1:${port}`)
+      a.transport.setPeers([a.info, b.info, third])
+      const before = await serialAt(a)
+      await until('n3 is called', () => seen.includes(before))
+      const renewed = ours('n1')
+      const { serialNumber } = new X509Certificate(renewed.certificatePem)
+      const { transport } = a
+      assert.ok(transport instanceof GrpcTransport && serialNumber !== before)
+      const heard = b.receiver.messages.length
+      transport.renew({ ...renewed, keyPem: key })
+      transport.renew(ours('n2'))
+      assert.equal(await serialAt(a), before)
+      transport.renew(renewed)
+      assert.equal(await serialAt(a), serialNumber)
+      await until('n3 is called with the new one', () => seen.includes(serialNumber))
+      a.transport.send(probe(a, b, 7))
+      await until('the old link carries on', () => b.receiver.messages.length > heard)
+      const broken = told.filter(({ event }) => event.kind === 'link-down' && event.name !== 'n3')
+      assert.deepEqual(broken, [])
+      const kinds = told.map(({ event }) => event.kind).filter((kind) => kind.startsWith('keys'))
+      assert.deepEqual(kinds, ['keys-refused', 'keys-refused', 'keys-renewed'])
+    })
+  } finally {
+    other.close()
+  }
 })
 
 void test('a member is not mistaken for another one that has its address', async () => {
