@@ -93,6 +93,12 @@ export class TrueStorage {
     else if (this.#usedBytes > quota) this.#ring(true)
   }
 
+  /** How many events stay however old they are, of those that the settings keep: none where little room is left. */
+  eventsKept(eventsMin: number): number {
+    const { objectBytesMax, storageBytesMax } = this.#limits
+    return this.#alarm || this.#usedBytes + objectBytesMax > (storageBytesMax ?? Infinity) ? 0 : eventsMin
+  }
+
   /** Whether sizes refuse a write whose conditions hold; what it changes is the alarm alone. */
   refuses(operations: readonly Operation[], known: Known): boolean {
     const quota = this.#limits.storageBytesMax
@@ -108,7 +114,8 @@ export class TrueStorage {
     const isAbove = puts.length > 0 && this.#usedBytes + sum(puts) > Math.floor(1.5 * quota)
     if (!isFull && !isAbove) return false
     this.#met.add('over-quota')
-    this.#ring(true)
+    // One that is large tells nothing of those that are small.
+    if (this.#usedBytes * 10 >= quota * 9) this.#ring(true)
     return true
   }
 

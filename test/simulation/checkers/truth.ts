@@ -173,8 +173,7 @@ export class Truth {
   }
 
   #trim(wanted: number): void {
-    const floor = this.storage.alarm ? 0 : this.#window.historyEventsMin
-    const upTo = Math.min(wanted, this.revision - floor)
+    const upTo = Math.min(wanted, this.revision - this.storage.eventsKept(this.#window.historyEventsMin))
     if (upTo <= this.#trimmed) return
     for (let revision = this.#trimmed + 1; revision <= upTo; revision++) {
       const version = this.#versions[revision]
