@@ -28,6 +28,8 @@ export interface Consensus<Outcome> extends MembershipPort {
    * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
    */
   barrier(deadlineMs: number): Promise<LogIndex>
+  /** Ways to read without waiting for a barrier. */
+  readonly reads: ReadPort
   /**
    * Tells other members something about this one. Best effort: lost where a link is down or full.
    *
@@ -47,6 +49,47 @@ export interface Consensus<Outcome> extends MembershipPort {
    * @throws ConsensusFailure `timed-out`: the log could not be closed
    */
   stop(deadlineMs: number): Promise<void>
+}
+
+/** What is known of this member's memory without asking anybody, and how more is found out. */
+export interface ReadPort {
+  /** null: no barrier was ever passed here. */
+  readonly freshness: Freshness | null
+  /** Begins a barrier that nobody waits for, if none is under way. */
+  probe(): void
+  /** null: this member does not lead by a lease now. */
+  lease(): LeaseRead | null
+  /**
+   * Resolves once memory holds everything up to `index`.
+   *
+   * @param deadlineMs on the monotonic clock
+   * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
+   */
+  reached(index: LogIndex, deadlineMs: number): Promise<void>
+  /** Whether this member shall hold a lease when it leads: as the replicated settings say. */
+  useLease(wanted: boolean): void
+}
+
+/**
+ * Memory holds everything that any member acknowledged up to `asOfMs`: when the latest round was sent that a quorum confirmed and
+ * whose index is applied. No clock but this member's has a part in it.
+ */
+export type Freshness = {
+  /** On the monotonic clock, as is the next. */
+  readonly asOfMs: number
+  /** When the confirmation came; the rest of the wait was for entries to be applied. */
+  readonly confirmedMs: number
+}
+
+/** A read that asks nobody. */
+export type LeaseRead = {
+  /** Everything acknowledged before the read began is within it: wait until that is applied. */
+  readonly index: LogIndex
+  /**
+   * Whether the lease held all the while. To be asked once the value is fixed, as this process may have stood still: when it
+   * did not, the value may be old, and a barrier is needed.
+   */
+  readonly holds: () => boolean
 }
 
 /** What a change of the members came to. */

@@ -46,9 +46,12 @@ export type {
   ConsensusFailureCode,
   ConsensusStatus,
   Fate,
+  Freshness,
+  LeaseRead,
   MembershipPort,
   MembersChanged,
   PeerReport,
+  ReadPort,
 } from './consensus.ts'
 export { ConsensusFailure, MembershipFailure } from './node/errors.ts'
 export type { Envelope } from './node/envelope.ts'

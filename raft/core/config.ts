@@ -23,6 +23,11 @@ export type CoreConfig = {
   readonly logCacheBytesMax: number
   /** ReadIndex rounds waiting for a quorum; above it reads are dropped. */
   readonly readRoundsMax: number
+  /**
+   * For so many ms after an answer to a leader this member helps nobody else into office, by any clock: a little less than
+   * `electionTicks`, as the first tick may come at once and each a little early. Unset: it promises nothing.
+   */
+  readonly leasePromiseMs?: number
   /** Draws election timeouts only; seeded in simulation. */
   readonly random: Random
 }
@@ -32,6 +37,9 @@ export type CoreConfig = {
  * way; whoever asked asks again once the disk goes on.
  */
 export const heldMessagesMax = 1024
+
+/** Clocks of two members, ticks included, differ by less than this part; see `lease.ts`. */
+export const leaseDriftMax = 0.1
 
 /** Voters in one cluster, those on their way included: more only make it slower. When full: `too-many-members`. */
 export const votersMax = 9

@@ -91,10 +91,16 @@ function detailsOf(message: Message, show: ShowData): string {
       return ` index=${message.index}`
     case 'append-refused':
       return ` index=${message.index} hint=${message.hintTerm}/${message.hintIndex}`
-    case 'heartbeat':
-      return ` commit=${message.commit}${message.context === null ? '' : ` read=${message.context}`}`
-    case 'heartbeat-response':
-      return message.context === null ? '' : ` read=${message.context}`
+    case 'heartbeat': {
+      const sent = message.sentMs === undefined ? '' : ` sent=${message.sentMs}ms`
+      return ` commit=${message.commit}${message.context === null ? '' : ` read=${message.context}`}${sent}`
+    }
+    case 'heartbeat-response': {
+      const { context, promise } = message
+      const promised =
+        promise === undefined ? '' : ` sent=${promise.sentMs}ms promise=${promise.promisedMs}ms`
+      return `${context === null ? '' : ` read=${context}`}${promised}`
+    }
     case 'snapshot':
       return ` ${describeSnapshot(message.snapshot)}`
     case 'timeout-now':

@@ -1,5 +1,6 @@
 import { becomeCandidate, becomeFollower, becomePreCandidate, recordVote } from './transitions.ts'
 import { tallyVotes } from './candidate.ts'
+import { withholdsVote } from './lease.ts'
 import type { Message } from './message.ts'
 import { configuration, isVoterOf, sendAtOnce, sendOncePersisted } from './state.ts'
 import type { State } from './state.ts'
@@ -10,6 +11,7 @@ type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
 /** Time passes for everyone but a leader: who waited long enough in silence stands. */
 export function tickElection(state: State): void {
   state.electionElapsed++
+  state.lease.silentTicks++
   if (state.electionElapsed < state.electionDue) return
   // Who may not stand at least admits that it knows no leader: else it would seem to hold a lease again.
   if (mayStand(state)) stand(state)
@@ -62,11 +64,11 @@ export function mayStand(state: State): boolean {
 }
 
 /**
- * While a leader was heard of within an election timeout, nobody is helped to disturb it. A leader holds its
- * own lease as long as its quorum answers. Raft paper §6, thesis §4.2.3.
+ * While a leader was heard of within an election timeout, nobody is helped to disturb it; nor right after a start, when this
+ * member cannot know whether one was. A leader stands by itself as long as its quorum answers. Raft paper §6, thesis §4.2.3.
  */
-export function holdsLease(state: State): boolean {
-  return state.leader !== null && state.electionElapsed < state.config.electionTicks
+export function standsByLeader(state: State): boolean {
+  return state.role === 'leader' || withholdsVote(state)
 }
 
 /**
@@ -82,7 +84,10 @@ export function answerPreVote(state: State, message: Of<'pre-vote-request'>): vo
 
 /** At equal term; the term gate made this member a follower if the candidate's was later. */
 export function answerVote(state: State, message: Of<'vote-request'>): void {
-  const free = state.vote === message.from || (state.vote === null && state.leader === null)
+  const again = state.vote === message.from
+  // It came to this term by somebody else's word, and may be counted on by the leader before.
+  if (!again && !message.transfer && state.role === 'follower' && withholdsVote(state)) return
+  const free = again || (state.vote === null && state.leader === null)
   const granted = free && state.role === 'follower' && state.log.admits(message.lastIndex, message.lastTerm)
   const answer = { kind: 'vote-response', from: state.id, to: message.from, term: state.term } as const
   if (granted) {

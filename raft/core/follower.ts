@@ -1,6 +1,7 @@
 import { assert, assertNever, present } from '../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
 import { obeyTimeoutNow } from './election.ts'
+import { promiseFor } from './lease.ts'
 import type { Message } from './message.ts'
 import { advanceCommit } from './replication.ts'
 import { sendAtOnce, sendOncePersisted } from './state.ts'
@@ -40,6 +41,7 @@ export function stepFollower(state: State, message: Message): void {
 export function hearLeader(state: State, message: OfLeader): void {
   assert(state.leader === message.from, 'it is the leader who speaks')
   state.electionElapsed = 0
+  state.lease.silentTicks = 0
   state.quorumContacts++
   switch (message.kind) {
     case 'append-request':
@@ -138,13 +140,10 @@ function takeHeartbeat(state: State, message: Of<'heartbeat'>): void {
   if (message.commit > state.log.lastIndex) assert(false, lostLog(state, message.commit))
   if (message.commit > state.commit) advanceCommit(state, message.commit)
   const { context } = message
-  sendAtOnce(state, {
-    kind: 'heartbeat-response',
-    from: state.id,
-    to: message.from,
-    term: state.term,
-    context,
-  })
+  const promise = promiseFor(state, message.sentMs)
+  const [kind, from, to, term] = ['heartbeat-response', state.id, message.from, state.term] as const
+  const answer = { kind, from, to, term, context }
+  sendAtOnce(state, promise === undefined ? answer : { ...answer, promise })
 }
 
 /** With the log went its vote, perhaps: it may not go on under this id. */

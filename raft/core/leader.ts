@@ -1,6 +1,7 @@
 import { assert, assertNever } from '../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
 import { maybeLeaveJoint } from './conf-change.ts'
+import { noteLeasePromise } from './lease.ts'
 import type { ProposeAnswer, TransferAnswer } from './errors.ts'
 import type { Message } from './message.ts'
 import type { Progress } from './progress.ts'
@@ -45,6 +46,7 @@ export function stepLeader(state: State, message: Message): void {
 export function tickLeader(state: State): void {
   state.heartbeatElapsed++
   state.electionElapsed++
+  state.lease.silentTicks++
   for (const progress of state.progress.values()) progress.silentTicks++
   if (state.transfer !== null && ++state.transfer.elapsed >= state.config.electionTicks) state.transfer = null
   if (state.electionElapsed >= state.config.electionTicks) {
@@ -186,6 +188,7 @@ function firstToTry(state: State, message: Of<'append-refused'>): LogIndex {
 }
 
 function noteAlive(state: State, progress: Progress, message: Of<'heartbeat-response'>): void {
+  if (message.promise !== undefined) noteLeasePromise(progress, message.promise)
   if (message.context !== null && message.context > (progress.readConfirmed ?? 0)) {
     progress.readConfirmed = message.context
     confirmReads(state)
@@ -229,6 +232,7 @@ function maybeSendTimeoutNow(state: State, progress: Progress): void {
 }
 
 function sendTimeoutNow(state: State, progress: Progress): void {
+  state.lease.givenAway = true
   sendAtOnce(state, { kind: 'timeout-now', from: state.id, to: progress.id, term: state.term })
 }
 

@@ -10,6 +10,12 @@ export type ReadContext = Brand<number, 'ReadContext'>
 type Addressed = { readonly from: NodeId; readonly to: NodeId; readonly term: Term }
 
 /**
+ * For `promisedMs` from now on, more than 0, the sender helps nobody into office but on the leader's wish; said in answer to the
+ * heartbeat that was sent at `sentMs`.
+ */
+export type LeasePromise = { readonly sentMs: number; readonly promisedMs: number }
+
+/**
  * Every word the core of one member says to the core of another. Raft paper figure 2, thesis §3, §4.2.3,
  * §6.4, §9.6.
  */
@@ -50,8 +56,14 @@ export type Message =
       readonly kind: 'heartbeat'
       readonly commit: LogIndex
       readonly context: ReadContext | null
+      /** On the leader's clock, whole ms. Unset: it wants no lease. */
+      readonly sentMs?: number
     })
-  | (Addressed & { readonly kind: 'heartbeat-response'; readonly context: ReadContext | null })
+  | (Addressed & {
+      readonly kind: 'heartbeat-response'
+      readonly context: ReadContext | null
+      readonly promise?: LeasePromise
+    })
   /** The state itself travels on the snapshot channel; this is told to the core once all of it is staged. */
   | (Addressed & { readonly kind: 'snapshot'; readonly snapshot: SnapshotMeta })
   | (Addressed & { readonly kind: 'timeout-now' })

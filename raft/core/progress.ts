@@ -44,6 +44,8 @@ export class Progress {
   answeredHeartbeat = false
   /** The latest ReadIndex round it confirmed. */
   readConfirmed: ReadContext | null = null
+  /** On the shell's clock: until then it helps nobody else into office. 0: it promised nothing. */
+  leaseUntilMs = 0
   readonly #silentTicksMax: number
 
   constructor(id: NodeId, next: LogIndex, config: CoreConfig) {

@@ -5,6 +5,7 @@ import { proposeConfiguration } from './conf-change.ts'
 import { gatherReady, isReady, notePersisted } from './duty.ts'
 import { stand, tickElection } from './election.ts'
 import type { ChangeAnswer, ProposeAnswer, ReadAnswer, TransferAnswer } from './errors.ts'
+import { leaseUntilMs, votesAlone } from './lease.ts'
 import { noteSnapshot, noteUnreachable, proposeCommands, startTransfer, tickLeader } from './leader.ts'
 import type { Message } from './message.ts'
 import { openRead } from './read-index.ts'
@@ -92,9 +93,35 @@ export class Raft {
     return startTransfer(this.#state, to)
   }
 
-  /** Stands now instead of waiting for the election timeout. Does nothing on a leader or a non-voter. */
+  /**
+   * Stands now instead of waiting for the election timeout. Does nothing on a leader or a non-voter. A leader elsewhere may
+   * count on this member to wait, unless it votes alone.
+   */
   campaign(): void {
     stand(this.#state)
+  }
+
+  /** Nobody else has a vote, in any configuration that may be in force. */
+  get votesAlone(): boolean {
+    return votesAlone(this.#state)
+  }
+
+  /** The shell's monotonic time, before anything that may be sent then. Only leases need it. */
+  tellTime(nowMs: number): void {
+    this.#state.lease.nowMs = nowMs
+  }
+
+  /** Whether this member tries to hold a lease when it leads. */
+  wantLease(wanted: boolean): void {
+    this.#state.lease.wanted = wanted
+  }
+
+  /**
+   * Until when, on the clock of `tellTime`, the commit index here is the newest there is; 0: not known without a round.
+   * Nothing that gives it away leaves before the next Ready.
+   */
+  get leaseUntilMs(): number {
+    return leaseUntilMs(this.#state)
   }
 
   /** May say yes when little or nothing is due; says no only when nothing is. */

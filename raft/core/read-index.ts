@@ -1,5 +1,6 @@
 import type { Message, ReadContext } from './message.ts'
 import type { ReadAnswer } from './errors.ts'
+import { leaseStart } from './lease.ts'
 import { isQuorum, quorumValue } from './quorum.ts'
 import { committedInTerm, configuration, sendAtOnce } from './state.ts'
 import type { State } from './state.ts'
@@ -85,16 +86,15 @@ export function abandonReads(state: State): void {
 export function broadcastHeartbeat(state: State): void {
   state.contactCounted = false
   const context = state.reads.rounds.length > 0 ? state.reads.sent : null
+  const sentMs = leaseStart(state)
   for (const progress of state.progress.values()) {
     progress.answeredHeartbeat = false
-    const message: Message = {
-      kind: 'heartbeat',
-      from: state.id,
-      to: progress.id,
-      term: state.term,
-      commit: Math.min(progress.match, state.commit) as LogIndex,
-      context,
-    }
+    const commit = Math.min(progress.match, state.commit) as LogIndex
+    const [kind, from, to, term] = ['heartbeat', state.id, progress.id, state.term] as const
+    const message: Message =
+      sentMs === undefined
+        ? { kind, from, to, term, commit, context }
+        : { kind, from, to, term, commit, context, sentMs }
     sendAtOnce(state, message)
   }
   noteContact(state)

@@ -1,5 +1,7 @@
 import { assert } from '../base/assert.ts'
 import type { CoreConfig } from './config.ts'
+import { newLease } from './lease.ts'
+import type { Lease } from './lease.ts'
 import { RaftLog } from './log.ts'
 import type { Message, ReadContext } from './message.ts'
 import { noPast } from './past.ts'
@@ -61,6 +63,7 @@ export type State = {
   uncommittedBytes: number
   transfer: { readonly to: NodeId; elapsed: number } | null
   readonly reads: Reads
+  readonly lease: Lease
   /** First slots of entries asked of the shell and not yet supplied. At most one per follower at a time. */
   readonly fetching: Set<LogIndex>
 
@@ -129,6 +132,7 @@ export function newState(config: CoreConfig, recovered: Recovered, applied: LogI
     uncommittedBytes: 0,
     transfer: null,
     reads: newReads(),
+    lease: newLease(config, hardState.term),
     fetching: new Set(),
     quorumContacts: 0,
     contactCounted: false,

@@ -1,7 +1,7 @@
 import { assertNever } from '../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
 import { stepCandidate } from './candidate.ts'
-import { answerPreVote, answerVote, holdsLease } from './election.ts'
+import { answerPreVote, answerVote, standsByLeader } from './election.ts'
 import { stepFollower } from './follower.ts'
 import { stepLeader } from './leader.ts'
 import type { Message } from './message.ts'
@@ -40,13 +40,13 @@ export function step(state: State, message: Message): void {
 function admitLaterTerm(state: State, message: Message): boolean {
   switch (message.kind) {
     case 'pre-vote-request':
-      return !holdsLease(state)
+      return !standsByLeader(state)
     case 'pre-vote-response':
       // A grant names the term that was asked for, which is nobody's yet.
       if (!message.granted) becomeFollower(state, message.term, null)
       return true
     case 'vote-request':
-      if (holdsLease(state) && !message.transfer) return false
+      if (standsByLeader(state) && !message.transfer) return false
       becomeFollower(state, message.term, null)
       return true
     case 'append-request':

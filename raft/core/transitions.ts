@@ -106,6 +106,7 @@ function leaveOffice(state: State): void {
   state.progress.clear()
   state.uncommittedBytes = 0
   state.transfer = null
+  state.lease.givenAway = false
   state.fetching.clear()
   state.contactCounted = false
   state.outbox.snapshotsToSend = []

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { Channel, LogWrite, RecoveredLog, Transport } from '../ports.ts'
+import type { LeaseBoard } from './lease-board.ts'
 import type { NodeOptions } from './options.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 
@@ -20,6 +21,8 @@ export type DriverOptions = {
   readonly api: Channel<RaftToApi, ApiToRaft>
   readonly log: LogLink
   readonly recovered: RecoveredLog
+  /** Shared with the api thread. Unset: no lease is held. */
+  readonly lease?: LeaseBoard
   /** This member cannot go on; one line says why. Nothing is sent from then on. */
   readonly onBroken: (cause: string) => void
 }

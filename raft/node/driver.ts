@@ -9,6 +9,7 @@ import { Belonging } from './belonging.ts'
 import { CommandGate } from './command-gate.ts'
 import type { DriverOptions } from './driver-options.ts'
 import { EntryFeed } from './entry-feed.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
 import { LogCutter } from './log-cutter.ts'
 import { LogExtent } from './log-extent.ts'
 import { checkNodeOptions, coreConfigOf } from './options.ts'
@@ -39,6 +40,7 @@ export class Driver {
   readonly #relays: Relays
   readonly #belonging: Belonging
   readonly #status: StatusTeller
+  readonly #lease: LeaseKeeper
   /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
   readonly #writes: Held[] = []
   readonly #succession: Succession
@@ -69,6 +71,7 @@ export class Driver {
       tell: (event) => post({ kind: 'peer-event', event }),
     })
     this.#status = new StatusTeller(this.#core, post)
+    this.#lease = new LeaseKeeper(this.#core, options.lease ?? null)
     this.#relays = new Relays({
       ...{ self: this.#id, core: this.#core, clock, random, limits, post },
       send: (message) => this.#send(message),
@@ -92,8 +95,7 @@ export class Driver {
     this.#belonging.refresh()
     // A late tick is not made up for: after a pause the world has moved on, not this member's patience.
     this.#ticks = clock.every(node.timing.tickMs, () => this.#tick())
-    const { voters, votersOutgoing } = recovered.configuration
-    if (voters.length === 1 && voters[0] === node.id && votersOutgoing === null) this.#core.campaign()
+    if (this.#core.votesAlone) this.#core.campaign()
     this.#planTurn()
   }
 
@@ -173,6 +175,9 @@ export class Driver {
       case 'change':
         this.#relays.membership.local(message.request, message.change)
         break
+      case 'lease':
+        this.#lease.told(message.wanted, message.sentMs, this.#now())
+        break
       case 'hand-over':
         this.#succession.handOver(this.#now(), message.forMs)
         break
@@ -217,14 +222,16 @@ export class Driver {
 
   stop(): void {
     this.#stopped = true
+    this.#lease.stop()
     this.#ticks.cancel()
     this.#relays.close()
   }
 
   #tick(): void {
+    const now = this.#now()
+    this.#lease.tellTime(now)
     this.#core.tick()
     this.#feed.remind()
-    const now = this.#now()
     this.#succession.tick(now)
     this.#relays.membership.tick()
     this.#status.tick(now)
@@ -251,6 +258,7 @@ export class Driver {
   }
 
   #turn(): void {
+    this.#lease.tellTime(this.#now())
     this.#relays.inbox.flush()
     // Then who leads, so that the api thread never asks again by an older word than the answer it got.
     if (this.#status.outdated) {
@@ -267,10 +275,12 @@ export class Driver {
     this.#belonging.refresh()
     this.#feed.move(this.#core.commit)
     if (this.#appliedIndex < this.#feed.told) this.#succession.applying.owes(this.#now())
+    this.#lease.publish()
     this.#status.turnEnded(this.#now())
   }
 
   #perform(ready: Ready): void {
+    this.#lease.publish()
     for (const message of ready.messagesAtOnce) this.#send({ kind: 'core', message })
     if (this.#stopped) return
     if (ready.persist !== null) this.#persist(ready.persist)
@@ -298,6 +308,7 @@ export class Driver {
     if (wrong === null) this.#options.transport.send(message)
     else {
       this.#stopped = true
+      this.#lease.stop()
       this.#options.onBroken(wrong)
     }
   }

@@ -6,6 +6,7 @@ import type { LogStore, Transport } from '../ports.ts'
 import { MemoryPeerBook } from './acquaintances.ts'
 import { directChannel } from './channel/direct-channel.ts'
 import { refuseAltered } from './command-gate.ts'
+import { LeaseBoard } from './lease-board.ts'
 import { ChannelLogReader } from './log-reader.ts'
 import { RaftNode } from './node.ts'
 import type { NodeOptions } from './options.ts'
@@ -40,7 +41,8 @@ export function inlineNode<Outcome>(options: InlineNodeOptions): RaftNode<Outcom
     // The raft actor hears of it and says so to the node.
     onFailed: () => undefined,
   })
-  const raftActor = new RaftActor({ node, clock, random, transport, api: raftToApi, log: raftToLog })
+  const lease = new LeaseBoard()
+  const raftActor = new RaftActor({ node, clock, random, transport, api: raftToApi, log: raftToLog, lease })
   const reader = new ChannelLogReader(apiToLog)
   const close = async (): Promise<void> => {
     for (const channel of [apiToRaft, raftToApi, raftToLog, logToRaft, logToApi]) channel.close()
@@ -53,6 +55,7 @@ export function inlineNode<Outcome>(options: InlineNodeOptions): RaftNode<Outcom
     random,
     raft: apiToRaft,
     reader,
+    lease,
     onFatal,
     ...(onRemoved === undefined ? {} : { onRemoved }),
     onPeerEvent: null,

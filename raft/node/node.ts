@@ -10,6 +10,7 @@ import type { PeerCredentials } from '../transport/peer-identity.ts'
 import { ConsensusFailure } from './errors.ts'
 import { LastWord } from './last-word.ts'
 import { Listeners } from './listeners.ts'
+import { LocalReads } from './local-reads.ts'
 import { MachineHost } from './machine-host.ts'
 import { MembershipRequests } from './membership-requests.ts'
 import { Proposals } from './proposals.ts'
@@ -35,6 +36,8 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly #options: RaftNodeOptions
   readonly #proposals: Proposals<Outcome>
   readonly #barrier: ReadBarrier
+  /** Beside the barrier. */
+  readonly reads: LocalReads
   readonly #transfers: Transfers
   readonly #changes: MembershipRequests
   readonly #board: StatusBoard
@@ -73,6 +76,12 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
       retryMs: limits.readRetryMs,
       sweepMs,
       send: (round) => raft.post({ kind: 'read', round }),
+    })
+    this.reads = new LocalReads({
+      clock,
+      barrier: this.#barrier,
+      board: options.lease ?? null,
+      post: (wanted, sentMs) => this.#post({ kind: 'lease', wanted, sentMs }),
     })
     this.#transfers = new Transfers(clock, (request, to) => raft.post({ kind: 'transfer', request, to }))
     this.#changes = new MembershipRequests(clock, (request, change) =>
@@ -192,6 +201,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     await this.#giveWay(deadlineMs)
     this.#proposals.stop()
     this.#barrier.stop()
+    this.reads.stop()
     this.#transfers.stop()
     this.#changes.stop()
     this.#recovered.reject(stopped())
@@ -317,6 +327,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.#broken = true
     this.#proposals.stop()
     this.#barrier.stop()
+    this.reads.stop()
     this.#transfers.stop()
     this.#changes.stop()
     this.#host?.stop()

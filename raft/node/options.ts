@@ -140,6 +140,13 @@ export function checkNodeOptions({ timing, limits, id, members, joining }: NodeO
   assert(joining === undefined || members.length === 0, 'who joins a cluster does not found one')
 }
 
+/**
+ * The ticks of an election timeout less the first, which may come at once, and one for all that come a little early.
+ */
+function leasePromiseMs({ electionMs, tickMs }: NodeTiming): number {
+  return Math.max(0, Math.floor(electionMs - 2 * tickMs))
+}
+
 export function coreConfigOf(options: NodeOptions, random: CoreConfig['random']): CoreConfig {
   const { timing, limits } = options
   return {
@@ -152,6 +159,7 @@ export function coreConfigOf(options: NodeOptions, random: CoreConfig['random'])
     uncommittedBytesMax: limits.uncommittedBytesMax,
     logCacheBytesMax: limits.logCacheBytesMax,
     readRoundsMax: limits.readRoundsMax,
+    leasePromiseMs: leasePromiseMs(timing),
     random,
   }
 }

@@ -29,6 +29,8 @@ export type ApiToRaft =
   | { readonly kind: 'transfer'; readonly request: number; readonly to: NodeId }
   /** Answered by one `change-answer`, unless lost on the way to the leader. Asked again under the same number. */
   | { readonly kind: 'change'; readonly request: number; readonly change: MemberChange }
+  /** Whether to lead by a lease. Repeated while so, as `sentMs`, on the sender's clock, tells the two clocks apart. */
+  | { readonly kind: 'lease'; readonly wanted: boolean; readonly sentMs: number }
   /** Hand leadership to whoever takes it, for this many ms at most; seen by a change of leader in `status`. */
   | { readonly kind: 'hand-over'; readonly forMs: number }
   /** Applied to memory up to here; `credit` more bytes of entries may be sent. */

@@ -6,6 +6,7 @@ import type { Channel, PeerMessage, RecoveredLog, SnapshotSink, Transport } from
 import type { PeerCredentials } from '../transport/peer-identity.ts'
 import { Acquaintances } from './acquaintances.ts'
 import { Driver } from './driver.ts'
+import type { LeaseBoard } from './lease-board.ts'
 import type { Meter } from './meter.ts'
 import { initialConfiguration } from './options.ts'
 import type { NodeOptions } from './options.ts'
@@ -19,6 +20,8 @@ export type RaftActorOptions = {
   readonly transport: Transport
   readonly api: Channel<RaftToApi, ApiToRaft>
   readonly log: Channel<RaftToLog, LogToRaft>
+  /** Shared with the api thread. Unset: no lease is held. */
+  readonly lease?: LeaseBoard
   /** Unset: nobody wants numbers. */
   readonly meter?: Meter
   /** Unset: peers are not told by certificates. */
@@ -108,7 +111,7 @@ export class RaftActor {
   }
 
   #start({ applied, known }: Extract<ApiToRaft, { readonly kind: 'start' }>): void {
-    const { node, clock, random, transport, api, log } = this.#options
+    const { node, clock, random, transport, api, log, lease } = this.#options
     if (this.#recovered === null || this.#driver !== null) return
     const recovered = this.#began(this.#recovered)
     let fetches = 0
@@ -120,6 +123,7 @@ export class RaftActor {
         transport,
         api,
         recovered,
+        ...(lease === undefined ? {} : { lease }),
         onBroken: (cause) => this.#fail(cause),
         log: {
           write: (ticket, write) => log.post({ kind: 'write', ticket, ...write }),

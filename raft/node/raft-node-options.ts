@@ -4,6 +4,7 @@ import type { Channel } from '../ports.ts'
 import type { TransportEvent } from '../transport/events.ts'
 import type { PeerBook } from './acquaintances.ts'
 import type { LogReader } from './applier.ts'
+import type { LeaseBoard } from './lease-board.ts'
 import type { Measured } from './meter.ts'
 import type { NodeOptions } from './options.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
@@ -15,6 +16,8 @@ export type RaftNodeOptions = {
   readonly random: Random
   readonly raft: Channel<ApiToRaft, RaftToApi>
   readonly reader: LogReader
+  /** Shared with the raft thread. Unset: no lease is held. */
+  readonly lease?: LeaseBoard
   readonly peerBook: PeerBook
   /** This member cannot go on; one line says why. Called once. */
   readonly onFatal: (cause: string) => void

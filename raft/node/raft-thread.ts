@@ -5,6 +5,7 @@ import { MemoryNetwork, MemoryTransport } from '../transport/memory-transport.ts
 import type { GrpcTransport } from '../transport/grpc-transport.ts'
 import type { Transport } from '../ports.ts'
 import { MessagePortChannel } from './channel/message-port-channel.ts'
+import { LeaseBoard } from './lease-board.ts'
 import { Meter } from './meter.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { RaftActor } from './raft-actor.ts'
@@ -21,8 +22,9 @@ const log = new MessagePortChannel<RaftToLog, LogToRaft>({ port: data.log, lifet
 const links = data.transport === null ? null : await linked(data.transport)
 const transport = links ?? alone(data)
 const meter = new Meter(links === null ? null : () => links.measure())
+const lease = new LeaseBoard(data.lease)
 const actor = new RaftActor({
-  ...{ node: data.node, clock, random, transport, api, log, meter },
+  ...{ node: data.node, clock, random, transport, api, log, lease, meter },
   renewKeys: (credentials) => links?.renew(credentials),
 })
 actor.begin()

@@ -1,5 +1,6 @@
 import { Deferred } from '../base/deferred.ts'
 import type { Clock, Timer } from '../base/clock.ts'
+import type { Freshness } from '../consensus.ts'
 import type { LogIndex } from '../core/types.ts'
 import { noIndex } from '../core/types.ts'
 import { ConsensusFailure } from './errors.ts'
@@ -30,13 +31,19 @@ export type ReadBarrierOptions = {
  * Nobody joins a round that was sent: its index may be older than what that caller must see. Round numbers
  * are
  * never used twice, so a late answer finds nobody.
+ *
+ * Each round whose index is applied also says how new memory is: as new as the moment when it was sent. Not when it was
+ * answered, as more may have been acknowledged elsewhere while the answer was on its way.
  */
 export class ReadBarrier {
   readonly #options: ReadBarrierOptions
   #open: Waiter[] = []
+  /** A round shall be sent though nobody waits. */
+  #probing = false
   readonly #sent = new Map<number, { readonly waiters: Waiter[]; readonly sentMs: number }>()
-  #confirmed: { readonly index: LogIndex; readonly waiters: Waiter[] }[] = []
+  #confirmed: Confirmed[] = []
   #applied: LogIndex = noIndex
+  #freshness: Freshness | null = null
   /** How long a round is waited for: were it shorter than the way to the leader and back, nobody would ever be served. */
   #patienceMs: number
   #nextRound = 1
@@ -54,15 +61,18 @@ export class ReadBarrier {
     return this.#waiting
   }
 
+  /** null: no round was confirmed and applied yet. */
+  get freshness(): Freshness | null {
+    return this.#freshness
+  }
+
   /**
    * @param deadlineMs on the monotonic clock
    * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
    */
   wait(deadlineMs: number): Promise<LogIndex> {
-    if (this.#stopped) return Promise.reject(new ConsensusFailure('stopped', 'this member is stopping'))
-    if (this.#waiting >= this.#options.waitersMax) {
-      return Promise.reject(new ConsensusFailure('overloaded', 'too many reads wait for a barrier'))
-    }
+    const refusal = this.#refusal()
+    if (refusal !== null) return Promise.reject(refusal)
     const waiter: Waiter = { deadlineMs, deferred: new Deferred() }
     this.#waiting++
     this.#open.push(waiter)
@@ -71,26 +81,61 @@ export class ReadBarrier {
     return waiter.deferred.promise
   }
 
+  /**
+   * Resolves once everything up to `index` is applied here.
+   *
+   * @param deadlineMs on the monotonic clock
+   * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
+   */
+  async reached(index: LogIndex, deadlineMs: number): Promise<void> {
+    if (index <= this.#applied) return
+    const refusal = this.#refusal()
+    if (refusal !== null) throw refusal
+    const waiter: Waiter = { deadlineMs, deferred: new Deferred() }
+    this.#waiting++
+    this.#confirmed.push({ index, waiters: [waiter], freshness: null })
+    this.#armSweep()
+    await waiter.deferred.promise
+  }
+
+  /** Sends a round that nobody waits for, unless one is under way or about to be. */
+  probe(): void {
+    const now = this.#options.clock.monotonicMs()
+    for (const [round, sent] of this.#sent) {
+      // Lost on the way: nobody waited for it, so the sweep may not have looked.
+      if (sent.waiters.length === 0 && now - sent.sentMs >= this.#patienceMs) this.#sent.delete(round)
+    }
+    if (this.#open.length > 0 || this.#sent.size > 0) return
+    this.#probing = true
+    this.#planFlush()
+  }
+
   /** @param index null: not confirmed */
   answered(round: number, index: LogIndex | null): void {
     const sent = this.#sent.get(round)
     if (sent === undefined) return
     this.#sent.delete(round)
-    if (index !== null) this.#beAsPatientAs(2 * (this.#options.clock.monotonicMs() - sent.sentMs))
     if (index === null) {
       // Asked again by the sweep, not at once: whoever refused needs a moment to learn who leads.
       this.#open.push(...sent.waiters)
-    } else if (index <= this.#applied) this.#resolve(sent.waiters)
-    else this.#confirmed.push({ index, waiters: sent.waiters })
-    if (this.#open.length > 0 && index !== null) this.#planFlush()
+      return
+    }
+    const confirmedMs = this.#options.clock.monotonicMs()
+    this.#beAsPatientAs(2 * (confirmedMs - sent.sentMs))
+    const confirmed = { index, waiters: sent.waiters, freshness: { asOfMs: sent.sentMs, confirmedMs } }
+    if (index <= this.#applied) this.#pass(confirmed)
+    else this.#confirmed.push(confirmed)
+    if (this.#open.length > 0) this.#planFlush()
   }
 
   appliedUpTo(index: LogIndex): void {
+    // Another state took the place of one that was not to be trusted.
+    if (index < this.#applied) this.#freshness = null
     this.#applied = index
     if (this.#confirmed.length === 0) return
     const rest = []
     for (const round of this.#confirmed) {
-      if (round.index <= index) this.#resolve(round.waiters)
+      if (round.index <= index) this.#pass(round)
       else rest.push(round)
     }
     this.#confirmed = rest
@@ -115,6 +160,12 @@ export class ReadBarrier {
     this.#waiting = 0
   }
 
+  #refusal(): ConsensusFailure | null {
+    if (this.#stopped) return new ConsensusFailure('stopped', 'this member is stopping')
+    if (this.#waiting < this.#options.waitersMax) return null
+    return new ConsensusFailure('overloaded', 'too many reads wait for a barrier')
+  }
+
   #planFlush(): void {
     if (this.#flushPlanned || this.#sent.size >= this.#options.roundsMax) return
     this.#flushPlanned = true
@@ -125,14 +176,20 @@ export class ReadBarrier {
   }
 
   #flush(): void {
-    if (this.#stopped || this.#open.length === 0 || this.#sent.size >= this.#options.roundsMax) return
+    if (this.#stopped || this.#sent.size >= this.#options.roundsMax) return
+    if (this.#open.length === 0 && !this.#probing) return
+    this.#probing = false
     const round = this.#nextRound++
     this.#sent.set(round, { waiters: this.#open, sentMs: this.#options.clock.monotonicMs() })
     this.#open = []
     this.#options.send(round)
   }
 
-  #resolve(waiters: readonly Waiter[]): void {
+  /** What it confirms is applied. */
+  #pass({ waiters, freshness }: Confirmed): void {
+    if (freshness !== null && freshness.asOfMs >= (this.#freshness?.asOfMs ?? -Infinity)) {
+      this.#freshness = freshness
+    }
     this.#waiting -= waiters.length
     for (const waiter of waiters) waiter.deferred.resolve(this.#applied)
   }
@@ -187,5 +244,12 @@ export class ReadBarrier {
 }
 
 const retryFactorMax = 16
+
+/** @param freshness what its being applied proves; null: nothing was asked */
+type Confirmed = {
+  readonly index: LogIndex
+  readonly waiters: Waiter[]
+  readonly freshness: Freshness | null
+}
 
 type Waiter = { readonly deadlineMs: number; readonly deferred: Deferred<LogIndex> }

@@ -8,6 +8,7 @@ import type { TransportEvent } from '../transport/events.ts'
 import type { GrpcTransportOptions } from '../transport/grpc-transport.ts'
 import type { PeerBook } from './acquaintances.ts'
 import { MessagePortChannel } from './channel/message-port-channel.ts'
+import { LeaseBoard } from './lease-board.ts'
 import { ChannelLogReader } from './log-reader.ts'
 import type { Measured } from './meter.ts'
 import { RaftNode } from './node.ts'
@@ -44,6 +45,8 @@ export type RaftThreadData = {
   readonly hostUrl: string
   readonly api: MessagePort
   readonly log: MessagePort
+  /** Of the `LeaseBoard`. */
+  readonly lease: SharedArrayBuffer
 }
 
 export type LogThreadData = {
@@ -64,6 +67,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
   const raftLog = new MessageChannel()
   const raft = new MessagePortChannel<ApiToRaft, RaftToApi>({ port: apiRaft.port1, lifetime: 'ref' })
   const log = new MessagePortChannel<ApiToLog, LogToApi>({ port: apiLog.port1, lifetime: 'ref' })
+  const lease = new LeaseBoard()
   const logData: LogThreadData = {
     role: 'log',
     directory: options.logDirectory,
@@ -79,6 +83,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     hostUrl,
     api: apiRaft.port2,
     log: raftLog.port1,
+    lease: lease.buffer,
   }
   const workers = [
     startThread('./log-thread.js', 'orch-log', logData, [logData.raft, logData.api]),
@@ -98,6 +103,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     random,
     raft,
     reader,
+    lease,
     onFatal,
     ...(onRemoved === undefined ? {} : { onRemoved }),
     onPeerEvent,

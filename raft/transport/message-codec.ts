@@ -126,10 +126,13 @@ function writeCore(writer: BinaryWriter, message: Message): void {
     case 'heartbeat':
       writeWholes(writer, message.commit)
       if (message.context !== null) writeWhole(writer, 3, message.context)
+      if (message.sentMs !== undefined) writeWhole(writer, 4, message.sentMs)
       return
     case 'heartbeat-response':
       if (message.context !== null) writeWhole(writer, 2, message.context)
-      return
+      if (message.promise === undefined) return
+      writeWhole(writer, 3, message.promise.sentMs)
+      return writeWhole(writer, 4, message.promise.promisedMs)
     case 'snapshot':
       openMessage(writer, 2)
       writeSnapshotMeta(writer, message.snapshot)
@@ -328,10 +331,17 @@ function toCoreMessage(kind: MessageKind, from: NodeId, to: NodeId, sent: Term, 
       const [hintIndex, hintTerm] = [logIndex(three), term(four)]
       return { kind, from, to, term: sent, index: logIndex(two), hintIndex, hintTerm }
     }
-    case 'heartbeat':
-      return { kind, from, to, term: sent, commit: logIndex(two), context: readContext(body.three) }
-    case 'heartbeat-response':
-      return { kind, from, to, term: sent, context: readContext(body.two) }
+    case 'heartbeat': {
+      const [commit, context] = [logIndex(two), readContext(body.three)]
+      if (body.four === null) return { kind, from, to, term: sent, commit, context }
+      return { kind, from, to, term: sent, commit, context, sentMs: body.four }
+    }
+    case 'heartbeat-response': {
+      const context = readContext(body.two)
+      if (body.three === null || body.four === null) return { kind, from, to, term: sent, context }
+      const promise = { sentMs: body.three, promisedMs: body.four }
+      return { kind, from, to, term: sent, context, promise }
+    }
     case 'snapshot':
       if (body.snapshot === null) throw malformed('a snapshot message names its snapshot')
       return { kind, from, to, term: sent, snapshot: body.snapshot }

@@ -5,6 +5,7 @@ import {
   encodeEnvelope,
   logIndex,
   nodeId,
+  noIndex,
   noTerm,
   planChange,
   term,
@@ -14,6 +15,8 @@ import type {
   Consensus,
   ConsensusStatus,
   Fate,
+  Freshness,
+  LeaseRead,
   LogIndex,
   MemberChange,
   MemberInfo,
@@ -89,6 +92,20 @@ export class LocalConsensus implements Consensus<Outcome>, MembershipPort {
 
   async barrier(): Promise<LogIndex> {
     return this.#last
+  }
+
+  /** Its memory is all there is; it leads by a lease when told to. */
+  readonly reads = {
+    freshness: null as Freshness | null,
+    leased: false,
+    probe: (): void => undefined,
+    lease(): LeaseRead | null {
+      return this.leased ? { index: noIndex, holds: () => true } : null
+    },
+    reached: async (): Promise<void> => undefined,
+    useLease(wanted: boolean): void {
+      this.leased = wanted
+    },
   }
 
   report(): void {}

@@ -3,6 +3,7 @@ import { consensusMutants } from './consensus.ts'
 import { logMutants } from './log.ts'
 import { machineMutants } from './machine.ts'
 import { nodeMutants } from './node.ts'
+import { leaseMutants } from './leases.ts'
 import { readMutants } from './reads.ts'
 import { storeMutants } from './store.ts'
 import { watchMutants } from './watch.ts'
@@ -15,5 +16,6 @@ export const mutants: readonly Mutant[] = [
   ...machineMutants,
   ...storeMutants,
   ...readMutants,
+  ...leaseMutants,
   ...watchMutants,
 ]

@@ -100,7 +100,7 @@ export const readMutants: readonly Mutant[] = [
   {
     id: 'read-before-apply',
     file: 'raft/node/read-barrier.ts',
-    edits: [{ find: 'else if (index <= this.#applied)', replace: 'else if (index >= 0)' }],
+    edits: [{ find: 'if (index <= this.#applied) this.#pass', replace: 'if (index >= 0) this.#pass' }],
     breaks: 'a confirmed read does not wait until memory has reached its index',
     standsFor: 'Raft thesis §6.4 step 4',
     invariant: 'I16',

@@ -79,9 +79,15 @@ export function sampleMessage(
       return core({ ...address, kind, index: logIndex(whole()), ...hint })
     }
     case 'heartbeat':
-      return core({ ...address, kind, commit: logIndex(whole()), context: sampleContext(random) })
+      return core({
+        ...{ ...address, kind, commit: logIndex(whole()), context: sampleContext(random) },
+        ...(random.chance(0.5) ? {} : { sentMs: whole() }),
+      })
     case 'heartbeat-response':
-      return core({ ...address, kind, context: sampleContext(random) })
+      return core({
+        ...{ ...address, kind, context: sampleContext(random) },
+        ...(random.chance(0.5) ? {} : { promise: { sentMs: whole(), promisedMs: whole() } }),
+      })
     case 'snapshot': {
       const snapshot = { index: logIndex(whole()), term: term(whole()), configuration: sampleConfig(random) }
       return core({ ...address, kind, snapshot })

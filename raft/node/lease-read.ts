@@ -1,0 +1,20 @@
+import type { Clock } from '../base/clock.ts'
+import type { LeaseRead } from '../consensus.ts'
+import type { LeaseBoard } from './lease-board.ts'
+
+/**
+ * Begins a read by the lease of this member. Sound as long as the lease holds at the end in the same term: then nobody
+ * else led meanwhile, and all that was acknowledged before the beginning is within the commit index of that moment.
+ *
+ * @returns null: this member leads by no lease now
+ */
+export function beginLeaseRead(board: LeaseBoard, clock: Clock): LeaseRead | null {
+  const { term } = board
+  const index = board.commit
+  const holds = (): boolean => {
+    // The clock first: a lease that was prolonged after it covers that moment too.
+    const now = clock.monotonicMs()
+    return board.untilMs > now && board.term === term
+  }
+  return holds() ? { index, holds } : null
+}

@@ -1,0 +1,62 @@
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Freshness, LeaseRead, ReadPort } from '../consensus.ts'
+import type { LogIndex } from '../core/types.ts'
+import type { LeaseBoard } from './lease-board.ts'
+import { beginLeaseRead } from './lease-read.ts'
+import type { ReadBarrier } from './read-barrier.ts'
+
+export type LocalReadsOptions = {
+  readonly clock: Clock
+  readonly barrier: ReadBarrier
+  /** null: no lease is held here. */
+  readonly board: LeaseBoard | null
+  /** Tells the raft thread whether to hold a lease. */
+  readonly post: (wanted: boolean, sentMs: number) => void
+}
+
+/** Reads that wait for no round of their own. */
+export class LocalReads implements ReadPort {
+  readonly #options: LocalReadsOptions
+  #telling: Timer | null = null
+
+  constructor(options: LocalReadsOptions) {
+    this.#options = options
+  }
+
+  get freshness(): Freshness | null {
+    return this.#options.barrier.freshness
+  }
+
+  probe(): void {
+    this.#options.barrier.probe()
+  }
+
+  lease(): LeaseRead | null {
+    const { board, clock } = this.#options
+    return board === null ? null : beginLeaseRead(board, clock)
+  }
+
+  reached(index: LogIndex, deadlineMs: number): Promise<void> {
+    return this.#options.barrier.reached(index, deadlineMs)
+  }
+
+  useLease(wanted: boolean): void {
+    const { clock } = this.#options
+    if (wanted === (this.#telling !== null)) return
+    this.#telling?.cancel()
+    this.#telling = wanted ? clock.every(tellEveryMs, () => this.#tell(true)) : null
+    this.#tell(wanted)
+  }
+
+  stop(): void {
+    this.#telling?.cancel()
+    this.#telling = null
+  }
+
+  #tell(wanted: boolean): void {
+    this.#options.post(wanted, this.#options.clock.monotonicMs())
+  }
+}
+
+/** The quickest of many words tells the difference of two clocks best. */
+const tellEveryMs = 1000

@@ -1,0 +1,89 @@
+import { tests } from '../mutant.ts'
+import type { Mutant } from '../mutant.ts'
+
+/** Reads that ask nobody: leases, and bounds. */
+export const leaseMutants: readonly Mutant[] = [
+  {
+    id: 'lease-kept-on-transfer',
+    file: 'raft/core/lease.ts',
+    edits: [{ find: ' || lease.givenAway || state.transfer !== null', replace: '' }],
+    breaks: 'a leader reads by its lease while it hands leadership on',
+    standsFor: 'Raft thesis §6.4.1, transfers end leases',
+    invariant: 'I10',
+    killedBy: tests('unit/raft/core/lease'),
+  },
+  {
+    id: 'lease-resumed-after-transfer',
+    file: 'raft/core/lease.ts',
+    edits: [{ find: ' || lease.givenAway', replace: '' }],
+    breaks: 'a leader whose heir did not take over reads by a lease again, though the word may still arrive',
+    standsFor: 'Raft thesis §3.10 and §6.4.1',
+    invariant: 'I10',
+    killedBy: tests('unit/raft/core/lease'),
+  },
+  {
+    id: 'no-wait-after-start',
+    file: 'raft/core/lease.ts',
+    edits: [{ find: 'promisedNothing ? config.electionTicks : 0', replace: 'config.electionTicks' }],
+    breaks: 'a voter that was started again votes at once, whatever it promised before',
+    standsFor: 'Raft thesis §6.4.1, promises are not on disk',
+    invariant: 'I10',
+    killedBy: tests('unit/raft/core/lease'),
+  },
+  {
+    id: 'lease-from-the-answer',
+    file: 'raft/core/lease.ts',
+    edits: [{ find: 'endOf(sentMs, promisedMs))', replace: 'endOf(sentMs + 20, promisedMs))' }],
+    breaks: 'a lease is counted from later than when the heartbeat was sent',
+    standsFor: 'Raft thesis §6.4.1, when a lease begins',
+    invariant: 'I10',
+    killedBy: tests('unit/raft/core/lease'),
+  },
+  {
+    id: 'promise-forgotten-in-a-later-term',
+    file: 'raft/core/lease.ts',
+    edits: [
+      {
+        find: 'withholdsVote({ lease, config }: State): boolean {\n',
+        replace:
+          'withholdsVote({ lease, config, leader }: State): boolean {\n  if (leader === null) return false\n',
+      },
+    ],
+    breaks: 'a voter that heard of a later term votes at once, though its leader counts on it',
+    standsFor: 'Raft thesis §6.4.1; a vote depends on who is known to lead',
+    invariant: 'I10',
+    killedBy: tests('unit/raft/core/lease'),
+  },
+  {
+    id: 'promise-of-a-term-not-on-disk',
+    file: 'raft/core/lease.ts',
+    edits: [{ find: 'state.outbox.durable.term === state.term', replace: 'sentMs >= 0' }],
+    breaks: 'a voter promises in a term that a crash makes it forget, and then takes its log for new',
+    standsFor: 'Raft paper figure 2, durable before the answer',
+    invariant: 'I10',
+    killedBy: tests('unit/raft/core/lease'),
+  },
+  {
+    id: 'bound-from-the-answer',
+    file: 'raft/node/read-barrier.ts',
+    edits: [{ find: 'asOfMs: sent.sentMs', replace: 'asOfMs: confirmedMs' }],
+    breaks: 'memory is said to be as new as the answer of a round, not as its beginning',
+    standsFor: 'bounded reads without clocks',
+    invariant: 'I21',
+    killedBy: tests('unit/raft/node/read-barrier'),
+  },
+  {
+    id: 'commit-index-behind-its-term',
+    file: 'raft/node/lease-board.ts',
+    edits: [
+      {
+        find: '    this.#store(at.commit, commit)\n    this.#store(at.term, term)\n',
+        replace: '    this.#store(at.term, term)\n    this.#store(at.commit, commit)\n',
+      },
+    ],
+    breaks: 'a reader may see a new reign with the commit index of an old one',
+    standsFor: 'memory that two threads share',
+    invariant: 'I10',
+    killedBy: tests('unit/raft/node/lease-board'),
+  },
+]

@@ -1,0 +1,246 @@
+import { present } from '../../../../raft/base/assert.ts'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { describeMessage } from '../../../../raft/core/describe.ts'
+import type { Message } from '../../../../raft/core/message.ts'
+import { noIndex, noTerm, nodeId } from '../../../../raft/core/types.ts'
+import { LeaseBoard } from '../../../../raft/node/lease-board.ts'
+import { LeaseKeeper } from '../../../../raft/node/lease-keeper.ts'
+import { Member, newDisk } from '../../../scenario/member.ts'
+import { cluster, people } from '../../../scenario/people.ts'
+import { scenarioConfig } from '../../../scenario/world.ts'
+
+const tickMs = 10
+const electionTicks = 10
+/** As `coreConfigOf` makes it. */
+const promiseMs = (electionTicks - 2) * tickMs
+/** Of each clock, from the true time, either way: together less than `leaseDriftMax`. */
+const driftMax = 0.045
+
+/**
+ * Members with clocks of their own: cores, and the raft thread's half of leases. Time passes a ms at a time; messages take theirs,
+ * now and then very long; members stand still, crash, are cut off, hand leadership on and change who votes. After each
+ * ms it is seen whether somebody may read by a lease who is not the last who was elected.
+ */
+export class LeaseNet {
+  readonly #random: SeededRandom
+  readonly #people: Person[] = []
+  readonly #travelling: { readonly atMs: number; readonly message: Message }[] = []
+  readonly trace: string[] = []
+  #now = 0
+  #cutOff: ReadonlySet<number> = new Set()
+  /** Does not hear the leaders, and they not it; all others do. Since when. */
+  #deaf: { readonly id: number; readonly sinceMs: number } | null = null
+  /** Of all leaders so far. */
+  #latestTerm = 0
+  /** Ms in which somebody held a lease, and reigns in which somebody did. */
+  readonly seen = { leasedMs: 0, reigns: new Set<number>(), elections: 0 }
+
+  constructor(seed: number) {
+    this.#random = new SeededRandom(seed)
+    const voters = this.#random.pick([[1, 2, 3], [1, 2, 3], [1, 2, 3, 4, 5], [1, 2, 3, 4], [1, 2], [1]])
+    const configuration = cluster(voters)
+    for (let id = 1; id <= 5; id++) {
+      const config = scenarioConfig(nodeId(id), {
+        ...{ electionTicks, heartbeatTicks: 2, leasePromiseMs: promiseMs },
+        random: this.#random.fork(),
+      })
+      const known = voters.includes(id)
+      const member = new Member(config, newDisk(known ? configuration : cluster([]), noIndex, noTerm))
+      const rate = 1 + (this.#random.below(2001) / 1000 - 1) * driftMax
+      const clock = { rate, raftZero: this.#random.below(1_000_000), apiZero: this.#random.below(1_000_000) }
+      const board = new LeaseBoard()
+      const keeper = new LeaseKeeper(member.raft, board)
+      this.#people.push({ member, ...clock, board, keeper, tickAt: 0, toldAt: 0, awakeAt: 0, writesAt: null })
+    }
+  }
+
+  /** One ms. @throws when a lease is held that is none */
+  step(): void {
+    this.#now++
+    if (this.#random.chance(0.02)) this.#harm()
+    for (const person of this.#people) if (person.awakeAt <= this.#now) this.#live(person)
+    this.#pester()
+    const due = this.#travelling.filter(({ atMs }) => atMs <= this.#now)
+    for (const one of due) {
+      this.#travelling.splice(this.#travelling.indexOf(one), 1)
+      this.#deliver(one.message)
+    }
+    this.#look()
+  }
+
+  #live(person: Person): void {
+    const { member, keeper } = person
+    if (this.#now >= person.toldAt) {
+      person.toldAt = this.#now + 200
+      // The word took its time.
+      const sent = this.#now - this.#random.below(4)
+      keeper.told(true, sent * person.rate + person.apiZero, this.#raftMs(person))
+    }
+    if (this.#now >= person.tickAt) {
+      // Timers may be a little early, and are never made up for.
+      person.tickAt = this.#now + (tickMs - this.#random.below(1000) / 2000) / person.rate
+      keeper.tellTime(this.#raftMs(person))
+      member.raft.tick()
+      this.#work(person)
+    }
+    if (person.writesAt !== null && this.#now >= person.writesAt) {
+      person.writesAt = null
+      while (member.underWay.length > 0) this.#send(member.finishWrite())
+      this.#work(person)
+    }
+  }
+
+  /** Who heard no leader for long enough stands, again and again: it must be the others who keep it from office. */
+  #pester(): void {
+    if (this.#deaf === null || this.#now < this.#deaf.sinceMs + 2 * electionTicks * tickMs) return
+    const person = this.#person(this.#deaf.id)
+    if (person.awakeAt > this.#now || person.member.raft.leader !== null || !this.#random.chance(0.2)) return
+    person.member.raft.campaign()
+    this.#work(person)
+  }
+
+  #work(person: Person): void {
+    const { member, keeper } = person
+    keeper.tellTime(this.#raftMs(person))
+    while (member.raft.hasReady()) {
+      const ready = member.takeReady()
+      keeper.publish()
+      this.#send(ready.messagesAtOnce)
+      for (const { from, bytesMax } of ready.fetches) member.fetch(from, bytesMax)
+      for (const to of ready.snapshotsToSend) member.raft.reportSnapshot(to, 'failed')
+      if (ready.persist !== null) person.writesAt ??= this.#now + this.#random.below(15)
+    }
+    keeper.publish()
+    const { role, term } = member.raft.status()
+    if (role !== 'leader' || term <= this.#latestTerm) return
+    this.#latestTerm = term
+    this.seen.elections++
+    this.#note(`${member.id} leads ${term}`)
+  }
+
+  #send(messages: readonly Message[]): void {
+    for (const message of messages) {
+      if (this.#random.chance(0.02)) continue
+      const far = this.#random.chance(0.03) ? this.#random.below(600) : 0
+      this.#travelling.push({ atMs: this.#now + 1 + this.#random.below(6) + far, message })
+    }
+  }
+
+  #deliver(message: Message): void {
+    const { from, to } = message
+    if (this.#cutOff.has(from) !== this.#cutOff.has(to) || this.#isUnheard(message)) return
+    const person = this.#person(to)
+    if (person.awakeAt > this.#now) {
+      // It waits in the socket.
+      this.#travelling.push({ atMs: person.awakeAt, message })
+      return
+    }
+    if (message.kind !== 'heartbeat' && message.kind !== 'heartbeat-response') {
+      this.#note(describeMessage(message))
+    }
+    person.keeper.tellTime(this.#raftMs(person))
+    person.member.raft.step(message)
+    this.#work(person)
+  }
+
+  #isUnheard({ from, to }: Message): boolean {
+    const { id } = this.#deaf ?? { id: 0 }
+    if (from !== id && to !== id) return false
+    const { raft } = this.#person(from === id ? to : from).member
+    return raft.leader === raft.status().id
+  }
+
+  #harm(): void {
+    const random = this.#random
+    const leaders = this.#people.filter(({ member }) => member.raft.leader === member.id)
+    const person = leaders.length > 0 && random.chance(0.5) ? random.pick(leaders) : random.pick(this.#people)
+    const { member } = person
+    switch (random.below(9)) {
+      case 0:
+        person.awakeAt = this.#now + random.below(random.chance(0.3) ? 500 : 120)
+        return this.#note(`${member.id} stands still until ${person.awakeAt}`)
+      case 1:
+        return this.#crash(person)
+      case 2:
+        this.#cutOff = new Set(this.#people.map((one) => one.member.id).filter(() => random.chance(0.3)))
+        return this.#note(`cut off ${[...this.#cutOff].join()}`)
+      case 3: {
+        const to = nodeId(1 + random.below(5))
+        const answer = member.raft.transferLeadership(to)
+        if (answer.kind === 'accepted') this.#note(`${member.id} hands over to ${to}`)
+        break
+      }
+      case 4: {
+        const voters = [1, 2, 3, 4, 5].filter(() => random.chance(0.6))
+        const answer = member.raft.changeConfiguration({ members: people(voters) })
+        if (answer.kind === 'accepted') this.#note(`${member.id} changes to ${voters.join()}`)
+        break
+      }
+      case 5:
+        member.raft.propose([Uint8Array.of(1)], member.raft.term)
+        break
+      case 6:
+        this.#deaf = random.chance(0.3) ? null : { id: 1 + random.below(5), sinceMs: this.#now }
+        return this.#note(`deaf is ${this.#deaf?.id ?? 'nobody'}`)
+      default:
+        this.#cutOff = new Set()
+    }
+    if (person.awakeAt <= this.#now) this.#work(person)
+  }
+
+  #crash(person: Person): void {
+    const { member, board } = person
+    this.#note(`${member.id} crashes`)
+    member.flush()
+    member.crash(this.#random.below(member.underWay.length + 1))
+    person.writesAt = null
+    // The process is gone and its memory with it; the next one takes a moment.
+    board.revoke()
+    person.board = new LeaseBoard()
+    person.keeper = new LeaseKeeper(member.raft, person.board)
+    person.awakeAt = this.#now + this.#random.below(30)
+    person.toldAt = person.awakeAt
+    if (this.#deaf?.id === member.id) this.#deaf = { id: member.id, sinceMs: this.#now }
+    // As the driver does.
+    if (member.raft.votesAlone) member.raft.campaign()
+  }
+
+  /** The claim: who may read by a lease is the leader of the latest term there is. */
+  #look(): void {
+    for (const { member, board, rate, apiZero } of this.#people) {
+      if (board.untilMs <= this.#now * rate + apiZero) continue
+      this.seen.leasedMs++
+      this.seen.reigns.add(board.term)
+      if (board.term >= this.#latestTerm) continue
+      throw new Error(`${member.id} reads by a lease of term ${board.term} in term ${this.#latestTerm}`)
+    }
+  }
+
+  #raftMs({ rate, raftZero }: Person): number {
+    return this.#now * rate + raftZero
+  }
+
+  #person(id: number): Person {
+    return present(this.#people[id - 1], `member ${id} exists`)
+  }
+
+  #note(line: string): void {
+    this.trace.push(`${this.#now} ${line}`)
+    if (this.trace.length > 400) this.trace.splice(0, 200)
+  }
+}
+
+type Person = {
+  readonly member: Member
+  /** Own ms per true ms; of both threads. */
+  readonly rate: number
+  readonly raftZero: number
+  readonly apiZero: number
+  board: LeaseBoard
+  keeper: LeaseKeeper
+  /** When, in true ms, its next tick is due, the api thread tells again, it goes on, and its disk is done. */
+  tickAt: number
+  toldAt: number
+  awakeAt: number
+  writesAt: number | null
+}
