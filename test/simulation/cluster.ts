@@ -1,10 +1,13 @@
-import { nodeId } from '../../raft/index.ts'
-import type { MemberInfo } from '../../raft/index.ts'
+import { initialConfiguration, nodeId } from '../../raft/index.ts'
+import type { NodeOptions } from '../../raft/index.ts'
 import type { LogDisk } from '../../raft/ports.ts'
+import { Operator } from './clients/operator.ts'
 import { Coverage } from './coverage.ts'
 import type { Counts } from './coverage.ts'
+import { Electorate } from './electorate.ts'
 import { Liveness } from './liveness.ts'
 import type { LivenessReport, Sabotage } from './liveness.ts'
+import { foundersOf, MembershipDeeds } from './membership-deeds.ts'
 import { Nemesis } from './nemesis.ts'
 import { Network } from './network.ts'
 import { drawPlan } from './plan.ts'
@@ -94,7 +97,9 @@ class Cluster {
   readonly #coverage = new Coverage()
   readonly #ambush = new CrashPoint()
   readonly #network: Network
-  readonly #members: readonly Member[]
+  /** All there ever were. */
+  readonly #members: Member[] = []
+  readonly #membership: MembershipDeeds
   readonly #nemesis: Nemesis
   readonly #witness: Witness
   #liveness: Liveness | null = null
@@ -113,17 +118,31 @@ class Cluster {
     })
     const drawn = plan.filter((_, at) => reduction.actions === null || reduction.actions.includes(at))
     this.#plan = [...drawn, ...(options.also ?? [])]
-    const witness = new Witness({ world, swarm, barrier: options.barrier ?? 'used' })
+    const founders = foundersOf(swarm.voters, swarm.learners)
+    const founding = initialConfiguration(founders)
+    const witness = new Witness({ world, swarm, founding, barrier: options.barrier ?? 'used' })
     this.#witness = witness
     this.#network = new Network({
       ...{ world, options: swarm.network },
       tap: (message) => witness.message(message),
       met: (fault) => this.#coverage.hit(`met ${fault}`),
     })
-    this.#members = this.#makeMembers(memberInfos(swarm))
-    const voters = Array.from({ length: swarm.voters }, (_, at) => at + 1)
+    if (swarm.driftMax > 0) this.#coverage.hit('met clock-drift')
+    for (const { id } of founders) this.#admit({ id, members: founders })
+    const operator = new Operator({ world, serving: () => witness.served })
+    const electorate = new Electorate({
+      configurations: () => witness.configurations,
+      changes: () => operator.changes,
+      isSound: (id) => this.#members.find((member) => member.id === id)?.sound !== false,
+    })
+    this.#membership = new MembershipDeeds({
+      ...{ world, operator, electorate, memberships: witness.memberships, members: this.#members },
+      admit: (id, joining) => this.#admit({ id: nodeId(id), members: [], joining }),
+      met: (fault) => this.#coverage.hit(`met ${fault}`),
+    })
     this.#nemesis = new Nemesis({
-      ...{ world, network: this.#network, members: this.#members, voters },
+      ...{ world, network: this.#network, members: this.#members, founders: founding.voters },
+      ...{ electorate, membership: this.#membership },
       ...{ plan: this.#plan, ambush: this.#ambush, coverage: this.#coverage },
       hurry: (member, what, calls) => witness.hurry(member, what, calls),
     })
@@ -149,35 +168,32 @@ class Cluster {
     }
   }
 
-  #makeMembers(infos: readonly MemberInfo[]): readonly Member[] {
-    const swarm = this.#swarm
+  /** A member more, that does not run yet. */
+  #admit(node: Pick<NodeOptions, 'id' | 'members' | 'joining'>): Member {
+    const { timing, limits } = this.#swarm
     const coverage = this.#coverage
-    if (swarm.driftMax > 0) coverage.hit('met clock-drift')
-    return infos.map(
-      ({ id }) =>
-        new Member({
-          ...{ world: this.#world, network: this.#network, watcher: this.#witness, swarm },
-          node: { id, members: infos, timing: swarm.timing, limits: swarm.limits },
-          wrapDisk: this.#options.disk === 'forgets-syncs' ? forgetful : (disk) => disk,
-          ambush: this.#ambush,
-          met: (fault) => coverage.hit(`met ${fault}`),
-          someDiverged: () => (coverage.counts['met divergence'] ?? 0) > 0,
-          crashedAt: (step, side) => coverage.hit(`crash ${side} ${step}`),
-          onDown: (member) => {
-            this.#nemesis.down(member)
-            this.#liveness?.down(member)
-          },
-        }),
-    )
+    const member = new Member({
+      ...{ world: this.#world, network: this.#network, watcher: this.#witness, swarm: this.#swarm },
+      node: { ...node, timing, limits },
+      wrapDisk: this.#options.disk === 'forgets-syncs' ? forgetful : (disk) => disk,
+      ambush: this.#ambush,
+      met: (fault) => coverage.hit(`met ${fault}`),
+      someDiverged: () => (coverage.counts['met divergence'] ?? 0) > 0,
+      crashedAt: (step, side) => coverage.hit(`crash ${side} ${step}`),
+      onDown: (one) => {
+        this.#nemesis.down(one)
+        this.#liveness?.down(one)
+      },
+    })
+    this.#members.push(member)
+    return member
   }
 
   #makeLiveness(): Liveness {
-    const { voters } = this.#swarm
     return new Liveness({
       ...{ world: this.#world, network: this.#network, members: this.#members, swarm: this.#swarm },
-      ...{ witness: this.#witness, random: this.#world.random.fork() },
+      ...{ witness: this.#witness, random: this.#world.random.fork(), membership: this.#membership },
       sabotage: this.#options.sabotage ?? null,
-      voters: Array.from({ length: voters }, (_, at) => at + 1),
     })
   }
 
@@ -193,6 +209,11 @@ class Cluster {
   #report(liveness: LivenessReport | null): RunReport {
     if (liveness === null) this.#coverage.hit('met divergence-undecidable')
     for (const event of this.#witness.storageMet) this.#coverage.hit(`met ${event}`)
+    for (const event of this.#witness.memberships.met) this.#coverage.hit(`met ${event}`)
+    if (this.#membership.ruinedReplaced) this.#coverage.hit('met ruined-replaced')
+    const { voters: first, learners: others } = this.#swarm
+    const joined = this.#members.filter(({ id }) => id > first + others).map(({ id }) => id)
+    if (this.#witness.resumedAt(new Set(joined)) > 0) this.#coverage.hit('met watch-resumed-on-joined')
     const { mood, voters, learners } = this.#swarm
     return {
       ...{ seed: this.#options.seed, mood, voters, learners },
@@ -204,18 +225,6 @@ class Cluster {
       ...this.#witness.report(),
     }
   }
-}
-
-function memberInfos({ voters, learners }: Swarm): readonly MemberInfo[] {
-  return Array.from({ length: voters + learners }, (_, at): MemberInfo => {
-    const id = at + 1
-    const role = id <= voters ? 'voter' : 'learner'
-    return {
-      ...{ id: nodeId(id), name: `m${id}`, role, wantedRole: role },
-      ...{ peerAddress: `m${id}:1`, clientAddress: `m${id}:2`, version: '0', featureLevel: 1 },
-      ...{ replaces: null, addedMs: 0 },
-    }
-  })
 }
 
 /** Says that everything is durable, and syncs nothing. */

@@ -1,5 +1,7 @@
 import { deedKinds } from './plan.ts'
 import type { DeedKind } from './plan.ts'
+import { membershipEvents } from './checkers/memberships.ts'
+import type { MembershipEvent } from './checkers/memberships.ts'
 import type { StorageEvent } from './checkers/true-storage.ts'
 import { crashSteps } from './steps.ts'
 import type { CrashStep, Side } from './steps.ts'
@@ -21,8 +23,20 @@ const linkFaults: readonly LinkFault[] = [
 const streamFaults: readonly StreamFault[] = ['stream-reset', 'stream-cut-short', 'stream-hangs']
 
 /** What only a member that diverged can meet. */
-export const divergenceFaults = [
+const divergenceFaults = [
   ...(['divergence', 'divergence-condemned', 'divergence-healed', 'divergence-undecidable'] as const),
+] as const
+
+/** What only a cluster meets whose members come and go, beside what is decided of them. */
+const memberFaults = [
+  ...([
+    'member-joined',
+    'change-refused',
+    'change-asked-again',
+    'leader-removed',
+    'ruined-replaced',
+  ] as const),
+  ...(['member-left', 'member-left-again', 'watch-resumed-on-joined'] as const),
 ] as const
 
 const storageEvents: readonly StorageEvent[] = [
@@ -37,13 +51,21 @@ const storageEvents: readonly StorageEvent[] = [
 ]
 
 export type MetFault =
-  (typeof metFaults)[number] | (typeof divergenceFaults)[number] | LinkFault | StreamFault | StorageEvent
+  | (typeof metFaults)[number]
+  | (typeof divergenceFaults)[number]
+  | (typeof memberFaults)[number]
+  | LinkFault
+  | StreamFault
+  | StorageEvent
+  | MembershipEvent
 export type Feat = `deed ${DeedKind}` | `met ${MetFault}` | `crash ${Side} ${CrashStep}`
 
 /** Everything that has to happen somewhere in the seeds of a suite. */
 export const feats: readonly Feat[] = [
   ...deedKinds.map((kind) => `deed ${kind}` as const),
-  ...[...metFaults, ...linkFaults, ...streamFaults, ...storageEvents].map((fault) => `met ${fault}` as const),
+  ...[...metFaults, ...divergenceFaults, ...memberFaults].map((fault) => `met ${fault}` as const),
+  ...[...linkFaults, ...streamFaults, ...storageEvents].map((fault) => `met ${fault}` as const),
+  ...membershipEvents.map((event) => `met ${event}` as const),
   ...crashSteps.flatMap((step) => [`crash before ${step}`, `crash after ${step}`] as const),
 ]
 

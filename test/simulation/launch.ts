@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { present } from '../../raft/base/assert.ts'
 import { ConsensusFailure } from '../../raft/node/errors.ts'
 import { refuseAltered } from '../../raft/node/command-gate.ts'
 import { LogFailure } from '../../raft/log/errors.ts'
@@ -57,6 +58,8 @@ export type ProcessParts = {
   readonly threw: (cause: unknown) => boolean
   /** It cannot go on, and says why in one line. */
   readonly gaveUp: (cause: unknown) => void
+  /** It is told, once, that it belongs to the cluster no more. */
+  readonly removed: (cause: string) => void
 }
 
 /** Builds one process of the shipped code: three actors, their channels and their ports, and lets them begin. */
@@ -90,7 +93,7 @@ export function startProcess(parts: ProcessParts): Life {
     tapBtoA: tap(parts, stepsOfReads, () => undefined),
   })
   let actor: RaftActor | null = null
-  const name = `m${node.id}`
+  const name = nameOf(node)
   const turnedAway = (peer: number): void => actor?.turnedAway(`m${peer}`)
   const transport = network.attach({ cluster: 'simulated', id: node.id, name, turnedAway }, raft)
   const clock = new SimClock(world, api, 'api', time)
@@ -98,6 +101,7 @@ export function startProcess(parts: ProcessParts): Life {
     ...{ node, clock, random: world.random.fork(), peerBook: parts.peerBook },
     ...{ raft: apiRaft.a, reader: new ChannelLogReader(apiLog.a) },
     onFatal: (cause) => parts.gaveUp(cause),
+    onRemoved: (cause) => parts.removed(cause),
     onPeerEvent: null,
     close: async () => undefined,
   })
@@ -118,6 +122,15 @@ export function startProcess(parts: ProcessParts): Life {
     if (api.alive) parts.gaveUp(cause)
   })
   return life
+}
+
+/** As those know it who founded the cluster with it, or let it in. */
+function nameOf({ id, members, joining }: NodeOptions): string {
+  const known = [...members, ...(joining?.members ?? [])]
+  return present(
+    known.find((member) => member.id === id),
+    'a member knows who it is',
+  ).name
 }
 
 function tap<M>(

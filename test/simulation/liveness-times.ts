@@ -1,9 +1,10 @@
 import type { LivenessReport } from './liveness.ts'
 
-const kinds = ['startedMs', 'electedMs', 'servedMs', 'convergedMs', 'watchedMs'] as const
+const kinds = ['settledMs', 'startedMs', 'electedMs', 'servedMs', 'convergedMs', 'watchedMs'] as const
 type Kind = (typeof kinds)[number]
 
 const words: Readonly<Record<Kind, string>> = {
+  settledMs: 'L4 members settled',
   startedMs: 'L3 up after the harm',
   electedMs: 'L1 leader elected',
   servedMs: 'L2 writes and reads served',
@@ -14,6 +15,7 @@ const words: Readonly<Record<Kind, string>> = {
 /** How long healthy members took to keep their promises, over many runs, in virtual ms. */
 export class LivenessTimes {
   readonly #times: Record<Kind, number[]> = {
+    settledMs: [],
     startedMs: [],
     electedMs: [],
     servedMs: [],

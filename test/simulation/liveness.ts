@@ -4,21 +4,22 @@ import { nodeId } from '../../raft/index.ts'
 import { CaughtUp } from '../../src/cluster/caught-up.ts'
 import { defaultHealthBounds, memberHealth } from '../../src/cluster/health.ts'
 import type { Health } from '../../src/cluster/health.ts'
+import { afflict, illnesses } from './illness.ts'
+import type { Illness } from './illness.ts'
+import type { MembershipDeeds } from './membership-deeds.ts'
 import type { Network } from './network.ts'
 import type { Member } from './process.ts'
+import { unrest } from './rest.ts'
 import type { Swarm } from './swarm.ts'
 import type { Witness } from './witness.ts'
 import type { World } from './world.ts'
 
-/** What becomes of a member that is not needed, for the rest of the run. */
-export type Illness = 'well' | 'down' | 'isolated' | 'deaf' | 'mute' | 'slow' | 'flapping'
-export const illnesses: readonly Illness[] = ['well', 'down', 'isolated', 'deaf', 'mute', 'slow', 'flapping']
-
 export type LivenessOptions = {
   readonly world: World
   readonly network: Network
+  /** All there ever were. */
   readonly members: readonly Member[]
-  readonly voters: readonly number[]
+  readonly membership: MembershipDeeds
   readonly swarm: Swarm
   readonly witness: Witness
   readonly random: SeededRandom
@@ -33,6 +34,8 @@ export type Sabotage = 'links' | 'thread'
 export type LivenessReport = {
   readonly healthy: number
   readonly ill: number
+  /** Until who belongs to the cluster was settled. */
+  readonly settledMs: number
   readonly startedMs: number
   readonly electedMs: number
   readonly servedMs: number
@@ -42,6 +45,8 @@ export type LivenessReport = {
 
 /** Bounds of virtual time, in ms. */
 const limits = {
+  /** Each promotion waits for a member to start and to catch up, and they are made one by one. */
+  settle: 60_000,
   /** Files are read, and databases verified, on slow disks. */
   start: 20_000,
   /** Of elections whose votes split: each costs one more timeout, and five in a row are not bad luck. */
@@ -50,14 +55,16 @@ const limits = {
   converge: 15_000,
   watch: 30_000,
 } as const
-const slowMs = 40
-/** Longer than an election: a link that comes back sooner is one on which a leader may stay. */
-const flapMs = 900
+/** A state that takes longer to send than its log is kept for never comes to its end while others write. */
+const busyMsMax = 10_000
 
 /**
- * After the harm: a majority of the voters is well and sees each other, the others are ill for ever. From there on
- * the cluster has to do everything it promises within bounds of time:
+ * After the harm: a majority of the voters is well and sees each other, the others are ill for ever. Where members came
+ * and went all are well first, until it is settled who they are: a learner that is ill for ever could be promoted in its
+ * last moment, and make a majority of those that are well a minority. From there on the cluster has to do everything it
+ * promises within bounds of time:
  *
+ * - L4 what was asked of the members is answered, learners are promoted, whoever was removed ends
  * - L1 a leader is elected
  * - L2 each healthy member serves a write and a most recent read
  * - L3 all healthy members become ready and reach the same state
@@ -66,26 +73,12 @@ const flapMs = 900
  */
 export class Liveness {
   readonly #options: LivenessOptions
-  readonly #healthy: readonly Member[]
+  #healthy: readonly Member[] = []
   readonly #ill = new Map<Member, Illness>()
   #unready: () => readonly string[] = () => []
 
   constructor(options: LivenessOptions) {
     this.#options = options
-    const { members, voters, random } = options
-    const majority = Math.floor(voters.length / 2) + 1
-    const healthy: Member[] = []
-    let votes = 0
-    for (const member of shuffled(random, members)) {
-      const illness = random.chance(0.4) ? 'well' : random.pick(illnesses)
-      // Whose database is damaged has to heal, but what it lost must be somewhere else among the healthy.
-      const heals = member.recoverable && !member.sound
-      const needed = member.sound && voters.includes(member.id) && votes < majority
-      if (needed) votes++
-      if (needed || heals || (member.sound && illness === 'well')) healthy.push(member)
-      else this.#ill.set(member, illness)
-    }
-    this.#healthy = healthy
   }
 
   get healthy(): readonly Member[] {
@@ -112,50 +105,98 @@ export class Liveness {
   }
 
   async #phases(): Promise<LivenessReport> {
-    const { world, witness, sabotage } = this.#options
-    this.#heal()
-    if (sabotage === 'links') for (const member of this.#healthy) this.#afflict(member, 'isolated')
+    const { world, witness, sabotage, members, membership } = this.#options
     const times: number[] = []
-    const phase = async (bound: number, done: () => boolean, broken: string, seldom = 1): Promise<void> => {
+    const phase = async (
+      bound: number,
+      done: () => boolean,
+      broken: () => string,
+      seldom = 1,
+    ): Promise<void> => {
       const began = world.now
       await world.runUntil(began + bound, every(seldom, done))
-      if (!done()) this.#fail(broken)
+      if (!done()) this.#fail(broken())
       times.push(Math.round(world.now - began))
     }
+    this.#heal()
+    const restless = (): readonly string[] => (membership.any ? unrest(members, witness, membership) : [])
+    const settled = (): boolean => restless().length === 0
+    if (membership.any) {
+      world.schedule(busyMsMax, 'clients wait for the members', null, () => {
+        if (!settled()) witness.stop()
+      })
+    }
+    await phase(limits.settle, settled, () => `L4: ${restless().join('; ')}`, 20)
+    this.#choose()
+    if (sabotage === 'links') for (const member of this.#healthy) afflict(member, 'isolated', this.#options)
     const able = (): boolean => this.#healthy.every(({ life }) => (life?.guard ?? null) !== null)
-    await phase(limits.start, able, 'L3: a healthy member does not come up')
+    await phase(limits.start, able, () => 'L3: a healthy member does not come up')
     const { electionMs } = this.#options.swarm.timing
     const voteMs = limits.electionTimeouts * electionMs + 20 * this.#options.swarm.network.delayMsMax
-    await phase(voteMs, () => this.#hasLeader(), 'L1: a healthy majority elects no leader')
+    await phase(
+      voteMs,
+      () => this.#hasLeader(),
+      () => 'L1: a healthy majority elects no leader',
+    )
     const served = this.#serveAll()
-    await phase(limits.serve, served, 'L2: a healthy member does not serve')
+    await phase(limits.serve, served, () => 'L2: a healthy member does not serve')
     witness.stop()
     if (sabotage === 'thread') this.#healthy[0]?.pause('api', Infinity)
     const health = this.#healthy.map((member) => this.#watchHealth(member))
     this.#unready = () => health.flatMap((failures) => failures())
     const converged = (): boolean => this.#equal() && this.#unready().length === 0
-    await phase(limits.converge, converged, 'L3, L4: the healthy members do not become equal and ready', 50)
+    await phase(
+      limits.converge,
+      converged,
+      () => 'L3, L4: the healthy members do not become equal and ready',
+      50,
+    )
     witness.only(this.#healthy)
     // One may have ended meanwhile, of what its disk was told before it was well.
     const watched = (): boolean => this.#equal() && witness.caughtUp(this.#healthy)
-    await phase(limits.watch, watched, 'L6: a watch is not told everything', 50)
-    const [startedMs = 0, electedMs = 0, servedMs = 0, convergedMs = 0, watchedMs = 0] = times
+    await phase(limits.watch, watched, () => 'L6: a watch is not told everything', 50)
+    const [settledMs = 0, startedMs = 0, electedMs = 0, servedMs = 0, convergedMs = 0, watchedMs = 0] = times
     const sizes = { healthy: this.#healthy.length, ill: this.#ill.size }
-    return { ...sizes, startedMs, electedMs, servedMs, convergedMs, watchedMs }
+    return { ...sizes, settledMs, startedMs, electedMs, servedMs, convergedMs, watchedMs }
   }
 
+  /** No new harm. Everybody is well, as far as it can be. */
   #heal(): void {
-    const { network, world, members } = this.#options
+    const { network, world, members, membership } = this.#options
     network.faulty = false
     // Of the ill too: one that leads while it reaches some of the others and not all would starve the rest for ever.
     network.heal(members.map(({ id }) => nodeId(id)))
-    for (const member of this.#healthy) {
+    if (!membership.any) return
+    this.#healthy = members.filter(({ recoverable }) => recoverable)
+    world.note('all are well until it is settled who belongs to them')
+    for (const member of members) member.heal()
+  }
+
+  /** Who stays well, of those that belong to the cluster now. */
+  #choose(): void {
+    const { members, random, world } = this.#options
+    const { configuration } = this.#options.witness.memberships.decided
+    const majority = Math.floor(configuration.voters.length / 2) + 1
+    const healthy: Member[] = []
+    let votes = 0
+    for (const member of shuffled(random, members)) {
+      const illness = random.chance(0.4) ? 'well' : random.pick(illnesses)
+      if (!this.#belongs(member)) continue
+      // Whose database is damaged has to heal, but what it lost must be somewhere else among the healthy.
+      const heals = member.recoverable && !member.sound
+      const needed = member.sound && this.#votes(member) && votes < majority
+      if (needed) votes++
+      if (needed || heals || (member.sound && illness === 'well')) healthy.push(member)
+      else this.#ill.set(member, illness)
+    }
+    this.#healthy = healthy
+    for (const member of healthy) {
       world.note(`m${member.id} is well from now on`)
       member.heal()
     }
     for (const [member, illness] of this.#ill) {
       world.note(`m${member.id} is ${member.recoverable ? illness : 'damaged'} for ever`)
-      if (member.recoverable) this.#afflict(member, illness)
+      if (member.recoverable) afflict(member, illness, this.#options)
       else {
         // What it has is damaged, so it finds that out now, and does not lead others meanwhile.
         member.healDisks()
@@ -165,64 +206,26 @@ export class Liveness {
     }
   }
 
-  #afflict(member: Member, illness: Illness): void {
-    const { members, network, world } = this.#options
-    const id = nodeId(member.id)
-    const others = members.filter((other) => other !== member).map((other) => nodeId(other.id))
-    const cutBoth = (): (() => void)[] =>
-      others.flatMap((other) => [
-        network.impose(id, other, { kind: 'cut' }),
-        network.impose(other, id, { kind: 'cut' }),
-      ])
-    if (illness !== 'down') {
-      member.healDisks()
-      member.start()
-    }
-    switch (illness) {
-      case 'well':
-        return
-      case 'down':
-        member.crash('power')
-        return
-      case 'isolated':
-        cutBoth()
-        return
-      case 'mute':
-        for (const other of others) network.impose(id, other, { kind: 'cut' })
-        return
-      case 'deaf':
-        for (const other of others) network.impose(other, id, { kind: 'cut' })
-        return
-      case 'slow':
-        for (const other of others) network.impose(id, other, { kind: 'slow', extraMs: slowMs })
-        return
-      case 'flapping': {
-        const flap = (): void => {
-          const ends = cutBoth()
-          world.schedule(flapMs, `m${id} flaps`, null, () => {
-            for (const end of ends) end()
-          })
-          world.schedule(2 * flapMs, `m${id} flaps`, null, flap)
-        }
-        flap()
-      }
-    }
+  #belongs({ id }: Member): boolean {
+    return this.#options.witness.memberships.isMember(id)
+  }
+
+  #votes({ id }: Member): boolean {
+    const { voters } = this.#options.witness.memberships.decided.configuration
+    return voters.includes(nodeId(id))
   }
 
   /** Whom every healthy voter follows, in one term. */
   #hasLeader(): boolean {
-    const { members, voters } = this.#options
-    const leader = members.find(
+    return this.#options.members.some(
       ({ life }) => life?.node.status.role === 'leader' && this.#followed(life.node.status),
     )
-    return leader !== undefined && voters.length > 0
   }
 
   #followed({ id, term }: { readonly id: number; readonly term: number }): boolean {
-    const { voters } = this.#options
     return this.#healthy.every((member) => {
       const status = member.life?.node.status
-      return !voters.includes(member.id) || (status?.leader === id && status.term === term)
+      return !this.#votes(member) || (status?.leader === id && status.term === term)
     })
   }
 
@@ -231,7 +234,7 @@ export class Liveness {
     const { world, witness } = this.#options
     let served = 0
     const serve = (member: Member): void => {
-      witness.serves(member, 5_000).then(
+      witness.proves(member, 5_000).then(
         (ok) => {
           if (ok) served++
           else world.schedule(100, 'served again', null, () => serve(member))
@@ -251,8 +254,8 @@ export class Liveness {
    *   while nobody can tell which is right, and where it stands nobody else has anything to compare.
    */
   #isUndecidable(): boolean {
-    const { voters, witness } = this.#options
-    const { divergedAt } = witness
+    const { witness } = this.#options
+    const { divergedAt, memberships } = witness
     if (divergedAt === null || !this.#healthy.some(({ isWrong }) => isWrong)) return false
     const awaitsState = new Set(
       this.#healthy
@@ -260,15 +263,15 @@ export class Liveness {
         .flatMap(({ id, state }) => (state === 'snapshot' ? [Number(id)] : [])),
     )
     const able = this.#healthy.filter(
-      ({ id, isWrong, life }) =>
-        voters.includes(id) &&
-        !isWrong &&
-        life?.machine?.quarantine === null &&
-        !awaitsState.has(id) &&
-        (life?.machine?.appliedMemory ?? 0) >= divergedAt &&
-        witness.installedAt(id) < divergedAt,
+      (member) =>
+        this.#votes(member) &&
+        !member.isWrong &&
+        member.life?.machine?.quarantine === null &&
+        !awaitsState.has(member.id) &&
+        (member.life?.machine?.appliedMemory ?? 0) >= divergedAt &&
+        witness.installedAt(member.id) < divergedAt,
     )
-    return 2 * able.length <= voters.length
+    return 2 * able.length <= memberships.decided.configuration.voters.length
   }
 
   #equal(): boolean {

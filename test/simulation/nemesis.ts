@@ -1,21 +1,27 @@
 import { assertNever } from '../../raft/base/assert.ts'
-import { ConsensusFailure, nodeId } from '../../raft/index.ts'
+import { nodeId } from '../../raft/index.ts'
 
 import type { Coverage } from './coverage.ts'
+import type { Electorate } from './electorate.ts'
 import type { Condition } from './link.ts'
 import type { Network } from './network.ts'
 import type { Action, Deed, Target } from './plan.ts'
 import type { Life } from './life.ts'
+import type { MembershipDeeds } from './membership-deeds.ts'
 import type { Member } from './process.ts'
 import type { CrashKind, CrashPoint } from './steps.ts'
+import { findTarget, leaderOf } from './targets.ts'
 import type { World } from './world.ts'
 
 export type NemesisOptions = {
   readonly world: World
   readonly network: Network
+  /** Grows when some join. */
   readonly members: readonly Member[]
-  /** Ids. Of these a majority keeps undamaged disks, whatever happens. */
-  readonly voters: readonly number[]
+  /** Who voted first. A majority of them keeps its logs: else they would found another cluster. */
+  readonly founders: readonly number[]
+  readonly electorate: Electorate
+  readonly membership: MembershipDeeds
   readonly plan: readonly Action[]
   /** Of all members: who comes there first ends. */
   readonly ambush: CrashPoint
@@ -94,9 +100,14 @@ export class Nemesis {
         return this.#ruin(deed)
       case 'diverge':
         return (
-          this.#mayRuin(this.#target(deed.target)) &&
+          this.#options.electorate.canSpare(this.#target(deed.target).id) &&
           this.#running(deed, (member) => member.diverge(deed.how))
         )
+      case 'join':
+      case 'remove':
+      case 'set-role':
+      case 'move':
+        return this.#options.membership.do(deed)
       default:
         return this.#spoilLinks(deed)
     }
@@ -129,18 +140,7 @@ export class Nemesis {
   }
 
   #stop(deed: Extract<Deed, { readonly kind: 'stop' }>): boolean {
-    return this.#running(deed, (member, life) => {
-      member.stop().catch((cause: unknown) => {
-        if (member.life !== life) return
-        // A log that never answers: the process ends anyway.
-        if (cause instanceof ConsensusFailure && member.hangs) member.crash('process')
-        else this.#options.world.fail(cause)
-      })
-      // One whose disk hangs never ends by itself.
-      this.#later(stopMsMax, `loses patience with m${member.id}`, () => {
-        if (member.life === life) member.crash('process')
-      })
-    })
+    return this.#running(deed, (member) => member.stopInTime())
   }
 
   #loop(member: Member, deed: Extract<Deed, { readonly kind: 'restart-loop' }>, times: number): void {
@@ -202,8 +202,8 @@ export class Nemesis {
   /** What a member does not come back from. */
   #ruin(deed: Extract<Deed, { readonly kind: 'log-rot' | 'database-rot' | 'wipe' }>): boolean {
     const member = this.#target(deed.target)
-    if (member.lost !== null || !this.#mayRuin(member)) return false
-    if (deed.kind === 'wipe' && !this.#isKnown(member)) return false
+    if (member.lost !== null || !this.#options.electorate.canSpare(member.id)) return false
+    if (deed.kind === 'wipe' && !this.#canForget(member)) return false
     this.#downMs.set(member.id, deed.downMs)
     if (deed.kind === 'database-rot' && deed.while === 'running') {
       member.rotDatabase(deed.rot, deed.seed)
@@ -216,22 +216,19 @@ export class Nemesis {
     return true
   }
 
-  /** A majority of the voters keeps what it promised. */
-  #mayRuin(member: Member): boolean {
-    const { voters, members } = this.#options
-    if (!voters.includes(member.id) || !member.sound) return true
-    const sound = members.filter((other) => voters.includes(other.id) && other.sound).length
-    return 2 * (sound - 1) > voters.length
-  }
-
-  /** All others would tell its log from a new one. Before that nobody could keep a successor out. */
-  #isKnown(member: Member): boolean {
-    const others = this.#options.members.filter((other) => other !== member)
-    return others.length > 0 && others.every((other) => other.knows(member.id))
+  /** All others would tell its log from a new one: before that nobody could keep a successor out. */
+  #canForget(member: Member): boolean {
+    const { members, founders, membership } = this.#options
+    const others = members.filter((other) => other !== member && !other.hasLeft)
+    const keep = founders.filter(
+      (id) => id !== member.id && members.find((one) => one.id === id)?.isWiped === false,
+    )
+    const isKnown = others.length > 0 && others.every((other) => other.knows(member.id))
+    return isKnown && membership.settled && 2 * keep.length > founders.length
   }
 
   #transfer(to: number): boolean {
-    const { life } = this.#leader() ?? { life: null }
+    const { life } = leaderOf(this.#options.members) ?? { life: null }
     if (life === null || life.node.status.id === nodeId(to)) return false
     life.node.transferLeadership(nodeId(to), life.clock.monotonicMs() + 1_000).catch(() => undefined)
     return true
@@ -248,9 +245,13 @@ export class Nemesis {
       case 'halves':
         this.#cutUnless((a, b) => ((deed.sides >> (a - 1)) & 1) === ((deed.sides >> (b - 1)) & 1), deed.forMs)
         return true
-      case 'ring':
-        this.#cutUnless((a, b) => neighbours(deed.order, a, b), deed.forMs)
+      case 'ring': {
+        const ids = this.#ids()
+        const known = deed.order.filter((id) => ids.includes(id))
+        const order = [...known, ...ids.filter((id) => !known.includes(id))]
+        this.#cutUnless((a, b) => neighbours(order, a, b), deed.forMs)
         return true
+      }
       case 'one-way':
         if (deed.from === deed.to) return false
         this.#impose([[deed.from, deed.to]], { kind: 'cut' }, deed.forMs)
@@ -334,14 +335,11 @@ export class Nemesis {
     return this.#options.members.map(({ id }) => id)
   }
 
-  #leader(): Member | undefined {
-    return this.#options.members.find((member) => member.life?.node.status.role === 'leader')
-  }
-
-  #target({ member, preferLeader }: Target): Member {
-    const { members } = this.#options
-    const leader = preferLeader ? this.#leader() : undefined
-    return leader ?? (members.find(({ id }) => id === member) as Member)
+  #target(target: Target): Member {
+    return findTarget(
+      this.#options.members.filter(({ hasLeft }) => !hasLeft),
+      target,
+    )
   }
 
   #later(delayMs: number, label: string, act: () => void): void {
@@ -360,7 +358,6 @@ type LinkDeed = Extract<
   }
 >
 
-const stopMsMax = 3_000
 const deposeSteps = 5
 /** Below an election timeout. */
 const deposeStepMs = 250

@@ -5,16 +5,22 @@ import { keyValueRots } from './kv.ts'
 import type { KeyValueRot } from './kv.ts'
 import { logRots } from './log-rot.ts'
 import type { LogRot } from './log-rot.ts'
+import { drawMemberDeed, joinsMax, memberDeedKinds } from './plan-members.ts'
+import type { MemberDeed } from './plan-members.ts'
 import { crashSteps } from './steps.ts'
 import type { CrashStep } from './steps.ts'
 
-/** Whom it hits: a member by its id, or whoever leads when the time comes (else the member). */
+/**
+ * Whom it hits: a member by its id, or whoever leads when the time comes (else the member). In place of one that is none
+ * any more, or not yet, another one.
+ */
 export type Target = { readonly member: number; readonly preferLeader: boolean }
 
 export type Thread = 'all' | 'api' | 'raft' | 'log'
 
 /** One thing the nemesis does. All that it needs to know was drawn before the run. */
 export type Deed =
+  | MemberDeed
   | { readonly kind: 'stop'; readonly target: Target; readonly downMs: number }
   /** `within`: between the next write of the log and its sync, if there is one soon. */
   | {
@@ -86,7 +92,7 @@ export type Deed =
     }
   /** Bit n: on which side member n + 1 is. */
   | { readonly kind: 'halves'; readonly sides: number; readonly forMs: number }
-  /** Everybody talks to their two neighbours only. */
+  /** Everybody talks to their two neighbours only; who joined later stands behind the others. */
   | { readonly kind: 'ring'; readonly order: readonly number[]; readonly forMs: number }
   | { readonly kind: 'one-way'; readonly from: number; readonly to: number; readonly forMs: number }
   | {
@@ -138,19 +144,24 @@ export type Action = { readonly atMs: number; readonly deed: Deed }
 /** Mean ms between deeds of one kind; kinds that are not named do not happen. */
 export type Harm = ReadonlyMap<DeedKind, number>
 
-/** Those that a seed may draw. `diverge` is done by tests that ask for it (see README). */
 export const deedKinds: readonly DeedKind[] = [
   ...(['kill', 'power-cut', 'stop', 'restart-loop', 'crash-step', 'pause'] as const),
   ...(['sync-stall', 'disk-error', 'disk-full', 'log-rot', 'wipe'] as const),
-  ...(['database-stall', 'database-error', 'database-rot'] as const),
+  ...(['database-stall', 'database-error', 'database-rot', 'diverge'] as const),
   ...(['isolate', 'halves', 'ring', 'one-way', 'flapping'] as const),
   ...(['half-open', 'slow-link', 'clogged-link', 'depose', 'wall-jump', 'transfer'] as const),
+  ...memberDeedKinds,
 ]
 
 /** Each harms somebody for good, so that more than a few would only end the run. */
 const perMember: ReadonlySet<DeedKind> = new Set(['log-rot', 'wipe', 'database-rot', 'diverge'])
 
-/** All that will be done to a cluster of `members`, in order of time. */
+function countMax(kind: DeedKind, members: number): number {
+  if (kind === 'join') return joinsMax
+  return perMember.has(kind) ? members : Infinity
+}
+
+/** All that will be done to a cluster that begins with so many `members`, in order of time. */
 export function drawPlan(options: {
   readonly random: SeededRandom
   readonly harm: Harm
@@ -158,12 +169,14 @@ export function drawPlan(options: {
   readonly forMs: number
   readonly downMsMax: number
 }): readonly Action[] {
-  const { random, harm, members, forMs, downMsMax } = options
+  const { random, harm, forMs, downMsMax } = options
   const actions: Action[] = []
+  // Those that join are harmed too.
+  const members = options.members + (harm.has('join') ? joinsMax / 2 : 0)
   for (const [kind, meanMs] of harm) {
     const own = random.fork()
     let atMs = firstAt(kind, own, meanMs)
-    for (let count = 0; atMs < forMs && !(perMember.has(kind) && count >= members); count++) {
+    for (let count = 0; atMs < forMs && count < countMax(kind, options.members); count++) {
       const isYoung = atMs === 0
       actions.push({ atMs: Math.round(atMs), deed: drawDeed(kind, own, { members, downMsMax, isYoung }) })
       atMs += meanMs * (0.2 + (own.below(1000) / 1000) * 1.6)
@@ -217,6 +230,11 @@ function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax, is
       return { kind, target, downMs }
     case 'diverge':
       return { kind, target, how: random.pick(divergences) }
+    case 'join':
+    case 'remove':
+    case 'set-role':
+    case 'move':
+      return drawMemberDeed(kind, random, target)
     default:
       return drawLinkDeed(kind, random, { target, anyone, members, forMs })
   }
@@ -286,7 +304,7 @@ function drawLinkDeed(
     case 'isolate':
       return { kind, target, way: random.pick(['both', 'deaf', 'mute'] as const), forMs }
     case 'halves':
-      return { kind, sides: random.below(2 ** members), forMs }
+      return { kind, sides: random.below(2 ** (members + joinsMax)), forMs }
     case 'ring':
       return { kind, order: shuffled(random, members), forMs }
     case 'one-way':

@@ -1,5 +1,6 @@
 import { MemoryPeerBook } from '../../raft/node/acquaintances.ts'
 import type { NodeOptions } from '../../raft/node/options.ts'
+import { ConsensusFailure } from '../../raft/index.ts'
 import type { LogDisk } from '../../raft/ports.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
 import { SeededRandom } from '../../raft/base/random.ts'
@@ -8,6 +9,8 @@ import type { MetFault } from './coverage.ts'
 import { SimulatedDisk } from './disk.ts'
 import { StateCondition } from './divergence.ts'
 import type { Divergence } from './divergence.ts'
+import { forGood, givesUp, ofTheState } from './excuses.ts'
+import type { Excuse } from './excuses.ts'
 import type { DiskFaultCode, DiskOperation } from './disk.ts'
 import { SimKeyValueDisk } from './kv.ts'
 import type { DatabaseWord, KeyValueRot } from './kv.ts'
@@ -18,7 +21,7 @@ import { deafWatcher } from './life.ts'
 import type { Life, Watcher } from './life.ts'
 import type { Network } from './network.ts'
 import type { Thread } from './plan.ts'
-import { CrashPoint } from './steps.ts'
+import { CrashPoint, stepsOfDisk } from './steps.ts'
 import type { Ambush, CrashKind, CrashStep, Side } from './steps.ts'
 import type { Swarm } from './swarm.ts'
 import type { Owner, World } from './world.ts'
@@ -40,17 +43,10 @@ export type MemberOptions = {
   readonly onDown: (member: Member) => void
 }
 
-/** Why a member may give up, because of what was done to it. */
-type Excuse = 'disk' | 'log-damaged' | 'wiped' | 'database-damaged' | 'state-condemned'
-
-/** Of these a member does not recover: it may have lost its vote, and stays away. */
-const forGood: readonly Excuse[] = ['log-damaged', 'wiped']
-
-/** These heal: another member has the state. */
-const ofTheState: readonly Excuse[] = ['database-damaged', 'state-condemned']
-
-/** With these a process may end by itself. */
-const givesUp: readonly Excuse[] = ['disk', 'log-damaged', 'wiped']
+/** A process that does not stop by then, in ms, is ended. */
+const stopMsMax = 3_000
+/** Whoever runs them starts processes again that ended, and gives up on one that says again that it was removed. */
+const farewellsMax = 2
 
 /** One member: disks that last, and a process of the shipped code that comes and goes. */
 export class Member {
@@ -65,6 +61,8 @@ export class Member {
   readonly #state = new StateCondition()
   #diskFaults: { readonly operation: DiskOperation; readonly code: DiskFaultCode }[] = []
   #lost: string | null = null
+  /** How many processes of it said that it was removed. */
+  #farewells = 0
   /** The process that was told to stop. */
   #stopping: Life | null = null
   /** Its threads are not held up any more. */
@@ -95,6 +93,21 @@ export class Member {
     return !forGood.some((excuse) => this.#excuses.has(excuse))
   }
 
+  /** Its data directory is gone. */
+  get isWiped(): boolean {
+    return this.#excuses.has('wiped')
+  }
+
+  /** It comes back without its log under its old name, and nobody told it yet that it may not. */
+  get isImpostor(): boolean {
+    return this.isWiped && this.#lost === null && !this.hasLeft
+  }
+
+  /** It knows that it was removed from the cluster. */
+  get hasLeft(): boolean {
+    return this.#farewells > 0
+  }
+
   /** All that it holds is what was written. */
   get sound(): boolean {
     return (
@@ -119,12 +132,12 @@ export class Member {
   }
 
   start(): void {
-    if (this.life !== null || this.#lost !== null) return
+    if (this.life !== null || this.#lost !== null || this.#farewells >= farewellsMax) return
     const { world, network, watcher, swarm, node, wrapDisk, met } = this.#options
     const disk = this.#disk
     for (const { operation, code } of this.#diskFaults) disk.fail(operation, code)
     disk.user = {
-      step: (operation, side) => this.#step(diskSteps[operation] ?? [], side),
+      step: (operation, side) => this.#step(stepsOfDisk[operation] ?? [], side),
       waits: (ms) => {
         met(Number.isFinite(ms) ? 'sync-stalls' : 'sync-stalls-for-ever')
         const log = this.#owner('log')
@@ -163,6 +176,7 @@ export class Member {
         return true
       },
       gaveUp: (cause) => this.#gaveUp(cause),
+      removed: (cause) => this.#removed(cause),
     })
   }
 
@@ -201,6 +215,21 @@ export class Member {
     life.store?.close()
     await life.machine?.close()
     if (this.life === life) this.crash('process')
+  }
+
+  /** As whoever runs it stops it: one whose disk hangs never ends by itself. */
+  stopInTime(): void {
+    const { life } = this
+    const { world } = this.#options
+    this.stop().catch((cause: unknown) => {
+      if (this.life !== life) return
+      // A log that never answers: the process ends anyway.
+      if (cause instanceof ConsensusFailure && this.hangs) this.crash('process')
+      else world.fail(cause)
+    })
+    world.schedule(stopMsMax, `loses patience with m${this.id}`, null, () => {
+      if (this.life === life) this.crash('process')
+    })
   }
 
   /** Nothing of it, or one of its threads only, goes on until then. */
@@ -282,6 +311,8 @@ export class Member {
     this.#database.wipe()
     this.#peerBook = new MemoryPeerBook()
     this.#excuses.add('wiped')
+    // Who it was is written nowhere else: a process in its place would have to join anew.
+    if (this.#options.node.joining !== undefined) this.#lost = 'it does not know who it was'
   }
 
   #owner(role: string): Owner | undefined {
@@ -336,6 +367,15 @@ export class Member {
     watcher.applied(this.id, machine)
   }
 
+  /** It drains and ends, with a code of its own. */
+  #removed(cause: string): void {
+    const { world, met } = this.#options
+    this.#farewells++
+    met(this.#farewells > 1 ? 'member-left-again' : 'member-left')
+    world.note(`m${this.id} leaves: ${cause}`)
+    this.stopInTime()
+  }
+
   #gaveUp(cause: unknown): void {
     const { world } = this.#options
     if (this.life === null) return
@@ -349,15 +389,6 @@ export class Member {
     else if (this.#excuses.has('wiped')) this.#lost = text
     this.crash('power')
   }
-}
-
-const diskSteps: Readonly<Partial<Record<DiskOperation, readonly CrashStep[]>>> = {
-  write: ['log-write'],
-  sync: ['log-sync'],
-  rename: ['log-rename'],
-  remove: ['log-remove'],
-  truncate: ['log-truncate'],
-  'sync-directory': ['log-sync-directory'],
 }
 
 function isMetFault(fault: string): fault is Extract<MetFault, `disk-${string}`> {

@@ -1,6 +1,7 @@
 import { logIndex } from '../../raft/core/types.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import type { ApiToRaft, RaftToApi } from '../../raft/node/protocol.ts'
+import type { DiskOperation } from './disk.ts'
 
 /*
  * Where a process may end: before or behind each of these steps. A message is a step that begins when it is
@@ -91,6 +92,16 @@ export function stepsFromApi(message: ApiToRaft): readonly CrashStep[] {
     default:
       return []
   }
+}
+
+/** The log thread on its disk. */
+export const stepsOfDisk: Readonly<Partial<Record<DiskOperation, readonly CrashStep[]>>> = {
+  write: ['log-write'],
+  sync: ['log-sync'],
+  rename: ['log-rename'],
+  remove: ['log-remove'],
+  truncate: ['log-truncate'],
+  'sync-directory': ['log-sync-directory'],
 }
 
 /** The power goes, or only the process. */

@@ -6,6 +6,7 @@ import type { StoreLimits } from '../../src/store/limits.ts'
 import type { ChannelDelays } from './channel.ts'
 import type { KeyValueDelays } from './kv.ts'
 import type { NetworkOptions } from './link.ts'
+import { memberDeedKinds } from './plan-members.ts'
 import { deedKinds } from './plan.ts'
 import type { DeedKind, Harm } from './plan.ts'
 
@@ -130,6 +131,8 @@ function drawHarm(random: SeededRandom, mood: Mood): Harm {
   }
   // The one harm in which a leader that should be doubted looks well to itself.
   if (mood !== 'calm' && random.chance(0.4)) often('depose', 5_000)
+  // A new member is a while on its way, and its cluster goes on from it.
+  if (mood !== 'calm' && random.chance(0.25)) for (const kind of memberDeedKinds) often(kind, 3_000)
   return harm
 }
 

@@ -1,17 +1,20 @@
 import { BrokenInvariant, assert } from '../../raft/base/assert.ts'
 import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import type { RaftToApi } from '../../raft/node/protocol.ts'
+import type { Configuration } from '../../raft/index.ts'
 import type { LogStore, PeerMessage } from '../../raft/ports.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
 import { Consensual } from './checkers/consensus.ts'
 import { EqualState } from './checkers/equal-state.ts'
 import { Finding } from './checkers/finding.ts'
+import type { Memberships } from './checkers/memberships.ts'
 import { judge } from './checkers/judge.ts'
 import { checkPrefix, checkRevision } from './checkers/state-prefix.ts'
 import type { StorageEvent } from './checkers/true-storage.ts'
 import { History } from './clients/history.ts'
 import type { Answer } from './clients/history.ts'
 import { Crowd, hastyFrom } from './clients/crowd.ts'
+import type { Served } from './clients/served.ts'
 import type { Life, Serving, Watcher } from './life.ts'
 import type { Member } from './process.ts'
 import type { Swarm } from './swarm.ts'
@@ -20,6 +23,8 @@ import type { World } from './world.ts'
 export type WitnessOptions = {
   readonly world: World
   readonly swarm: Swarm
+  /** What the logs of all founders begin with. */
+  readonly founding: Configuration
   /** `skipped`: reads are served without asking anybody, to show that the checkers notice. */
   readonly barrier: 'used' | 'skipped'
 }
@@ -49,7 +54,7 @@ const wholeLookEvery = 50
  * once is; what needs a whole history is judged in `final`. A finding ends the run.
  */
 export class Witness implements Watcher {
-  readonly #consensus = new Consensual()
+  readonly #consensus: Consensual
   readonly #states = new EqualState()
   readonly #history: History
   readonly #crowd: Crowd
@@ -64,6 +69,7 @@ export class Witness implements Watcher {
   #duringHarm = { asked: 0, answered: 0 }
 
   constructor(options: WitnessOptions) {
+    this.#consensus = new Consensual(options.founding)
     const { truth } = this.#consensus
     const newest = (): { revision: number; trimmed: number } => ({
       revision: truth.revision,
@@ -72,6 +78,29 @@ export class Witness implements Watcher {
     this.#history = new History(newest)
     const { world, swarm, barrier } = options
     this.#crowd = new Crowd({ world, swarm, barrier, history: this.#history, newest })
+  }
+
+  /** Who belongs to the cluster, as it was decided. */
+  get memberships(): Memberships {
+    return this.#consensus.memberships
+  }
+
+  /** The decided configuration, and those that may still be. */
+  get configurations(): readonly Configuration[] {
+    return this.#consensus.configurations
+  }
+
+  /** Processes that can be asked now, in order of their members. */
+  get served(): readonly Served[] {
+    return this.#crowd.served
+  }
+
+  /** Watches that went on, from what they had been told elsewhere, at one of these members. */
+  resumedAt(members: ReadonlySet<number>): number {
+    const { watches } = this.#history
+    return watches.filter(({ member, start, events }) => {
+      return start.kind === 'after' && events.length > 0 && members.has(member)
+    }).length
   }
 
   /** So many calls at one member, right now. */
@@ -100,8 +129,8 @@ export class Witness implements Watcher {
   }
 
   /** One write and one most recent read through a member. @returns whether both were answered, each in `timeoutMs` */
-  serves(member: Member, timeoutMs: number): Promise<boolean> {
-    return this.#crowd.serves(member.id, timeoutMs)
+  proves(member: Member, timeoutMs: number): Promise<boolean> {
+    return this.#crowd.proves(member.id, timeoutMs)
   }
 
   /** From now on clients and watchers turn to these alone. */
@@ -134,6 +163,7 @@ export class Witness implements Watcher {
         )
       }
     }
+    this.memberships.end()
     this.judge()
     if (!this.caughtUp(healthy))
       throw new Finding('I22 reliable', 'a watcher was never told the last changes')

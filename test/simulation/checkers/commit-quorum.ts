@@ -11,8 +11,11 @@ export function isQuorum(configuration: Configuration, has: (member: number) => 
 }
 
 /**
- * I5: what is called committed is durable on a quorum of the configuration that the member which says so goes by. I15:
- * where one member is the quorum, on its own disk.
+ * I5: what is called committed is durable on a quorum of the configuration in force when it was committed, as the member
+ * knows it that says so. I15: where one member is the quorum, on its own disk.
+ *
+ * In force was the one at the entry, or the one written behind it: a next one would have needed this entry to be committed.
+ * One that is an entry itself counts alone.
  *
  * @param description of the entry
  * @throws Finding
@@ -23,12 +26,17 @@ export function checkCommitDurable(
   entry: { readonly index: number; readonly description: string },
 ): void {
   const { index, description } = entry
-  const configuration = logs.get(member)?.configuration
-  if (configuration === undefined) return
+  const log = logs.get(member)
+  if (log === undefined) return
+  const { at, next } = log.configurationsAt(index)
+  // One that joined does not know by whom was committed what was there before it.
+  if (at.configuration.voters.length === 0) return
   const has = (voter: number): boolean => logs.get(voter)?.durable.holds(index, description) === true
-  if (isQuorum(configuration, has)) return
-  const holders = configuration.voters.filter(has)
-  const claim = configuration.voters.length === 1 ? 'I15 durable' : 'I5 durable on a quorum'
+  if (isQuorum(at.configuration, has)) return
+  if (at.index < index && next !== null && isQuorum(next.configuration, has)) return
+  const { voters } = at.configuration
+  const holders = voters.filter(has)
+  const claim = voters.length === 1 ? 'I15 durable' : 'I5 durable on a quorum'
   throw new Finding(
     claim,
     `member ${member} committed ${index}, durable only on ${holders.join(', ') || 'none'}`,

@@ -1,29 +1,27 @@
-import type { Configuration, Entry } from '../../../raft/index.ts'
+import type { Configuration } from '../../../raft/index.ts'
 import { Finding } from './finding.ts'
-import type { ShadowLog } from './shadow-log.ts'
+import type { ConfigurationEntry, Placed } from './shadow-log.ts'
 
 /**
  * I7: one change of the configuration at a time, and each leads to the next by a step that keeps majorities together:
  * one voter more or less, or through a joint configuration.
  *
- * @param log before the entry is put there
- * @param committedIndex the newest index anybody knows to be committed
+ * @param before what was in force in that log until this entry
+ * @param isDecided whether `before` is committed
  * @throws Finding
  */
 export function checkConfiguration(
   member: number,
-  log: ShadowLog,
-  entry: Extract<Entry, { readonly kind: 'configuration' }>,
-  committedIndex: number,
+  before: Placed,
+  entry: ConfigurationEntry,
+  isDecided: boolean,
 ): void {
-  const before = log.configurations().find(({ index }) => index < entry.index)
-  if (before !== undefined && before.index > committedIndex) {
+  if (!isDecided) {
     const what = `${entry.index} follows ${before.index}, which is not committed`
     throw new Finding('I7 one change', `in the log of member ${member}, ${what}`)
   }
-  const from = before?.configuration ?? log.configuration
-  if (!isStep(from, entry.configuration)) {
-    const step = `from ${describe(from)} to ${describe(entry.configuration)}`
+  if (!isStep(before.configuration, entry.configuration)) {
+    const step = `from ${describe(before.configuration)} to ${describe(entry.configuration)}`
     throw new Finding('I7 step', `in the log of member ${member} at ${entry.index}, ${step}`)
   }
 }

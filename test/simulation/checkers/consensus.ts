@@ -1,16 +1,19 @@
-import type { Entry, PeerMessage } from '../../../raft/index.ts'
+import { emptyConfiguration } from '../../../raft/index.ts'
+import type { Configuration, Entry, PeerMessage } from '../../../raft/index.ts'
 import type { LogToRaft, RaftToLog } from '../../../raft/log/log-protocol.ts'
 import type { RaftToApi } from '../../../raft/node/protocol.ts'
 import type { LogStore } from '../../../raft/ports.ts'
-import { checkCommitDurable } from './commit-quorum.ts'
+import { checkCommitDurable, isQuorum } from './commit-quorum.ts'
 import { checkConfiguration } from './configurations.ts'
 import { ElectionSafety } from './election-safety.ts'
 import { Finding } from './finding.ts'
 import { LogSafety } from './log-safety.ts'
+import { Memberships } from './memberships.ts'
 import { Promises } from './promises.ts'
 import { ReadIndexes } from './read-index.ts'
 import { Reference } from './reference.ts'
 import { describe } from './shadow-log.ts'
+import type { Placed } from './shadow-log.ts'
 import { Truth } from './truth.ts'
 
 /** Everything that is claimed of the consensus, judged as messages pass, and the true history that comes of it. */
@@ -21,10 +24,24 @@ export class Consensual {
   readonly #reads = new ReadIndexes()
   readonly #logs = new LogSafety((entry, member) => this.#committed(entry, member))
   readonly #promises = new Promises(this.#logs.logs)
+  readonly memberships: Memberships
+
+  /** @param founding what the logs of all founders begin with */
+  constructor(founding: Configuration) {
+    this.memberships = new Memberships(founding)
+  }
 
   /** Distinct reigns seen. */
   get reigns(): number {
     return this.#elections.reigns
+  }
+
+  /** The decided configuration, and those that may still be, as they stand in some log behind it. */
+  get configurations(): readonly Configuration[] {
+    const { decided } = this.memberships
+    const later = [...this.#logs.logs.values()].flatMap((log) => log.configurations())
+    const undecided = later.filter(({ index }) => index > decided.index && index > this.#logs.committedIndex)
+    return [decided.configuration, ...undecided.map(({ configuration }) => configuration)]
   }
 
   /** As it is sent. */
@@ -32,7 +49,7 @@ export class Consensual {
     this.#reads.sent(message)
     if (message.kind !== 'core') return
     const { kind, from, term } = message.message
-    if (kind === 'append-request' || kind === 'heartbeat') this.#elections.leads(from, term)
+    if (kind === 'append-request' || kind === 'heartbeat') this.#leads(from, term)
     this.#promises.sent(message.message)
   }
 
@@ -41,12 +58,7 @@ export class Consensual {
   }
 
   toLog(member: number, message: RaftToLog): void {
-    const log = this.#logs.logs.get(member)
-    if (message.kind === 'write' && log !== undefined) {
-      for (const entry of message.entries) {
-        if (entry.kind === 'configuration') checkConfiguration(member, log, entry, this.#logs.committedIndex)
-      }
-    }
+    if (message.kind === 'write') this.#checkConfigurations(member, message.entries)
     this.#logs.wrote(member, message)
   }
 
@@ -56,16 +68,46 @@ export class Consensual {
 
   toApi(member: number, message: RaftToApi): void {
     if (message.kind === 'committed') this.#logs.commits(member, message.commit)
+    if (message.kind === 'removed') {
+      const { members } = this.#logs.logs.get(member)?.configuration ?? emptyConfiguration
+      const knows = members.length > 0 && !members.some(({ id }) => id === member)
+      this.memberships.left(member, message.index, knows)
+    }
     if (message.kind === 'status' && message.status.role === 'leader') {
-      this.#elections.leads(member, message.status.term)
+      this.#leads(member, message.status.term)
       this.#promises.leads(member, message.status.term)
       this.#logs.leads(member, message.status.term)
     }
   }
 
+  #leads(member: number, term: number): void {
+    if (this.#elections.leads(member, term)) this.memberships.leads(member, term)
+  }
+
+  #checkConfigurations(member: number, entries: readonly Entry[]): void {
+    const [first] = entries
+    const log = this.#logs.logs.get(member)
+    if (log === undefined || first === undefined) return
+    let before = log.configurationsAt(first.index - 1).at
+    for (const entry of entries) {
+      if (entry.kind !== 'configuration') continue
+      checkConfiguration(member, before, entry, this.#isDecided(before))
+      before = entry
+    }
+  }
+
+  /** Whoever leads may go on from what it commits before it tells anybody. */
+  #isDecided({ index, term, configuration }: Placed): boolean {
+    const { committedIndex, logs } = this.#logs
+    if (index <= committedIndex) return true
+    const description = describe({ kind: 'configuration', index, term, configuration })
+    return isQuorum(configuration, (voter) => logs.get(voter)?.durable.holds(index, description) === true)
+  }
+
   #committed(entry: Entry, member: number): void {
     checkCommitDurable(this.#logs.logs, member, { index: entry.index, description: describe(entry) })
     this.#reads.committed(entry)
+    this.memberships.committed(entry)
     this.truth.committed(entry)
     this.reference.committed(entry)
     checkStorage(entry, this.truth, this.reference)

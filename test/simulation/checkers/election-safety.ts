@@ -9,11 +9,13 @@ export class ElectionSafety {
     return this.#leaders.size
   }
 
-  leads(member: number, term: number): void {
+  /** @returns whether nobody was seen to lead in that term before. @throws Finding */
+  leads(member: number, term: number): boolean {
     const known = this.#leaders.get(term)
-    if (known === undefined) this.#leaders.set(term, member)
-    else if (known !== member) {
+    if (known !== undefined && known !== member) {
       throw new Finding('I1 election safety', `${known} and ${member} both lead in term ${term}`)
     }
+    this.#leaders.set(term, member)
+    return known === undefined
   }
 }

@@ -7,7 +7,7 @@ type CoreMessage = Extract<PeerMessage, { readonly kind: 'core' }>['message']
 
 /**
  * What a member promises with a message is on its disk when the message leaves: its term and vote (I6), the entries it
- * acknowledges (I5). Candidates and leaders are voters of the configuration they go by (I8), and nobody leads without a
+ * acknowledges (I5). Candidates are voters of a configuration they go by (I8), and nobody leads without a
  * quorum of durable votes (I1).
  */
 export class Promises {
@@ -83,11 +83,18 @@ export class Promises {
     throw new Finding('I6 term', `${from} sends a ${kind} of term ${term}, on its disk is ${durable}`)
   }
 
-  /** It may have been removed without knowing; what counts is the configuration it goes by. */
+  /**
+   * It may have been removed without knowing; what counts are the configurations it knows that are decided, or may be:
+   * where the newest is not, whoever is no voter in it may still have to commit it (thesis §4.2.2).
+   */
   #checkVoter(claim: string, member: number, term: number): void {
-    const { voters, votersOutgoing } = this.#logs.get(member)?.configuration ?? {}
-    if (voters === undefined || voters.length === 0) return
-    const isVoter = [...voters, ...(votersOutgoing ?? [])].some((voter) => voter === member)
+    const log = this.#logs.get(member)
+    if (log === undefined) return
+    const { at } = log.configurationsAt(log.checked)
+    const known = [at, ...log.configurations().filter(({ index }) => index > at.index)]
+    const isVoter = known.some(({ configuration: { voters, votersOutgoing } }) =>
+      [...voters, ...(votersOutgoing ?? [])].some((voter) => voter === member),
+    )
     if (!isVoter) throw new Finding(claim, `${member} in ${term} is no voter`)
   }
 }

@@ -1,9 +1,10 @@
 import type { Configuration, Entry, HardState, SnapshotMeta } from '../../../raft/index.ts'
-import { decodeEnvelope, emptyConfiguration, noTerm } from '../../../raft/index.ts'
+import { decodeEnvelope, noSnapshot, noTerm } from '../../../raft/index.ts'
 import type { RaftToLog } from '../../../raft/log/log-protocol.ts'
 
 export type Write = Extract<RaftToLog, { readonly kind: 'write' }>
 export type Cut = Extract<RaftToLog, { readonly kind: 'cut' }>
+export type ConfigurationEntry = Extract<Entry, { readonly kind: 'configuration' }>
 
 /** What the log of one member holds, told by what passes to and from its log thread. */
 export class ShadowLog {
@@ -17,36 +18,44 @@ export class ShadowLog {
   /** By index: a short description, equal for equal entries. */
   readonly descriptions = new Map<number, string>()
   readonly entries = new Map<number, Entry>()
-  #baseConfiguration: Configuration = emptyConfiguration
+  /** What was in force where the log begins. */
+  #beginning: Placed = noSnapshot
+  /** Ascending. */
+  #configurations: ConfigurationEntry[] = []
   /** The same, but only what was said to be durable. */
   durable: ShadowLog = this
   readonly underWay: (Write | Cut)[] = []
 
   /** What the newest entry that says so, says. */
   get configuration(): Configuration {
-    return this.configurations()[0]?.configuration ?? this.#baseConfiguration
+    return (this.configurations()[0] ?? this.#beginning).configuration
   }
 
   /** Those in the log, the newest first. */
-  configurations(): Extract<Entry, { readonly kind: 'configuration' }>[] {
-    const found = []
-    for (const entry of this.entries.values()) {
-      if (entry.kind === 'configuration' && entry.index > this.base) found.push(entry)
-    }
-    return found.sort((a, b) => b.index - a.index)
+  configurations(): readonly ConfigurationEntry[] {
+    return this.#configurations.filter(({ index }) => index > this.base).reverse()
+  }
+
+  /** In force at an index, and the one behind it, if there is any. */
+  configurationsAt(index: number): { readonly at: Placed; readonly next: Placed | null } {
+    const later = this.configurations()
+    const found = later.findIndex((entry) => entry.index <= index)
+    const at = later[found] ?? this.#beginning
+    return { at, next: later[found < 0 ? later.length - 1 : found - 1] ?? null }
   }
 
   begin(base: SnapshotMeta, hardState: HardState): void {
     this.base = base.index
     this.baseTerm = base.term
     this.last = base.index
-    this.#baseConfiguration = base.configuration
+    this.#beginning = base
     this.hardState = hardState
   }
 
   put(entry: Entry): void {
     for (let index: number = entry.index; index <= this.last; index++) this.#drop(index)
     this.entries.set(entry.index, entry)
+    if (entry.kind === 'configuration') this.#configurations.push(entry)
     this.descriptions.set(entry.index, describe(entry))
     this.last = entry.index
   }
@@ -55,10 +64,11 @@ export class ShadowLog {
     const { snapshot, entries, hardState } = write
     if (snapshot !== null) {
       this.entries.clear()
+      this.#configurations = []
       this.descriptions.clear()
       this.base = snapshot.index
       this.last = snapshot.index
-      this.#baseConfiguration = snapshot.configuration
+      this.#beginning = snapshot
     }
     for (const entry of entries) this.put(entry)
     if (hardState !== null) this.hardState = hardState
@@ -68,7 +78,7 @@ export class ShadowLog {
   cut(base: SnapshotMeta): void {
     if (base.index <= this.base) return
     this.base = base.index
-    this.#baseConfiguration = base.configuration
+    this.#beginning = base
   }
 
   /** Everything up to an index is there, as entries or as state. */
@@ -82,8 +92,9 @@ export class ShadowLog {
     copy.baseTerm = this.baseTerm
     copy.last = this.last
     copy.hardState = this.hardState
-    copy.#baseConfiguration = this.#baseConfiguration
+    copy.#beginning = this.#beginning
     for (const [index, entry] of this.entries) copy.entries.set(index, entry)
+    copy.#configurations = [...this.#configurations]
     for (const [index, text] of this.descriptions) copy.descriptions.set(index, text)
     return copy
   }
@@ -91,8 +102,12 @@ export class ShadowLog {
   #drop(index: number): void {
     this.entries.delete(index)
     this.descriptions.delete(index)
+    while ((this.#configurations.at(-1)?.index ?? 0) >= index) this.#configurations.pop()
   }
 }
+
+/** A configuration and where it was written. */
+export type Placed = Pick<ConfigurationEntry, 'configuration' | 'index' | 'term'>
 
 /** Equal for equal entries. */
 export function describe(entry: Entry): string {

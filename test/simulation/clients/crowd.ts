@@ -46,7 +46,7 @@ export class Crowd {
     this.#options = options
     const { world, swarm, history, newest } = options
     this.#plan = drawClients(world.random.fork(), swarm.payloadBytesMax)
-    const serving = (): readonly Served[] => this.#serving()
+    const serving = (): readonly Served[] => this.served
     const client = (number: number): Client =>
       new Client({
         ...{ world, history, number, serving, tokens },
@@ -93,7 +93,7 @@ export class Crowd {
     }
   }
 
-  async serves(member: number, timeoutMs: number): Promise<boolean> {
+  async proves(member: number, timeoutMs: number): Promise<boolean> {
     const served = this.#served.get(member)
     return served === undefined || served.gone ? false : this.#prover.proves(served, timeoutMs)
   }
@@ -127,7 +127,8 @@ export class Crowd {
     this.#only = new Set(members)
   }
 
-  #serving(): readonly Served[] {
+  /** Processes that can be asked now, in order of their members. */
+  get served(): readonly Served[] {
     const found: Served[] = []
     for (const served of this.#served.values()) {
       if (!served.gone && this.#only?.has(served.member) !== false) found.push(served)

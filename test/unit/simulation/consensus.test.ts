@@ -17,6 +17,7 @@ import { LogSafety } from '../../simulation/checkers/log-safety.ts'
 import { Promises } from '../../simulation/checkers/promises.ts'
 import { ReadIndexes } from '../../simulation/checkers/read-index.ts'
 import { describe, ShadowLog } from '../../simulation/checkers/shadow-log.ts'
+import type { Placed } from '../../simulation/checkers/shadow-log.ts'
 
 type CoreMessage = Extract<PeerMessage, { readonly kind: 'core' }>['message']
 
@@ -245,22 +246,17 @@ void test('I7: a change on a change that is not committed, and a step that split
   ): Extract<Entry, { kind: 'configuration' }> => ({
     ...{ index: logIndex(index), term: term(1), kind: 'configuration', configuration },
   })
-  const log = new ShadowLog()
-  log.begin(
-    { ...noSnapshot, configuration: voting(1, 2, 3) },
-    { term: term(0), vote: null, commit: logIndex(0) },
-  )
-  checkConfiguration(1, log, change(1, voting(1, 2, 3, 4)), 0)
-  finds(/^I7 step/, () => checkConfiguration(1, log, change(1, voting(1, 2, 3, 4, 5)), 0))
+  const before = { ...noSnapshot, configuration: voting(1, 2, 3) }
+  const step = (to: Configuration, from: Placed = before, isDecided = true): void =>
+    checkConfiguration(1, from, change(from.index + 1, to), isDecided)
+  step(voting(1, 2, 3, 4))
+  finds(/^I7 step/, () => step(voting(1, 2, 3, 4, 5)))
   const joint: Configuration = { ...voting(4, 5), votersOutgoing: voting(1, 2, 3).voters }
-  checkConfiguration(1, log, change(1, joint), 0)
-  finds(/^I7 step/, () =>
-    checkConfiguration(1, log, change(1, { ...joint, votersOutgoing: voting(1, 2).voters }), 0),
-  )
-  log.put(change(1, joint))
-  checkConfiguration(1, log, change(2, voting(4, 5)), 1)
-  finds(/^I7 one change/, () => checkConfiguration(1, log, change(2, voting(4, 5)), 0))
-  finds(/^I7 step/, () => checkConfiguration(1, log, change(2, voting(4)), 1))
+  step(joint)
+  finds(/^I7 step/, () => step({ ...joint, votersOutgoing: voting(1, 2).voters }))
+  step(voting(4, 5), change(1, joint))
+  finds(/^I7 one change/, () => step(voting(4, 5), change(1, joint), false))
+  finds(/^I7 step/, () => step(voting(4), change(1, joint)))
 })
 
 void test('I8: one that is no voter stands for election', () => {

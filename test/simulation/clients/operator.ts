@@ -1,0 +1,100 @@
+import type { SeededRandom } from '../../../raft/base/random.ts'
+import { ConsensusFailure, MembershipFailure } from '../../../raft/index.ts'
+import type { ChangeRefusal, MemberChange, MembersChanged } from '../../../raft/index.ts'
+import { memberObjectsLevel } from '../../../src/store/machine/feature-level.ts'
+import type { World } from '../world.ts'
+import { ask } from './connection.ts'
+import type { Served } from './served.ts'
+
+export type OperatorOptions = {
+  readonly world: World
+  readonly serving: () => readonly Served[]
+}
+
+/** What a change came to. Told to whoever wished for it, once. */
+export type ChangeOutcome =
+  | { readonly kind: 'done'; readonly changed: MembersChanged; readonly tries: number }
+  | { readonly kind: 'refused'; readonly reason: ChangeRefusal }
+
+type Wish = {
+  readonly change: MemberChange
+  readonly then: (outcome: ChangeOutcome) => void
+  /** Virtual ms; null: not yet. */
+  answeredMs: number | null
+}
+
+const timeoutMs = 1_000
+const againMs = 150
+/** A try whose answer was lost waits at some leader, or on its way, for at most this long. */
+const lateMsMax = 8_000
+
+/** Whoever runs the cluster changes its members: asks any of them, and again elsewhere until one answers. */
+export class Operator {
+  readonly #options: OperatorOptions
+  readonly #random: SeededRandom
+  #wishes: Wish[] = []
+
+  constructor(options: OperatorOptions) {
+    this.#options = options
+    this.#random = options.world.random.fork()
+  }
+
+  /** Changes that may be made from now on: those that wait, and those that an old word of them may still make. */
+  get changes(): readonly MemberChange[] {
+    const since = this.#options.world.now - lateMsMax
+    this.#wishes = this.#wishes.filter(({ answeredMs }) => answeredMs === null || answeredMs > since)
+    return this.#wishes.map(({ change }) => change)
+  }
+
+  /** Nobody knows yet what becomes of these. */
+  get waiting(): readonly MemberChange[] {
+    return this.#wishes.filter(({ answeredMs }) => answeredMs === null).map(({ change }) => change)
+  }
+
+  wish(change: MemberChange, then: (outcome: ChangeOutcome) => void): void {
+    const wish: Wish = { change, then, answeredMs: null }
+    this.#wishes.push(wish)
+    this.#try(wish, 1).catch((cause: unknown) => this.#options.world.fail(cause))
+  }
+
+  async #try(wish: Wish, tries: number): Promise<void> {
+    const { world, serving } = this.#options
+    const able = serving().filter((served) => isReady(served, wish.change))
+    const outcome = able.length === 0 ? null : await this.#ask(this.#random.pick(able), wish.change, tries)
+    if (outcome === null) {
+      world.schedule(againMs, 'operator asks again', null, () => {
+        this.#try(wish, tries + 1).catch((cause: unknown) => world.fail(cause))
+      })
+      return
+    }
+    wish.answeredMs = world.now
+    wish.then(outcome)
+  }
+
+  /** @returns null: no answer, or none that says anything */
+  async #ask(at: Served, change: MemberChange, tries: number): Promise<ChangeOutcome | null> {
+    const { world } = this.#options
+    const heard = await ask(
+      world,
+      this.#random,
+      { served: at, timeoutMs },
+      async ({ life }, { deadlineMs }) => {
+        try {
+          const changed = await life.node.changeMembers(change, deadlineMs)
+          return { kind: 'done', changed, tries } as const
+        } catch (cause) {
+          if (cause instanceof MembershipFailure) return { kind: 'refused', reason: cause.code } as const
+          if (cause instanceof ConsensusFailure) return null
+          throw cause
+        }
+      },
+    )
+    if (heard.kind === 'threw') throw heard.cause
+    return heard.kind === 'lost' ? null : heard.value
+  }
+}
+
+/** Members are taken in from the level on at which every program reads what is said of them. */
+function isReady({ store, gone }: Served, { kind }: MemberChange): boolean {
+  return !gone && (kind !== 'add' || store.featureLevel >= memberObjectsLevel)
+}

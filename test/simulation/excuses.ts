@@ -1,0 +1,11 @@
+/** Why a member may give up, because of what was done to it. */
+export type Excuse = 'disk' | 'log-damaged' | 'wiped' | 'database-damaged' | 'state-condemned'
+
+/** Of these a member does not recover: it may have lost its vote, and stays away. */
+export const forGood: readonly Excuse[] = ['log-damaged', 'wiped']
+
+/** These heal: another member has the state. */
+export const ofTheState: readonly Excuse[] = ['database-damaged', 'state-condemned']
+
+/** With these a process may end by itself. */
+export const givesUp: readonly Excuse[] = ['disk', 'log-damaged', 'wiped']

@@ -1,0 +1,61 @@
+import { nodeId } from '../../raft/index.ts'
+import type { Network } from './network.ts'
+import type { Member } from './process.ts'
+import type { World } from './world.ts'
+
+/** What becomes of a member that is not needed, for the rest of the run. */
+export type Illness = 'well' | 'down' | 'isolated' | 'deaf' | 'mute' | 'slow' | 'flapping'
+export const illnesses: readonly Illness[] = ['well', 'down', 'isolated', 'deaf', 'mute', 'slow', 'flapping']
+
+const slowMs = 40
+/** Longer than an election: a link that comes back sooner is one on which a leader may stay. */
+const flapMs = 900
+
+/** From now on, for ever. @param members all there ever were */
+export function afflict(
+  member: Member,
+  illness: Illness,
+  among: { readonly world: World; readonly network: Network; readonly members: readonly Member[] },
+): void {
+  const { members, network, world } = among
+  const id = nodeId(member.id)
+  const others = members.filter((other) => other !== member).map((other) => nodeId(other.id))
+  const cutBoth = (): (() => void)[] =>
+    others.flatMap((other) => [
+      network.impose(id, other, { kind: 'cut' }),
+      network.impose(other, id, { kind: 'cut' }),
+    ])
+  if (illness !== 'down') {
+    member.healDisks()
+    member.start()
+  }
+  switch (illness) {
+    case 'well':
+      return
+    case 'down':
+      member.crash('power')
+      return
+    case 'isolated':
+      cutBoth()
+      return
+    case 'mute':
+      for (const other of others) network.impose(id, other, { kind: 'cut' })
+      return
+    case 'deaf':
+      for (const other of others) network.impose(other, id, { kind: 'cut' })
+      return
+    case 'slow':
+      for (const other of others) network.impose(id, other, { kind: 'slow', extraMs: slowMs })
+      return
+    case 'flapping': {
+      const flap = (): void => {
+        const ends = cutBoth()
+        world.schedule(flapMs, `m${id} flaps`, null, () => {
+          for (const end of ends) end()
+        })
+        world.schedule(2 * flapMs, `m${id} flaps`, null, flap)
+      }
+      flap()
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import { nodeId } from '../../raft/index.ts'
+import type { Joining, MemberChange, MemberInfo, NewMember } from '../../raft/index.ts'
+import { featureLevelMax, programVersion } from '../../src/version.ts'
+import type { Memberships } from './checkers/memberships.ts'
+import type { ChangeOutcome, Operator } from './clients/operator.ts'
+import type { MetFault } from './coverage.ts'
+import type { Electorate } from './electorate.ts'
+import type { MemberDeed } from './plan-members.ts'
+import type { Member } from './process.ts'
+import { findTarget, leaderOf } from './targets.ts'
+import type { World } from './world.ts'
+
+export type MembershipDeedsOptions = {
+  readonly world: World
+  readonly operator: Operator
+  readonly electorate: Electorate
+  readonly memberships: Memberships
+  /** Grows by whom `admit` makes. */
+  readonly members: readonly Member[]
+  /** A new one, which the cluster let in. Not started yet. */
+  readonly admit: (id: number, joining: Joining) => Member
+  readonly met: (fault: MetFault) => void
+}
+
+type Join = Extract<MemberDeed, { readonly kind: 'join' }>
+type Replacement = { readonly newcomer: number; readonly replaced: number }
+
+/** Members come, go, and change their part. Each wish is said until it is answered, also when harm ends meanwhile. */
+export class MembershipDeeds {
+  readonly #options: MembershipDeedsOptions
+  readonly #replacements: Replacement[] = []
+  #nextId: number
+  #wishes = 0
+  /** Let in, and on their way. */
+  #starting = 0
+
+  constructor(options: MembershipDeedsOptions) {
+    this.#options = options
+    this.#nextId = options.members.length + 1
+  }
+
+  /** Something was asked for. */
+  get any(): boolean {
+    return this.#wishes > 0
+  }
+
+  /** Nothing is asked for any more, and whoever was let in is there. */
+  get settled(): boolean {
+    return this.#options.operator.waiting.length === 0 && this.#starting === 0
+  }
+
+  /** Somebody took the place of one that could never have come back. */
+  get ruinedReplaced(): boolean {
+    const { memberships, members } = this.#options
+    return this.#replacements.some(({ newcomer, replaced }) => {
+      const voted = memberships.decided.configuration.voters.some((id) => id === newcomer)
+      const ruined = members.find(({ id }) => id === replaced)?.recoverable === false
+      return voted && ruined && memberships.isGone(replaced)
+    })
+  }
+
+  /** @returns whether it is asked for */
+  do(deed: MemberDeed): boolean {
+    if (deed.kind === 'join') return this.#join(deed)
+    const { members, met } = this.#options
+    const { id } = findTarget(this.#present, deed.target)
+    if (deed.kind !== 'remove') return this.#wish(changeOf(deed, id), () => undefined)
+    const leads = leaderOf(members)?.id === id
+    return this.#wish(changeOf(deed, id), ({ kind }) => {
+      if (leads && kind === 'done') met('leader-removed')
+    })
+  }
+
+  get #present(): readonly Member[] {
+    return this.#options.members.filter(({ hasLeft }) => !hasLeft)
+  }
+
+  #join(deed: Join): boolean {
+    const { world, members, met, admit } = this.#options
+    // A newcomer has met nobody: it would take one that came back without its log for the member it was.
+    if (members.some(({ isImpostor }) => isImpostor)) return false
+    const replaced = this.#replaced(deed)
+    const id = this.#nextId
+    const change = { kind: 'add', member: this.#newcomer(id, deed, replaced) } as const
+    const isAsked = this.#wish(change, (outcome) => {
+      if (outcome.kind === 'refused') return
+      met('member-joined')
+      const { configuration, index } = outcome.changed
+      this.#starting++
+      world.schedule(deed.startMs, `m${id} joins`, null, () => {
+        this.#starting--
+        admit(id, { members: configuration.members, configurationIndex: index }).start()
+      })
+    })
+    if (!isAsked) return false
+    this.#nextId++
+    if (replaced !== null) this.#replacements.push({ newcomer: id, replaced })
+    return true
+  }
+
+  #newcomer(id: number, deed: Join, replaced: number | null): NewMember {
+    const { world, members, memberships } = this.#options
+    const seat = seatOf(id)
+    const former = members.findLast((member) => memberships.isGone(member.id))
+    return {
+      ...seat,
+      // Names are used again, ids never.
+      name: deed.isNamesake && former !== undefined ? seatOf(former.id).name : seat.name,
+      ...{ wantedRole: deed.role, version: programVersion, featureLevel: featureLevelMax },
+      replaces: replaced === null ? null : nodeId(replaced),
+      addedMs: 1 + Math.floor(world.now),
+    }
+  }
+
+  #replaced({ replaces, target }: Join): number | null {
+    if (replaces === 'nobody') return null
+    const { voters } = this.#options.memberships.decided.configuration
+    const voting = this.#present.filter(({ id }) => voters.includes(nodeId(id)))
+    if (voting.length === 0) return null
+    const dead = voting.find(({ recoverable }) => !recoverable) ?? voting.find(({ running }) => !running)
+    return (replaces === 'dead' && dead !== undefined ? dead : findTarget(voting, target)).id
+  }
+
+  #wish(change: MemberChange, then: (outcome: ChangeOutcome) => void): boolean {
+    const { operator, electorate, met, world } = this.#options
+    if (!electorate.canChange(change)) return false
+    this.#wishes++
+    operator.wish(change, (outcome) => {
+      const said = outcome.kind === 'done' ? `done after ${outcome.tries}` : outcome.reason
+      world.note(`nemesis ${change.kind} ${idOf(change)}: ${said}`)
+      if (outcome.kind === 'refused') met('change-refused')
+      else if (outcome.tries > 1) met('change-asked-again')
+      then(outcome)
+    })
+    return true
+  }
+}
+
+/** What the logs of all founders begin with. */
+export function foundersOf(voters: number, learners: number): readonly MemberInfo[] {
+  return Array.from({ length: voters + learners }, (_, at): MemberInfo => {
+    const role = at < voters ? 'voter' : 'learner'
+    return { ...seatOf(at + 1), role, wantedRole: role, version: '0', featureLevel: 1 }
+  })
+}
+
+function seatOf(id: number): Omit<MemberInfo, 'role' | 'wantedRole' | 'version' | 'featureLevel'> {
+  const name = `m${id}`
+  return {
+    ...{ id: nodeId(id), name, peerAddress: `${name}:1`, clientAddress: `${name}:2` },
+    ...{ replaces: null, addedMs: 0 },
+  }
+}
+
+function changeOf(deed: Exclude<MemberDeed, Join>, id: number): MemberChange {
+  switch (deed.kind) {
+    case 'remove':
+      return { kind: 'remove', id: nodeId(id) }
+    case 'set-role':
+      return { kind: 'set-role', id: nodeId(id), role: deed.role }
+    case 'move':
+      return { kind: 'move', id: nodeId(id), peerAddress: `m${id}:${deed.port}`, clientAddress: null }
+  }
+}
+
+function idOf(change: MemberChange): number {
+  return change.kind === 'add' ? change.member.id : change.id
+}

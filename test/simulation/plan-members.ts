@@ -1,0 +1,45 @@
+import type { SeededRandom } from '../../raft/base/random.ts'
+import type { MemberRole } from '../../raft/index.ts'
+import type { Target } from './plan.ts'
+
+/** A wish about who belongs to the cluster, said to any member, and again until one answers. */
+export type MemberDeed =
+  /** A process on an empty disk, `startMs` after it was told that it is let in. */
+  | {
+      readonly kind: 'join'
+      /** `learner`: pinned. `voter`: its leader promotes it once it has caught up. */
+      readonly role: MemberRole
+      /** Whose place it takes with its promotion; `dead`: of one that does not run, if there is one, else of the target. */
+      readonly replaces: 'nobody' | 'dead' | 'target'
+      readonly target: Target
+      /** Called as the last one that was removed, if its name is free. */
+      readonly isNamesake: boolean
+      readonly startMs: number
+    }
+  | { readonly kind: 'remove'; readonly target: Target }
+  | { readonly kind: 'set-role'; readonly target: Target; readonly role: MemberRole }
+  /** To another address. */
+  | { readonly kind: 'move'; readonly target: Target; readonly port: number }
+
+export const memberDeedKinds: readonly MemberDeed['kind'][] = ['join', 'remove', 'set-role', 'move']
+
+/** In one run. Each is a member more to simulate, and a cluster has bounds of its own. */
+export const joinsMax = 6
+
+export function drawMemberDeed(kind: MemberDeed['kind'], random: SeededRandom, target: Target): MemberDeed {
+  switch (kind) {
+    case 'join': {
+      const role = random.pick(['voter', 'voter', 'voter', 'learner'] as const)
+      const replaces =
+        role === 'learner' ? 'nobody' : random.pick(['nobody', 'dead', 'dead', 'target'] as const)
+      const isNamesake = random.chance(0.5)
+      return { kind, role, replaces, target, isNamesake, startMs: random.pick([1, 50, 1_000]) }
+    }
+    case 'remove':
+      return { kind, target }
+    case 'move':
+      return { kind, target, port: 1_000 + random.below(1_000) }
+    case 'set-role':
+      return { kind, target, role: random.pick(['voter', 'voter', 'learner'] as const) }
+  }
+}

@@ -1,0 +1,35 @@
+import type { MembershipDeeds } from './membership-deeds.ts'
+import type { Member } from './process.ts'
+import type { Witness } from './witness.ts'
+
+/**
+ * Why who belongs to the cluster is not settled, though everybody is well: all that was asked for is answered, what is in
+ * force is decided, learners on their way to a vote have it (L4), and whoever is none any more has heard so (I8).
+ *
+ * @param members all there ever were
+ * @returns one line each; empty when all is settled
+ */
+export function unrest(
+  members: readonly Member[],
+  { memberships, configurations }: Witness,
+  membership: MembershipDeeds,
+): readonly string[] {
+  const found: string[] = []
+  if (!membership.settled) found.push('a change of the members is not answered')
+  const { configuration } = memberships.decided
+  if (configurations.length > 1 || configuration.votersOutgoing !== null)
+    found.push('a change is not decided')
+  for (const { id, role, wantedRole } of configuration.members) {
+    const comes = members.find((member) => member.id === id)?.recoverable === true
+    if (comes && role === 'learner' && wantedRole === 'voter') found.push(`m${id} is not promoted`)
+  }
+  const here = new Set<number>(configuration.members.map(({ id }) => id))
+  for (const member of members) {
+    if (!memberships.isGone(member.id) || !member.recoverable) continue
+    // Those whom it knows may all be gone: then there is nobody who could tell it.
+    const peers = [...(member.life?.transport.peers.keys() ?? [])]
+    const hears = peers.some((id) => here.has(id) && members.find((one) => one.id === id)?.running === true)
+    if (!member.hasLeft && hears) found.push(`m${member.id} does not know that it is removed`)
+  }
+  return found
+}

@@ -1,0 +1,12 @@
+import type { Target } from './plan.ts'
+import type { Member } from './process.ts'
+
+/** @param members those that belong to the cluster, or did not hear otherwise; somebody does */
+export function findTarget(members: readonly Member[], { member, preferLeader }: Target): Member {
+  const leader = preferLeader ? leaderOf(members) : undefined
+  return leader ?? members.find(({ id }) => id === member) ?? (members[member % members.length] as Member)
+}
+
+export function leaderOf(members: readonly Member[]): Member | undefined {
+  return members.find((member) => member.life?.node.status.role === 'leader')
+}

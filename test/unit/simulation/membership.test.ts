@@ -1,0 +1,130 @@
+/*
+ * Goal: who may be taken out of a simulated cluster is told rightly, and so is who says wrongly that it belongs to it, or
+ * does not.
+ * Method: configurations by hand. For each claim of the checker one word that keeps it and one that does not; of
+ * majorities, those that a change which may still be made would turn.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { logIndex, nodeId, term } from '../../../raft/index.ts'
+import type { Configuration, Entry, MemberChange, MemberInfo, MemberRole } from '../../../raft/index.ts'
+import { Memberships } from '../../simulation/checkers/memberships.ts'
+import { staysSound } from '../../simulation/electorate.ts'
+
+function finds(claim: RegExp, check: () => void): void {
+  assert.throws(check, (cause) => cause instanceof BrokenInvariant && claim.test(cause.message))
+}
+
+function info(id: number, role: MemberRole = 'voter', replaces: number | null = null): MemberInfo {
+  return {
+    ...{ id: nodeId(id), name: `m${id}`, role, wantedRole: 'voter', peerAddress: '', clientAddress: '' },
+    ...{ version: '0', featureLevel: 1, replaces: replaces === null ? null : nodeId(replaces), addedMs: 0 },
+  }
+}
+
+function of(...members: readonly MemberInfo[]): Configuration {
+  const idsOf = (role: MemberRole): MemberInfo['id'][] =>
+    members.filter((member) => member.role === role).map(({ id }) => id)
+  return {
+    ...{ voters: idsOf('voter'), votersOutgoing: null, learners: idsOf('learner'), learnersNext: [] },
+    ...{ autoLeave: false, members },
+  }
+}
+
+function change(index: number, configuration: Configuration, ofTerm = 1): Entry {
+  return { kind: 'configuration', index: logIndex(index), term: term(ofTerm), configuration }
+}
+
+const three = of(info(1), info(2), info(3))
+const two = of(info(1), info(2))
+
+void test('I8: whose removal is decided begins no reign, and does not come back', () => {
+  const memberships = new Memberships(three)
+  memberships.leads(3, 1)
+  memberships.committed(change(1, two))
+  assert.equal(memberships.isGone(3), true)
+  assert.equal(memberships.isMember(3), false)
+  memberships.leads(2, 2)
+  finds(/^I8 leads/, () => memberships.leads(3, 3))
+  finds(/^I8 removed/, () => memberships.committed(change(2, three, 2)))
+})
+
+void test('I8: a learner does not lead, in a joint configuration both sides may', () => {
+  const memberships = new Memberships(of(info(1), info(2), info(3, 'learner')))
+  finds(/^I8 leads/, () => memberships.leads(3, 1))
+  memberships.committed(change(1, { ...of(info(2), info(3)), votersOutgoing: two.voters }))
+  memberships.leads(1, 2)
+  memberships.leads(3, 3)
+})
+
+void test('I8: whoever believes that it is removed has been, by then', () => {
+  const told = (index: number): Memberships => {
+    const memberships = new Memberships(three)
+    memberships.committed(change(1, two))
+    memberships.left(3, index, false)
+    return memberships
+  }
+  told(1)
+  told(2).end()
+  finds(/^I8 believes/, () => told(0))
+  const early = new Memberships(three)
+  // Known to whoever leads before it tells anybody.
+  early.left(2, 1, true)
+  finds(/^I8 believes/, () => early.committed(change(1, two)))
+  finds(/^I8 believes/, () => {
+    const never = new Memberships(three)
+    never.left(3, 1, false)
+    never.end()
+  })
+})
+
+void test('events tell what a change did', () => {
+  const memberships = new Memberships(three)
+  const joined = of(...three.members, info(4, 'learner', 3))
+  memberships.leads(1, 1)
+  memberships.committed(change(1, joined))
+  assert.deepEqual([...memberships.met], [])
+  const joint: Configuration = { ...of(info(1), info(2), info(3), info(4)), votersOutgoing: three.voters }
+  memberships.committed(change(2, joint))
+  memberships.committed(change(3, of(info(1), info(2), info(4))))
+  memberships.committed(change(4, of(info(2), info(4))))
+  const expected = ['joint-configuration', 'member-promoted', 'member-replaced', 'member-removed']
+  assert.deepEqual([...memberships.met], [...expected, 'leader-removed-itself'])
+})
+
+void test('a majority that is sound stays so in whatever may come of the changes', () => {
+  const remove = (id: number): MemberChange => ({ kind: 'remove', id: nodeId(id) })
+  const but =
+    (...unsound: readonly number[]) =>
+    (id: number) =>
+      !unsound.includes(id)
+  const cases: readonly (readonly [
+    boolean,
+    readonly Configuration[],
+    readonly MemberChange[],
+    readonly number[],
+  ])[] = [
+    [true, [three], [], [3]],
+    [false, [three], [], [2, 3]],
+    // One that is sound leaves the other one alone with what it lost.
+    [false, [three], [remove(1)], [3]],
+    [true, [three], [remove(3)], [3]],
+    [true, [three], [remove(3)], []],
+    // It may not have been made, or be made twice over.
+    [false, [three, two], [], [2]],
+    [true, [three, two], [], [3]],
+    [false, [of(info(1))], [remove(1)], []],
+    // Who comes counts as soon as it is there, and may bring nothing.
+    [true, [of(...three.members, info(4, 'learner'))], [], [3]],
+    [false, [of(...three.members, info(4, 'learner'))], [], [3, 4]],
+    // Whose place it takes may be gone, or not.
+    [false, [of(...three.members, info(4, 'learner', 2))], [], [3]],
+    [true, [of(...three.members, info(4, 'learner', 3))], [], [3]],
+    // Both sides of a joint one.
+    [false, [{ ...two, votersOutgoing: of(info(3), info(4), info(5)).voters }], [], [4, 5]],
+  ]
+  for (const [at, [expected, configurations, changes, unsound]] of cases.entries()) {
+    assert.equal(staysSound(configurations, changes, but(...unsound)), expected, `case ${at}`)
+  }
+})
