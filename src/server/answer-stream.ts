@@ -1,8 +1,8 @@
-import type { WatchStream } from '../registry/answer.ts'
 import type { Call } from './call.ts'
 import type { Reply, Request } from './fastify-types.ts'
 import { answerError, asApiError } from './plugins/errors.ts'
 import type { ErrorParts } from './plugins/errors.ts'
+import { takenByClient } from './taken-by-client.ts'
 import type { Compressor } from './compressor.ts'
 import { JSON_TYPE, baseHeaders, sendBytes, writeHead, writePiece } from './wire.ts'
 import type { ReplyHeaders } from './wire.ts'
@@ -32,7 +32,6 @@ export function answerPieces(
   // At once: when the handler has returned, an answer nobody claimed would be ended as empty.
   reply.hijack()
   sendPieces(pieces, call, { request, reply, sending }).catch((error: unknown) => {
-    // After the first byte nothing can be said any more: a cut answer tells the client that it is not whole.
     if (!reply.raw.headersSent) answerError(error, request, reply, parts)
     else cutOff(error, call, parts)
   })
@@ -83,7 +82,7 @@ async function pump(
   writePiece(raw, first.value as Uint8Array)
   let next: IteratorResult<Uint8Array, unknown> = second
   while (next.done !== true) {
-    if (!writePiece(raw, next.value)) await takenByClient(call)
+    if (!writePiece(raw, next.value)) await takenByClient(call, raw)
     if (call.closed) {
       await puller.return?.()
       return
@@ -94,98 +93,8 @@ async function pump(
   raw.end()
 }
 
-/** Resolves when the client took what waits for it, or left. */
-function takenByClient(call: Call): Promise<void> {
-  return new Promise((resolve) => {
-    const { reply } = call
-    if (call.closed) {
-      resolve()
-      return
-    }
-    call.noteBlocked()
-    const go = (): void => {
-      call.noteTaken()
-      reply.off('drain', go)
-      reply.off('close', go)
-      resolve()
-    }
-    reply.on('drain', go)
-    reply.on('close', go)
-  })
-}
-
-/** Carries a watch until it ends by itself, the client leaves, or the server drains. */
-export function answerWatch(
-  stream: WatchStream,
-  call: Call,
-  request: Request,
-  reply: Reply,
-  parts: ErrorParts,
-): void {
-  const raw = reply.raw
-  reply.hijack()
-  if (call.closed || raw.headersSent || raw.destroyed) {
-    stream.close()
-    return
-  }
-  writeHead(raw, 200, baseHeaders(call, JSON_TYPE))
-  if (request.method === 'HEAD') {
-    stream.close()
-    raw.end()
-    return
-  }
-  // The client must learn that the watch stands, even when nothing happens for long.
-  if (!('stream' in raw)) raw.flushHeaders()
-  let ended = false
-  const end = (): void => {
-    if (ended) return
-    ended = true
-    stream.close()
-    if (!raw.destroyed) raw.end()
-  }
-  call.endStream = end
-  // The drain came while the verb was still at work.
-  if (call.lastOnConnection) end()
-  const turn = (): void => {
-    try {
-      while (!ended) {
-        const next = stream.next()
-        if (next instanceof Promise) {
-          next.then(taken, failed)
-          return
-        }
-        if (!pass(next)) return
-      }
-    } catch (error) {
-      failed(error)
-    }
-  }
-  /** @returns whether to go on at once */
-  const pass = (piece: Uint8Array | null): boolean => {
-    if (piece === null) {
-      end()
-      return false
-    }
-    if (piece.byteLength === 0) {
-      stream.onMore(turn)
-      return false
-    }
-    if (writePiece(raw, piece)) return true
-    takenByClient(call).then(turn, failed)
-    return false
-  }
-  const taken = (piece: Uint8Array | null): void => {
-    if (!ended && pass(piece)) turn()
-  }
-  const failed = (error: unknown): void => {
-    ended = true
-    stream.close()
-    cutOff(error, call, parts)
-  }
-  turn()
-}
-
-function cutOff(error: unknown, call: Call, parts: ErrorParts): void {
+/** After the first byte nothing can be said any more: a cut answer tells the client that it is not whole. */
+export function cutOff(error: unknown, call: Call, parts: ErrorParts): void {
   asApiError(error, call, parts)
   call.reply.destroy()
 }

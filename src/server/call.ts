@@ -8,6 +8,7 @@ import type { RequestContext } from '../registry/request.ts'
 import { limits } from '../config/limits.ts'
 import { connectionOf, peerCertificateOf } from './peer.ts'
 import type { RequestInfo } from './request-info.ts'
+import type { WebSocketOffer } from './websocket-handshake.ts'
 import { warningHeader } from './warning.ts'
 
 export type RawRequest = IncomingMessage | Http2ServerRequest
@@ -20,6 +21,8 @@ export class Call implements RequestContext, Credentials {
   readonly startedMs: number
   readonly raw: RawRequest
   readonly reply: RawReply
+  /** What was offered for a WebSocket; null: none was asked for. */
+  readonly webSocket: WebSocketOffer | null
   /** On the monotonic clock. */
   deadlineMs: number
   /** Set by flow control: how the place it holds is given back. */
@@ -45,6 +48,7 @@ export class Call implements RequestContext, Credentials {
     readonly allowedMs: number
     readonly raw: RawRequest
     readonly reply: RawReply
+    readonly webSocket?: WebSocketOffer | null
   }) {
     this.id = of.id
     this.info = of.info
@@ -53,6 +57,7 @@ export class Call implements RequestContext, Credentials {
     this.deadlineMs = this.startedMs + of.allowedMs
     this.raw = of.raw
     this.reply = of.reply
+    this.webSocket = of.webSocket ?? null
   }
 
   /** Bytes wait for the client. */
@@ -89,7 +94,8 @@ export class Call implements RequestContext, Credentials {
   }
 
   get authorization(): string | undefined {
-    return this.raw.headers.authorization
+    const token = this.webSocket?.token ?? null
+    return this.raw.headers.authorization ?? (token === null ? undefined : `Bearer ${token}`)
   }
 
   get connection(): object | null {

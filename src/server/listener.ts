@@ -3,10 +3,12 @@ import * as http2 from 'node:http2'
 import type { ServerHttp2Session } from 'node:http2'
 import * as https from 'node:https'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { limits } from '../config/limits.ts'
 import type { RawReply, RawRequest } from './call.ts'
 import type { TlsFiles } from './parts.ts'
+import type { WebSocketUpgrade } from './websocket-watch.ts'
 
 export type RawServer = http.Server | https.Server | http2.Http2SecureServer
 export type ListenerOptions = {
@@ -20,6 +22,7 @@ export class Listener {
   readonly server: RawServer
   readonly #sockets = new Set<Socket>()
   readonly #sessions = new Set<ServerHttp2Session>()
+  readonly #upgrades = new WeakMap<RawRequest, WebSocketUpgrade>()
 
   constructor(options: ListenerOptions) {
     this.server = serverOf(options)
@@ -42,7 +45,20 @@ export class Listener {
     this.server.on('request', handler)
     // A client that asks first is told to go on only when it may write; see `plugins/bodies.ts`.
     this.server.on('checkContinue', handler)
+    // With `Upgrade` in a request its connection is given away; one that stays with HTTP is answered and ends.
+    this.server.on('upgrade', (request: http.IncomingMessage, socket: Duplex, head: Buffer) => {
+      socket.on('error', () => undefined)
+      const reply = replyOn(request, socket)
+      if (reply === null) return
+      this.#upgrades.set(request, { socket, head })
+      handler(request, reply)
+    })
     return this.server
+  }
+
+  /** The connection of a request that asked for an upgrade; null: it asked for none. */
+  upgradeOf(request: RawRequest): WebSocketUpgrade | null {
+    return this.#upgrades.get(request) ?? null
   }
 
   /** New connections get the new certificate and trust; old ones keep what they have. */
@@ -62,6 +78,21 @@ export class Listener {
     for (const session of this.#sessions) session.destroy()
     for (const socket of this.#sockets) socket.destroy()
   }
+}
+
+/** @returns null when an earlier request of the connection waits for its answer: the connection is cut */
+function replyOn(request: http.IncomingMessage, socket: Duplex): http.ServerResponse | null {
+  const reply = new http.ServerResponse(request)
+  reply.shouldKeepAlive = false
+  try {
+    // What carries an upgrade is what carried the request: a socket, which the declared type conceals.
+    reply.assignSocket(socket as Socket)
+  } catch {
+    socket.destroy()
+    return null
+  }
+  reply.on('finish', () => socket.end(() => socket.destroy()))
+  return reply
 }
 
 function serverOf(options: ListenerOptions): RawServer {

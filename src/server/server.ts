@@ -46,7 +46,13 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
   })
 
   errors(app, errorParts)
-  beginCalls(app, { clock, random: parts.random, inFlight, requestMsMax: limits.requestMsMax })
+  beginCalls(app, {
+    clock,
+    random: parts.random,
+    inFlight,
+    requestMsMax: limits.requestMsMax,
+    domain: parts.names.domain,
+  })
   authentication(app, parts.authenticator)
   authorization(app, parts.authorizer)
   bodies(app, limits.requestBytesMax)
@@ -64,7 +70,12 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     snapshotRoute(scope, { ...errorParts, states: parts.states })
     openApiRoutes(scope, parts.openapi)
     discoveryRoutes(scope, registry.catalog)
-    resourceRoutes(scope, { registry, compressor: new Compressor(), ...errorParts })
+    resourceRoutes(scope, {
+      registry,
+      compressor: new Compressor(),
+      upgradeOf: (raw) => listener.upgradeOf(raw),
+      ...errorParts,
+    })
     rootRoutes(scope, [...FIXED_PATHS, ...discoveryDocuments(registry.catalog).keys()])
     everythingElse(scope)
   })

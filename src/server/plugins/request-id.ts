@@ -3,6 +3,7 @@ import type { Random } from '../../../raft/base/random.ts'
 import { Call } from '../call.ts'
 import type { App } from '../fastify-types.ts'
 import { requestInfo } from '../request-info.ts'
+import { asksForWebSocket, webSocketOffer } from '../websocket-handshake.ts'
 import type { InFlight } from '../in-flight.ts'
 
 /** Begins every call: names it, finds out what it is about, and sees to it that its end is noticed. */
@@ -13,9 +14,11 @@ export function beginCalls(
     readonly random: Random
     readonly inFlight: InFlight
     readonly requestMsMax: number
+    /** Of whom the subprotocol with a bearer token is. */
+    readonly domain: string
   },
 ): void {
-  const { clock, inFlight, requestMsMax } = parts
+  const { clock, inFlight, requestMsMax, domain } = parts
   const nextId = requestIds(parts.random)
   app.decorateRequest('call', null)
   app.addHook('onRequest', (request, reply, done) => {
@@ -27,6 +30,7 @@ export function beginCalls(
       allowedMs: requestMsMax,
       raw,
       reply: reply.raw,
+      webSocket: asksForWebSocket(raw.headers) ? webSocketOffer(raw.headers, domain) : null,
     })
     request.call = call
     inFlight.begin(call)

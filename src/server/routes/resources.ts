@@ -4,9 +4,10 @@ import type { Answer, Registry, VerbHandler } from '../../registry/answer.ts'
 import type { ResourceDefinition, Verb } from '../../registry/definition.ts'
 import type { Target } from '../../registry/request.ts'
 import { tableWanted } from '../accept.ts'
-import { answerPieces, answerWatch } from '../answer-stream.ts'
+import { answerPieces } from '../answer-stream.ts'
+import { answerWatch } from '../answer-watch.ts'
 import { limits } from '../../config/limits.ts'
-import type { Call } from '../call.ts'
+import type { Call, RawRequest } from '../call.ts'
 import type { Compressor } from '../compressor.ts'
 import { codingsOf } from '../content-coding.ts'
 import { EVERY_METHOD, callOf } from '../fastify-types.ts'
@@ -16,6 +17,9 @@ import type { ErrorParts } from '../plugins/errors.ts'
 import { sendMethodNotAllowed } from '../method-not-allowed.ts'
 import { laidOut, laidOutPieces } from '../pretty.ts'
 import { isPathSegment } from '../request-info.ts'
+import { acceptWebSocket } from '../websocket-handshake.ts'
+import { answerWebSocket } from '../websocket-watch.ts'
+import type { WebSocketUpgrade } from '../websocket-watch.ts'
 import { JSON_TYPE, baseHeaders, sendBytes } from '../wire.ts'
 
 /** All paths of spec 4.1 behind one dispatcher: the target is known already, only the kind is looked up. */
@@ -24,7 +28,12 @@ export function resourceRoutes(app: App, parts: DispatchParts): void {
   for (const url of ['/api/*', '/apis/*']) app.route({ method: EVERY_METHOD, url, handler })
 }
 
-type DispatchParts = ErrorParts & { readonly registry: Registry; readonly compressor: Compressor }
+type DispatchParts = ErrorParts & {
+  readonly registry: Registry
+  readonly compressor: Compressor
+  /** The connection of a request that asked for a WebSocket. */
+  readonly upgradeOf: (raw: RawRequest) => WebSocketUpgrade | null
+}
 
 function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => Promise<void> {
   const { registry } = parts
@@ -57,6 +66,8 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       return
     }
     const table = tableWanted(request.raw.headers.accept, verb, query)
+    // Anything but a watch is answered as if no WebSocket had been asked for.
+    const webSocket = verb === 'watch' ? webSocketOf(call, request, reply, parts) : null
     const answer = await handlers[verb]({
       definition,
       context: call,
@@ -66,8 +77,26 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       contentType: mediaTypeOf(request.raw.headers['content-type']),
       ...(table === null ? {} : { table }),
     })
-    send(answer, call, request, reply, parts)
+    if (answer.kind === 'watch' && webSocket !== null) {
+      reply.hijack()
+      answerWebSocket(answer.stream, call, webSocket, parts)
+    } else send(answer, call, request, reply, parts)
   }
+}
+
+/** @returns null: none was asked for @throws ApiError when what was asked for is none */
+function webSocketOf(
+  call: Call,
+  request: Request,
+  reply: Reply,
+  { upgradeOf }: DispatchParts,
+): Parameters<typeof answerWebSocket>[2] | null {
+  const upgrade = upgradeOf(call.raw)
+  if (call.webSocket === null || upgrade === null) return null
+  reply.raw.setHeader('sec-websocket-version', '13')
+  const accept = acceptWebSocket(request.method, call.raw.headers, call.authorization !== undefined)
+  reply.raw.removeHeader('sec-websocket-version')
+  return { upgrade, accept, protocol: call.webSocket.protocol }
 }
 
 const NO_BODY = new Uint8Array(0)
