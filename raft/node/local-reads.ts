@@ -41,8 +41,8 @@ export class LocalReads implements ReadPort {
   }
 
   useLease(wanted: boolean): void {
-    const { clock } = this.#options
     if (wanted === (this.#telling !== null)) return
+    const { clock } = this.#options
     this.#telling?.cancel()
     this.#telling = wanted ? clock.every(tellEveryMs, () => this.#tell(true)) : null
     this.#tell(wanted)

@@ -170,6 +170,13 @@ function addSettings(program: Command, terminal: Terminal): void {
     .option('--object-size-max <size>', 'an object takes at most this, such as 1Mi', bytes)
     .option('--history-window <duration>', 'superseded versions stay readable this long, such as 5m', ms)
     .option('--history-events-min <number>', 'at least this many newest events stay', count)
+    .addOption(
+      new Option(
+        '--lease-reads <on|off>',
+        'whether `Orch-Consistency: lease` is served: by the leader, without asking anybody, as new as any ' +
+          'while clocks differ by less than a tenth; not where machines are suspended while they run',
+      ).choices(['on', 'off']),
+    )
     .addOption(kubeconfigOption())
     .addOption(outputOption())
     .action((options: SetOptions) => {
@@ -178,6 +185,7 @@ function addSettings(program: Command, terminal: Terminal): void {
         objectBytesMax: options.objectSizeMax,
         historyWindowMs: options.historyWindow,
         historyEventsMin: options.historyEventsMin,
+        leaseReads: options.leaseReads === undefined ? undefined : options.leaseReads === 'on' ? 1 : 0,
       }
       return settingsSet(terminal, options.kubeconfig, change, options.output)
     })
@@ -188,6 +196,7 @@ type SetOptions = {
   readonly objectSizeMax?: number
   readonly historyWindow?: number
   readonly historyEventsMin?: number
+  readonly leaseReads?: 'on' | 'off'
   readonly kubeconfig: string
   readonly output: Format
 }

@@ -19,6 +19,7 @@ const words: Readonly<Record<SettingName, { readonly label: string; readonly fla
   objectBytesMax: { label: 'largest object', flag: '--object-size-max' },
   historyWindowMs: { label: 'history window', flag: '--history-window' },
   historyEventsMin: { label: 'newest events kept', flag: '--history-events-min' },
+  leaseReads: { label: 'lease reads', flag: '--lease-reads' },
 }
 
 /** The replicated settings and how full the storage is, as the first member that answers has them. */

@@ -15,6 +15,8 @@ export const settingsBounds = Object.freeze({
   objectBytesMax: { min: 16 * 1024, max: limits.requestBytesMax },
   /** One large object and its history at least; at most more than any machine's memory. */
   storageBytesMax: { min: 16 * MiB, max: 16 * 1024 * 1024 * MiB },
+  /** 1: on. */
+  leaseReads: { min: 0, max: 1 },
 })
 
 export type SettingName = keyof typeof settingsBounds
@@ -24,6 +26,7 @@ export const settingNames: readonly SettingName[] = Object.freeze([
   'objectBytesMax',
   'historyWindowMs',
   'historyEventsMin',
+  'leaseReads',
 ])
 
 const textOf: Readonly<Record<SettingName, (value: number) => string>> = {
@@ -31,9 +34,10 @@ const textOf: Readonly<Record<SettingName, (value: number) => string>> = {
   historyEventsMin: String,
   objectBytesMax: sizeText,
   storageBytesMax: sizeText,
+  leaseReads: (value) => (value === 1 ? 'on' : 'off'),
 }
 
-/** `8Gi`, `5m`, `1000`: as the flags take it. */
+/** `8Gi`, `5m`, `1000`, `on`: as the flags take it. */
 export function settingText(name: SettingName, value: number): string {
   return textOf[name](value)
 }

@@ -105,13 +105,10 @@ function fields(command: Command): unknown[] {
 
 /** What feature level 1 did not have comes last, and not at all while it says nothing. */
 function settingsFields(value: Settings): unknown[] {
-  const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax } = value
-  return [
-    historyWindowMs,
-    historyEventsMin,
-    objectBytesMax,
-    ...(storageBytesMax === null ? [] : [storageBytesMax]),
-  ]
+  const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax, leaseReads } = value
+  const first = [historyWindowMs, historyEventsMin, objectBytesMax]
+  if (leaseReads !== undefined) return [...first, storageBytesMax, leaseReads]
+  return storageBytesMax === null ? first : [...first, storageBytesMax]
 }
 
 function operationFields(operation: Operation): unknown[] {
@@ -225,12 +222,17 @@ function identity(value: unknown): ClusterIdentity {
 }
 
 function settings(value: unknown): Settings {
-  const [historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax] = array(value, 'settings')
+  const [historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax, leaseReads] = array(
+    value,
+    'settings',
+  )
   return {
     historyWindowMs: whole(historyWindowMs, 'window'),
     historyEventsMin: whole(historyEventsMin, 'events'),
     objectBytesMax: whole(objectBytesMax, 'bytes'),
-    storageBytesMax: storageBytesMax === undefined ? null : whole(storageBytesMax, 'quota'),
+    storageBytesMax:
+      storageBytesMax === undefined || storageBytesMax === null ? null : whole(storageBytesMax, 'quota'),
+    ...(leaseReads === undefined ? {} : { leaseReads: whole(leaseReads, 'lease reads') }),
   }
 }
 

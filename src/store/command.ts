@@ -103,6 +103,8 @@ export type Settings = {
    * command: as it is.
    */
   readonly storageBytesMax: number | null
+  /** 1: the leader may answer reads by its lease. Unset: 0; not before feature level 2. */
+  readonly leaseReads?: number
 }
 
 /** What a command did, told to whoever proposed it. Part of the replicated state until acknowledged. */

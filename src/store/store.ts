@@ -48,10 +48,12 @@ export class Store implements ObjectStore {
       machine.onApplied(() => {
         this.#waiters.reached(machine.state.revision)
         this.#hub.applied()
+        this.#tellOfLeases()
       }),
       // Whoever follows finds out when it asks for more.
       machine.onQuarantine(() => this.#hub.distrust()),
     ]
+    this.#tellOfLeases()
   }
 
   get identity(): ClusterIdentity | null {
@@ -141,6 +143,12 @@ export class Store implements ObjectStore {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
     this.#hub.close()
     this.#waiters.close()
+  }
+
+  /** As the settings say, of whichever member leads. Cheap when it was told. */
+  #tellOfLeases(): void {
+    const { consensus, machine } = this.#options
+    consensus.reads.useLease(machine.lastState.settings.leaseReads === 1)
   }
 
   /** Nothing is applied meanwhile, so nobody would be answered. @throws StoreFailure `quarantined` */

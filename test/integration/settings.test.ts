@@ -143,3 +143,17 @@ void test('a full storage over HTTP: 403, deletion passes, and once history is g
   assert.equal((await create('late')).status, 201)
   assert.equal(told(await server.ask('GET', path)).storage.alarm, false)
 })
+
+void test('lease reads are off until they are set, and belong to the version of the settings', async (t) => {
+  const server = await SpecServer.start(t)
+  const before = told(await server.ask('GET', path))
+  assert.equal(before.settings['leaseReads'], 0)
+  const on = told(await server.ask('POST', path, { body: { leaseReads: 1 } }))
+  assert.deepEqual(on.settings, { ...before.settings, leaseReads: 1 })
+  assert.notEqual(on.version, before.version)
+  const off = told(await server.ask('POST', path, { body: { leaseReads: 0, version: on.version } }))
+  assert.deepEqual([off.settings, off.version], [before.settings, before.version])
+  const odd = await server.ask('POST', path, { body: { leaseReads: 2 } })
+  assert.equal(odd.status, 400)
+  assert.match(odd.doc.message ?? '', /leaseReads must be a whole number from 0 to 1 \(off to on\)$/)
+})

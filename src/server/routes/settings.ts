@@ -59,7 +59,7 @@ async function change(store: SettingsStore, wanted: Wanted, deadlineMs: number):
     const current = store.settings
     if (wanted.version !== null && wanted.version !== versionOf(current)) break
     const hasQuota = current.storageBytesMax !== null
-    if (wanted.settings.storageBytesMax !== undefined && !hasQuota) throw noQuotaYet(store)
+    if (!hasQuota) checkLevel(store, wanted)
     const settings = { ...current, ...wanted.settings }
     // Programs of feature level 1 do not know the condition.
     const condition = hasQuota ? { expected: current } : {}
@@ -73,9 +73,12 @@ async function change(store: SettingsStore, wanted: Wanted, deadlineMs: number):
   )
 }
 
-function noQuotaYet({ featureLevel }: SettingsStore): ApiError {
-  return badRequest(
-    `the storage quota begins with feature level 2, the cluster is at ${featureLevel}: ` +
+/** @throws ApiError `BadRequest` for what there are no rules for yet */
+function checkLevel({ featureLevel }: SettingsStore, { settings }: Wanted): void {
+  const early = (['storageBytesMax', 'leaseReads'] as const).find((name) => settings[name] !== undefined)
+  if (early === undefined) return
+  throw badRequest(
+    `${early} begins with feature level 2, the cluster is at ${featureLevel}: ` +
       'the level rises once every member runs a program that knows it, none held back by --feature-level-max',
   )
 }
@@ -83,7 +86,7 @@ function noQuotaYet({ featureLevel }: SettingsStore): ApiError {
 function told({ settings, featureLevel, storage }: SettingsStore): object {
   const { usedBytes, alarm } = storage
   return {
-    settings,
+    settings: { leaseReads: 0, ...settings },
     version: versionOf(settings),
     featureLevel,
     storage: {
@@ -96,8 +99,14 @@ function told({ settings, featureLevel, storage }: SettingsStore): object {
 
 /** Equal settings have equal versions, on every member: nothing needs to be counted for them. */
 function versionOf(settings: Settings): string {
-  const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax } = settings
-  const text = JSON.stringify([historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax])
+  const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax, leaseReads = 0 } = settings
+  const text = JSON.stringify([
+    historyWindowMs,
+    historyEventsMin,
+    objectBytesMax,
+    storageBytesMax,
+    leaseReads,
+  ])
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 

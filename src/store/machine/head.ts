@@ -34,6 +34,8 @@ const formats = { first: 1, withStorage: 2 } as const
  * nobody was, so that such a configuration has the bytes it always had.
  */
 const flag = { autoLeave: 1, added: 2 } as const
+/** Of the head, from feature level 2 on. */
+const headFlag = { alarm: 1, leaseReads: 2 } as const
 const writer = new ByteWriter()
 
 /** Equal heads have equal bytes: every field in a fixed order, records by ascending name. */
@@ -54,7 +56,8 @@ export function encodeHead(head: Head): Uint8Array {
   if (hasStorage) {
     writer.number(present(head.settings.storageBytesMax, 'from level 2 on there is a quota'))
     writer.number(head.usedBytes)
-    writer.u8(head.storageAlarm ? 1 : 0)
+    const leaseReads = head.settings.leaseReads === 1 ? headFlag.leaseReads : 0
+    writer.u8((head.storageAlarm ? headFlag.alarm : 0) | leaseReads)
   }
   return writer.take()
 }
@@ -96,11 +99,18 @@ function readFirst(reader: ByteReader): Head {
 }
 
 function withStorage(head: Head, reader: ByteReader): Head {
+  const storageBytesMax = reader.number()
+  const usedBytes = reader.number()
+  const flags = reader.u8()
+  if (flags > (headFlag.alarm | headFlag.leaseReads)) {
+    throw new StorageFailure('unsupported', 'the stored settings are of a newer program: start that one')
+  }
+  const lease = (flags & headFlag.leaseReads) === 0 ? {} : { leaseReads: 1 }
   return {
     ...head,
-    settings: { ...head.settings, storageBytesMax: reader.number() },
-    usedBytes: reader.number(),
-    storageAlarm: reader.u8() === 1,
+    settings: { ...head.settings, storageBytesMax, ...lease },
+    usedBytes,
+    storageAlarm: (flags & headFlag.alarm) !== 0,
   }
 }
 

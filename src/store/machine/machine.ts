@@ -247,7 +247,9 @@ export class Machine {
     const { state } = this
     const told = settings.storageBytesMax ?? state.settings.storageBytesMax ?? firstQuota(state.usage.bytes)
     const storageBytesMax = state.featureLevel < storageRulesLevel ? null : told
-    state.settings = { ...settings, storageBytesMax }
+    const { leaseReads, ...others } = settings
+    const isLeased = leaseReads === 1 && state.featureLevel >= storageRulesLevel
+    state.settings = { ...others, storageBytesMax, ...(isLeased ? { leaseReads: 1 } : {}) }
     this.#lookAtAlarm()
   }
 
@@ -301,7 +303,8 @@ function sameSettings(a: Settings, b: Settings): boolean {
     a.historyWindowMs === b.historyWindowMs &&
     a.historyEventsMin === b.historyEventsMin &&
     a.objectBytesMax === b.objectBytesMax &&
-    a.storageBytesMax === b.storageBytesMax
+    a.storageBytesMax === b.storageBytesMax &&
+    (a.leaseReads ?? 0) === (b.leaseReads ?? 0)
   )
 }
 

@@ -119,6 +119,18 @@ void test('somebody else set the same to the same: that is what was wanted', asy
   assert.equal((await set('set', '--storage-quota', '16Gi')).code, 0)
 })
 
+void test('lease reads are switched on and off by those words', async (t) => {
+  const { store, set } = await open(t)
+  const on = await set('set', '--lease-reads', 'on')
+  assert.match(on.printed, /lease reads +on +--lease-reads/)
+  assert.equal(store.settings.leaseReads, 1)
+  assert.match((await set('set', '--lease-reads', 'off')).printed, /lease reads +off +--lease-reads/)
+  assert.equal(store.settings.leaseReads, undefined)
+  const odd = await set('set', '--lease-reads', '1')
+  assert.equal(odd.code, 2)
+  assert.match(odd.noted, /Allowed choices are on, off/)
+})
+
 void test('others who never cease are given way to', async (t) => {
   const { others, set } = await open(t)
   for (let at = 0; at < 20; at++) others.push({ historyEventsMin: at })

@@ -33,6 +33,8 @@ const each: readonly Command[] = [
   bootstrapOf('d', { featureLevel: 2, settings: { ...smallSettings, storageBytesMax: 2 ** 40 } }),
   { kind: 'change-settings', settings: smallSettings },
   { kind: 'change-settings', settings: { ...smallSettings, storageBytesMax: 0 } },
+  { kind: 'change-settings', settings: { ...smallSettings, storageBytesMax: 9, leaseReads: 1 } },
+  { kind: 'change-settings', settings: { ...smallSettings, storageBytesMax: null, leaseReads: 0 } },
   { kind: 'change-settings', settings: smallSettings, expected: { ...smallSettings, storageBytesMax: 7 } },
   bootstrapOf('d', { featureLevel: 1, founding }),
   { kind: 'raise-feature-level', level: 2 },

@@ -46,6 +46,17 @@ void test('a head reads back as it was', () => {
   const level2: Head = { ...head, settings, featureLevel: 2, usedBytes: 2 ** 33, storageAlarm: true }
   assert.deepEqual(decodeHead(encodeHead(level2)), level2)
   assert.deepEqual(decodeHead(encodeHead({ ...level2, storageAlarm: false })).storageAlarm, false)
+  for (const storageAlarm of [true, false]) {
+    const leased: Head = { ...level2, storageAlarm, settings: { ...settings, leaseReads: 1 } }
+    assert.deepEqual(decodeHead(encodeHead(leased)), leased)
+  }
+})
+
+void test('settings of a newer program are not taken for fewer', () => {
+  const settings = { ...smallSettings, storageBytesMax: 2 ** 40 }
+  const bytes = encodeHead({ ...head, settings, featureLevel: 2 })
+  bytes[bytes.length - 1] = 4
+  assert.throws(() => decodeHead(bytes), { code: 'unsupported' })
 })
 
 void test('heads that differ only in the order of their properties have equal bytes', () => {
