@@ -140,7 +140,8 @@ export class Evidence {
       for (const { type, version, at } of watch.events) {
         if (version === null) continue
         if (type !== 'DELETED') this.#put(version, at)
-        else this.#add({ revision: version.revision, version, deleted: true }, at)
+        // To one who selects, what changes sides is gone as well.
+        else if (watch.side === null) this.#add({ revision: version.revision, version, deleted: true }, at)
       }
     }
   }

@@ -2,10 +2,12 @@ import type { Clock } from '../../raft/base/clock.ts'
 import { isJsonList, isJsonObject } from '../api/json.ts'
 import { Connection } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { Answer } from './history.ts'
+import type { Answer, Version } from './history.ts'
 import { verifyLimits } from './limits.ts'
 import { pause } from './pause.ts'
 import type { Recorder } from './recorder.ts'
+import { sideOf } from './sides.ts'
+import type { Side } from './sides.ts'
 import { answerOf, askFor, digestOf } from './wire.ts'
 import type { VerifyWatcher } from './watcher.ts'
 
@@ -30,37 +32,39 @@ type Parts = {
 export async function finish(parts: Parts, watchers: readonly VerifyWatcher[]): Promise<number | null> {
   const { recorder, clock } = parts
   const endMs = clock.monotonicMs() + verifyLimits.settleMsMax
-  const lastRevision = await writeMarks(parts, endMs)
-  if (lastRevision !== null) {
+  const written = await writeMarks(parts, endMs)
+  const lastOf = (side: Side | null): number =>
+    written.findLast(({ token }) => side === null || sideOf(token) === side)?.revision ?? 0
+  if (written.length === marks) {
     const catchUpMs = clock.monotonicMs() + verifyLimits.catchUpMsMax
     for (const watcher of watchers) watcher.settle()
-    while (watchers.some(({ position }) => position < lastRevision) && clock.monotonicMs() < catchUpMs)
+    while (watchers.some(({ position, side }) => position < lastOf(side)) && clock.monotonicMs() < catchUpMs)
       await pause(clock, 20)
   }
   for (const [at, endpoint] of parts.endpoints.entries()) await listLast(parts, { endpoint, at, endMs })
   // The same revision everywhere, so that what the members show can be compared.
   const revision = recorder.newest
   for (const endpoint of parts.endpoints) await copy(parts, { endpoint, revision, endMs })
-  return lastRevision
+  return written.length === marks ? lastOf(null) : null
 }
 
 async function writeMarks(
   { recorder, clock, endpoints, timeoutMs }: Parts,
   endMs: number,
-): Promise<number | null> {
-  let made = 0
+): Promise<readonly Version[]> {
+  const made: Version[] = []
   for (let turn = 0; clock.monotonicMs() < endMs; turn++) {
     const endpoint = endpoints[turn % endpoints.length]
-    if (endpoint === undefined) return null
+    if (endpoint === undefined) break
     const connection = new Connection(endpoint, clock)
     const name = `${recorder.place.prefix}z-end-${turn}`
     const request = { kind: 'create', name, token: `${client}-${turn}` } as const
     const { answer } = await recorder.call(client, connection, request, { timeoutMs })
     connection.close()
     if (answer.kind !== 'object') await pause(clock, retryMs)
-    else if (++made === marks) return answer.version.revision
+    else if (made.push(answer.version) === marks) break
   }
-  return null
+  return made
 }
 
 type At = { readonly endpoint: Endpoint; readonly endMs: number }

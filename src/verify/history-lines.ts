@@ -1,6 +1,7 @@
 import { isJsonList, isJsonObject } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
 import type { Answer, Call, Copy, Expected, Mode, Request, RunFacts, Version, WatchEvent } from './history.ts'
+import type { Side } from './sides.ts'
 
 /** The format of history files; another one is refused. */
 export const historyFormat = 1
@@ -18,6 +19,7 @@ export type Line =
       readonly beginMs: number
       readonly after: number
       readonly resumed: boolean
+      readonly side: Side | null
     }
   | ({ readonly line: 'event'; readonly watch: number } & WatchEvent)
   | { readonly line: 'watch-end'; readonly watch: number; readonly why: string }
@@ -47,7 +49,7 @@ export class LineReader {
           ...{ line, id: numberOf(value, 'id'), watcher: textOf(value, 'watcher') },
           ...{ member: textOf(value, 'member'), begin: numberOf(value, 'begin') },
           ...{ beginMs: numberOf(value, 'beginMs'), after: numberOf(value, 'after') },
-          resumed: truthOf(value, 'resumed'),
+          ...{ resumed: truthOf(value, 'resumed'), side: readSide(value['side'] ?? null) },
         }
       case 'event':
         return { line, watch: numberOf(value, 'watch'), ...this.#event(value) }
@@ -166,6 +168,12 @@ function requestOf(value: JsonObject): Request {
     default:
       throw new Error(`"${kind}" is no kind of request`)
   }
+}
+
+/** Recordings from before there were sides have none. */
+function readSide(value: Json): Side | null {
+  if (value !== null && value !== 'even' && value !== 'odd') throw new Error('side is neither even nor odd')
+  return value
 }
 
 function expectedOf(value: JsonObject): Expected | null {

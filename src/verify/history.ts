@@ -1,3 +1,5 @@
+import type { Side } from './sides.ts'
+
 /** How old an answer may be. @source spec 4.8 */
 export type Mode =
   | { readonly kind: 'most-recent' }
@@ -97,6 +99,8 @@ export type Watch = {
   readonly after: number
   /** It goes on where an earlier watch of this watcher ended; else where a list was. */
   readonly resumed: boolean
+  /** Only objects of that side were asked for; null: everything. */
+  readonly side: Side | null
   readonly events: WatchEvent[]
   /** Why it ended; empty: the recording ended first. */
   end: string

@@ -9,6 +9,7 @@ import { judge } from './judge.ts'
 import type { Judgement } from './judge.ts'
 import type { VerifyOptions } from './options.ts'
 import { Recorder } from './recorder.ts'
+import type { Side } from './sides.ts'
 import { Surroundings } from './surroundings.ts'
 import { VerifyWatcher } from './watcher.ts'
 import type { Place } from './wire.ts'
@@ -112,14 +113,18 @@ async function traffic(options: VerifyOptions, { clock }: Host, recorder: Record
   await Promise.all(watching)
 }
 
-/** One that stays at each endpoint, and one that wanders. */
+/** One that stays at each endpoint, one that wanders, and one that wanders and selects. */
 function watchersOf(
   { endpoints }: VerifyOptions,
   random: SeededRandom,
-  shared: Omit<ConstructorParameters<typeof VerifyWatcher>[0], 'name' | 'random' | 'first' | 'wanders'>,
+  shared: Omit<
+    ConstructorParameters<typeof VerifyWatcher>[0],
+    'name' | 'random' | 'first' | 'wanders' | 'side'
+  >,
 ): readonly VerifyWatcher[] {
-  const places = [...endpoints.map((first) => ({ first, wanders: false }))]
-  const starts = [...places, { first: random.pick(endpoints), wanders: true }]
+  const wanderer = (side: Side | null) => ({ first: random.pick(endpoints), wanders: true, side })
+  const places = endpoints.map((first) => ({ first, wanders: false, side: null }))
+  const starts = [...places, wanderer(null), wanderer(random.chance(0.5) ? 'even' : 'odd')]
   return starts.map(
     (start, at) => new VerifyWatcher({ ...shared, ...start, name: `w${at + 1}`, random: random.fork() }),
   )

@@ -5,6 +5,8 @@ import type { Endpoint } from './endpoint.ts'
 import { VerifyFailure } from './errors.ts'
 import type { Recorder } from './recorder.ts'
 import { pause } from './pause.ts'
+import { sideLabel } from './sides.ts'
+import type { Side } from './sides.ts'
 import { collection, toldBy } from './wire.ts'
 
 export type WatcherOptions = {
@@ -17,6 +19,8 @@ export type WatcherOptions = {
   readonly first: Endpoint
   /** Whether it breaks off from time to time and goes on elsewhere. */
   readonly wanders: boolean
+  /** What it watches; null: everything. */
+  readonly side: Side | null
   /** Of its lists, and until a watch is accepted. One that says nothing for twice as long is left too. */
   readonly timeoutMs: number
 }
@@ -40,6 +44,10 @@ export class VerifyWatcher {
   constructor(options: WatcherOptions) {
     this.#options = options
     this.#endpoint = options.first
+  }
+
+  get side(): Side | null {
+    return this.#options.side
   }
 
   get position(): number {
@@ -85,12 +93,13 @@ export class VerifyWatcher {
   }
 
   async #watch(after: number): Promise<void> {
-    const { recorder, name, clock, timeoutMs } = this.#options
+    const { recorder, name, clock, timeoutMs, side } = this.#options
     const id = recorder.watch({
-      ...{ watcher: name, member: this.#endpoint.name, after, resumed: this.#resumes },
+      ...{ watcher: name, member: this.#endpoint.name, after, resumed: this.#resumes, side },
     })
     this.#resumes = true
-    const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${after}`
+    const selector = side === null ? '' : `&labelSelector=${sideLabel}%3D${side}`
+    const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${after}${selector}`
     const stream = new LineStream(this.#endpoint, `${collection(recorder.place)}?${query}`)
     this.#stream = stream
     // A member that takes the request and says nothing is left for another.

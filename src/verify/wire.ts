@@ -4,6 +4,7 @@ import { isJsonList, isJsonObject } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
 import type { Asked, Reply } from './connection.ts'
 import type { Answer, Mode, Request, Version, WatchEvent } from './history.ts'
+import { sideLabel, sideOf } from './sides.ts'
 
 /** What objects of this run are called, and where they are. */
 export type Place = {
@@ -66,7 +67,8 @@ function listQuery(mode: Mode): Record<string, string> {
 }
 
 function bodyOf(name: string, token: string, revision: number | null): string {
-  const metadata = revision === null ? { name } : { name, resourceVersion: String(revision) }
+  const labels = { [sideLabel]: sideOf(token) }
+  const metadata = { name, labels, ...(revision === null ? {} : { resourceVersion: String(revision) }) }
   return JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { token } })
 }
 

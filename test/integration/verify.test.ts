@@ -1,6 +1,6 @@
 /*
  * Goal: what records and judges histories accepts a right server and rejects broken ones, naming what is wrong.
- * Method: real servers in this process behind real sockets: the shipped one, and three that are broken on purpose.
+ * Method: real servers in this process behind real sockets: the shipped one, and four that are broken on purpose.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -13,7 +13,7 @@ import type { Terminal } from '../../src/cli/terminal.ts'
 import type { Endpoint } from '../../src/verify/endpoint.ts'
 import type { AnomalyKind } from '../../src/verify/finding.ts'
 import type { VerifyResult } from '../../src/verify/run.ts'
-import { droppedEvent, lostWrite, staleReads } from '../support/broken-servers.ts'
+import { droppedEvent, forgottenDepartures, lostWrite, staleReads } from '../support/broken-servers.ts'
 import { freePorts } from '../support/process-cluster.ts'
 import { freshRandom, systemClock } from '../support/system.ts'
 import { verifiedServer } from '../support/verified-server.ts'
@@ -51,6 +51,10 @@ void test('a server that shows old state is rejected: stale reads', async (t) =>
 
 void test('a server that leaves an event out is rejected: dropped event', async (t) => {
   assertNamed(await verify(t, droppedEvent), 'dropped-event')
+})
+
+void test('a server that forgets what leaves a selection is rejected: dropped event', async (t) => {
+  assertNamed(await verify(t, forgottenDepartures), 'dropped-event')
 })
 
 void test('a server that does not keep what it acknowledged is rejected: lost write', async (t) => {

@@ -24,27 +24,36 @@ export function staleReads(registry: Registry): Registry {
   }
 }
 
-/** One event of one watch, the twentieth of all, is never sent. */
+/** One event of one watch of everything, the twentieth of all, is never sent. */
 export function droppedEvent(registry: Registry): Registry {
-  const counter = { events: 0 }
+  let events = 0
+  return leavingOut(registry, false, (line) => line.startsWith('{"type":"MODIFIED"') && ++events === 20)
+}
+
+/** Whoever selects is not told what leaves the selection. */
+export function forgottenDepartures(registry: Registry): Registry {
+  return leavingOut(registry, true, (line) => line.startsWith('{"type":"DELETED"'))
+}
+
+function leavingOut(registry: Registry, selecting: boolean, isLeftOut: (line: string) => boolean): Registry {
   return {
     ...registry,
     watch: async (request) => {
       const answer = await registry.watch(request)
-      if (answer.kind !== 'watch' || !isConfigMap(request)) return answer
-      return { kind: 'watch', stream: without(answer.stream, counter) }
+      const isMeant = isConfigMap(request) && request.query.has('labelSelector') === selecting
+      if (answer.kind !== 'watch' || !isMeant) return answer
+      return { kind: 'watch', stream: without(answer.stream, isLeftOut) }
     },
   }
 }
 
-function without(stream: WatchStream, counter: { events: number }): WatchStream {
+function without(stream: WatchStream, isLeftOut: (line: string) => boolean): WatchStream {
   const left = (piece: Uint8Array | null): Uint8Array | null => {
     if (piece === null) return null
     const lines = Buffer.from(piece)
       .toString('utf8')
       .split(/(?<=\n)/)
-    const kept = lines.filter((line) => !line.startsWith('{"type":"MODIFIED"') || ++counter.events !== 20)
-    return Buffer.from(kept.join(''))
+    return Buffer.from(lines.filter((line) => !isLeftOut(line)).join(''))
   }
   return {
     next: () => {

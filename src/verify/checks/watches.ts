@@ -4,11 +4,13 @@ import { Findings, count } from '../finding.ts'
 import type { AnomalyKind, CheckReport, Witness } from '../finding.ts'
 import type { Watch, WatchEvent } from '../history.ts'
 import { Pictures } from './pictures.ts'
+import { selectedFaults, stretchesOf } from './selected.ts'
 
 /**
  * Watches: ordered (revisions ascend), unique (nothing twice), atomic (a revision is told once and whole), reliable (no
  * change left out, up to the last told), resumable (also across a break, on another member), bookmarkable (a bookmark
- * comes behind all it covers); and every change is told as what it was.
+ * comes behind all it covers), filtered (what comes into a selection and leaves it is told as that); and every change is told
+ * as what it was.
  */
 export function checkWatches(evidence: Evidence): CheckReport {
   const { history } = evidence
@@ -16,13 +18,16 @@ export function checkWatches(evidence: Evidence): CheckReport {
   const changes = [...evidence.trails.values()].flatMap((trail) => trail.changes)
   changes.sort((a, b) => a.revision - b.revision)
   const pictures = new Pictures(evidence)
+  const whole: Watch[] = []
   let events = 0
   let resumed = 0
   for (const watch of history.watches) {
     events += watch.events.length
     if (watch.resumed) resumed++
     checkOrder(watch, findings)
+    if (watch.side !== null) continue
     const isWhole = checkReliable(watch, changes, evidence, findings)
+    if (isWhole) whole.push(watch)
     pictures.check(watch, isWhole, (event, text) =>
       add(findings, 'wrong-event', {
         ...{ text, watch, object: event.version?.name ?? null },
@@ -30,11 +35,32 @@ export function checkWatches(evidence: Evidence): CheckReport {
       }),
     )
   }
+  const selected = checkSelected(evidence, changes, whole, findings)
+  const watches = `${count(history.watches.length, 'watch', 'watches')}, ${count(resumed, 'resume')}`
   return findings.report('watches tell every change once, in order', {
-    examined: `${count(events, 'event')}, ${count(history.watches.length, 'watch', 'watches')}, ${count(resumed, 'resume')}`,
+    examined: `${count(events, 'event')}, ${watches}, ${count(selected, 'change')} looked at through a selector`,
     count: events,
     note: noteOf(evidence),
   })
+}
+
+/** @param whole watches that left nothing out @returns changes looked at */
+function checkSelected(
+  evidence: Evidence,
+  changes: readonly Change[],
+  whole: readonly Watch[],
+  findings: Findings,
+): number {
+  const known = { evidence, changes, stretches: stretchesOf(whole) }
+  let looked = 0
+  for (const watch of evidence.history.watches) {
+    if (watch.side === null) continue
+    const { faults, examined } = selectedFaults(watch, watch.side, known)
+    looked += examined
+    for (const { kind, text, object, witnesses } of faults)
+      add(findings, kind, { text, watch, object, witnesses })
+  }
+  return looked
 }
 
 function checkOrder(watch: Watch, findings: Findings): void {
@@ -118,7 +144,9 @@ function noteOf({ history }: Evidence): string {
   const { lastRevision, watches } = history
   if (lastRevision === null) return 'the recording did not come to its end, so the last events are not judged'
   const reached = new Map<string, number>()
-  for (const { watcher, events, after } of watches) {
+  for (const { watcher, events, after, side } of watches) {
+    // Where the last change is not selected, one that selects says nothing of it.
+    if (side !== null) continue
     const last = events.reduce((most, { revision }) => Math.max(most, revision), after)
     reached.set(watcher, Math.max(reached.get(watcher) ?? 0, last))
   }

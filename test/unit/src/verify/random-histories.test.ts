@@ -68,8 +68,9 @@ function inWatch(
   { watches, ...history }: History,
   random: SeededRandom,
   change: (events: Watch['events'], at: number) => Watch['events'] | null,
+  selecting = false,
 ): History | null {
-  const long = watches.filter(({ events }) => events.length >= 3)
+  const long = watches.filter(({ events, side }) => events.length >= 3 && (side !== null) === selecting)
   if (long.length === 0) return null
   const chosen = random.pick(long)
   const start = random.below(chosen.events.length - 1)
@@ -88,6 +89,27 @@ void test('an event left out is always found: the other watchers were told', () 
     ['dropped-event'],
     1,
   )
+})
+
+void test('an event left out of a selection is found, and one that is told as something else', () => {
+  everySeed(
+    (history, random) => inWatch(history, random, (events, at) => events.toSpliced(at, 1), true),
+    ['dropped-event'],
+    0.95,
+  )
+  const other = { ADDED: 'MODIFIED', MODIFIED: 'DELETED', DELETED: 'MODIFIED' } as const
+  const otherwise: Lie = (history, random) =>
+    inWatch(
+      history,
+      random,
+      (events, at) => {
+        const event = events[at] as Watch['events'][number]
+        if (event.type === 'BOOKMARK' || event.type === 'OTHER') return null
+        return events.with(at, { ...event, type: other[event.type] })
+      },
+      true,
+    )
+  everySeed(otherwise, ['wrong-event', 'two-versions', 'dropped-event'], 0.95)
 })
 
 void test('an event told twice, or after a later one, is always found', () => {

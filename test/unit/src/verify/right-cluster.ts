@@ -10,6 +10,7 @@ import type {
   Version,
   Watch,
 } from '../../../../src/verify/history.ts'
+import { sideOf } from '../../../../src/verify/sides.ts'
 
 /** An object at a revision; null: deleted. */
 type Change = {
@@ -22,7 +23,13 @@ type Change = {
 type Member = { readonly name: string; applied: number }
 
 /** Where a watcher stands. */
-type Position = { readonly watcher: string; at: number; watch: Watch | null; member: Member }
+type Position = {
+  readonly watcher: string
+  readonly side: Watch['side']
+  at: number
+  watch: Watch | null
+  member: Member
+}
 
 type Flight = {
   readonly client: number
@@ -58,8 +65,8 @@ export class RightCluster {
   constructor(random: SeededRandom) {
     this.#random = random
     this.#members = ['n1', 'n2', 'n3'].map((name) => ({ name, applied: 10 }))
-    this.#positions = [0, 1, 2].map((at) => ({
-      ...{ watcher: `w${at}`, at: 10, watch: null },
+    this.#positions = [null, null, null, random.pick(['even', 'odd'] as const)].map((side, at) => ({
+      ...{ watcher: `w${at}`, side, at: 10, watch: null },
       member: random.pick(this.#members),
     }))
   }
@@ -279,7 +286,7 @@ export class RightCluster {
       const resumed = this.#watches.some(({ watcher }) => watcher === position.watcher)
       position.watch = {
         ...{ id: this.#watches.length + 1, watcher: position.watcher, member: position.member.name, begin },
-        ...{ beginMs: begin, after: position.at, resumed, events: [], end: '' },
+        ...{ beginMs: begin, after: position.at, resumed, side: position.side, events: [], end: '' },
       }
       this.#watches.push(position.watch)
     }
@@ -288,9 +295,11 @@ export class RightCluster {
       .filter(({ revision }) => revision > position.at && revision <= applied)
       .slice(0, most)
     for (const { version, last, revision } of due) {
-      const type = version === null ? 'DELETED' : last === null ? 'ADDED' : 'MODIFIED'
-      const shown = version ?? (last === null ? null : { ...last, revision })
-      this.#event(position, { type, revision, version: shown })
+      const [is, was] = [within(version, position.side), within(last, position.side)]
+      const type = is ? (was ? 'MODIFIED' : 'ADDED') : 'DELETED'
+      const shown = is ? version : last === null ? null : { ...last, revision }
+      if (is || was) this.#event(position, { type, revision, version: shown })
+      else position.at = revision
     }
     const isThrough = !this.#log.some(({ revision }) => revision > position.at && revision <= applied)
     if (isThrough && applied >= position.at && (most === Infinity || random.chance(0.3)))
@@ -316,4 +325,8 @@ export class RightCluster {
     }
     return [...state.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   }
+}
+
+function within(version: Version | null, side: Watch['side']): boolean {
+  return version !== null && (side === null || sideOf(version.token) === side)
 }

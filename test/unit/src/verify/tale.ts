@@ -105,7 +105,12 @@ export class Tale {
   watch(
     after: number,
     events: readonly Event[],
-    of: { readonly watcher?: string; readonly resumed?: boolean; readonly member?: string } = {},
+    of: {
+      readonly watcher?: string
+      readonly resumed?: boolean
+      readonly member?: string
+      readonly side?: Watch['side']
+    } = {},
   ): this {
     const begin = ++this.#moment
     const told = events.map(([type, shown]): WatchEvent => {
@@ -117,6 +122,7 @@ export class Tale {
     this.#watches.push({
       ...{ id: this.#watches.length + 1, watcher: of.watcher ?? 'w1', member: of.member ?? 'n1' },
       ...{ begin, beginMs: begin, after, resumed: of.resumed ?? false, events: told, end: '' },
+      side: of.side ?? null,
     })
     return this
   }

@@ -84,6 +84,42 @@ void test('a change is told as what it was', () => {
   assert.ok(kindsOf(checkWatches(gone.evidence())).includes('wrong-event'))
 })
 
+void test('filtered: what comes into a selection is added to it, and what leaves it deleted', () => {
+  // Which side a version is of follows from the last sign of its write.
+  const everything: readonly Event[] = [
+    ['ADDED', 'a@5'],
+    ['MODIFIED', 'a@6'],
+    ['MODIFIED', 'a@8'],
+    ['MODIFIED', 'a@9'],
+    ['DELETED', 'a@10=a9'],
+    ['ADDED', 'b@12'],
+  ]
+  const tale = (events: readonly Event[]): readonly string[] => {
+    const told = new Tale().list(4, []).create('a@5').update('a@6', 'a@5').update('a@8', 'a@6')
+    told.update('a@9', 'a@8').delete('a').create('b@12').get('b@12')
+    told.watch(4, everything, { watcher: 'w1' })
+    return kindsOf(checkWatches(told.watch(4, events, { watcher: 'w2', side: 'even' }).evidence()))
+  }
+  const [comes, changes, leaves, other]: readonly Event[] = [
+    ['ADDED', 'a@6'],
+    ['MODIFIED', 'a@8'],
+    ['DELETED', 'a@9=a8'],
+    ['ADDED', 'b@12'],
+  ]
+  assert.ok(comes !== undefined && changes !== undefined && leaves !== undefined && other !== undefined)
+  assert.deepEqual(tale([comes, changes, leaves, other]), [])
+  assert.deepEqual(tale([comes, changes, leaves]), [], 'what comes later may not have come yet')
+  assert.deepEqual(tale([comes, changes, other]), ['dropped-event'], 'it left')
+  assert.deepEqual(tale([changes, leaves, other]), ['dropped-event'], 'it came')
+  assert.deepEqual(tale([['MODIFIED', 'a@6'], changes, leaves, other]), ['wrong-event'])
+  assert.deepEqual(tale([comes, ['ADDED', 'a@8'], leaves, other]), ['wrong-event'])
+  assert.deepEqual(tale([comes, changes, ['MODIFIED', 'a@9'], other]), ['wrong-event'])
+  assert.deepEqual(tale([comes, changes, ['DELETED', 'a@9'], other]), ['wrong-event'], 'as it last belonged')
+  assert.deepEqual(tale([['ADDED', 'a@5'], comes, changes, leaves]), ['wrong-event'])
+  assert.deepEqual(tale([comes, changes, leaves, ['DELETED', 'a@10=a9']]), ['wrong-event'], 'it had left')
+  assert.deepEqual(tale([comes, changes, leaves, ['DELETED', 'a@11=a9'], other]), ['wrong-event'])
+})
+
 void test('an object made anew is another one, though nobody was told of the deletion', () => {
   const tale = new Tale().list(4, []).create('a@5').watch(4, [added]).delete('a').create('a@8').get('a@8')
   tale.watch(5, [['MODIFIED', 'a@8']], { resumed: true })
