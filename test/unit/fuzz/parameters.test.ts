@@ -134,7 +134,7 @@ const targets: readonly {
 const rounds = 4000
 
 for (const target of targets) {
-  void test(`${target.name}: any text gives a value or a refusal in words`, () => {
+  void test(`${target.name}: whatever is read gives a value or a refusal in words`, () => {
     const only = process.env['SEED']
     const seeds = only === undefined ? Array.from({ length: rounds }, (_, at) => at + 1) : [Number(only)]
     const counts = { taken: 0, refused: 0 }

@@ -247,7 +247,7 @@ function placeOf({ namespace, name }: Known): string {
   return `${namespace}/${name}`
 }
 
-void test('spec 4.8.1, 4.8.3, 4.8.6: any list, in any pages, is the state at its version', async () => {
+void test('spec 4.8.1, 4.8.3, 4.8.6: each list, in whatever pages, is the state at its version', async () => {
   const sum = { lists: 0, pages: 0, expired: 0, compacted: 0 }
   for (const seed of seeds) {
     const api = await Fixture.open({ limits: { sliceObjectsMax: 3 }, storeLimits: tinyLimits })

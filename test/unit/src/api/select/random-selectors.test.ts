@@ -108,7 +108,7 @@ function labelsOf(random: SeededRandom): Labels {
   return labels
 }
 
-void test('spec 4.2: any label selector selects what its requirements say', () => {
+void test('spec 4.2: each label selector selects what its requirements say', () => {
   let [matched, missed] = [0, 0]
   for (const seed of seeds) {
     const random = new SeededRandom(seed)
@@ -134,7 +134,7 @@ void test('spec 4.2: any label selector selects what its requirements say', () =
   assert.ok(only !== undefined || (matched > 2000 && missed > 2000), `${matched} matched, ${missed} did not`)
 })
 
-void test('spec 4.2: any field selector selects what its requirements say', () => {
+void test('spec 4.2: each fieldSelector selects what its requirements say', () => {
   const values = ['', 'a', 'a,b', 'a=b', 'a\\', '\\,=', 'default', ' a ', 'metadata.name=a']
   let [matched, missed] = [0, 0]
   for (const seed of seeds) {
