@@ -35,3 +35,6 @@ export type TransferAnswer =
   { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly reason: TransferRefused }
 
 export type TransferRefused = 'not-leader' | 'not-a-voter'
+
+export type ResignAnswer =
+  { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly reason: 'not-leader' | 'votes-alone' }

@@ -4,13 +4,14 @@ import type { CoreConfig } from './config.ts'
 import { proposeConfiguration } from './conf-change.ts'
 import { gatherReady, isReady, notePersisted } from './duty.ts'
 import { stand, tickElection } from './election.ts'
-import type { ChangeAnswer, ProposeAnswer, ReadAnswer, TransferAnswer } from './errors.ts'
+import type { ChangeAnswer, ProposeAnswer, ReadAnswer, ResignAnswer, TransferAnswer } from './errors.ts'
 import { leaseUntilMs, votesAlone } from './lease.ts'
 import { noteSnapshot, noteUnreachable, proposeCommands, startTransfer, tickLeader } from './leader.ts'
 import type { Message } from './message.ts'
 import { openRead } from './read-index.ts'
 import type { CoreStatus, PersistTicket, Ready } from './ready.ts'
 import { supplyEntries } from './replication.ts'
+import { resign } from './resign.ts'
 import { committedInTerm, newState } from './state.ts'
 import type { Recovered, State } from './state.ts'
 import { describeStatus } from './status.ts'
@@ -91,6 +92,11 @@ export class Raft {
    */
   transferLeadership(to: NodeId): TransferAnswer {
     return startTransfer(this.#state, to)
+  }
+
+  /** Steps down with no heir, and does not stand for four to five election timeouts, so that others may. See `resign.ts`. */
+  resign(): ResignAnswer {
+    return resign(this.#state)
   }
 
   /**

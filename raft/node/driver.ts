@@ -232,7 +232,7 @@ export class Driver {
     this.#lease.tellTime(now)
     this.#core.tick()
     this.#feed.remind()
-    this.#succession.tick(now)
+    this.#succession.tick(now, this.#relays.repairs.wanted !== null)
     this.#relays.membership.tick()
     this.#status.tick(now)
     this.#planTurn()

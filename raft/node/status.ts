@@ -53,3 +53,12 @@ export function othersWrite({ configuration, followers }: CoreStatus): boolean {
     followers.some((one) => one.id === id && one.recentlyActive && one.next === one.match + 1),
   )
 }
+
+/**
+ * Whether nothing can be committed while this leader leads and gives no state away: it and the voters that are in touch and
+ * need none are no majority.
+ */
+export function commitsNothing({ id, configuration, followers }: CoreStatus): boolean {
+  const fed = followers.filter(({ recentlyActive, state }) => recentlyActive && state !== 'snapshot')
+  return !isQuorum(configuration, (voter) => voter === id || fed.some((one) => one.id === voter))
+}

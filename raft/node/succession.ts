@@ -1,20 +1,28 @@
-import type { TransferAnswer } from '../core/errors.ts'
+import type { ResignAnswer, TransferAnswer } from '../core/errors.ts'
 import type { CoreStatus } from '../core/ready.ts'
 import type { NodeId } from '../core/types.ts'
 import { HandOver } from './hand-over.ts'
 import { Debt, standsStill, StallWatch } from './stall-watch.ts'
 import type { Owed, StallLimits } from './stall-watch.ts'
-import { healthiestSuccessor, othersWrite } from './status.ts'
+import { commitsNothing, healthiestSuccessor, othersWrite } from './status.ts'
 
 /** The part of the core that leadership is handed on with. */
 export interface SuccessionCore {
   readonly leader: NodeId | null
   status(): CoreStatus
   transferLeadership(to: NodeId): TransferAnswer
+  resign(): ResignAnswer
 }
 
-/** How often this member gave leadership away because it stood still, and how often it did not take it then. */
-export type SuccessionCounts = { readonly gaveWay: number; readonly declined: number }
+/**
+ * How often this member gave leadership away because it stood still, how often it did not take it then, and how often it
+ * gave it up to nobody.
+ */
+export type SuccessionCounts = {
+  readonly gaveWay: number
+  readonly declined: number
+  readonly resigned: number
+}
 
 /**
  * When this member gives leadership away, to whom, and whether it may be given it. A leader whose own threads
@@ -22,7 +30,7 @@ export type SuccessionCounts = { readonly gaveWay: number; readonly declined: nu
  */
 export class Succession {
   /** Only grow. */
-  readonly counts = { gaveWay: 0, declined: 0 }
+  readonly counts = { gaveWay: 0, declined: 0, resigned: 0 }
   /** What the log owes, and what the state machine owes. Told by the driver. */
   readonly writing = new Debt()
   readonly applying = new Debt()
@@ -30,15 +38,20 @@ export class Succession {
   readonly #core: SuccessionCore
   readonly #stall: StallWatch
   readonly #handOver = new HandOver()
+  /** What a reign owes the cluster: that something can be committed in it. */
+  readonly #committing = new Debt()
+  readonly #barren: StallWatch
 
   constructor(self: NodeId, core: SuccessionCore, limits: StallLimits) {
     this.#self = self
     this.#core = core
     this.#stall = new StallWatch(limits)
+    this.#barren = new StallWatch(limits)
   }
 
-  tick(now: number): void {
-    if (this.#core.leader !== this.#self) return
+  /** @param wantsState this member's own state is not to be trusted: it has none to give */
+  tick(now: number, wantsState: boolean): void {
+    if (this.#core.leader !== this.#self) return this.#committing.answered(now, false)
     const owed = this.#owed()
     if (this.#stall.stalled(now, owed) && !this.#handOver.underWay && this.#helps(owed)) {
       this.#stall.gaveWay(now)
@@ -46,6 +59,7 @@ export class Succession {
       this.#handOver.begin(Number.POSITIVE_INFINITY, 'once')
     }
     this.#offer(now)
+    this.#leadUsefully(now, wantsState || standsStill({ ...owed, writingSinceMs: null }, now))
   }
 
   /** Hands leadership to whoever takes it, for at most `forMs`. */
@@ -67,6 +81,21 @@ export class Succession {
     const electable =
       owed.writingSinceMs === null || status.commit > status.persistedIndex || othersWrite(status)
     return electable && healthiestSuccessor(status) !== null
+  }
+
+  /**
+   * A leader that cannot give its state, and whose followers in touch need one, commits nothing and answers no read, while
+   * they keep others from being elected. Whether those are there it cannot know: so it makes room for them, and leads again
+   * when they did not take it. Nothing is lost by that, as nothing could be had.
+   */
+  #leadUsefully(now: number, givesNone: boolean): void {
+    const isBarren = givesNone && commitsNothing(this.#core.status())
+    if (isBarren) this.#committing.owes(now)
+    else this.#committing.answered(now, false)
+    if (!this.#barren.stalled(now, { writingSinceMs: null, applyingSinceMs: this.#committing.sinceMs }))
+      return
+    this.#barren.gaveWay(now)
+    if (this.#core.resign().kind === 'accepted') this.counts.resigned++
   }
 
   #offer(now: number): void {

@@ -47,6 +47,12 @@ export class ConsensusMetrics {
       'offers of leadership not taken because the log or the api thread stood still',
       () => last()?.succession.declined,
     )
+    counter(
+      register,
+      'orch_raft_resignations',
+      'times this leader stepped down with no heir, as it had no state to give and nothing could be committed',
+      () => last()?.succession.resigned,
+    )
     this.#registerTransport(register)
   }
 

@@ -265,7 +265,7 @@ async function numbersTold(measured: readonly Measured[]): Promise<void> {
     transport?.links.map(({ up }) => up),
     [true, true],
   )
-  assert.deepEqual(succession, { gaveWay: 0, declined: 0 })
+  assert.deepEqual(succession, { gaveWay: 0, declined: 0, resigned: 0 })
   for (const { syncMs, groupWrites } of measured) assert.equal(syncMs.length, groupWrites.length)
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from '../runner.ts'
 import type { World } from '../world.ts'
 import { compact, crash, fastDisk, slowDisk, write } from './disk.ts'
-import { change, propose, read, transfer } from './lead.ts'
+import { change, propose, read, resign, transfer } from './lead.ts'
 import { log, status } from './look.ts'
 import {
   copy,
@@ -33,6 +33,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map(
     propose,
     read,
     transfer,
+    resign,
     change,
     wish,
     stabilize,

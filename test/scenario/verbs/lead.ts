@@ -26,6 +26,12 @@ export function transfer(world: World, { words: [id = '', to = ''] }: Command): 
   if (answer.kind === 'refused') world.say(`${id} refuses to hand over: ${answer.reason}`)
 }
 
+/** `resign 1`: leadership goes to nobody. */
+export function resign(world: World, { words: [id = ''] }: Command): void {
+  const answer = world.member(id).raft.resign()
+  if (answer.kind === 'refused') world.say(`${id} does not resign: ${answer.reason}`)
+}
+
 /** `change 1 voters=1,2,3 learners=4`: the membership to be. */
 export function change(world: World, { words: [id = ''], options }: Command): void {
   const members = people(numbers(options.get('voters')), numbers(options.get('learners')))

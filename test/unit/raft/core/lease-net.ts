@@ -165,6 +165,10 @@ export class LeaseNet {
         this.#cutOff = new Set(this.#people.map((one) => one.member.id).filter(() => random.chance(0.3)))
         return this.#note(`cut off ${[...this.#cutOff].join()}`)
       case 3: {
+        if (random.chance(0.2)) {
+          if (member.raft.resign().kind === 'accepted') this.#note(`${member.id} resigns`)
+          break
+        }
         const to = nodeId(1 + random.below(5))
         const answer = member.raft.transferLeadership(to)
         if (answer.kind === 'accepted') this.#note(`${member.id} hands over to ${to}`)

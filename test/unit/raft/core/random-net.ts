@@ -283,7 +283,9 @@ export class RandomNet {
     }
   }
 
+  /** Leadership goes to somebody, or to nobody. */
   #transfer(member: Member): void {
+    if (this.#random.chance(0.2)) return this.#note(`${member.id} resigns: ${member.raft.resign().kind}`)
     const to = this.#random.pick([...this.members.keys()])
     this.#note(`${member.id} transfers to ${to}: ${member.raft.transferLeadership(to).kind}`)
   }

@@ -20,6 +20,7 @@ class FakeCore implements SuccessionCore {
   leader: NodeId = nodeId(1)
   persisted = 5
   followers: FollowerStatus[] = [follower(2, 9), follower(3, 8)]
+  readonly resignedMs: number[] = []
   #offer: { readonly to: NodeId; readonly endsMs: number } | null = null
 
   status(): CoreStatus {
@@ -45,6 +46,11 @@ class FakeCore implements SuccessionCore {
     this.#offer = { to, endsMs: this.nowMs + transferMs }
     return { kind: 'accepted' }
   }
+
+  resign(): { readonly kind: 'accepted' } {
+    this.resignedMs.push(this.nowMs)
+    return { kind: 'accepted' }
+  }
 }
 
 /** @param sent entries behind `match` that it has not acknowledged */
@@ -58,8 +64,12 @@ function follower(id: number, match: number, recentlyActive = true, sent = 0): F
   }
 }
 
-function run(core: FakeCore, succession: Succession, untilMs: number): void {
-  for (; core.nowMs <= untilMs; core.nowMs += 10) succession.tick(core.nowMs)
+function run(core: FakeCore, succession: Succession, untilMs: number, wantsState = false): void {
+  for (; core.nowMs <= untilMs; core.nowMs += 10) succession.tick(core.nowMs, wantsState)
+}
+
+function starving(id: number): FollowerStatus {
+  return { ...follower(id, 3), state: 'snapshot' }
 }
 
 function made(): { readonly core: FakeCore; readonly succession: Succession } {
@@ -147,4 +157,61 @@ void test('who stands still does not take over', () => {
   assert.equal(succession.mayTakeOver(10_600), false)
   succession.writing.answered(10_700, false)
   assert.equal(succession.mayTakeOver(10_800), true)
+})
+
+void test('a leader without a state to give, whose followers in touch need one, makes room for the others', () => {
+  const { core, succession } = made()
+  core.followers = [starving(2), follower(3, 9, false)]
+  run(core, succession, 2500, true)
+  assert.deepEqual(core.resignedMs, [], 'they may come back')
+  run(core, succession, 30_000, true)
+  assert.equal(core.resignedMs.length, 1, 'once in the cooldown')
+  run(core, succession, 36_000, true)
+  assert.equal(core.resignedMs.length, 2, 'it leads again, and nothing is better')
+  assert.equal(succession.counts.resigned, 2)
+  assert.deepEqual(core.offered, [])
+})
+
+void test('so does one whose api thread stands still', () => {
+  const { core, succession } = made()
+  core.followers = [starving(2), follower(3, 9, false)]
+  succession.applying.owes(0)
+  run(core, succession, 5000)
+  assert.equal(core.resignedMs.length, 1)
+})
+
+const useful: readonly (readonly [
+  what: string,
+  followers: readonly FollowerStatus[],
+  wantsState: boolean,
+])[] = [
+  ['with a state to give', [starving(2), follower(3, 9, false)], false],
+  ['with a follower that has the log', [starving(2), follower(3, 9)], true],
+  [
+    'with one that it just began to probe',
+    [{ ...follower(2, 3), state: 'probe' }, follower(3, 9, false)],
+    true,
+  ],
+]
+
+for (const [what, followers, wantsState] of useful) {
+  void test(`a leader ${what} does not resign`, () => {
+    const { core, succession } = made()
+    core.followers = [...followers]
+    run(core, succession, 20_000, wantsState)
+    assert.deepEqual(core.resignedMs, [])
+  })
+}
+
+void test('a follower that is fed in time ends the wait, and so does another leader', () => {
+  const { core, succession } = made()
+  for (let round = 0; round < 5; round++) {
+    core.followers = [starving(2), follower(3, 9, false)]
+    run(core, succession, core.nowMs + 2000, true)
+    if (round % 2 === 0) core.followers = [follower(2, 9)]
+    else core.leader = nodeId(2)
+    run(core, succession, core.nowMs + 100, true)
+    core.leader = nodeId(1)
+  }
+  assert.deepEqual(core.resignedMs, [])
 })
