@@ -41,15 +41,16 @@ export class InFlight {
   /** From now on answers end their HTTP/1.1 connections, and watches end. */
   drain(): void {
     this.#draining = true
-    for (const call of this.#calls) {
-      call.lastOnConnection = true
-      call.endStream?.()
-    }
+    for (const call of this.#calls) call.lastOnConnection = true
+    this.endStreams()
   }
 
-  /** Ends every watch; their clients go on elsewhere from where they were. */
+  /** Ends every watch, some a turn; their clients go on elsewhere from where they were. */
   endStreams(): void {
-    for (const call of this.#calls) call.endStream?.()
+    this.#endSome(
+      [...this.#calls].filter(({ endStream }) => endStream !== null),
+      0,
+    )
   }
 
   /** Resolves when no call is left. */
@@ -62,6 +63,13 @@ export class InFlight {
 
   close(): void {
     this.#sweep.cancel()
+  }
+
+  /** The last words of ten thousand watches in one go would take a third of a second. */
+  #endSome(calls: readonly Call[], from: number): void {
+    const to = from + STREAMS_ENDED_PER_TURN
+    for (const call of calls.slice(from, to)) call.endStream?.()
+    if (to < calls.length) this.#clock.soon(() => this.#endSome(calls, to))
   }
 
   #end(call: Call): void {
@@ -99,6 +107,8 @@ export class InFlight {
 }
 
 function ignore(): void {}
+
+const STREAMS_ENDED_PER_TURN = 100
 
 /** Verbs keep the deadline themselves and say more about it; this is for what they do not see. */
 const DEADLINE_GRACE_MS = 1000
