@@ -1,0 +1,86 @@
+/*
+ * Goal: a member takes keys that were renewed on disk into use while it runs, for clients and for peers.
+ * Method: real processes; one member's certificates are made anew under it, and both its ports are asked for what they
+ * show; then another member starts again and has to find its way to it.
+ */
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect } from 'node:tls'
+import { RealClock } from '../../src/host/clock.ts'
+import { RealRandom } from '../../src/host/random.ts'
+import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+import type { MemberProcess } from '../support/process-cluster.ts'
+
+/** Of the certificate that is shown at `address`, host:port. */
+async function serialAt(
+  address: string,
+  keys: { readonly cert: string; readonly key: string },
+): Promise<string> {
+  const [host = '', port] = address.split(':')
+  // Who vouches for whom is tested elsewhere.
+  const socket = connect({
+    host,
+    port: Number(port),
+    rejectUnauthorized: false,
+    ALPNProtocols: ['h2'],
+    ...keys,
+  })
+  await once(socket, 'secureConnect')
+  const { serialNumber } = socket.getPeerCertificate()
+  socket.destroy()
+  return serialNumber
+}
+
+async function peerAddressOf({ client }: MemberProcess, name: string): Promise<string> {
+  const { text } = await client.get(`/apis/cluster.k8s.io/v1/members/${name}`)
+  return (JSON.parse(text) as { readonly spec: { readonly peerAddress: string } }).spec.peerAddress
+}
+
+void test('keys that are renewed on disk are used by new connections, without a restart', async (t) => {
+  const cluster = await ProcessCluster.start({ members: 3 })
+  t.after(() => cluster.remove())
+  const directory = join(cluster.directory, 'pki')
+  const paths = clusterPkiPaths(directory)
+  const files = { server: paths.server('n2'), peer: paths.peer('n2') }
+  const addresses = {
+    server: cluster.member('n2').url.replace('https://', ''),
+    peer: await peerAddressOf(cluster.member('n1'), 'n2'),
+  }
+  const admin = { cert: cluster.credentials.cert ?? '', key: cluster.credentials.key ?? '' }
+  const peer = paths.peer('n1')
+  const keys = {
+    server: admin,
+    peer: { cert: readFileSync(peer.certificate, 'utf8'), key: readFileSync(peer.key, 'utf8') },
+  }
+  for (const which of ['server', 'peer'] as const) {
+    for (const path of Object.values(files[which])) rmSync(path)
+  }
+  ensureClusterPki({
+    directory,
+    kubeconfigPath: cluster.kubeconfig,
+    members: cluster.members.map(({ name, url }) => ({ name, hosts: ['127.0.0.1'], serverUrl: url })),
+    clock: new RealClock(),
+    random: new RealRandom(),
+  })
+  const { pid } = cluster.member('n2')
+  for (const which of ['server', 'peer'] as const) {
+    const { serialNumber } = new X509Certificate(readFileSync(files[which].certificate))
+    while ((await serialAt(addresses[which], keys[which])) !== serialNumber) await sleep(200)
+  }
+  assert.equal(cluster.member('n2').pid, pid)
+  assert.match(
+    cluster.member('n2').logTail(),
+    /keys and certificates changed on disk: new connections use them/,
+  )
+  await cluster.member('n3').stop()
+  cluster.member('n3').start()
+  await cluster.waitReady()
+  const made = await cluster.member('n3').client.post('/api/v1/namespaces', { metadata: { name: 'after' } })
+  assert.equal(made.status, 201, made.text)
+})
