@@ -66,8 +66,9 @@ scenario: build ## Check the transcripts of the core; UPDATE=1 rewrites them
 mutants: build ## Make deliberate mistakes, see the tests notice [ONLY=a,b] [SIM=1] [MATRIX=1] [UPDATE=1]
 	@node dist/test/mutants/run.js $(if $(ONLY),--only $(ONLY)) $(if $(SIM),--sim) $(if $(MATRIX),--matrix) $(if $(UPDATE),--update)
 
-bench: build ## Measure, and print the table of bench/README.md
-	@node dist/bench/run.js
+bench: build ## Measure a cluster of its own, results in .build/bench [ONLY=get,list QUICK=1 SECONDS=5 ROUNDS=3 ARGS="--clients 1,64"]
+	@node dist/bench/run.js $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick) $(if $(SECONDS),--seconds $(SECONDS)) \
+	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(ARGS)
 
 clean: down ## Stop the cluster and remove it, and everything that was built
 	rm -rf .cluster dist

@@ -1,53 +1,58 @@
 /*
- * `make bench`: prints the table of bench/README.md. SECONDS each load runs (default 8), ROUNDS of the whole (default 3):
- * the median is quoted with the lowest and the highest of the rounds.
+ * `make bench`: a durable cluster of three on this machine, all that `orchctl bench` measures, and the page; then the cluster
+ * goes. Arguments are those of `orchctl bench`; the results stay in .build/bench.
  */
-import { execFileSync } from 'node:child_process'
-import { cpus, totalmem } from 'node:os'
-import { benchHttp } from './http.ts'
-import type { Row } from './http.ts'
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { cli } from '../src/cli/cli.ts'
+import { prepareCluster } from '../src/cli/local-cluster.ts'
+import type { Terminal } from '../src/cli/terminal.ts'
+import { RealClock } from '../src/host/clock.ts'
+import { RealRandom } from '../src/host/random.ts'
+import { freePortRange } from '../test/support/port-range.ts'
 
-function commit(): string {
-  try {
-    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim()
-  } catch {
-    return 'unknown'
+const nodes = 3
+// Not under /tmp, which may be memory: an acknowledged write is on a disk.
+const results = resolve('.build/bench')
+const directory = join(results, 'cluster')
+
+const terminal: Terminal = {
+  print: (line) => console.log(line),
+  note: (line) => console.error(line),
+  ...{ clock: new RealClock(), random: new RealRandom(), program: 'orchctl' },
+}
+
+/** Founded with a token beside the certificates, as most clients have one. @returns how to ask it */
+async function cluster(): Promise<readonly string[]> {
+  const first = await freePortRange(2 * nodes)
+  const ports = { clientPort: first, peerPort: first + nodes }
+  const { members } = prepareCluster(terminal, { directory, nodes, domain: null, ...ports })
+  const [tokens, token] = [join(directory, 'tokens.csv'), join(directory, 'token')]
+  const secret = Buffer.from(terminal.random.bytes(16)).toString('hex')
+  writeFileSync(tokens, `${secret},bench,bench,"system:masters"\n`, { mode: 0o600 })
+  writeFileSync(token, secret, { mode: 0o600 })
+  for (const { configPath } of members)
+    appendFileSync(configPath, `token-auth-file: ${JSON.stringify(tokens)}\n`)
+  const code = await cli(['cluster', 'up', '--dir', directory], { ...terminal, print: terminal.note })
+  if (code !== 0) throw new Error('the cluster did not start')
+  const endpoints = members.flatMap(({ clientPort }) => ['--endpoint', `https://127.0.0.1:${clientPort}`])
+  return [...endpoints, '--ca', join(directory, 'pki', 'ca.crt'), '--token-file', token, '--dir', directory]
+}
+
+mkdirSync(results, { recursive: true })
+rmSync(directory, { recursive: true, force: true })
+try {
+  const files = ['--json', join(results, 'results.json'), '--html', join(results, 'results.html')]
+  const how = [...(await cluster()), ...files, '-o', 'markdown', ...process.argv.slice(2)]
+  const lines: string[] = []
+  const print = (line: string): void => {
+    lines.push(line)
+    console.log(line)
   }
-}
-
-function spread(values: readonly number[], digits: number): string {
-  const sorted = [...values].sort((a, b) => a - b)
-  const at = (index: number): string => (sorted[index] ?? 0).toFixed(digits)
-  const median = at(Math.floor(sorted.length / 2))
-  return sorted.length === 1 ? median : `${median} (${at(0)}-${at(sorted.length - 1)})`
-}
-
-const seconds = Number(process.env['SECONDS'] ?? 8)
-const rounds = Number(process.env['ROUNDS'] ?? 3)
-console.log(
-  `commit ${commit()}, Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${rounds} rounds of ${seconds} s`,
-)
-
-const byWork = new Map<string, Row[]>()
-for (let round = 1; round <= rounds; round++) {
-  console.log(`round ${round}`)
-  const rows = await benchHttp({
-    seconds,
-    print: (row) =>
-      console.log(
-        `  ${row.work}: ${row.perSecond.toFixed(0)}/s, p50 ${row.p50Ms.toFixed(2)} ms, p99 ${row.p99Ms.toFixed(2)} ms, ${row.cpuMs.toFixed(3)} CPU-ms, memory ${row.memoryMiB.join('+')} MiB`,
-      ),
-  })
-  for (const row of rows) byWork.set(row.work, [...(byWork.get(row.work) ?? []), row])
-}
-console.log('\n| work | rate per second | p50 ms | p99 ms | CPU of all servers, ms | generator, ms |')
-console.log('|---|---|---|---|---|---|')
-for (const [work, rows] of byWork) {
-  const column = (pick: (row: Row) => number, digits: number): string => spread(rows.map(pick), digits)
-  console.log(
-    `| ${work} | ${column((row) => row.perSecond, 0)} | ${column((row) => row.p50Ms, 2)} | ${column((row) => row.p99Ms, 2)} | ${column((row) => row.cpuMs, 3)} | ${column((row) => row.generatorCpuMs, 3)} |`,
-  )
+  process.exitCode = await cli(['bench', ...how], { ...terminal, print })
+  writeFileSync(join(results, 'results.md'), `${lines.join('\n')}\n`)
+  console.error(`results.json, results.html and results.md are in ${results}`)
+} finally {
+  await cli(['cluster', 'down', '--dir', directory, '--force'], { ...terminal, print: terminal.note })
+  rmSync(directory, { recursive: true, force: true })
 }

@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { Failure } from '../../raft/base/failure.ts'
 import { durationMs, sizeBytes } from '../config/flag.ts'
 import { programVersion } from '../version.ts'
+import { addBench } from './bench-command.ts'
 import { addChaos } from './chaos-command.ts'
 import { clusterDown, clusterStatus, clusterUp } from './cluster.ts'
 import { addClusterMembers } from './cluster-commands.ts'
@@ -60,6 +61,7 @@ function orchctl(terminal: Terminal, result: { code: number }): Command {
   addRecover(program, terminal, shared)
   addChaos(program, terminal, result, { directory: directoryOption, output: outputOption })
   addVerify(program, terminal, result, { kubeconfig: kubeconfigOption, output: outputOption })
+  addBench(program, terminal, result, { kubeconfig: kubeconfigOption, directory: directoryOption })
   return program
 }
 

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import { durationMs, durationText } from '../config/flag.ts'
 import { verifyDefaults } from '../verify/options.ts'
+import { addEndpointOptions } from './endpoint-options.ts'
 import type { Terminal } from './terminal.ts'
 import { verify } from './verify.ts'
 import type { VerifyFlags } from './verify.ts'
@@ -19,20 +20,7 @@ export function addVerify(
   const command = program
     .command('verify')
     .description('write, read, list and watch on every endpoint, and judge whether all answers fit together')
-    .option('--endpoint <url>', 'a server to ask, such as https://host:6443; repeat for each member', collect)
-  command
-    .addOption(shared.kubeconfig())
-    .option(
-      '--context <name>',
-      'of the kubeconfig; repeat (default: all of the current one’s cluster)',
-      collect,
-    )
-    .option('--ca <file>', 'with --endpoint: who vouches for the servers, PEM')
-    .option('--cert <file>', 'with --endpoint: client certificate, PEM')
-    .option('--key <file>', 'with --endpoint: its key, PEM')
-    .option('--token <token>', 'with --endpoint: bearer token')
-    .option('--token-file <file>', 'with --endpoint: bearer token, in a file')
-    .option('--insecure-skip-tls-verify', 'do not look at the servers’ certificates')
+  addEndpointOptions(command, shared.kubeconfig)
   command
     .addOption(lasting('--duration <duration>', 'of the traffic, 1s to 24h', ms(1000, 86_400_000), duration))
     .option('--clients <count>', 'that ask at once, each one call after the other', whole(1, 64), clients)
@@ -79,10 +67,6 @@ Exit codes: 0 everything fits, 1 an anomaly, 2 not understood or a file is no go
 
 function lasting(flags: string, words: string, parse: (text: string) => number, fallback: number): Option {
   return new Option(flags, words).argParser(parse).default(fallback, durationText(fallback))
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value]
 }
 
 function whole(min: number, max: number): (text: string) => number {

@@ -55,6 +55,8 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   ],
   // A client: it must work against any server of this kind, so it knows none from within.
   'src/verify': ['raft/base', 'src/api'],
+  // A client as well; its threads have clocks of their own.
+  'src/bench': ['raft/base', 'src/api', 'src/host', 'src/verify'],
   // Harms clusters from outside, and one thread's view of disk and clock from within: the host's hook.
   'src/chaos': ['raft/base', 'src/host'],
   'src/cli': [
@@ -68,6 +70,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/observe',
     'src/version',
     'src/verify',
+    'src/bench',
     'src/chaos',
   ],
 }

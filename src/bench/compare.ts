@@ -1,0 +1,41 @@
+import { measures, spreadOf } from './measures.ts'
+import type { Measure } from './measures.ts'
+import type { Results } from './report.ts'
+
+const compared: readonly Measure[] = [
+  ...(['perSecond', 'p50Ms', 'p99Ms', 'serverCpuMs', 'memoryMiB'] as const),
+  ...(['staleMaxMs', 'writeGapMs', 'readGapMs'] as const),
+]
+
+export type Comparison = {
+  readonly rows: readonly (readonly string[])[]
+  /** Of either that the other has not. */
+  readonly alone: readonly string[]
+}
+
+/** Medians of the second divided by those of the first; spreads that do not overlap are marked. */
+export function compare(first: Results, second: Results): Comparison {
+  const labels = [...first.rows.keys()].filter((label) => second.rows.has(label))
+  const shown = compared.filter((measure) =>
+    labels.some((label) => ratio(first, second, label, measure) !== '-'),
+  )
+  const heading = ['work', ...shown.map((measure) => measures[measure].words)]
+  const rows = labels.map((label) => [label, ...shown.map((measure) => ratio(first, second, label, measure))])
+  const alone = [
+    ...[...first.rows.keys()].filter((label) => !second.rows.has(label)),
+    ...[...second.rows.keys()].filter((label) => !first.rows.has(label)),
+  ]
+  return { rows: [heading, ...rows], alone }
+}
+
+/** `1.25 +`: a quarter more, and better in every round than in any of the other. */
+function ratio(first: Results, second: Results, label: string, measure: Measure): string {
+  const [before, after] = [first, second].map((results) => spreadOf(results.rows.get(label) ?? [], measure))
+  if (!before || !after || before.median <= 0) return '-'
+  const { better } = measures[measure]
+  const isMore = after.lowest > before.highest
+  const isLess = after.highest < before.lowest
+  const isBetter = better === 'higher' ? isMore : isLess
+  const sign = !isMore && !isLess ? '' : isBetter ? ' +' : ' -'
+  return `${(after.median / before.median).toFixed(2)}${sign}`
+}

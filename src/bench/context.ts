@@ -1,0 +1,33 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { FailureCount } from './generator/failures.ts'
+import type { Generator } from './generator/generator.ts'
+import type { LatencyHistogram } from './latency-histogram.ts'
+import type { Sample } from './measures.ts'
+import type { Namespaces } from './namespaces.ts'
+import type { Target } from './target.ts'
+
+/** What every load is run with. */
+export type BenchContext = {
+  readonly target: Target
+  readonly generator: Generator
+  readonly namespaces: Namespaces
+  /** The machine's. */
+  readonly clock: Clock
+  /** Each load runs so long. */
+  readonly seconds: number
+  readonly note: (line: string) => void
+}
+
+/** One round of one load. */
+export type Measured = { readonly sample: Sample; readonly failures: readonly FailureCount[] }
+
+export function latencySample(latencies: LatencyHistogram): Sample {
+  if (latencies.total === 0) return {}
+  return {
+    p50Ms: latencies.quantile(0.5),
+    p90Ms: latencies.quantile(0.9),
+    p99Ms: latencies.quantile(0.99),
+    p999Ms: latencies.quantile(0.999),
+    maxMs: latencies.quantile(1),
+  }
+}

@@ -1,0 +1,28 @@
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os'
+
+/** Where something was measured: numbers mean little without. */
+export type Environment = {
+  /** Of this program; `unknown` where it was not built from a checkout. */
+  readonly commit: string
+  readonly node: string
+  readonly system: string
+  readonly processors: number
+  readonly processor: string
+  readonly memoryGiB: number
+}
+
+export function environmentOf(commit: string): Environment {
+  return {
+    commit,
+    node: process.version,
+    system: `${type()} ${release()}`,
+    processors: availableParallelism(),
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+  }
+}
+
+/** Processes that ran or wanted to, on average of the last minute. */
+export function loadNow(): number {
+  return loadavg()[0] ?? 0
+}

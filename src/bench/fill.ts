@@ -1,0 +1,39 @@
+import { BenchFailure } from './errors.ts'
+import { failuresText } from './generator/failures.ts'
+import { benchLimits } from './limits.ts'
+import type { BenchContext } from './context.ts'
+
+const clientsMax = 64
+const worthTelling = 5000
+
+/** What is read has to be there: objects `<prefix>0` and so on in a namespace of their own. */
+export type Filling = {
+  readonly purpose: string
+  readonly prefix: string
+  readonly objects: number
+  readonly payloadBytes: number
+}
+
+/** @returns the namespace's name, with all of them in it @throws BenchFailure */
+export async function fill(context: BenchContext, filling: Filling): Promise<string> {
+  const { namespaces, generator, target, clock, note } = context
+  const { purpose, objects, ...what } = filling
+  const { name, isNew } = await namespaces.make(purpose)
+  if (!isNew) return name
+  if (objects >= worthTelling) note(`making ${objects} objects`)
+  const clients = Math.min(clientsMax, objects)
+  await generator.openCalls(
+    { kind: 'fill', namespace: name, objects, clients, ...what },
+    clients,
+    target.endpoints,
+  )
+  const withinMs = Math.max(benchLimits.fillMsMin, (objects / 1000) * benchLimits.fillMsPerThousand)
+  const { isComplete, failures } = await generator.runCalls(clock.monotonicMs() + withinMs)
+  if (!isComplete) {
+    throw new BenchFailure(
+      'no-answer',
+      `${objects} objects could not be made: ${failuresText(failures.list())}`,
+    )
+  }
+  return name
+}

@@ -1,0 +1,10 @@
+/** The longest time without one of those moments, from the beginning to the end. @param atMs ascending @returns ms */
+export function longestGap(atMs: readonly number[], fromMs: number, toMs: number): number {
+  let [longest, last] = [0, fromMs]
+  for (const at of atMs) {
+    if (at < fromMs || at > toMs) continue
+    longest = Math.max(longest, at - last)
+    last = at
+  }
+  return Math.max(longest, toMs - last)
+}

@@ -1,0 +1,31 @@
+import { benchLimits } from '../limits.ts'
+
+/** What went wrong how often, a few kinds of it in words. */
+export type FailureCount = { readonly words: string; readonly count: number }
+
+export class FailureCounts {
+  readonly #counts = new Map<string, number>()
+  #total = 0
+
+  get total(): number {
+    return this.#total
+  }
+
+  add(words: string, count = 1): void {
+    this.#total += count
+    const kind = words.slice(0, benchLimits.failureWordsMax)
+    const known = this.#counts.get(kind)
+    const isFull = known === undefined && this.#counts.size >= benchLimits.failureKindsMax
+    const key = isFull ? 'others' : kind
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + count)
+  }
+
+  list(): readonly FailureCount[] {
+    return [...this.#counts].map(([words, count]) => ({ words, count }))
+  }
+}
+
+/** `7 x HTTP 429, 1 x the connection was closed` */
+export function failuresText(failures: readonly FailureCount[]): string {
+  return failures.map(({ words, count }) => `${count} x ${words}`).join(', ')
+}

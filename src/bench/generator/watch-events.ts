@@ -1,0 +1,67 @@
+import { benchLimits } from '../limits.ts'
+
+/** What a watch says, as far as it is looked at. */
+export type WatchListener = {
+  /** @param mark what the writer had put into the object */
+  readonly event: (mark: string, resourceVersion: string) => void
+  /** A bookmark: nothing was missed up to there. */
+  readonly bookmark: (resourceVersion: string) => void
+  /** The server ends the watch and says why. */
+  readonly error: (line: string) => void
+}
+
+const marker = Buffer.from('"mark":"')
+const version = Buffer.from('"resourceVersion":"')
+const errorType = Buffer.from('"ERROR"')
+/** The type of an event stands at its beginning. */
+const typeBytes = 40
+const quote = 0x22
+const newline = 0x0a
+
+/** Cuts the body of a watch into its lines and finds in each what is wanted, without reading all of it. */
+export class WatchEvents {
+  readonly #listener: WatchListener
+  #rest: Buffer | null = null
+
+  constructor(listener: WatchListener) {
+    this.#listener = listener
+  }
+
+  /** A new stream begins. */
+  reset(): void {
+    this.#rest = null
+  }
+
+  /** @throws Error for a line that is too long */
+  take(data: Buffer, from: number, to: number): void {
+    let piece = data.subarray(from, to)
+    if (this.#rest !== null) piece = Buffer.concat([this.#rest, piece])
+    let at = 0
+    for (let end = piece.indexOf(newline); end >= 0; end = piece.indexOf(newline, at)) {
+      if (end > at) this.#line(piece.subarray(at, end))
+      at = end + 1
+    }
+    const left = piece.length - at
+    if (left > benchLimits.eventBytesMax) throw new Error('an event is too long')
+    this.#rest = left === 0 ? null : Buffer.from(piece.subarray(at))
+  }
+
+  #line(line: Buffer): void {
+    const isError = line.subarray(0, typeBytes).includes(errorType)
+    const resourceVersion = textBehind(line, version)
+    const mark = textBehind(line, marker)
+    if (isError || resourceVersion === null)
+      this.#listener.error(line.toString('utf8', 0, benchLimits.failureWordsMax))
+    else if (mark === null) this.#listener.bookmark(resourceVersion)
+    else this.#listener.event(mark, resourceVersion)
+  }
+}
+
+/** Up to the next quotation mark; null: it is not there. */
+function textBehind(line: Buffer, words: Buffer): string | null {
+  const at = line.indexOf(words)
+  if (at < 0) return null
+  const from = at + words.length
+  const to = line.indexOf(quote, from)
+  return to < 0 ? null : line.toString('latin1', from, to)
+}

@@ -1,0 +1,105 @@
+import { assertNever } from '../../raft/base/assert.ts'
+
+/** Who is asked: the leader, one that follows it, or all endpoints in turn. */
+export type Place = 'leader' | 'follower' | 'all'
+
+export const workloads = ['get', 'create', 'update', 'list', 'watch', 'staleness', 'failover'] as const
+export type Workload = (typeof workloads)[number]
+
+/** How new an answer has to be. `bounded` in ms. */
+export type ReadMode = 'linearizable' | 'lease' | 'any' | 'log' | `bounded=${number}`
+
+export const failoverFaults = ['kill', 'pause', 'stop'] as const
+export type FailoverFault = (typeof failoverFaults)[number]
+
+/** One thing that is measured. */
+export type Load =
+  | {
+      readonly kind: 'get'
+      readonly mode: ReadMode
+      readonly place: Place
+      readonly objectBytes: number
+      readonly clients: number
+    }
+  | {
+      readonly kind: 'create' | 'update'
+      readonly place: Place
+      readonly objectBytes: number
+      readonly clients: number
+    }
+  | {
+      readonly kind: 'list'
+      readonly mode: ReadMode
+      readonly place: Place
+      readonly objects: number
+      /** Objects of a page; null: all at once. */
+      readonly page: number | null
+      readonly clients: number
+    }
+  | {
+      readonly kind: 'watch'
+      readonly place: Place
+      readonly fast: number
+      readonly slow: number
+      readonly perSecond: number
+    }
+  | {
+      readonly kind: 'staleness'
+      readonly mode: ReadMode
+      readonly place: Place
+      readonly clients: number
+    }
+  | { readonly kind: 'failover'; readonly fault: FailoverFault }
+
+/** Loads of several runs are the same when these words are. */
+export function labelOf(load: Load): string {
+  switch (load.kind) {
+    case 'get':
+      return `get, ${load.mode}, ${placeWords(load.place)}, ${sizeText(load.objectBytes)}, ${clientsText(load.clients)}`
+    case 'create':
+    case 'update':
+      return `${load.kind}, ${placeWords(load.place)}, ${sizeText(load.objectBytes)}, ${clientsText(load.clients)}`
+    case 'list': {
+      const pages = load.page === null ? '' : ` in pages of ${load.page}`
+      return `list ${load.objects}${pages}, ${load.mode}, ${placeWords(load.place)}, ${clientsText(load.clients)}`
+    }
+    case 'watch': {
+      const slow = load.slow === 0 ? '' : ` beside ${load.slow} slow ones`
+      return `watch, ${load.fast} readers${slow}, ${placeWords(load.place)}, ${load.perSecond} events/s`
+    }
+    case 'staleness':
+      return `staleness, ${load.mode}, ${placeWords(load.place)}, ${clientsText(load.clients)}`
+    case 'failover':
+      return `leader ${faultWords[load.fault]}`
+    default:
+      return assertNever(load)
+  }
+}
+
+const faultWords: Readonly<Record<FailoverFault, string>> = {
+  kill: 'killed (-9)',
+  pause: 'paused (SIGSTOP)',
+  stop: 'stopped (SIGTERM)',
+}
+
+export function placeWords(place: Place): string {
+  switch (place) {
+    case 'leader':
+      return 'the leader'
+    case 'follower':
+      return 'a follower'
+    case 'all':
+      return 'all members'
+    default:
+      return assertNever(place)
+  }
+}
+
+export function clientsText(count: number): string {
+  return count === 1 ? '1 client' : `${count} clients`
+}
+
+/** Payload of an object, as `1 KB` for a thousand bytes. */
+export function sizeText(bytes: number): string {
+  return bytes % 1000 === 0 ? `${bytes / 1000} KB` : `${bytes} B`
+}

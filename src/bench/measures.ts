@@ -1,0 +1,72 @@
+/** What is known of a measured number, for whoever reads results. */
+export type MeasureFacts = {
+  readonly words: string
+  readonly unit: string
+  readonly better: 'higher' | 'lower' | 'neither'
+  readonly digits: number
+}
+
+/** All that a load can be measured by. */
+export const measures = {
+  perSecond: { words: 'rate', unit: '/s', better: 'higher', digits: 0 },
+  p50Ms: { words: 'p50', unit: 'ms', better: 'lower', digits: 2 },
+  p90Ms: { words: 'p90', unit: 'ms', better: 'lower', digits: 2 },
+  p99Ms: { words: 'p99', unit: 'ms', better: 'lower', digits: 2 },
+  p999Ms: { words: 'p99.9', unit: 'ms', better: 'lower', digits: 2 },
+  maxMs: { words: 'longest', unit: 'ms', better: 'lower', digits: 1 },
+  serverCpuMs: { words: 'CPU of servers', unit: 'ms each', better: 'lower', digits: 3 },
+  generatorCpuMs: { words: 'of generator', unit: 'ms each', better: 'neither', digits: 3 },
+  /** Of all processors, 0 to 1, while the load ran. */
+  generatorShare: { words: 'generator of machine', unit: 'share', better: 'neither', digits: 2 },
+  /** Of the time, 0 to 1, of the thread of the generator that had most to do. */
+  generatorBusy: { words: 'busiest generator thread', unit: 'share', better: 'neither', digits: 2 },
+  /** Of the server process that takes most. */
+  memoryMiB: { words: 'memory of largest server', unit: 'MiB', better: 'lower', digits: 0 },
+  operations: { words: 'operations', unit: '', better: 'neither', digits: 0 },
+  failed: { words: 'failed', unit: '', better: 'lower', digits: 0 },
+  megabytesPerSecond: { words: 'bytes read', unit: 'MB/s', better: 'higher', digits: 1 },
+  eventsPerSecond: { words: 'written', unit: 'events/s', better: 'neither', digits: 1 },
+  delivered: { words: 'delivered', unit: 'events', better: 'neither', digits: 0 },
+  lost: { words: 'lost', unit: 'events', better: 'lower', digits: 0 },
+  resumed: { words: 'watches resumed', unit: '', better: 'lower', digits: 0 },
+  openMs: { words: 'all watches open in', unit: 'ms', better: 'lower', digits: 0 },
+  writesPerSecond: { words: 'writes beside', unit: '/s', better: 'neither', digits: 0 },
+  /** Of reads, 0 to 1. */
+  staleShare: { words: 'share of stale reads', unit: '', better: 'lower', digits: 4 },
+  staleP99Ms: { words: 'staleness p99', unit: 'ms', better: 'lower', digits: 2 },
+  staleMaxMs: { words: 'staleness longest', unit: 'ms', better: 'lower', digits: 2 },
+  /** Asked for; 0 where nothing stale is allowed. */
+  boundMs: { words: 'bound', unit: 'ms', better: 'neither', digits: 0 },
+  writeGapMs: { words: 'no write for', unit: 'ms', better: 'lower', digits: 0 },
+  readGapMs: { words: 'no most recent read for', unit: 'ms', better: 'lower', digits: 0 },
+} as const satisfies Readonly<Record<string, MeasureFacts>>
+
+export type Measure = keyof typeof measures
+
+export function isMeasure(name: string): name is Measure {
+  return Object.hasOwn(measures, name)
+}
+
+/** What one round of one load measured. */
+export type Sample = { readonly [measure in Measure]?: number }
+
+/** Of the rounds: the middle one (of an even number the lower of both), the lowest and the highest. */
+export type Spread = { readonly median: number; readonly lowest: number; readonly highest: number }
+
+/** @returns null when no round has it */
+export function spreadOf(samples: readonly Sample[], measure: Measure): Spread | null {
+  const values = samples.map((sample) => sample[measure]).filter((value) => value !== undefined)
+  const sorted = values.toSorted((a, b) => a - b)
+  const [lowest, highest] = [sorted[0], sorted.at(-1)]
+  const median = sorted[Math.floor((sorted.length - 1) / 2)]
+  if (lowest === undefined || highest === undefined || median === undefined) return null
+  return { median, lowest, highest }
+}
+
+/** `13439 (10906-13592)`; alone when all rounds say the same, `-` when none has it. */
+export function spreadText(spread: Spread | null, measure: Measure): string {
+  if (spread === null) return '-'
+  const text = (value: number): string => value.toFixed(measures[measure].digits)
+  const [median, lowest, highest] = [text(spread.median), text(spread.lowest), text(spread.highest)]
+  return lowest === highest ? median : `${median} (${lowest}-${highest})`
+}

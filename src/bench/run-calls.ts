@@ -1,0 +1,65 @@
+import { latencySample } from './context.ts'
+import type { BenchContext, Measured } from './context.ts'
+import { Cost } from './cost.ts'
+import { fill } from './fill.ts'
+import type { Recipe } from './generator/recipe.ts'
+import { benchLimits } from './limits.ts'
+import type { Load } from './load.ts'
+
+export type CallLoad = Load & { readonly kind: 'get' | 'create' | 'update' | 'list' }
+
+/** Objects that gets are spread over. */
+const readObjects = 64
+/** More clients than any load has: each updates one of its own. */
+const updatedObjects = 256
+const listedBytes = 1000
+
+/** Clients that ask as soon as they are answered. @throws BenchFailure */
+export async function runCalls(context: BenchContext, load: CallLoad, round: string): Promise<Measured> {
+  const { generator, target, clock, namespaces, seconds } = context
+  const recipe = await recipeOf(context, load, round)
+  const endpoints = await target.at(load.place)
+  await generator.openCalls(recipe, load.clients, endpoints)
+  const cost = new Cost(clock, target.local?.pids() ?? [])
+  const outcome = await generator.runCalls(clock.monotonicMs() + seconds * 1000)
+  const elapsedS = cost.elapsedMs / 1000
+  const sample = {
+    ...{ operations: outcome.operations, failed: outcome.failures.total, generatorBusy: outcome.busy },
+    ...{ perSecond: outcome.operations / elapsedS, megabytesPerSecond: outcome.bytes / 1e6 / elapsedS },
+    ...latencySample(outcome.latencies),
+    ...cost.sample(outcome.operations),
+  }
+  // So that the next load finds the servers as this one did.
+  if (recipe.kind === 'create') await namespaces.remove(recipe.namespace)
+  return { sample, failures: outcome.failures.list() }
+}
+
+async function recipeOf(context: BenchContext, load: CallLoad, round: string): Promise<Recipe> {
+  const { target, namespaces } = context
+  switch (load.kind) {
+    case 'get': {
+      const { objectBytes: payloadBytes } = load
+      const filling = { prefix: 'g', objects: readObjects, payloadBytes }
+      const namespace = await fill(context, { purpose: `get-${payloadBytes}`, ...filling })
+      return { kind: 'get', namespace, prefix: 'g', objects: readObjects, form: target.form(load.mode) }
+    }
+    case 'create': {
+      const { objectBytes: payloadBytes, place, clients } = load
+      const { name } = await namespaces.make(`create-${round}-${payloadBytes}-${place}-${clients}`)
+      const each = Math.ceil(benchLimits.createdBytesMax / payloadBytes / clients)
+      return { kind: 'create', namespace: name, prefix: 'c', payloadBytes, each }
+    }
+    case 'update': {
+      const { objectBytes: payloadBytes } = load
+      const filling = { prefix: 'u', objects: Math.max(updatedObjects, load.clients), payloadBytes }
+      const namespace = await fill(context, { purpose: `update-${payloadBytes}`, ...filling })
+      return { kind: 'update', namespace, prefix: 'u', payloadBytes }
+    }
+    case 'list': {
+      const { objects, page } = load
+      const filling = { prefix: 'l', objects, payloadBytes: listedBytes }
+      const namespace = await fill(context, { purpose: `list-${objects}`, ...filling })
+      return { kind: 'list', namespace, page, form: target.form(load.mode) }
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import { present } from '../../raft/base/assert.ts'
+import { latencySample } from './context.ts'
+import type { BenchContext, Measured } from './context.ts'
+import { Cost } from './cost.ts'
+import { fill } from './fill.ts'
+import { FailureCounts } from './generator/failures.ts'
+import { collectionOf } from './generator/requests.ts'
+import { benchLimits } from './limits.ts'
+import type { Load } from './load.ts'
+import { PacedWriter } from './paced-writer.ts'
+import { versionOf } from './target.ts'
+
+type WatchLoad = Load & { readonly kind: 'watch' }
+
+const written = 10
+const worthTelling = 1000
+
+/** Watchers of one namespace, a writer at a steady pace; told is what the fast ones of them had to wait for. @throws BenchFailure */
+export async function runWatch(context: BenchContext, load: WatchLoad): Promise<Measured> {
+  const { generator, target, clock, seconds, note } = context
+  const names = Array.from({ length: written }, (_, at) => `w${at}`)
+  const filling = { prefix: 'w', objects: written, payloadBytes: 1000 }
+  const namespace = await fill(context, { purpose: 'watch', ...filling })
+  const endpoints = await target.at(load.place)
+  const since = await versionOf(present(endpoints[0], 'somebody is watched'), collectionOf(namespace))
+  if (load.fast + load.slow >= worthTelling) note(`opening ${load.fast + load.slow} watches`)
+  const opening = clock.monotonicMs()
+  await generator.openWatches({ endpoints, namespace, since, fast: load.fast, slow: load.slow })
+  const openMs = clock.monotonicMs() - opening
+  const cost = new Cost(clock, target.local?.pids() ?? [])
+  const writer = new PacedWriter({ endpoints: target.endpoints, clock, namespace, names })
+  await writer.run(load.perSecond, clock.monotonicMs() + seconds * 1000)
+  const eventsPerSecond = writer.number / (cost.elapsedMs / 1000)
+  const endMs = clock.monotonicMs() + benchLimits.catchUpMsMax
+  const { fast, slow, busy } = await generator.countWatches(writer.number, endMs)
+  const failures = new FailureCounts()
+  for (const { words, count } of [
+    ...writer.failures.list(),
+    ...fast.failures.list(),
+    ...slow.failures.list(),
+  ])
+    failures.add(words, count)
+  const delivered = fast.delivered + slow.delivered
+  const sample = {
+    ...{ eventsPerSecond, delivered, openMs, generatorBusy: busy, failed: failures.total },
+    ...{ lost: fast.lost + slow.lost, resumed: fast.resumed + slow.resumed },
+    ...latencySample(fast.delays),
+    ...cost.sample(delivered),
+  }
+  return { sample, failures: failures.list() }
+}

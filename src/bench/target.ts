@@ -1,0 +1,158 @@
+import { isJsonObject, memberOf, textMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import type { Endpoint } from '../verify/endpoint.ts'
+import { BenchFailure } from './errors.ts'
+import { mostRecent, requestBytes, withQuery } from './generator/requests.ts'
+import type { Asked, ReadForm } from './generator/requests.ts'
+import type { WireAnswer } from './generator/wire-connection.ts'
+import { WireConnection } from './generator/wire-connection.ts'
+import type { FailoverFault, Place, ReadMode } from './load.ts'
+
+/** Servers on this machine that we may look at and harm. */
+export type LocalServers = {
+  /** Of the members that run now. */
+  readonly pids: () => readonly number[]
+  /**
+   * Does it to the leader of the moment, undoes it `forMs` later and waits until all are ready again.
+   * @param onBegin called right before it is done
+   */
+  readonly strike: (fault: FailoverFault, forMs: number, onBegin: () => void) => Promise<void>
+}
+
+type ModeName = 'linearizable' | 'lease' | 'bounded' | 'any' | 'log'
+const modeNames: readonly ModeName[] = ['linearizable', 'lease', 'bounded', 'any', 'log']
+const probeBoundMs = 1000
+const answerBytesMax = 64 * 1024
+
+/** The servers that are measured: who they are, and what they understand. */
+export class Target {
+  readonly endpoints: readonly Endpoint[]
+  readonly local: LocalServers | null
+  /** What `/version` says; empty: nothing. */
+  readonly version: string
+  /** In the order in which they are compared. */
+  readonly modes: readonly ModeName[]
+  /** One line each: what is not offered, or is something else than its name. */
+  readonly notes: readonly string[]
+  readonly #byHeader: boolean
+
+  private constructor(of: {
+    readonly endpoints: readonly Endpoint[]
+    readonly local: LocalServers | null
+    readonly version: string
+    readonly offers: Offers
+  }) {
+    this.endpoints = of.endpoints
+    this.local = of.local
+    this.version = of.version
+    this.modes = of.offers.modes
+    this.notes = of.offers.notes
+    this.#byHeader = of.offers.byHeader
+  }
+
+  /** @param path of an object that is there @throws BenchFailure `no-answer` */
+  static async probe(
+    endpoints: readonly Endpoint[],
+    local: LocalServers | null,
+    path: string,
+  ): Promise<Target> {
+    const [first] = endpoints
+    if (first === undefined) throw new BenchFailure('no-answer', 'there is no endpoint')
+    const version = textMember(
+      objectOf(await askOnce(first, { method: 'GET', path: '/version' })),
+      'gitVersion',
+    )
+    return new Target({ endpoints, local, version, offers: await offersOf(first, path) })
+  }
+
+  form(mode: ReadMode): ReadForm {
+    if (this.#byHeader) return { query: '', consistency: mode }
+    return mode === 'any' ? { query: 'resourceVersion=0', consistency: null } : mostRecent
+  }
+
+  /** Who is there now. @throws BenchFailure `not-possible` when nobody has that role at the moment */
+  async at(place: Place): Promise<readonly Endpoint[]> {
+    if (place === 'all') return this.endpoints
+    const roles = await this.roles()
+    const found = this.endpoints.filter((_, at) => roles[at] === place)
+    if (found.length === 0) throw new BenchFailure('not-possible', `no endpoint is a ${place} at the moment`)
+    return found.slice(0, 1)
+  }
+
+  /** What each endpoint says of itself; null: nothing, as servers of other makers. */
+  roles(): Promise<readonly (string | null)[]> {
+    return Promise.all(
+      this.endpoints.map(async (endpoint) => {
+        const role = textMember(
+          objectOf(await askOnce(endpoint, { method: 'GET', path: '/cluster/v1/status' })),
+          'role',
+        )
+        return role === '' ? null : role
+      }),
+    )
+  }
+}
+
+type Offers = {
+  readonly modes: readonly ModeName[]
+  readonly notes: readonly string[]
+  /** Modes are asked for by the `Orch-Consistency` header; else by resourceVersion. */
+  readonly byHeader: boolean
+}
+
+/** A server that does not know the header answers as if it were not there. */
+async function offersOf(endpoint: Endpoint, path: string): Promise<Offers> {
+  const modes: ModeName[] = []
+  const notes: string[] = []
+  for (const name of modeNames) {
+    const consistency = name === 'bounded' ? `bounded=${probeBoundMs}` : name
+    const answer = await askOnce(endpoint, { method: 'GET', path, consistency })
+    const said = /^[a-z]+/.exec(answer?.consistency ?? '')?.[0] ?? null
+    if (answer?.status === 200 && said !== null) {
+      modes.push(name)
+      if (said !== name) notes.push(`${name} reads are answered as ${said} ones by ${endpoint.name}`)
+    } else if (answer?.status !== 200) {
+      const words = textMember(objectOf(answer), 'message') || `HTTP ${answer?.status ?? 'none'}`
+      notes.push(`${name} reads are not offered: ${words}`)
+    }
+  }
+  if (modes.length > 0) return { modes, notes, byHeader: true }
+  return {
+    modes: ['linearizable', 'any'],
+    notes: ['lease, bounded and log reads are not offered: the server does not know Orch-Consistency'],
+    byHeader: false,
+  }
+}
+
+/** On a connection of its own. @returns null without an answer */
+export async function askOnce(endpoint: Endpoint, asked: Asked): Promise<WireAnswer | null> {
+  try {
+    const connection = await WireConnection.open(endpoint)
+    try {
+      return await connection.ask(requestBytes(endpoint, asked), answerBytesMax)
+    } finally {
+      connection.close()
+    }
+  } catch {
+    return null
+  }
+}
+
+export function objectOf(answer: WireAnswer | null): JsonObject {
+  try {
+    const value: unknown = JSON.parse(answer?.start ?? '')
+    return isJsonObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+/** The `resourceVersion` of an empty list: where a watch begins. @throws BenchFailure `no-answer` */
+export async function versionOf(endpoint: Endpoint, collection: string): Promise<string> {
+  const list = objectOf(await askOnce(endpoint, { method: 'GET', path: withQuery(collection, 'limit=1') }))
+  const metadata = memberOf(list, 'metadata')
+  const version =
+    metadata !== undefined && isJsonObject(metadata) ? textMember(metadata, 'resourceVersion') : ''
+  if (version === '') throw new BenchFailure('no-answer', `${endpoint.name} does not list ${collection}`)
+  return version
+}

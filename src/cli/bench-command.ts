@@ -1,0 +1,121 @@
+import { availableParallelism } from 'node:os'
+import { InvalidArgumentError, Option } from 'commander'
+import type { Command } from 'commander'
+import { benchLimits } from '../bench/limits.ts'
+import { workloads } from '../bench/load.ts'
+import type { Workload } from '../bench/load.ts'
+import { benchDefaults } from '../bench/options.ts'
+import { quickSelection, wholeSelection } from '../bench/plan.ts'
+import { bench } from './bench.ts'
+import type { BenchFlags } from './bench.ts'
+import { addEndpointOptions } from './endpoint-options.ts'
+import type { Terminal } from './terminal.ts'
+
+type Shared = { readonly kubeconfig: () => Option; readonly directory: () => Option }
+
+/** `orchctl bench` and all that it understands. */
+export function addBench(
+  program: Command,
+  terminal: Terminal,
+  result: { code: number },
+  shared: Shared,
+): void {
+  const command = program
+    .command('bench')
+    .description(
+      'measure how fast the servers read, write, list and tell watchers, and how long a failover takes',
+    )
+  addEndpointOptions(command, shared.kubeconfig)
+  command
+    .addOption(shared.directory())
+    .option('-y, --yes', 'load servers that orchctl cluster up did not start under --dir without asking')
+    .option('--only <list>', `some of ${workloads.join(', ')}, comma between them`, someWorkloads)
+    .option('--quick', 'less of everything: a look in a minute or two, not figures to quote')
+    .option('--seconds <count>', `each load runs (${fallback('seconds')})`, whole(1, 3600))
+    .option('--rounds <count>', `of the whole; the median counts (${fallback('rounds')})`, whole(1, 100))
+    .option('--clients <list>', `that ask at once (${listed('clients')})`, wholes(1, 4096))
+    .option('--sizes <list>', `bytes of an object’s payload (${listed('sizes')})`, wholes(1, 1_000_000))
+    .option('--lists <list>', `objects of the lists (${listed('lists')})`, wholes(1, 200_000))
+    .option('--page <count>', `objects of a page (default: ${wholeSelection.page})`, whole(1, 10_000))
+    .option('--watchers <list>', `one in ten of them slow (${listed('watchers')})`, wholes(1, 20_000))
+    .option(
+      '--bounds <list>',
+      `ms of bounded reads, gets with the first (${listed('bounds')})`,
+      wholes(1, 60_000),
+    )
+    .option(
+      '--threads <count>',
+      'of the load generator (default: one for each processor)',
+      whole(1, benchLimits.threadsMax),
+    )
+  command
+    .option('--json <file>', 'write all figures of all rounds')
+    .option('--html <file>', 'write a page with plots')
+    .option('--compare <files...>', 'measure nothing: two files of --json, ratios of the second to the first')
+    .addOption(
+      new Option('-o, --output <format>', 'how to print')
+        .choices(['table', 'json', 'markdown'])
+        .default('table'),
+    )
+    .addHelpText('after', teaching)
+    .action(async (flags: BenchFlags) => {
+      result.code = await bench(terminal, flags, Math.min(availableParallelism(), benchLimits.threadsMax))
+    })
+}
+
+const teaching = `
+What is measured:
+  get, list    in every consistency mode that the servers offer (Orch-Consistency; elsewhere most recent and any, by resourceVersion),
+               on the leader and on a follower, lists also in pages
+  create,      of ConfigMaps; an acknowledged write is as durable as the servers make it
+  update
+  watch        delay from asking for a write to reading its event, with and without slow readers; what is lost
+  staleness    how long a newer version had been acknowledged when a read was begun, beside the bound that was asked for
+  failover     leader killed, paused, stopped: how long no write, and no most recent read, was answered by anybody;
+               only of a cluster that orchctl cluster up made
+
+Clients ask again as soon as they are answered; latencies are of that. CPU for one operation is told where the servers are
+processes of this machine, and that of the generator apart; (!) marks what the generator may have limited.
+
+It needs the right to make namespaces; it makes its own (bench-...) and removes them, also when it is interrupted: the first
+interrupt ends the measuring and tells what there is, the second ends the program. Servers that are not those of --dir are only loaded with
+--yes, or after a question.
+
+Examples:
+  orchctl cluster up; orchctl bench --quick
+  orchctl bench --only get,create --clients 1,16,64 --html bench.html --json a.json
+  orchctl bench --endpoint https://a:6443 --endpoint https://b:6443 --ca ca.crt --token-file token --yes
+  orchctl bench --compare a.json b.json
+
+Exit codes: 0 done, 1 failed or interrupted, 2 not understood.`
+
+function fallback(name: 'seconds' | 'rounds'): string {
+  return `default: ${benchDefaults.whole[name]}; quick: ${benchDefaults.quick[name]}`
+}
+
+function listed(name: 'clients' | 'sizes' | 'lists' | 'watchers' | 'bounds'): string {
+  return `default: ${wholeSelection[name].join(',')}; quick: ${quickSelection[name].join(',')}`
+}
+
+function someWorkloads(text: string): readonly Workload[] {
+  const known: ReadonlyMap<string, Workload> = new Map(workloads.map((one) => [one, one]))
+  return text.split(',').map((word) => {
+    const found = known.get(word.trim())
+    if (found !== undefined) return found
+    throw new InvalidArgumentError(`There is no workload "${word}": there are ${workloads.join(', ')}.`)
+  })
+}
+
+function whole(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (/^\d{1,10}$/.test(text) && value >= min && value <= max) return value
+    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`)
+  }
+}
+
+/** In their order, each once. */
+function wholes(min: number, max: number): (text: string) => readonly number[] {
+  const one = whole(min, max)
+  return (text) => [...new Set(text.split(',').map((word) => one(word.trim())))]
+}

@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { FailoverFault } from '../bench/load.ts'
+import type { LocalServers } from '../bench/target.ts'
+import { theLeader } from '../chaos/fault.ts'
+import { runChaos } from '../chaos/run.ts'
+import type { Endpoint } from '../verify/endpoint.ts'
+import { localHost, openCluster } from './local-cluster.ts'
+import type { LocalCluster } from './local-cluster.ts'
+import { LocalTarget } from './local-target.ts'
+import { processState } from './process.ts'
+import type { Terminal } from './terminal.ts'
+
+/**
+ * The cluster under that directory, when all endpoints are members of it whose processes run: those may be looked at and harmed.
+ *
+ * @returns null for any others @throws CliFailure `failed` when the directory holds half a cluster
+ */
+export function localServers(
+  terminal: Terminal,
+  dir: string,
+  endpoints: readonly Endpoint[],
+): LocalServers | null {
+  if (!existsSync(join(resolve(dir), 'n1'))) return null
+  const cluster = openCluster(dir)
+  const running = cluster.members.filter((member) => processState(member).kind === 'running')
+  const ours = new Set(running.map(({ clientPort }) => `https://${localHost}:${clientPort}`))
+  if (!endpoints.every(({ url }) => ours.has(url.replace(/\/$/, '')))) return null
+  return {
+    pids: () => pidsOf(cluster),
+    strike: (fault, forMs, onBegin) => strike(terminal, cluster, { fault, forMs, onBegin }),
+  }
+}
+
+function pidsOf(cluster: LocalCluster): readonly number[] {
+  return cluster.members.flatMap((member) => {
+    const state = processState(member)
+    return state.kind === 'running' ? [state.pid] : []
+  })
+}
+
+/** As `orchctl chaos` does one fault, healed and awaited. @throws ChaosFailure */
+async function strike(
+  terminal: Terminal,
+  cluster: LocalCluster,
+  what: { readonly fault: FailoverFault; readonly forMs: number; readonly onBegin: () => void },
+): Promise<void> {
+  const { fault, forMs, onBegin } = what
+  const target = await LocalTarget.open(cluster, terminal)
+  try {
+    await runChaos({
+      ...{ target, clock: terminal.clock, durationMs: forMs, signal: new AbortController().signal },
+      plan: [{ atMs: 0, forMs, victim: theLeader, lane: null, harm: { kind: fault } }],
+      ...{ onBegin, onDone: () => undefined },
+    })
+  } finally {
+    target.close()
+  }
+}

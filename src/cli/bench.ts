@@ -1,0 +1,150 @@
+import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { serverVersion } from '../app/server-version.ts'
+import { compare } from '../bench/compare.ts'
+import { BenchFailure } from '../bench/errors.ts'
+import { benchLimits } from '../bench/limits.ts'
+import type { Workload } from '../bench/load.ts'
+import { benchDefaults } from '../bench/options.ts'
+import { pageOf } from '../bench/page.ts'
+import { quickSelection, wholeSelection } from '../bench/plan.ts'
+import type { Selection } from '../bench/plan.ts'
+import { jsonOf, parseResults } from '../bench/report.ts'
+import type { BenchReport, Results } from '../bench/report.ts'
+import { runBench } from '../bench/run.ts'
+import { markdownOf, textOf } from '../bench/tables.ts'
+import { MachineClock } from '../host/machine-clock.ts'
+import type { Endpoint } from '../verify/endpoint.ts'
+import { localServers } from './bench-local.ts'
+import { CliFailure, exitCodes } from './errors.ts'
+import { formatTable } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
+import { verifyEndpoints } from './verify-endpoints.ts'
+import type { EndpointFlags } from './verify-endpoints.ts'
+
+export type BenchFlags = EndpointFlags & {
+  readonly dir: string
+  readonly yes?: boolean
+  readonly quick?: boolean
+  readonly only?: readonly Workload[]
+  readonly seconds?: number
+  readonly rounds?: number
+  readonly clients?: readonly number[]
+  readonly sizes?: readonly number[]
+  readonly lists?: readonly number[]
+  readonly page?: number
+  readonly watchers?: readonly number[]
+  readonly bounds?: readonly number[]
+  readonly threads?: number
+  readonly json?: string
+  readonly html?: string
+  readonly compare?: readonly string[]
+  readonly output: 'table' | 'json' | 'markdown'
+}
+
+/** Measures, or compares what was measured. @returns the exit code @throws CliFailure, BenchFailure */
+export async function bench(terminal: Terminal, flags: BenchFlags, processors: number): Promise<number> {
+  if (flags.compare !== undefined) return compared(terminal, flags.compare)
+  // Before minutes are spent on what cannot be written.
+  for (const path of [flags.html, flags.json]) if (path !== undefined) closeSync(openSync(path, 'a'))
+  const endpoints = verifyEndpoints(flags)
+  const local = localServers(terminal, flags.dir, endpoints)
+  if (local === null && flags.yes !== true) await confirm(endpoints)
+  const stop = new AbortController()
+  const interrupt = (): void => {
+    terminal.note('interrupted: ending, and removing what was made')
+    stop.abort()
+  }
+  // Whoever insists ends the program, and leaves namespaces behind.
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  for (const signal of signals) process.once(signal, interrupt)
+  const defaults = flags.quick === true ? benchDefaults.quick : benchDefaults.whole
+  try {
+    const report = await runBench(
+      {
+        ...{ endpoints, local, selection: selectionOf(flags), threads: flags.threads ?? processors },
+        ...{ seconds: flags.seconds ?? defaults.seconds, rounds: flags.rounds ?? defaults.rounds },
+        ...{ commit: serverVersion().gitCommit.slice(0, 12), signal: stop.signal, note: terminal.note },
+      },
+      { clock: new MachineClock(), random: terminal.random },
+    )
+    tell(terminal, flags, report)
+  } finally {
+    for (const signal of signals) process.removeListener(signal, interrupt)
+  }
+  return stop.signal.aborted ? exitCodes.failed : exitCodes.done
+}
+
+function selectionOf(flags: BenchFlags): Selection {
+  const all = flags.quick === true ? quickSelection : wholeSelection
+  return {
+    workloads: flags.only ?? all.workloads,
+    clients: flags.clients ?? all.clients,
+    sizes: flags.sizes ?? all.sizes,
+    lists: flags.lists ?? all.lists,
+    page: flags.page ?? all.page,
+    watchers: flags.watchers ?? all.watchers,
+    bounds: flags.bounds ?? all.bounds,
+  }
+}
+
+/** Nobody loads a cluster by a kubeconfig that happened to be there. @throws CliFailure `usage` */
+async function confirm(endpoints: readonly Endpoint[]): Promise<void> {
+  const names = endpoints.map(({ url }) => url).join(', ')
+  const refusal = new CliFailure(
+    'usage',
+    `${names}: not a cluster of --dir; say --yes to load it all the same`,
+  )
+  if (!process.stdin.isTTY || !process.stderr.isTTY) throw refusal
+  const asked = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const answer = await asked.question(`Load ${names} as hard as it can be? [y/N] `)
+    if (!/^y(es)?$/i.test(answer.trim())) throw refusal
+  } finally {
+    asked.close()
+  }
+}
+
+function tell(terminal: Terminal, flags: BenchFlags, report: BenchReport): void {
+  if (flags.json !== undefined) writeFileSync(flags.json, `${jsonOf(report)}\n`)
+  if (flags.html !== undefined) writeFileSync(flags.html, pageOf(report))
+  switch (flags.output) {
+    case 'json':
+      terminal.print(jsonOf(report))
+      break
+    case 'markdown':
+      for (const line of markdownOf(report)) terminal.print(line)
+      break
+    case 'table':
+      for (const line of textOf(report, formatTable)) terminal.print(line)
+  }
+}
+
+function compared(terminal: Terminal, files: readonly string[]): number {
+  const [first, second, ...more] = files
+  if (first === undefined || second === undefined || more.length > 0)
+    throw new CliFailure('usage', '--compare takes two files, of the run before and of the one after')
+  const [before, after] = [resultsOf(first), resultsOf(second)]
+  const { rows, alone } = compare(before, after)
+  if (rows.length === 1) throw new CliFailure('usage', `${first} and ${second} have no load in common`)
+  terminal.print(
+    `${basename(second)} (commit ${after.commit}) divided by ${basename(first)} (commit ${before.commit})`,
+  )
+  terminal.print('+ better, - worse: no round of the one is within the rounds of the other')
+  for (const line of formatTable(rows)) terminal.print(line)
+  if (alone.length > 0) terminal.note(`in one of them only: ${alone.join('; ')}`)
+  return exitCodes.done
+}
+
+/** @throws CliFailure `usage` */
+function resultsOf(path: string): Results {
+  try {
+    if (statSync(path).size > benchLimits.resultsBytesMax)
+      throw new CliFailure('usage', `${path} is too large`)
+    return parseResults(readFileSync(path, 'utf8'), path)
+  } catch (cause) {
+    if (cause instanceof BenchFailure) throw new CliFailure('usage', cause.message, { cause })
+    throw cause
+  }
+}

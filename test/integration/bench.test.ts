@@ -1,0 +1,182 @@
+/*
+ * Goal: what measures servers measures them right, notices when they break their word, leaves nothing behind, and refuses what
+ * it was not asked to load.
+ * Method: real servers in this process behind real sockets: the shipped one, and two that are broken on purpose; the shipped
+ * command line, and its threads.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { quickSelection } from '../../src/bench/plan.ts'
+import { parseResults } from '../../src/bench/report.ts'
+import type { BenchReport } from '../../src/bench/report.ts'
+import { runBench } from '../../src/bench/run.ts'
+import type { Workload } from '../../src/bench/load.ts'
+import type { Sample } from '../../src/bench/measures.ts'
+import { MachineClock } from '../../src/host/machine-clock.ts'
+import type { Endpoint } from '../../src/verify/endpoint.ts'
+import type { Registry } from '../../src/registry/answer.ts'
+import { droppedEvent } from '../support/broken-servers.ts'
+import { orchctl } from '../support/orchctl.ts'
+import { freePorts } from '../support/process-cluster.ts'
+import { freshRandom } from '../support/system.ts'
+import { verifiedServer } from '../support/verified-server.ts'
+
+const few = { ...quickSelection, clients: [2], lists: [10, 40], page: 15, watchers: [20] } as const
+
+/** @param stopAt interrupts it when a line of its progress has these words */
+async function measured(
+  endpoint: Endpoint,
+  workloads: readonly Workload[],
+  stopAt: string | null = null,
+): Promise<BenchReport> {
+  const stop = new AbortController()
+  const note = (line: string): void => {
+    if (stopAt !== null && line.includes(stopAt)) stop.abort()
+  }
+  return runBench(
+    {
+      ...{ endpoints: [endpoint], local: null, selection: { ...few, workloads }, seconds: 1, rounds: 1 },
+      ...{ threads: 2, commit: 'unknown', signal: stop.signal, note },
+    },
+    { clock: new MachineClock(), random: freshRandom() },
+  )
+}
+
+/** Of what a run made: what is not being removed, and what is in it. Nobody here finishes what a namespace's removal begins. */
+async function leftOf({ url, token }: Endpoint): Promise<readonly string[]> {
+  const namesAt = async (path: string): Promise<readonly string[]> => {
+    const response = await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })
+    const { items } = (await response.json()) as {
+      items: readonly { metadata: { name: string; deletionTimestamp?: string } }[]
+    }
+    return items
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata }) => metadata.name)
+  }
+  const namespaces = await namesAt('/api/v1/namespaces')
+  return [...namespaces.filter((name) => name.startsWith('bench-')), ...(await namesAt('/api/v1/configmaps'))]
+}
+
+function sampleOf({ rows }: BenchReport, label: RegExp): Sample {
+  const row = rows.find((one) => label.test(one.label))
+  return row?.rounds[0] ?? assert.fail(`no row ${label} among ${rows.map((one) => one.label).join('; ')}`)
+}
+
+async function bench(...args: readonly string[]): ReturnType<typeof orchctl> {
+  return orchctl('bench', ...args)
+}
+
+function scratch(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'bench-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  return directory
+}
+
+void test('the command measures a server of which it knows nothing, writes what it was asked to, and leaves nothing', async (t) => {
+  const endpoint = await verifiedServer(t)
+  const directory = scratch(t)
+  const [json, html] = [join(directory, 'a.json'), join(directory, 'a.html')]
+  const against = ['--endpoint', endpoint.url, '--token', endpoint.token ?? '', '--yes', '--quick']
+  const small = ['--clients', '1,3', '--lists', '10,40', '--page', '15', '--watchers', '20']
+  const { code, out, err } = await bench(...against, ...small, '--json', json, '--html', html)
+  assert.equal(code, 0, err)
+  assert.match(
+    err,
+    /failover is not measured|\[1\/\d+\] get, linearizable, all members, 1 KB, 1 client: rate \d/,
+  )
+  assert.match(out, /\ncreate, all members, 1 KB, 3 clients /)
+  assert.match(out, /note: failover is not measured: only a leader on this machine/)
+  const { rows } = parseResults(readFileSync(json, 'utf8'), json)
+  for (const [label, [sample]] of rows) {
+    assert.equal(sample?.failed ?? 0, 0, `${label}: ${out}`)
+    assert.ok((sample?.operations ?? sample?.delivered ?? 0) > 0, label)
+    assert.equal(sample?.lost ?? 0, 0, label)
+    if (!label.includes(', any')) assert.equal(sample?.staleMaxMs ?? 0, 0, label)
+  }
+  // Each list is told whole, also in pages: that many bytes are 40 objects and no fewer.
+  for (const label of [
+    'list 40, any, all members, 8 clients',
+    'list 40 in pages of 15, any, all members, 8 clients',
+  ]) {
+    const sample = rows.get(label)?.[0] ?? assert.fail(label)
+    const bytesEach = ((sample.megabytesPerSecond ?? 0) * 1e6) / (sample.perSecond ?? 1)
+    assert.ok(bytesEach > 40_000 && bytesEach < 80_000, `${label}: ${bytesEach} bytes each`)
+  }
+  const page = readFileSync(html, 'utf8')
+  assert.match(page, /<svg/)
+  assert.doesNotMatch(page, /NaN|undefined/)
+  assert.deepEqual(await leftOf(endpoint), [])
+  const compared = await bench('--compare', json, json)
+  assert.equal(compared.code, 0, compared.err)
+  assert.match(compared.out, /create, all members, 1 KB, 3 clients +1\.00 +1\.00/)
+})
+
+void test('events that a server leaves out are told as lost', async (t) => {
+  const report = await measured(await verifiedServer(t, droppedEvent), ['watch'])
+  assert.equal(sampleOf(report, /^watch, 18 readers, /).lost, 1)
+  assert.equal(sampleOf(report, /^watch, 18 readers beside 2 slow/).lost, 0)
+})
+
+/** Every fifth get of an object shows what an earlier one was shown. */
+function oldReads(registry: Registry): Registry {
+  const shown: Awaited<ReturnType<Registry['get']>>[] = []
+  let gets = 0
+  return {
+    ...registry,
+    get: async (request) => {
+      if (request.definition.plural !== 'configmaps') return registry.get(request)
+      const old = shown.length < 40 ? undefined : shown.shift()
+      if (++gets % 5 === 0 && old !== undefined) return old
+      const answer = await registry.get(request)
+      shown.push(answer)
+      return answer
+    },
+  }
+}
+
+void test('reads that are older than they may be are told as stale', async (t) => {
+  const report = await measured(await verifiedServer(t, oldReads), ['staleness'])
+  const sample = sampleOf(report, /^staleness, linearizable/)
+  assert.ok((sample.staleMaxMs ?? 0) > 0 && (sample.staleShare ?? 0) > 0, JSON.stringify(sample))
+})
+
+void test('an interrupted run tells what it has, and leaves nothing', async (t) => {
+  const endpoint = await verifiedServer(t)
+  const report = await measured(endpoint, ['get', 'create', 'list', 'watch'], '[2/')
+  assert.equal(report.rows.length, 2)
+  assert.ok(report.notes.includes('interrupted in round 1 of 1'), report.notes.join('; '))
+  assert.deepEqual(await leftOf(endpoint), [])
+})
+
+void test('what cannot be, or was not asked for, is said in one line', async (t) => {
+  const directory = scratch(t)
+  const [none, port] = [join(directory, 'none'), (await freePorts(1))[0]]
+  writeFileSync(none, '{}')
+  const wrong: readonly (readonly [readonly string[], number, RegExp])[] = [
+    [
+      ['--endpoint', 'https://a'],
+      2,
+      /^orchctl: https:\/\/a: not a cluster of --dir; say --yes to load it all the same$/,
+    ],
+    [['--only', 'get,fly'], 2, /There is no workload "fly": there are get, create, /],
+    [['--clients', '0'], 2, /It is a whole number from 1 to 4096\./],
+    [['--clients', '1,many'], 2, /It is a whole number from 1 to 4096\./],
+    [['--seconds', '0'], 2, /It is a whole number from 1 to 3600\./],
+    [['--compare', none], 2, /^orchctl: --compare takes two files/],
+    [['--compare', none, none], 2, /none is no result of orchctl bench: its schema is not orchctl-bench\/1$/],
+    [['--compare', none, join(directory, 'gone')], 2, /is no result|ENOENT/],
+    [['--kubeconfig', join(directory, 'gone')], 1, /^orchctl: cannot read /],
+    [['--endpoint', 'https://a', '--json', join(directory, 'no', 'file')], 1, /ENOENT/],
+    [['--endpoint', `http://127.0.0.1:${port}`, '--yes'], 1, /no endpoint answers: connect ECONNREFUSED/],
+  ]
+  for (const [args, code, words] of wrong) {
+    const ran = await bench(...args)
+    assert.equal(ran.code, code, `${args.join(' ')}: ${ran.err}`)
+    assert.match(ran.err.split('\n').at(-1) ?? '', words, args.join(' '))
+    assert.equal(ran.out, '')
+  }
+})
