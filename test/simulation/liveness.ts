@@ -8,6 +8,7 @@ import { afflict, illnesses } from './illness.ts'
 import type { Illness } from './illness.ts'
 import type { MembershipDeeds } from './membership-deeds.ts'
 import type { Network } from './network.ts'
+import { joinsMax } from './plan-members.ts'
 import type { Member } from './process.ts'
 import { unrest } from './rest.ts'
 import type { Swarm } from './swarm.ts'
@@ -165,7 +166,8 @@ export class Liveness {
     const { network, world, members, membership } = this.#options
     network.faulty = false
     // Of the ill too: one that leads while it reaches some of the others and not all would starve the rest for ever.
-    network.heal(members.map(({ id }) => nodeId(id)))
+    // And of those that are still to come.
+    network.heal(Array.from({ length: members.length + joinsMax }, (_, at) => nodeId(at + 1)))
     if (!membership.any) return
     this.#healthy = members.filter(({ recoverable }) => recoverable)
     world.note('all are well until it is settled who belongs to them')
