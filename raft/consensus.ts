@@ -1,6 +1,6 @@
 import type { CoreStatus } from './core/ready.ts'
 import type { MemberChange } from './core/member-change.ts'
-import type { Configuration, LogIndex, NodeId } from './core/types.ts'
+import type { Configuration, LogIndex, NodeId, Term } from './core/types.ts'
 
 /**
  * What the api thread of a member may ask of consensus. The one implementation is `RaftNode`
@@ -53,6 +53,8 @@ export interface Consensus<Outcome> extends MembershipPort {
 
 /** What is known of this member's memory without asking anybody, and how more is found out. */
 export interface ReadPort {
+  /** In which this member is, as the raft thread last told. */
+  readonly term: Term
   /** null: no barrier was ever passed here. */
   readonly freshness: Freshness | null
   /** Begins a barrier that nobody waits for, if none is under way. */

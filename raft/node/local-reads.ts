@@ -1,13 +1,15 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Freshness, LeaseRead, ReadPort } from '../consensus.ts'
-import type { LogIndex } from '../core/types.ts'
+import type { LogIndex, Term } from '../core/types.ts'
 import type { LeaseBoard } from './lease-board.ts'
 import { beginLeaseRead } from './lease-read.ts'
 import type { ReadBarrier } from './read-barrier.ts'
+import type { StatusBoard } from './status-board.ts'
 
 export type LocalReadsOptions = {
   readonly clock: Clock
   readonly barrier: ReadBarrier
+  readonly status: Pick<StatusBoard, 'term'>
   /** null: no lease is held here. */
   readonly board: LeaseBoard | null
   /** Tells the raft thread whether to hold a lease. */
@@ -21,6 +23,10 @@ export class LocalReads implements ReadPort {
 
   constructor(options: LocalReadsOptions) {
     this.#options = options
+  }
+
+  get term(): Term {
+    return this.#options.status.term
   }
 
   get freshness(): Freshness | null {

@@ -80,6 +80,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.reads = new LocalReads({
       clock,
       barrier: this.#barrier,
+      status: this.#board,
       board: options.lease ?? null,
       post: (wanted, sentMs) => this.#post({ kind: 'lease', wanted, sentMs }),
     })

@@ -78,6 +78,7 @@ function serverOf(site: Site, parts: ServingParts): Promise<ApiServer> {
         featureLevel: store.featureLevel,
       }),
     }),
+    memberName: config.name,
     store,
     states: new MemberStateGiver({
       ...{ consensus, machine, clock },

@@ -175,8 +175,8 @@ function addSettings(program: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         '--lease-reads <on|off>',
-        'whether `Orch-Consistency: lease` is served: by the leader, without asking anybody, as new as any ' +
-          'while clocks differ by less than a tenth; not where machines are suspended while they run',
+        'whether the leader answers `Orch-Consistency: lease` without asking anybody: as new as linearizable while ' +
+          'clocks differ by less than a tenth; not where machines are suspended while they run',
       ).choices(['on', 'off']),
     )
     .addOption(kubeconfigOption())

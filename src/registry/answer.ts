@@ -14,6 +14,8 @@ export type VerbRequest = {
   readonly body: Uint8Array
   /** Lower-case, without parameters; empty when the request had none. */
   readonly contentType: string
+  /** The header `Orch-Consistency` of a get, list or watch, as sent. Unset: there was none; a write has no use for it. */
+  readonly consistency?: string
   /** The answer is wanted as a table. Not for verbs that answer with a `Status`. Unset: as the objects are. */
   readonly table?: TableShape
 }

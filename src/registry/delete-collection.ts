@@ -39,7 +39,9 @@ export async function removeCollection(parts: VerbParts, request: VerbRequest): 
     }
   } else {
     await fromStore(parts.store.barrier(context.deadlineMs))
-    if (list.wanted.kind === 'not-older-than') await readState(parts, context, list.wanted)
+    if (list.wanted.kind === 'not-older-than') {
+      await readState(parts, context, list.wanted, { take: () => undefined })
+    }
     await removeNewest(parts, request, options, selection, list.limit)
   }
   const status = deletedCollectionStatus(resourceOf(definition))

@@ -1,5 +1,6 @@
 import { methodNotSupported, notFound } from '../api/api-errors.ts'
 import type { Answer, VerbRequest } from './answer.ts'
+import { wantedBy } from './consistency.ts'
 import { resourceOf } from './definition.ts'
 import { readGetOptions } from './options.ts'
 import type { VerbParts } from './parts.ts'
@@ -14,10 +15,9 @@ export async function get(parts: VerbParts, request: VerbRequest): Promise<Answe
   if (subresource !== null && !subresource.verbs.includes('get')) {
     throw methodNotSupported(resourceOf(definition), 'get')
   }
-  const wanted = readGetOptions(request.query)
+  const wanted = wantedBy(request, readGetOptions(request.query))
   const key = keyOfTarget(definition, target)
-  await readState(parts, context, wanted)
-  const stored = parts.store.view().get(key)
+  const stored = await readState(parts, context, wanted, { take: () => parts.store.view().get(key) })
   if (stored === null) throw notFound(resourceOf(definition), target.name ?? '')
   return { kind: 'document', code: 200, bytes: stored.bytes }
 }

@@ -4,6 +4,7 @@ import type { Key } from '../store/key.ts'
 import type { ListSlice, ObjectStore, StoredObject } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 import type { VerbRequest } from './answer.ts'
+import { wantedBy } from './consistency.ts'
 import { readContinueToken, writeContinueToken } from './continue-token.ts'
 import type { ListScope, PagePosition } from './continue-token.ts'
 import type { ListOptions } from './options.ts'
@@ -34,15 +35,16 @@ export async function readPage(
   selection: Selection,
 ): Promise<Page> {
   const { store, limits } = parts
+  const wanted = wantedBy(request, options.wanted)
   if (options.continueToken !== null) {
     const scope = scopeOf(request, options, selection)
     const bytesMax = limits.continueTokenBytesMax
     const from = readContinueToken(options.continueToken, scope, { key: continueKey(store), bytesMax })
     return readNextPage(parts, request, options, selection, from)
   }
-  const { wanted } = options
-  await readState(parts, request.context, wanted)
-  const revision = wanted.kind === 'exact' ? wanted.revision : store.view().revision
+  const revision = await readState(parts, request.context, wanted, {
+    take: () => (wanted.kind === 'exact' ? wanted.revision : store.view().revision),
+  })
   try {
     const counted = options.limit !== null && selection.everything && selection.key === null
     const remaining = counted ? await countAt(store, revision, selection) : null
@@ -62,14 +64,22 @@ async function readNextPage(
   const { store } = parts
   const { revision, after } = from
   if (revision === null) {
-    await readState(parts, request.context, { kind: 'most-recent' })
-    const view = store.view()
-    // Rare enough to be counted one by one.
-    const behind = selection.everything ? view.list(selection.prefix, { after, limit: null }) : null
-    const remaining = behind?.objects.length ?? null
-    return pageAt(parts, request, options, selection, { revision: view.revision, after, remaining })
+    const start = await readState(
+      parts,
+      request.context,
+      { kind: 'most-recent' },
+      {
+        take: () => {
+          const view = store.view()
+          // Rare enough to be counted one by one.
+          const behind = selection.everything ? view.list(selection.prefix, { after, limit: null }) : null
+          return { revision: view.revision, after, remaining: behind?.objects.length ?? null }
+        },
+      },
+    )
+    return pageAt(parts, request, options, selection, start)
   }
-  await readState(parts, request.context, { kind: 'exact', revision })
+  await readState(parts, request.context, { kind: 'exact', revision }, { take: () => undefined })
   try {
     return await pageAt(parts, request, options, selection, { ...from, revision })
   } catch (cause) {

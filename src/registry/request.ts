@@ -2,6 +2,7 @@ import { notFound } from '../api/api-errors.ts'
 import type { UserInfo } from '../api/object.ts'
 import { keyOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
+import type { ReadProof } from './consistency.ts'
 import { resourceOf } from './definition.ts'
 import type { ResourceDefinition } from './definition.ts'
 
@@ -15,6 +16,8 @@ export type RequestContext = {
   readonly signal: AbortSignal
   /** Sends a `Warning: 299` header with the answer. Bounded; later ones are dropped. */
   readonly warn: (text: string) => void
+  /** Told what is proven of a read, once it is. Unset: nobody wants to know. */
+  proven?(proof: ReadProof): void
 }
 
 /** The object or collection a call is about. */

@@ -1,12 +1,13 @@
 import { INITIAL_EVENTS_END } from '../api/watch-event.ts'
 import type { Answer, VerbRequest } from './answer.ts'
+import { wantedBy } from './consistency.ts'
 import { objectFraming, tableFraming } from './framing.ts'
 import type { Framing } from './framing.ts'
 import { readWatchOptions } from './options.ts'
 import type { WatchOptions } from './options.ts'
 import { ObjectWatch } from './object-watch.ts'
 import type { VerbParts } from './parts.ts'
-import { readState } from './read-state.ts'
+import { readState, startedAt } from './read-state.ts'
 import { selectionOf } from './selection.ts'
 import type { Selection } from './selection.ts'
 import { apiErrorOf } from './store-errors.ts'
@@ -21,9 +22,13 @@ export async function watch(parts: VerbParts, request: VerbRequest): Promise<Ans
   const { definition, context } = request
   const options = readWatchOptions(request.query)
   const selection = selectionOf(definition, request.target, options)
+  const wanted = wantedBy(request, options.start)
+  const take = (): Start => startOf(parts, selection, options)
   // A start at a version that does not exist yet waits inside the stream.
-  if (options.start.kind !== 'exact') await readState(parts, context, options.start)
-  const start = startOf(parts, selection, options)
+  const start =
+    wanted.kind === 'exact'
+      ? startedAt(parts, context, take(), wanted.revision)
+      : await readState(parts, context, wanted, { take, drop: ({ cursor }) => cursor?.close() })
   // As they were written: who is cut off in the midst goes on behind what it was told last, and misses nothing.
   const initial = await initialOf(parts, selection, start)
   const timeoutMs = options.timeoutMs ?? randomTimeoutMs(parts)

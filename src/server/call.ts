@@ -4,6 +4,7 @@ import { assert, present } from '../../raft/base/assert.ts'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { UserInfo } from '../api/object.ts'
 import type { Credentials, PeerCertificate } from '../auth/credentials.ts'
+import type { ReadProof } from '../registry/consistency.ts'
 import type { RequestContext } from '../registry/request.ts'
 import { limits } from '../config/limits.ts'
 import { connectionOf, peerCertificateOf } from './peer.ts'
@@ -19,6 +20,8 @@ export class Call implements RequestContext, Credentials {
   readonly id: string
   readonly info: RequestInfo
   readonly startedMs: number
+  /** Of the member that answers. */
+  readonly member: string
   readonly raw: RawRequest
   readonly reply: RawReply
   /** What was offered for a WebSocket; null: none was asked for. */
@@ -39,10 +42,12 @@ export class Call implements RequestContext, Credentials {
   #blockedSinceMs: number | null = null
   #abort: AbortController | null = null
   #warnings: string[] | null = null
+  #proof: ReadProof | null = null
 
   constructor(of: {
     readonly id: string
     readonly info: RequestInfo
+    readonly member: string
     readonly clock: Clock
     /** How long it may take. */
     readonly allowedMs: number
@@ -52,6 +57,7 @@ export class Call implements RequestContext, Credentials {
   }) {
     this.id = of.id
     this.info = of.info
+    this.member = of.member
     this.#clock = of.clock
     this.startedMs = of.clock.monotonicMs()
     this.deadlineMs = this.startedMs + of.allowedMs
@@ -123,6 +129,15 @@ export class Call implements RequestContext, Credentials {
   readonly warn = (text: string): void => {
     this.#warnings ??= []
     if (this.#warnings.length < limits.warningsMax) this.#warnings.push(warningHeader(text))
+  }
+
+  /** What is proven of a read, once it is; null: this is none, or it is not that far. */
+  get proof(): ReadProof | null {
+    return this.#proof
+  }
+
+  proven(proof: ReadProof): void {
+    this.#proof = proof
   }
 
   /** The client is gone or was told that time is up: whoever still works for it may stop. */

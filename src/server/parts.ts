@@ -20,6 +20,8 @@ export type ServerParts = {
   readonly authorizer: Authorizer
   readonly health: Health
   readonly members: Members
+  /** Of this member; said with every read. */
+  readonly memberName: string
   /** How members come and go. */
   readonly joinDesk: Pick<JoinDesk, 'issue' | 'join'>
   readonly memberDesk: Pick<MemberDesk, 'change'>

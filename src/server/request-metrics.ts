@@ -1,11 +1,13 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { Call } from './call.ts'
+import { ReadMetrics } from './read-metrics.ts'
 
 /** Counts and times every answer. Names and labels are upstream's, as dashboards expect them. */
 export class RequestMetrics {
   readonly #total: Counter<'verb' | 'group' | 'version' | 'resource' | 'subresource' | 'code'>
   readonly #seconds: Histogram<'verb' | 'group' | 'version' | 'resource' | 'subresource'>
+  readonly #reads: ReadMetrics
   readonly #knows: (group: string, version: string, resource: string) => boolean
 
   /** @param knows whether a resource exists: others are counted together, or strangers could make series */
@@ -16,6 +18,7 @@ export class RequestMetrics {
   ) {
     this.#knows = knows
     const registers = [registry]
+    this.#reads = new ReadMetrics(registry)
     this.#total = new Counter({
       name: 'apiserver_request_total',
       help: 'Requests answered, by what they asked for and the HTTP code.',
@@ -63,7 +66,9 @@ export class RequestMetrics {
     // 499 marks a client that left before it was answered; nobody ever receives it.
     const code = call.reply.headersSent ? call.reply.statusCode : 499
     this.#total.inc({ ...labels, code })
-    if (action.verb !== 'watch') this.#seconds.observe(labels, (nowMs - call.startedMs) / 1000)
+    const isWatch = action.verb === 'watch'
+    if (call.proof !== null) this.#reads.read(call.proof, call.startedMs, isWatch ? null : nowMs)
+    if (!isWatch) this.#seconds.observe(labels, (nowMs - call.startedMs) / 1000)
   }
 }
 

@@ -51,6 +51,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     random: parts.random,
     inFlight,
     requestMsMax: limits.requestMsMax,
+    member: parts.memberName,
     domain: parts.names.domain,
   })
   authentication(app, parts.authenticator)

@@ -2,6 +2,7 @@ import { constants } from 'node:http2'
 import type { Http2ServerResponse } from 'node:http2'
 import type { ApiError } from '../api/api-error.ts'
 import { httpCodeOf, statusOf } from '../api/status.ts'
+import { consistencyText } from '../registry/consistency.ts'
 import type { Call, RawReply } from './call.ts'
 import { laidOut } from './pretty.ts'
 
@@ -19,6 +20,7 @@ export function baseHeaders(call: Call | null, contentType: string): ReplyHeader
   if (call !== null) {
     headers['audit-id'] = call.id
     if (call.warnings !== null) headers['warning'] = call.warnings
+    if (call.proof !== null) headers['orch-consistency'] = consistencyText(call.proof, call.member)
     if (call.lastOnConnection) headers['connection'] = 'close'
   }
   return headers

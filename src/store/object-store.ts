@@ -1,3 +1,4 @@
+import type { ReadPort } from '../../raft/index.ts'
 import type { ClusterIdentity, Command, Outcome, Settings } from './command.ts'
 import type { Key, KeyPrefix } from './key.ts'
 import type { PlaceUsage, ResourceUsage } from './machine/storage-usage.ts'
@@ -18,6 +19,8 @@ export interface ObjectStore {
   view(): View
   /** Memory holds everything acknowledged by any member before the call. @throws StoreFailure */
   barrier(deadlineMs: number): Promise<void>
+  /** What is known of memory without asking anybody. */
+  readonly reads: StoreReads
   /**
    * The state exactly at `revision`, for pages and Exact reads. Superseded versions may have to come from
    * disk. Pins nothing: every call may find the revision compacted meanwhile.
@@ -37,6 +40,9 @@ export interface ObjectStore {
    */
   watch(prefix: KeyPrefix, after: Revision): WatchCursor
 }
+
+/** As `ReadPort`. @throws StoreFailure from `reached` */
+export type StoreReads = Pick<ReadPort, 'term' | 'freshness' | 'probe' | 'lease' | 'reached'>
 
 /** How full the replicated storage is, as far as this member has applied. */
 export interface StorageFill {

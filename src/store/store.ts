@@ -1,7 +1,7 @@
 import { assert } from '../../raft/base/assert.ts'
 import type { Clock } from '../../raft/base/clock.ts'
 import { ConsensusFailure } from '../../raft/index.ts'
-import type { Consensus, Fate } from '../../raft/index.ts'
+import type { Consensus, Fate, ReadPort } from '../../raft/index.ts'
 import { encodeCommand } from './command-codec.ts'
 import type { ClusterIdentity, Command, Outcome, Settings } from './command.ts'
 import { StoreFailure } from './errors.ts'
@@ -13,6 +13,7 @@ import type {
   ObjectStore,
   PastView,
   StorageFill,
+  StoreReads,
   StoredObject,
   View,
   WatchCursor,
@@ -38,10 +39,12 @@ export class Store implements ObjectStore {
   readonly #hub: WatchHub
   readonly #waiters: RevisionWaiters
   readonly #unsubscribe: readonly (() => void)[]
+  readonly reads: StoreReads
 
   constructor(options: StoreOptions) {
     this.#options = options
-    const { machine, clock, limits } = options
+    const { machine, clock, limits, consensus } = options
+    this.reads = readsOf(consensus.reads)
     this.#hub = new WatchHub({ machine, clock, limits })
     this.#waiters = new RevisionWaiters({ clock, waitersMax: limits.waitersMax })
     this.#unsubscribe = [
@@ -184,6 +187,26 @@ class NewestView implements View {
   /** Kept over an `await` it would tell newer objects under an older revision, and watchers miss events. */
   #check(): void {
     assert(this.#state.revision === this.revision, 'a view is read in the turn it was taken in')
+  }
+}
+
+function readsOf(reads: ReadPort): StoreReads {
+  return {
+    get term() {
+      return reads.term
+    },
+    get freshness() {
+      return reads.freshness
+    },
+    probe: () => reads.probe(),
+    lease: () => reads.lease(),
+    reached: async (index, deadlineMs) => {
+      try {
+        await reads.reached(index, deadlineMs)
+      } catch (cause) {
+        throw translated(cause)
+      }
+    },
   }
 }
 

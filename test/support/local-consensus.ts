@@ -32,6 +32,7 @@ import type { Outcome } from '../../src/store/command.ts'
  */
 export class LocalConsensus implements Consensus<Outcome>, MembershipPort {
   readonly #machine: StoreMachine
+  readonly #clock: Clock
   readonly #session: number
   #sequence = 0
   #configuration = configuration
@@ -39,6 +40,7 @@ export class LocalConsensus implements Consensus<Outcome>, MembershipPort {
 
   constructor(options: { readonly machine: StoreMachine; readonly clock: Clock; readonly session?: number }) {
     this.#machine = options.machine
+    this.#clock = options.clock
     this.#session = options.session ?? 1
     if (this.#last > 0) return
     this.#append({ index: logIndex(1), term: onlyTerm, kind: 'configuration', configuration })
@@ -91,11 +93,14 @@ export class LocalConsensus implements Consensus<Outcome>, MembershipPort {
   }
 
   async barrier(): Promise<LogIndex> {
+    const now = this.#clock.monotonicMs()
+    this.reads.freshness = { asOfMs: now, confirmedMs: now }
     return this.#last
   }
 
   /** Its memory is all there is; it leads by a lease when told to. */
   readonly reads = {
+    term: onlyTerm,
     freshness: null as Freshness | null,
     leased: false,
     probe: (): void => undefined,

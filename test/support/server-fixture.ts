@@ -56,6 +56,7 @@ export async function serverAround(
       ...{ consensus, health },
       state: () => ({ index: 0, digest: '0'.repeat(32), featureLevel: 1 }),
     }),
+    memberName: 'n1',
     joinDesk: noMembership,
     memberDesk: noMembership,
     store: noStore,

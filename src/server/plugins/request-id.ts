@@ -14,11 +14,13 @@ export function beginCalls(
     readonly random: Random
     readonly inFlight: InFlight
     readonly requestMsMax: number
+    /** The name of this member. */
+    readonly member: string
     /** Of whom the subprotocol with a bearer token is. */
     readonly domain: string
   },
 ): void {
-  const { clock, inFlight, requestMsMax, domain } = parts
+  const { clock, inFlight, requestMsMax, member, domain } = parts
   const nextId = requestIds(parts.random)
   app.decorateRequest('call', null)
   app.addHook('onRequest', (request, reply, done) => {
@@ -26,6 +28,7 @@ export function beginCalls(
     const call = new Call({
       id: clientId(raw.headers['audit-id']) ?? nextId(),
       info: requestInfo(request.method, raw.url ?? '/'),
+      member,
       clock,
       allowedMs: requestMsMax,
       raw,

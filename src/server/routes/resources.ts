@@ -76,6 +76,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       body: Buffer.isBuffer(request.body) ? request.body : NO_BODY,
       contentType: mediaTypeOf(request.raw.headers['content-type']),
       ...(table === null ? {} : { table }),
+      ...consistencyOf(request, verb),
     })
     if (answer.kind === 'watch' && webSocket !== null) {
       reply.hijack()
@@ -97,6 +98,13 @@ function webSocketOf(
   const accept = acceptWebSocket(request.method, call.raw.headers, call.authorization !== undefined)
   reply.raw.removeHeader('sec-websocket-version')
   return { upgrade, accept, protocol: call.webSocket.protocol }
+}
+
+/** Writes are decided by the log, however new their answers have to be: for them the header says nothing. */
+function consistencyOf({ raw }: Request, verb: Verb): { readonly consistency?: string } {
+  const header = raw.headers['orch-consistency']
+  if (header === undefined || !(verb === 'get' || verb === 'list' || verb === 'watch')) return {}
+  return { consistency: typeof header === 'string' ? header : header.join(', ') }
 }
 
 const NO_BODY = new Uint8Array(0)

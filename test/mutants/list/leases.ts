@@ -86,4 +86,22 @@ export const leaseMutants: readonly Mutant[] = [
     invariant: 'I10',
     killedBy: tests('unit/raft/node/lease-board'),
   },
+  {
+    id: 'lease-not-read-again',
+    file: 'src/registry/read-state.ts',
+    edits: [{ find: 'if (lease.holds()) return read', replace: 'return read' }],
+    breaks: 'a lease is looked at before the value is fixed, and not after',
+    standsFor: 'etcd#20418: a process that stands still between the two',
+    invariant: 'I10',
+    killedBy: tests('unit/src/registry/consistency'),
+  },
+  {
+    id: 'bound-not-looked-at-again',
+    file: 'src/registry/read-state.ts',
+    edits: [{ find: 'if (age > boundMs) {', replace: 'if (age === Infinity) {' }],
+    breaks: 'an answer is given that is older than the bound that was asked for',
+    standsFor: 'bounded reads without clocks',
+    invariant: 'I21',
+    killedBy: tests('unit/src/registry/consistency'),
+  },
 ]

@@ -37,6 +37,10 @@ class BehindStore implements ObjectStore {
     return this.#real.featureLevel
   }
 
+  get reads() {
+    return this.#real.reads
+  }
+
   get storage() {
     return this.#real.storage
   }

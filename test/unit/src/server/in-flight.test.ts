@@ -36,6 +36,7 @@ for (const how of ['endStreams', 'drain'] as const) {
     const room = { reading: 0, writing: 0, watching: 0 }
     const inFlight = new InFlight(
       clock,
+      member: 'n1',
       new RequestMetrics(
         new Registry(),
         () => true,

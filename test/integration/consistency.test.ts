@@ -1,0 +1,81 @@
+/*
+ * Goal: a client chooses how new an answer has to be by a header, and every get, list and watch says what it got, also when there
+ * is nothing and when the client said nothing; writes take no notice; metrics tell the modes apart.
+ * Method: HTTP against the shipped server over a real store.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SpecServer, objectOf } from '../support/spec-server.ts'
+
+const maps = '/api/v1/namespaces/default/configmaps'
+const header = 'orch-consistency'
+
+void test('every read says its mode, member, term and revision', async (t) => {
+  const server = await SpecServer.start(t)
+  const made = await server.ask('POST', maps, { body: objectOf('ConfigMap', 'one') })
+  assert.equal(made.headers.get(header), null, 'a write is decided by the log')
+  const revision = made.doc.metadata?.resourceVersion ?? ''
+  const said = async (path: string, mode?: string): Promise<string> => {
+    const reply = await server.ask('GET', path, mode === undefined ? {} : { headers: { [header]: mode } })
+    return `${reply.status} ${reply.headers.get(header)?.replace(/bound-ms=\d+/, 'bound-ms=N') ?? 'nothing'}`
+  }
+  const proof = (mode: string, bound = '; bound-ms=N'): string =>
+    `${mode}; member=n1; term=1; revision=${revision}${bound}`
+  assert.equal(await said(`${maps}/one`), `200 ${proof('linearizable')}`)
+  assert.equal(await said(maps), `200 ${proof('linearizable')}`)
+  assert.equal(await said(`${maps}/one?resourceVersion=0`), `200 ${proof('any')}`)
+  assert.equal(await said(`${maps}?resourceVersion=1`), `200 ${proof('not-older-than')}`)
+  assert.equal(await said(`${maps}/nobody`), `404 ${proof('linearizable')}`)
+  for (const mode of ['linearizable', 'any', 'log'])
+    assert.equal(await said(maps, mode), `200 ${proof(mode)}`)
+  assert.equal(await said(maps, 'bounded=60000'), `200 ${proof('bounded')}`)
+  assert.equal(await said(maps, 'lease'), '400 nothing')
+  assert.equal(await said(maps, 'soon'), '400 nothing')
+  const exact = `${maps}?resourceVersion=${revision}&resourceVersionMatch=Exact`
+  assert.equal(await said(exact), `200 ${proof('exact', '')}`)
+  const watch = await server.watch(`${maps}?watch=true`, { [header]: 'any' })
+  assert.match(watch.response.headers.get(header) ?? '', /^any; member=n1; term=1; revision=\d+/)
+  watch.leave()
+  const head = await server.ask('HEAD', `${maps}/one`)
+  assert.match(head.headers.get(header) ?? '', /^linearizable; /)
+})
+
+void test('a write takes no notice of the header, whatever it says', async (t) => {
+  const server = await SpecServer.start(t)
+  const odd = { headers: { [header]: 'whatever' } }
+  const made = await server.ask('POST', maps, { body: objectOf('ConfigMap', 'one'), ...odd })
+  assert.equal(made.status, 201)
+  assert.equal((await server.ask('DELETE', `${maps}/one`, odd)).status, 200)
+})
+
+void test('lease reads are served once they are switched on', async (t) => {
+  const server = await SpecServer.start(t)
+  const lease = { headers: { [header]: 'lease' } }
+  const off = await server.ask('GET', maps, lease)
+  assert.equal(off.status, 400)
+  assert.match(off.doc.message ?? '', /"lease" is switched off .*orchctl settings set --lease-reads on$/)
+  await server.ask('POST', '/cluster/v1/settings', { body: { leaseReads: 1 } })
+  const on = await server.ask('GET', maps, lease)
+  assert.match(on.headers.get(header) ?? '', /^lease; /)
+})
+
+void test('metrics tell how long reads of each mode took, and what they waited for', async (t) => {
+  const server = await SpecServer.start(t)
+  for (const mode of ['any', 'any', 'linearizable'])
+    await server.ask('GET', maps, { headers: { [header]: mode } })
+  const watch = await server.watch(`${maps}?watch=true`)
+  watch.leave()
+  const { text } = await server.ask('GET', '/metrics')
+  const lines = text.split('\n').filter((line) => line.startsWith('orch_read_seconds'))
+  const of = (mode: string, phase: string, what: string): string | undefined =>
+    lines.find((line) => line.startsWith(`orch_read_seconds_${what}{mode="${mode}",phase="${phase}"`))
+  assert.match(of('any', 'total', 'count') ?? '', / 2$/)
+  assert.match(of('any', 'read_index', 'sum') ?? '', / 0$/, 'nobody was asked')
+  for (const phase of ['total', 'read_index', 'apply', 'encode']) {
+    assert.ok(of('linearizable', phase, 'count') !== undefined, phase)
+  }
+  const inf = lines.find((line) => line.includes('mode="any",phase="total",le="+Inf"'))
+  assert.match(inf ?? '', / 2$/)
+  assert.match(text, /# TYPE orch_read_seconds histogram/)
+  assert.ok(lines.length <= 7 * 4 * 18, 'series are bounded')
+})
