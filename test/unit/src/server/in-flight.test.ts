@@ -25,7 +25,7 @@ function watchOn(clock: ManualClock, inFlight: InFlight): Call {
   const raw = new IncomingMessage(new Socket())
   const reply = new ServerResponse(raw)
   const info = requestInfo('GET', '/api/v1/configmaps?watch=1')
-  const call = new Call({ id: 'a', info, clock, allowedMs: 1000, raw, reply })
+  const call = new Call({ id: 'a', member: 'n1', info, clock, allowedMs: 1000, raw, reply })
   inFlight.begin(call)
   return call
 }
@@ -36,7 +36,6 @@ for (const how of ['endStreams', 'drain'] as const) {
     const room = { reading: 0, writing: 0, watching: 0 }
     const inFlight = new InFlight(
       clock,
-      member: 'n1',
       new RequestMetrics(
         new Registry(),
         () => true,
