@@ -121,7 +121,8 @@ export class MemberProcess {
     }
   }
 
-  async waitReady(withinMs = 30_000): Promise<void> {
+  /** @param withinMs long, as starting takes its time on a machine with much to do, and is not what is judged */
+  async waitReady(withinMs = 120_000): Promise<void> {
     const endMs = performance.now() + withinMs
     while (!(await this.isReady())) {
       if (!this.running) throw new Error(`${this.name} ended while it was awaited\n${this.logTail()}`)
