@@ -20,9 +20,9 @@ export class EventFrames {
     return (frames[type] ??= frameOf(type, bytesFor(event, type)))
   }
 
-  /** An object that was there before the watch began. */
-  initial(stored: StoredObject): Uint8Array {
-    return frameOf('ADDED', stored.bytes)
+  /** An object that was there before the watch began: in parts, as nobody shares it. */
+  initial(stored: StoredObject): readonly Uint8Array[] {
+    return [heads.ADDED, stored.bytes, tail]
   }
 }
 

@@ -11,8 +11,8 @@ import type { Row, TableShape } from './table.ts'
 /** How the events of one watch are written. Whole lines, each with its newline. */
 export interface Framing {
   frame(event: StoreEvent, type: EventType): Uint8Array
-  /** An object that was there before the watch began. */
-  initial(stored: StoredObject): Uint8Array
+  /** An object that was there before the watch began, in parts that follow one another. */
+  initial(stored: StoredObject): readonly Uint8Array[]
   /** @param annotation key to set to `true`, or null */
   bookmark(revision: number, annotation: string | null): Uint8Array
 }
@@ -66,8 +66,9 @@ export function tableFraming({ definition, shape, rows, nowMs }: TableFramingPar
   return {
     frame: (event, type) =>
       framed(type, event.revision, rowText(rows.row(definition, shape, event, type), nowMs())),
-    initial: (stored) =>
+    initial: (stored) => [
       framed('ADDED', stored.revision, rowText(rowOf(definition, shape, stored.bytes), nowMs())),
+    ],
     bookmark: (revision, annotation) =>
       framed('BOOKMARK', revision, bookmarkRow(definition, shape, revision, annotation)),
   }

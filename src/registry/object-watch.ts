@@ -176,7 +176,7 @@ export class ObjectWatch implements WatchStream {
         if (piece.empty) return this.#pull()
         break
       }
-      piece.add(framing.initial(value))
+      for (const part of framing.initial(value)) piece.add(part)
     }
     return piece.bytes()
   }

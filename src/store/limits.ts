@@ -16,7 +16,10 @@ export type StoreLimits = {
   readonly waitersMax: number
   /** Open watch cursors. When full: `overloaded`. */
   readonly cursorsMax: number
-  /** Watchers are woken for this long at a stretch, then others get their turn. */
+  /**
+   * Watchers are woken for this long at a stretch, then others get their turn. What they write leaves behind the stretch
+   * and takes about twice as long again.
+   */
   readonly wakeSliceMs: number
   /** Versions one read of the past fetches from disk at once. When full: it reads again. */
   readonly diskReadVersionsMax: number
@@ -61,7 +64,7 @@ export const defaultStoreLimits: StoreLimits = Object.freeze({
   batchGatherMs: 20,
   waitersMax: 10_000,
   cursorsMax: 20_000,
-  wakeSliceMs: 8,
+  wakeSliceMs: 3,
   diskReadVersionsMax: 128,
   scanStepsMax: 20_000,
   trimEventsMax: 10_000,

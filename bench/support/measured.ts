@@ -1,0 +1,51 @@
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Listening, Look, Order } from './measured-server.ts'
+
+/** The server of `measured-server.ts`, from outside. */
+export class MeasuredServer {
+  readonly listening: Listening
+  readonly #child: ChildProcess
+
+  private constructor(child: ChildProcess, listening: Listening) {
+    this.#child = child
+    this.listening = listening
+  }
+
+  static async start(): Promise<MeasuredServer> {
+    const script = fileURLToPath(new URL('measured-server.js', import.meta.url))
+    const child = fork(script, { execArgv: ['--expose-gc'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    return new MeasuredServer(child, await heard<Listening>(child))
+  }
+
+  /** What happened since it was asked last, printed. */
+  async look(what: string): Promise<Look> {
+    const seen = await this.tell<Look>({ kind: 'look' })
+    console.log(
+      `  ${what}: longest turn ${seen.turnMs.toFixed(1)} ms, of computing ${seen.turnCpuMs.toFixed(1)} ms, of the collector ` +
+        `${seen.collectorMs.toFixed(1)} ms; CPU ${seen.cpuMs.toFixed(0)} ms; resident ${seen.residentMiB.toFixed(0)} MiB, ` +
+        `heap ${seen.heapMiB.toFixed(0)}, buffers ${seen.buffersMiB.toFixed(0)}`,
+    )
+    return seen
+  }
+
+  async tell<T>(order: Order): Promise<T> {
+    this.#child.send(order)
+    return heard<T>(this.#child)
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+}
+
+async function heard<T>(from: ChildProcess): Promise<T> {
+  const [message] = (await once(from, 'message')) as [T]
+  return message
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
