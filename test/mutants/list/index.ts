@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.ts'
 import { consensusMutants } from './consensus.ts'
 import { logMutants } from './log.ts'
 import { machineMutants } from './machine.ts'
+import { memberMutants } from './members.ts'
 import { nodeMutants } from './node.ts'
 import { leaseMutants } from './leases.ts'
 import { readMutants } from './reads.ts'
@@ -13,6 +14,7 @@ export const mutants: readonly Mutant[] = [
   ...consensusMutants,
   ...logMutants,
   ...nodeMutants,
+  ...memberMutants,
   ...machineMutants,
   ...storeMutants,
   ...readMutants,

@@ -1,0 +1,82 @@
+import { tests } from '../mutant.ts'
+import type { Mutant } from '../mutant.ts'
+
+/** Who belongs to the cluster: changes one after the other, and whoever is none any more hears so. */
+export const memberMutants: readonly Mutant[] = [
+  {
+    id: 'two-voters-in-one-step',
+    file: 'raft/core/conf-change.ts',
+    edits: [
+      {
+        find: 'if (added.length + removed.length <= 1) return target',
+        replace: 'if (added.length + removed.length <= 2) return target',
+      },
+    ],
+    breaks: 'a voter takes the place of another without a joint configuration between them',
+    standsFor: 'Raft thesis §4.1: majorities of both have to overlap',
+    invariant: 'I7',
+    killedBy: tests('unit/raft/core/member-change'),
+  },
+  {
+    id: 'joint-left-undecided',
+    file: 'raft/core/conf-change.ts',
+    edits: [
+      {
+        find: "if (state.log.configurationIndex > state.commit || state.role !== 'leader') return",
+        replace: "if (state.role !== 'leader') return",
+      },
+    ],
+    breaks: 'a leader leaves a joint configuration before that is committed',
+    standsFor: 'Raft thesis §4.3',
+    invariant: 'I7',
+    killedBy: tests('scenario/scenario'),
+  },
+  {
+    id: 'removal-unheard',
+    file: 'raft/node/belonging.ts',
+    edits: [{ find: 'if (this.#removed) return\n', replace: 'if (!this.#removed) return\n' }],
+    breaks: 'whoever is removed does not take notice, and runs on',
+    standsFor: 'decision 22: a removed process ends with a code of its own',
+    invariant: 'I8',
+    killedBy: tests('unit/raft/node/belonging'),
+  },
+  {
+    id: 'strangers-let-in',
+    file: 'raft/node/belonging.ts',
+    edits: [
+      {
+        find: 'if (peers !== null) transport.setPeers(peers, decided.index)',
+        replace: 'if (peers !== null && this.#toldIndex === 0) transport.setPeers(peers, decided.index)',
+      },
+    ],
+    breaks: 'links are never changed: newcomers are not spoken with, and whoever was removed still is',
+    standsFor: 'decision 21: an unknown sender is answered "removed"',
+    invariant: 'L4',
+    killedBy: tests('unit/raft/node/belonging'),
+  },
+  {
+    id: 'leaving-cut-off-early',
+    file: 'raft/node/belonging.ts',
+    edits: [
+      { find: '[...inForce.members, ...leaving]', replace: '[...inForce.members, ...leaving.slice(0, 0)]' },
+    ],
+    breaks: 'whoever is to be removed is cut off before that is decided, and a removal may come to nothing',
+    standsFor: 'Raft thesis §4.1: what is appended may be overwritten',
+    invariant: 'L2',
+    killedBy: tests('unit/raft/node/belonging'),
+  },
+  {
+    id: 'waiting-with-the-deposed',
+    file: 'raft/node/membership-desk.ts',
+    edits: [
+      {
+        find: "for (const ask of this.#asks.splice(0)) this.#tell(ask, { kind: 'later' })",
+        replace: '',
+      },
+    ],
+    breaks: 'a leader that leads no more keeps what was asked of it, and makes it in its next reign',
+    standsFor: 'a change that was answered elsewhere is made again',
+    invariant: 'L4',
+    killedBy: tests('unit/raft/node/membership-desk'),
+  },
+]
