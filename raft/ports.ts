@@ -193,7 +193,8 @@ export interface Transport {
   /** Begins to accept and to dial. */
   start(receiver: TransportReceiver): Promise<void>
   /**
-   * Who may talk to us and where they are. Ourselves are skipped. Called on every configuration.
+   * Who may talk to us and where they are; among them where we are. Called on every configuration. Whoever else calls is
+   * let in and answered as long as it knows of a later decision than `decidedIndex`.
    *
    * @param decidedIndex of the configuration by which everybody else is no member for sure; 0, as when unset: of none
    */

@@ -97,7 +97,10 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
   })
   log.info({ url, id, domain: names.domain }, 'serving')
-  if (joined !== null) closing.add(tellCatchUp({ consensus, clock, log, reports: watch.reports }))
+  if (joined !== null) {
+    const { name } = site.config
+    closing.add(tellCatchUp({ ...{ consensus, clock, log, name, joined }, reports: watch.reports }))
+  }
   void bootstrap.identity.then((identity) => {
     const refusal = checkIdentity(identity, { names, fingerprints: keys.fingerprints })
     if (refusal !== null) onFatal(refusal)

@@ -1,7 +1,7 @@
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
 import { assert, assertNever } from '../base/assert.ts'
-import { term } from '../core/types.ts'
-import type { NodeId, SnapshotMeta, Term } from '../core/types.ts'
+import { logIndex, term } from '../core/types.ts'
+import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import type { PeerMessage, SnapshotHeader } from '../ports.ts'
 import { readSnapshotMeta, writeSnapshotMeta } from './log-codec.ts'
 import { readPeerMessage, writePeerMessage } from './message-codec.ts'
@@ -39,6 +39,10 @@ export type Hello = {
   readonly founding: string
   /** Random name of the calling process; 0 from callers of before version 3. */
   readonly process: number
+  /** `host:port` where the caller can be dialed; empty: not said. */
+  readonly address: string
+  /** Of the latest configuration that the caller knows to be decided; 0: of none. */
+  readonly decidedIndex: LogIndex
 }
 
 export type LinkFrame =
@@ -59,6 +63,7 @@ export type SnapshotFrame =
 const clusterBytesMax = 255
 const logIdBytesMax = 64
 const foundingBytesMax = 64
+export const addressBytesMax = 320
 /** Messages in one frame. A sender closes a frame earlier. */
 export const frameMessagesMax = 4096
 
@@ -145,12 +150,16 @@ function writeHello(writer: BinaryWriter, hello: Hello): void {
   writeText(writer, 6, hello.founding)
   writeWhole(writer, 7, hello.protocolMax)
   writeWhole(writer, 8, hello.process)
+  writeText(writer, 9, hello.address)
+  writeWhole(writer, 10, hello.decidedIndex)
 }
 
 function readHello(reader: BinaryReader, end: number): Hello {
   let protocol = 0
   let protocolMax = 0
   let process = 0
+  let decidedIndex = 0
+  let address = ''
   let logId = ''
   let founding = ''
   let cluster = ''
@@ -184,13 +193,20 @@ function readHello(reader: BinaryReader, end: number): Hello {
       case 8:
         process = readWhole(reader, type)
         break
+      case 9:
+        address = readText(reader, type, addressBytesMax)
+        break
+      case 10:
+        decidedIndex = readWhole(reader, type)
+        break
       default:
         skipField(reader, head >>> 3, type)
     }
   }
   expectEnd(reader, end)
   if (from === null || to === null) throw malformed('a hello says who calls whom')
-  return { protocol, protocolMax, cluster, from, to, logId, founding, process }
+  const greeting = { protocol, protocolMax, cluster, from, to, logId, founding, process }
+  return { ...greeting, address, decidedIndex: logIndex(decidedIndex) }
 }
 
 /* ------------------------------------------------------------------ snapshots */

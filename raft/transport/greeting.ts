@@ -2,6 +2,7 @@ import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { RefusalReason } from './events.ts'
 import { commonProtocol, protocolNewest, protocolOldest } from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
+import type { Introduction } from './guests.ts'
 
 /** Why a caller may not come in. `detail` is one line for the operators of both sides. */
 export type Refusal = { readonly reason: RefusalReason; readonly detail: string }
@@ -15,6 +16,8 @@ export type Doorkeeper = {
   readonly peers: ReadonlyMap<NodeId, MemberInfo>
   /** See `Transport.setPeers`. */
   readonly decidedIndex: LogIndex
+  /** See `Guests`. */
+  readonly admits: (caller: Introduction) => boolean
   /** See `TransportReceiver`. */
   readonly meet: (peer: NodeId, logId: string) => Promise<'welcome' | 'lost-log'>
 }
@@ -52,6 +55,8 @@ export function refuse(door: Doorkeeper, certified: string | null, hello: Hello)
   }
   const peer = door.peers.get(hello.from)
   if (peer === undefined) {
+    const { from: id, address: peerAddress, decidedIndex } = hello
+    if (door.admits({ id, name: certified, peerAddress, decidedIndex })) return null
     return { reason: 'unknown-member', detail: `"${certified}" (${hello.from}) is not a member` }
   }
   if (peer.name !== certified) {

@@ -10,14 +10,16 @@ import { asIs } from './dialing.ts'
 import { TransportFailure } from './errors.ts'
 import { newCounters } from './events.ts'
 import type { TransportCounters, TransportEvent, TransportMeasure } from './events.ts'
-import { protocolNewest, protocolOldest } from './frame-codec.ts'
+import { addressBytesMax, protocolNewest, protocolOldest } from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
 import type { Doorkeeper } from './greeting.ts'
+import type { Introduction } from './guests.ts'
 import { InboundLinks } from './inbound-links.ts'
 import { InboundSnapshots } from './inbound-snapshots.ts'
 import { checkTransportLimits, method, serverOptions } from './options.ts'
 import type { TransportLimits } from './options.ts'
 import { PeerLink } from './peer-link.ts'
+import { PeerList } from './peer-list.ts'
 import { PeerTls } from './peer-identity.ts'
 import type { PeerCredentials } from './peer-identity.ts'
 import { sendSnapshotStream } from './snapshot-stream.ts'
@@ -53,12 +55,11 @@ export class GrpcTransport implements Transport {
   readonly #tls: PeerTls
   readonly #server: Server
   readonly #inbound: InboundLinks
-  readonly #peers = new Map<NodeId, MemberInfo>()
+  readonly #peers: PeerList
   readonly #links = new Map<NodeId, PeerLink>()
   readonly #snapshots = new Map<NodeId, Deferred<never>>()
   /** Tells this process from another that speaks as the same member. */
   readonly #process: number
-  #decidedIndex: LogIndex = noIndex
   #receiver: TransportReceiver | null = null
   #port = 0
   #closed = false
@@ -76,15 +77,17 @@ export class GrpcTransport implements Transport {
     this.#server = new Server(serverOptions(options.limits))
     const { limits, clock, onEvent } = options
     this.#process = 1 + options.random.below(2 ** 21) * 2 ** 31 + options.random.below(2 ** 31)
-    const decidedIndex = (): LogIndex => this.#decidedIndex
+    this.#peers = new PeerList(options.self)
+    const decidedIndex = (): LogIndex => this.#peers.decidedIndex
     const door: Doorkeeper = {
       cluster: options.cluster,
       self: options.self.id,
       founding: options.founding ?? '',
-      peers: this.#peers,
+      peers: this.#peers.all,
       get decidedIndex() {
         return decidedIndex()
       },
+      admits: (caller) => this.#admits(caller),
       meet: (peer, logId) => this.#receiverNow().meet(peer, logId),
     }
     const common = { door, limits, clock, onEvent, counters: this.counters }
@@ -129,11 +132,7 @@ export class GrpcTransport implements Transport {
   }
 
   setPeers(peers: readonly MemberInfo[], decidedIndex: LogIndex = noIndex): void {
-    this.#decidedIndex = decidedIndex
-    this.#peers.clear()
-    for (const peer of peers) {
-      if (peer.id !== this.#options.self.id) this.#peers.set(peer.id, peer)
-    }
+    this.#peers.set(peers, decidedIndex)
     this.#inbound.sweep()
     this.#relink()
   }
@@ -160,7 +159,7 @@ export class GrpcTransport implements Transport {
     header: SnapshotHeader,
     next: () => Promise<Uint8Array | null>,
   ): Promise<void> {
-    const peer = this.#peers.get(to)
+    const peer = this.#peers.all.get(to)
     if (this.#closed || peer === undefined) {
       throw new TransportFailure('unreachable', `there is no way to member ${to}`)
     }
@@ -211,22 +210,28 @@ export class GrpcTransport implements Transport {
   #relink(): void {
     if (this.#receiver === null || this.#closed) return
     for (const [id, link] of this.#links) {
-      const peer = this.#peers.get(id)
+      const peer = this.#peers.all.get(id)
       if (peer?.peerAddress === link.peer.peerAddress && peer.name === link.peer.name) continue
       link.close()
       this.#links.delete(id)
       this.#snapshots.get(id)?.reject(new TransportFailure('aborted', `member ${id} left or moved`))
     }
-    for (const peer of this.#peers.values()) {
+    for (const peer of this.#peers.all.values()) {
       if (!this.#links.has(peer.id)) this.#links.set(peer.id, this.#link(peer))
     }
+  }
+
+  #admits(caller: Introduction): boolean {
+    const isGuest = this.#peers.admits(caller)
+    if (isGuest) this.#relink()
+    return isGuest
   }
 
   #link(peer: MemberInfo): PeerLink {
     const { limits, clock, random, onEvent } = this.#options
     return new PeerLink({
       ...{ peer, limits, clock, random, onEvent, counters: this.counters },
-      hello: this.#hello(peer.id),
+      hello: () => this.#hello(peer.id),
       credentials: () => this.#tls.dial(peer.name),
       onUnreachable: () => this.#receiver?.unreachable(peer.id),
       onDisowned: (index) => this.#receiver?.disowned(peer.id, index),
@@ -234,6 +239,7 @@ export class GrpcTransport implements Transport {
   }
 
   #hello(to: NodeId): Hello {
+    const { peerAddress, decidedIndex } = this.#peers.introduction
     return {
       protocol: protocolOldest,
       protocolMax: protocolNewest,
@@ -243,6 +249,8 @@ export class GrpcTransport implements Transport {
       logId: this.#receiverNow().logId,
       founding: this.#options.founding ?? '',
       process: this.#process,
+      address: Buffer.byteLength(peerAddress) <= addressBytesMax ? peerAddress : '',
+      decidedIndex,
     }
   }
 

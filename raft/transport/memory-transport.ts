@@ -6,6 +6,8 @@ import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage, SnapshotHeader, SnapshotSink, Transport, TransportReceiver } from '../ports.ts'
 import { TransportFailure } from './errors.ts'
 import { protocolNewest } from './frame-codec.ts'
+import type { Introduction } from './guests.ts'
+import { PeerList } from './peer-list.ts'
 
 /**
  * Members of one process that find each other by identity: for tests. Nothing is lost but what is cut, goes
@@ -49,13 +51,15 @@ export type MemoryTransportOptions = {
   readonly queueMessagesMax: number
 }
 
+/** As whom the receiver of a message knows its sender. */
+type Sender = Pick<MemoryTransport, 'cluster' | 'introduction'>
+
 /** One member's place in a `MemoryNetwork`. Delivers in a later turn, never from within a call. */
 export class MemoryTransport implements Transport {
   readonly #options: MemoryTransportOptions
   readonly #inbox: BoundedQueue<PeerMessage>
-  readonly #peers = new Map<NodeId, MemberInfo>()
+  readonly #peers: PeerList
   readonly #sending = new Set<NodeId>()
-  #decidedIndex: LogIndex = noIndex
   #receiver: TransportReceiver | null = null
   #delivering = false
   #closed = false
@@ -63,6 +67,7 @@ export class MemoryTransport implements Transport {
   constructor(options: MemoryTransportOptions) {
     this.#options = options
     this.#inbox = new BoundedQueue(options.queueMessagesMax)
+    this.#peers = new PeerList(options.self)
   }
 
   async start(receiver: TransportReceiver): Promise<void> {
@@ -72,11 +77,16 @@ export class MemoryTransport implements Transport {
   }
 
   setPeers(peers: readonly MemberInfo[], decidedIndex: LogIndex = noIndex): void {
-    this.#decidedIndex = decidedIndex
-    this.#peers.clear()
-    for (const peer of peers) {
-      if (peer.id !== this.#options.self.id) this.#peers.set(peer.id, peer)
-    }
+    this.#peers.set(peers, decidedIndex)
+  }
+
+  /** How it greets. */
+  get introduction(): Introduction {
+    return this.#peers.introduction
+  }
+
+  get cluster(): string {
+    return this.#options.cluster
   }
 
   send(message: PeerMessage): void {
@@ -84,8 +94,8 @@ export class MemoryTransport implements Transport {
     assert(from === this.#options.self.id, 'a member speaks for itself')
     assert(to !== from, 'a member does not call itself')
     const target = this.#reach(to)
-    if (target?.accept(message, this.#options) === true) return
-    const disowned = target?.disowns(this.#options) ?? noIndex
+    if (target?.accept(message, this) === true) return
+    const disowned = target?.disowns(this.#options.self.id) ?? noIndex
     this.#options.clock.soon(() => {
       if (this.#closed) return
       if (disowned > noIndex) this.#receiver?.disowned(to, disowned)
@@ -94,12 +104,12 @@ export class MemoryTransport implements Transport {
   }
 
   /** As of which decided configuration the sender is no member here; 0: it is one, or nothing is decided. */
-  disowns({ self }: Pick<MemoryTransportOptions, 'self'>): LogIndex {
-    return this.#receiver === null || this.#peers.has(self.id) ? noIndex : this.#decidedIndex
+  disowns(sender: NodeId): LogIndex {
+    return this.#receiver === null || this.#peers.all.has(sender) ? noIndex : this.#peers.decidedIndex
   }
 
   /** Called by the sender. @returns false when the message is not welcome or there is no room */
-  accept(message: PeerMessage, sender: Pick<MemoryTransportOptions, 'cluster' | 'self'>): boolean {
+  accept(message: PeerMessage, sender: Sender): boolean {
     if (!this.#welcomes(sender) || !this.#inbox.offer(message)) return false
     if (!this.#delivering) {
       this.#delivering = true
@@ -127,12 +137,9 @@ export class MemoryTransport implements Transport {
   }
 
   /** Called by the sender. @throws TransportFailure `refused` */
-  async open(
-    header: SnapshotHeader,
-    sender: Pick<MemoryTransportOptions, 'cluster' | 'self'>,
-  ): Promise<SnapshotSink> {
+  async open(header: SnapshotHeader, sender: Sender): Promise<SnapshotSink> {
     if (this.#receiver === null || !this.#welcomes(sender)) {
-      throw new TransportFailure('refused', `member ${sender.self.id} is not welcome`)
+      throw new TransportFailure('refused', `member ${sender.introduction.id} is not welcome`)
     }
     return this.#receiver.receiveSnapshot(header)
   }
@@ -146,7 +153,7 @@ export class MemoryTransport implements Transport {
   async #stream(to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
     const target = this.#reach(to)
     if (target === null) throw new TransportFailure('unreachable', `there is no way to member ${to}`)
-    const sink = await aborting(target.open(header, this.#options))
+    const sink = await aborting(target.open(header, this))
     try {
       for (let piece = await next(); piece !== null; piece = await next()) {
         if (this.#reach(to) !== target) throw new TransportFailure('unreachable', `member ${to} is gone`)
@@ -162,13 +169,14 @@ export class MemoryTransport implements Transport {
   }
 
   #reach(to: NodeId): MemoryTransport | null {
-    if (this.#closed || this.#receiver === null || !this.#peers.has(to)) return null
+    if (this.#closed || this.#receiver === null || !this.#peers.all.has(to)) return null
     return this.#options.network.route(this.#options.self.id, to)
   }
 
-  #welcomes(sender: Pick<MemoryTransportOptions, 'cluster' | 'self'>): boolean {
-    const isOurs = sender.cluster === this.#options.cluster
-    return isOurs && this.#peers.get(sender.self.id)?.name === sender.self.name
+  #welcomes({ cluster, introduction }: Sender): boolean {
+    if (cluster !== this.#options.cluster) return false
+    const peer = this.#peers.all.get(introduction.id)
+    return peer === undefined ? this.#peers.admits(introduction) : peer.name === introduction.name
   }
 
   /** What is in the inbox now; what arrives meanwhile has its own turn. */
@@ -178,7 +186,7 @@ export class MemoryTransport implements Transport {
       const message = this.#inbox.poll()
       if (message === undefined) return
       const { from } = message.kind === 'core' ? message.message : message
-      if (this.#peers.has(from)) this.#receiver?.receive(message)
+      if (this.#peers.all.has(from)) this.#receiver?.receive(message)
     }
   }
 }

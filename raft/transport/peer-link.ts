@@ -24,7 +24,8 @@ import { disownedAt, failureOf } from './status.ts'
 
 export type PeerLinkOptions = {
   readonly peer: MemberInfo
-  readonly hello: Hello
+  /** As of now, like the credentials. */
+  readonly hello: () => Hello
   /** As they are now: they may be renewed between two attempts. */
   readonly credentials: () => ChannelCredentials
   readonly limits: TransportLimits
@@ -151,7 +152,7 @@ export class PeerLink {
       this.#paused = false
       this.#flush()
     })
-    stream.write(asBuffer(encodeHelloFrame(hello)))
+    stream.write(asBuffer(encodeHelloFrame(hello())))
     return attempt
   }
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../raft/base/clock.ts'
-import type { Consensus } from '../../raft/index.ts'
+import type { Consensus, Joining, MemberInfo } from '../../raft/index.ts'
 import type { MemberReports } from '../cluster/member-reports.ts'
 
 export type CatchUpParts = {
@@ -8,19 +8,32 @@ export type CatchUpParts = {
   /** How far the others say that they are. */
   readonly reports: Pick<MemberReports, 'latest'>
   readonly clock: Clock
-  readonly log: Pick<Logger, 'info'>
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly name: string
+  /** What this member was told when it joined. */
+  readonly joined: Joining
 }
 
 const periodMs = 1000
 const reportAgeMsMax = 5000
+/** A member that nobody answers says so this often, the first time after as long. */
+const unheardMs = 30_000
 
 /**
  * Tells in the log of a member that joined how far it has come, until it votes or, pinned as a learner, is where the
- * others are. @returns ends it
+ * others are; and now and then that nobody answers, if so. @returns ends it
  */
-export function tellCatchUp({ consensus, reports, clock, log }: CatchUpParts): () => void {
+export function tellCatchUp(parts: CatchUpParts): () => void {
+  const { consensus, reports, clock, log } = parts
   let told = ''
+  let heardMs = clock.monotonicMs()
   const look = (): void => {
+    const nowMs = clock.monotonicMs()
+    if (consensus.status.leader !== null) heardMs = nowMs
+    else if (nowMs - heardMs >= unheardMs) {
+      heardMs = nowMs
+      log.warn({ members: addressesOf(parts) }, unheardWords(parts))
+    }
     const { configuration, appliedMemory, id } = consensus.status
     const self = configuration.members.find((member) => member.id === id)
     if (self === undefined) return tell({}, 'catching up: the state of another member is on its way')
@@ -44,4 +57,24 @@ export function tellCatchUp({ consensus, reports, clock, log }: CatchUpParts): (
   }
   const timer = clock.every(periodMs, look)
   return () => timer.cancel()
+}
+
+/** Whom it dials: by its log, or while that is empty by what it was told. */
+function peersOf({ consensus, joined }: CatchUpParts): readonly MemberInfo[] {
+  const { configuration, id } = consensus.status
+  const known = configuration.members.length > 0 ? configuration.members : joined.members
+  return known.filter((member) => member.id !== id)
+}
+
+function addressesOf(parts: CatchUpParts): readonly string[] {
+  return peersOf(parts).map(({ name, peerAddress }) => `${name}=${peerAddress}`)
+}
+
+function unheardWords({ consensus, joined, name }: CatchUpParts): string {
+  const { id } = consensus.status
+  const own = joined.members.find((member) => member.id === id)?.peerAddress ?? ''
+  return (
+    `no member that this one knows of leads or answers, and none calls: start one of them, or let whoever took their places ` +
+    `reach ${own}; if this member shall not be one any more, orchctl member remove ${name} there, and to join anew an empty --data-dir`
+  )
 }

@@ -203,6 +203,26 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
     })
   })
 
+  scenario('who is not known, and knows of a later decision, is let in and answered', async (harness) => {
+    const [a, b] = await pair(harness)
+    a.transport.setPeers([a.info, b.info], logIndex(9))
+    b.transport.setPeers([b.info], logIndex(8))
+    await connect(a, b)
+    await connect(b, a)
+    await a.transport.sendSnapshot(b.info.id, headerOf(a, b), pieces(1, 1))
+    b.transport.setPeers([b.info], logIndex(9))
+    await unheard(a, b)
+  })
+
+  scenario('nobody is let in by a decision that is no later, or without an address', async (harness) => {
+    const [a, b] = await pair(harness)
+    a.transport.setPeers([a.info, b.info], logIndex(8))
+    b.transport.setPeers([b.info], logIndex(8))
+    await unheard(a, b)
+    a.transport.setPeers([b.info], logIndex(9))
+    await unheard(a, b)
+  })
+
   scenario('a member of another cluster is not heard', async (harness) => {
     const a = await startMember(harness, { name: 'n1', id: 1, cluster: 'another' })
     const b = await startMember(harness, { name: 'n2', id: 2 })

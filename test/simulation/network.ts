@@ -4,6 +4,7 @@ import type { LogIndex, MemberInfo, NodeId } from '../../raft/core/types.ts'
 import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../../raft/ports.ts'
 import { TransportFailure } from '../../raft/transport/errors.ts'
 import { protocolNewest } from '../../raft/transport/frame-codec.ts'
+import { PeerList } from '../../raft/transport/peer-list.ts'
 import { Link } from './link.ts'
 import type { Condition, LinkFault, NetworkOptions } from './link.ts'
 import { SnapshotStreams } from './snapshot-streams.ts'
@@ -205,10 +206,7 @@ export class SimTransport implements Transport {
   readonly #self: SimIdentity
   readonly owner: Owner
   readonly greetings = new Map<SimTransport, Greeting>()
-  /** Names by id. */
-  readonly peers = new Map<NodeId, string>()
-  /** See `Transport.setPeers`. */
-  decidedIndex: LogIndex = noIndex
+  readonly #peers: PeerList
   receiver: TransportReceiver | null = null
   logId = ''
 
@@ -216,14 +214,26 @@ export class SimTransport implements Transport {
     this.#network = network
     this.#self = self
     this.owner = owner
+    this.#peers = new PeerList(self)
+  }
+
+  get peers(): ReadonlyMap<NodeId, MemberInfo> {
+    return this.#peers.all
+  }
+
+  get decidedIndex(): LogIndex {
+    return this.#peers.decidedIndex
   }
 
   get id(): NodeId {
     return this.#self.id
   }
 
-  welcomes({ id, identity }: SimTransport): boolean {
-    return identity.cluster === this.#self.cluster && this.peers.get(id) === identity.name
+  welcomes(caller: SimTransport): boolean {
+    const { id, identity } = caller
+    if (identity.cluster !== this.#self.cluster) return false
+    const peer = this.peers.get(id)
+    return peer === undefined ? this.#peers.admits(caller.#peers.introduction) : peer.name === identity.name
   }
 
   get identity(): SimIdentity {
@@ -240,9 +250,7 @@ export class SimTransport implements Transport {
   }
 
   setPeers(peers: readonly MemberInfo[], decidedIndex: LogIndex = noIndex): void {
-    this.decidedIndex = decidedIndex
-    this.peers.clear()
-    for (const { id, name } of peers) if (id !== this.id) this.peers.set(id, name)
+    this.#peers.set(peers, decidedIndex)
   }
 
   send(message: PeerMessage): void {

@@ -136,6 +136,32 @@ void test('who was away too long for the log joins by snapshot', async () => {
   }
 })
 
+void test('whoever knows nobody but those who were all replaced since is found by those who took their places', async () => {
+  const fleet = new RaftFleet('threads')
+  try {
+    await fleet.found(1, 2, 3)
+    await fleet.leader()
+    const away = fleet.member(3).info
+    const six = await fleet.infoOf(6)
+    const { configuration, index } = await fleet.change(2, addition(six))
+    await fleet.stop(3)
+    await fleet.join(4, { by: 2, replaces: 1 })
+    await until('4 votes', () => String(votersAt(fleet.member(4))) === '2,3,4')
+    await fleet.stop(1)
+    await fleet.join(5, { by: 4, replaces: 2 })
+    await until('5 votes', () => String(votersAt(fleet.member(5))) === '3,4,5')
+    await fleet.stop(2)
+    await fleet.leader()
+    // One that was let in before all that and is started only now, and one whose own log names the former ones.
+    await fleet.start(six, { members: configuration.members, configurationIndex: index })
+    await until('6 votes', () => String(votersAt(fleet.member(6))) === '3,4,5,6')
+    await fleet.start(away)
+    await untilVoters(fleet, [3, 4, 5, 6])
+  } finally {
+    await fleet.close()
+  }
+})
+
 void test('a change that is so already is done, one that must not be is refused with a way forward', async () => {
   const fleet = new RaftFleet('inline')
   try {

@@ -106,6 +106,8 @@ test('greetings and snapshot frames come back as they went, also by way of anoth
     to: nodeId(3),
     logId: 'a1b2',
     founding: 'f0',
+    address: '[2001:db8::1]:7443',
+    decidedIndex: logIndex(2 ** 40 + 1),
   }
   const greeting = encodeHelloFrame(hello)
   for (const bytes of [greeting, throughOracle(LinkFrame, greeting)]) {

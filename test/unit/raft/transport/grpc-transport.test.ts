@@ -112,6 +112,8 @@ const hello = {
     founding: '',
   },
   process: 0,
+  address: '',
+  decidedIndex: logIndex(0),
 }
 
 void test('a peer whose certificate is from another authority is neither heard nor called', async () => {

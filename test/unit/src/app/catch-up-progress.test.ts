@@ -29,7 +29,8 @@ for (const [wantedRole, last] of [
       consensus.change({ configuration, appliedMemory: logIndex(applied) })
       await clock.advance(3000)
     }
-    tellCatchUp({ consensus, clock, log, reports } as unknown as CatchUpParts)
+    const joined = { members: [], configurationIndex: logIndex(1) }
+    tellCatchUp({ consensus, clock, log, reports, joined, name: 'n1' } as unknown as CatchUpParts)
     await step(0, null)
     others = 50
     await step(20, me)
@@ -42,3 +43,38 @@ for (const [wantedRole, last] of [
     assert.equal(clock.pending, 0)
   })
 }
+
+void test('a member that nobody answers says so every half minute, whom it asked and what to do, until somebody leads', async () => {
+  const clock = new ManualClock()
+  const consensus = new FakeConsensus(clock)
+  consensus.change({ configuration: emptyConfiguration, leader: null })
+  const warnings: [unknown, string][] = []
+  const stop = tellCatchUp({
+    ...{ consensus, clock, name: 'n1' },
+    joined: { members: [memberInfo(1, 'n1'), memberInfo(2, 'n2')], configurationIndex: logIndex(7) },
+    reports: { latest: () => new Map() },
+    log: {
+      info: () => undefined,
+      warn: (fields: object, words: string) => void warnings.push([fields, words]),
+    } as unknown as CatchUpParts['log'],
+  })
+  await clock.advance(29_000)
+  assert.equal(warnings.length, 0)
+  await clock.advance(92_000)
+  assert.equal(warnings.length, 4)
+  assert.deepEqual(warnings[0]?.[0], { members: ['n2=127.0.0.1:7444'] })
+  assert.match(
+    warnings[0][1],
+    /none calls: start one of them, or let whoever took their places reach 127\.0\.0\.1:7443; .* orchctl member remove n1 /,
+  )
+  const learner: MemberInfo = { ...memberInfo(1, 'n1'), role: 'learner' }
+  consensus.change({ configuration: initialConfiguration([learner, memberInfo(3, 'n3')]) })
+  await clock.advance(31_000)
+  assert.deepEqual(warnings.at(-1)?.[0], { members: ['n3=127.0.0.1:7445'] }, 'by its log')
+  const before = warnings.length
+  consensus.change({ leader: nodeId(3), configuration: emptyConfiguration })
+  await clock.advance(120_000)
+  assert.equal(warnings.length, before)
+  stop()
+  assert.equal(clock.pending, 0)
+})

@@ -1,0 +1,50 @@
+import { membersMax } from '../core/config.ts'
+import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
+
+/** A caller whom no configuration here has. */
+export type Introduction = {
+  readonly id: NodeId
+  /** As its certificate says. */
+  readonly name: string
+  /** Where it says that it can be dialed; empty: it does not. */
+  readonly peerAddress: string
+  /** Of the latest configuration that it knows to be decided. */
+  readonly decidedIndex: LogIndex
+}
+
+/**
+ * Members that this one does not know of yet. While it was away, or before it had a log, everybody whom it knows may have
+ * been replaced; those who took their places call it, as they know that it is a member. A caller that knows of a later
+ * decision than this member is let in and called back until this member's own log says who is who: a server has to hear
+ * a leader that its own configuration does not have (thesis §4.1). Whom a later decision removed is heard then too; it cannot
+ * be elected, as of any majority that it knows some have that decision in their logs.
+ *
+ * Bounded. When full: those who come are strangers, as without all this.
+ */
+export class Guests {
+  readonly #guests = new Map<NodeId, Introduction>()
+
+  /** Whether the caller may come in, and be called back. @param decidedIndex that this member knows of */
+  admits(caller: Introduction, decidedIndex: LogIndex): boolean {
+    const hasRoom = this.#guests.has(caller.id) || this.#guests.size < membersMax
+    if (caller.decidedIndex <= decidedIndex || caller.peerAddress === '' || !hasRoom) return false
+    this.#guests.set(caller.id, caller)
+    return true
+  }
+
+  /** This member knows more by itself now. @param listed who are its peers by that */
+  settle(listed: readonly Pick<MemberInfo, 'id'>[], decidedIndex: LogIndex): void {
+    for (const { id } of listed) this.#guests.delete(id)
+    for (const guest of this.#guests.values()) {
+      if (guest.decidedIndex <= decidedIndex) this.#guests.delete(guest.id)
+    }
+  }
+
+  /** As far as a link needs to know them. */
+  members(): readonly MemberInfo[] {
+    return [...this.#guests.values()].map(({ id, name, peerAddress }) => ({
+      ...{ id, name, peerAddress, clientAddress: '' },
+      ...{ role: 'learner', wantedRole: 'learner', version: '', featureLevel: 0, replaces: null, addedMs: 0 },
+    }))
+  }
+}
