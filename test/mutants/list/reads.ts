@@ -136,6 +136,20 @@ export const readMutants: readonly Mutant[] = [
     killedBy: tests('model/store'),
   },
   {
+    id: 'any-deletion-ends-what-was-there',
+    file: 'src/store/machine/past-walk.ts',
+    edits: [
+      {
+        find: 'const deletion = departure === null ? null : firstBehind(departure.revisions, this.#at)',
+        replace: 'const deletion = departure === null ? null : (departure.revisions.at(-1) ?? null)',
+      },
+    ],
+    breaks: 'a list at a revision misses what was deleted and made again since',
+    standsFor: 'spec 4.8, Exact',
+    invariant: 'I18',
+    killedBy: tests('unit/src/store/machine/past-walk'),
+  },
+  {
     id: 'not-older-than-not-waited-for',
     file: 'src/registry/read-state.ts',
     edits: [{ find: 'if (store.view().revision >= wanted) return', replace: 'if (wanted >= 0) return' }],

@@ -45,6 +45,15 @@ export const watchMutants: readonly Mutant[] = [
     killedBy: tests('unit/src/registry/watch'),
   },
   {
+    id: 'first-events-out-of-order',
+    file: 'src/registry/written-order.ts',
+    edits: [{ find: 'selected.toSorted((a, b) => a.revision - b.revision)', replace: 'selected' }],
+    breaks: 'what is there is told in the order of names: who is cut off goes on behind what it was not told',
+    standsFor: 'spec 6.1, resumable',
+    invariant: 'I22',
+    killedBy: tests('unit/src/registry/long-collections'),
+  },
+  {
     id: 'bookmark-before-events',
     file: 'src/registry/object-watch.ts',
     edits: [
