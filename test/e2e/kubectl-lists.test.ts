@@ -1,0 +1,132 @@
+/*
+ * Goal: kubectl reads large collections in chunks and follows changes, and misses none.
+ * Method: a real kubectl against three real processes that hold 5,000 objects, its requests read from its own log.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { NoReply } from '../support/api-client.ts'
+import type { ApiClient } from '../support/api-client.ts'
+import { Kubectl } from '../support/kubectl.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+
+const kubectl = Kubectl.find()
+const many = 5000
+const path = '/api/v1/namespaces/many/configmaps'
+const nameOf = (at: number): string => `item-${String(at).padStart(4, '0')}`
+
+type Page = {
+  readonly metadata: {
+    readonly resourceVersion: string
+    readonly continue?: string
+    readonly remainingItemCount?: number
+  }
+  readonly items: readonly { readonly metadata: { readonly name: string } }[]
+}
+
+/** Until it is there: a machine with much to do may take its time. */
+async function make(client: ApiClient, name: string): Promise<void> {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    try {
+      const reply = await client.post(path, { metadata: { name, labels: { of: 'test' } } })
+      if (reply.status === 201 || (attempt > 0 && reply.status === 409)) return
+      if (reply.status < 500) assert.fail(reply.text)
+    } catch (cause) {
+      if (!(cause instanceof NoReply)) throw cause
+    }
+  }
+  assert.fail(`${name} cannot be made`)
+}
+
+void describe('kubectl and large collections', () => {
+  let cluster: ProcessCluster
+
+  const ok = async (...args: readonly string[]): Promise<string> => {
+    const result = await kubectl.run(cluster.kubeconfig, args)
+    assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}`)
+    return result.stdout
+  }
+
+  before(async () => {
+    cluster = await ProcessCluster.start({ members: 3 })
+    const { client } = await cluster.leader()
+    await client.post('/api/v1/namespaces', { metadata: { name: 'many' } })
+    let next = 0
+    const one = async (): Promise<void> => {
+      while (next < many) await make(client, nameOf(next++))
+    }
+    await Promise.all(Array.from({ length: 32 }, one))
+  })
+  after(() => cluster.remove())
+
+  void test('spec 4.8.1: get --chunk-size=100 pages through 5,000 objects, on every member', async () => {
+    const wanted = Array.from({ length: many }, (_, at) => `configmap/${nameOf(at)}`)
+    for (const { name } of cluster.members) {
+      const words = ['--context', name, '-n', 'many', 'get', 'cm', '-l', 'of=test', '-o', 'name']
+      const paged = await kubectl.run(cluster.kubeconfig, [...words, '--chunk-size=100', '-v=6'])
+      assert.equal(paged.code, 0, paged.stderr)
+      assert.deepEqual(paged.stdout.trim().split('\n'), wanted)
+      const asked = new Set(paged.stderr.match(/configmaps\?[^\s"]*limit=100[^\s"]*/g))
+      const continued = [...asked].filter((url) => url.includes('continue='))
+      assert.deepEqual([asked.size, continued.length], [50, 49], 'it asked for 50 pages')
+      assert.equal((await ok(...words, '--chunk-size=0')).trim().split('\n').length, many)
+    }
+    const table = (await ok('-n', 'many', 'get', 'cm', '-l', 'of=test', '--chunk-size=100'))
+      .trim()
+      .split('\n')
+    assert.deepEqual([table.length, table[0]?.split(/\s+/)[0]], [many + 1, 'NAME'])
+  })
+
+  void test('spec 4.8.1: get --raw with limit and continue gives one version, and counts what is left', async () => {
+    const names: string[] = []
+    const versions = new Set<string>()
+    let token = ''
+    for (let at = 0; at === 0 || token !== ''; at++) {
+      const { name } = cluster.members[at % 3] ?? assert.fail('there are three members')
+      const url = `${path}?limit=1999${token === '' ? '' : `&continue=${encodeURIComponent(token)}`}`
+      const page = JSON.parse(await ok('--context', name, 'get', '--raw', url)) as Page
+      names.push(...page.items.map(({ metadata }) => metadata.name).filter((one) => one.startsWith('item-')))
+      versions.add(page.metadata.resourceVersion)
+      token = page.metadata.continue ?? ''
+      // Between the pages something changes, which this list does not show.
+      if (at === 0) await ok('-n', 'many', 'delete', 'cm', nameOf(many - 1))
+      assert.equal(page.metadata.remainingItemCount !== undefined, token !== '')
+    }
+    assert.equal(versions.size, 1)
+    assert.deepEqual(
+      names,
+      Array.from({ length: many }, (_, at) => nameOf(at)),
+    )
+    const wrong = await kubectl.run(cluster.kubeconfig, ['get', '--raw', `${path}?limit=5&continue=made-up`])
+    assert.notEqual(wrong.code, 0)
+    assert.match(wrong.stderr, /continue/)
+  })
+
+  void test('spec 6.1: get --watch shows what is there and what comes, --watch-only what comes', async () => {
+    const follow = (...words: readonly string[]) =>
+      kubectl.follow(cluster.kubeconfig, [
+        ...['--context', 'n2', '-n', 'default', 'get', 'cm', '--output-watch-events', '--no-headers'],
+        ...words,
+      ])
+    await ok('--context', 'n1', '-n', 'default', 'create', 'cm', 'early', '--from-literal=a=1')
+    const watches = [follow('--watch'), follow('--watch-only')]
+    const seen = (at: number): readonly string[] =>
+      (watches[at]?.lines ?? [])
+        .map((line) => line.trim().split(/\s+/).slice(0, 2).join(' '))
+        .filter((line) => /early|late/.test(line))
+    try {
+      // It is there once this follower shows it; the other one has its version by then, or gets one behind it.
+      for (let wait = 0; wait < 200 && seen(0).length < 1; wait++) await sleep(50)
+      await sleep(1500)
+      await ok('--context', 'n3', '-n', 'default', 'create', 'cm', 'late', '--from-literal=a=1')
+      await ok('--context', 'n1', '-n', 'default', 'label', 'cm', 'early', 'x=y')
+      await ok('--context', 'n3', '-n', 'default', 'delete', 'cm', 'late')
+      const comes = ['ADDED late', 'MODIFIED early', 'DELETED late']
+      for (let wait = 0; wait < 200 && (seen(0).length < 4 || seen(1).length < 3); wait++) await sleep(50)
+      assert.deepEqual(seen(0), ['ADDED early', ...comes])
+      assert.deepEqual(seen(1), comes)
+    } finally {
+      for (const { child } of watches) child.kill('SIGTERM')
+    }
+  })
+})
