@@ -5,6 +5,7 @@ import type { Call } from './call.ts'
 import type { ErrorParts } from './plugins/errors.ts'
 import { FrameReader, closeFrame, eventFrames, pongFrame } from './websocket-frames.ts'
 import type { ClientFrame } from './websocket-frames.ts'
+import { JSON_TYPE, baseHeaders, writeHead } from './wire.ts'
 
 /** A request that asked for a WebSocket, and the connection it came on. */
 export type WebSocketUpgrade = {
@@ -32,12 +33,12 @@ export function answerWebSocket(
     stream.close()
     return
   }
-  reply.writeHead(101, {
+  writeHead(reply, 101, {
+    ...baseHeaders(call, JSON_TYPE),
     upgrade: 'websocket',
     connection: 'Upgrade',
     'sec-websocket-accept': of.accept,
     ...(of.protocol === null ? {} : { 'sec-websocket-protocol': of.protocol }),
-    'audit-id': call.id,
   })
   reply.flushHeaders()
   const end = (code: Parameters<typeof closeFrame>[0]): void => {

@@ -52,12 +52,17 @@ function token(text: string): string {
 void test('each event is a text message, and the end of the watch closes', async (t) => {
   const { fake, url } = await start(t)
   const watch = new FakeWatch()
-  fake.answer = () => ({ kind: 'watch', stream: watch })
+  fake.answer = (_verb, { context }) => {
+    context.warn('nobody knows this field')
+    return { kind: 'watch', stream: watch }
+  }
   watch.push('{"a":1}\n{"b":2}\n')
   const client = await open(url, { 'sec-websocket-protocol': 'first, second' })
   assert.equal(client.response.headers['sec-websocket-accept'], 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
   assert.equal(client.response.headers['sec-websocket-protocol'], 'first')
+  // What every answer says, this one says, too.
   assert.match(String(client.response.headers['audit-id']), /^[\w-]+$/)
+  assert.match(String(client.response.headers['warning']), /nobody knows this field/)
   await until(() => client.texts.length === 2)
   watch.push(`{"c":"${'x'.repeat(70_000)}"}\n`)
   await until(() => client.texts.length === 3)
