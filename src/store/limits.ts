@@ -61,7 +61,7 @@ export const defaultStoreLimits: StoreLimits = Object.freeze({
   historyMemoryEventsMax: 65_536,
   backlogBytesMax: 64 * MiB,
   batchBytesMax: 4 * MiB,
-  batchGatherMs: 20,
+  batchGatherMs: 100,
   waitersMax: 10_000,
   cursorsMax: 20_000,
   wakeSliceMs: 3,
