@@ -26,9 +26,9 @@ export const benchLimits = Object.freeze({
   silenceMsMax: 5_000,
   /** Ms that watchers may take to be told all that was written. What is missing then counts as lost. */
   catchUpMsMax: 30_000,
-  /** Watches being opened by one thread at once. The others wait. */
-  openingAtOnce: 32,
-  /** Ms in which all watches have to stand. When over: the load says so and is left out. */
+  /** Connections being opened by one thread at once. The others wait. */
+  openingAtOnce: 16,
+  /** Ms in which all connections of a load have to stand. When over: the load is left out, and a note says why. */
   openingMsMax: 120_000,
   /** Writes whose acknowledgement is remembered to tell how stale a read was. When reached: writing ends. */
   acknowledgedMax: 1_000_000,

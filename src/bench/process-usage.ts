@@ -18,7 +18,13 @@ export function residentMiBOf(pid: number): number | null {
   return status === null ? null : Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024
 }
 
-function readProc(pid: number, file: string): string | null {
+/** Files and sockets this process may have open at once. @returns null where that cannot be known */
+export function openFilesMax(): number | null {
+  const limit = /^Max open files\s+(\d+)/m.exec(readProc('self', 'limits') ?? '')?.[1]
+  return limit === undefined ? null : Number(limit)
+}
+
+function readProc(pid: number | 'self', file: string): string | null {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch {

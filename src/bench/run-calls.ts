@@ -18,7 +18,7 @@ const listedBytes = 1000
 export async function runCalls(context: BenchContext, load: CallLoad, round: string): Promise<Measured> {
   const { generator, target, clock, namespaces, seconds } = context
   const recipe = await recipeOf(context, load, round)
-  const endpoints = await target.at(load.place)
+  const endpoints = await target.at(load.place, clock)
   await generator.openCalls(recipe, load.clients, endpoints)
   const cost = new Cost(clock, target.local?.pids() ?? [])
   const outcome = await generator.runCalls(clock.monotonicMs() + seconds * 1000)

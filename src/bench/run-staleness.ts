@@ -34,7 +34,7 @@ type Seen = { readonly latencies: LatencyHistogram; readonly staleness: LatencyH
 export async function runStaleness(context: BenchContext, load: StalenessLoad): Promise<Measured> {
   const { target, clock, seconds } = context
   const namespace = await fill(context, { purpose: 'stale', prefix: 's', objects: 1, payloadBytes })
-  const [readers, roles] = [await target.at(load.place), await target.roles()]
+  const [readers, roles] = [await target.at(load.place, clock), await target.roles()]
   // Not to whom is read from: what a member wrote itself it knows first.
   const writer =
     target.endpoints.find((_, at) => roles[at] === 'leader') ?? present(target.endpoints[0], 'one')

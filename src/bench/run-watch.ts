@@ -2,26 +2,31 @@ import { present } from '../../raft/base/assert.ts'
 import { latencySample } from './context.ts'
 import type { BenchContext, Measured } from './context.ts'
 import { Cost } from './cost.ts'
+import { BenchFailure } from './errors.ts'
 import { fill } from './fill.ts'
 import { FailureCounts } from './generator/failures.ts'
 import { collectionOf } from './generator/requests.ts'
 import { benchLimits } from './limits.ts'
 import type { Load } from './load.ts'
 import { PacedWriter } from './paced-writer.ts'
+import { openFilesMax } from './process-usage.ts'
 import { versionOf } from './target.ts'
 
 type WatchLoad = Load & { readonly kind: 'watch' }
 
 const written = 10
 const worthTelling = 1000
+/** What else the process has open, with room. */
+const otherFiles = 200
 
 /** Watchers of one namespace, a writer at a steady pace; told is what the fast ones of them had to wait for. @throws BenchFailure */
 export async function runWatch(context: BenchContext, load: WatchLoad): Promise<Measured> {
   const { generator, target, clock, seconds, note } = context
+  checkRoom(load)
   const names = Array.from({ length: written }, (_, at) => `w${at}`)
   const filling = { prefix: 'w', objects: written, payloadBytes: 1000 }
   const namespace = await fill(context, { purpose: 'watch', ...filling })
-  const endpoints = await target.at(load.place)
+  const endpoints = await target.at(load.place, clock)
   const since = await versionOf(present(endpoints[0], 'somebody is watched'), collectionOf(namespace))
   if (load.fast + load.slow >= worthTelling) note(`opening ${load.fast + load.slow} watches`)
   const opening = clock.monotonicMs()
@@ -48,4 +53,11 @@ export async function runWatch(context: BenchContext, load: WatchLoad): Promise<
     ...cost.sample(delivered),
   }
   return { sample, failures: failures.list() }
+}
+
+/** @throws BenchFailure `not-possible` */
+function checkRoom({ fast, slow }: WatchLoad): void {
+  const [needed, most] = [fast + slow + otherFiles, openFilesMax()]
+  if (most === null || needed <= most) return
+  throw new BenchFailure('not-possible', `${needed} open files are needed and ${most} allowed: see ulimit -n`)
 }

@@ -1,6 +1,8 @@
+import type { Clock } from '../../raft/base/clock.ts'
 import { isJsonObject, memberOf, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { Endpoint } from '../verify/endpoint.ts'
+import { pause } from '../verify/pause.ts'
 import { BenchFailure } from './errors.ts'
 import { mostRecent, requestBytes, withQuery } from './generator/requests.ts'
 import type { Asked, ReadForm } from './generator/requests.ts'
@@ -23,6 +25,9 @@ type ModeName = 'linearizable' | 'lease' | 'bounded' | 'any' | 'log'
 const modeNames: readonly ModeName[] = ['linearizable', 'lease', 'bounded', 'any', 'log']
 const probeBoundMs = 1000
 const answerBytesMax = 64 * 1024
+/** While a leader is elected nobody is one. */
+const electionMsMax = 10_000
+const lookMs = 200
 
 /** The servers that are measured: who they are, and what they understand. */
 export class Target {
@@ -62,7 +67,7 @@ export class Target {
       objectOf(await askOnce(first, { method: 'GET', path: '/version' })),
       'gitVersion',
     )
-    return new Target({ endpoints, local, version, offers: await offersOf(first, path) })
+    return new Target({ endpoints, local, version, offers: await offersOf(endpoints, path) })
   }
 
   form(mode: ReadMode): ReadForm {
@@ -70,13 +75,18 @@ export class Target {
     return mode === 'any' ? { query: 'resourceVersion=0', consistency: null } : mostRecent
   }
 
-  /** Who is there now. @throws BenchFailure `not-possible` when nobody has that role at the moment */
-  async at(place: Place): Promise<readonly Endpoint[]> {
+  /** Who is there now. @throws BenchFailure `not-possible` when nobody has that role for a while */
+  async at(place: Place, clock: Clock): Promise<readonly Endpoint[]> {
     if (place === 'all') return this.endpoints
-    const roles = await this.roles()
-    const found = this.endpoints.filter((_, at) => roles[at] === place)
-    if (found.length === 0) throw new BenchFailure('not-possible', `no endpoint is a ${place} at the moment`)
-    return found.slice(0, 1)
+    const endMs = clock.monotonicMs() + electionMsMax
+    for (;;) {
+      const roles = await this.roles()
+      const found = this.endpoints.find((_, at) => roles[at] === place)
+      if (found !== undefined) return [found]
+      if (clock.monotonicMs() >= endMs)
+        throw new BenchFailure('not-possible', `no endpoint is a ${place} at the moment`)
+      await pause(clock, lookMs)
+    }
   }
 
   /** What each endpoint says of itself; null: nothing, as servers of other makers. */
@@ -100,26 +110,34 @@ type Offers = {
   readonly byHeader: boolean
 }
 
-/** A server that does not know the header answers as if it were not there. */
-async function offersOf(endpoint: Endpoint, path: string): Promise<Offers> {
+/** A server that does not know the header answers as if it were not there. A mode is offered when one endpoint offers it. */
+async function offersOf(endpoints: readonly Endpoint[], path: string): Promise<Offers> {
   const modes: ModeName[] = []
   const notes: string[] = []
   for (const name of modeNames) {
     const consistency = name === 'bounded' ? `bounded=${probeBoundMs}` : name
-    const answer = await askOnce(endpoint, { method: 'GET', path, consistency })
-    const said = /^[a-z]+/.exec(answer?.consistency ?? '')?.[0] ?? null
-    if (answer?.status === 200 && said !== null) {
-      modes.push(name)
-      if (said !== name) notes.push(`${name} reads are answered as ${said} ones by ${endpoint.name}`)
-    } else if (answer?.status !== 200) {
-      const words = textMember(objectOf(answer), 'message') || `HTTP ${answer?.status ?? 'none'}`
-      notes.push(`${name} reads are not offered: ${words}`)
+    const answers = await Promise.all(
+      endpoints.map((endpoint) => askOnce(endpoint, { method: 'GET', path, consistency })),
+    )
+    const said = answers.map((answer) =>
+      answer?.status === 200 ? (/^[a-z]+/.exec(answer.consistency ?? '')?.[0] ?? null) : null,
+    )
+    if (said.some((word) => word !== null)) modes.push(name)
+    for (const other of new Set(said)) {
+      if (other === null || other === name) continue
+      const who = endpoints.filter((_, at) => said[at] === other).map((endpoint) => endpoint.name)
+      notes.push(`${name} reads are answered as ${other} ones by ${who.join(', ')}`)
+    }
+    const refused = answers.find((answer) => answer?.status !== 200)
+    if (refused !== undefined) {
+      const words = textMember(objectOf(refused), 'message') || `HTTP ${refused?.status ?? 'none'}`
+      notes.push(`${name} reads are not offered by all: ${words}`)
     }
   }
   if (modes.length > 0) return { modes, notes, byHeader: true }
   return {
     modes: ['linearizable', 'any'],
-    notes: ['lease, bounded and log reads are not offered: the server does not know Orch-Consistency'],
+    notes: ['lease, bounded and log reads are not offered: the servers do not know Orch-Consistency'],
     byHeader: false,
   }
 }

@@ -23,10 +23,11 @@ export class CallGroup {
   static async open(recipe: Recipe, seats: readonly Seat[], clock: Clock): Promise<CallGroup> {
     const group = new CallGroup()
     try {
-      await openAll(seats, async ({ client, endpoint }) => {
+      const open = async ({ client, endpoint }: Seat): Promise<void> => {
         const script = scriptOf(recipe, client, endpoint)
         group.#callers.push(await Caller.open({ endpoint, script, clock, tally: group.#tally }))
-      })
+      }
+      await openAll(seats, open, clock)
     } catch (cause) {
       group.#close()
       throw cause

@@ -22,11 +22,11 @@ export class WatchGroup {
   readonly #readers: WatchReader[] = []
   readonly #fast = newTally()
   readonly #slow = newTally()
-  readonly #busyBefore: EventLoopUtilization
+  /** Before anything was told. */
+  #busyBefore: EventLoopUtilization = performance.eventLoopUtilization()
 
   private constructor(clock: Clock) {
     this.#clock = clock
-    this.#busyBefore = performance.eventLoopUtilization()
   }
 
   /** @throws Error when one of them does not begin */
@@ -41,7 +41,8 @@ export class WatchGroup {
     })
     group.#readers.push(...all)
     try {
-      await openAll(all, (reader) => reader.open())
+      await openAll(all, (reader) => reader.open(), clock)
+      group.#busyBefore = performance.eventLoopUtilization()
     } catch (cause) {
       group.close()
       throw cause
