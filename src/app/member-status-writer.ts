@@ -1,12 +1,12 @@
 import type { Clock, Timer } from '../../raft/base/clock.ts'
-import type { Consensus, ConsensusStatus } from '../../raft/index.ts'
+import type { Consensus, ConsensusStatus, Term } from '../../raft/index.ts'
 import { isJsonObject, textMember } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
 import { formatTime, parseTimeMs } from '../api/time.ts'
 import type { MemberReport } from '../cluster/member-report.ts'
 import type { MemberReports } from '../cluster/member-reports.ts'
-import { memberStatuses } from '../cluster/member-status.ts'
-import type { MemberStatus } from '../cluster/member-status.ts'
+import { lagToShow, memberStatuses } from '../cluster/member-status.ts'
+import type { Judgement, MemberStatus } from '../cluster/member-status.ts'
 import type { AnyObject } from '../registry/definition.ts'
 import { encode, parseStored } from '../registry/encode.ts'
 import type { Operation } from '../store/command.ts'
@@ -50,6 +50,8 @@ export class MemberStatusWriter {
   #lastLookMs = -Infinity
   #lastDriftMs = -Infinity
   #pausedUntilMs = -Infinity
+  /** Of this member, if it leads. */
+  #reign: { readonly term: Term; readonly commitAtStart: number } | null = null
   /** What the last look was about. */
   #seen: Pick<ConsensusStatus, 'term' | 'role' | 'configuration'> | null = null
 
@@ -116,7 +118,9 @@ export class MemberStatusWriter {
     nowMs: number,
   ): { readonly operations: readonly Operation[]; readonly drift: boolean } {
     const { reports, self, clock } = this.#parts
-    const statuses = memberStatuses({ ...status, reports: reports.latest(reportAgeMsMax), self: self() })
+    const { commitAtStart } = this.#reignOf(status)
+    const heard = reports.latest(reportAgeMsMax)
+    const statuses = memberStatuses({ ...status, commitAtStart, reports: heard, self: self() })
     const wallMs = clock.wallMs()
     const driftMayShow = nowMs - this.#lastDriftMs >= driftMsMin
     const transitions: Operation[] = []
@@ -142,6 +146,11 @@ export class MemberStatusWriter {
     return { operations: [...transitions, ...drifts], drift: true }
   }
 
+  #reignOf({ term, commit }: ConsensusStatus): { readonly commitAtStart: number } {
+    if (this.#reign?.term !== term) this.#reign = { term, commitAtStart: commit }
+    return this.#reign
+  }
+
   #objects(): readonly StoredObject[] {
     const { store } = this.#parts
     const { identity } = store
@@ -161,22 +170,29 @@ function statusIn(object: AnyObject): JsonObject {
   return isJsonObject(status) ? status : {}
 }
 
-/** The status with what is known now; members that did not change are the same values. */
+/** The status with what is known now; what did not change is the same values. */
 function written(before: JsonObject, now: MemberStatus, wallMs: number): JsonObject {
-  const { phase, leader, term, lag, ready, version } = now
+  const { leader, term, judgement, version } = now
+  const lag = before['lag']
   return {
     ...before,
-    ...{ phase, leader, lag, ready },
+    leader,
+    lag: lagToShow(typeof lag === 'number' ? lag : 0, now),
+    ...(judgement === null ? { ready: before['ready'] === true } : judgedStatus(before, judgement, wallMs)),
     ...(term === null ? {} : { term }),
     ...(version === null ? {} : { version }),
-    conditions: conditionsOf(before, now, wallMs),
   }
 }
 
-function conditionsOf(before: JsonObject, { ready, reason, message }: MemberStatus, wallMs: number): Json {
+function judgedStatus(before: JsonObject, judgement: Judgement, wallMs: number): JsonObject {
+  const { phase } = judgement
+  return { phase, ready: phase === 'Ready', conditions: conditionsOf(before, judgement, wallMs) }
+}
+
+function conditionsOf(before: JsonObject, { phase, reason, message }: Judgement, wallMs: number): Json {
   const old = before['conditions']
   const [known] = Array.isArray(old) ? (old as readonly Json[]) : []
-  const status = ready ? 'True' : 'False'
+  const status = phase === 'Ready' ? 'True' : 'False'
   if (isJsonObject(known) && known['status'] === status && known['reason'] === reason) return old as Json
   const same = isJsonObject(known) && known['status'] === status ? known['lastTransitionTime'] : undefined
   const lastTransitionTime = same ?? formatTime(wallMs)

@@ -3,15 +3,21 @@ import type { MemberReport } from './member-report.ts'
 
 /** How a member is doing, as the leader sees it: what a `Member` object tells beyond the configuration. */
 export type MemberStatus = {
-  readonly phase: 'Joining' | 'Ready' | 'NotReady' | 'Removing'
   readonly leader: boolean
+  /** Heard of within an election timeout, or that has not passed since this member leads. */
+  readonly inTouch: boolean
   /** The last term in which it was heard of; null: not in this one yet. */
   readonly term: Term | null
-  /** Committed entries it does not have; 0 while they are only under way. */
-  readonly lag: number
-  readonly ready: boolean
+  /** Committed entries it does not have, or at least so many; 0 while they are only under way. null: not known yet. */
+  readonly lag: number | null
+  /** null: it is not known yet, so what was known before holds. */
+  readonly judgement: Judgement | null
   /** null: it has not said. */
   readonly version: string | null
+}
+
+export type Judgement = {
+  readonly phase: 'Joining' | 'Ready' | 'NotReady' | 'Removing'
   readonly reason: 'InTouch' | 'Silent' | 'Quarantined' | 'CatchingUp' | 'Lagging' | 'Leaving'
   /** One line for people. */
   readonly message: string
@@ -22,6 +28,8 @@ export type Reign = {
   readonly id: NodeId
   readonly term: Term
   readonly commit: number
+  /** What was committed when it took office: a member it never heard of lacks all that came since. */
+  readonly commitAtStart: number
   readonly configuration: Configuration
   readonly followers: readonly FollowerStatus[]
   /** Of others, no older than a few seconds. */
@@ -39,37 +47,60 @@ export function memberStatuses(reign: Reign): ReadonlyMap<NodeId, MemberStatus> 
   return new Map(reign.configuration.members.map((member) => [member.id, statusOf(member, reign)]))
 }
 
+/**
+ * The lag to show where `before` is shown. That of a silent member only grows, and by some hundred entries at a time:
+ * each time it is written down is an entry more that it lacks.
+ */
+export function lagToShow(before: number, { inTouch, lag }: Pick<MemberStatus, 'inTouch' | 'lag'>): number {
+  if (lag === null) return before
+  if (inTouch) return lag
+  return before > 0 && lag < before + lagShownMin ? before : lag
+}
+
 function statusOf(member: MemberInfo, reign: Reign): MemberStatus {
   const leader = member.id === reign.id
   const follower = reign.followers.find(({ id }) => id === member.id)
   const report = leader ? reign.self : reign.reports.get(member.id)
-  const behind = leader ? 0 : Math.max(0, reign.commit - (follower?.match ?? 0))
   // A follower of which this reign has heard nothing yet is given the time to answer.
   const inTouch = leader || follower?.recentlyActive === true
-  const heard = leader || (inTouch && (follower?.match ?? 0) > 0)
-  const doing = judged(member, reign.configuration, { behind: heard ? behind : 0, inTouch, report })
+  const match = matchOf(follower)
+  const behind = leader ? 0 : Math.max(0, reign.commit - (match ?? reign.commitAtStart))
+  const heard = leader || match !== null
   return {
-    ...doing,
-    ready: doing.phase === 'Ready',
     leader,
-    term: heard ? reign.term : null,
-    lag: behind < lagShownMin || !heard ? 0 : behind,
+    inTouch,
+    term: inTouch && heard ? reign.term : null,
+    lag: lagOf({ behind, inTouch, heard }),
+    judgement: judged(member, reign.configuration, { behind, inTouch, heard, report }),
     version: report?.version ?? null,
   }
+}
+
+/** null: this reign has not heard of it. Who is sent a state has asked for entries that are gone. */
+function matchOf(follower: FollowerStatus | undefined): number | null {
+  if (follower === undefined) return null
+  return follower.match > 0 || follower.state === 'snapshot' ? follower.match : null
 }
 
 type Sight = {
   readonly behind: number
   readonly inTouch: boolean
-  readonly report: Pick<MemberReport, 'state'> | undefined
+  /** In this reign, at any time. */
+  readonly heard: boolean
+}
+
+function lagOf({ behind, inTouch, heard }: Sight): number | null {
+  if (!inTouch) return behind
+  if (!heard) return null
+  return behind < lagShownMin ? 0 : behind
 }
 
 /** The first that applies counts. */
 function judged(
   { id, role, wantedRole }: MemberInfo,
   { voters, votersOutgoing, learnersNext }: Configuration,
-  { behind, inTouch, report }: Sight,
-): Pick<MemberStatus, 'phase' | 'reason' | 'message'> {
+  { behind, inTouch, heard, report }: Sight & { readonly report: Pick<MemberReport, 'state'> | undefined },
+): Judgement | null {
   if (votersOutgoing?.includes(id) === true && !voters.includes(id) && !learnersNext.includes(id)) {
     return { phase: 'Removing', reason: 'Leaving', message: 'it is about to leave the cluster' }
   }
@@ -84,6 +115,7 @@ function judged(
   if (role !== wantedRole) {
     return { phase: 'Joining', reason: 'CatchingUp', message: 'it votes once it has caught up' }
   }
+  if (!heard) return null
   if (behind > lagReadyMax) {
     return { phase: 'NotReady', reason: 'Lagging', message: 'it is catching up with the log' }
   }

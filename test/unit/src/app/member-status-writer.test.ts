@@ -85,8 +85,7 @@ class Bench {
   }
 
   /** What the leader knows of member 2 from now on; told at once. */
-  follower(known: Partial<FollowerStatus>): void {
-    const commit = logIndex(100_000)
+  follower(known: Partial<FollowerStatus>, commit = logIndex(100_000)): void {
     const about: FollowerStatus = {
       ...{ id: nodeId(2), state: 'replicate', match: commit, next: logIndex(commit + 1) },
       ...{ recentlyActive: true, ...known },
@@ -141,6 +140,51 @@ void test('an election and a member that falls silent show at once, in one write
   assert.deepEqual([bench.writes, bench.memory.store.view().revision], [3, before + 1], 'of that member only')
   const { phase, ready, term: last } = bench.status('n2')
   assert.deepEqual([phase, ready, last], ['NotReady', false, 3])
+})
+
+void test('a dead member is not called well because somebody else leads', async (t) => {
+  const bench = await Bench.open(t)
+  bench.follower({ recentlyActive: false, match: logIndex(99_990) })
+  await bench.clock.advance(10_000)
+  const { ready, lag, conditions } = bench.status('n2')
+  assert.deepEqual([ready, lag], [false, 10])
+  const before = bench.memory.store.view().revision
+  // In the next reign it is not heard of yet, and then it is silent.
+  bench.said = { ...bench.said, term: term(2) }
+  bench.follower({ match: logIndex(0) })
+  await bench.clock.advance(10_000)
+  bench.follower({ match: logIndex(0), recentlyActive: false })
+  await bench.clock.advance(10_000)
+  assert.deepEqual(bench.memory.store.view().revision, before + 1, 'only the term of the one who leads')
+  assert.deepEqual(
+    [bench.status('n2')['ready'], bench.status('n2')['lag'], bench.status('n2')['conditions']],
+    [false, 10, conditions],
+  )
+})
+
+void test('a member that was well stays so until the next leader knows better', async (t) => {
+  const bench = await Bench.open(t)
+  bench.said = { ...bench.said, term: term(2) }
+  bench.follower({ match: logIndex(0) })
+  await bench.clock.advance(1000)
+  assert.deepEqual([bench.status('n2')['ready'], bench.status('n2')['term']], [true, 1])
+  bench.follower({ match: logIndex(0), recentlyActive: false }, logIndex(100_002))
+  await bench.clock.advance(6000)
+  assert.deepEqual(
+    [bench.status('n2')['ready'], bench.status('n2')['lag'], bench.status('n2')['term']],
+    [false, 2, 1],
+  )
+})
+
+void test('what is written about a dead member is no reason to write again', async (t) => {
+  const bench = await Bench.open(t)
+  for (let at = 0; at < 100; at++) {
+    // Each write is an entry that the dead one lacks.
+    bench.follower({ recentlyActive: false, match: logIndex(100_000) }, logIndex(100_000 + bench.writes))
+    await bench.clock.advance(5000)
+  }
+  assert.ok(bench.writes <= 3, `${bench.writes} writes in 500 s`)
+  assert.ok(Number(bench.status('n2')['lag']) > 0, 'it lacks something')
 })
 
 void test('lag is told every few seconds, as long as it changes', async (t) => {
