@@ -26,16 +26,19 @@ type Page = {
 
 /** Until it is there: a machine with much to do may take its time. */
 async function make(client: ApiClient, name: string): Promise<void> {
-  for (let attempt = 0; attempt < 20; attempt++) {
+  let last = ''
+  for (let attempt = 0; attempt < 60; attempt++) {
     try {
-      const reply = await client.post(path, { metadata: { name, labels: { of: 'test' } } })
-      if (reply.status === 201 || (attempt > 0 && reply.status === 409)) return
-      if (reply.status < 500) assert.fail(reply.text)
+      const { status, text } = await client.post(path, { metadata: { name, labels: { of: 'test' } } })
+      if (status === 201 || (attempt > 0 && status === 409)) return
+      last = text
+      if (status < 500 && status !== 429) break
     } catch (cause) {
       if (!(cause instanceof NoReply)) throw cause
     }
+    await sleep(500)
   }
-  assert.fail(`${name} cannot be made`)
+  assert.fail(`${name} cannot be made: ${last}`)
 }
 
 void describe('kubectl and large collections', () => {
@@ -55,7 +58,13 @@ void describe('kubectl and large collections', () => {
     const one = async (): Promise<void> => {
       while (next < many) await make(client, nameOf(next++))
     }
-    await Promise.all(Array.from({ length: 32 }, one))
+    try {
+      await Promise.all(Array.from({ length: 32 }, one))
+    } catch (cause) {
+      // Nothing that is to happen afterwards does when this fails.
+      await cluster.remove()
+      throw cause
+    }
   })
   after(() => cluster.remove())
 

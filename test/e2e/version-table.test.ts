@@ -52,6 +52,22 @@ async function setHistory(member: MemberProcess, windowMs: number, eventsMin: nu
   assert.equal(reply.status, 200, reply.text)
 }
 
+/** Objects whose history is cut behind the third of them. */
+function factsOf(cluster: ProcessCluster): Promise<Facts> {
+  const first = cluster.member('n1')
+  return tableFacts(askedOf(first), {
+    ...{ url: `${collection}?labelSelector=of%3Dtable`, collection, first: 't' },
+    make: (name) => make(first, name, { of: 'table' }),
+    compact: async (version) => {
+      await setHistory(first, 1000, 0)
+      const before = `${collection}?resourceVersionMatch=Exact&resourceVersion=${Number(version) - 1}`
+      for (const { client } of cluster.members)
+        while ((await client.get(before)).status !== 410) await sleep(50)
+      await setHistory(first, 300_000, 1000)
+    },
+  })
+}
+
 void describe('the table of versions on every member', () => {
   let cluster: ProcessCluster
   let facts: Facts
@@ -74,18 +90,13 @@ void describe('the table of versions on every member', () => {
 
   before(async () => {
     cluster = await ProcessCluster.start({ members: 3, config: { 'log-retention-entries': 500 } })
-    const first = cluster.member('n1')
-    facts = await tableFacts(askedOf(first), {
-      ...{ url: `${collection}?labelSelector=of%3Dtable`, collection, first: 't' },
-      make: (name) => make(first, name, { of: 'table' }),
-      compact: async (version) => {
-        await setHistory(first, 1000, 0)
-        const before = `${collection}?resourceVersionMatch=Exact&resourceVersion=${Number(version) - 1}`
-        for (const { client } of cluster.members)
-          while ((await client.get(before)).status !== 410) await sleep(50)
-        await setHistory(first, 300_000, 1000)
-      },
-    })
+    try {
+      facts = await factsOf(cluster)
+    } catch (cause) {
+      // Nothing that is to happen afterwards does when this fails.
+      await cluster.remove()
+      throw cause
+    }
   })
   after(() => cluster.remove())
 
