@@ -6,6 +6,7 @@ import type { Request } from './history.ts'
 import type { Recorder } from './recorder.ts'
 import { pause } from './pause.ts'
 import { Traffic } from './traffic.ts'
+import type { Offers } from './traffic.ts'
 
 export type ClientOptions = {
   readonly name: string
@@ -16,6 +17,7 @@ export type ClientOptions = {
   /** Where it stays; null: it moves about, and on when it gets no answer. */
   readonly pinned: Endpoint | null
   readonly objects: readonly string[]
+  readonly offers: Offers
   /** Mean ms from one call to the next. */
   readonly everyMs: number
   /** Of one call. */
@@ -36,7 +38,7 @@ export class VerifyClient {
   constructor(options: ClientOptions) {
     const { random, recorder, name, objects, endpoints, pinned } = options
     this.#options = options
-    this.#traffic = new Traffic(random, recorder, name, objects)
+    this.#traffic = new Traffic({ random, recorder, client: name, names: objects, offers: options.offers })
     this.#connection = new Connection(pinned ?? random.pick(endpoints), options.clock)
   }
 

@@ -11,11 +11,20 @@ export type Asked = {
   readonly path: string
   /** JSON text; null: none. */
   readonly body: string | null
+  /** Value of the header `Orch-Consistency`. Unset: none. */
+  readonly consistency?: string
 }
 
 /** An answer, or why there is none. */
 export type Reply =
-  | { readonly kind: 'reply'; readonly status: number; readonly body: string; readonly connection: number }
+  | {
+      readonly kind: 'reply'
+      readonly status: number
+      readonly body: string
+      readonly connection: number
+      /** What is said in `Orch-Consistency`; null: nothing. */
+      readonly consistency: string | null
+    }
   | { readonly kind: 'none'; readonly why: string; readonly connection: number }
 
 let sockets = 0
@@ -68,7 +77,9 @@ export class Connection {
         incoming.on('error', fail)
         incoming.on('end', () => {
           const body = Buffer.concat(chunks).toString('utf8')
-          settle({ kind: 'reply', status: incoming.statusCode ?? 0, body, connection })
+          const said = incoming.headers['orch-consistency']
+          const consistency = typeof said === 'string' ? said : null
+          settle({ kind: 'reply', status: incoming.statusCode ?? 0, body, connection, consistency })
         })
         incoming.on('close', () => {
           if (!incoming.complete) fail(new Error('the answer was cut short'))
@@ -123,6 +134,7 @@ export class LineStream {
 function send(endpoint: Endpoint, asked: Asked, agent: HttpAgent | undefined): ClientRequest {
   const { authority, certificate, key, token, insecure } = endpoint
   const headers: Record<string, string> = { accept: 'application/json' }
+  if (asked.consistency !== undefined) headers['orch-consistency'] = asked.consistency
   if (token !== null) headers['authorization'] = `Bearer ${token}`
   if (asked.body !== null) {
     headers['content-type'] = 'application/json'

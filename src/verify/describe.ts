@@ -76,6 +76,12 @@ export function modeWords(mode: Mode): string {
   switch (mode.kind) {
     case 'most-recent':
       return 'most recent'
+    case 'lease':
+      return 'by a lease'
+    case 'log':
+      return 'through the log'
+    case 'bounded':
+      return `at most ${mode.boundMs} ms behind`
     case 'any':
       return 'any version'
     case 'not-older-than':

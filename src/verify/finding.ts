@@ -12,6 +12,7 @@ export type AnomalyKind =
   | 'wrong-list'
   | 'torn-pages'
   | 'wrong-mode'
+  | 'beyond-bound'
   | 'dropped-event'
   | 'event-order'
   | 'repeated-event'
@@ -31,6 +32,7 @@ export const anomalyWords: Readonly<Record<AnomalyKind, string>> = Object.freeze
   phantom: 'something was shown that nobody wrote',
   'wrong-list': 'a list is not the state at its revision',
   'torn-pages': 'the pages of one list are not one state',
+  'beyond-bound': 'an answer is further behind than was asked for',
   'wrong-mode': 'an answer is older, or of another revision, than was asked for',
   'dropped-event': 'a watch left out a change',
   'event-order': 'a watch told an older change after a newer one',

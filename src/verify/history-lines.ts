@@ -186,8 +186,12 @@ function readMode(value: JsonObject): Mode {
   const kind = textOf(value, 'kind')
   switch (kind) {
     case 'most-recent':
+    case 'lease':
+    case 'log':
     case 'any':
       return { kind }
+    case 'bounded':
+      return { kind, boundMs: numberOf(value, 'boundMs') }
     case 'not-older-than':
     case 'exact':
       return { kind, revision: numberOf(value, 'revision') }

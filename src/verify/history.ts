@@ -3,6 +3,10 @@ import type { Side } from './sides.ts'
 /** How old an answer may be. @source spec 4.8 */
 export type Mode =
   | { readonly kind: 'most-recent' }
+  /** As the most recent, by other ways; these three only where a server offers `Orch-Consistency`. */
+  | { readonly kind: 'lease' }
+  | { readonly kind: 'log' }
+  | { readonly kind: 'bounded'; readonly boundMs: number }
   | { readonly kind: 'any' }
   | { readonly kind: 'not-older-than'; readonly revision: number }
   | { readonly kind: 'exact'; readonly revision: number }
@@ -147,6 +151,11 @@ export function modeOf(request: Request): Mode {
   if (request.kind !== 'get' && request.kind !== 'list') return { kind: 'most-recent' }
   // A later page has the revision of its token, whatever was asked for first.
   return request.kind === 'list' && request.page > 0 ? { kind: 'any' } : request.mode
+}
+
+/** Whatever anybody was told before has to be in the answer. */
+export function isLinearizable({ kind }: Mode): boolean {
+  return kind === 'most-recent' || kind === 'lease' || kind === 'log'
 }
 
 /** The object itself was not there; a missing namespace is another matter. */

@@ -1,3 +1,4 @@
+import { checkBounds } from './checks/bounds.ts'
 import { checkLists } from './checks/lists.ts'
 import { checkMembers } from './checks/members.ts'
 import { checkModes } from './checks/modes.ts'
@@ -30,6 +31,7 @@ export function judge(history: History, options: JudgeOptions): Judgement {
     checkVersions(evidence),
     checkLists(evidence),
     checkModes(evidence),
+    checkBounds(evidence),
     checkWatches(evidence),
     checkSessions(evidence, options),
     checkMembers(history),

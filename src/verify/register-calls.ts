@@ -1,6 +1,6 @@
 import type { Evidence } from './evidence.ts'
 import type { Call } from './history.ts'
-import { isMissing } from './history.ts'
+import { isLinearizable, isMissing } from './history.ts'
 import type { Effect, Expectation, RegisterCall } from './linearizability.ts'
 
 /** What each call says about each object, and which call says it. */
@@ -18,8 +18,8 @@ export function* registerCalls(evidence: Evidence): Generator<ObjectCalls, void>
   for (const call of evidence.history.calls) {
     const { request, answer } = call
     if (request.kind === 'list') {
-      const isMostRecent = request.page === 0 && request.mode.kind === 'most-recent'
-      if (isMostRecent && answer.kind === 'list') lists.push(call)
+      const isBound = request.page === 0 && isLinearizable(request.mode)
+      if (isBound && answer.kind === 'list') lists.push(call)
       continue
     }
     const own = byName.get(request.name)
@@ -86,7 +86,7 @@ function effectOf(call: Call): Effect | null {
   const { request, answer } = call
   if (request.kind === 'list') return null
   if (request.kind === 'get') {
-    if (request.mode.kind !== 'most-recent') return null
+    if (!isLinearizable(request.mode)) return null
     if (answer.kind === 'object') return saw(isState(answer.version.token))
     return isMissing(call) ? saw(absent) : null
   }

@@ -11,6 +11,7 @@ import type { VerifyOptions } from './options.ts'
 import { Recorder } from './recorder.ts'
 import type { Side } from './sides.ts'
 import { Surroundings } from './surroundings.ts'
+import type { Offers } from './traffic.ts'
 import { VerifyWatcher } from './watcher.ts'
 import type { Place } from './wire.ts'
 
@@ -58,7 +59,8 @@ async function record(options: VerifyOptions, host: Host): Promise<readonly stri
   const notes: string[] = []
   try {
     const facts = { seed, namespace, members: endpoints.map(({ name }) => name), startedMs: clock.wallMs() }
-    await recordIn({ namespace, prefix: `v-${run}-` }, facts, options, host)
+    const place = { namespace, prefix: `v-${run}-` }
+    await recordIn({ place, facts, offers: await surroundings.offers(place) }, options, host)
   } finally {
     const isTidy = options.namespace !== null || (await surroundings.removeNamespace(namespace))
     if (!isTidy) notes.push(`namespace ${namespace} could not be removed`)
@@ -66,20 +68,27 @@ async function record(options: VerifyOptions, host: Host): Promise<readonly stri
   return notes
 }
 
-async function recordIn(place: Place, facts: RunFacts, options: VerifyOptions, host: Host): Promise<void> {
+type Run = { readonly place: Place; readonly facts: RunFacts; readonly offers: Offers }
+
+async function recordIn({ place, facts, offers }: Run, options: VerifyOptions, host: Host): Promise<void> {
   const { clock } = host
   const file = new HistoryFile(options.history)
   const recorder = new Recorder({ file, clock, place, facts })
   const progress = clock.every(progressEveryMs, () => options.onProgress?.(recorder.progress))
   try {
-    await traffic(options, host, recorder)
+    await traffic(options, host, recorder, offers)
   } finally {
     progress.cancel()
     await file.close()
   }
 }
 
-async function traffic(options: VerifyOptions, { clock }: Host, recorder: Recorder): Promise<void> {
+async function traffic(
+  options: VerifyOptions,
+  { clock }: Host,
+  recorder: Recorder,
+  offers: Offers,
+): Promise<void> {
   const { endpoints, timeoutMs, signal } = options
   const random = new SeededRandom(options.seed)
   const objects = Array.from(
@@ -90,7 +99,7 @@ async function traffic(options: VerifyOptions, { clock }: Host, recorder: Record
   const watchers = watchersOf(options, random, shared)
   const clients = Array.from({ length: options.clients }, (_, at) => {
     return new VerifyClient({
-      ...{ ...shared, name: `c${at + 1}`, random: random.fork(), objects },
+      ...{ ...shared, name: `c${at + 1}`, random: random.fork(), objects, offers },
       pinned: endpoints[at] ?? null,
       everyMs: (1000 * options.clients) / options.rate,
     })

@@ -7,7 +7,9 @@ import type { Endpoint } from './endpoint.ts'
 import { VerifyFailure } from './errors.ts'
 import { verifyLimits } from './limits.ts'
 import { pause } from './pause.ts'
-import { messageOf } from './wire.ts'
+import type { Offers } from './traffic.ts'
+import { collection, messageOf } from './wire.ts'
+import type { Place } from './wire.ts'
 
 /** Before whoever did not answer is asked again. */
 const retryMs = 200
@@ -44,6 +46,16 @@ export class Surroundings {
     const path = `/api/v1/namespaces/${encodeURIComponent(name)}`
     const reply = await this.#ask({ method: 'DELETE', path, body: null }, verifyLimits.settleMsMax)
     return reply.kind === 'reply' && (reply.status < 300 || reply.status === 404)
+  }
+
+  /** What can be asked of reads in `place`, as whoever answers says. */
+  async offers(place: Place): Promise<Offers> {
+    const asked = { method: 'GET', path: collection(place), body: null } as const
+    const any = await this.#ask({ ...asked, consistency: 'any' }, this.#timeoutMs)
+    const modes = any.kind === 'reply' && any.consistency !== null
+    if (!modes) return { modes, lease: false }
+    const lease = await this.#ask({ ...asked, consistency: 'lease' }, this.#timeoutMs)
+    return { modes, lease: lease.kind === 'reply' && lease.status === 200 }
   }
 
   /** The last answer when none is better within the time. */

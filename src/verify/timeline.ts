@@ -1,5 +1,5 @@
 import type { Call, History } from './history.ts'
-import { isAnswered, isWrite } from './history.ts'
+import { isAnswered, isLinearizable, isWrite } from './history.ts'
 import { verifyLimits } from './limits.ts'
 
 /** A time in which nobody was answered, although all clients asked. Ms since the start. */
@@ -29,8 +29,7 @@ export type Experiences = {
 
 /** How clients fared: not judged, as no promise is about it. */
 export function experiencesOf({ calls, watches }: History): Experiences {
-  const isMostRecent = ({ request }: Call): boolean =>
-    'mode' in request && request.mode.kind === 'most-recent'
+  const isMostRecent = ({ request }: Call): boolean => 'mode' in request && isLinearizable(request.mode)
   return {
     writes: experienceOf(calls.filter((call) => isWrite(call.request) && isAnswered(call))),
     reads: experienceOf(calls.filter((call) => isMostRecent(call) && isAnswered(call))),

@@ -17,12 +17,30 @@ const weights = {
   'list-not-older': 3,
   'list-exact': 3,
   'list-pages': 4,
+  'get-bounded': 4,
+  'list-bounded': 1,
+  'get-log': 1,
+  'get-lease': 5,
+  'list-lease': 1,
 } as const
 
 type Kind = keyof typeof weights
 
 const kinds = Object.keys(weights) as Kind[]
-const weightSum = kinds.reduce((sum, kind) => sum + weights[kind], 0)
+
+/** Which reads a server has beside those that all of its kind have. */
+export type Offers = { readonly modes: boolean; readonly lease: boolean }
+
+const special: Readonly<Partial<Record<Kind, keyof Offers>>> = {
+  'get-bounded': 'modes',
+  'list-bounded': 'modes',
+  'get-log': 'modes',
+  'get-lease': 'lease',
+  'list-lease': 'lease',
+}
+
+/** In ms: hardly to be met, often, and always. */
+const bounds = [5, 50, 1000] as const
 
 /** What one client asks next: drawn from the seed and from what was told meanwhile. */
 export class Traffic {
@@ -30,14 +48,28 @@ export class Traffic {
   readonly #recorder: Recorder
   readonly #client: string
   readonly #names: readonly string[]
+  readonly #kinds: readonly Kind[]
+  readonly #weightSum: number
   #tokens = 0
   #lists = 0
 
-  constructor(random: SeededRandom, recorder: Recorder, client: string, names: readonly string[]) {
-    this.#random = random
-    this.#recorder = recorder
-    this.#client = client
-    this.#names = names
+  constructor(parts: {
+    readonly random: SeededRandom
+    readonly recorder: Recorder
+    readonly client: string
+    readonly names: readonly string[]
+    readonly offers: Offers
+  }) {
+    const { offers } = parts
+    this.#random = parts.random
+    this.#recorder = parts.recorder
+    this.#client = parts.client
+    this.#names = parts.names
+    this.#kinds = kinds.filter((kind) => {
+      const needed = special[kind]
+      return needed === undefined || offers[needed]
+    })
+    this.#weightSum = this.#kinds.reduce((sum, kind) => sum + weights[kind], 0)
   }
 
   next(): Request {
@@ -65,6 +97,16 @@ export class Traffic {
         return { kind: 'get', name, mode: { kind: 'any' } }
       case 'get-not-older':
         return { kind: 'get', name, mode: this.#notOlder() }
+      case 'get-bounded':
+        return { kind: 'get', name, mode: this.#bounded() }
+      case 'get-lease':
+        return { kind: 'get', name, mode: { kind: 'lease' } }
+      case 'get-log':
+        return { kind: 'get', name, mode: { kind: 'log' } }
+      case 'list-bounded':
+        return this.#list(this.#bounded(), null)
+      case 'list-lease':
+        return this.#list({ kind: 'lease' }, null)
       case 'list':
         return this.#list({ kind: 'most-recent' }, null)
       case 'list-any':
@@ -81,8 +123,8 @@ export class Traffic {
   }
 
   #draw(): Kind {
-    let left = this.#random.below(weightSum)
-    for (const kind of kinds) {
+    let left = this.#random.below(this.#weightSum)
+    for (const kind of this.#kinds) {
       left -= weights[kind]
       if (left < 0) return kind
     }
@@ -97,6 +139,10 @@ export class Traffic {
   #notOlder(): Mode {
     const { newest } = this.#recorder
     return newest === 0 ? { kind: 'any' } : { kind: 'not-older-than', revision: newest }
+  }
+
+  #bounded(): Mode {
+    return { kind: 'bounded', boundMs: this.#random.pick(bounds) }
   }
 
   #exact(): Mode {

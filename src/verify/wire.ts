@@ -37,25 +37,45 @@ export function askFor(request: Request, place: Place, continueToken: string | n
     case 'get': {
       // Only lists say how a version is meant.
       const { mode } = request
-      const revision = mode.kind === 'most-recent' ? null : mode.kind === 'any' ? 0 : mode.revision
+      const revision = mode.kind === 'any' ? 0 : 'revision' in mode ? mode.revision : null
       const query = revision === null ? '' : `?resourceVersion=${revision}`
-      return { method: 'GET', path: `${all}/${request.name}${query}`, body: null }
+      return { method: 'GET', path: `${all}/${request.name}${query}`, body: null, ...headerOf(mode) }
     }
     case 'list': {
       const query = new URLSearchParams(continueToken === null ? listQuery(request.mode) : {})
       if (continueToken !== null) query.set('continue', continueToken)
       if (request.limit !== null) query.set('limit', String(request.limit))
       const words = query.toString()
-      return { method: 'GET', path: words === '' ? all : `${all}?${words}`, body: null }
+      const path = words === '' ? all : `${all}?${words}`
+      return { method: 'GET', path, body: null, ...headerOf(request.mode) }
     }
     default:
       return assertNever(request)
   }
 }
 
+/** What versions cannot say. */
+export function headerOf(mode: Mode): Pick<Asked, 'consistency'> {
+  switch (mode.kind) {
+    case 'lease':
+    case 'log':
+      return { consistency: mode.kind }
+    case 'bounded':
+      return { consistency: `bounded=${mode.boundMs}` }
+    case 'most-recent':
+    case 'any':
+    case 'not-older-than':
+    case 'exact':
+      return {}
+  }
+}
+
 function listQuery(mode: Mode): Record<string, string> {
   switch (mode.kind) {
     case 'most-recent':
+    case 'lease':
+    case 'log':
+    case 'bounded':
       return {}
     case 'any':
       return { resourceVersion: '0' }

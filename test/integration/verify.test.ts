@@ -42,6 +42,8 @@ void test('a right server is accepted', async (t) => {
   assert.deepEqual(notes, [])
   const kinds = new Set(history.calls.map(({ request }) => request.kind))
   assert.equal(kinds.size, 5, 'all kinds of calls were made')
+  const modes = new Set(history.calls.map(({ request }) => ('mode' in request ? request.mode.kind : '')))
+  for (const mode of ['lease', 'bounded'] as const) assert.ok(modes.has(mode), `${mode} was offered`)
   assert.ok(history.watches.some(({ resumed }) => resumed))
 })
 

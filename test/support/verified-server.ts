@@ -5,6 +5,7 @@ import type { Store } from '../../src/store/store.ts'
 import type { Endpoint } from '../../src/verify/endpoint.ts'
 import { realRegistry } from './real-registry.ts'
 import { ADMIN, serverAround } from './server-fixture.ts'
+import { systemClock } from './system.ts'
 
 /** The shipped server and verbs over a machine in memory, as an endpoint. @param change breaks the verbs */
 export async function verifiedServer(
@@ -13,6 +14,9 @@ export async function verifiedServer(
 ): Promise<Endpoint> {
   const domain = 'k8s.io'
   const { registry, store, close } = await realRegistry(domain)
+  // So that reads by a lease are asked for too.
+  const settings = { ...store.settings, leaseReads: 1 }
+  await store.write({ kind: 'change-settings', settings }, systemClock.monotonicMs() + 10_000)
   const { server } = await serverAround(change(registry, store), { store, names: namesOf(domain) })
   const { port } = await server.listen('127.0.0.1', 0)
   t.after(async () => {

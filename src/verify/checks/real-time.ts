@@ -3,7 +3,7 @@ import type { Evidence, Sight } from '../evidence.ts'
 import { Findings, count } from '../finding.ts'
 import type { Anomaly, AnomalyKind, CheckReport, Witness } from '../finding.ts'
 import type { Call } from '../history.ts'
-import { isMissing, isWrite } from '../history.ts'
+import { isLinearizable, isMissing, isWrite } from '../history.ts'
 
 /**
  * Real time: one line of revisions explains all objects together. A write gets a revision behind all that anybody had
@@ -15,7 +15,7 @@ export function checkRealTime(evidence: Evidence): CheckReport {
   for (const call of evidence.history.calls) {
     const told = evidence.toldBefore(call.begin)
     if (told === null || !isBound(call)) continue
-    const wrong = judge(call, told.revision, evidence)
+    const wrong = staleness(call, told.revision, evidence)
     if (wrong === undefined) continue
     examined++
     if (wrong !== null) findings.add(wrong.of, () => anomalyOf(call, told, wrong))
@@ -37,15 +37,15 @@ type Wrong = {
 function isBound({ request }: Call): boolean {
   if (isWrite(request)) return true
   const isLater = request.kind === 'list' && request.page > 0
-  return 'mode' in request && request.mode.kind === 'most-recent' && !isLater
+  return 'mode' in request && isLinearizable(request.mode) && !isLater
 }
 
-/** @param floor the newest revision that had been told @returns null: right; undefined: it says nothing */
-function judge(call: Call, floor: number, evidence: Evidence): Wrong | null | undefined {
+/** What is older in an answer than it may be. @param floor the newest revision that had been told @returns null: nothing; undefined: it says nothing */
+export function staleness(call: Call, floor: number, evidence: Evidence): Wrong | null | undefined {
   const { request, answer, member } = call
   if (answer.kind === 'list') {
     if (answer.revision >= floor) return null
-    const text = `${member} answered a most recent list at revision ${answer.revision}, ${floor} had been told`
+    const text = `${member} answered a list at revision ${answer.revision}, ${floor} had been told`
     return { kind: 'stale-read', text, object: null, of: `list ${floor}` }
   }
   if (answer.kind === 'object') {

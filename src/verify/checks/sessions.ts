@@ -24,8 +24,9 @@ export function checkSessions(evidence: Evidence, { balanced }: { readonly balan
   for (const call of evidence.history.calls) {
     const { client, connection, request, answer, member } = call
     const isLater = request.kind === 'list' && request.page > 0
-    if ((request.kind !== 'get' && request.kind !== 'list') || isLater || modeOf(request).kind !== 'any')
-      continue
+    if ((request.kind !== 'get' && request.kind !== 'list') || isLater) continue
+    const { kind: mode } = modeOf(request)
+    if (mode !== 'any' && mode !== 'bounded') continue
     const session = `${client}/${connection}`
     const floor = floors.get(session)
     const point = pointOf(call, floor?.revision ?? 0, evidence)

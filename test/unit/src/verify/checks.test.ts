@@ -5,12 +5,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { checkBounds } from '../../../../src/verify/checks/bounds.ts'
 import { checkLists } from '../../../../src/verify/checks/lists.ts'
 import { checkMembers } from '../../../../src/verify/checks/members.ts'
 import { checkModes } from '../../../../src/verify/checks/modes.ts'
 import { checkRealTime } from '../../../../src/verify/checks/real-time.ts'
 import { checkSessions } from '../../../../src/verify/checks/sessions.ts'
 import { checkVersions } from '../../../../src/verify/checks/versions.ts'
+import type { Mode } from '../../../../src/verify/history.ts'
 import { judge } from '../../../../src/verify/judge.ts'
 import { Tale, anyVersion, exactly, kindsOf, mostRecent, notOlder } from './tale.ts'
 
@@ -18,6 +20,7 @@ const realTime = (tale: Tale): readonly string[] => kindsOf(checkRealTime(tale.e
 const versions = (tale: Tale): readonly string[] => kindsOf(checkVersions(tale.evidence()))
 const lists = (tale: Tale): readonly string[] => kindsOf(checkLists(tale.evidence()))
 const modes = (tale: Tale): readonly string[] => kindsOf(checkModes(tale.evidence()))
+const bounds = (tale: Tale): readonly string[] => kindsOf(checkBounds(tale.evidence()))
 const sessions = (tale: Tale, balanced = false): readonly string[] =>
   kindsOf(checkSessions(tale.evidence(), { balanced }))
 
@@ -122,6 +125,28 @@ void test('modes: exact is exact, and not older is not older', () => {
   assert.deepEqual(modes(tale().get('a@5', notOlder(7))), ['wrong-mode'])
   assert.deepEqual(modes(tale().missing('b', notOlder(7))), ['wrong-mode'])
   assert.deepEqual(modes(tale().missing('b', notOlder(6))), [], 'at 6 there was none')
+})
+
+void test('bounds: what was told longer ago than the bound is in the answer', () => {
+  const tale = (): Tale => new Tale().create('a@5').update('a@6', 'a@5').create('b@7')
+  const behind = (boundMs: number): Mode => ({ kind: 'bounded', boundMs })
+  // The update was told at 4, the creation of b at 6, and the read is asked for at 7.
+  assert.deepEqual(bounds(tale().get('a@5', behind(2))), ['beyond-bound'])
+  assert.deepEqual(bounds(tale().get('a@5', behind(3))), [], 'told so long ago, not longer')
+  assert.deepEqual(bounds(tale().get('a@6', behind(1))), [])
+  assert.deepEqual(bounds(tale().list(6, ['a@6'], behind(1))), [])
+  assert.deepEqual(bounds(tale().list(5, ['a@5'], behind(2))), ['beyond-bound'])
+  assert.deepEqual(bounds(tale().missing('a', behind(2))), ['beyond-bound'])
+  assert.equal(checkBounds(tale().get('a@5').evidence()).verdict, 'not-applicable', 'nobody asked')
+})
+
+void test('by a lease and through the log reads are as new as the most recent', () => {
+  const tale = (): Tale => new Tale().create('a@5').update('a@6', 'a@5').create('b@7')
+  for (const kind of ['lease', 'log'] as const) {
+    assert.deepEqual(realTime(tale().list(7, ['a@6', 'b@7'], { kind })), [])
+    assert.deepEqual(realTime(tale().list(6, ['a@6'], { kind })), ['stale-read'])
+    assert.deepEqual(realTime(tale().get('a@5', { kind })), ['stale-read'])
+  }
 })
 
 void test('sessions: on one connection reads of any version do not go back', () => {

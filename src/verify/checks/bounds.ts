@@ -1,0 +1,78 @@
+import { inOrder, ofCall } from '../describe.ts'
+import type { Evidence } from '../evidence.ts'
+import { Findings, count } from '../finding.ts'
+import type { CheckReport } from '../finding.ts'
+import type { Call } from '../history.ts'
+import { staleness } from './real-time.ts'
+
+/**
+ * Bounds: an answer that may be so many ms behind shows whatever anybody had been told that long before it was asked for. By the
+ * clock of the recording alone, as the server counts from later.
+ */
+export function checkBounds(evidence: Evidence): CheckReport {
+  const findings = new Findings()
+  const told = toldIn(evidence.history.calls)
+  let examined = 0
+  for (const call of evidence.history.calls) {
+    const { request } = call
+    if ((request.kind !== 'get' && request.kind !== 'list') || request.mode.kind !== 'bounded') continue
+    if (request.kind === 'list' && request.page > 0) continue
+    const { boundMs } = request.mode
+    const before = newestBefore(told, call.beginMs - boundMs)
+    if (before === null) continue
+    const wrong = staleness(call, before.revision, evidence)
+    if (wrong === undefined) continue
+    examined++
+    if (wrong === null) continue
+    findings.add(`${call.begin}`, () => ({
+      kind: 'beyond-bound',
+      text: `${wrong.text}, more than ${boundMs} ms before`,
+      object: wrong.object,
+      atMs: call.endMs,
+      members: [...new Set([call.member, before.call.member])],
+      witnesses: inOrder([ofCall(before.call), ofCall(call)]),
+    }))
+  }
+  const report = findings.report('bounds are kept', { examined: count(examined, 'answer'), count: examined })
+  // A server that does not offer them is not asked, and a short recording has nothing from before.
+  return examined === 0 ? { ...report, verdict: 'not-applicable' } : report
+}
+
+type Told = { readonly atMs: number; readonly revision: number; readonly call: Call }
+
+/** By when a revision was known to exist: ascending in both, each with the call that told the newest. */
+function toldIn(calls: readonly Call[]): readonly Told[] {
+  const all = calls
+    .map((call) => ({ atMs: call.endMs, revision: shownIn(call), call }))
+    .filter(({ revision }) => revision > 0)
+    .sort((a, b) => a.atMs - b.atMs)
+  let newest = 0
+  return all.flatMap(({ atMs, revision, call }) => {
+    if (revision <= newest) return []
+    newest = revision
+    return [{ atMs, revision, call }]
+  })
+}
+
+function shownIn({ answer }: Call): number {
+  switch (answer.kind) {
+    case 'object':
+      return answer.version.revision
+    case 'list':
+      return answer.revision
+    case 'deleted':
+    case 'refused':
+    case 'unknown':
+      return 0
+  }
+}
+
+function newestBefore(told: readonly Told[], atMs: number): Told | null {
+  let [low, high] = [0, told.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((told[middle]?.atMs ?? Infinity) < atMs) low = middle + 1
+    else high = middle
+  }
+  return told[low - 1] ?? null
+}
