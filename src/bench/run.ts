@@ -49,6 +49,8 @@ export async function runBench(options: BenchOptions, { clock, random }: Host): 
     const target = await Target.probe(endpoints, local, `/api/v1/namespaces/${probed.name}`)
     const run = new Run({ target, generator, namespaces, clock, seconds, note }, options)
     await run.all()
+    // Behind the loads: a setting that was made right before them takes its time.
+    const substitutes = await target.substitutes()
     return {
       environment: environmentOf(options.commit),
       run: {
@@ -57,7 +59,7 @@ export async function runBench(options: BenchOptions, { clock, random }: Host): 
         ...{ loadBefore, loadAfter: loadNow() },
       },
       rows: run.rows,
-      notes: [...target.notes, ...run.notes],
+      notes: [...target.notes, ...substitutes, ...run.notes],
     }
   } finally {
     signal.removeEventListener('abort', interrupt)

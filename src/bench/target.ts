@@ -37,15 +37,17 @@ export class Target {
   readonly version: string
   /** In the order in which they are compared. */
   readonly modes: readonly ModeName[]
-  /** One line each: what is not offered, or is something else than its name. */
+  /** One line each: what is not offered. */
   readonly notes: readonly string[]
   readonly #byHeader: boolean
+  readonly #path: string
 
   private constructor(of: {
     readonly endpoints: readonly Endpoint[]
     readonly local: LocalServers | null
     readonly version: string
     readonly offers: Offers
+    readonly path: string
   }) {
     this.endpoints = of.endpoints
     this.local = of.local
@@ -53,6 +55,7 @@ export class Target {
     this.modes = of.offers.modes
     this.notes = of.offers.notes
     this.#byHeader = of.offers.byHeader
+    this.#path = of.path
   }
 
   /** @param path of an object that is there @throws BenchFailure `no-answer` */
@@ -67,7 +70,7 @@ export class Target {
       objectOf(await askOnce(first, { method: 'GET', path: '/version' })),
       'gitVersion',
     )
-    return new Target({ endpoints, local, version, offers: await offersOf(endpoints, path) })
+    return new Target({ endpoints, local, version, offers: await offersOf(endpoints, path), path })
   }
 
   form(mode: ReadMode): ReadForm {
@@ -89,6 +92,20 @@ export class Target {
     }
   }
 
+  /** One line each: who answers which mode as another, as followers may with leases. */
+  async substitutes(): Promise<readonly string[]> {
+    const notes: string[] = []
+    for (const name of this.#byHeader ? this.modes : []) {
+      const said = (await askedIn(name, this.endpoints, this.#path)).map(modeSaidBy)
+      for (const other of new Set(said)) {
+        if (other === null || other === name) continue
+        const who = this.endpoints.filter((_, at) => said[at] === other).map((endpoint) => endpoint.name)
+        notes.push(`${name} reads are answered as ${other} ones by ${who.join(', ')}`)
+      }
+    }
+    return notes
+  }
+
   /** What each endpoint says of itself; null: nothing, as servers of other makers. */
   roles(): Promise<readonly (string | null)[]> {
     return Promise.all(
@@ -105,6 +122,7 @@ export class Target {
 
 type Offers = {
   readonly modes: readonly ModeName[]
+  /** One line each: what is not offered. */
   readonly notes: readonly string[]
   /** Modes are asked for by the `Orch-Consistency` header; else by resourceVersion. */
   readonly byHeader: boolean
@@ -115,19 +133,8 @@ async function offersOf(endpoints: readonly Endpoint[], path: string): Promise<O
   const modes: ModeName[] = []
   const notes: string[] = []
   for (const name of modeNames) {
-    const consistency = name === 'bounded' ? `bounded=${probeBoundMs}` : name
-    const answers = await Promise.all(
-      endpoints.map((endpoint) => askOnce(endpoint, { method: 'GET', path, consistency })),
-    )
-    const said = answers.map((answer) =>
-      answer?.status === 200 ? (/^[a-z]+/.exec(answer.consistency ?? '')?.[0] ?? null) : null,
-    )
-    if (said.some((word) => word !== null)) modes.push(name)
-    for (const other of new Set(said)) {
-      if (other === null || other === name) continue
-      const who = endpoints.filter((_, at) => said[at] === other).map((endpoint) => endpoint.name)
-      notes.push(`${name} reads are answered as ${other} ones by ${who.join(', ')}`)
-    }
+    const answers = await askedIn(name, endpoints, path)
+    if (answers.some((answer) => modeSaidBy(answer) !== null)) modes.push(name)
     const refused = answers.find((answer) => answer?.status !== 200)
     if (refused !== undefined) {
       const words = textMember(objectOf(refused), 'message') || `HTTP ${refused?.status ?? 'none'}`
@@ -140,6 +147,20 @@ async function offersOf(endpoints: readonly Endpoint[], path: string): Promise<O
     notes: ['lease, bounded and log reads are not offered: the servers do not know Orch-Consistency'],
     byHeader: false,
   }
+}
+
+function askedIn(
+  name: ModeName,
+  endpoints: readonly Endpoint[],
+  path: string,
+): Promise<readonly (WireAnswer | null)[]> {
+  const consistency = name === 'bounded' ? `bounded=${probeBoundMs}` : name
+  return Promise.all(endpoints.map((endpoint) => askOnce(endpoint, { method: 'GET', path, consistency })))
+}
+
+/** @returns null when it says none, or is no answer */
+function modeSaidBy(answer: WireAnswer | null): string | null {
+  return answer?.status === 200 ? (/^[a-z]+/.exec(answer.consistency ?? '')?.[0] ?? null) : null
 }
 
 /** On a connection of its own. @returns null without an answer */

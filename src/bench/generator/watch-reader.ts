@@ -43,11 +43,13 @@ export class WatchReader {
   #socket: Socket | null = null
   #timer: Timer | null = null
   #closed = false
+  #isSlow: boolean
 
   /** @param since the version behind which it begins */
   constructor(of: WatchReaderOptions, since: string) {
     this.#of = of
     this.#since = since
+    this.#isSlow = of.isSlow
     this.#events = new WatchEvents({
       event: (mark, resourceVersion) => this.#event(mark, resourceVersion),
       bookmark: (resourceVersion) => (this.#since = resourceVersion),
@@ -76,7 +78,7 @@ export class WatchReader {
     const query = `watch=true&allowWatchBookmarks=true&resourceVersion=${this.#since}`
     const path = `${collectionOf(namespace)}?${query}`
     await this.#begin(socket, requestBytes(endpoint, { method: 'GET', path }))
-    if (this.#of.isSlow) this.#readSlowly()
+    if (this.#isSlow) this.#readSlowly()
   }
 
   #begin(socket: Socket, request: Buffer): Promise<void> {
@@ -110,6 +112,7 @@ export class WatchReader {
 
   /** A slow one, too, reads all that is there from now on. */
   readFast(): void {
+    this.#isSlow = false
     this.#timer?.cancel()
     this.#timer = null
     this.#socket?.resume()

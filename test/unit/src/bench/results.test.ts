@@ -10,6 +10,7 @@ import { labelOf } from '../../../../src/bench/load.ts'
 import type { Sample } from '../../../../src/bench/measures.ts'
 import { spreadOf, spreadText } from '../../../../src/bench/measures.ts'
 import { pageOf } from '../../../../src/bench/page.ts'
+import { barPlot, rangePlot } from '../../../../src/bench/page-plots.ts'
 import { planOf, wholeSelection } from '../../../../src/bench/plan.ts'
 import { jsonOf, parseResults } from '../../../../src/bench/report.ts'
 import type { BenchReport } from '../../../../src/bench/report.ts'
@@ -72,6 +73,22 @@ void test('the page stands alone, draws everything, and takes no words for marku
   }
   assert.doesNotMatch(pageOf(bare), /NaN|Infinity|undefined/)
   assert.doesNotMatch(pageOf({ ...report(), rows: [] }), /NaN|Infinity|undefined/)
+})
+
+void test('plots take no label for markup, and nothing measured for a drawing without end', () => {
+  const label = '<b>&"'
+  const spread = { median: 1, lowest: 0.5, highest: 2 }
+  const drawn = [
+    barPlot([{ label, colour: '#000', spread, limit: 3 }], 'ms'),
+    rangePlot([{ label, colour: '#000', values: [0.5, 1, 20] }], 'ms'),
+    barPlot([], 'ms'),
+    rangePlot([{ label, colour: '#000', values: [0] }], 'ms'),
+    rangePlot([{ label, colour: '#000', values: [1e-3, 1e7] }], 'ms'),
+  ]
+  for (const plot of drawn) {
+    assert.doesNotMatch(plot, /<b>|NaN|Infinity|undefined/)
+    assert.ok(plot.length < 4000, plot)
+  }
 })
 
 void test('what a reader has to know is said: other work, a generator at its limit, failures', () => {
