@@ -5,7 +5,7 @@ import { sameBase } from './configuration-codec.ts'
 import { endMarkName, readEndMark } from './end-mark.ts'
 import type { EndMark } from './end-mark.ts'
 import { EntryIndex } from './entry-index.ts'
-import { damaged, LogFailure, missingSegment } from './errors.ts'
+import { damaged, LogFailure, missingSegment, replaceMember } from './errors.ts'
 import { decodeGroupHeader } from './group-decoder.ts'
 import type { PlacedRecord } from './group-decoder.ts'
 import {
@@ -125,7 +125,7 @@ class Recovery {
   /** What was promised durable by the time the log was closed is there. */
   #checkEnd(end: EndMark): void {
     if (!sameBytes(end.logId, present(this.#logId, 'a preamble was read'))) {
-      throw new LogFailure('foreign', `log ${endMarkName} belongs to another log; bring back its own files`)
+      throw new LogFailure('foreign', `log ${endMarkName} belongs to another log; ${replaceMember}`)
     }
     const sequence = present(this.#sequence, 'a group was read')
     const same = sequence > end.sequence || (sequence === end.sequence && this.#chain === end.chain)

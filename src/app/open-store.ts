@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { Config } from '../config/config.ts'
 import { StorageFailure } from '../store/errors.ts'
 import type { AsideNews } from '../store/disk/aside.ts'
 import { StoreMachine } from '../store/store-machine.ts'
 import type { StoreMachineOptions } from '../store/store-machine-options.ts'
 import { StartFailure } from './errors.ts'
 import { logFolder } from './member-identity.ts'
+import { withReplacement } from './replacement-advice.ts'
 import { tellQuarantine } from './tell-quarantine.ts'
 
 export const databaseFolder = 'db'
@@ -20,7 +22,15 @@ type Told = 'onInstalled' | 'onQuarantine' | 'onReplay' | 'onMissing' | 'onAside
  */
 export async function openStore(
   options: Omit<StoreMachineOptions, Told>,
-  { directory, log }: { readonly directory: string; readonly log: Pick<Logger, 'info' | 'warn' | 'error'> },
+  {
+    directory,
+    log,
+    config,
+  }: {
+    readonly directory: string
+    readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+    readonly config: Config
+  },
 ): Promise<StoreMachine> {
   const path = join(directory, databaseFolder)
   try {
@@ -39,7 +49,7 @@ export async function openStore(
     })
   } catch (cause) {
     if (!(cause instanceof StorageFailure)) throw cause
-    throw new StartFailure('data-directory', placed(cause, directory), { cause })
+    throw new StartFailure('data-directory', withReplacement(placed(cause, directory), config), { cause })
   }
 }
 
@@ -51,6 +61,6 @@ function tellAside(news: AsideNews, log: Pick<Logger, 'info' | 'warn'>): void {
 
 /** The store knows its databases by name only. */
 function placed({ code, message }: StorageFailure, directory: string): string {
-  const where = message.includes(directory) ? message : `${join(directory, databaseFolder)}: ${message}`
-  return code === 'beyond-log' ? `${where} in ${join(directory, logFolder)}` : where
+  if (message.includes(directory)) return message
+  return `${join(directory, code === 'beyond-log' ? logFolder : databaseFolder)}: ${message}`
 }

@@ -2,19 +2,20 @@ import type { Config } from '../config/config.ts'
 import { clientAddress } from './keys.ts'
 
 /** What the consensus library says of a member that may have lost a vote or an entry. */
-const isLost =
-  /may have lost a vote|promised to keep (?:are|is) lost|known by another log|it must be replaced by a new member/
+const isLost = /promised to keep (?:are|is) lost|known by another log|it must be replaced by a new member/
 
 /**
  * A member that may have forgotten what it promised never votes again under its id. Adds to such a line the command that
- * puts another one in its place; at the same addresses, if the machine is to go on.
+ * puts another one in its place; at the same addresses, if the machine is to go on. Who is alone has nobody to take the state
+ * from: a snapshot is restored.
  */
 export function withReplacement(cause: string, config: Config): string {
   if (!isLost.test(cause)) return cause
   const peers = config['peer-address'] || ownPeerAddress(config)
-  if (peers === '') return cause
+  if (peers === '')
+    return `${cause}; if it is the only one: orchctl snapshot restore, with an empty --data-dir`
   const seat = `--peer-address ${peers} --client-address ${clientAddress(config)}`
-  return `${cause}; or give it up: orchctl member replace ${config.name} NEW-NAME ${seat}, and an empty --data-dir`
+  return `${cause}: orchctl member replace ${config.name} NEW-NAME ${seat}, and an empty --data-dir`
 }
 
 function ownPeerAddress(config: Config): string {

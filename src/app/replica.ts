@@ -61,7 +61,7 @@ export async function openReplica(site: Site, parts: ReplicaParts): Promise<Repl
       onFailure: onFatal,
       mayGive: (atLeast) => judge?.mayGive(atLeast) ?? atLeast === null,
     },
-    { directory, log },
+    { directory, log, config },
   )
   opened = machine
   parts.onMachine(machine)

@@ -242,7 +242,7 @@ export class StateGuard {
     log.error(
       { reason: quarantine.reason, leader: status.leader },
       'still without a state: no healthy leader sends one. Start the other members; if there are none, ' +
-        'bring back the data directory of this one from a backup',
+        'restore a snapshot',
     )
   }
 

@@ -106,7 +106,7 @@ async function openWhole(
       throw new StorageFailure(
         'beyond-log',
         `the database is at index ${state.appliedIndex}, the log ends at ${logLast}: ` +
-          'the log lost entries; bring back the one that belongs to this database',
+          'the log lost entries that this member promised to keep; it must be replaced by a new member',
       )
     }
     return { database: { name, store }, state, descent: await readDescent(store) }
@@ -121,7 +121,12 @@ function condemned(name: string, cause: unknown): string {
   if (!(cause instanceof StorageFailure)) throw cause
   const { code, message } = cause
   if (isDamage(cause)) return `database ${name}: ${message}`
-  const remedy = code === 'io' ? ': bring back an undamaged copy of the data directory' : ''
+  // The log has what was promised; an older database would only be behind it.
+  const remedy =
+    code === 'io'
+      ? ': look at the disk and at who may use it; where other members are, remove the directory of databases, never the log, ' +
+        'and their state is fetched'
+      : ''
   throw new StorageFailure(code, `database ${name}: ${message}${remedy}`, { cause })
 }
 

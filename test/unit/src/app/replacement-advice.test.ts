@@ -15,7 +15,7 @@ const loaded = loadConfig({
 assert.ok(loaded.kind === 'config')
 const { config } = loaded
 const command =
-  /; or give it up: orchctl member replace n2 NEW-NAME --peer-address 10\.0\.0\.2:7443 --client-address 10\.0\.0\.2:6443, and an empty --data-dir$/
+  /it must be replaced by a new member: orchctl member replace n2 NEW-NAME --peer-address 10\.0\.0\.2:7443 --client-address 10\.0\.0\.2:6443, and an empty --data-dir$/
 
 for (const line of [
   damaged('log/1', 512, 'the chain ends').message,
@@ -29,10 +29,23 @@ for (const line of [
   })
 }
 
-void test('a full disk replaces nobody, nor does a member without peers', () => {
+void test('a full disk replaces nobody', () => {
   const full = 'log/1: no room on the disk: make room and start again'
   assert.equal(withReplacement(full, config), full)
+})
+
+void test('older copies are warned of, not asked for', () => {
+  for (const line of [damaged('log/1', 512, 'the chain ends').message, missingSegment('log/2').message]) {
+    assert.match(line, /bring back no older copy of it/)
+    assert.doesNotMatch(line, /undamaged copy/)
+  }
+})
+
+void test('who is alone restores a snapshot', () => {
   const line = missingSegment('log/2').message
   const alone = { ...config, 'peer-address': '' }
-  assert.equal(withReplacement(line, alone), line)
+  assert.match(
+    withReplacement(line, alone),
+    /; if it is the only one: orchctl snapshot restore, with an empty --data-dir$/,
+  )
 })
