@@ -81,6 +81,8 @@ function ms(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = durationMs(text)
     if (value !== null && value >= min && value <= max) return value
-    throw new InvalidArgumentError(`It is a duration from ${min} ms to ${max / 1000} s, such as 30s or 5m.`)
+    throw new InvalidArgumentError(
+      `It is a duration from ${durationText(min)} to ${durationText(max)}, such as 30s or 5m.`,
+    )
   }
 }

@@ -60,7 +60,7 @@ async function verified(terminal: Terminal, flags: VerifyFlags): Promise<number>
   } catch (cause) {
     if (!(cause instanceof VerifyFailure)) throw cause
     terminal.note(`orchctl: ${cause.message}`)
-    return verifyExitCodes.undecided
+    return cause.code === 'history' ? exitCodes.usage : verifyExitCodes.undecided
   } finally {
     place.forget()
   }

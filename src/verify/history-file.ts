@@ -77,6 +77,10 @@ export async function readHistory(path: string): Promise<History> {
     if (cause instanceof VerifyFailure && cause.code === 'too-long') throw cause
     const why = cause instanceof Error ? cause.message : String(cause)
     const where = at === 0 ? path : `line ${at} of ${path}`
+    if (cause instanceof Error && 'syscall' in cause && 'code' in cause) {
+      const words = `cannot read ${path} (${String(cause.code)}): give a file that was recorded by --save`
+      throw new VerifyFailure('history', words, { cause })
+    }
     throw new VerifyFailure('history', `cannot read ${where}: ${why}`, { cause })
   }
 }

@@ -108,5 +108,9 @@ void test('the command says by its exit code what it found, and writes what it w
     ['--endpoint', 'https://a', '--save', join(directory, 'none', 'run.jsonl')],
   ]
   for (const args of wrong) assert.equal((await run(...args)).code, 2, args.join(' '))
-  assert.equal((await run('--history', html)).code, 3, 'no recording')
+  for (const path of [html, '/dev/null', directory, join(directory, 'none')]) {
+    const { code, noted } = await run('--history', path)
+    assert.equal(code, 2, `no recording: ${path}`)
+    assert.match(noted, /^orchctl: cannot read [^\n]*$/)
+  }
 })
