@@ -1,10 +1,12 @@
 /** Every bound of chaos. What happens beyond it stands beside it. */
 export const chaosLimits = Object.freeze({
-  /** Ms of a plan. Longer ones are refused: run several, with other seeds. */
-  durationMsMin: 1000,
+  /** Ms of a plan. Into shorter ones no fault fits; longer ones are refused: run several, with other seeds. */
+  durationMsMin: 4000,
   durationMsMax: 24 * 3_600_000,
   /** Faults of one plan; it ends there. */
   faultsMax: 10_000,
+  /** Ms that members may take to be ready before the first fault, on a machine with much to do. Then the run is refused. */
+  beginMsMax: 20_000,
   /** Ms that a member may take to be ready after a fault. Then the run ends and says so. */
   readyMsMax: 60_000,
   /** Ms to look for a leader to harm. Then another member is taken. */

@@ -59,7 +59,7 @@ export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): re
     const harm = drawHarm(kind, random, minority)
     const lane = alone.has(kind) ? null : lanes.indexOf(Math.min(...lanes))
     const atMs = (lane === null ? Math.max(...lanes) : (lanes[lane] ?? 0)) + within(random, quiet)
-    const forMs = within(random, lasting[kind]) * (kind === 'rolling-restart' ? members.length : 1)
+    const forMs = within(random, lasting[kind]) * times(kind, members.length)
     const victim = forAll.has(kind) ? everybody : random.chance(0.5) ? theLeader : random.pick(members)
     if (atMs + forMs + restMs > durationMs) break
     faults.push({ atMs, forMs, victim, lane, harm })
@@ -67,9 +67,23 @@ export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): re
     else lanes[lane] = atMs + forMs
   }
   if (faults.length === 0) {
-    throw new ChaosFailure('no-plan', `no fault fits into ${durationMs / 1000} s: give it longer`)
+    const enough = Math.ceil(enoughMs(possible, members.length) / 1000)
+    throw new ChaosFailure(
+      'no-plan',
+      `no fault fits into ${durationMs / 1000} s with seed ${seed}: with ${enough} s one does, whatever the seed`,
+    )
   }
   return faults.sort((a, b) => a.atMs - b.atMs)
+}
+
+/** The first fault fits into this, whichever of `kinds` it is and however it is drawn. */
+function enoughMs(kinds: readonly FaultKind[], members: number): number {
+  const longest = Math.max(...kinds.map((kind) => lasting[kind][1] * times(kind, members)))
+  return quiet[1] + longest + restMs
+}
+
+function times(kind: FaultKind, members: number): number {
+  return kind === 'rolling-restart' ? members : 1
 }
 
 /** Faults of links, and of votes that others have to make up for. */

@@ -42,7 +42,7 @@ function withPlan(command: Command, { directory, output }: Shared): Command {
   return command
     .addOption(directory())
     .addOption(
-      new Option('--duration <duration>', 'how long, 1s to 24h')
+      new Option('--duration <duration>', 'how long, 4s to 24h; into 20s a fault fits whatever the seed')
         .argParser(ms)
         .default(60_000, durationText(60_000)),
     )
@@ -103,5 +103,5 @@ function ms(text: string): number {
   const value = durationMs(text)
   const { durationMsMin, durationMsMax } = chaosLimits
   if (value !== null && value >= durationMsMin && value <= durationMsMax) return value
-  throw new InvalidArgumentError('It is a duration from 1s to 24h, such as 30s or 5m.')
+  throw new InvalidArgumentError('It is a duration from 4s to 24h, such as 30s or 5m.')
 }

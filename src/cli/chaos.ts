@@ -1,8 +1,10 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { Clock } from '../../raft/base/clock.ts'
 import { describeHarm, faultKinds } from '../chaos/fault.ts'
 import type { FaultKind } from '../chaos/fault.ts'
 import { serveLinks } from '../chaos/links/links.ts'
+import { chaosLimits } from '../chaos/limits.ts'
 import { needsPeers, planChaos } from '../chaos/plan.ts'
 import { runChaos } from '../chaos/run.ts'
 import type { Done } from '../chaos/run.ts'
@@ -10,7 +12,7 @@ import { durationText } from '../config/flag.ts'
 import { CliFailure } from './errors.ts'
 import { openCluster } from './local-cluster.ts'
 import { LocalTarget, lacksFault } from './local-target.ts'
-import { formatTable } from './terminal.ts'
+import { formatTable, sleep } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 export type ChaosFlags = {
@@ -23,6 +25,7 @@ export type ChaosFlags = {
 }
 
 const defaultNodes = 3
+const readyAgainMs = 200
 
 /** Prints what `run` would do. @throws ChaosFailure `no-plan`; CliFailure `failed` */
 export function chaosPlan(terminal: Terminal, flags: ChaosFlags & { readonly nodes?: number }): void {
@@ -85,7 +88,7 @@ export async function chaosRun(
   for (const signal of signals) process.once(signal, interrupt)
   const startedMs = clock.wallMs()
   try {
-    await allReady(target)
+    await allReady(target, clock, stop.signal)
     terminal.note(
       `${plan.length} faults, seed ${seed}: ${again(terminal, { seed, duration, kinds: had, dir })}`,
     )
@@ -118,11 +121,22 @@ export async function chaosLinks(terminal: Terminal, dir: string): Promise<void>
 }
 
 /** Harm to a cluster that is not whole would be told of as its own. @throws CliFailure `failed` */
-async function allReady(target: LocalTarget): Promise<void> {
-  const ready = await Promise.all(target.members.map((member) => target.isReady(member)))
-  const not = target.members.filter((_, at) => ready[at] === false)
-  if (not.length === 0) return
-  throw new CliFailure('failed', `${not.join(', ')} not ready: orchctl cluster up first`)
+async function allReady(target: LocalTarget, clock: Clock, signal: AbortSignal): Promise<void> {
+  const endMs = clock.monotonicMs() + chaosLimits.beginMsMax
+  for (;;) {
+    const ready = await Promise.all(target.members.map((member) => target.isReady(member)))
+    const not = target.members.filter((_, at) => ready[at] === false)
+    if (not.length === 0 || signal.aborted) return
+    // Who does not run will not be ready however long it is waited for.
+    const down = not.filter((member) => !target.isRunning(member))
+    if (down.length > 0)
+      throw new CliFailure('failed', `${down.join(', ')} not running: orchctl cluster up first`)
+    if (clock.monotonicMs() >= endMs) {
+      const late = `${not.join(', ')} not ready after ${chaosLimits.beginMsMax / 1000} s`
+      throw new CliFailure('failed', `${late}: orchctl cluster status tells more; try again when all are`)
+    }
+    await sleep(clock, readyAgainMs)
+  }
 }
 
 /** Links need two ends. */

@@ -62,4 +62,9 @@ void test('names of faults are understood or told, and what cannot be planned is
   const options = { seed: 1, durationMs: 60_000, members: names(1), kinds: ['cut'] as const }
   assert.throws(() => planChaos(options), ChaosFailure)
   assert.throws(() => planChaos({ ...options, kinds: ['kill'], durationMs: 1000 }), /no fault fits into 1 s/)
+  for (let seed = 0; seed < 500; seed++) {
+    // What the refusal says of the kind that takes longest, and what --help says.
+    planChaos({ seed, kinds: ['slow-link'], members: names(3), durationMs: 14_000 })
+    planChaos({ seed, kinds: faultKinds, members: names(9), durationMs: 20_000 })
+  }
 })

@@ -56,10 +56,15 @@ void test('what means nothing is one line and 2, what cannot be had one line and
   const dir = directory(t)
   for (const [flags, words, code] of [
     [['plan', '--faults', 'kill,flood'], /there is no fault "flood": there are kill, pause/, 2],
-    [['plan', '--duration', '5'], /It is a duration from 1s to 24h/, 2],
+    [['plan', '--duration', '5'], /It is a duration from 4s to 24h/, 2],
     [['plan', '--seed', '-1'], /It is a whole number from 0/, 2],
     [['plan', '--nodes', '1', '--faults', 'cut'], /cut: a cluster of 1 has no peers/, 1],
-    [['plan', '--duration', '2s'], /no fault fits into 2 s: give it longer/, 1],
+    [['plan', '--duration', '2s'], /It is a duration from 4s to 24h/, 2],
+    [
+      ['plan', '--duration', '4s', '--seed', '1', '--faults', 'slow-link'],
+      /no fault fits into 4 s with seed 1: with 14 s one does, whatever the seed/,
+      1,
+    ],
     [['run', '--dir', dir], /there is no cluster in .*: orchctl cluster up makes one/, 1],
     [['links', '--dir', dir], /cannot read .*links\.json: make the cluster by orchctl cluster up --chaos/, 1],
   ] as const) {
