@@ -75,7 +75,7 @@ function homeOf(t: TestContext): LevelKeyValueHome {
 }
 
 for (let seed = 1; seed <= 4; seed++) {
-  void test(`spec 6.1: seed ${seed}: any revision is resumed from after a restart, and on a member that copied the state`, async (t) => {
+  void test(`spec 6.1: seed ${seed}: each revision is resumed from after a restart, and on a member that copied the state`, async (t) => {
     const log = randomLog(seed, 250)
     const home = homeOf(t)
     const first = await openMachine({ home, clock })
