@@ -3,6 +3,14 @@ import { dirname, resolve } from 'node:path'
 import type { Random } from '../../raft/base/random.ts'
 import { BackupFailure } from './errors.ts'
 
+/** By error code, for the directory of the file. */
+const remedies = new Map<string, (directory: string) => string>([
+  ['ENOENT', (directory) => `the directory ${directory} is not there: make it, or give another place`],
+  ['ENOTDIR', (directory) => `${directory} is no directory: give another place`],
+  ['EACCES', (directory) => `this user may not write to ${directory}: give another place`],
+  ['ENOSPC', () => 'make room, or give another place'],
+])
+
 /**
  * A file that is there only once all of it is, durable, and its owner's alone. Until then it is `<path>.….partial`, under a
  * name of its own: another process may be saving to the same path.
@@ -78,8 +86,8 @@ export class PartialFile {
     } catch (cause) {
       if (cause instanceof BackupFailure) throw cause
       const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
-      const remedy = code === 'ENOSPC' ? 'make room, or give another place' : 'give another place'
-      throw new BackupFailure('refused', `cannot ${deed} ${this.#partial} (${code}): ${remedy}`, { cause })
+      const remedy = remedies.get(code)?.(dirname(this.#path)) ?? 'give another place'
+      throw new BackupFailure('refused', `cannot ${deed} ${this.#path} (${code}): ${remedy}`, { cause })
     }
   }
 }

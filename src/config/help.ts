@@ -12,7 +12,8 @@ export function helpText(): string {
     '  orch-apiserver --join 10.0.0.1:6443 …      one member more, as orchctl member add prints it',
     '  orch-apiserver --in-memory                 keeps nothing, for tests',
     '',
-    'Flags (in a --config file: the same names without the dashes):',
+    'Flags (in a --config file: the same names without the dashes). Of a flag that is given twice the last one counts,',
+    'but those that take a list (initial-members, join, authorization-mode) add up: --join A --join B is --join A,B.',
     '',
   ]
   for (const name of flagNames) {

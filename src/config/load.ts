@@ -82,10 +82,21 @@ function fromCommandLine(args: readonly string[]): Said {
   return said
 }
 
+function readNamed(path: string, readFile: Loading['readFile']): string {
+  try {
+    return readFile(path)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    const words = why.startsWith(`${path} `) ? why : `${path} cannot be read: ${why}`
+    throw new ConfigFailure(`configuration file ${words}`, { cause })
+  }
+}
+
 function fromFile(path: string, readFile: Loading['readFile']): Said {
+  const text = readNamed(path, readFile)
   let content: unknown
   try {
-    content = parseYaml(readFile(path), { maxAliasCount: 0 })
+    content = parseYaml(text, { maxAliasCount: 0 })
   } catch (cause) {
     // Behind its first line the parser draws a picture of the place.
     const why =
@@ -149,13 +160,15 @@ function parsed(name: FlagName, said: readonly string[], source: Source): unknow
   }
 }
 
+/** Said of a configuration without `data-dir`, which not everybody may answer by keeping nothing. */
+export const nowhereToKeep = '--data-dir is needed, or --in-memory to keep nothing'
+
 /** What no flag can see alone. */
 function checkTogether(config: Config): void {
   const wrong = (message: string): never => {
     throw new ConfigFailure(message)
   }
-  if (config['data-dir'] === '' && !config['in-memory'])
-    wrong('--data-dir is needed, or --in-memory to keep nothing')
+  if (config['data-dir'] === '' && !config['in-memory']) wrong(nowhereToKeep)
   if (config['data-dir'] !== '' && config['in-memory'])
     wrong('--in-memory keeps nothing: leave --data-dir out')
   if (config['election-timeout'] < 3 * config['heartbeat-interval']) {

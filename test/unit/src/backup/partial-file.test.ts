@@ -36,6 +36,18 @@ void test('a file is there once all of it is, its owner’s alone, and nothing b
   assert.throws(opened, { name: 'BackupFailure', message: /b\.snap is there already: give another name/ })
 })
 
+void test('where there is no directory, it is the directory that is told', () => {
+  const at =
+    (...parts: readonly string[]): (() => PartialFile) =>
+    () =>
+      new PartialFile(join(home, ...parts), random)
+  assert.throws(at('none', 'b.snap'), {
+    message: /^cannot make [^ ]*none\/b\.snap \(ENOENT\): the directory [^ ]*none is not there: make it/,
+  })
+  opened().commit()
+  assert.throws(at('b.snap', 'b.snap'), { message: /\(ENOTDIR\): [^ ]*b\.snap is no directory/ })
+})
+
 void test('of two that save to one file one publishes its own, whole, and the other is refused', () => {
   for (const order of ['first', 'second'] as const) {
     rmSync(path, { force: true })

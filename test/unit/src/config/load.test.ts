@@ -10,6 +10,7 @@ import { durationMs, durationText, sizeBytes, sizeText } from '../../../../src/c
 import { helpText } from '../../../../src/config/help.ts'
 import { flagNames, loadConfig } from '../../../../src/config/load.ts'
 import { nearest } from '../../../../src/config/nearest.ts'
+import { readTextFile } from '../../../../src/pki/files.ts'
 import { featureLevelMax } from '../../../../src/version.ts'
 
 function load(args: readonly string[], files: Readonly<Record<string, string>> = {}): Config {
@@ -133,7 +134,10 @@ void test('a file is refused with its name', () => {
     ['a: &x [1]\nb: *x', /f cannot be read/],
   ]
   for (const [text, expected] of table) assert.match(refusal(['--config=f'], { f: text }), expected)
-  assert.match(refusal(['--config=gone']), /gone cannot be read/)
+  assert.match(refusal(['--config=gone']), /^configuration file gone cannot be read: ENOENT/)
+  assert.throws(() => loadConfig({ args: ['--config=no/gone'], readFile: readTextFile }), {
+    message: 'configuration file no/gone cannot be read (ENOENT): it is not there; give the right path',
+  })
 })
 
 void test('durations are read and written', () => {
