@@ -9,6 +9,11 @@ export type Choice = {
   readonly best: Readable
   /** Voters of the best's configuration that are not here, or damaged, by name. */
   readonly lost: readonly string[]
+  /**
+   * Whether those can have had writes acknowledged as the members are. If not, they still can after a change of one member,
+   * which nobody here needs to have heard of: without a voter that is here, or with one more, they may be a majority.
+   */
+  readonly lostDecide: boolean
   /** The highest index that anybody here knows to be committed. */
   readonly committed: number
   /** Of the best, above that: nobody here knows whether they were acknowledged. */
@@ -58,9 +63,10 @@ export function chooseSurvivor(survivors: readonly Survivor[]): Choice {
       `the directories of ${names} are whole, and a majority: nothing is to be recovered, start them`,
     )
   }
-  const lost = votersOf(configuration)
-    .filter((id) => !here.includes(id))
-    .map((id) => configuration.members.find((member) => member.id === id)?.name ?? String(id))
+  const away = votersOf(configuration).filter((id) => !here.includes(id))
+  const lost = away.map((id) => configuration.members.find((member) => member.id === id)?.name ?? String(id))
+  // A joint configuration may have been left since, for the incoming one.
+  const lostDecide = isMajority({ ...configuration, votersOutgoing: null }, away)
   const committed = first === undefined ? 0 : first.log.committed
   const dropped = knowing
     .filter((other) => other !== best)
@@ -75,7 +81,7 @@ export function chooseSurvivor(survivors: readonly Survivor[]): Choice {
     able.length > 0 || first === undefined
       ? null
       : { member: first.identity.member, from: sharedUpTo(best.log, first.log) + 1, to: committed }
-  return { best, lost, committed, unproven, dropped, missed }
+  return { best, lost, lostDecide, committed, unproven, dropped, missed }
 }
 
 function hasAllKnown(log: SurvivingLog, known: SurvivingLog): boolean {

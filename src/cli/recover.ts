@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { chooseSurvivor } from '../backup/choose-survivor.ts'
 import type { Choice } from '../backup/choose-survivor.ts'
 import { newLife } from '../backup/life.ts'
@@ -7,6 +7,7 @@ import { recoverInto, undoRecovery, whoAnswers } from '../backup/recover.ts'
 import { examine } from '../backup/survivor.ts'
 import type { Survivor } from '../backup/survivor.ts'
 import { CliFailure } from './errors.ts'
+import { namesInOrder } from './name-order.ts'
 import { lockedFor } from './snapshot-restore.ts'
 import { formatTable } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
@@ -27,9 +28,8 @@ export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<
   const locks: { readonly release: () => void }[] = []
   try {
     const survivors: Survivor[] = []
+    checkDirectories(flags.dataDir)
     for (const directory of flags.dataDir) {
-      if (!existsSync(directory))
-        throw new CliFailure('failed', `${directory} is not there: give the directories that survived`)
       locks.push(await lockedFor(directory))
       undoRecovery(directory)
       survivors.push((await examine(directory, terminal.random)).survivor)
@@ -51,7 +51,26 @@ export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<
   }
 }
 
-async function perform(terminal: Terminal, { best, lost }: Choice): Promise<void> {
+/** A lock would take a path given twice for somebody else's. @throws CliFailure `failed` */
+function checkDirectories(paths: readonly string[]): void {
+  const known = new Map<string, string>()
+  for (const path of paths) {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found === undefined)
+      throw new CliFailure('failed', `${path} is not there: give the directories that survived`)
+    if (!found.isDirectory())
+      throw new CliFailure('failed', `${path} is no directory: give the data directories that survived`)
+    const place = `${found.dev} ${found.ino}`
+    const before = known.get(place)
+    if (before !== undefined) {
+      const both = before === path ? path : `${before} and ${path} are one directory, which`
+      throw new CliFailure('failed', `${both} is given twice: give each directory once`)
+    }
+    known.set(place, path)
+  }
+}
+
+async function perform(terminal: Terminal, { best }: Choice): Promise<void> {
   const { state } = await examine(best.directory, terminal.random)
   if (state === null)
     throw new CliFailure('failed', `${best.directory} changed while it was looked at: try again`)
@@ -61,8 +80,10 @@ async function perform(terminal: Terminal, { best, lost }: Choice): Promise<void
   const name = best.identity.member
   terminal.note(`${name} is the only voter now, at revision ${made.head.revision}, in life ${life.id}`)
   terminal.note(`what it was lies in ${aside}; remove it when all is well`)
+  // Learners too have directories of the old life.
+  const others = best.log.configuration.members.filter(({ id }) => id !== best.identity.id)
   terminal.note(
-    `start ${name} with the flags it had. ${lost.join(', ')} will be refused: remove their data directories,`,
+    `start ${name} with the flags it had. ${namesInOrder(others)} will be refused: remove their data directories,`,
   )
   terminal.note('and never start a majority of the old members together: they would be the old cluster again')
 }
@@ -110,13 +131,15 @@ function rowsOf(survivors: readonly Survivor[]): readonly (readonly string[])[] 
   ]
 }
 
-function lossOf({ best, lost, committed, unproven, dropped, missed }: Choice): readonly string[] {
+function lossOf({ best, lost, lostDecide, committed, unproven, dropped, missed }: Choice): readonly string[] {
   const others = lost.join(', ')
   const certain = missed === null ? committed : missed.from - 1
   const lines = [
     '',
     `best: ${best.identity.member}`,
-    `missing: ${others}, which are enough to have acknowledged writes by themselves`,
+    lostDecide
+      ? `missing: ${others}: enough to have acknowledged writes without who is here`
+      : `missing: ${others}: not enough to have acknowledged writes, unless the members were changed since`,
     `certain: everything up to entry ${certain}`,
   ]
   const list = (writes: Choice['unproven']): void => {
@@ -138,7 +161,9 @@ function lossOf({ best, lost, committed, unproven, dropped, missed }: Choice): r
     const range = `entries ${missed.from} to ${missed.to}`
     lines.push(`lost: ${range}, which were acknowledged: only ${missed.member} has them, and it is damaged`)
   }
-  lines.push(`lost, if there were any: writes behind entry ${certain} that only ${others} had`)
+  // Then the change of members is behind it, too.
+  const after = lostDecide ? '' : ', after a change of members unknown here'
+  lines.push(`lost, if there were any: writes behind entry ${certain} that only ${others} had${after}`)
   return lines
 }
 

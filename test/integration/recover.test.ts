@@ -14,6 +14,7 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
@@ -128,7 +129,7 @@ void test('the latest term wins over the longer log, and what that costs is told
   assert.equal(rows[2], `n2 ${first} ${base + 5} ${base + 1} ${base}`)
   for (const line of [
     /best: n1$/m,
-    /missing: (n[345], ){2}n[345], which are enough/,
+    /missing: (n[345], ){2}n[345]: enough to have acknowledged writes without who is here$/m,
     new RegExp(`certain: everything up to entry ${base + 2}`),
     new RegExp(`kept: entries ${base + 3} to ${base + 4}, with 2 writes, which nobody here can prove`),
     new RegExp(`entry ${base + 3}: put /configmaps/default/x`),
@@ -252,6 +253,19 @@ void test('wherever a recovery ended, the next one begins with what was there be
   }
 })
 
+void test('half of the voters cannot know whether the members were changed without them', async () => {
+  const directory = join(home, 'half')
+  const two = list.split(',').slice(0, 2).join(',')
+  const args = ['--data-dir', directory, '--name', 'n1', '--cluster-name', 'lost', '--initial-members', two]
+  assert.equal((await orchctl('snapshot', 'restore', join(home, 'b.snap'), ...args)).code, 0)
+  const { out } = await orchctl('recover', '--data-dir', directory)
+  assert.match(
+    out,
+    /^missing: n2: not enough to have acknowledged writes, unless the members were changed since$/m,
+  )
+  assert.match(out, /^lost, if there were any: .* that only n2 had, after a change of members unknown here$/m)
+})
+
 void test('what needs no recovery, or is no cluster’s remains, is refused in one line', async () => {
   const of = scene()
   const one = async (line: RegExp, ...args: readonly string[]): Promise<void> => {
@@ -275,6 +289,11 @@ void test('what needs no recovery, or is no cluster’s remains, is refused in o
   await one(/are of different clusters, or lives of one/, '--data-dir', of('n1'), foreign)
   await one(/is not there: give the directories/, '--data-dir', join(home, 'none'))
   await one(/is no member's data directory/, '--data-dir', kept)
+  await one(/b\.snap is no directory: give the data directories/, '--data-dir', join(home, 'b.snap'))
+  await one(/n1 is given twice: give each directory once/, '--data-dir', of('n1'), of('n1'))
+  const linked = join(home, 'linked')
+  symlinkSync(of('n1'), linked)
+  await one(/n1 and .*linked are one directory, which is given twice/, '--data-dir', of('n1'), linked)
   const lock = await lockDirectory(of('n1'), 4242)
   await one(/in use by process 4242: stop it/, '--data-dir', of('n1'))
   lock.release()

@@ -146,6 +146,25 @@ void test('what only a damaged one knows to be committed is told as lost', () =>
   assert.deepEqual(missed, { member: 'n1', from: 3, to: 3 })
 })
 
+void test('whether those who are away were enough without a change of members', () => {
+  for (const [count, here, expected] of [
+    [3, 1, true],
+    [5, 2, true],
+    [2, 1, false],
+    [4, 2, false],
+    [4, 1, true],
+  ] as const) {
+    const all = Array.from({ length: here }, (_, at) => survivorOf([1], at, { count, committed: 1 }))
+    assert.equal(chooseSurvivor(all).lostDecide, expected, `${here} of ${count}`)
+  }
+  // The joint configuration of 1 and 2, on its way to 2 and 3, may have been left since.
+  const joint = survivorOf([1], 0, { count: 2, committed: 1 })
+  assert.ok(joint.log !== null)
+  const voters = [nodeId(2), nodeId(3)]
+  const configuration = { ...joint.log.configuration, voters, votersOutgoing: [nodeId(1), nodeId(2)] }
+  assert.equal(chooseSurvivor([{ ...joint, log: { ...joint.log, configuration } }]).lostDecide, true)
+})
+
 void test('what is known to be committed counts more than a later term', () => {
   // A leader of term 5, of which nothing survived, committed the entry of term 3 by one of its own behind it.
   const knows = survivorOf([1, 3, 3], 0, { count: 5, committed: 3 })
