@@ -1,7 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { request } from 'node:https'
 import { delimiter } from 'node:path'
 import { parse } from 'yaml'
+import { PkiFailure } from '../pki/errors.ts'
+import { readTextFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
 
 /** One member as a kubeconfig knows it, and who asks. PEM text. */
@@ -119,10 +121,21 @@ export function jsonOf(endpoint: Endpoint, reply: Reply | null): Record<string, 
   return value
 }
 
+function readText(path: string): string {
+  try {
+    return readTextFile(path)
+  } catch (cause) {
+    if (!(cause instanceof PkiFailure)) throw cause
+    const remedy = '(--kubeconfig; orchctl cluster up makes one)'
+    throw new CliFailure('failed', `${cause.message} ${remedy}`, { cause })
+  }
+}
+
 function readYaml(path: string): Record<string, unknown> {
+  const text = readText(path)
   let value: unknown
   try {
-    value = parse(readFileSync(path, 'utf8'), { maxAliasCount: 0 })
+    value = parse(text, { maxAliasCount: 0 })
   } catch (cause) {
     // Behind its first line the parser draws a picture of the place.
     const why =

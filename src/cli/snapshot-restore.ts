@@ -12,7 +12,7 @@ import type { RestoreOptions, RestorePlan } from '../backup/restore.ts'
 import { SnapshotFile } from '../backup/snapshot-file.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigFailure } from '../config/errors.ts'
-import { loadConfig } from '../config/load.ts'
+import { loadConfig, nowhereToKeep } from '../config/load.ts'
 import { DirectoryTaken, lockDirectory } from '../host/directory-lock.ts'
 import { makeDirectory, readTextFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
@@ -126,7 +126,16 @@ export function configOf(flags: Readonly<Record<string, unknown>>): Config {
       throw new CliFailure('usage', '--data-dir is needed: a member in memory keeps nothing')
     return loaded.config
   } catch (cause) {
-    if (cause instanceof ConfigFailure) throw new CliFailure('usage', cause.message, { cause })
+    if (cause instanceof ConfigFailure) {
+      const isNowhere = cause.message === nowhereToKeep
+      throw new CliFailure(
+        'usage',
+        isNowhere ? '--data-dir is needed: where it is restored to' : cause.message,
+        {
+          cause,
+        },
+      )
+    }
     throw cause
   }
 }

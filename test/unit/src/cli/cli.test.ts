@@ -70,7 +70,10 @@ void test('a cluster that is not there, or no kubeconfig, is one clear line and 
     const path = join(directory, 'none')
     assert.equal(await cli(['member', 'list', '--kubeconfig', path], told), 1)
     assert.match(told.noted[0] ?? '', /orchctl: there is no cluster in/)
-    assert.match(told.noted[2] ?? '', /orchctl: cannot read .*none: ENOENT/)
+    assert.match(
+      told.noted[2] ?? '',
+      /^orchctl: [^ ]*none cannot be read \(ENOENT\): .* \(--kubeconfig; orchctl cluster up makes one\)$/,
+    )
   })
 })
 
