@@ -43,6 +43,8 @@ export type App = {
   readonly url: string
   /** Of a member that made its own keys. */
   readonly kubeconfig: string | null
+  /** Whether it made them at this start. */
+  readonly madeKeys: boolean
   /** Resolves when this member belongs to its cluster no more, with the line that its operator reads. */
   readonly removed: Promise<string>
   /** Unready, drain, leadership away, close. Once. */
@@ -109,6 +111,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   return {
     url,
     kubeconfig: keys.kubeconfig,
+    madeKeys: keys.madeNow,
     removed: removal(site, consensus),
     stop: () => (stopped ??= closing.all()),
   }

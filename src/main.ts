@@ -61,7 +61,10 @@ async function run(config: Config, seams: AppSeams): Promise<void> {
       cause instanceof StartFailure && cause.code === 'usage' ? usageExitCode : 1,
     )
   }
-  if (app.kubeconfig !== null) log.info({ kubeconfig: app.kubeconfig }, 'made its own keys')
+  if (app.kubeconfig !== null) {
+    const words = app.madeKeys ? 'made its own keys' : 'uses the keys that it made'
+    log.info({ kubeconfig: app.kubeconfig }, words)
+  }
   void app.removed.then((line) => {
     log.warn({ cause: line }, 'removed from the cluster')
     process.stderr.write(`orch-apiserver: ${firstLine(line)}\n`)

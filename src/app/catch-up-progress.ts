@@ -21,10 +21,12 @@ const unheardMs = 30_000
 
 /**
  * Tells in the log of a member that joined how far it has come, until it votes or, pinned as a learner, is where the
- * others are; and now and then that nobody answers, if so. @returns ends it
+ * others are; and now and then that nobody answers, if so. Says nothing of one that votes already. @returns ends it
  */
 export function tellCatchUp(parts: CatchUpParts): () => void {
   const { consensus, reports, clock, log } = parts
+  // The state of an earlier start: who has one and votes when first looked at, told so long ago.
+  const isBack = consensus.status.appliedMemory > 0
   let told = ''
   let heardMs = clock.monotonicMs()
   const look = (): void => {
@@ -40,6 +42,7 @@ export function tellCatchUp(parts: CatchUpParts): () => void {
     const others = [...reports.latest(reportAgeMsMax).values()].map(({ appliedIndex }) => appliedIndex)
     const known = Math.max(appliedMemory, ...others)
     const [entries, of] = [appliedMemory, known]
+    if (self.role === 'voter' && isBack && told === '') return timer.cancel()
     if (self.role === 'voter') return done({ entries }, 'caught up: this member votes from now on')
     if (self.wantedRole === 'voter') return tell({ entries, of }, 'catching up: a learner that is to vote')
     if (others.length > 0 && entries >= of)

@@ -26,6 +26,8 @@ export type MemberKeys = {
   readonly peer: PeerKeys | null
   /** Where a self-made admin's configuration is; null when the keys came from files. */
   readonly kubeconfig: string | null
+  /** At this start, not an earlier one. */
+  readonly madeNow: boolean
   /** SHA-256 of what all members must share, by name; see `ClusterIdentity`. */
   readonly fingerprints: Readonly<Record<string, string>>
 }
@@ -61,7 +63,8 @@ export function memberKeys(
   checkPair(config, 'tls-cert-file', 'tls-private-key-file', server)
   if (server.clientAuthorities !== null) checkCertificate(config, 'client-ca-file', server.clientAuthorities)
   const peer = config['peer-cert-file'] === '' ? null : peerKeys(config)
-  return { server, peer, kubeconfig: null, fingerprints: fingerprintsOf(server.clientAuthorities, peer) }
+  const fingerprints = fingerprintsOf(server.clientAuthorities, peer)
+  return { server, peer, kubeconfig: null, madeNow: false, fingerprints }
 }
 
 /** As the links to peers take them. */
@@ -94,7 +97,7 @@ function selfMade(
 ): MemberKeys {
   const pki = join(directory, 'pki')
   const kubeconfig = join(directory, 'admin.kubeconfig')
-  ensureClusterPki({
+  const { made } = ensureClusterPki({
     directory: pki,
     kubeconfigPath: kubeconfig,
     members: [{ name: config.name, hosts: ownHosts(config), serverUrl: `https://${clientAddress(config)}` }],
@@ -108,7 +111,8 @@ function selfMade(
     key: readTextFile(key),
     clientAuthorities: authority,
   }
-  return { server, peer: null, kubeconfig, fingerprints: fingerprintsOf(authority, null) }
+  const madeNow = made.includes(paths.ca.key)
+  return { server, peer: null, kubeconfig, madeNow, fingerprints: fingerprintsOf(authority, null) }
 }
 
 /** The files that flags name, which may change while this member runs. None: it made its keys itself. */

@@ -44,6 +44,20 @@ for (const [wantedRole, last] of [
   })
 }
 
+void test('a member that voted before it was started again says nothing', async () => {
+  const clock = new ManualClock()
+  const consensus = new FakeConsensus(clock)
+  const configuration = initialConfiguration([memberInfo(1, 'n1'), memberInfo(2, 'n2')])
+  consensus.change({ configuration, appliedMemory: logIndex(7) })
+  const log = { info: () => assert.fail('told'), warn: () => assert.fail('warned') }
+  const joined = { members: [], configurationIndex: logIndex(1) }
+  const reports = { latest: () => new Map() }
+  const stop = tellCatchUp({ consensus, clock, log, reports, joined, name: 'n1' })
+  await clock.advance(60_000)
+  assert.equal(clock.pending, 0)
+  stop()
+})
+
 void test('a member that nobody answers says so every half minute, whom it asked and what to do, until somebody leads', async () => {
   const clock = new ManualClock()
   const consensus = new FakeConsensus(clock)
