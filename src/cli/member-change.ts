@@ -1,6 +1,7 @@
 import { AnyMember } from './any-member.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
+import { namesInOrder } from './name-order.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 /** What every command that changes members is told. */
@@ -43,7 +44,7 @@ export async function memberRemove(terminal: Terminal, name: string, flags: Chan
       name,
       false,
       flags,
-      `is no member: there are ${members.map((one) => one.name).join(', ')}`,
+      `is no member (removed, or never one): there are ${namesInOrder(members)}`,
     )
   }
   const { changed } = await cluster.post(path, { change: 'remove', name })
@@ -109,8 +110,7 @@ async function memberOf(cluster: AnyMember, name: string): Promise<MemberStatus[
   const { members } = await cluster.status()
   const found = members.find((member) => member.name === name)
   if (found !== undefined) return found
-  const names = members.map((member) => member.name).join(', ')
-  throw new CliFailure('failed', `there is no member ${name}: there are ${names}`)
+  throw new CliFailure('failed', `there is no member ${name}: there are ${namesInOrder(members)}`)
 }
 
 function told(terminal: Terminal, name: string, changed: unknown, flags: ChangeFlags, words: string): void {

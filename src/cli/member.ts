@@ -4,6 +4,7 @@ import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
 import { call, jsonOf, readEndpoints } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
+import { namesInOrder } from './name-order.ts'
 import { formatTable, sleep } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
@@ -58,7 +59,7 @@ export async function transferLeader(
   const endpoints = readEndpoints(kubeconfig)
   const { endpoint, status } = await fetchAnyStatus(endpoints)
   if (to !== null && !status.members.some(({ name }) => name === to)) {
-    const names = status.members.map(({ name }) => name).join(', ')
+    const names = namesInOrder(status.members)
     throw new CliFailure('failed', `there is no member "${to}": the members are ${names}`)
   }
   const before = status.leader

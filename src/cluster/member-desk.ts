@@ -44,7 +44,10 @@ export class MemberDesk {
     if (member === undefined) {
       // Names are used again: only who is in the configuration can be meant.
       if (change.kind === 'remove') return false
-      const names = members.map(({ name }) => name).join(', ')
+      const names = members
+        .map(({ name }) => name)
+        .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+        .join(', ')
       throw new MembersFailure('unknown-member', `there is no member ${change.name}: there are ${names}`)
     }
     const wanted = changeOf(member, change)
