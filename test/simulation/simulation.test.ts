@@ -104,16 +104,18 @@ void test('a majority that does not come together is found out', async () => {
 void test('a member that silently applied something else is condemned by the others, and gets their state', async () => {
   let [found, healed] = [0, 0]
   for (let seed = 1; found < divergentRuns; seed++) {
+    assert.ok(seed <= 100, 'there is somebody to diverge')
     const { mood, voters } = swarmOf(seed)
     if (mood !== 'calm' || voters < 3) continue
-    found++
     const how = divergences[found % divergences.length] ?? 'skipped'
     const target = { member: 1 + (found % voters), preferLeader: found % 3 === 0 }
     const { coverage, liveness } = await runSeed({
       ...{ seed, trace: null },
       also: [{ atMs: 4_000, deed: { kind: 'diverge', target, how } }],
     })
-    assert.ok((coverage['met divergence'] ?? 0) > 0, `seed ${seed}: it diverged`)
+    // The member may have been removed by then.
+    if ((coverage['met divergence'] ?? 0) === 0) continue
+    found++
     // A leader that is wrong may have sent its state to whoever lagged before anybody could compare.
     if (liveness === null) continue
     healed++

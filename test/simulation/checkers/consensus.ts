@@ -81,7 +81,9 @@ export class Consensual {
   }
 
   #leads(member: number, term: number): void {
-    if (this.#elections.leads(member, term)) this.memberships.leads(member, term)
+    if (!this.#elections.leads(member, term)) return
+    const own = this.#logs.logs.get(member)?.configurationsAt(Infinity).at
+    this.memberships.leads(member, term, own ?? null)
   }
 
   #checkConfigurations(member: number, entries: readonly Entry[]): void {

@@ -60,12 +60,20 @@ export class Memberships {
     this.#left = this.#left.filter(({ index }) => index > entry.index)
   }
 
-  /** The first that is seen of a reign. @throws Finding */
-  leads(member: number, term: number): void {
+  /**
+   * The first that is seen of a reign. Whoever has a later configuration in its log than the one that is decided goes by
+   * that, as do those who elect it, and may make it the next decided one.
+   *
+   * @param own the newest in its log; null: not known
+   * @throws Finding
+   */
+  leads(member: number, term: number, own: Placed | null): void {
     this.#leaders.set(term, member)
     if (!this.#founding.members.some(({ id }) => id === member)) this.#met.add('joined-leads')
-    const { voters, votersOutgoing } = this.#decided.configuration
-    if ([...voters, ...(votersOutgoing ?? [])].some((voter) => voter === member)) return
+    if (votes(this.#decided.configuration, member)) return
+    if (!this.isGone(member) && own !== null && own.index > this.#decided.index) {
+      if (votes(own.configuration, member)) return
+    }
     const decided = `by what entry ${this.#decided.index} decided it does not vote`
     throw new Finding('I8 leads', `${member} begins to lead in term ${term}; ${decided}`)
   }
@@ -103,6 +111,10 @@ export class Memberships {
   end(): void {
     for (const { member, index } of this.#left) this.#checkGone(member, index)
   }
+}
+
+function votes({ voters, votersOutgoing }: Configuration, member: number): boolean {
+  return [...voters, ...(votersOutgoing ?? [])].some((voter) => voter === member)
 }
 
 function eventsOf(before: Configuration, after: Configuration): readonly MembershipEvent[] {

@@ -41,21 +41,30 @@ const two = of(info(1), info(2))
 
 void test('I8: whose removal is decided begins no reign, and does not come back', () => {
   const memberships = new Memberships(three)
-  memberships.leads(3, 1)
+  memberships.leads(3, 1, null)
   memberships.committed(change(1, two))
   assert.equal(memberships.isGone(3), true)
   assert.equal(memberships.isMember(3), false)
-  memberships.leads(2, 2)
-  finds(/^I8 leads/, () => memberships.leads(3, 3))
+  memberships.leads(2, 2, null)
+  finds(/^I8 leads/, () => memberships.leads(3, 3, null))
   finds(/^I8 removed/, () => memberships.committed(change(2, three, 2)))
+})
+
+void test('I8: whom a later configuration of its own log promotes may lead before that is decided', () => {
+  const learning = of(info(1), info(2), info(3, 'learner'))
+  const memberships = new Memberships(learning)
+  const own = { index: logIndex(5), term: term(2), configuration: three }
+  memberships.leads(3, 3, own)
+  memberships.committed(change(5, learning, 3))
+  finds(/^I8 leads/, () => memberships.leads(3, 4, own))
 })
 
 void test('I8: a learner does not lead, in a joint configuration both sides may', () => {
   const memberships = new Memberships(of(info(1), info(2), info(3, 'learner')))
-  finds(/^I8 leads/, () => memberships.leads(3, 1))
+  finds(/^I8 leads/, () => memberships.leads(3, 1, null))
   memberships.committed(change(1, { ...of(info(2), info(3)), votersOutgoing: two.voters }))
-  memberships.leads(1, 2)
-  memberships.leads(3, 3)
+  memberships.leads(1, 2, null)
+  memberships.leads(3, 3, null)
 })
 
 void test('I8: whoever believes that it is removed has been, by then', () => {
@@ -82,7 +91,7 @@ void test('I8: whoever believes that it is removed has been, by then', () => {
 void test('events tell what a change did', () => {
   const memberships = new Memberships(three)
   const joined = of(...three.members, info(4, 'learner', 3))
-  memberships.leads(1, 1)
+  memberships.leads(1, 1, null)
   memberships.committed(change(1, joined))
   assert.deepEqual([...memberships.met], [])
   const joint: Configuration = { ...of(info(1), info(2), info(3), info(4)), votersOutgoing: three.voters }
