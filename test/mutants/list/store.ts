@@ -23,8 +23,12 @@ export const storeMutants: readonly Mutant[] = [
     file: 'src/store/disk/level-key-value-store.ts',
     edits: [
       {
-        find: 'await this.#level.batch(\n        changes.map((change) =>',
-        replace: 'for (const one of changes) await this.#level.batch(\n        [one].map((change) =>',
+        find: 'const batch = this.#level.batch()\n      for (const change of changes) {',
+        replace: 'for (const change of changes) {\n        const batch = this.#level.batch()',
+      },
+      {
+        find: 'else batch.del(change.key)\n      }\n      await batch.write({ sync: true })',
+        replace: 'else batch.del(change.key)\n        await batch.write({ sync: true })\n      }',
       },
     ],
     breaks: 'the changes of a batch reach the database one by one',
