@@ -6,30 +6,49 @@ import type { Endpoint } from './member-client.ts'
 import { sleep } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
-/** A change may have to wait for the leader, and an election may come between. */
+/** Of one member. A change may have to wait for the leader, and an election may come between. */
 const changeTimeoutMs = 65_000
 const pollMs = 200
 /** Progress is told this often at most. */
 const progressMs = 1000
 
+export type Asking = {
+  /** Is told who gives no answer, and who is asked instead. */
+  readonly terminal: Terminal
+  /** For one change, whichever member does it. */
+  readonly timeoutMs: number
+}
+
 /** A running cluster, asked by way of whichever member answers. Members that the kubeconfig does not know are found too. */
 export class AnyMember {
   readonly #known: readonly Endpoint[]
+  readonly #asking: Asking | null
+  /** Who answered last comes first, who gave no answer last. */
   #endpoints: readonly Endpoint[]
+  #hasAnswered = false
+  /** What the terminal was told since somebody answered. */
+  readonly #told = new Set<string>()
 
-  constructor(kubeconfig: string) {
+  /** @param asking null: nobody is told, and each member is given the time that a change may take */
+  constructor(kubeconfig: string, asking: Asking | null = null) {
+    this.#asking = asking
     this.#known = readEndpoints(kubeconfig)
     this.#endpoints = this.#known
   }
 
   /** What the leader says, or whoever answers when there is none. @throws CliFailure `failed` when nobody answers */
   async status(): Promise<MemberStatus> {
-    const { status } = await fetchAnyStatus(this.#endpoints)
+    const { endpoint, status } = await fetchAnyStatus(this.#endpoints, (silent, why, next) => {
+      this.#last(silent, why, next)
+    })
     this.#learn(status)
+    this.#first(endpoint)
     const leader = this.#endpoints.find(({ name }) => name === status.leader)
     if (leader === undefined || status.name === status.leader) return status
     try {
-      return await fetchStatus(leader)
+      const said = await fetchStatus(leader)
+      this.#first(leader)
+      return said
     } catch (cause) {
       if (cause instanceof CliFailure) return status
       throw cause
@@ -52,13 +71,26 @@ export class AnyMember {
    * @throws CliFailure `failed` in the words of the member
    */
   async post(path: string, body: unknown): Promise<Record<string, unknown>> {
-    for (const endpoint of this.#endpoints) {
-      const reply = await call(endpoint, { method: 'POST', path, body }, changeTimeoutMs)
-      if (reply === null || busyCodes.has(reply.status)) continue
-      return jsonOf(endpoint, reply)
+    // It takes seconds to find out who answers, and a change may take a minute.
+    if (!this.#hasAnswered) await this.status()
+    const endpoints = this.#endpoints
+    const clock = this.#asking?.terminal.clock
+    const endMs = (clock?.monotonicMs() ?? 0) + (this.#asking?.timeoutMs ?? 0)
+    const asked: string[] = []
+    for (const [at, endpoint] of endpoints.entries()) {
+      const leftMs = clock === undefined ? Infinity : endMs - clock.monotonicMs()
+      if (leftMs < 1) break
+      asked.push(endpoint.name)
+      const patienceMs = Math.min(changeTimeoutMs, Math.ceil(leftMs / (endpoints.length - at)))
+      const reply = await call(endpoint, { method: 'POST', path, body }, patienceMs)
+      if (reply !== null && !busyCodes.has(reply.status)) return jsonOf(endpoint, reply)
+      const why = reply === null ? `gives no answer in ${inSeconds(patienceMs)}` : `answers ${reply.status}`
+      this.#last(endpoint, `member ${endpoint.name} ${why}`, endpoints[at + 1] ?? null)
     }
-    const names = this.#endpoints.map(({ name }) => name).join(', ')
-    throw new CliFailure('failed', `no member did it: asked ${names}; it does no harm to try again`)
+    throw new CliFailure(
+      'failed',
+      `no member did it: asked ${asked.join(', ')}; it does no harm to try again (--timeout)`,
+    )
   }
 
   /** @param says what there is to tell about what is still missing; null: all is as it should be */
@@ -96,8 +128,30 @@ export class AnyMember {
         ({ name, clientAddress }) => clientAddress !== '' && !this.#known.some((one) => one.name === name),
       )
       .map(({ name, clientAddress }) => ({ ...first, name, url: `https://${clientAddress}` }))
-    this.#endpoints = [...this.#known, ...found]
+    const isThere = ({ name }: Endpoint): boolean => this.#endpoints.some((one) => one.name === name)
+    const current = new Set([...this.#known, ...found].map(({ name }) => name))
+    this.#endpoints = [
+      ...this.#endpoints.filter(({ name }) => current.has(name)),
+      ...found.filter((one) => !isThere(one)),
+    ]
   }
+
+  #first(endpoint: Endpoint): void {
+    this.#hasAnswered = true
+    this.#told.clear()
+    this.#endpoints = [endpoint, ...this.#endpoints.filter(({ name }) => name !== endpoint.name)]
+  }
+
+  #last(endpoint: Endpoint, why: string, next: Endpoint | null): void {
+    this.#endpoints = [...this.#endpoints.filter(({ name }) => name !== endpoint.name), endpoint]
+    if (next === null || this.#told.has(why)) return
+    this.#told.add(why)
+    this.#asking?.terminal.note(`${why}, asking ${next.name}`)
+  }
+}
+
+function inSeconds(ms: number): string {
+  return `${Math.ceil(ms / 1000)} s`
 }
 
 /** Another member may do what this one cannot just now. */

@@ -33,17 +33,22 @@ export async function fetchStatus(endpoint: Endpoint): Promise<MemberStatus> {
   return parseStatus(endpoint, jsonOf(endpoint, reply))
 }
 
-/** @throws CliFailure `failed` when no member answers */
+/**
+ * @param onSilent told of each that gave no status, why in words, and who is asked next; null: nobody is left
+ * @throws CliFailure `failed` when no member answers
+ */
 export async function fetchAnyStatus(
   endpoints: readonly Endpoint[],
+  onSilent: (endpoint: Endpoint, why: string, next: Endpoint | null) => void = () => undefined,
 ): Promise<{ readonly endpoint: Endpoint; readonly status: MemberStatus }> {
   let failure: unknown = null
-  for (const endpoint of endpoints) {
+  for (const [at, endpoint] of endpoints.entries()) {
     try {
       return { endpoint, status: await fetchStatus(endpoint) }
     } catch (cause) {
       if (!(cause instanceof CliFailure)) throw cause
       failure = cause
+      onSilent(endpoint, cause.message, endpoints[at + 1] ?? null)
     }
   }
   throw failure

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { memberAddress, parseAddress } from '../config/address.ts'
 import { ConfigFailure } from '../config/errors.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
-import { AnyMember } from './any-member.ts'
+import type { AnyMember } from './any-member.ts'
 import { CliFailure } from './errors.ts'
-import { hasJoined, votes } from './member-change.ts'
+import { askedBy, hasJoined, votes } from './member-change.ts'
 import type { ChangeFlags } from './member-change.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -29,7 +29,10 @@ export type JoinToken = {
 
 /** Makes a token for a new member, and says what to type on its machine. */
 export async function memberAdd(terminal: Terminal, name: string, flags: AddFlags): Promise<void> {
-  const cluster = new AnyMember(flags.kubeconfig)
+  await addTo(askedBy(terminal, flags), terminal, name, flags)
+}
+
+async function addTo(cluster: AnyMember, terminal: Terminal, name: string, flags: AddFlags): Promise<void> {
   const seat = { name, role: flags.role, replaces: flags.replaces ?? null, ...addressesOf(flags) }
   const token = await newToken(cluster, seat)
   // Not before the cluster agrees: under a name that is taken there are keys that somebody uses.
@@ -50,14 +53,14 @@ export async function memberReplace(
   flags: ReplaceFlags,
 ): Promise<void> {
   const { old, next } = names
-  const cluster = new AnyMember(flags.kubeconfig)
+  const cluster = askedBy(terminal, flags)
   const { members } = await cluster.status()
   const there = members.find(({ name }) => name === next)
   const isGone = !members.some(({ name }) => name === old)
   if (there?.role === 'voter' && isGone)
     return done(terminal, names, flags, `${next} votes already, ${old} is gone`)
   if (there === undefined) {
-    await memberAdd(terminal, next, { ...flags, role: 'voter', replaces: old, wait: false })
+    await addTo(cluster, terminal, next, { ...flags, role: 'voter', replaces: old, wait: false })
   } else if (there.replaces !== old) {
     const remedy = `orchctl member remove ${old} removes it alone`
     throw new CliFailure(

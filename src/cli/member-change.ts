@@ -17,7 +17,7 @@ const path = '/cluster/v1/members'
 
 /** A learner may vote: it does once it has caught up. */
 export async function memberPromote(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
-  const cluster = new AnyMember(flags.kubeconfig)
+  const cluster = askedBy(terminal, flags)
   const before = await memberOf(cluster, name)
   if (before.role === 'voter' && before.wantedRole === 'voter')
     return told(terminal, name, false, flags, 'votes already')
@@ -28,7 +28,7 @@ export async function memberPromote(terminal: Terminal, name: string, flags: Cha
 
 /** A voter becomes a learner, and stays one. */
 export async function memberDemote(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
-  const cluster = new AnyMember(flags.kubeconfig)
+  const cluster = askedBy(terminal, flags)
   await memberOf(cluster, name)
   const { changed } = await cluster.post(path, { change: 'set-role', name, role: 'learner' })
   const words = changed === true ? 'is a learner and stays one' : 'is a learner already and stays one'
@@ -36,7 +36,7 @@ export async function memberDemote(terminal: Terminal, name: string, flags: Chan
 }
 
 export async function memberRemove(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
-  const cluster = new AnyMember(flags.kubeconfig)
+  const cluster = askedBy(terminal, flags)
   const { members } = await cluster.status()
   if (!members.some((member) => member.name === name)) {
     return told(
@@ -63,11 +63,19 @@ export async function memberMove(terminal: Terminal, name: string, flags: MoveFl
   if (peerAddress === null && clientAddress === null) {
     throw new CliFailure('usage', 'give --peer-address or --client-address, or both')
   }
-  const cluster = new AnyMember(flags.kubeconfig)
+  const cluster = askedBy(terminal, flags)
   await memberOf(cluster, name)
   const { changed } = await cluster.post(path, { change: 'move', name, peerAddress, clientAddress })
   const words = `${changed === true ? 'is' : 'is already'} where it shall be: start it with the same addresses`
   told(terminal, name, changed, flags, words)
+}
+
+/** The cluster, asked for a change within `--timeout`. */
+export function askedBy(
+  terminal: Terminal,
+  { kubeconfig, timeout }: Pick<ChangeFlags, 'kubeconfig' | 'timeout'>,
+): AnyMember {
+  return new AnyMember(kubeconfig, { terminal, timeoutMs: timeout * 1000 })
 }
 
 /** Waits until a member votes, and whom it replaces is gone. */

@@ -1,0 +1,83 @@
+/*
+ * Goal: a member that takes connections and never answers does not keep a change from being made by another one, and
+ * costs no more than the time that was given.
+ * Method: the shipped commands against a real server, behind a listener that swallows what it is sent.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { orchctl } from '../support/orchctl.ts'
+import { place } from '../support/join-place.ts'
+import { parse, stringify } from 'yaml'
+
+type Named = { readonly name: string }
+type Kubeconfig = {
+  readonly clusters: readonly (Named & { readonly cluster: Readonly<Record<string, string>> })[]
+  readonly contexts: readonly (Named & { readonly context: Readonly<Record<string, string>> })[]
+}
+
+/** Takes connections; the first `passes` go to the member at `address`, the others hear nothing. */
+async function hung(
+  t: TestContext,
+  address: string,
+  passes: number,
+): Promise<{ url: string; taken: number }> {
+  const sockets: Socket[] = []
+  const found = { url: '', taken: 0 }
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => undefined))
+    found.taken++
+    if (found.taken > passes) return
+    const [host = '', port] = address.split(':')
+    const onwards = connect(Number(port), host).on('error', () => undefined)
+    sockets.push(onwards)
+    socket.pipe(onwards).pipe(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  found.url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return found
+}
+
+/** The context of that name comes first and is the current one; it is made if it is not there. */
+function pointTo(kubeconfig: string, name: string, url: string): void {
+  const config = parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig
+  const [cluster, context] = [config.clusters[0], config.contexts[0]]
+  assert.ok(cluster !== undefined && context !== undefined)
+  const others = <Item extends Named>(items: readonly Item[]): readonly Item[] =>
+    items.filter((item) => item.name !== name)
+  const changed = {
+    ...config,
+    clusters: [{ name, cluster: { ...cluster.cluster, server: url } }, ...others(config.clusters)],
+    contexts: [{ name, context: { ...context.context, cluster: name } }, ...others(config.contexts)],
+    'current-context': name,
+  }
+  writeFileSync(kubeconfig, stringify(changed))
+}
+
+void test('one that never answers is asked once, and the change is made by another', async (t) => {
+  const { kubeconfig, address, members } = await place(t)
+  const member = await hung(t, address, 0)
+  pointTo(kubeconfig, 'n0', member.url)
+  const ran = await orchctl('member', 'remove', 'n3', '--kubeconfig', kubeconfig)
+  assert.equal(ran.code, 0, ran.err)
+  assert.equal(members.named('n3'), null)
+  assert.match(ran.err, /^member n0 at https:\S+ does not answer, asking n1$/m)
+  assert.equal(member.taken, 1)
+})
+
+void test('one that hangs just then has its share of --timeout, and that is said', async (t) => {
+  const { kubeconfig, address } = await place(t)
+  const member = await hung(t, address, 1)
+  pointTo(kubeconfig, 'n1', member.url)
+  const ran = await orchctl('member', 'remove', 'n3', '--timeout', '2', '--kubeconfig', kubeconfig)
+  assert.equal(ran.code, 1)
+  assert.match(ran.err, /^member n1 gives no answer in 1 s, asking n\d$/m)
+  assert.match(ran.err, /no member did it: asked n1, .*; it does no harm to try again/)
+})
