@@ -6,6 +6,7 @@ import { Failure } from '../raft/base/failure.ts'
 import { startApp } from './app.ts'
 import type { App, AppSeams } from './app.ts'
 import { StartFailure } from './app/errors.ts'
+import { removedMessage } from './app/removal.ts'
 import { ConfigFailure } from './config/errors.ts'
 import { helpText } from './config/help.ts'
 import { loadConfig } from './config/load.ts'
@@ -66,7 +67,7 @@ async function run(config: Config, seams: AppSeams): Promise<void> {
     log.info({ kubeconfig: app.kubeconfig }, words)
   }
   void app.removed.then((line) => {
-    log.warn({ cause: line }, 'removed from the cluster')
+    log.warn({ cause: line }, removedMessage)
     process.stderr.write(`orch-apiserver: ${firstLine(line)}\n`)
     app.stop().then(
       () => exit(removedExitCode),

@@ -1,6 +1,9 @@
 import type { Consensus } from '../../raft/index.ts'
 import type { Site } from './site.ts'
 
+/** What the log says of it, by which `orchctl cluster up` knows why a member ended. */
+export const removedMessage = 'removed from the cluster'
+
 /** Resolves once this member knows that it belongs to its cluster no more: why, and what to do. */
 export function removal(
   { config }: Pick<Site, 'config'>,

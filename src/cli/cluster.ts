@@ -2,13 +2,24 @@ import { spawnSync } from 'node:child_process'
 import { relative, resolve } from 'node:path'
 import { fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
+import { isNoMember, membersBesides, newestWord } from './cluster-word.ts'
+import type { Listed } from './cluster-word.ts'
 import { CliFailure } from './errors.ts'
 import { domainOf, findProcesses, openCluster, prepareCluster } from './local-cluster.ts'
 import type { LocalCluster, LocalClusterOptions, LocalMember, MemberPlace } from './local-cluster.ts'
 import { startLinks, stopLinks } from './local-links.ts'
 import { call, readEndpoints } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
-import { forgetProcess, logLength, logTail, processState, signalProcess, startProcess } from './process.ts'
+import {
+  forgetProcess,
+  logLength,
+  logTail,
+  processState,
+  signalProcess,
+  startProcess,
+  wasRemoved,
+} from './process.ts'
+import type { ProcessState } from './process.ts'
 import { prepareRestored } from './restore-local.ts'
 import type { RestoreFrom } from './restore-local.ts'
 import { formatTable, sleep } from './terminal.ts'
@@ -42,23 +53,42 @@ export async function clusterUp(
     const pid = startProcess(member)
     terminal.note(`${member.name} started (pid ${pid}), clients on port ${member.clientPort}`)
   }
-  await waitReady(terminal, cluster, { timeoutMs: options.timeoutMs, logFrom })
-  for (const line of nextSteps(cluster, terminal.program)) terminal.print(line)
+  const removed = new Set<string>()
+  const onEnded = (member: LocalMember): boolean => {
+    if (!wasRemoved(member, logFrom.get(member.name) ?? 0)) return false
+    forgetProcess(member)
+    removed.add(member.name)
+    const remedy = `orchctl cluster remove ${member.name} takes what it held off this machine`
+    terminal.note(`${member.name} is no member any more: ${remedy}`)
+    return true
+  }
+  await waitReady(terminal, cluster, { timeoutMs: options.timeoutMs, logFrom, onEnded })
+  const members = cluster.members.filter(({ name }) => !removed.has(name))
+  for (const line of nextSteps({ ...cluster, members }, terminal.program)) terminal.print(line)
 }
 
 /** Of all of `cluster.members`. @throws CliFailure `failed` naming who is not, and why */
 export async function waitReady(
   terminal: Terminal,
   cluster: LocalCluster,
-  options: { readonly timeoutMs: number; readonly logFrom: ReadonlyMap<string, number> },
+  options: {
+    readonly timeoutMs: number
+    readonly logFrom: ReadonlyMap<string, number>
+    /** Whether nobody has to wait for one that ended. Unset: that is a failure. */
+    readonly onEnded?: (member: LocalMember) => boolean
+  },
 ): Promise<void> {
-  const { timeoutMs, logFrom } = options
+  const { timeoutMs, logFrom, onEnded } = options
   const endMs = terminal.clock.monotonicMs() + timeoutMs
   const waiting = new Map(cluster.members.map((member) => [member.name, member]))
   const endpoints = readEndpoints(cluster.kubeconfigPath)
   while (waiting.size > 0) {
     for (const member of waiting.values()) {
-      if (processState(member).kind !== 'running') throw ended(cluster, member, logFrom.get(member.name) ?? 0)
+      if (processState(member).kind !== 'running') {
+        if (onEnded?.(member) !== true) throw ended(cluster, member, logFrom.get(member.name) ?? 0)
+        waiting.delete(member.name)
+        continue
+      }
       const endpoint = endpointOf(endpoints, member)
       const reply = await call(endpoint, { method: 'GET', path: '/readyz' }, readyTimeoutMs)
       if (reply?.status !== 200) continue
@@ -149,17 +179,18 @@ export async function waitGone(
   }
 }
 
-/** One row for each member. @returns whether all are ready */
+type Row = {
+  readonly name: string
+  readonly pid: number | null
+  /** `removed`: its directory is here, and the cluster has no such member. `elsewhere`: the other way round. */
+  readonly process: ProcessState['kind'] | 'removed' | 'elsewhere'
+  /** null: it does not answer */
+  readonly status: MemberStatus | null
+}
+
+/** One row for each member, and each directory of one. @returns whether all members are ready */
 export async function clusterStatus(terminal: Terminal, directory: string, format: Format): Promise<boolean> {
-  const cluster = openCluster(directory)
-  const endpoints = readEndpoints(cluster.kubeconfigPath)
-  const rows = await Promise.all(
-    cluster.members.map(async (member) => {
-      const state = processState(member)
-      const pid = state.kind === 'running' ? state.pid : null
-      return { name: member.name, pid, process: state.kind, status: await statusOrNull(endpoints, member) }
-    }),
-  )
+  const rows = await statusRows(openCluster(directory))
   if (format === 'json') {
     terminal.print(JSON.stringify(rows, null, 2))
   } else {
@@ -175,15 +206,46 @@ export async function clusterStatus(terminal: Terminal, directory: string, forma
     ])
     for (const line of formatTable([heading, ...cells])) terminal.print(line)
   }
-  return rows.every(({ status }) => status?.ready === true)
+  return rows.every(({ process, status }) => process === 'removed' || status?.ready === true)
 }
 
-async function statusOrNull(
+async function statusRows(cluster: LocalCluster): Promise<readonly Row[]> {
+  const endpoints = readEndpoints(cluster.kubeconfigPath)
+  const here = await Promise.all(
+    cluster.members.map(async (member) => {
+      const state = processState(member)
+      const status = await statusOrNull(endpoints.find(({ name }) => name === member.name))
+      return { name: member.name, state, status }
+    }),
+  )
+  const word = newestWord(here.map(({ status }) => status))
+  const rows = here.map(({ name, state, status }): Row => {
+    if (state.kind === 'running') return { name, pid: state.pid, process: state.kind, status }
+    return { name, pid: null, process: isNoMember(word, name) ? 'removed' : state.kind, status }
+  })
+  const names = cluster.members.map(({ name }) => name)
+  const others = membersBesides(word, names).map(async (member): Promise<Row> => {
+    const status = await statusOrNull(endpointElsewhere(endpoints, member))
+    return { name: member.name, pid: null, process: 'elsewhere', status }
+  })
+  return [...rows, ...(await Promise.all(others))]
+}
+
+/** As whom we ask is the same at every member. */
+function endpointElsewhere(
   endpoints: readonly Endpoint[],
-  member: LocalMember,
-): Promise<MemberStatus | null> {
+  { name, clientAddress }: Listed,
+): Endpoint | undefined {
+  const [any] = endpoints
+  return any === undefined || clientAddress === ''
+    ? undefined
+    : { ...any, name, url: `https://${clientAddress}` }
+}
+
+async function statusOrNull(endpoint: Endpoint | undefined): Promise<MemberStatus | null> {
+  if (endpoint === undefined) return null
   try {
-    return await fetchStatus(endpointOf(endpoints, member))
+    return await fetchStatus(endpoint)
   } catch (cause) {
     if (cause instanceof CliFailure) return null
     throw cause

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { removedMessage } from '../app/removal.ts'
 import { harmFile } from '../chaos/harm-file.ts'
 import { replaceFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
@@ -80,6 +81,14 @@ export function logTail(member: MemberPlace, fromByte: number, count: number): r
   const text = readFileSync(member.logPath).subarray(fromByte).toString('utf8')
   return text.trimEnd().split('\n').slice(-count)
 }
+
+/** Whether its log says from that byte on that it found itself removed from its cluster, as it does before it ends. */
+export function wasRemoved(member: MemberPlace, fromByte: number): boolean {
+  return logTail(member, fromByte, lastWordsMax).some((line) => line.includes(`"msg":"${removedMessage}"`))
+}
+
+/** Lines behind it that tell of its end. */
+const lastWordsMax = 50
 
 function isMember(member: MemberPlace, pid: number): boolean {
   try {

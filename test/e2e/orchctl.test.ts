@@ -8,6 +8,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePortRange } from '../support/port-range.ts'
 
@@ -69,11 +70,29 @@ void test('a cluster is started, shown, handed over, mended, kept and stopped', 
       assert.equal(same, name !== heir, `${name} keeps its process unless it was killed`)
     }
 
+    // A member no more, though its directory is here: it does not keep the others from being started and shown as well.
+    const gone = after.find(({ name, status: said }) => name !== said?.leader)?.name ?? ''
+    const removed = orchctl('member', 'remove', gone, ...kubeconfig)
+    assert.equal(removed.code, 0, removed.err)
+    const processOf = (name: string): string => status().find((row) => row.name === name)?.process ?? ''
+    for (let look = 0; look < 100 && processOf(gone) === 'running'; look++) await sleep(100)
+    assert.equal(processOf(gone), 'removed')
+    assert.equal(orchctl('cluster', 'status').code, 0)
+    const startsWithout = (): void => {
+      const { code, err } = orchctl(...up)
+      assert.equal(code, 0, err)
+      assert.match(err, new RegExp(`${gone} is no member any more: orchctl cluster remove ${gone} takes`))
+    }
+    startsWithout()
+
     assert.equal(orchctl('cluster', 'up', '--domain', 'orch.io', ...ports).code, 1)
     const stopped = orchctl('cluster', 'down')
     assert.equal(stopped.code, 0, stopped.err)
-    assert.match(stopped.out, /3 stopped/)
+    assert.match(stopped.out, /2 stopped/)
     assert.equal(orchctl('cluster', 'status').code, 1)
+    // It is told by members that have no leader yet.
+    startsWithout()
+    assert.match(orchctl('cluster', 'down').out, /2 stopped/)
     assert.ok(existsSync(join(directory, '.cluster/n1/data')))
     assert.ok(!existsSync(join(directory, '.cluster/n1/pid')))
     assert.match(orchctl('cluster', 'down').out, /nothing was running/)
