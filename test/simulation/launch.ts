@@ -6,6 +6,7 @@ import { LogFailure } from '../../raft/log/errors.ts'
 import { LogActor } from '../../raft/log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import { Wal } from '../../raft/log/wal.ts'
+import { LeaseBoard } from '../../raft/node/lease-board.ts'
 import { ChannelLogReader } from '../../raft/node/log-reader.ts'
 import type { MemoryPeerBook } from '../../raft/node/acquaintances.ts'
 import { RaftNode } from '../../raft/node/node.ts'
@@ -97,9 +98,10 @@ export function startProcess(parts: ProcessParts): Life {
   const turnedAway = (peer: number): void => actor?.turnedAway(`m${peer}`)
   const transport = network.attach({ cluster: 'simulated', id: node.id, name, turnedAway }, raft)
   const clock = new SimClock(world, api, 'api', time)
+  const lease = new LeaseBoard()
   const raftNode = new RaftNode<Outcome>({
     ...{ node, clock, random: world.random.fork(), peerBook: parts.peerBook },
-    ...{ raft: apiRaft.a, reader: new ChannelLogReader(apiLog.a) },
+    ...{ raft: apiRaft.a, reader: new ChannelLogReader(apiLog.a), lease },
     onFatal: (cause) => parts.gaveUp(cause),
     onRemoved: (cause) => parts.removed(cause),
     onPeerEvent: null,
@@ -112,7 +114,7 @@ export function startProcess(parts: ProcessParts): Life {
   }
   actor = new RaftActor({
     ...{ node, clock: new SimClock(world, raft, 'raft', time), random: world.random.fork() },
-    ...{ transport, api: apiRaft.b, log: raftLog.a },
+    ...{ transport, api: apiRaft.b, log: raftLog.a, lease },
   })
   actor.begin()
   world.schedule(0, 'open', log, () => openLog(parts, log, raftLog.b, apiLog.b))

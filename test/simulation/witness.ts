@@ -75,8 +75,8 @@ export class Witness implements Watcher {
       revision: truth.revision,
       trimmed: truth.trimmed,
     })
-    this.#history = new History(newest)
     const { world, swarm, barrier } = options
+    this.#history = new History(newest, () => world.now)
     this.#crowd = new Crowd({ world, swarm, barrier, history: this.#history, newest })
   }
 

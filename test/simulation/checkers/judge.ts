@@ -1,4 +1,5 @@
 import type { History } from '../clients/history.ts'
+import { checkBounds } from './bounds.ts'
 import {
   checkCollectionsDeleted,
   checkCreatedOnce,
@@ -34,6 +35,7 @@ export function judge(history: History, truth: Truth): { readonly undecided: num
   checkServed(history, truth)
   checkLists(history, truth)
   checkModes(history, truth)
+  checkBounds(history, truth)
   checkPages(history, truth)
   checkOrdered(history)
   checkUnique(history)

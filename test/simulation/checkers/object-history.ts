@@ -1,5 +1,6 @@
 import { linearizable } from '../../../src/verify/linearizability.ts'
 import type { Effect, Expectation, RegisterCall } from '../../../src/verify/linearizability.ts'
+import { isLinearizable } from '../clients/history.ts'
 import type { Call, History, Request } from '../clients/history.ts'
 import { Finding } from './finding.ts'
 
@@ -71,7 +72,7 @@ function* effectsOf(
     return
   }
   if (request.kind === 'get') {
-    if (request.mode.kind !== 'most-recent') return
+    if (!isLinearizable(request.mode)) return
     if (answer.kind === 'object') yield [request.key, saw({ kind: 'is', state: answer.object.token })]
     if (isMissing(call)) yield [request.key, saw(absent)]
     return

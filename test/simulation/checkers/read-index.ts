@@ -5,8 +5,7 @@ import { Finding } from './finding.ts'
  * I9: a leader answers no read round before an entry of its own term is committed, and none at an index before it. Only
  * then does it know all that was committed before its reign.
  *
- * I10: there are no leases, so no read is answered without a quorum; were there any, this is where they would be
- * checked. I21: no mode of reading with a bound on its age is served.
+ * I10: reads by a lease ask no quorum, and are held to the same as those that do: `real-time.ts`. I21: `bounds.ts`.
  */
 export class ReadIndexes {
   /** By term: the first committed entry of it. */

@@ -1,3 +1,4 @@
+import { isLinearizable } from '../clients/history.ts'
 import type { Call, History, Mode } from '../clients/history.ts'
 import { Finding } from './finding.ts'
 import { isMissing, keyOf, labelOf } from './object-history.ts'
@@ -192,7 +193,7 @@ function modeOf({ request }: Call): Mode {
 }
 
 function isMostRecent(call: Call): boolean {
-  return modeOf(call).kind === 'most-recent'
+  return isLinearizable(modeOf(call))
 }
 
 function isLaterPage({ request }: Call): boolean {

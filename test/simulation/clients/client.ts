@@ -1,7 +1,8 @@
 import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { ReadProof } from '../../../src/registry/consistency.ts'
 import type { World } from '../world.ts'
 import { ask } from './connection.ts'
-import type { Answer, Call, History, KnownVersion, Mode, Range, Request } from './history.ts'
+import type { Answer, Call, History, KnownVersion, Mode, Proof, Range, Request } from './history.ts'
 import type { Served } from './served.ts'
 import type { Shown } from './shown.ts'
 import { answerOf, perform } from './verbs.ts'
@@ -218,12 +219,17 @@ export class Client {
     const { member, process } = served
     const call: Call = history.begin({ client: number, member, process }, request)
     const extra = this.#extra(pages?.continueToken ?? null)
+    let proof: Proof | null = null
+    const proven = ({ mode, boundMs }: ReadProof): void => {
+      proof = { mode, boundMs, atMs: world.now }
+    }
     const heard = await ask(world, this.#random, { served, timeoutMs }, (at, context) =>
-      perform(at, context, request, extra),
+      perform(at, { ...context, proven }, request, extra),
     )
     if (heard.kind === 'lost') return call.answer
     const answer = heard.kind === 'value' ? heard.value.answer : answerOf(heard.cause)
     if (heard.kind === 'value') pages?.continues(heard.value.continueToken)
+    call.proof = proof
     history.end(call, answer)
     this.#learn(answer)
     return answer
@@ -259,9 +265,12 @@ export class Client {
     const random = this.#random
     const [oldest = 0] = this.#revisions
     const seen = this.#revisions.length === 0 || random.chance(0.2) ? oldest : random.pick(this.#revisions)
-    const kind = random.below(10)
-    if (kind < 5 || seen === 0) return { kind: 'most-recent' }
+    const kind = random.below(14)
+    if (kind < 5 || (seen === 0 && kind < 10)) return { kind: 'most-recent' }
     if (kind < 6) return { kind: 'any' }
+    if (kind >= 12) return { kind: 'lease' }
+    if (kind >= 11) return { kind: 'bounded', boundMs: random.pick([5, 20, 200, 2_000]) }
+    if (kind >= 10) return random.chance(0.3) ? { kind: 'log' } : { kind: 'lease' }
     // Now and then one that may not exist yet.
     if (kind < 8 || !isList)
       return { kind: 'not-older-than', revision: seen + (random.chance(0.2) ? random.below(5) : 0) }

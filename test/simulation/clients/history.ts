@@ -3,9 +3,21 @@ import type { Shown } from './shown.ts'
 /** How old an answer may be. */
 export type Mode =
   | { readonly kind: 'most-recent' }
+  /** As the most recent, by other ways. */
+  | { readonly kind: 'lease' }
+  | { readonly kind: 'log' }
+  | { readonly kind: 'bounded'; readonly boundMs: number }
   | { readonly kind: 'any' }
   | { readonly kind: 'not-older-than'; readonly revision: number }
   | { readonly kind: 'exact'; readonly revision: number }
+
+/** Whether what anybody was told before has to be in the answer. */
+export function isLinearizable({ kind }: Mode): boolean {
+  return kind === 'most-recent' || kind === 'lease' || kind === 'log'
+}
+
+/** What a member said of its answer, and when it fixed it, in virtual ms. */
+export type Proof = { readonly mode: string; readonly boundMs: number | null; readonly atMs: number }
 
 /** A version some client was shown, named by what only the cluster and what only its writer could know. */
 export type KnownVersion = { readonly revision: number; readonly token: string }
@@ -79,7 +91,11 @@ export type Call = {
   readonly request: Request
   /** Infinite: never heard of again. */
   end: number
+  /** In virtual ms. */
+  endMs: number
   answer: Answer
+  /** Of a get or list that said so; null: of none. */
+  proof: Proof | null
   /** The newest revision committed, and the newest trimmed, at its end. */
   newest: number
   trimmed: number
@@ -126,10 +142,13 @@ export class History {
   readonly watches: WatchRecord[] = []
   readonly pulls: PullRecord[] = []
   readonly #committed: () => Committed
+  readonly #nowMs: () => number
   #moment = 0
 
-  constructor(committed: () => Committed) {
+  /** @param nowMs virtual */
+  constructor(committed: () => Committed, nowMs: () => number = () => 0) {
     this.#committed = committed
+    this.#nowMs = nowMs
   }
 
   begin(
@@ -141,7 +160,9 @@ export class History {
       begin: this.#moment++,
       request,
       end: Infinity,
+      endMs: Infinity,
       answer: { kind: 'unknown' },
+      proof: null,
       newest: 0,
       trimmed: 0,
     }
@@ -155,7 +176,9 @@ export class History {
     call.trimmed = trimmed
     call.answer = answer
     // What is unknown may take effect later than its answer.
-    if (answer.kind !== 'unknown') call.end = this.#moment++
+    if (answer.kind === 'unknown') return
+    call.end = this.#moment++
+    call.endMs = this.#nowMs()
   }
 
   now(): number {

@@ -31,6 +31,7 @@ export function drawClients(random: SeededRandom, payloadBytesMax: number): Clie
     historyEventsMin: random.pick([0, 10, 100]),
     objectBytesMax: defaultStoreLimits.commandBytesMax,
     storageBytesMax: null,
+    ...(random.chance(0.7) ? { leaseReads: 1 } : {}),
   }
   return {
     domain,

@@ -16,7 +16,10 @@ export type Body = {
 }
 
 /** An answer, and where the next page begins. */
-export type Performed = { readonly answer: Answer; readonly continueToken: string | null }
+export type Performed = {
+  readonly answer: Answer
+  readonly continueToken: string | null
+}
 
 /** What a list goes on with, besides what the history keeps of it. */
 export type Extra = { readonly body: Body; readonly continueToken: string | null }
@@ -62,6 +65,9 @@ export function answerOf(cause: unknown): Answer {
 export function queryOfMode(mode: Mode): [string, string][] {
   switch (mode.kind) {
     case 'most-recent':
+    case 'lease':
+    case 'log':
+    case 'bounded':
       return []
     case 'any':
       return [['resourceVersion', '0']]
@@ -126,12 +132,30 @@ function verbOf(
       const { namespace, name } = split(request.key)
       // Only lists say how a version is meant.
       const query = queryOf(queryOfMode(request.mode).filter(([key]) => key === 'resourceVersion'))
-      return { verb: 'get', ...plain, target: targetOf(namespace, name), query }
+      const target = targetOf(namespace, name)
+      return { verb: 'get', ...plain, target, query, ...headerOf(request.mode) }
     }
     case 'list': {
       const target = targetOf(request.range.namespace, null)
-      return { verb: 'list', ...plain, target, query: listQuery(request, extra.continueToken) }
+      const query = listQuery(request, extra.continueToken)
+      return { verb: 'list', ...plain, target, query, ...headerOf(request.mode) }
     }
+  }
+}
+
+/** What versions cannot say. */
+function headerOf(mode: Mode): { readonly consistency?: string } {
+  switch (mode.kind) {
+    case 'lease':
+    case 'log':
+      return { consistency: mode.kind }
+    case 'bounded':
+      return { consistency: `bounded=${mode.boundMs}` }
+    case 'most-recent':
+    case 'any':
+    case 'not-older-than':
+    case 'exact':
+      return {}
   }
 }
 
