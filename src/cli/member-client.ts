@@ -116,7 +116,7 @@ export function jsonOf(endpoint: Endpoint, reply: Reply | null): Record<string, 
   if (!isRecord(value)) throw new CliFailure('failed', `member ${endpoint.name} answers no object`)
   if (reply.status >= 400) {
     const words = typeof value['message'] === 'string' ? value['message'] : `HTTP ${reply.status}`
-    throw new CliFailure('failed', `member ${endpoint.name}: ${words}`)
+    throw new CliFailure('failed', `member ${endpoint.name} says: ${words}`)
   }
   return value
 }

@@ -186,5 +186,5 @@ void test('the last voter stays, in one line', async (t) => {
   for (const name of ['n3', 'n2']) await orchctl('member', 'remove', name, '--kubeconfig', kubeconfig)
   const ran = await orchctl('member', 'remove', 'n1', '--kubeconfig', kubeconfig)
   assert.equal(ran.code, 1)
-  assert.match(ran.err, /^orchctl: member n1: it is the only voter: add another member first/)
+  assert.match(ran.err, /^orchctl: member n1 says: it is the only voter: add another member first/)
 })
