@@ -123,7 +123,7 @@ void test('what cannot be is one line', async () => {
     [['save', there, ...kubeconfig], /there is there already: give another name/, 1],
     [
       ['save', join(home, 'no/such/x'), ...kubeconfig],
-      /cannot make .*x\.[0-9a-f]{12}\.partial \(ENOENT\)/,
+      /cannot make .*no\/such\/x \(ENOENT\): the directory .*no\/such is not there: make it/,
       1,
     ],
     [
