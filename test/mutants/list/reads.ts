@@ -19,7 +19,8 @@ export const readMutants: readonly Mutant[] = [
     edits: [
       {
         find: "    case 'most-recent':\n",
-        replace: "    case 'most-recent':\n      if (wanted !== null) return read.prove('linearizable', take())\n",
+        replace:
+          "    case 'most-recent':\n      if (wanted !== null) return read.prove('linearizable', take())\n",
       },
     ],
     breaks: 'a most-recent list or get is served from local memory as it is',
