@@ -197,7 +197,7 @@ void test('a zeroed sector under a later write is damage, not an interrupted wri
     for (let at = sectorBytes; at < lastGroup; at += sectorBytes) {
       const zeroed = spoiled(disk, name, (bytes) => bytes.fill(0, at, at + sectorBytes))
       const before = zeroed.contents(name).slice()
-      refuses(zeroed, 'damaged', name, 'byte', 'data directory')
+      refuses(zeroed, 'damaged', name, 'byte', 'replaced by a new member')
       assert.deepEqual(zeroed.contents(name), before)
       assert.deepEqual(zeroed.list().toSorted(), disk.list().toSorted())
     }
