@@ -117,8 +117,8 @@ void test('the command measures a server of which it knows nothing, writes what 
 
 void test('events that a server leaves out are told as lost', async (t) => {
   const report = await measured(await verifiedServer(t, droppedEvent), ['watch'])
-  assert.equal(sampleOf(report, /^watch, 18 readers, /).lost, 1)
-  assert.equal(sampleOf(report, /^watch, 18 readers beside 2 slow/).lost, 0)
+  const { delivered, lost } = sampleOf(report, /^watch, 18 readers, /)
+  assert.ok((lost ?? 0) > 0 && (lost ?? 0) < (delivered ?? 0), `${delivered} delivered, ${lost} lost`)
 })
 
 /** A get of an object shows for ever what the first one was shown. */
