@@ -166,7 +166,7 @@ void test('grow, replace the dead, move and remove the leader, shrink: nothing i
       await reader.stop()
       await watcher.stop()
     }
-    console.log(`  longest time without an acknowledged write:\n    ${churn.gaps.join('\n    ')}`)
+    console.log(`# longest time without an acknowledged write:\n#   ${churn.gaps.join('\n#   ')}`)
     assert.ok(writers.every(({ record }) => record.increments > 0))
     assertReaderNeverBack(reader)
     const left = await churn.members()
