@@ -58,7 +58,7 @@ export function standForOffice(state: State, reason: 'majority-would' | 'transfe
  * the only one to have that entry, and then nobody else can win; once elected it commits the entry and steps
  * down (thesis §4.2.2). A member whose log is about to be replaced does not know what it would lead.
  */
-export function mayStand(state: State): boolean {
+function mayStand(state: State): boolean {
   if (state.role === 'leader' || state.log.restoring) return false
   return state.log.someUndecided(state.commit, (configuration) => isVoterOf(configuration, state.id))
 }

@@ -81,7 +81,7 @@ export function tablesOf(rows: readonly BenchRow[]): readonly Table[] {
 }
 
 /** The generator used most of the machine, or all that one of its threads could. */
-export function isGeneratorBound(rounds: readonly Sample[]): boolean {
+function isGeneratorBound(rounds: readonly Sample[]): boolean {
   const busy = spreadOf(rounds, 'generatorBusy')?.median ?? 0
   const share = spreadOf(rounds, 'generatorShare')?.median ?? 0
   return busy > busyMax || share > shareMax

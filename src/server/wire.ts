@@ -7,7 +7,7 @@ import type { Call, RawReply } from './call.ts'
 import { laidOut } from './pretty.ts'
 
 export const JSON_TYPE = 'application/json'
-export const TEXT_TYPE = 'text/plain; charset=utf-8'
+const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 /** What an HTTP/2 stream takes in one go, so that a slow client's memory stays bounded. */
 const CHUNK_BYTES = 64 * 1024

@@ -126,7 +126,7 @@ function listScript(
 }
 
 /** Of the metadata of a list, which stands before its items. @returns null on the last page */
-export function continueOf(start: string): string | null {
+function continueOf(start: string): string | null {
   const head = start.split('"items":', 1)[0] ?? ''
   const token = /"continue":"([^"]+)"/.exec(head)?.[1]
   return token === undefined ? null : token

@@ -5,6 +5,7 @@ import type { Answer as Served200, VerbRequest } from '../../../src/registry/ans
 import type { RequestContext } from '../../../src/registry/request.ts'
 import { StoreFailure } from '../../../src/store/errors.ts'
 import { keyOf } from '../../../src/store/key.ts'
+import { headerOf } from '../../../src/verify/wire.ts'
 import type { Answer, KnownVersion, Mode, Request } from './history.ts'
 import type { Served } from './served.ts'
 import { docOf, shownOf } from './shown.ts'
@@ -140,22 +141,6 @@ function verbOf(
       const query = listQuery(request, extra.continueToken)
       return { verb: 'list', ...plain, target, query, ...headerOf(request.mode) }
     }
-  }
-}
-
-/** What versions cannot say. */
-function headerOf(mode: Mode): { readonly consistency?: string } {
-  switch (mode.kind) {
-    case 'lease':
-    case 'log':
-      return { consistency: mode.kind }
-    case 'bounded':
-      return { consistency: `bounded=${mode.boundMs}` }
-    case 'most-recent':
-    case 'any':
-    case 'not-older-than':
-    case 'exact':
-      return {}
   }
 }
 
