@@ -30,6 +30,30 @@ export function textMember(object: JsonObject, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
+/** The member as a struct or map. @returns `{}` when absent or something else */
+export function objectMember(object: JsonObject, name: string): JsonObject {
+  const value = memberOf(object, name)
+  return isJsonObject(value) ? value : {}
+}
+
+/** The member as a list of structs. @returns empty when absent; elements that are no objects are passed over */
+export function objectsMember(object: JsonObject, name: string): readonly JsonObject[] {
+  const value = memberOf(object, name)
+  return isJsonList(value) ? value.filter(isJsonObject) : []
+}
+
+/** The member as a list of texts. @returns empty when absent; elements that are no texts are passed over */
+export function textsMember(object: JsonObject, name: string): readonly string[] {
+  const value = memberOf(object, name)
+  return isJsonList(value) ? value.filter((item) => typeof item === 'string') : []
+}
+
+/** The member as a number. @returns null when absent or no number */
+export function numberMember(object: JsonObject, name: string): number | null {
+  const value = memberOf(object, name)
+  return typeof value === 'number' ? value : null
+}
+
 /** Equal as JSON: order of members does not count. */
 export function equalJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true

@@ -1,9 +1,10 @@
+import { assertNever } from '../../../raft/base/assert.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, setMember } from '../json.ts'
 import type { ObjectSchema, Schema } from './schema.ts'
 
 /**
- * Fills in members that are absent and have a default; inside of what is there, never around it.
+ * Fills in members that are absent and have a default, or are always said; inside of what is there, never around it.
  *
  * @param object of the schema's types
  * @returns the very object when nothing was missing
@@ -13,12 +14,37 @@ export function applyDefaults(schema: ObjectSchema, object: JsonObject): JsonObj
   for (const name in schema.properties) {
     const type = schema.properties[name] as Schema
     const value = Object.hasOwn(object, name) ? object[name] : undefined
-    const next = value === undefined ? type.default : defaultInside(type, value)
+    const next = value === undefined ? missingValue(type) : defaultInside(type, value)
     if (next === undefined || next === value) continue
     draft ??= { ...object }
     setMember(draft, name, next)
   }
   return draft ?? object
+}
+
+function missingValue(schema: Schema): Json | undefined {
+  if (schema.default !== undefined) return schema.default
+  if (schema.always !== true) return undefined
+  switch (schema.type) {
+    case 'object':
+      return applyDefaults(schema, {})
+    case 'string':
+      return ''
+    case 'boolean':
+      return false
+    case 'integer':
+    case 'number':
+    case 'int-or-string':
+      return 0
+    case 'quantity':
+      return '0'
+    case 'map':
+    case 'list':
+    case 'any':
+      return undefined
+    default:
+      return assertNever(schema)
+  }
 }
 
 function defaultInside(schema: Schema, value: Json): Json {

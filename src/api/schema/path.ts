@@ -27,3 +27,10 @@ export function spellPath(path: Path | null): string {
   }
   return steps.reverse().join('')
 }
+
+/** The path of what lies below `at`: members by name, elements by index. */
+export function fieldAt(at: Path | null, ...steps: readonly (string | number)[]): string {
+  let path = at
+  for (const step of steps) path = typeof step === 'number' ? listIndex(path, step) : member(path, step)
+  return spellPath(path)
+}

@@ -1,9 +1,12 @@
-import type { Json } from '../json.ts'
+import type { ApiErrorCause } from '../api-error.ts'
+import type { Json, JsonObject } from '../json.ts'
+import type { NameRule } from '../name-rules.ts'
+import type { Path } from './path.ts'
 
 /**
- * The shape of a value, said once per kind: validation, defaulting, pruning, strategic merge, OpenAPI (and
- * later apply, protobuf, explain) are derived from it. Plain frozen data, so that custom resource
- * definitions can make it at run time.
+ * The shape of a value, said once per kind: validation, defaulting, pruning, strategic merge, OpenAPI,
+ * protobuf (and later apply) are derived from it. Plain frozen data and pure functions, so that custom resource
+ * definitions can make it at run time. `build.ts` has short words for declaring one.
  */
 export type Schema =
   | StringSchema
@@ -25,17 +28,23 @@ type Common = {
   /** `null` is a value of its own and not the same as absent. */
   readonly nullable?: true
   /**
-   * `false`, `0` and empty text differ from absent. Of other members a protobuf message always says the
-   * zero.
+   * `false`, `0`, empty text and an empty struct differ from absent. Of other members that are no list, map or bytes a
+   * protobuf message always says the zero.
    */
   readonly zeroMatters?: true
+  /** Said in JSON even where it is the zero of its type: a missing one is filled in. Not for lists, maps, times. */
+  readonly always?: true
+  /** Empty text, lists and maps are as good as absent: `FieldValueRequired`. */
+  readonly nonEmpty?: true
 }
 
 export type StringSchema = Common & {
   readonly type: 'string'
   readonly format?: 'bytes' | 'date-time' | 'micro-time'
-  /** Closed list; another value is `FieldValueNotSupported`. */
+  /** Closed list; another value but the empty one is `FieldValueNotSupported`. */
   readonly enum?: readonly string[]
+  /** What any text but the empty one must follow. */
+  readonly rule?: NameRule
   readonly lengthMax?: number
 }
 
@@ -64,11 +73,26 @@ export type ObjectSchema = Common & {
   readonly required?: readonly string[]
   /** Numbers of the protobuf message, by member. */
   readonly protobuf?: { readonly [name: string]: number }
+  /** Members that are this struct's own in JSON and lie in messages of their own in protobuf. */
+  readonly inline?: readonly InlinePart[]
+  /** What its members must be to each other; called with every such struct, after its members were checked. */
+  readonly check?: ShapeCheck
   /** Server-side apply: replaced as a whole. */
   readonly mapType?: 'atomic'
   /** Strategic merge patch: the struct is taken as it stands, or clients say which members stay. */
   readonly patchStrategy?: 'replace' | 'retainKeys'
 }
+
+/** Its properties are also among those of the struct it is part of. Always said in protobuf. */
+export type InlinePart = { readonly number: number; readonly schema: ObjectSchema }
+
+/**
+ * Pure, and bounded by the size of the value.
+ *
+ * @param value of the schema's types
+ * @param at where it stands, for `fieldAt`; null: it is the whole object
+ */
+export type ShapeCheck = (value: JsonObject, at: Path | null) => readonly ApiErrorCause[]
 
 export type MapSchema = Common & {
   readonly type: 'map'
@@ -86,6 +110,8 @@ export type ListSchema = Common & {
   readonly patchMergeKey?: string
   readonly patchStrategy?: 'merge' | 'replace' | 'retainKeys' | 'merge,retainKeys'
   readonly itemsMax?: number
+  /** As a value of a map it is, in protobuf, a message that has the items as field 1. */
+  readonly inMessage?: true
 }
 
 /** `500m`, `1Gi`: a string or a number. */

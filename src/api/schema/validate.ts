@@ -12,8 +12,8 @@ import type { IntegerSchema, ListSchema, ObjectSchema, Schema, StringSchema } fr
 export const CAUSES_MAX = 200
 
 /**
- * What a schema says beyond types: required members, closed lists, ranges and lengths. Rules between members
- * are the kind's own, also whether elements of a keyed list must differ: upstream's kinds disagree on that.
+ * What a schema says beyond types: required members, closed lists, rules for texts, ranges and lengths, and what each
+ * struct checks of itself. Whether elements of a keyed list must differ is theirs to say: upstream's kinds disagree on that.
  *
  * @param object of the schema's types, after `conform` and defaults
  * @source the reasons and words of apimachinery `pkg/util/validation/field`
@@ -63,13 +63,22 @@ function checkObject(
   causes: ApiErrorCause[],
 ): void {
   for (const name of schema.required ?? []) {
-    if (memberOf(object, name) === undefined) causes.push(required(spellPath(member(path, name))))
+    const value = memberOf(object, name)
+    const missing = schema.properties[name]?.nonEmpty === true ? isEmpty(value) : value === undefined
+    if (missing) causes.push(required(spellPath(member(path, name))))
   }
   for (const name of Object.keys(object)) {
     const type = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
     if (type !== undefined && hasRules(type))
       checkValue(type, object[name] as Json, member(path, name), causes)
   }
+  if (schema.check !== undefined && causes.length < CAUSES_MAX) causes.push(...schema.check(object, path))
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === '') return true
+  if (isJsonList(value)) return value.length === 0
+  return isJsonObject(value) && Object.keys(value).length === 0
 }
 
 /** Spares the walk through values that nothing is said about. */
@@ -80,7 +89,7 @@ function hasRules(schema: Schema): boolean {
     case 'map':
       return true
     case 'string':
-      return schema.enum !== undefined || schema.lengthMax !== undefined
+      return schema.enum !== undefined || schema.rule !== undefined || schema.lengthMax !== undefined
     case 'integer':
       return schema.minimum !== undefined || schema.maximum !== undefined
     case 'boolean':
@@ -95,8 +104,11 @@ function hasRules(schema: Schema): boolean {
 }
 
 function checkString(schema: StringSchema, value: string, path: Path, causes: ApiErrorCause[]): void {
-  if (schema.enum !== undefined && !schema.enum.includes(value)) {
+  if (schema.enum !== undefined && value !== '' && !schema.enum.includes(value)) {
     causes.push(notSupported(spellPath(path), value, schema.enum))
+  }
+  if (schema.rule !== undefined && value !== '') {
+    for (const words of schema.rule(value)) causes.push(invalid(spellPath(path), value, words))
   }
   if (schema.lengthMax !== undefined && utf8Length(value) > schema.lengthMax) {
     causes.push(tooLong(spellPath(path), schema.lengthMax))

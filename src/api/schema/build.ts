@@ -1,0 +1,187 @@
+import { assert } from '../../../raft/base/assert.ts'
+import type { Json } from '../json.ts'
+import type { NameRule } from '../name-rules.ts'
+import type {
+  BooleanSchema,
+  InlinePart,
+  IntegerSchema,
+  ListSchema,
+  MapSchema,
+  ObjectSchema,
+  Schema,
+  ShapeCheck,
+  StringSchema,
+} from './schema.ts'
+
+/**
+ * Short words to declare a struct with: a line for each member says its number in the protobuf message, what it is
+ * for, and its rules.
+ *
+ *     struct('core.v1.KeyToPath', 'Which key becomes which file.', {
+ *       key: text(1, 'The key.', { required: true }),
+ *       mode: int32(3, 'Mode bits of the file.', { optional: true, minimum: 0, maximum: 0o777 }),
+ *     })
+ */
+export type Field = { readonly number: number; readonly schema: Schema; readonly required: boolean }
+
+type Rules = {
+  /** In OpenAPI; and absent, empty text, an empty list or map is `FieldValueRequired`, unless it is `always` said. */
+  readonly required?: true
+  /** Said in JSON even where it is the zero of its type. */
+  readonly always?: true
+  /** The zero differs from absent (a pointer in upstream's types). */
+  readonly optional?: true
+  readonly default?: Json
+}
+
+type TextRules = Rules & Pick<StringSchema, 'enum' | 'lengthMax'> & { readonly rule?: NameRule }
+type NumberRules = Rules & Pick<IntegerSchema, 'minimum' | 'maximum'>
+type ListRules = Rules &
+  Pick<ListSchema, 'listType' | 'listMapKeys' | 'patchMergeKey' | 'patchStrategy' | 'itemsMax' | 'inMessage'>
+type MapRules = Rules & Pick<MapSchema, 'mapType'>
+
+export function text(number: number, words: string, rules: TextRules = {}): Field {
+  return field(number, { type: 'string' }, words, rules)
+}
+
+/** Base64 in JSON. */
+export function bytes(number: number, words: string, rules: TextRules = {}): Field {
+  return field(number, { type: 'string', format: 'bytes' }, words, rules)
+}
+
+/** To the second; see `microTime`. */
+export function time(number: number, words: string, rules: Rules = {}): Field {
+  return field(number, { type: 'string', format: 'date-time' }, words, rules)
+}
+
+export function microTime(number: number, words: string, rules: Rules = {}): Field {
+  return field(number, { type: 'string', format: 'micro-time' }, words, rules)
+}
+
+export function flag(number: number, words: string, rules: Rules = {}): Field {
+  return field(number, { type: 'boolean' } satisfies BooleanSchema, words, rules)
+}
+
+export function int32(number: number, words: string, rules: NumberRules = {}): Field {
+  return field(number, { type: 'integer', format: 'int32' }, words, rules)
+}
+
+export function int64(number: number, words: string, rules: NumberRules = {}): Field {
+  return field(number, { type: 'integer', format: 'int64' }, words, rules)
+}
+
+export function quantity(number: number, words: string, rules: Rules = {}): Field {
+  return field(number, { type: 'quantity' }, words, rules)
+}
+
+export function intOrString(number: number, words: string, rules: Rules = {}): Field {
+  return field(number, { type: 'int-or-string' }, words, rules)
+}
+
+/** Any JSON, kept as it came. */
+export function any(number: number, words: string, rules: Rules = {}): Field {
+  return field(number, { type: 'any' }, words, rules)
+}
+
+/** A struct that is always there: absent and empty mean the same. JSON says it even when it is empty, unless `rules` say otherwise. */
+export function part(
+  number: number,
+  schema: ObjectSchema,
+  words: string,
+  rules: Rules = { always: true },
+): Field {
+  return field(number, schema, words, rules)
+}
+
+/** A struct that may be absent, which is not the same as empty. */
+export function maybe(number: number, schema: ObjectSchema, words: string, rules: Rules = {}): Field {
+  return field(number, schema, words, { optional: true, ...rules })
+}
+
+export function listOf(number: number, items: Schema, words: string, rules: ListRules = {}): Field {
+  return field(number, { type: 'list', items }, words, rules)
+}
+
+export function texts(number: number, words: string, rules: ListRules = {}): Field {
+  return listOf(number, { type: 'string' }, words, rules)
+}
+
+export function mapOf(number: number, values: Schema, words: string, rules: MapRules = {}): Field {
+  return field(number, { type: 'map', values }, words, rules)
+}
+
+export function textMap(number: number, words: string, rules: MapRules = {}): Field {
+  return mapOf(number, { type: 'string' }, words, rules)
+}
+
+/** Amounts by resource name. */
+export function quantities(number: number, words: string, rules: MapRules = {}): Field {
+  return mapOf(number, { type: 'quantity' }, words, rules)
+}
+
+type StructRules = Pick<ObjectSchema, 'mapType' | 'patchStrategy'> & {
+  readonly check?: ShapeCheck
+  /** Structs whose members stand among this one's in JSON, by the number of their own message. */
+  readonly inline?: readonly InlinePart[]
+}
+
+/** @param definition neutral name for OpenAPI, such as `core.v1.KeyToPath` */
+export function struct(
+  definition: string,
+  description: string,
+  fields: { readonly [name: string]: Field },
+  { inline = [], ...rules }: StructRules = {},
+): ObjectSchema {
+  const properties: { [name: string]: Schema } = {}
+  const protobuf: { [name: string]: number } = {}
+  const required: string[] = []
+  for (const { schema } of inline) {
+    Object.assign(properties, schema.properties)
+    required.push(...(schema.required ?? []))
+  }
+  for (const [name, { number, schema, required: isRequired }] of Object.entries(fields)) {
+    assert(!Object.hasOwn(properties, name), `${definition} has one ${name}`)
+    properties[name] = schema
+    protobuf[name] = number
+    if (isRequired) required.push(name)
+  }
+  return {
+    type: 'object',
+    definition,
+    description,
+    properties,
+    protobuf,
+    ...(required.length === 0 ? {} : { required }),
+    ...(inline.length === 0 ? {} : { inline }),
+    ...rules,
+    ...checksOf(inline, rules.check),
+  }
+}
+
+/** An inlined struct checks its members where they stand. */
+function checksOf(
+  inline: readonly InlinePart[],
+  own: ShapeCheck | undefined,
+): { readonly check?: ShapeCheck } {
+  const checks = inline.flatMap(({ schema }) => schema.check ?? [])
+  if (own !== undefined) checks.push(own)
+  const [only] = checks
+  if (only === undefined) return {}
+  return { check: checks.length === 1 ? only : (value, at) => checks.flatMap((check) => check(value, at)) }
+}
+
+function field(number: number, schema: Schema, description: string, rules: Rules): Field {
+  const { required = false, optional = false, ...rest } = rules
+  const always = rules.always === true
+  return {
+    number,
+    required,
+    schema: {
+      ...schema,
+      description,
+      ...rest,
+      ...(optional ? { zeroMatters: true } : {}),
+      ...(required && !always ? { nonEmpty: true } : {}),
+    },
+  }
+}
