@@ -193,8 +193,8 @@ export interface Transport {
   /** Begins to accept and to dial. */
   start(receiver: TransportReceiver): Promise<void>
   /**
-   * Who may talk to us and where they are; among them where we are. Called on every configuration. Whoever else calls is
-   * let in and answered as long as it knows of a later decision than `decidedIndex`.
+   * Who may talk to us and where they are; among them where we are. Called on every configuration. Whoever else calls, and
+   * knows of a later decision than `decidedIndex`, is let in and answered while none of them leads us or follows us.
    *
    * @param decidedIndex of the configuration by which everybody else is no member for sure; 0, as when unset: of none
    */

@@ -77,7 +77,8 @@ export class GrpcTransport implements Transport {
     this.#server = new Server(serverOptions(options.limits))
     const { limits, clock, onEvent } = options
     this.#process = 1 + options.random.below(2 ** 21) * 2 ** 31 + options.random.below(2 ** 31)
-    this.#peers = new PeerList(options.self)
+    const { guestsAfterMs } = limits
+    this.#peers = new PeerList(options.self, { now: () => clock.monotonicMs(), guestsAfterMs })
     const decidedIndex = (): LogIndex => this.#peers.decidedIndex
     const door: Doorkeeper = {
       cluster: options.cluster,
@@ -93,7 +94,7 @@ export class GrpcTransport implements Transport {
     const common = { door, limits, clock, onEvent, counters: this.counters }
     this.#inbound = new InboundLinks({
       ...common,
-      onMessage: (message) => this.#receiver?.receive(message),
+      onMessage: (message) => this.#receive(message),
       onPeer: (peer) => this.#links.get(peer)?.poke(),
     })
     const snapshots = new InboundSnapshots({
@@ -219,6 +220,14 @@ export class GrpcTransport implements Transport {
     for (const peer of this.#peers.all.values()) {
       if (!this.#links.has(peer.id)) this.#links.set(peer.id, this.#link(peer))
     }
+  }
+
+  #receive(message: PeerMessage): void {
+    if (this.#peers.heard(message)) {
+      this.#inbound.sweep()
+      this.#relink()
+    }
+    this.#receiver?.receive(message)
   }
 
   #admits(caller: Introduction): boolean {

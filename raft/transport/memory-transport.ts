@@ -7,6 +7,7 @@ import type { PeerMessage, SnapshotHeader, SnapshotSink, Transport, TransportRec
 import { TransportFailure } from './errors.ts'
 import { protocolNewest } from './frame-codec.ts'
 import type { Introduction } from './guests.ts'
+import { defaultTransportLimits } from './options.ts'
 import { PeerList } from './peer-list.ts'
 
 /**
@@ -49,6 +50,8 @@ export type MemoryTransportOptions = {
   readonly clock: Clock
   /** Messages waiting to be received by this member. When full: dropped, and told as unreachable. */
   readonly queueMessagesMax: number
+  /** See `Patience`; unset: as between machines. */
+  readonly guestsAfterMs?: number
 }
 
 /** As whom the receiver of a message knows its sender. */
@@ -67,7 +70,8 @@ export class MemoryTransport implements Transport {
   constructor(options: MemoryTransportOptions) {
     this.#options = options
     this.#inbox = new BoundedQueue(options.queueMessagesMax)
-    this.#peers = new PeerList(options.self)
+    const { clock, guestsAfterMs = defaultTransportLimits.guestsAfterMs } = options
+    this.#peers = new PeerList(options.self, { now: () => clock.monotonicMs(), guestsAfterMs })
   }
 
   async start(receiver: TransportReceiver): Promise<void> {
@@ -186,7 +190,9 @@ export class MemoryTransport implements Transport {
       const message = this.#inbox.poll()
       if (message === undefined) return
       const { from } = message.kind === 'core' ? message.message : message
-      if (this.#peers.all.has(from)) this.#receiver?.receive(message)
+      if (!this.#peers.all.has(from)) continue
+      this.#peers.heard(message)
+      this.#receiver?.receive(message)
     }
   }
 }

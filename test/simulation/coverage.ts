@@ -36,7 +36,7 @@ const memberFaults = [
     'leader-removed',
     'ruined-replaced',
   ] as const),
-  ...(['member-left', 'member-left-again', 'watch-resumed-on-joined'] as const),
+  ...(['member-left', 'member-left-again', 'watch-resumed-on-joined', 'guest-let-in'] as const),
 ] as const
 
 const storageEvents: readonly StorageEvent[] = [

@@ -4,6 +4,8 @@ import type { LogIndex, MemberInfo, NodeId } from '../../raft/core/types.ts'
 import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../../raft/ports.ts'
 import { TransportFailure } from '../../raft/transport/errors.ts'
 import { protocolNewest } from '../../raft/transport/frame-codec.ts'
+import type { Patience } from '../../raft/transport/guests.ts'
+import { defaultTransportLimits } from '../../raft/transport/options.ts'
 import { PeerList } from '../../raft/transport/peer-list.ts'
 import { Link } from './link.ts'
 import type { Condition, LinkFault, NetworkOptions } from './link.ts'
@@ -11,7 +13,7 @@ import { SnapshotStreams } from './snapshot-streams.ts'
 import type { StreamFault } from './snapshot-streams.ts'
 import type { Owner, World } from './world.ts'
 
-export type NetworkFault = LinkFault | StreamFault | 'turned-away'
+export type NetworkFault = LinkFault | StreamFault | 'turned-away' | 'guest-let-in'
 
 export type NetworkParts = {
   readonly world: World
@@ -23,6 +25,7 @@ export type NetworkParts = {
 
 /** Messages that wait until their sender was met. When full: dropped. */
 const waitingMax = 64
+const { guestsAfterMs } = defaultTransportLimits
 
 /** Every link of the cluster, one for each direction of each pair. */
 export class Network {
@@ -46,7 +49,8 @@ export class Network {
   }
 
   attach(self: SimIdentity, owner: Owner): SimTransport {
-    const port = new SimTransport(this, self, owner)
+    const now = (): number => this.#parts.world.now
+    const port = new SimTransport(this, self, owner, { now, guestsAfterMs })
     this.#ports.set(self.id, port)
     return port
   }
@@ -106,13 +110,14 @@ export class Network {
   #arrived(message: PeerMessage, from: SimTransport, to: SimTransport): void {
     const { receiver, greetings } = to
     if (receiver === null) return
+    if (!to.peers.has(from.id) && to.welcomes(from)) this.#parts.met('guest-let-in')
     if (!to.welcomes(from)) {
       this.#disown(from, to)
       this.#reportUnreachable(from.id, to.id)
       return
     }
     const known = greetings.get(from) ?? this.#greet(from, to, receiver)
-    if (known.answer === 'welcome') return receiver.receive(message)
+    if (known.answer === 'welcome') return to.hear(message)
     if (known.answer === null && known.waiting.length < waitingMax) known.waiting.push(message)
   }
 
@@ -143,7 +148,7 @@ export class Network {
     if (answer === 'welcome') {
       for (const message of greeting.waiting.splice(0)) {
         const label = `net ${from.id}>${to.id} met`
-        world.schedule(0, label, to.owner, () => to.receiver?.receive(message))
+        world.schedule(0, label, to.owner, () => to.hear(message))
       }
       return
     }
@@ -210,11 +215,11 @@ export class SimTransport implements Transport {
   receiver: TransportReceiver | null = null
   logId = ''
 
-  constructor(network: Network, self: SimIdentity, owner: Owner) {
+  constructor(network: Network, self: SimIdentity, owner: Owner, patience: Patience) {
     this.#network = network
     this.#self = self
     this.owner = owner
-    this.#peers = new PeerList(self)
+    this.#peers = new PeerList(self, patience)
   }
 
   get peers(): ReadonlyMap<NodeId, MemberInfo> {
@@ -234,6 +239,12 @@ export class SimTransport implements Transport {
     if (identity.cluster !== this.#self.cluster) return false
     const peer = this.peers.get(id)
     return peer === undefined ? this.#peers.admits(caller.#peers.introduction) : peer.name === identity.name
+  }
+
+  hear(message: PeerMessage): void {
+    if (this.receiver === null) return
+    this.#peers.heard(message)
+    this.receiver.receive(message)
   }
 
   get identity(): SimIdentity {

@@ -60,6 +60,7 @@ export const testLimits: TransportLimits = {
   backoffMsMin: 10,
   backoffMsMax: 100,
   unreachableMsMin: 20,
+  guestsAfterMs: 50,
 }
 
 export type GrpcHarnessOptions = {
@@ -101,7 +102,9 @@ export function memoryHarness(network: MemoryNetwork): TransportHarness {
   return {
     async start({ name, id, cluster = 'test' }, receiver) {
       const self = { id: nodeId(id), name }
-      const transport = new MemoryTransport({ network, cluster, self, clock, queueMessagesMax: 4096 })
+      const { guestsAfterMs } = testLimits
+      const options = { network, cluster, self, clock, queueMessagesMax: 4096, guestsAfterMs }
+      const transport = new MemoryTransport(options)
       opened.push(transport)
       await transport.start(receiver)
       return { transport, info: memberInfo(self, 'memory:1') }

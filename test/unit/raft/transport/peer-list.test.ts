@@ -1,12 +1,13 @@
 /*
- * Goal: strangers are let in only where they know more than this member, a bounded number of them, and only until its own
- * log says who is who.
- * Method: callers made up.
+ * Goal: strangers are let in only where they know more than this member and nobody whom it knows leads or follows, a bounded
+ * number of them, and only until its own log says who is who.
+ * Method: callers and time made up.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { membersMax } from '../../../../raft/core/config.ts'
-import { logIndex, nodeId } from '../../../../raft/core/types.ts'
+import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import type { PeerMessage } from '../../../../raft/ports.ts'
 import type { Introduction } from '../../../../raft/transport/guests.ts'
 import { PeerList } from '../../../../raft/transport/peer-list.ts'
 import { memberInfo } from './fixtures.ts'
@@ -19,10 +20,18 @@ function caller(id: number, decided: number, more: Partial<Introduction> = {}): 
   return { ...known, decidedIndex: logIndex(decided), ...more }
 }
 
-function listed(decided: number): PeerList {
-  const list = new PeerList(self)
+/** Monotonic ms; each look is one later. */
+let now = 0
+
+function listed(decided: number, guestsAfterMs = 0): PeerList {
+  const list = new PeerList(self, { now: () => now++, guestsAfterMs })
   list.set([self, peer], logIndex(decided))
   return list
+}
+
+function heartbeat(from: number): PeerMessage {
+  const word = { from: nodeId(from), to: self.id, term: term(1), commit: logIndex(1), context: null }
+  return { kind: 'core', message: { kind: 'heartbeat', ...word } }
 }
 
 const idsOf = (list: PeerList): readonly number[] => [...list.all.keys()]
@@ -68,4 +77,49 @@ void test('guests are bounded; those who are there may come again', () => {
   assert.equal(list.admits(caller(500, 8)), false)
   assert.equal(list.admits(caller(10, 9)), true)
   assert.equal(list.all.size, membersMax + 1)
+})
+
+void test('nobody is a guest before some time has passed since the first one asked', () => {
+  const list = listed(7, 100)
+  assert.equal(list.admits(caller(4, 8)), false)
+  now += 90
+  assert.equal(list.admits(caller(5, 8)), false)
+  now += 10
+  assert.equal(list.admits(caller(5, 8)), true)
+  assert.equal(list.admits(caller(4, 8)), true)
+})
+
+void test('while a known peer leads or follows nobody is a guest, whatever it says it knows', () => {
+  const list = listed(7, 100)
+  for (let time = 0; time < 50; time++) {
+    assert.equal(list.admits(caller(4, 1000)), false)
+    now += 90
+    assert.equal(list.heard(heartbeat(2)), false, 'nobody had to go')
+  }
+  assert.deepEqual(idsOf(list), [2])
+})
+
+void test('guests go once a known peer leads or follows, and for nothing that others say', () => {
+  const list = listed(7)
+  list.admits(caller(4, 9))
+  const to = self.id
+  const log = { lastIndex: logIndex(1), lastTerm: term(1), transfer: false }
+  const vote = { kind: 'vote-request', from: peer.id, to, term: term(9), ...log } as const
+  const answer = { kind: 'pre-vote-response', from: peer.id, to, term: term(1), granted: true } as const
+  assert.equal(list.heard({ kind: 'core', message: vote }), false)
+  assert.equal(list.heard({ kind: 'core', message: answer }), false)
+  assert.equal(list.heard({ kind: 'report', from: peer.id, to, bytes: new Uint8Array() }), false)
+  assert.equal(list.heard(heartbeat(4)), false, 'a guest that leads keeps itself')
+  assert.deepEqual(idsOf(list), [2, 4])
+  const taken = { kind: 'append-accepted', from: peer.id, to, term: term(1), index: logIndex(1) } as const
+  assert.equal(list.heard({ kind: 'core', message: taken }), true)
+  assert.deepEqual(idsOf(list), [2])
+})
+
+void test('who alone votes lets nobody in: nothing was decided without it', () => {
+  const list = listed(7)
+  list.set([self, { ...peer, role: 'learner' }], logIndex(7))
+  assert.equal(list.admits(caller(4, 9)), false)
+  list.set([peer, { ...self, role: 'learner' }], logIndex(7))
+  assert.equal(list.admits(caller(4, 9)), true)
 })
