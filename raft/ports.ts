@@ -140,6 +140,7 @@ export type PeerMessage =
       readonly kind: 'read-response'
       readonly from: NodeId
       readonly to: NodeId
+      /** In which `from` led and asked the others; not always the one in which it was asked itself. */
       readonly term: Term
       readonly round: number
       /** null: not confirmed, ask again. */

@@ -34,7 +34,7 @@ export class ReadRelay {
   readonly #limits: ReadRelayLimits
   #waiting: Asker[] = []
   /** On the leader: who waits for which of the core's rounds. */
-  readonly #rounds = new Map<ReadContext, readonly Asker[]>()
+  readonly #rounds = new Map<ReadContext, Round>()
   /** On a follower: rounds of the api thread that wait for the leader's answer, oldest first. */
   readonly #asked = new Map<number, readonly number[]>()
   #nextRound: number
@@ -47,11 +47,11 @@ export class ReadRelay {
   }
 
   local(round: number): void {
-    this.#waiting.push({ from: null, round, term: this.#needs.term })
+    this.#waiting.push({ from: null, round })
   }
 
   requested(message: PeerMessage & { readonly kind: 'read-request' }): void {
-    const asker: Asker = { from: message.from, round: message.round, term: message.term }
+    const asker: Asker = { from: message.from, round: message.round }
     if (this.#waiting.length >= this.#limits.waitingMax) this.#tell(asker, null)
     else this.#waiting.push(asker)
   }
@@ -91,7 +91,8 @@ export class ReadRelay {
     const answer = this.#needs.readIndex()
     if (answer.kind === 'accepted') {
       const before = this.#rounds.get(answer.context)
-      this.#rounds.set(answer.context, before === undefined ? waiting : [...before, ...waiting])
+      const askers = before === undefined ? waiting : [...before.askers, ...waiting]
+      this.#rounds.set(answer.context, { term: this.#needs.term, askers })
     } else for (const asker of waiting) this.#tell(asker, null)
   }
 
@@ -119,19 +120,19 @@ export class ReadRelay {
   }
 
   #settle(context: ReadContext, index: LogIndex | null): void {
-    const askers = this.#rounds.get(context)
+    const round = this.#rounds.get(context)
     this.#rounds.delete(context)
-    for (const asker of askers ?? []) this.#tell(asker, index)
+    for (const asker of round?.askers ?? []) this.#tell(asker, index, round?.term)
   }
 
-  #tell(asker: Asker, index: LogIndex | null): void {
+  #tell(asker: Asker, index: LogIndex | null, term = this.#needs.term): void {
     if (asker.from === null) this.#needs.answer(asker.round, index)
     else {
       this.#needs.send({
         kind: 'read-response',
         from: this.#needs.self,
         to: asker.from,
-        term: asker.term,
+        term,
         round: asker.round,
         index,
       })
@@ -140,4 +141,7 @@ export class ReadRelay {
 }
 
 /** @param from null: the api thread of this member */
-type Asker = { readonly from: NodeId | null; readonly round: number; readonly term: Term }
+type Asker = { readonly from: NodeId | null; readonly round: number }
+
+/** @param term in which this member leads, and asked the others */
+type Round = { readonly term: Term; readonly askers: readonly Asker[] }

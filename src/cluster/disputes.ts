@@ -9,6 +9,8 @@ type LastWord = {
   /** Where the two were compared last, if they differed there. */
   readonly differedAt: LogIndex | null
   readonly isQuarantined: boolean
+  /** Of differences up to there a majority has said that this member is right. */
+  readonly confirmedUpTo: LogIndex
 }
 
 /** A member without a state, which had another one than this member at `index`. */
@@ -17,8 +19,8 @@ export type Dispute = { readonly id: NodeId; readonly index: LogIndex }
 /**
  * What members without a trusted state said while they had one. A member that loses its state may have been the only
  * right one: that its disk rots does not say that what it had in memory was wrong. So whoever differed from it may not
- * write over it what nobody confirmed. Open until this member's state is proven where they differed or later, until that
- * member has a state again, or until it is no member. Kept in memory only: who starts again knows of none.
+ * write over it what nobody confirmed. Open until this member's state is proven where they differed or later, until a
+ * majority confirms it against that member, until that member has a state again, or until it is no member. Kept in memory only: who starts again knows of none.
  */
 export class Disputes {
   /** Bounded by the configuration. */
@@ -41,11 +43,16 @@ export class Disputes {
       if (isQuarantined && known === undefined) continue
       const samples = isQuarantined ? (known?.samples ?? []) : told
       // A state that came after a quarantine is another one.
-      const before = known?.isQuarantined === true && !isQuarantined ? null : (known?.differedAt ?? null)
+      const last = known?.isQuarantined === true && !isQuarantined ? undefined : known
       const compared = comparedLast(own, samples)
       const found = compared?.differs === true ? compared.index : null
-      const differedAt = compared === null ? before : found
-      this.#words.set(id, { samples, differedAt, isQuarantined })
+      const differedAt = compared === null ? (last?.differedAt ?? null) : found
+      this.#words.set(id, {
+        samples,
+        differedAt,
+        isQuarantined,
+        confirmedUpTo: last?.confirmedUpTo ?? noIndex,
+      })
     }
   }
 
@@ -54,12 +61,21 @@ export class Disputes {
     if (index > this.#provenUpTo) this.#provenUpTo = index
   }
 
+  /** @param isConfirmed whether a majority has this member's state at `index` or later, and not the one of `samples` */
+  confirm(isConfirmed: (samples: readonly DigestSample[], index: LogIndex) => boolean): void {
+    for (const [id, word] of this.#words) {
+      const { samples, differedAt, isQuarantined, confirmedUpTo } = word
+      if (!isQuarantined || differedAt === null || differedAt <= confirmedUpTo) continue
+      if (isConfirmed(samples, differedAt)) this.#words.set(id, { ...word, confirmedUpTo: differedAt })
+    }
+  }
+
   /** Of members that were heard lately, ascending by id. */
   open(reports: ReadonlyMap<NodeId, MemberReport>): readonly Dispute[] {
     const found: Dispute[] = []
-    for (const [id, { differedAt, isQuarantined }] of this.#words) {
-      if (!isQuarantined || differedAt === null || differedAt <= this.#provenUpTo || !reports.has(id))
-        continue
+    for (const [id, { differedAt, isQuarantined, confirmedUpTo }] of this.#words) {
+      if (!isQuarantined || differedAt === null || !reports.has(id)) continue
+      if (differedAt <= this.#provenUpTo || differedAt <= confirmedUpTo) continue
       found.push({ id, index: differedAt })
     }
     return found.toSorted((a, b) => a.id - b.id)

@@ -53,7 +53,8 @@ type Difference = {
  * before an index are the same everywhere, so a difference there is one of applying or of storing: a single one is enough,
  * until the two are known to be equal behind it. Then what was wrong is gone from the state, as when the history that
  * held it was trimmed, and nothing is left to heal. So whether two members differ is told by the newest index at which
- * both have a sample. Members that differ there condemn this one wherever they make a majority, at any index. Pure.
+ * both have a sample. Members that differ there condemn this one wherever they make a majority, at any index. Whoever stays behind there is
+ * answered by a third member that had the same state, applied on, and is equal to this one since. Pure.
  *
  * A copy is no witness for what it was copied from: a member that went wrong unseen, and another that lagged and took its
  * state, would outvote the one that is right. So members report whose doing their state is, and those that have a stretch
@@ -108,9 +109,26 @@ function differingNow({ own, others }: StateEvidence): ReadonlyMap<NodeId, LogIn
   const differing = new Map<NodeId, LogIndex>()
   for (const [id, { samples }] of others) {
     const compared = comparedLast(own.samples, samples)
-    if (compared?.differs === true) differing.set(id, compared.index)
+    if (compared?.differs === true && !isGone(id, compared.index, { own, others }))
+      differing.set(id, compared.index)
   }
   return differing
+}
+
+/** Another member had the state of `id` at that index, applied on by itself, and has been equal to this one since: so will `id`. */
+function isGone(
+  id: NodeId,
+  index: LogIndex,
+  { own, others }: Pick<StateEvidence, 'own' | 'others'>,
+): boolean {
+  const theirs = others.get(id)?.samples.filter((sample) => sample.index === index) ?? []
+  for (const [other, { samples, copied }] of others) {
+    if (other === id || copied.some(({ upTo }) => upTo > index)) continue
+    if (!samples.some((sample) => theirs.some((one) => isEqual(one, sample)))) continue
+    const compared = comparedLast(own.samples, samples)
+    if (compared !== null && !compared.differs && compared.index > index) return true
+  }
+  return false
 }
 
 /** The newest index at which both have a sample that can be compared, and whether they differ there; null: none. */
@@ -155,12 +173,21 @@ function compareAt(
   if (theirs.size === 0) {
     return { held, proven: isOurs || areAllVoters(ours, configuration), difference: null }
   }
+  const equalTo = (id: NodeId): LogIndex => equalUpTo(own.samples, others.get(id)?.samples ?? [], index)
   const isTheirs = [...theirs.values()].some((ids) => {
-    const witnesses = ids.map((id) => witness(id, copiedBy(id), index, equalUpTo(id, index, evidence)))
+    const witnesses = ids.map((id) => witness(id, copiedBy(id), index, equalTo(id)))
     return isMajorityOfWitnesses(witnesses, configuration)
   })
   const members = [...theirs.values()].flat().toSorted((a, b) => a - b)
-  const kind = isOurs ? 'majority' : isTheirs ? 'minority' : 'split'
+  // A mistake made while they were still equal to this member would be theirs, too.
+  const since = logIndex(Math.min(...members.map(equalTo)))
+  const isRight =
+    isOurs ||
+    isMajorityOfWitnesses(
+      ours.map((id) => witness(id, copiedBy(id), index, since)),
+      configuration,
+    )
+  const kind = isRight ? 'majority' : isTheirs ? 'minority' : 'split'
   return { held, proven: isOurs, difference: { kind, index, digest, members } }
 }
 
@@ -168,16 +195,41 @@ function isComparable(one: DigestSample, other: DigestSample): boolean {
   return one.index === other.index && one.featureLevel === other.featureLevel
 }
 
-/** The newest index before `index` at which that member had the state of this one. */
-function equalUpTo(id: NodeId, index: LogIndex, { own, others }: StateEvidence): LogIndex {
-  const samples = others.get(id)?.samples ?? []
+function isEqual(one: DigestSample, other: DigestSample): boolean {
+  return isComparable(one, other) && one.digest === other.digest
+}
+
+/** The newest index before `index` at which both had the same state. */
+function equalUpTo(own: readonly DigestSample[], theirs: readonly DigestSample[], index: LogIndex): LogIndex {
   let newest = noIndex
-  for (const sample of own.samples) {
+  for (const sample of own) {
     if (sample.index >= index || sample.index <= newest) continue
-    const equal = samples.some((other) => isComparable(other, sample) && other.digest === sample.digest)
-    if (equal) newest = sample.index
+    if (theirs.some((other) => isEqual(other, sample))) newest = sample.index
   }
   return newest
+}
+
+/**
+ * Whether a majority of witnesses has this member's state at `index` or later, against a member that has none any more
+ * and had another one there: what was done while the two were still equal is no mistake that tells them apart.
+ *
+ * @param theirs the last samples of that member
+ */
+export function isConfirmedAgainst(
+  theirs: readonly DigestSample[],
+  index: LogIndex,
+  { self, configuration, own, others }: StateEvidence,
+): boolean {
+  const since = equalUpTo(own.samples, theirs, index)
+  return own.samples.some((sample) => {
+    if (sample.index < index) return false
+    const witnesses = [witness(self, own.copied, sample.index, since)]
+    for (const [id, { samples, copied }] of others) {
+      if (samples.some((one) => isEqual(one, sample)))
+        witnesses.push(witness(id, copied, sample.index, since))
+    }
+    return isMajorityOfWitnesses(witnesses, configuration)
+  })
 }
 
 /**

@@ -5,7 +5,7 @@ import { Disputes } from './disputes.ts'
 import type { Dispute } from './disputes.ts'
 import type { CopiedStretch, DigestSample, MemberReport } from './member-report.ts'
 import type { MemberReports } from './member-reports.ts'
-import { judgeState, mayGive } from './state-agreement.ts'
+import { isConfirmedAgainst, judgeState, mayGive } from './state-agreement.ts'
 import type { StateVerdict, Testimony } from './state-agreement.ts'
 
 /** The replicated state of this member, as the guard sees it. */
@@ -164,12 +164,9 @@ export class StateGuard {
       if (report.state === 'healthy') others.set(id, report)
     }
     const { configuration, id: self } = status
-    const verdict = judgeState({
-      self,
-      configuration,
-      own: { samples: state.samples, copied: state.descent },
-      others,
-    })
+    const own = { samples: state.samples, copied: state.descent }
+    const evidence = { self, configuration, own, others }
+    const verdict = judgeState(evidence)
     this.#verdict = verdict
     if ('provenUpTo' in verdict && verdict.provenUpTo !== null) {
       state.proven(verdict.provenUpTo)
@@ -180,6 +177,7 @@ export class StateGuard {
       latest,
       configuration.members.map((member) => member.id),
     )
+    this.#disputes.confirm((samples, index) => isConfirmedAgainst(samples, index, evidence))
     this.#openDisputes = this.#disputes.open(latest)
     this.#announce(verdict)
     if (verdict.kind === 'minority') {

@@ -130,6 +130,14 @@ void test('a leader asks its core once for all reads of a turn, and answers ever
   assert.equal(sent.length, 1, 'once')
 })
 
+void test('an answer names the term in which the leader asked, whenever it was asked itself', () => {
+  const { reads, sent } = world(self)
+  reads.requested({ kind: 'read-request', from: other, to: self, term: term(3), round: 70 })
+  reads.flush()
+  reads.confirmed(0 as ReadContext, logIndex(8))
+  assert.deepEqual(sent, [{ kind: 'read-response', from: self, to: other, term: 4, round: 70, index: 8 }])
+})
+
 void test('a follower asks the leader once for all rounds, and gives up when the leader changes', () => {
   const { reads, log, sent } = world(other)
   reads.local(1)

@@ -9,7 +9,7 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { logIndex, nodeId } from '../../../../raft/index.ts'
 import type { NodeId } from '../../../../raft/index.ts'
 import type { DigestSample } from '../../../../src/cluster/member-report.ts'
-import { judgeState } from '../../../../src/cluster/state-agreement.ts'
+import { isConfirmedAgainst, judgeState } from '../../../../src/cluster/state-agreement.ts'
 import type { StateVerdict, Testimony } from '../../../../src/cluster/state-agreement.ts'
 import { cluster } from '../../../scenario/people.ts'
 
@@ -102,6 +102,65 @@ void test('states are compared under one level of rules, whichever it is', () =>
   const own = [sample(10, 'a'), sample(20, 'c', 2)]
   assert.equal(verdict(own, { 2: [sample(10, 'b'), sample(20, 'c', 2)] }).kind, 'agree', 'newest of all')
   assert.equal(verdict(own, { 2: [sample(10, 'b'), sample(20, 'c', 1)] }).kind, 'split', 'not comparable')
+})
+
+const copyOf = (by: number, after: number, upTo: number) => ({
+  by: nodeId(by),
+  after: logIndex(after),
+  upTo: logIndex(upTo),
+})
+
+/** Member 1 judges, itself a copy of 2 from the beginning; 7 learns. */
+function evidenceOfCopies(seven: readonly DigestSample[]) {
+  const samples = [sample(8, 'a'), sample(20, 'b')]
+  const others = new Map<NodeId, Testimony>([
+    [nodeId(2), { samples, copied: [] }],
+    [nodeId(3), { samples, copied: [] }],
+    [nodeId(7), { samples: seven, copied: [] }],
+  ])
+  const own = { samples, copied: [copyOf(2, 0, 2)] }
+  return { self: nodeId(1), configuration: cluster([1, 2, 3, 4, 5]), own, others }
+}
+
+void test('what was copied before both were equal last makes nobody less of a witness', () => {
+  const since = judgeState(evidenceOfCopies([sample(8, 'a'), sample(20, 'x')]))
+  assert.deepEqual([since.kind, 'members' in since && since.members], ['majority', [7]])
+  const never = judgeState(evidenceOfCopies([sample(20, 'x')]))
+  assert.equal(never.kind, 'split', 'the mistake may be in what was copied')
+})
+
+void test('a member that lost its state is answered by a majority that counts in the same way', () => {
+  const evidence = evidenceOfCopies([])
+  const at = logIndex(20)
+  assert.ok(isConfirmedAgainst([sample(8, 'a'), sample(20, 'x')], at, evidence))
+  assert.ok(!isConfirmedAgainst([sample(20, 'x')], at, evidence), 'nothing says that they were ever equal')
+  assert.ok(!isConfirmedAgainst([sample(8, 'a')], logIndex(21), evidence), 'nobody was compared there')
+})
+
+void test('a member that stays behind is answered by another that was with it and is equal since', () => {
+  const own = [sample(10, 'a'), sample(30, 'e')]
+  const behind = [sample(10, 'b')]
+  const cameFrom = [sample(10, 'b'), sample(30, 'e')]
+  const four = [1, 2, 3, 4]
+  assert.equal(verdict(own, { 2: cameFrom, 3: behind }, four).kind, 'agree')
+  assert.equal(
+    verdict(own, { 2: [sample(10, 'c'), sample(30, 'e')], 3: behind }, four).kind,
+    'split',
+    'not with it',
+  )
+  assert.equal(
+    verdict(own, { 2: [sample(10, 'b'), sample(30, 'f')], 3: behind }, four).kind,
+    'split',
+    'not equal',
+  )
+  const others = new Map<NodeId, Testimony>([
+    [nodeId(2), { samples: cameFrom, copied: [copyOf(1, 10, 20)] }],
+    [nodeId(3), { samples: behind, copied: [] }],
+  ])
+  const copy = judgeState({
+    ...{ self: nodeId(1), configuration: cluster(four), own: { samples: own, copied: [] }, others },
+  })
+  assert.equal(copy.kind, 'split', 'it is equal because it was sent this state')
 })
 
 /** By the words of the definition: no copies, voters 1 to 3. */
