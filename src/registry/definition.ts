@@ -87,6 +87,8 @@ export type ResourceHooks = {
 export type SubresourceDefinition = {
   readonly name: string
   readonly verbs: readonly ('get' | 'update' | 'patch')[]
+  /** What is sent and answered there, where that is another kind. Unset: the object itself. */
+  readonly body?: { readonly group: string; readonly version: string; readonly kind: string }
   /** What of the sent object counts; the rest stays as it is. */
   readonly prepareForUpdate: (object: AnyObject, current: AnyObject) => AnyObject
   readonly validateUpdate?: (object: AnyObject, current: AnyObject) => readonly ApiErrorCause[]

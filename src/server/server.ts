@@ -15,7 +15,7 @@ import { Room, flowControl } from './plugins/flow-control.ts'
 import { beginCalls } from './plugins/request-id.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { clusterRoutes } from './routes/cluster.ts'
-import { discoveryDocuments, discoveryRoutes } from './routes/discovery.ts'
+import { Discovery, discoveryRoutes } from './routes/discovery.ts'
 import { healthRoutes } from './routes/health.ts'
 import { membershipRoutes } from './routes/membership.ts'
 import { metricsRoutes } from './routes/metrics.ts'
@@ -35,6 +35,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
   const inFlight = new InFlight(clock, new RequestMetrics(parts.metrics, knows, () => room))
   const errorParts = { log: parts.log, requestBytesMax: limits.requestBytesMax, crash: parts.crash }
   const listener = new Listener(parts)
+  const discovery = new Discovery(registry.catalog, parts.names)
 
   const app = appOn((handler) => listener.handle(handler), {
     // Names go to 253 characters; the router's default refuses more than 100.
@@ -70,14 +71,14 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     settingsRoutes(scope, parts)
     snapshotRoute(scope, { ...errorParts, states: parts.states })
     openApiRoutes(scope, parts.openapi)
-    discoveryRoutes(scope, registry.catalog)
+    discoveryRoutes(scope, discovery)
     resourceRoutes(scope, {
       registry,
       compressor: new Compressor(),
       upgradeOf: (raw) => listener.upgradeOf(raw),
       ...errorParts,
     })
-    rootRoutes(scope, [...FIXED_PATHS, ...discoveryDocuments(registry.catalog).keys()])
+    rootRoutes(scope, [...FIXED_PATHS, ...discovery.plain.keys()])
     everythingElse(scope)
   })
   await app.ready()

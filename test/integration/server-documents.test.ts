@@ -37,13 +37,75 @@ test('discovery lists versions, groups and resources with their subresources', a
   )
   assert.deepEqual(core.resources[0], {
     name: 'configmaps',
-    singularName: 'configmap',
+    singularName: '',
     namespaced: true,
     kind: 'ConfigMap',
     verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
     shortNames: ['cm'],
+    // What clusters of release 1.24 say of this kind.
+    storageVersionHash: 'qFsyl6wFWjQ=',
   })
 })
+
+test('aggregated discovery says all in two documents, by the names of either domain', async (t) => {
+  const { get } = await start(t)
+  for (const [group, version] of [
+    ['apidiscovery.k8s.io', 'v2'],
+    ['apidiscovery.k8s.io', 'v2beta1'],
+    ['apidiscovery.orch.io', 'v2'],
+  ] as const) {
+    const type = `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`
+    const accept = `${type},application/json`
+    const core = await get('/api', { accept })
+    assert.equal(core.headers['content-type'], type)
+    const list = JSON.parse(core.body) as DiscoveryList
+    assert.equal(list.apiVersion, `${group}/${version}`)
+    assert.equal(list.kind, 'APIGroupDiscoveryList')
+    assert.deepEqual(
+      list.items.map((item) => item.metadata.name),
+      [undefined],
+    )
+    const [namespaces] = list.items[0]?.versions[0]?.resources.slice(1) ?? []
+    const responseKind = { group: '', version: 'v1', kind: 'Namespace' }
+    assert.deepEqual(namespaces, {
+      resource: 'namespaces',
+      ...{ responseKind, scope: 'Cluster', singularResource: 'namespace' },
+      verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
+      shortNames: ['ns'],
+      subresources: [
+        { subresource: 'finalize', responseKind, verbs: ['update'] },
+        { subresource: 'status', responseKind, verbs: ['get', 'patch', 'update'] },
+      ],
+    })
+    const named = await get('/apis', { accept })
+    const groups = JSON.parse(named.body) as DiscoveryList
+    assert.deepEqual(
+      groups.items.map((item) => item.metadata.name),
+      ['example.io'],
+    )
+    const again = await get('/apis', { accept, 'if-none-match': String(named.headers['etag']) })
+    assert.equal(again.statusCode, 304)
+  }
+})
+
+test('who asks for no aggregated discovery, or for one nobody knows, gets the plain one', async (t) => {
+  const { get } = await start(t)
+  const unknown = 'application/json;g=apidiscovery.k8s.io;v=v3;as=APIGroupDiscoveryList'
+  const plain = await get('/apis', { accept: `${unknown},application/json` })
+  assert.equal((JSON.parse(plain.body) as DiscoveryList).kind, 'APIGroupList')
+  assert.equal(plain.headers['content-type'], 'application/json')
+  assert.match(String(plain.headers['vary']), /Accept/)
+  assert.equal((await get('/apis', { accept: unknown })).statusCode, 406)
+})
+
+type DiscoveryList = {
+  readonly kind: string
+  readonly apiVersion: string
+  readonly items: readonly {
+    readonly metadata: { readonly name?: string }
+    readonly versions: readonly { readonly version: string; readonly resources: readonly object[] }[]
+  }[]
+}
 
 test('the root lists the paths there are', async (t) => {
   const { json } = await start(t)

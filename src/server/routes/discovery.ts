@@ -1,16 +1,21 @@
 import { pathNotFound } from '../../api/api-errors.ts'
-import { compareVersions } from '../../api/group-version.ts'
+import { JSON_SERVED, negotiate } from '../../api/media-type.ts'
+import type { Served } from '../../api/media-type.ts'
+import { namesOf } from '../../api/names.ts'
+import type { Names } from '../../api/names.ts'
 import type { Catalog } from '../../registry/catalog.ts'
-import type { ResourceDefinition } from '../../registry/definition.ts'
+import { AGGREGATED_KIND, aggregatedDocument } from '../discovery/aggregated.ts'
+import { discoveredGroups } from '../discovery/groups.ts'
+import { plainDocuments } from '../discovery/plain.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
 import { contentHash } from '../openapi/content-hash.ts'
+import { sendDocument } from '../static-document.ts'
 import type { StaticDocument } from '../static-document.ts'
 import { jsonBytes, sendJsonDocument } from './json.ts'
 
-/** Which groups, versions and resources there are: `/api`, `/apis` and below. Built once. */
-export function discoveryRoutes(app: App, catalog: Catalog): void {
-  const documents = discoveryDocuments(catalog)
+/** Which groups, versions and resources there are: `/api`, `/apis` and below. Each document is built once. */
+export function discoveryRoutes(app: App, discovery: Discovery): void {
   for (const url of ['/api', '/api/', '/api/:version', '/api/:version/', '/apis', '/apis/']) serve(app, url)
   for (const url of ['/apis/:group', '/apis/:group/', '/apis/:group/:version', '/apis/:group/:version/']) {
     serve(app, url)
@@ -21,7 +26,16 @@ export function discoveryRoutes(app: App, catalog: Catalog): void {
       method: ['GET', 'HEAD'],
       url,
       handler: (request, reply) => {
-        const document = documents.get(callOf(request).info.action.path.replace(/\/+$/, ''))
+        const path = callOf(request).info.action.path.replace(/\/+$/, '')
+        if (isRoot(path)) {
+          const { aggregated } = negotiate(request.raw.headers.accept ?? '', SERVED_AT_ROOTS)
+          if (aggregated !== undefined) {
+            const { apiVersion, contentType } = aggregated
+            sendDocument(request, reply, discovery.aggregated(path, apiVersion), contentType)
+            return
+          }
+        }
+        const document = discovery.plain.get(path)
         if (document === undefined) throw pathNotFound()
         sendJsonDocument(request, reply, document)
       },
@@ -29,34 +43,37 @@ export function discoveryRoutes(app: App, catalog: Catalog): void {
   }
 }
 
-/** By path, without a slash at the end. */
-export function discoveryDocuments(catalog: Catalog): ReadonlyMap<string, StaticDocument> {
-  const documents = new Map<string, StaticDocument>()
-  const core: string[] = []
-  const groups: object[] = []
-  for (const [group, versions] of byGroup(catalog)) {
-    const names = [...versions.keys()].toSorted(compareVersions)
-    for (const [version, definitions] of versions) {
-      const prefix = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
-      documents.set(prefix, documentOf(resourceList(group, version, definitions)))
-    }
-    if (group === '') {
-      core.push(...names)
-      continue
-    }
-    const all = names.map((version) => ({ groupVersion: `${group}/${version}`, version }))
-    const entry = { name: group, versions: all, preferredVersion: all[0] }
-    groups.push(entry)
-    documents.set(`/apis/${group}`, documentOf({ kind: 'APIGroup', apiVersion: 'v1', ...entry }))
+type Root = '/api' | '/apis'
+
+function isRoot(path: string): path is Root {
+  return path === '/api' || path === '/apis'
+}
+
+export class Discovery {
+  /** By path, without a slash at the end. */
+  readonly plain: ReadonlyMap<string, StaticDocument>
+  readonly #groups: ReturnType<typeof discoveredGroups>
+  /** One for each root and name that `SERVED_AT_ROOTS` knows. */
+  readonly #aggregated = new Map<string, StaticDocument>()
+
+  constructor(catalog: Catalog, names: Names) {
+    this.#groups = discoveredGroups(catalog.all(), names.groupStem)
+    this.plain = new Map(
+      [...plainDocuments(this.#groups)].map(([path, value]) => [path, documentOf(value)] as const),
+    )
   }
-  // Upstream tells each network the address to use; one cluster, one network here: whatever was dialled.
-  const anyAddress = [{ clientCIDR: '0.0.0.0/0', serverAddress: '' }]
-  documents.set(
-    '/api',
-    documentOf({ kind: 'APIVersions', versions: core, serverAddressByClientCIDRs: anyAddress }),
-  )
-  documents.set('/apis', documentOf({ kind: 'APIGroupList', apiVersion: 'v1', groups }))
-  return documents
+
+  /** @param apiVersion of `SERVED_AT_ROOTS` */
+  aggregated(root: Root, apiVersion: string): StaticDocument {
+    const key = `${root} ${apiVersion}`
+    let document = this.#aggregated.get(key)
+    if (document === undefined) {
+      const groups = this.#groups.filter(({ name }) => (name === '') === (root === '/api'))
+      document = documentOf(aggregatedDocument(groups, apiVersion))
+      this.#aggregated.set(key, document)
+    }
+    return document
+  }
 }
 
 function documentOf(value: object): StaticDocument {
@@ -64,44 +81,26 @@ function documentOf(value: object): StaticDocument {
   return { bytes, etag: `"${contentHash(bytes)}"` }
 }
 
-function byGroup(catalog: Catalog): Map<string, Map<string, ResourceDefinition[]>> {
-  const groups = new Map<string, Map<string, ResourceDefinition[]>>()
-  for (const definition of catalog.all()) {
-    const versions = groups.get(definition.group) ?? new Map<string, ResourceDefinition[]>()
-    groups.set(definition.group, versions)
-    const definitions = versions.get(definition.version) ?? []
-    versions.set(definition.version, definitions)
-    definitions.push(definition)
-  }
-  return groups
+type ServedAtRoots = Served & {
+  /** Unset: the plain document. */
+  readonly aggregated?: { readonly apiVersion: string; readonly contentType: string }
 }
 
-function resourceList(group: string, version: string, definitions: readonly ResourceDefinition[]): object {
-  const resources = definitions.flatMap((definition) => [
-    resourceEntry(definition),
-    ...definition.subresources.map(({ name, verbs }) => ({
-      name: `${definition.plural}/${name}`,
-      singularName: '',
-      namespaced: definition.scope === 'Namespaced',
-      kind: definition.kind,
-      verbs: verbs.toSorted(),
-    })),
-  ])
-  return {
-    kind: 'APIResourceList',
-    ...(group === '' ? {} : { apiVersion: 'v1' }),
-    groupVersion: group === '' ? version : `${group}/${version}`,
-    resources: resources.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-  }
-}
-
-function resourceEntry(definition: ResourceDefinition): { readonly name: string } {
-  const { shortNames, categories } = definition
-  return {
-    name: definition.plural,
-    ...{ singularName: definition.singular, namespaced: definition.scope === 'Namespaced' },
-    ...{ kind: definition.kind, verbs: definition.verbs.toSorted() },
-    ...(shortNames.length === 0 ? {} : { shortNames }),
-    ...(categories.length === 0 ? {} : { categories }),
-  }
-}
+/** By either domain's name, whosever the cluster speaks: clients have theirs built in. */
+const SERVED_AT_ROOTS: readonly ServedAtRoots[] = [
+  ...JSON_SERVED,
+  ...(['orch.io', 'k8s.io'] as const).flatMap((domain) =>
+    ['v2', 'v2beta1'].map((v) => {
+      const g = namesOf(domain).group('apidiscovery')
+      return {
+        type: 'application/json',
+        parameters: { charset: ['utf-8', 'utf8'] },
+        required: { as: AGGREGATED_KIND, g, v },
+        aggregated: {
+          apiVersion: `${g}/${v}`,
+          contentType: `application/json;g=${g};v=${v};as=${AGGREGATED_KIND}`,
+        },
+      }
+    }),
+  ),
+]

@@ -1,0 +1,61 @@
+import { compareVersions } from '../../api/group-version.ts'
+import type { ResourceDefinition } from '../../registry/definition.ts'
+
+/** A group with its versions, the preferred one first. */
+export type DiscoveredGroup = {
+  /** Empty: the core group. */
+  readonly name: string
+  readonly versions: readonly DiscoveredVersion[]
+}
+
+export type DiscoveredVersion = {
+  readonly version: string
+  /** In order of their names. */
+  readonly kinds: readonly ResourceDefinition[]
+}
+
+/**
+ * Kinds by group and version, as discovery tells them. Where two groups have a resource of one name, clients that are
+ * given the name alone take the group that comes first.
+ *
+ * @param stemOf `storage` of `storage.orch.io`
+ */
+export function discoveredGroups(
+  kinds: readonly ResourceDefinition[],
+  stemOf: (group: string) => string,
+): readonly DiscoveredGroup[] {
+  const groups = new Map<string, Map<string, ResourceDefinition[]>>()
+  for (const kind of kinds) {
+    const versions = groups.get(kind.group) ?? new Map<string, ResourceDefinition[]>()
+    groups.set(kind.group, versions)
+    const members = versions.get(kind.version) ?? []
+    versions.set(kind.version, members)
+    members.push(kind)
+  }
+  return [...groups.keys()]
+    .toSorted((a, b) => placeOf(stemOf(a)) - placeOf(stemOf(b)) || (a < b ? -1 : 1))
+    .map((name) => ({ name, versions: versionsOf(groups.get(name) ?? new Map()) }))
+}
+
+function versionsOf(
+  versions: ReadonlyMap<string, readonly ResourceDefinition[]>,
+): readonly DiscoveredVersion[] {
+  return [...versions]
+    .map(([version, kinds]) => ({
+      version,
+      kinds: kinds.toSorted((a, b) => (a.plural < b.plural ? -1 : 1)),
+    }))
+    .toSorted((a, b) => compareVersions(a.version, b.version))
+}
+
+function placeOf(stem: string): number {
+  const place = ORDER.indexOf(stem)
+  return place === -1 ? ORDER.length : place
+}
+
+/** By stem; any other group comes after these. @source kube-aggregator's group priorities of release 1.24 */
+const ORDER: readonly string[] = [
+  ...['', 'apiregistration', 'apps', 'events', 'authentication', 'authorization', 'autoscaling', 'batch'],
+  ...['certificates', 'networking', 'policy', 'rbac.authorization', 'storage', 'admissionregistration'],
+  ...['apiextensions', 'scheduling', 'coordination', 'node', 'discovery', 'flowcontrol.apiserver'],
+]

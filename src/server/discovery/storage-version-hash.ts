@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto'
+import type { ResourceDefinition } from '../../registry/definition.ts'
+
+/**
+ * Names the group, version and kind that objects are stored as, so that whoever moves stored objects to another
+ * version sees when it changed. The same words make the same hash on every server of this kind.
+ *
+ * @returns null for kinds of which nothing is stored
+ * @source apiserver `pkg/endpoints/discovery` StorageVersionHash
+ */
+export function storageVersionHash(definition: ResourceDefinition): string | null {
+  if (!definition.verbs.includes('get')) return null
+  const { group, version, kind } = definition
+  const digest = createHash('sha256').update(`${group}/${version}/${kind}`).digest()
+  return digest.subarray(0, 8).toString('base64')
+}

@@ -1,0 +1,85 @@
+/*
+ * Goal: what discovery says of groups, of their order, and of subresources whose body is another kind.
+ * Method: made-up kinds, told by the pure functions.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { namesOf } from '../../../../../src/api/names.ts'
+import type { ResourceDefinition } from '../../../../../src/registry/definition.ts'
+import { aggregatedDocument } from '../../../../../src/server/discovery/aggregated.ts'
+import { discoveredGroups } from '../../../../../src/server/discovery/groups.ts'
+import { plainDocuments } from '../../../../../src/server/discovery/plain.ts'
+import { storageVersionHash } from '../../../../../src/server/discovery/storage-version-hash.ts'
+
+function kind(group: string, version: string, name: string): ResourceDefinition {
+  return {
+    ...{ group, version, kind: name, plural: `${name.toLowerCase()}s`, singular: name.toLowerCase() },
+    ...{ shortNames: [], categories: [], scope: 'Namespaced', verbs: ['get', 'list'], hooks: {} },
+    ...{ schema: { type: 'object', properties: {} }, validateName: () => [], deleteReturnsObject: false },
+    subresources: [],
+  }
+}
+
+const stem = namesOf('k8s.io').groupStem
+
+test('groups come in the order in which a resource of one name is found', () => {
+  const groups = discoveredGroups(
+    ['zoo.example', 'storage.k8s.io', 'events.k8s.io', 'apps', 'ant.example', ''].map((group) =>
+      kind(group, 'v1', 'Thing'),
+    ),
+    stem,
+  )
+  assert.deepEqual(
+    groups.map(({ name }) => name),
+    ['', 'apps', 'events.k8s.io', 'storage.k8s.io', 'ant.example', 'zoo.example'],
+  )
+})
+
+test('spec 9.1: of several versions the most stable one is preferred, then the highest', () => {
+  const versions = ['v1alpha1', 'v1beta2', 'v1', 'v2', 'v1beta1']
+  const groups = discoveredGroups(
+    versions.map((version) => kind('storage.k8s.io', version, 'Thing')),
+    stem,
+  )
+  const documents = plainDocuments(groups)
+  const group = documents.get('/apis/storage.k8s.io') as {
+    readonly versions: readonly { readonly version: string }[]
+    readonly preferredVersion: object
+  }
+  assert.deepEqual(
+    group.versions.map(({ version }) => version),
+    ['v2', 'v1', 'v1beta2', 'v1beta1', 'v1alpha1'],
+  )
+  assert.deepEqual(group.preferredVersion, { groupVersion: 'storage.k8s.io/v2', version: 'v2' })
+})
+
+test('a subresource whose body is another kind says which', () => {
+  const body = { group: 'policy', version: 'v1', kind: 'Eviction' }
+  const pods: ResourceDefinition = {
+    ...kind('', 'v1', 'Pod'),
+    subresources: [{ name: 'eviction', verbs: ['update'], body, prepareForUpdate: (object) => object }],
+  }
+  const groups = discoveredGroups([pods], stem)
+  const { resources } = plainDocuments(groups).get('/api/v1') as { readonly resources: readonly object[] }
+  assert.deepEqual(resources[1], {
+    name: 'pods/eviction',
+    ...{ singularName: '', namespaced: true, group: 'policy', version: 'v1', kind: 'Eviction' },
+    verbs: ['update'],
+  })
+  const { items } = aggregatedDocument(groups, 'apidiscovery.k8s.io/v2') as {
+    readonly items: readonly {
+      readonly versions: readonly {
+        readonly resources: readonly { readonly subresources: readonly object[] }[]
+      }[]
+    }[]
+  }
+  assert.deepEqual(items[0]?.versions[0]?.resources[0]?.subresources, [
+    { subresource: 'eviction', responseKind: body, verbs: ['update'] },
+  ])
+})
+
+test('the storage version is named as clusters of release 1.24 name it; where nothing is stored, there is none', () => {
+  assert.equal(storageVersionHash(kind('', 'v1', 'Pod')), 'xPOwRZ+Yhw8=')
+  assert.equal(storageVersionHash(kind('', 'v1', 'Secret')), 'S6u1pOWzb84=')
+  assert.equal(storageVersionHash({ ...kind('', 'v1', 'Review'), verbs: ['create'] }), null)
+})
