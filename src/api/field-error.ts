@@ -26,6 +26,11 @@ export function duplicate(field: string, value: Json): ApiErrorCause {
   return cause('FieldValueDuplicate', field, `Duplicate value: ${shown(value)}`)
 }
 
+/** Names something that is not there. */
+export function fieldNotFound(field: string, value: Json): ApiErrorCause {
+  return cause('FieldValueNotFound', field, `Not found: ${shown(value)}`)
+}
+
 export function fieldForbidden(field: string, detail: string): ApiErrorCause {
   return cause('FieldValueForbidden', field, withDetail('Forbidden', detail))
 }

@@ -12,6 +12,8 @@ const LABEL_1035 = '[a-z]([-a-z0-9]*[a-z0-9])?'
 const QUALIFIED = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
 const LABEL_VALUE = `(${QUALIFIED})?`
 const CONFIG_KEY = '[-._a-zA-Z0-9]+'
+const ENVIRONMENT = '[-._a-zA-Z][-._a-zA-Z0-9]*'
+const HEADER = '[-A-Za-z0-9]+'
 
 const QUALIFIED_WORDS =
   "must consist of alphanumeric characters, '-', '_' or '.', " +
@@ -23,6 +25,8 @@ const label1035RegExp = whole(LABEL_1035)
 const qualifiedRegExp = whole(QUALIFIED)
 const labelValueRegExp = whole(LABEL_VALUE)
 const configKeyRegExp = whole(CONFIG_KEY)
+const environmentRegExp = whole(ENVIRONMENT)
+const headerRegExp = whole(HEADER)
 
 /** Namespaces and other names that become one host label: at most 63 characters. */
 export function checkDns1123Label(text: string): readonly string[] {
@@ -106,10 +110,48 @@ export function checkConfigKey(text: string): readonly string[] {
       ]),
     ),
   ]
-  if (text === '.') wrong.push(`must not be '.'`)
-  else if (text === '..') wrong.push(`must not be '..'`)
-  else if (text.startsWith('..')) wrong.push(`must not start with '..'`)
+  return [...wrong, ...checkNoParent(text)]
+}
+
+/** Neither the directory itself nor anything that begins as the one above. */
+function checkNoParent(text: string): readonly string[] {
+  if (text === '.' || text === '..') return [`must not be '${text}'`]
+  return text.startsWith('..') ? [`must not start with '..'`] : []
+}
+
+/** Names of environment variables. */
+export function checkEnvironmentName(text: string): readonly string[] {
+  const wrong = [
+    ...check(text, Infinity, environmentRegExp, () =>
+      pattern(
+        "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', " +
+          'and must not start with a digit',
+        ENVIRONMENT,
+        ['my.env-name', 'MY_ENV.NAME', 'MyEnvName1'],
+      ),
+    ),
+  ]
+  return [...wrong, ...checkNoParent(text)]
+}
+
+/** Names of ports: at most 15 characters. */
+export function checkPortName(text: string): readonly string[] {
+  const wrong: string[] = []
+  if (text.length > 15) wrong.push(tooLongWords(15))
+  if (!/^[-a-z0-9]+$/.test(text)) {
+    wrong.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)')
+  }
+  if (!/[a-z]/.test(text)) wrong.push('must contain at least one letter (a-z)')
+  if (text.includes('--')) wrong.push('must not contain consecutive hyphens')
+  if (text.startsWith('-') || text.endsWith('-')) wrong.push('must not begin or end with a hyphen')
   return wrong
+}
+
+/** Names of HTTP headers. */
+export function checkHttpHeaderName(text: string): readonly string[] {
+  return check(text, Infinity, headerRegExp, () =>
+    pattern("a valid HTTP header must consist of alphanumeric characters or '-'", HEADER, ['X-Header-Name']),
+  )
 }
 
 /** What any name must be to stand in a path. */

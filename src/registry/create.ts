@@ -108,6 +108,7 @@ function checkNew(request: VerbRequest, object: AnyObject): void {
     ...validateMetaOnCreate(object.metadata, rules),
     ...validateSchema(definition.schema, object),
     ...(definition.hooks.validate?.(object) ?? []),
+    ...(definition.hooks.validateNew?.(object) ?? []),
   ]
   if (causes.length === 0) return
   const name = object.metadata.name ?? object.metadata.generateName ?? ''

@@ -88,7 +88,8 @@ export function shape(
   for (const finding of findings.slice(0, parts.limits.fieldWarningsMax)) options.warn(finding)
   const whole = applyDefaults(schema, value['metadata'] === undefined ? { ...value, metadata: {} } : value)
   // Conforming to a schema with metadata is the check.
-  return whole as AnyObject
+  const typed = whole as AnyObject
+  return definition.hooks.fillDefaults?.(typed) ?? typed
 }
 
 /** Absent kind and version are those of the path, as upstream takes them. */

@@ -34,6 +34,8 @@ export type ResourceDefinition = {
   readonly deleteReturnsObject: boolean
   /** A PUT to a missing object creates it in every domain, as upstream for this kind. */
   readonly putCreates?: true
+  /** A PUT says which version it replaces, as upstream has it for this kind. */
+  readonly updateNeedsVersion?: true
   /** `metadata.generation` counts changes outside metadata and status. */
   readonly tracksGeneration?: true
   /** Its objects are namespaces: one goes only when nothing is left in it. */
@@ -65,12 +67,22 @@ export type Column = {
 export type Cell = string | number | boolean | null | { readonly since: string | null }
 
 export type ResourceHooks = {
+  /** Defaults that follow from other members, behind those of the schema. What has them is not changed. */
+  readonly fillDefaults?: (object: AnyObject) => AnyObject
   /** Sets what the server owns: clears status on create, keeps it on update, merges write-only input. */
   readonly prepareForCreate?: (object: AnyObject) => AnyObject
   readonly prepareForUpdate?: (object: AnyObject, current: AnyObject) => AnyObject
+  /**
+   * Seconds that an object gets to end in good order when it is deleted; 0: it goes at once, as without this.
+   *
+   * @param asked by whoever deletes; null: what the object itself says
+   */
+  readonly gracePeriodSeconds?: (object: AnyObject, asked: number | null) => number
   /** What else changes when `deletionTimestamp` is set. */
   readonly prepareForDelete?: (object: AnyObject) => AnyObject
   readonly validate?: (object: AnyObject) => readonly ApiErrorCause[]
+  /** What only a new object must not say. */
+  readonly validateNew?: (object: AnyObject) => readonly ApiErrorCause[]
   readonly validateUpdate?: (object: AnyObject, current: AnyObject) => readonly ApiErrorCause[]
   /** Of a new object, among all others. Only for cluster-scoped kinds of which there are few. */
   readonly validateAmong?: (object: AnyObject, others: readonly AnyObject[]) => readonly ApiErrorCause[]

@@ -1,7 +1,7 @@
 import { badRequest } from '../api/api-errors.ts'
 import { conform } from '../api/schema/conform.ts'
 import { deleteOptionsSchema } from '../api/schema/shared.ts'
-import { isJsonObject, memberOf, textMember } from '../api/json.ts'
+import { isJsonObject, memberOf, numberMember, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { VerbRequest } from './answer.ts'
 import { readBody } from './decode.ts'
@@ -9,6 +9,8 @@ import { isDryRun, readBoolean, readDryRun, readInteger, readText, unsupported }
 
 export type DeleteOptions = {
   readonly dryRun: boolean
+  /** Time to end in good order; null: as the object itself says. */
+  readonly gracePeriodSeconds: number | null
   /** null: any. */
   readonly uid: string | null
   /** null: any. */
@@ -17,8 +19,7 @@ export type DeleteOptions = {
 
 /**
  * Options of a deletion, from the body where there is one, else from the query; a dry run may be asked for in
- * either, because deleting by mistake is worse. Grace periods are checked and mean nothing: the kinds served
- * end at once. Propagation is checked and changes nothing: upstream holds the object by the finalizer
+ * either, because deleting by mistake is worse. Propagation is checked and changes nothing: upstream holds the object by the finalizer
  * `foregroundDeletion` or `orphan` until its garbage collector is through with the dependents. Here nothing
  * collects dependents: none is waited for, all are left, and a finalizer nobody removes would hold for ever.
  *
@@ -31,10 +32,10 @@ export function readDeleteOptions(request: VerbRequest): DeleteOptions {
     const read = fromBody(request)
     return { ...read, dryRun: dryRun || read.dryRun }
   }
-  readInteger(query, 'gracePeriodSeconds')
+  const gracePeriodSeconds = readInteger(query, 'gracePeriodSeconds')
   const policy = readText(query, 'propagationPolicy')
   checkPropagation(policy, query.has('orphanDependents') ? readBoolean(query, 'orphanDependents') : null)
-  return { dryRun, uid: null, resourceVersion: null }
+  return { dryRun, gracePeriodSeconds, uid: null, resourceVersion: null }
 }
 
 function fromBody(request: VerbRequest): DeleteOptions {
@@ -52,6 +53,7 @@ function fromBody(request: VerbRequest): DeleteOptions {
   const values = Array.isArray(dryRun) ? dryRun.map(String) : []
   return {
     dryRun: values.map(isDryRun).includes(true),
+    gracePeriodSeconds: numberMember(value, 'gracePeriodSeconds'),
     uid: textMember(wanted, 'uid') || null,
     resourceVersion: textMember(wanted, 'resourceVersion') || null,
   }

@@ -10,7 +10,7 @@ import type { AnyObject } from './definition.ts'
 import { readDeleteOptions } from './delete-options.ts'
 import type { DeleteOptions } from './delete-options.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
-import { isHeld, removalConditions, removalLost } from './finalize.ts'
+import { graceSeconds, isHeld, removalConditions, removalLost } from './finalize.ts'
 import { stampDeleted } from './metadata.ts'
 import type { VerbParts } from './parts.ts'
 import { keyOfTarget } from './request.ts'
@@ -19,8 +19,8 @@ import { settle } from './settle.ts'
 import type { Plan } from './settle.ts'
 
 /**
- * Spec 3.1: removes an object, or marks it where finalizers hold it. 200 when it is gone, with a `Status` or
- * the object; 202 with the object while it remains.
+ * Spec 3.1: removes an object, or marks it where finalizers hold it or it has time to end in good order. 200 when it is
+ * gone, with a `Status` or the object; 202 with the object while it remains.
  *
  * @throws ApiError
  */
@@ -62,11 +62,14 @@ async function planRemove(
   } as const
   await parts.admission.mutate(asked)
   await parts.admission.validate(asked)
-  if (!isHeld(definition, current)) return planGone(parts, request, options, { current, stored })
-  if (typeof current.metadata.deletionTimestamp === 'string') {
+  const found = { current, stored }
+  const seconds = graceSeconds(definition, current, options.gracePeriodSeconds)
+  if (seconds === 0 && !isHeld(definition, current)) return planGone(parts, request, options, found)
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = current.metadata
+  if (typeof deletionTimestamp === 'string' && seconds === deletionGracePeriodSeconds) {
     return { kind: 'answer', value: document(202, stored.bytes) }
   }
-  return planMark(parts, request, options, { current, stored })
+  return planMark(parts, request, options, { ...found, seconds })
 }
 
 type Found = { readonly current: AnyObject; readonly stored: StoredObject }
@@ -99,11 +102,11 @@ function planMark(
   parts: VerbParts,
   request: VerbRequest,
   options: DeleteOptions,
-  found: Found,
+  found: Found & { readonly seconds: number },
 ): Plan<Answer> {
   const { definition } = request
   const { key, revision } = found.stored
-  const marked = stampDeleted(found.current, { ...parts, definition })
+  const marked = stampDeleted(found.current, found.seconds, { ...parts, definition })
   const encoded = encode(definition.hooks.prepareForDelete?.(marked) ?? marked)
   const conditions = [{ kind: 'revision-is', revision } as const]
   const operations: Operation[] = [{ kind: 'put', key, conditions, object: encoded }]

@@ -13,10 +13,37 @@ export function isHeld(definition: ResourceDefinition, object: AnyObject): boole
   return (finalizers !== undefined && finalizers.length > 0) || definition.hooks.isHeld?.(object) === true
 }
 
-/** Deletion was asked for and nothing holds it back: the next write removes the object. */
+/**
+ * Deletion was asked for and nothing holds it back: the next write removes the object. Time to end in good order is not
+ * counted here: who runs the object says that it has ended, by deleting it with none.
+ */
 export function isGone(definition: ResourceDefinition, object: AnyObject): boolean {
-  return typeof object.metadata.deletionTimestamp === 'string' && !isHeld(definition, object)
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata
+  if (typeof deletionTimestamp !== 'string' || deletionGracePeriodSeconds > 0) return false
+  return !isHeld(definition, object)
 }
+
+/**
+ * Seconds that an object has to end in good order once it is deleted like this. Another deletion can only shorten them.
+ *
+ * @param asked by whoever deletes; null: they leave it to the object
+ * @source apiserver `pkg/registry/rest/delete.go`, BeforeDelete
+ */
+export function graceSeconds(
+  definition: ResourceDefinition,
+  current: AnyObject,
+  asked: number | null,
+): number {
+  const wanted = asked !== null && asked < 0 ? 1 : asked
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = current.metadata
+  if (typeof deletionTimestamp !== 'string') {
+    return Math.min(definition.hooks.gracePeriodSeconds?.(current, wanted) ?? 0, graceSecondsMax)
+  }
+  return Math.min(wanted ?? deletionGracePeriodSeconds, deletionGracePeriodSeconds)
+}
+
+/** Longer than anybody waits, and the time at which it is over can still be written. */
+const graceSecondsMax = 2 ** 31 - 1
 
 /** What must hold when an object is removed. A namespace goes last: nothing may be left in it. */
 export function removalConditions(

@@ -2,7 +2,7 @@ import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
 import { generateName } from '../api/generate-name.ts'
 import type { ObjectMeta } from '../api/object.ts'
-import { formatTime } from '../api/time.ts'
+import { formatTime, parseTimeMs } from '../api/time.ts'
 import { equalJson } from '../api/json.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 
@@ -75,14 +75,21 @@ export function stampUpdated(
   return { ...object, kind: current.kind, apiVersion: current.apiVersion, metadata }
 }
 
-/** Marks an object as being deleted. */
-export function stampDeleted(object: AnyObject, parts: Stamping): AnyObject {
-  const generation = object.metadata.generation
+/**
+ * Marks an object as being deleted, or one that is so already as having less time for it.
+ *
+ * @param seconds it has, from when deletion was asked for first
+ */
+export function stampDeleted(object: AnyObject, seconds: number, parts: Stamping): AnyObject {
+  const { generation, deletionTimestamp, deletionGracePeriodSeconds: before = 0 } = object.metadata
+  const endsMs = typeof deletionTimestamp === 'string' ? parseTimeMs(deletionTimestamp) : null
+  const askedMs = endsMs === null ? parts.clock.wallMs() : endsMs - before * 1000
+  const isFirst = typeof deletionTimestamp !== 'string'
   const metadata: ObjectMeta = {
     ...object.metadata,
-    deletionTimestamp: formatTime(parts.clock.wallMs()),
-    deletionGracePeriodSeconds: 0,
-    ...(parts.definition.tracksGeneration ? { generation: (generation ?? 0) + 1 } : {}),
+    deletionTimestamp: formatTime(askedMs + seconds * 1000),
+    deletionGracePeriodSeconds: seconds,
+    ...(isFirst && parts.definition.tracksGeneration ? { generation: (generation ?? 0) + 1 } : {}),
   }
   return { ...object, metadata }
 }

@@ -4,7 +4,8 @@ import { isJsonList, isJsonObject, setMember } from '../json.ts'
 import type { ObjectSchema, Schema } from './schema.ts'
 
 /**
- * Fills in members that are absent and have a default, or are always said; inside of what is there, never around it.
+ * Fills in members that are absent and have a default, or are always said; inside of what is there, never around it. An
+ * empty text, a zero and `false` are as good as absent where they mean the same.
  *
  * @param object of the schema's types
  * @returns the very object when nothing was missing
@@ -14,12 +15,19 @@ export function applyDefaults(schema: ObjectSchema, object: JsonObject): JsonObj
   for (const name in schema.properties) {
     const type = schema.properties[name] as Schema
     const value = Object.hasOwn(object, name) ? object[name] : undefined
-    const next = value === undefined ? missingValue(type) : defaultInside(type, value)
+    const next =
+      value === undefined || isUnsaid(type, value) ? missingValue(type) : defaultInside(type, value)
     if (next === undefined || next === value) continue
     draft ??= { ...object }
     setMember(draft, name, next)
   }
   return draft ?? object
+}
+
+/** The zero of a type is the default where there is one, unless the zero means something of its own. */
+function isUnsaid(schema: Schema, value: Json): boolean {
+  if (schema.default === undefined || schema.zeroMatters === true) return false
+  return value === '' || value === 0 || value === false
 }
 
 function missingValue(schema: Schema): Json | undefined {

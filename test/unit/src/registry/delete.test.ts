@@ -4,7 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { numberMember } from '../../../../src/api/json.ts'
+import { namesOf } from '../../../../src/api/names.ts'
+import type { ResourceDefinition } from '../../../../src/registry/definition.ts'
+import { configMapDefinition } from '../../../../src/resources/config-map.ts'
 import { Fixture, causes, details, refused } from './fixture.ts'
+import type { Got } from './fixture.ts'
 
 void test('spec 3.1, 4.4: without finalizers the object goes, and a Status is answered', async (t) => {
   const api = await Fixture.open()
@@ -84,6 +90,80 @@ void test('spec 4.2: no propagation policy or grace period holds what has no fin
     assert.equal((await api.delete({ name: 'a', ...call })).code, 200, JSON.stringify(call))
     assert.equal((await refused(api.get({ name: 'a' }))).code, 404)
   }
+})
+
+/** Kinds whose objects say themselves how long they take to end. */
+async function withSleepers(t: TestContext): Promise<(more?: object) => Promise<Got>> {
+  const sleepers: ResourceDefinition = {
+    ...configMapDefinition(namesOf('orch.io')),
+    ...{ group: 'test.io', kind: 'Sleeper', plural: 'sleepers', tracksGeneration: true },
+    hooks: {
+      fillDefaults: (object) => ({ immutable: false, ...object }),
+      gracePeriodSeconds: (_, asked) => asked ?? 30,
+    },
+  }
+  api = await Fixture.open({ extra: [sleepers] })
+  t.after(() => api.close())
+  return (more = {}) =>
+    api.create({ kind: 'Sleeper', body: { kind: 'Sleeper', metadata: { name: 'a', ...more } } })
+}
+
+let api: Fixture
+
+const asleep = { kind: 'Sleeper', name: 'a' }
+
+function seconds(period: number | string): { readonly query: { readonly gracePeriodSeconds: string } } {
+  return { query: { gracePeriodSeconds: String(period) } }
+}
+
+/** When it is gone, how long that takes, and the generation. */
+function ending({ code, object }: Got): readonly unknown[] {
+  const { deletionTimestamp, generation } = object.metadata
+  return [code, deletionTimestamp, numberMember(object.metadata, 'deletionGracePeriodSeconds'), generation]
+}
+
+void test('spec 3.1: an object with a grace period stays until it is deleted with none', async (t) => {
+  const create = await withSleepers(t)
+  assert.equal((await create()).object['immutable'], false, 'the default that a hook fills in')
+  const marked = await api.delete(asleep)
+  assert.deepEqual(ending(marked), [202, '2026-01-02T03:04:35Z', 30, 2])
+  api.clock.advance(5000)
+  assert.deepEqual(ending(await api.delete(asleep)), ending(marked), 'the first period goes on')
+  assert.deepEqual(ending(await api.delete({ ...asleep, ...seconds(60) })), ending(marked), 'it never grows')
+  const sooner = await api.delete({ ...asleep, ...seconds(10) })
+  assert.deepEqual(ending(sooner), [202, '2026-01-02T03:04:15Z', 10, 2], 'counted from the first deletion')
+  const labelled = await api.patch({ ...asleep, body: { metadata: { labels: { a: 'b' } } } })
+  assert.equal(labelled.object.metadata.deletionTimestamp, '2026-01-02T03:04:15Z', 'a write does not end it')
+  assert.equal((await api.delete({ ...asleep, ...seconds(0) })).code, 200)
+  assert.equal((await refused(api.get(asleep))).code, 404)
+})
+
+void test('a grace period of none removes at once, below none is one second, and all are bounded', async (t) => {
+  const create = await withSleepers(t)
+  await create()
+  assert.equal((await api.delete({ ...asleep, body: { gracePeriodSeconds: 0 } })).code, 200)
+  await create()
+  assert.deepEqual(ending(await api.delete({ ...asleep, body: { gracePeriodSeconds: -5 } })), [
+    ...[202, '2026-01-02T03:04:06Z', 1, 2],
+  ])
+  await api.delete({ ...asleep, ...seconds(0) })
+  await create()
+  const long = await api.delete({ ...asleep, ...seconds(Number.MAX_SAFE_INTEGER) })
+  assert.deepEqual(ending(long), [202, '2094-01-20T06:18:12Z', 2 ** 31 - 1, 2])
+})
+
+void test('finalizers hold an object whose time is over, and time one without finalizers', async (t) => {
+  const create = await withSleepers(t)
+  await create({ finalizers: ['x.io/a'] })
+  await api.delete(asleep)
+  const free = await api.patch({ ...asleep, body: { metadata: { finalizers: null } } })
+  assert.deepEqual(ending(free), [200, '2026-01-02T03:04:35Z', 30, 2])
+  await api.delete({ ...asleep, ...seconds(0) })
+  await create({ finalizers: ['x.io/a'] })
+  const now = await api.delete({ ...asleep, ...seconds(0) })
+  assert.deepEqual(ending(now), [202, '2026-01-02T03:04:05Z', 0, 2])
+  await api.patch({ ...asleep, body: { metadata: { finalizers: null } } })
+  assert.equal((await refused(api.get(asleep))).code, 404)
 })
 
 void test('spec 4.2: malformed options of a deletion are 400 and delete nothing', async (t) => {

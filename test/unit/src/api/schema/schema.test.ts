@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../../../src/api/api-error.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
+import { int32, struct, text } from '../../../../../src/api/schema/build.ts'
 import { conform, strictDecodingError, unknownFieldWords } from '../../../../../src/api/schema/conform.ts'
 import { applyDefaults } from '../../../../../src/api/schema/default.ts'
 import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'
@@ -122,6 +123,18 @@ test('a key named __proto__ is data like any other', () => {
   const { value } = conform(schema, object)
   assert.equal(JSON.stringify(value), '{"kind":"Thing","data":{"__proto__":"","a":"b"}}')
   assert.equal(({} as JsonObject)['a'], undefined)
+})
+
+test('a zero that means the same as absent gets the default, one that means something of its own does not', () => {
+  const zeros = struct('test.v1.Zeros', 'Zeros.', {
+    text: text(1, 'Text.', { default: 'a' }),
+    count: int32(2, 'A number.', { default: 3 }),
+    own: int32(3, 'A number that may be 0.', { optional: true, default: 30 }),
+    plain: int32(4, 'A number without a default.'),
+  })
+  const filled = applyDefaults(zeros, { text: '', count: 0, own: 0, plain: 0 })
+  assert.deepEqual(filled, { text: 'a', count: 3, own: 0, plain: 0 })
+  assert.deepEqual(applyDefaults(zeros, {}), { text: 'a', count: 3, own: 30 })
 })
 
 test('defaults fill what is absent inside of what is there', () => {
