@@ -78,6 +78,18 @@ function printFailure(name: string, error: unknown): void {
   console.log(`  FAILED ${name}\n${text.replace(/^/gm, '    ')}`)
 }
 
+/** Where the time of a suite goes, as far as single files take seconds of it. */
+function printSlowest(msByFile: ReadonlyMap<string, number>): void {
+  const slowest = [...msByFile].filter(([, ms]) => ms >= SLOW_MS).toSorted(([, a], [, b]) => b - a)
+  if (slowest.length === 0) return
+  const words = slowest.slice(0, 12).map(([file, ms]) => {
+    return `${relative(testRoot, file).replace(/\.test\.js$/, '')} ${(ms / 1000).toFixed(0)} s`
+  })
+  console.log(`  longest: ${words.join(', ')}`)
+}
+
+const SLOW_MS = 5000
+
 async function runSuite(suite: Suite, files: readonly string[]): Promise<Count> {
   const count: Count = { passed: 0, failed: 0, skipped: 0 }
   const startedMs = performance.now()
@@ -99,8 +111,13 @@ async function runSuite(suite: Suite, files: readonly string[]): Promise<Count> 
     timeout: suite.budgetSeconds * 1000,
     signal: stopper.signal,
   })
+  const msByFile = new Map<string, number>()
+  const note = (file: string | undefined, nesting: number, ms: number): void => {
+    if (file !== undefined && nesting === 0) msByFile.set(file, (msByFile.get(file) ?? 0) + ms)
+  }
   await new Promise<void>((resolve, reject) => {
     stream.on('test:pass', (event) => {
+      note(event.file, event.nesting, event.details.duration_ms)
       if (event.details.type === 'suite') return
       if (event.name.endsWith('.test.js')) {
         // Only a file in which nothing ran is reported by itself.
@@ -112,6 +129,7 @@ async function runSuite(suite: Suite, files: readonly string[]): Promise<Count> 
       } else count.passed++
     })
     stream.on('test:fail', (event) => {
+      note(event.file, event.nesting, event.details.duration_ms)
       if (event.details.type === 'suite') return
       const error: unknown = event.details.error
       const failedBelow =
@@ -130,6 +148,7 @@ async function runSuite(suite: Suite, files: readonly string[]): Promise<Count> 
     stream.resume()
   }).finally(() => clearTimeout(alarm))
 
+  printSlowest(msByFile)
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
   console.log(
     `   ${suite.name}: ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped in ${seconds} s`,
