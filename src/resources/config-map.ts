@@ -60,6 +60,7 @@ const configMapSchema: ObjectSchema = {
     },
     immutable: {
       type: 'boolean',
+      zeroMatters: true,
       description: 'Once true, neither this nor the data can change; only the metadata can.',
     },
   },

@@ -72,6 +72,7 @@ const secretSchema: ObjectSchema = {
     type: { type: 'string', description: 'What the data is, for programs; Opaque when unset.' },
     immutable: {
       type: 'boolean',
+      zeroMatters: true,
       description: 'Once true, neither this nor the data can change; only the metadata can.',
     },
   },

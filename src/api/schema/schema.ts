@@ -110,7 +110,7 @@ export type ListSchema = Common & {
   readonly patchMergeKey?: string
   readonly patchStrategy?: 'merge' | 'replace' | 'retainKeys' | 'merge,retainKeys'
   readonly itemsMax?: number
-  /** As a value of a map it is, in protobuf, a message that has the items as field 1. */
+  /** In protobuf it is a message that has the items as field 1; as it always is in a map or a list. */
   readonly inMessage?: true
 }
 

@@ -43,9 +43,9 @@ export const managedFieldsEntrySchema: ObjectSchema = {
     manager: { ...text, description: 'Who manages these fields.' },
     operation: { ...text, description: 'How they were set: Apply or Update.' },
     apiVersion: { ...text, description: 'Version of the object that the fields belong to.' },
-    time: { ...time, description: 'When the entry last changed.' },
+    time: { ...time, zeroMatters: true, description: 'When the entry last changed.' },
     fieldsType: { ...text, description: 'Form of the set of fields; only FieldsV1.' },
-    fieldsV1: { type: 'any', description: 'The set of fields as a tree.' },
+    fieldsV1: { type: 'any', zeroMatters: true, description: 'The set of fields as a tree.' },
     subresource: { ...text, description: 'Subresource they were set through; empty for the object itself.' },
   },
   protobuf: {
@@ -81,6 +81,7 @@ export const objectMetaSchema: ObjectSchema = {
     },
     deletionTimestamp: {
       ...time,
+      zeroMatters: true,
       description: 'When deletion was asked for; the object goes when its finalizers are gone.',
     },
     deletionGracePeriodSeconds: {
@@ -137,7 +138,11 @@ export const listMetaSchema: ObjectSchema = {
     selfLink: { ...text, description: 'No longer filled in.' },
     resourceVersion: { ...text, description: 'Version at which the list was made.' },
     continue: { ...text, description: 'Token for the next part; empty at the end.' },
-    remainingItemCount: { ...int64, description: 'About how many items follow, where that is known.' },
+    remainingItemCount: {
+      ...int64,
+      zeroMatters: true,
+      description: 'About how many items follow, where that is known.',
+    },
   },
   protobuf: { selfLink: 1, resourceVersion: 2, continue: 3, remainingItemCount: 4 },
 }
@@ -188,16 +193,18 @@ export const deleteOptionsSchema: ObjectSchema = {
     preconditions: {
       type: 'object',
       definition: 'meta.v1.Preconditions',
+      zeroMatters: true,
       description: 'What must hold, or nothing is deleted.',
       properties: {
-        uid: { ...text, description: 'The uid the object must have.' },
-        resourceVersion: { ...text, description: 'The version the object must have.' },
+        uid: { ...text, zeroMatters: true, description: 'The uid the object must have.' },
+        resourceVersion: { ...text, zeroMatters: true, description: 'The version the object must have.' },
       },
       protobuf: { uid: 1, resourceVersion: 2 },
     },
     orphanDependents: { ...flag, zeroMatters: true, description: 'Deprecated; use propagationPolicy.' },
     propagationPolicy: {
       ...text,
+      zeroMatters: true,
       description: 'What becomes of dependents: Orphan, Background or Foreground.',
     },
     dryRun: { ...texts, description: 'All: nothing is stored.' },
@@ -218,6 +225,7 @@ export const statusSchema: ObjectSchema = {
     details: {
       type: 'object',
       definition: 'meta.v1.StatusDetails',
+      zeroMatters: true,
       description: 'What the answer is about.',
       properties: {
         name: text,
@@ -242,6 +250,14 @@ export const statusSchema: ObjectSchema = {
   },
   protobuf: { metadata: 1, status: 2, message: 3, reason: 4, details: 5, code: 6 },
 }
+
+/** Of an object only what all kinds share. */
+export const partialObjectMetadataSchema: ObjectSchema = wholeObject({
+  type: 'object',
+  definition: 'meta.v1.PartialObjectMetadata',
+  description: 'Of an object only what all kinds share.',
+  properties: {},
+})
 
 /** A kind's schema with what all kinds share. Make it once per kind. */
 export function wholeObject(schema: ObjectSchema): ObjectSchema {

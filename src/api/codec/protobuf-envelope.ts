@@ -1,0 +1,88 @@
+import type { ObjectSchema } from '../schema/schema.ts'
+import type { JsonObject } from '../json.ts'
+import { textMember } from '../json.ts'
+import { listMetaSchema } from '../schema/shared.ts'
+import { encodeProtobufMessage } from './protobuf-encode.ts'
+import { BackwardWriter, WIRE_BYTES } from './protobuf-writer.ts'
+
+/** What a body in protobuf is of; the message itself does not say it. */
+export type TypeMeta = { readonly apiVersion: string; readonly kind: string }
+
+/** The four bytes that every body in this form begins with. */
+export const PROTOBUF_MAGIC: Readonly<Uint8Array> = Uint8Array.of(0x6b, 0x38, 0x73, 0x00)
+
+/** What stands behind the message in its envelope: no encoding, and the content type that is understood. */
+export const PROTOBUF_TAIL: Readonly<Uint8Array<ArrayBuffer>> = Uint8Array.of(0x1a, 0x00, 0x22, 0x00)
+
+/**
+ * An object with its kind and version as the body of a request or answer.
+ *
+ * @param object of the schema's types; says its apiVersion and kind
+ * @source spec 4.7
+ */
+export function encodeProtobuf(schema: ObjectSchema, object: JsonObject): Uint8Array<ArrayBuffer> {
+  const type = { apiVersion: textMember(object, 'apiVersion'), kind: textMember(object, 'kind') }
+  return protobufEnvelope(type, encodeProtobufMessage(schema, object))
+}
+
+/** @param raw a message, as `encodeProtobufMessage` makes it */
+export function protobufEnvelope(type: TypeMeta, raw: Uint8Array): Uint8Array<ArrayBuffer> {
+  const writer = new BackwardWriter()
+  writer.raw(PROTOBUF_TAIL)
+  writer.raw(raw)
+  writeHead(writer, type, raw.length)
+  return writer.finish()
+}
+
+/** What stands in front of the items of a list. */
+export type ListHead = TypeMeta & {
+  /** `ListMeta`. */
+  readonly metadata: JsonObject
+  /** All items together, each with its head: sum of `protobufListItemBytes`. It has to be said first. */
+  readonly itemsBytes: number
+}
+
+/**
+ * A list piece by piece: this, then for each item `protobufListItemHead` and its message, then `PROTOBUF_TAIL`.
+ *
+ * @source spec 4.7; lists have their metadata as field 1 and their items as field 2
+ */
+export function protobufListHead({ metadata, itemsBytes, ...type }: ListHead): Uint8Array<ArrayBuffer> {
+  const writer = new BackwardWriter()
+  writer.raw(encodeProtobufMessage(listMetaSchema, metadata))
+  writer.nested(1, 0)
+  writeHead(writer, type, writer.length + itemsBytes)
+  return writer.finish()
+}
+
+/** @param bytes of the item's message */
+export function protobufListItemHead(bytes: number): Uint8Array<ArrayBuffer> {
+  const writer = new BackwardWriter()
+  writer.varint(bytes)
+  writer.tag(2, WIRE_BYTES)
+  return writer.finish()
+}
+
+/** An item with its head. @param bytes of the item's message */
+export function protobufListItemBytes(bytes: number): number {
+  let size = 2 + bytes
+  for (let rest = bytes; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++
+  return size
+}
+
+/** @param rawBytes of the message that follows */
+function writeHead(writer: BackwardWriter, { apiVersion, kind }: TypeMeta, rawBytes: number): void {
+  writer.varint(rawBytes)
+  writer.tag(2, WIRE_BYTES)
+  const before = writer.length
+  writeText(writer, 2, kind)
+  writeText(writer, 1, apiVersion)
+  writer.nested(1, before)
+  writer.raw(PROTOBUF_MAGIC)
+}
+
+function writeText(writer: BackwardWriter, number: number, text: string): void {
+  const before = writer.length
+  writer.text(text)
+  writer.nested(number, before)
+}

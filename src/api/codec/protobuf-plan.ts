@@ -1,0 +1,59 @@
+import { assert } from '../../../raft/base/assert.ts'
+import type { ObjectSchema, Schema } from '../schema/schema.ts'
+
+/** One field of a message, as the schema's struct has it. */
+export type FieldPlan =
+  | {
+      readonly kind: 'member'
+      readonly number: number
+      /** Of the member in JSON. */
+      readonly name: string
+      readonly schema: Schema
+      /** A zero in a message is a value of this member, and not the same as absent. */
+      readonly keepsZero: boolean
+    }
+  /** A message whose members stand among those of the struct in JSON. */
+  | { readonly kind: 'inline'; readonly number: number; readonly schema: ObjectSchema }
+
+/** How a struct is written as a message, and read from one. */
+export type MessagePlan = {
+  /** Highest number first. */
+  readonly descending: readonly FieldPlan[]
+  readonly byNumber: ReadonlyMap<number, FieldPlan>
+}
+
+/** Made once for each struct, as long as that lives. */
+const plans = new WeakMap<ObjectSchema, MessagePlan>()
+
+/** Members without a number (kind and apiVersion, which the envelope has) are no part of the message. */
+export function planOf(schema: ObjectSchema): MessagePlan {
+  const known = plans.get(schema)
+  if (known !== undefined) return known
+  const plan = makePlan(schema)
+  plans.set(schema, plan)
+  return plan
+}
+
+function makePlan(schema: ObjectSchema): MessagePlan {
+  const fields: FieldPlan[] = (schema.inline ?? []).map((part) => ({ kind: 'inline', ...part }))
+  for (const [name, number] of Object.entries(schema.protobuf ?? {})) {
+    const member = schema.properties[name]
+    assert(member !== undefined, `${schema.definition ?? 'a struct'} has the member ${name} that it numbers`)
+    const keepsZero = doesKeepZero(member, schema.required?.includes(name) === true)
+    fields.push({ kind: 'member', number, name, schema: member, keepsZero })
+  }
+  const byNumber = new Map(fields.map((field) => [field.number, field]))
+  assert(byNumber.size === fields.length, `${schema.definition ?? 'a struct'} has each number once`)
+  return { descending: fields.sort((a, b) => b.number - a.number), byNumber }
+}
+
+/**
+ * A message says the zero of members that nobody set. Where JSON has to say a number or a flag the zero was meant, and
+ * so it was where absent is something else; not where absent means another value.
+ */
+function doesKeepZero(schema: Schema, required: boolean): boolean {
+  if (schema.zeroMatters === true) return true
+  if (schema.default !== undefined) return false
+  if (schema.always === true) return true
+  return required && (schema.type === 'integer' || schema.type === 'number' || schema.type === 'boolean')
+}

@@ -1,0 +1,128 @@
+import { base64Bytes } from '../schema/scalar.ts'
+
+/** Of the protobuf wire format; groups and 32 bits wide values are not used by API objects. */
+export const WIRE_VARINT = 0
+export const WIRE_BIT64 = 1
+export const WIRE_BYTES = 2
+
+/** Texts up to here are looked at byte by byte, which is faster than a call out of the language. */
+const SHORT_TEXT_MAX = 40
+const CAPACITY_FIRST = 1024
+
+/**
+ * Writes a message from its end to its beginning, so that the length of what is nested is known when it has to be
+ * said, and nothing is moved or measured first. Whoever writes a field writes its value, then its length, then its tag.
+ *
+ * @source protobuf encoding; upstream's generated code goes the same way
+ */
+export class BackwardWriter {
+  #bytes: Buffer = Buffer.allocUnsafe(CAPACITY_FIRST)
+  /** Where the first written byte is. */
+  #at = CAPACITY_FIRST
+
+  /** Bytes written so far. */
+  get length(): number {
+    return this.#bytes.length - this.#at
+  }
+
+  /** A copy of its own. The writer is not to be used any more. */
+  finish(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#bytes.subarray(this.#at))
+  }
+
+  /** @param number of the field. @param wire one of the `WIRE_` constants */
+  tag(number: number, wire: number): void {
+    this.varint(number * 8 + wire)
+  }
+
+  /** Makes what was written since the writer was `before` long the value of a field. */
+  nested(number: number, before: number): void {
+    this.varint(this.length - before)
+    this.tag(number, WIRE_BYTES)
+  }
+
+  /** @param value a safe integer; negative ones take ten bytes, as all 64 bits are said */
+  varint(value: number): void {
+    if (value >= 0 && value < 0x80) {
+      this.#grow(1)
+      this.#bytes[--this.#at] = value
+    } else if (value >= 0) {
+      this.#longVarint(value)
+    } else {
+      this.#negativeVarint(BigInt.asUintN(64, BigInt(value)))
+    }
+  }
+
+  double(value: number): void {
+    this.#grow(8)
+    this.#at -= 8
+    this.#bytes.writeDoubleLE(value, this.#at)
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#grow(bytes.length)
+    this.#at -= bytes.length
+    this.#bytes.set(bytes, this.#at)
+  }
+
+  /** UTF-8, without its length. */
+  text(value: string): void {
+    if (value.length <= SHORT_TEXT_MAX && this.#shortText(value)) return
+    const size = Buffer.byteLength(value)
+    this.#grow(size)
+    this.#at -= size
+    this.#bytes.write(value, this.#at, size, size === value.length ? 'latin1' : 'utf8')
+  }
+
+  /** What a base64 text stands for, without its length. @param value as `conform` leaves it */
+  base64(value: string): void {
+    const size = base64Bytes(value)
+    this.#grow(size)
+    this.#at -= size
+    this.#bytes.write(value, this.#at, size, 'base64')
+  }
+
+  /** @returns false when it is not plain ASCII, and then nothing is written */
+  #shortText(value: string): boolean {
+    this.#grow(value.length)
+    const start = this.#at - value.length
+    for (let at = 0; at < value.length; at++) {
+      const code = value.charCodeAt(at)
+      if (code > 0x7f) return false
+      this.#bytes[start + at] = code
+    }
+    this.#at = start
+    return true
+  }
+
+  #longVarint(value: number): void {
+    let size = 1
+    for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++
+    this.#grow(size)
+    this.#at -= size
+    let rest = value
+    for (let at = this.#at; size > 1; at++, size--) {
+      this.#bytes[at] = (rest % 0x80) + 0x80
+      rest = Math.floor(rest / 0x80)
+      if (size === 2) this.#bytes[at + 1] = rest
+    }
+  }
+
+  #negativeVarint(value: bigint): void {
+    this.#grow(10)
+    this.#at -= 10
+    for (let at = 0; at < 10; at++) {
+      const bits = Number((value >> BigInt(7 * at)) & 0x7fn)
+      this.#bytes[this.#at + at] = at < 9 ? bits | 0x80 : bits
+    }
+  }
+
+  #grow(bytes: number): void {
+    if (bytes <= this.#at) return
+    const { length } = this
+    const larger = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#bytes.length + bytes))
+    this.#bytes.copy(larger, larger.length - length, this.#at)
+    this.#at = larger.length - length
+    this.#bytes = larger
+  }
+}
