@@ -2,6 +2,7 @@ import { Registry as MetricsRegistry, collectDefaultMetrics } from 'prom-client'
 import type { Consensus, LogIndex } from '../raft/index.ts'
 import { namesOf } from './api/names.ts'
 import { tellCatchUp } from './app/catch-up-progress.ts'
+import { withClientPort } from './app/client-port.ts'
 import { Closing } from './app/closing.ts'
 import { ConsensusMetrics } from './app/consensus-metrics.ts'
 import { Controllers } from './app/controllers.ts'
@@ -60,8 +61,8 @@ export async function startApp(config: Config, host: AppHost, seams: AppSeams = 
   const closing = new Closing()
   try {
     const names = namesOf(config['api-domain'])
-    const ground = { ...host, config, names, closing }
-    const directory = await ownDirectory(ground)
+    const directory = await ownDirectory({ ...host, config, names, closing })
+    const ground = { ...host, config: await withClientPort(config, directory), names, closing }
     return await build({ ...ground, ...(await ownIdentity(ground, directory)) }, directory, seams)
   } catch (cause) {
     await closing.all()

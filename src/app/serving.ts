@@ -15,7 +15,7 @@ import type { Outcome } from '../store/command.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
 import type { Store } from '../store/store.ts'
 import { programVersion } from '../version.ts'
-import { StartFailure } from './errors.ts'
+import { cannotServe } from './client-port.ts'
 import { joinTokens } from './join-authentication.ts'
 import { KeyWatch } from './key-watch.ts'
 import { credentialsOf } from './keys.ts'
@@ -116,16 +116,6 @@ async function listen(server: ApiServer, config: Config): ReturnType<ApiServer['
   try {
     return await server.listen(config['bind-address'], config['secure-port'])
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
-    const why = cause instanceof Error ? cause.message : String(cause)
-    const remedy = remedies.get(code) ?? 'give another --bind-address or --secure-port'
-    throw new StartFailure('address', `cannot serve clients: ${why}: ${remedy}`, { cause })
+    throw cannotServe(cause)
   }
 }
-
-const remedies: ReadonlyMap<string, string> = new Map([
-  ['EADDRINUSE', 'stop who has the port, or give another --secure-port'],
-  ['EACCES', 'give a --secure-port that this user may have'],
-  ['EADDRNOTAVAIL', 'give a --bind-address of this machine'],
-  ['ENOTFOUND', 'give a --bind-address of this machine'],
-])

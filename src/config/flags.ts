@@ -49,7 +49,7 @@ export const flags = {
   'secure-port': wholeNumber(
     6443,
     { min: 0, max: 65_535 },
-    'Port for clients (HTTPS); 0 takes any free one.',
+    'Port for clients (HTTPS). 0 takes any free one, the same at each later start: only for a member that founds a cluster alone.',
   ),
   'advertise-address': addressFlag('What clients dial; unset: this host at --secure-port.'),
   http2: toggle(true, 'Offer HTTP/2 beside HTTP/1.1. It costs more processor time per small request.'),

@@ -189,6 +189,7 @@ function checkTogether(config: Config): void {
       'a cluster of several members needs --peer-ca-file, --peer-cert-file and --peer-key-file: orchctl pki init makes them',
     )
   }
+  if (config['secure-port'] === 0) checkAnyPort(config, wrong)
   checkJoin(config, wrong)
   for (const [one, other] of pairs) {
     if ((config[one] === '') !== (config[other] === '')) wrong(`--${one} and --${other} go together`)
@@ -198,6 +199,17 @@ function checkTogether(config: Config): void {
       wrong(`--authorization-mode knows RBAC, AlwaysAllow and AlwaysDeny, not ${JSON.stringify(mode)}`)
     }
   }
+}
+
+/** Where somebody was told the address before the start. */
+function checkAnyPort(config: Config, wrong: (message: string) => never): void {
+  const any = '--secure-port 0 takes any free port'
+  if (config['advertise-address'] !== '')
+    wrong(`${any}, and --advertise-address names one: give a fixed --secure-port`)
+  if (config['initial-members'].length > 0)
+    wrong(`${any}, and --initial-members tells all members which: give a fixed --secure-port`)
+  if (config.join.length > 0)
+    wrong(`${any}, and with --join the cluster is told which: give a fixed --secure-port`)
 }
 
 function checkJoin(config: Config, wrong: (message: string) => never): void {
