@@ -22,11 +22,8 @@ export async function fill(context: BenchContext, filling: Filling): Promise<str
   if (!isNew) return name
   if (objects >= worthTelling) note(`making ${objects} objects`)
   const clients = Math.min(clientsMax, objects)
-  await generator.openCalls(
-    { kind: 'fill', namespace: name, objects, clients, ...what },
-    clients,
-    target.endpoints,
-  )
+  const recipe = { kind: 'fill', namespace: name, objects, clients, ...what } as const
+  await generator.openCalls({ recipe, http: '1.1', clients, endpoints: target.endpoints })
   const withinMs = Math.max(benchLimits.fillMsMin, (objects / 1000) * benchLimits.fillMsPerThousand)
   const { isComplete, failures } = await generator.runCalls(clock.monotonicMs() + withinMs)
   if (!isComplete) {

@@ -8,6 +8,8 @@ export const benchLimits = Object.freeze({
   headBytesMax: 64 * 1024,
   /** One event of a watch. Longer: the watch counts as broken. */
   eventBytesMax: 4 * 1024 * 1024,
+  /** What a server may send over HTTP/2 before it is told that more may come. More: it waits. As Go's client has it. */
+  http2WindowBytes: 4 * 1024 * 1024,
   /** Bytes kept of an answer whose content is looked at. What comes behind is counted only. */
   keptBytesMax: 64 * 1024,
   /** Kinds of failures told of one load, and the length of each. Others are counted only. */
@@ -34,8 +36,10 @@ export const benchLimits = Object.freeze({
   acknowledgedMax: 1_000_000,
   /** Ms of one call while leaders go away. When over: it is asked of another member. */
   failoverCallMs: 1000,
-  /** Ms that a fault lasts; what is not over then is measured as lasting so long. */
+  /** Ms that a fault lasts. What is not over then is measured on, to its end. */
   faultMs: 3000,
+  /** Ms from the fault on. When over and nobody was answered: the load is left out, and a note says so. */
+  gapMsMax: 60_000,
   /** A file of results. Larger: it is none. */
   resultsBytesMax: 64 * 1024 * 1024,
 })

@@ -3,7 +3,16 @@ import { assertNever } from '../../raft/base/assert.ts'
 /** Who is asked: the leader, one that follows it, or all endpoints in turn. */
 export type Place = 'leader' | 'follower' | 'all'
 
-export const workloads = ['get', 'create', 'update', 'list', 'watch', 'staleness', 'failover'] as const
+export const workloads = [
+  'livez',
+  'get',
+  'create',
+  'update',
+  'list',
+  'watch',
+  'staleness',
+  'failover',
+] as const
 export type Workload = (typeof workloads)[number]
 
 /** How new an answer has to be. `bounded` in ms. */
@@ -12,20 +21,27 @@ export type ReadMode = 'linearizable' | 'lease' | 'any' | 'log' | `bounded=${num
 export const failoverFaults = ['kill', 'pause', 'stop'] as const
 export type FailoverFault = (typeof failoverFaults)[number]
 
+export const httpVersions = ['1.1', '2'] as const
+export type HttpVersion = (typeof httpVersions)[number]
+
 /** One thing that is measured. */
 export type Load =
+  /** A request that asks next to nothing of a server: what the generator can do, and costs. */
+  | { readonly kind: 'livez'; readonly place: Place; readonly clients: number; readonly http: HttpVersion }
   | {
       readonly kind: 'get'
       readonly mode: ReadMode
       readonly place: Place
       readonly objectBytes: number
       readonly clients: number
+      readonly http: HttpVersion
     }
   | {
       readonly kind: 'create' | 'update'
       readonly place: Place
       readonly objectBytes: number
       readonly clients: number
+      readonly http: HttpVersion
     }
   | {
       readonly kind: 'list'
@@ -35,6 +51,7 @@ export type Load =
       /** Objects of a page; null: all at once. */
       readonly page: number | null
       readonly clients: number
+      readonly http: HttpVersion
     }
   | {
       readonly kind: 'watch'
@@ -54,14 +71,16 @@ export type Load =
 /** Loads of several runs are the same when these words are. */
 export function labelOf(load: Load): string {
   switch (load.kind) {
+    case 'livez':
+      return `livez, ${placeWords(load.place)}, ${callersText(load)}`
     case 'get':
-      return `get, ${load.mode}, ${placeWords(load.place)}, ${sizeText(load.objectBytes)}, ${clientsText(load.clients)}`
+      return `get, ${load.mode}, ${placeWords(load.place)}, ${sizeText(load.objectBytes)}, ${callersText(load)}`
     case 'create':
     case 'update':
-      return `${load.kind}, ${placeWords(load.place)}, ${sizeText(load.objectBytes)}, ${clientsText(load.clients)}`
+      return `${load.kind}, ${placeWords(load.place)}, ${sizeText(load.objectBytes)}, ${callersText(load)}`
     case 'list': {
       const pages = load.page === null ? '' : ` in pages of ${load.page}`
-      return `list ${load.objects}${pages}, ${load.mode}, ${placeWords(load.place)}, ${clientsText(load.clients)}`
+      return `list ${load.objects}${pages}, ${load.mode}, ${placeWords(load.place)}, ${callersText(load)}`
     }
     case 'watch': {
       const slow = load.slow === 0 ? '' : ` beside ${load.slow} slow ones`
@@ -97,6 +116,11 @@ export function placeWords(place: Place): string {
 
 export function clientsText(count: number): string {
   return count === 1 ? '1 client' : `${count} clients`
+}
+
+/** `64 clients`, and the version of HTTP where it is not the usual one. */
+export function callersText(load: { readonly clients: number; readonly http: HttpVersion }): string {
+  return `${clientsText(load.clients)}${load.http === '2' ? ', HTTP/2' : ''}`
 }
 
 /** Payload of an object, as `1 KB` for a thousand bytes. */

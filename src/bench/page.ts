@@ -1,6 +1,6 @@
 import { assertNever } from '../../raft/base/assert.ts'
 import { text } from '../verify/page-text.ts'
-import { clientsText, labelOf, placeWords, sizeText, workloads } from './load.ts'
+import { callersText, labelOf, placeWords, sizeText, workloads } from './load.ts'
 import type { Load, Workload } from './load.ts'
 import { spreadOf } from './measures.ts'
 import type { Measure } from './measures.ts'
@@ -10,6 +10,7 @@ import type { BenchReport, BenchRow } from './report.ts'
 import { circumstances, remarks, tablesOf } from './tables.ts'
 
 const titles: Readonly<Record<Workload, string>> = {
+  livez: 'What the generator can do',
   get: 'Reading one object',
   create: 'Creating objects',
   update: 'Replacing objects',
@@ -20,6 +21,8 @@ const titles: Readonly<Record<Workload, string>> = {
 }
 
 const explained: Readonly<Record<Workload, string>> = {
+  livez:
+    'A request that asks next to nothing of a server: a rate beyond which the generator measures itself.',
   get: 'Each client asks again as soon as it is answered.',
   create: 'An acknowledged write is as durable as the servers make it.',
   update: 'Each client replaces an object of its own.',
@@ -62,6 +65,7 @@ ${table(rows)}</details>`
 
 function plots(workload: Workload, rows: readonly BenchRow[]): string {
   switch (workload) {
+    case 'livez':
     case 'get':
     case 'create':
     case 'update':
@@ -131,20 +135,22 @@ function latencies(rows: readonly BenchRow[]): string {
 /** Under which heading a load is drawn, and what it is called there. */
 function namesOf(load: Load): { readonly group: string; readonly row: string } {
   switch (load.kind) {
+    case 'livez':
+      return { group: '', row: callersText(load) }
     case 'get':
       return {
-        group: `${sizeText(load.objectBytes)}, ${clientsText(load.clients)}`,
+        group: `${sizeText(load.objectBytes)}, ${callersText(load)}`,
         row: `${load.mode}, ${placeWords(load.place)}`,
       }
     case 'create':
     case 'update':
       return {
         group: sizeText(load.objectBytes),
-        row: `${placeWords(load.place)}, ${clientsText(load.clients)}`,
+        row: `${placeWords(load.place)}, ${callersText(load)}`,
       }
     case 'list': {
       const pages = load.page === null ? 'at once' : `in pages of ${load.page}`
-      return { group: `${load.objects} objects, ${clientsText(load.clients)}`, row: `${load.mode}, ${pages}` }
+      return { group: `${load.objects} objects, ${callersText(load)}`, row: `${load.mode}, ${pages}` }
     }
     case 'watch': {
       const slow = load.slow === 0 ? '' : ` beside ${load.slow} slow`

@@ -1,9 +1,11 @@
 import { failoverFaults, workloads } from './load.ts'
-import type { Load, Place, ReadMode, Workload } from './load.ts'
+import type { HttpVersion, Load, Place, ReadMode, Workload } from './load.ts'
 
 /** What of all that can be measured is wanted. */
 export type Selection = {
   readonly workloads: readonly Workload[]
+  /** What gets, lists, creates and updates are asked in; the others are asked in HTTP/1.1. */
+  readonly http: readonly HttpVersion[]
   /** Clients that ask at once, of gets, creates and updates. */
   readonly clients: readonly number[]
   /** Bytes of an object's payload. */
@@ -20,13 +22,14 @@ export type Selection = {
 
 export const wholeSelection: Selection = Object.freeze({
   workloads,
+  http: ['1.1'],
   clients: [1, 64, 256],
   sizes: [1000, 16_000],
   lists: [10, 1000, 10_000, 50_000],
   page: 500,
   watchers: [100, 1000, 10_000],
   bounds: [100, 10, 1000],
-})
+} satisfies Selection)
 
 export const quickSelection: Selection = Object.freeze({
   ...wholeSelection,
@@ -41,6 +44,8 @@ export const quickSelection: Selection = Object.freeze({
 export type Possible = {
   /** In the order in which they are compared. */
   readonly modes: readonly ('linearizable' | 'lease' | 'bounded' | 'any' | 'log')[]
+  /** Of those wanted, what the endpoints speak. */
+  readonly http: readonly HttpVersion[]
   /** Both a leader and a follower are known among them. */
   readonly hasRoles: boolean
   /** The leader can be harmed and comes back. */
@@ -56,11 +61,19 @@ export function planOf(selection: Selection, possible: Possible): readonly Load[
   const wanted = new Set(selection.workloads)
   const both: readonly Place[] = possible.hasRoles ? ['leader', 'follower'] : ['all']
   const loads: Load[] = []
-  if (wanted.has('get')) loads.push(...gets(selection, possible, both))
-  for (const kind of ['create', 'update'] as const) {
-    if (wanted.has(kind)) loads.push(...writes(kind, selection, possible))
+  for (const http of possible.http) {
+    if (wanted.has('livez')) {
+      loads.push(
+        ...selection.clients.map((clients): Load => ({ kind: 'livez', place: 'all', clients, http })),
+      )
+    }
+    if (wanted.has('get')) loads.push(...gets(selection, possible, { places: both, http }))
+    for (const kind of ['create', 'update'] as const) {
+      if (wanted.has(kind)) loads.push(...writes(kind, selection, possible, http))
+    }
+    if (wanted.has('list')) loads.push(...lists(selection, possible, http))
   }
-  if (wanted.has('list')) loads.push(...lists(selection, possible))
+  if (!possible.http.includes('1.1')) return loads
   if (wanted.has('watch')) loads.push(...watches(selection, possible))
   if (wanted.has('staleness')) loads.push(...staleness(selection, possible))
   if (wanted.has('failover') && possible.canFail) {
@@ -69,7 +82,11 @@ export function planOf(selection: Selection, possible: Possible): readonly Load[
   return loads
 }
 
-function gets(selection: Selection, possible: Possible, places: readonly Place[]): readonly Load[] {
+function gets(
+  selection: Selection,
+  possible: Possible,
+  { places, http }: { readonly places: readonly Place[]; readonly http: HttpVersion },
+): readonly Load[] {
   const { sizes, clients, bounds } = selection
   const modes = possible.modes.map((mode): ReadMode =>
     mode === 'bounded' ? `bounded=${bounds[0] ?? 0}` : mode,
@@ -77,13 +94,18 @@ function gets(selection: Selection, possible: Possible, places: readonly Place[]
   return sizes.flatMap((objectBytes) =>
     clients.flatMap((count) =>
       modes.flatMap((mode) =>
-        places.map((place): Load => ({ kind: 'get', mode, place, objectBytes, clients: count })),
+        places.map((place): Load => ({ kind: 'get', mode, place, objectBytes, clients: count, http })),
       ),
     ),
   )
 }
 
-function writes(kind: 'create' | 'update', selection: Selection, possible: Possible): readonly Load[] {
+function writes(
+  kind: 'create' | 'update',
+  selection: Selection,
+  possible: Possible,
+  http: HttpVersion,
+): readonly Load[] {
   const { sizes, clients } = selection
   const places: readonly Place[] = possible.hasRoles ? ['leader', 'all'] : ['all']
   return sizes.flatMap((objectBytes) =>
@@ -94,12 +116,13 @@ function writes(kind: 'create' | 'update', selection: Selection, possible: Possi
         place,
         objectBytes,
         clients: count,
+        http,
       })),
     ),
   )
 }
 
-function lists(selection: Selection, possible: Possible): readonly Load[] {
+function lists(selection: Selection, possible: Possible, http: HttpVersion): readonly Load[] {
   const place: Place = possible.hasRoles ? 'follower' : 'all'
   const modes = possible.modes.filter((mode) => mode === 'linearizable' || mode === 'any')
   return selection.lists.flatMap((objects) => {
@@ -107,7 +130,7 @@ function lists(selection: Selection, possible: Possible): readonly Load[] {
     const clients = objects <= 1000 ? 8 : 2
     const pages = objects > selection.page ? [null, selection.page] : [null]
     return pages.flatMap((page) =>
-      modes.map((mode): Load => ({ kind: 'list', mode, place, objects, page, clients })),
+      modes.map((mode): Load => ({ kind: 'list', mode, place, objects, page, clients, http })),
     )
   })
 }
@@ -116,10 +139,9 @@ function watches(selection: Selection, possible: Possible): readonly Load[] {
   const place: Place = possible.hasRoles ? 'follower' : 'all'
   return selection.watchers.flatMap((watchers) => {
     const slow = Math.floor(watchers * slowShare)
-    const fast = watchers - slow
     const perSecond = eventsPerSecond(watchers)
-    const alone: Load = { kind: 'watch', place, fast, slow: 0, perSecond }
-    return slow === 0 ? [alone] : [alone, { ...alone, slow }]
+    const alone: Load = { kind: 'watch', place, fast: watchers, slow: 0, perSecond }
+    return slow === 0 ? [alone] : [alone, { ...alone, fast: watchers - slow, slow }]
   })
 }
 
@@ -148,6 +170,7 @@ export function guessMs(
         return options.secondsEach * 1000 + 2000 + (load.fast + load.slow) * 4
       case 'failover':
         return 12_000
+      case 'livez':
       case 'get':
       case 'create':
       case 'update':

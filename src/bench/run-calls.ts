@@ -2,11 +2,12 @@ import { latencySample } from './context.ts'
 import type { BenchContext, Measured } from './context.ts'
 import { Cost } from './cost.ts'
 import { fill } from './fill.ts'
+import type { CallsOf } from './generator/generator.ts'
 import type { Recipe } from './generator/recipe.ts'
 import { benchLimits } from './limits.ts'
 import type { Load } from './load.ts'
 
-export type CallLoad = Load & { readonly kind: 'get' | 'create' | 'update' | 'list' }
+export type CallLoad = Load & { readonly kind: 'livez' | 'get' | 'create' | 'update' | 'list' }
 
 /** Objects that gets are spread over. */
 const readObjects = 64
@@ -16,10 +17,19 @@ const listedBytes = 1000
 
 /** Clients that ask as soon as they are answered. @throws BenchFailure */
 export async function runCalls(context: BenchContext, load: CallLoad, round: string): Promise<Measured> {
-  const { generator, target, clock, namespaces, seconds } = context
+  const { target, clock, namespaces } = context
   const recipe = await recipeOf(context, load, round)
   const endpoints = await target.at(load.place, clock)
-  await generator.openCalls(recipe, load.clients, endpoints)
+  const measured = await measureCalls(context, { recipe, http: load.http, clients: load.clients, endpoints })
+  // So that the next load finds the servers as this one did.
+  if (recipe.kind === 'create') await namespaces.remove(recipe.namespace)
+  return measured
+}
+
+/** For the time of a load. @throws BenchFailure */
+export async function measureCalls(context: BenchContext, calls: CallsOf): Promise<Measured> {
+  const { generator, target, clock, seconds } = context
+  await generator.openCalls(calls)
   const cost = new Cost(clock, target.local?.pids() ?? [])
   const outcome = await generator.runCalls(clock.monotonicMs() + seconds * 1000)
   const elapsedS = cost.elapsedMs / 1000
@@ -29,14 +39,14 @@ export async function runCalls(context: BenchContext, load: CallLoad, round: str
     ...latencySample(outcome.latencies),
     ...cost.sample(outcome.operations),
   }
-  // So that the next load finds the servers as this one did.
-  if (recipe.kind === 'create') await namespaces.remove(recipe.namespace)
   return { sample, failures: outcome.failures.list() }
 }
 
 async function recipeOf(context: BenchContext, load: CallLoad, round: string): Promise<Recipe> {
   const { target, namespaces } = context
   switch (load.kind) {
+    case 'livez':
+      return { kind: 'path', path: '/livez' }
     case 'get': {
       const { objectBytes: payloadBytes } = load
       const filling = { prefix: 'g', objects: readObjects, payloadBytes }
@@ -44,8 +54,8 @@ async function recipeOf(context: BenchContext, load: CallLoad, round: string): P
       return { kind: 'get', namespace, prefix: 'g', objects: readObjects, form: target.form(load.mode) }
     }
     case 'create': {
-      const { objectBytes: payloadBytes, place, clients } = load
-      const { name } = await namespaces.make(`create-${round}-${payloadBytes}-${place}-${clients}`)
+      const { objectBytes: payloadBytes, place, clients, http } = load
+      const { name } = await namespaces.make(`create-${round}-${payloadBytes}-${place}-${clients}-${http[0]}`)
       const each = Math.ceil(benchLimits.createdBytesMax / payloadBytes / clients)
       return { kind: 'create', namespace: name, prefix: 'c', payloadBytes, each }
     }

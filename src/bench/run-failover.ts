@@ -11,6 +11,7 @@ import { longestGap } from './gap.ts'
 import { collectionOf, configMap } from './generator/requests.ts'
 import { benchLimits } from './limits.ts'
 import type { Load } from './load.ts'
+import type { Sample } from './measures.ts'
 
 type FailoverLoad = Load & { readonly kind: 'failover' }
 
@@ -19,6 +20,7 @@ const beforeMs = 500
 const payloadBytes = 100
 /** A little less than all that can be done, as members that come back need the machine too. */
 const everyMs = 2
+const lookMs = 10
 
 /** Writers and readers at all members while the leader goes away; told is how long nobody was answered. @throws BenchFailure */
 export async function runFailover(context: BenchContext, load: FailoverLoad): Promise<Measured> {
@@ -39,26 +41,38 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
   }
   try {
     await pause(clock, beforeMs)
-    const gaps: { readonly writeGapMs: number; readonly readGapMs: number }[] = []
+    const measuring: Promise<Sample>[] = []
     await local.strike(load.fault, benchLimits.faultMs, () => {
-      const fromMs = clock.monotonicMs()
-      // Before the member starts again, which takes the machine for itself.
-      clock.after(benchLimits.faultMs - 1, () => {
-        const toMs = clock.monotonicMs()
-        gaps.push({
-          writeGapMs: longestGap(writes.answeredMs, fromMs, toMs),
-          readGapMs: longestGap(reads.answeredMs, fromMs, toMs),
-        })
-        writes.stop()
-        reads.stop()
-      })
+      const gaps = gapsFrom(clock, writes, reads)
+      // Awaited below, and not before the members are back.
+      gaps.catch(() => undefined)
+      measuring.push(gaps)
     })
-    const [sample] = gaps
-    if (sample === undefined) throw new BenchFailure('not-possible', 'the fault was over before its time')
+    const [sample] = await Promise.all(measuring)
+    if (sample === undefined) throw new BenchFailure('not-possible', 'there was no fault')
     return { sample, failures: [] }
   } finally {
     await Promise.all([writes.end(), reads.end()])
   }
+}
+
+/**
+ * The longest times without an answer from now on, each to its end: also when the fault is over by then and the member that comes
+ * back takes the machine for itself.
+ *
+ * @throws BenchFailure `no-answer`
+ */
+async function gapsFrom(clock: Clock, writes: Traffic, reads: Traffic): Promise<Sample> {
+  const fromMs = clock.monotonicMs()
+  await pause(clock, benchLimits.faultMs - 1)
+  const untilMs = clock.monotonicMs()
+  const gapOf = async (traffic: Traffic): Promise<number> => {
+    const toMs = await traffic.nextAnswer(untilMs, fromMs + benchLimits.gapMsMax)
+    traffic.stop()
+    return longestGap(traffic.answeredMs, fromMs, toMs)
+  }
+  const [writeGapMs, readGapMs] = await Promise.all([gapOf(writes), gapOf(reads)])
+  return { writeGapMs, readGapMs }
 }
 
 /** Calls again and again, of which only counts when one was answered as it should be. */
@@ -74,6 +88,20 @@ class Traffic {
 
   begin(endpoints: readonly Endpoint[], asked: Asked): void {
     this.#running.push(this.#run(endpoints, asked))
+  }
+
+  /** When the first answer from then on came. @param endMs to be waited for @throws BenchFailure `no-answer` */
+  async nextAnswer(fromMs: number, endMs: number): Promise<number> {
+    for (;;) {
+      const found = this.answeredMs.find((at) => at >= fromMs)
+      if (found !== undefined) return found
+      if (this.#ended || this.#clock.monotonicMs() >= endMs)
+        throw new BenchFailure(
+          'no-answer',
+          `nobody was answered for ${benchLimits.gapMsMax / 1000} s after the fault`,
+        )
+      await pause(this.#clock, lookMs)
+    }
   }
 
   /** No more is asked. */

@@ -7,8 +7,9 @@ import { environmentOf, loadNow } from './environment.ts'
 import { BenchFailure } from './errors.ts'
 import { FailureCounts } from './generator/failures.ts'
 import { Generator } from './generator/generator.ts'
+import { http2 } from './generator/protocol.ts'
 import { labelOf } from './load.ts'
-import type { Load } from './load.ts'
+import type { HttpVersion, Load } from './load.ts'
 import type { Sample } from './measures.ts'
 import { Namespaces } from './namespaces.ts'
 import type { BenchOptions } from './options.ts'
@@ -26,6 +27,9 @@ export type Host = {
   readonly clock: Clock
   readonly random: Random
 }
+
+const nothingSelected =
+  'nothing that is selected can be measured: watch, staleness and failover are of HTTP/1.1 only'
 
 /** The runtime compiles what is used: servers are measured as they run for weeks, not in their first seconds. */
 const warmClientsMax = 64
@@ -122,17 +126,34 @@ class Run {
     const roles = await target.roles()
     const hasRoles = roles.includes('leader') && roles.includes('follower')
     const canFail = local !== null && hasRoles
-    const plan = planOf(selection, { modes: target.modes, hasRoles, canFail })
+    const http = await this.#spoken(selection.http)
+    const plan = planOf(selection, { modes: target.modes, http, hasRoles, canFail })
     if (selection.workloads.includes('failover') && !canFail)
       this.notes.push(
         'failover is not measured: only a leader on this machine, with others beside it, is harmed',
       )
     for (const said of target.notes) note(said)
-    if (plan.length === 0) throw new BenchFailure('not-possible', this.notes[0] ?? 'nothing is selected')
+    if (plan.length === 0) throw new BenchFailure('not-possible', this.notes[0] ?? nothingSelected)
     const minutes = Math.max(1, Math.round(guessMs(plan, { secondsEach: seconds, rounds }) / 60_000))
     note(`${plan.length} loads, ${rounds} round(s) of ${seconds} s each, about ${minutes} min in all:`)
     for (const load of plan) note(`  ${labelOf(load)}`)
     return plan
+  }
+
+  /** What of that all endpoints speak; what they do not is noted. */
+  async #spoken(wanted: readonly HttpVersion[]): Promise<readonly HttpVersion[]> {
+    if (!wanted.includes('2')) return wanted
+    for (const endpoint of this.#context.target.endpoints) {
+      try {
+        const connection = await http2.open(endpoint)
+        connection.close()
+      } catch (cause) {
+        const why = cause instanceof Error ? cause.message : String(cause)
+        this.notes.push(`HTTP/2 is not measured: ${endpoint.name}: ${why}`)
+        return wanted.filter((one) => one !== '2')
+      }
+    }
+    return wanted
   }
 
   /** A little of each kind of call, of which nothing is told. */
@@ -168,6 +189,7 @@ class Run {
 
   #run(load: Load, round: string): Promise<Measured> {
     switch (load.kind) {
+      case 'livez':
       case 'get':
       case 'create':
       case 'update':

@@ -23,6 +23,7 @@ const calls: readonly Measure[] = [
 
 /** What is told of each workload, in this order. */
 export const columns: Readonly<Record<Workload, readonly Measure[]>> = {
+  livez: calls,
   get: calls,
   create: calls,
   update: calls,

@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import { benchLimits } from '../bench/limits.ts'
-import { workloads } from '../bench/load.ts'
-import type { Workload } from '../bench/load.ts'
+import { httpVersions, workloads } from '../bench/load.ts'
+import type { HttpVersion, Workload } from '../bench/load.ts'
 import { benchDefaults } from '../bench/options.ts'
 import { quickSelection, wholeSelection } from '../bench/plan.ts'
 import { bench } from './bench.ts'
@@ -33,6 +33,11 @@ export function addBench(
     .option('--quick', 'less of everything: a look in a minute or two, not figures to quote')
     .option('--seconds <count>', `each load runs (${fallback('seconds')})`, whole(1, 3600))
     .option('--rounds <count>', `of the whole; the median counts (${fallback('rounds')})`, whole(1, 100))
+    .option(
+      '--http <list>',
+      `versions of HTTP, of calls (default: 1.1; there are ${httpVersions.join(', ')})`,
+      someVersions,
+    )
     .option('--clients <list>', `that ask at once (${listed('clients')})`, wholes(1, 4096))
     .option('--sizes <list>', `bytes of an object’s payload (${listed('sizes')})`, wholes(1, 1_000_000))
     .option('--lists <list>', `objects of the lists (${listed('lists')})`, wholes(1, 200_000))
@@ -65,6 +70,7 @@ export function addBench(
 
 const teaching = `
 What is measured:
+  livez        next to nothing: what the generator can do by itself, and costs
   get, list    in every consistency mode that the servers offer (Orch-Consistency; elsewhere most recent and any, by resourceVersion),
                on the leader and on a follower, lists also in pages
   create,      of ConfigMaps; an acknowledged write is as durable as the servers make it
@@ -73,6 +79,9 @@ What is measured:
   staleness    how long a newer version had been acknowledged when a read was begun, beside the bound that was asked for
   failover     leader killed, paused, stopped: how long no write, and no most recent read, was answered by anybody;
                only of a cluster that orchctl cluster up made
+
+With --http 2 each client has a connection of its own with one stream at a time, over https; watches, staleness and failover
+are asked for over HTTP/1.1 whatever is said.
 
 Clients ask again as soon as they are answered; latencies are of that. CPU for one operation is told where the servers are
 processes of this machine, and that of the generator apart; (!) marks what the generator may have limited.
@@ -103,6 +112,14 @@ function someWorkloads(text: string): readonly Workload[] {
     const found = known.get(word.trim())
     if (found !== undefined) return found
     throw new InvalidArgumentError(`There is no workload "${word}": there are ${workloads.join(', ')}.`)
+  })
+}
+
+function someVersions(text: string): readonly HttpVersion[] {
+  return text.split(',').map((word) => {
+    const found = httpVersions.find((one) => one === word.trim())
+    if (found !== undefined) return found
+    throw new InvalidArgumentError(`It is one of ${httpVersions.join(', ')}, or both.`)
   })
 }
 

@@ -5,7 +5,7 @@ import { serverVersion } from '../app/server-version.ts'
 import { compare } from '../bench/compare.ts'
 import { BenchFailure } from '../bench/errors.ts'
 import { benchLimits } from '../bench/limits.ts'
-import type { Workload } from '../bench/load.ts'
+import type { HttpVersion, Workload } from '../bench/load.ts'
 import { benchDefaults } from '../bench/options.ts'
 import { pageOf } from '../bench/page.ts'
 import { quickSelection, wholeSelection } from '../bench/plan.ts'
@@ -30,6 +30,7 @@ export type BenchFlags = EndpointFlags & {
   readonly only?: readonly Workload[]
   readonly seconds?: number
   readonly rounds?: number
+  readonly http?: readonly HttpVersion[]
   readonly clients?: readonly number[]
   readonly sizes?: readonly number[]
   readonly lists?: readonly number[]
@@ -80,6 +81,7 @@ function selectionOf(flags: BenchFlags): Selection {
   const all = flags.quick === true ? quickSelection : wholeSelection
   return {
     workloads: flags.only ?? all.workloads,
+    http: flags.http ?? all.http,
     clients: flags.clients ?? all.clients,
     sizes: flags.sizes ?? all.sizes,
     lists: flags.lists ?? all.lists,

@@ -84,10 +84,7 @@ void test('the command measures a server of which it knows nothing, writes what 
   const small = ['--clients', '1,3', '--lists', '10,40', '--page', '15', '--watchers', '20']
   const { code, out, err } = await bench(...against, ...small, '--json', json, '--html', html)
   assert.equal(code, 0, err)
-  assert.match(
-    err,
-    /failover is not measured|\[1\/\d+\] get, linearizable, all members, 1 KB, 1 client: rate \d/,
-  )
+  assert.match(err, /failover is not measured|\[1\/\d+\] livez, all members, 1 client: rate \d/)
   assert.match(out, /\ncreate, all members, 1 KB, 3 clients /)
   assert.match(out, /note: failover is not measured: only a leader on this machine/)
   const { rows } = parseResults(readFileSync(json, 'utf8'), json)
@@ -115,9 +112,57 @@ void test('the command measures a server of which it knows nothing, writes what 
   assert.match(compared.out, /create, all members, 1 KB, 3 clients +1\.00 +1\.00/)
 })
 
+void test('a server is measured over HTTP/2 beside HTTP/1.1, page after page', async (t) => {
+  const endpoint = await verifiedServer(t, undefined, true)
+  const selection = {
+    ...few,
+    http: ['1.1', '2'],
+    workloads: ['livez', 'get', 'update', 'list', 'watch'],
+  } as const
+  const report = await runBench(
+    {
+      ...{ endpoints: [endpoint], local: null, selection, seconds: 1, rounds: 1, threads: 2 },
+      ...{ commit: 'unknown', signal: new AbortController().signal, note: () => undefined },
+    },
+    { clock: new MachineClock(), random: freshRandom() },
+  )
+  for (const { label, rounds, failures } of report.rows) {
+    assert.deepEqual(failures, [], label)
+    assert.ok((rounds[0]?.operations ?? rounds[0]?.delivered ?? 0) > 0, label)
+  }
+  const bytesEach = (label: string): number => {
+    const sample = report.rows.find((row) => row.label === label)?.rounds[0] ?? assert.fail(label)
+    return ((sample.megabytesPerSecond ?? 0) * 1e6) / (sample.perSecond ?? 1)
+  }
+  const list = 'list 40 in pages of 15, any, all members, 8 clients'
+  assert.ok(Math.abs(bytesEach(`${list}, HTTP/2`) - bytesEach(list)) < 1, 'both are told the same')
+  assert.ok(report.rows.some(({ label }) => label === 'livez, all members, 2 clients, HTTP/2'))
+})
+
+void test('who does not speak HTTP/2 is measured in what it speaks, and that is said', async (t) => {
+  const endpoint = await verifiedServer(t)
+  const against = [
+    '--endpoint',
+    endpoint.url,
+    '--token',
+    endpoint.token ?? '',
+    '--yes',
+    '--quick',
+    '--clients',
+    '2',
+  ]
+  const both = await bench(...against, '--only', 'livez', '--http', '1.1,2')
+  assert.equal(both.code, 0, both.err)
+  assert.match(both.out, /\nlivez, all members, 2 clients /)
+  assert.match(both.out, /note: HTTP\/2 is not measured: .*: the server does not speak HTTP\/2 here/)
+  const only = await bench(...against, '--only', 'livez', '--http', '2')
+  assert.equal(only.code, 1)
+  assert.match(only.err, /orchctl: HTTP\/2 is not measured: /)
+})
+
 void test('events that a server leaves out are told as lost', async (t) => {
   const report = await measured(await verifiedServer(t, droppedEvent), ['watch'])
-  const { delivered, lost } = sampleOf(report, /^watch, 18 readers, /)
+  const { delivered, lost } = sampleOf(report, /^watch, 20 readers, /)
   assert.ok((lost ?? 0) > 0 && (lost ?? 0) < (delivered ?? 0), `${delivered} delivered, ${lost} lost`)
 })
 
@@ -159,9 +204,10 @@ void test('what cannot be, or was not asked for, is said in one line', async (t)
       2,
       /^orchctl: https:\/\/a: not a cluster of --dir; say --yes to load it all the same$/,
     ],
-    [['--only', 'get,fly'], 2, /There is no workload "fly": there are get, create, /],
+    [['--only', 'get,fly'], 2, /There is no workload "fly": there are livez, get, create, /],
     [['--clients', '0'], 2, /It is a whole number from 1 to 4096\./],
     [['--clients', '1,many'], 2, /It is a whole number from 1 to 4096\./],
+    [['--http', '1.1,3'], 2, /It is one of 1\.1, 2, or both\./],
     [['--seconds', '0'], 2, /It is a whole number from 1 to 3600\./],
     [['--compare', none], 2, /^orchctl: --compare takes two files/],
     [['--compare', none, none], 2, /none is no result of orchctl bench: its schema is not orchctl-bench\/1$/],

@@ -5,9 +5,10 @@ import { scriptOf } from './call-script.ts'
 import { Caller } from './caller.ts'
 import type { Tally } from './caller.ts'
 import { FailureCounts } from './failures.ts'
-import type { Done, Seat } from './messages.ts'
+import type { CallsWanted, Done } from './messages.ts'
 import { openAll } from './open-all.ts'
-import type { Recipe } from './recipe.ts'
+import { http1, http2 } from './protocol.ts'
+import type { Protocol } from './protocol.ts'
 
 /** The clients of one load that live on this thread. */
 export class CallGroup {
@@ -17,17 +18,14 @@ export class CallGroup {
     operations: 0,
     bytes: 0,
   }
-  readonly #callers: Caller[] = []
+  readonly #callers: Pick<Caller<unknown>, 'run' | 'close'>[] = []
 
   /** @throws Error when one of them gets no connection */
-  static async open(recipe: Recipe, seats: readonly Seat[], clock: Clock): Promise<CallGroup> {
+  static async open(wanted: CallsWanted, clock: Clock): Promise<CallGroup> {
     const group = new CallGroup()
     try {
-      const open = async ({ client, endpoint }: Seat): Promise<void> => {
-        const script = scriptOf(recipe, client, endpoint)
-        group.#callers.push(await Caller.open({ endpoint, script, clock, tally: group.#tally }))
-      }
-      await openAll(seats, open, clock)
+      if (wanted.http === '2') await group.#open(http2, wanted, clock)
+      else await group.#open(http1, wanted, clock)
     } catch (cause) {
       group.#close()
       throw cause
@@ -50,6 +48,21 @@ export class CallGroup {
     } finally {
       this.#close()
     }
+  }
+
+  async #open<Request>(
+    protocol: Protocol<Request>,
+    { recipe, clients }: CallsWanted,
+    clock: Clock,
+  ): Promise<void> {
+    await openAll(
+      clients,
+      async ({ client, endpoint }) => {
+        const script = scriptOf(recipe, client, (asked) => protocol.prepare(endpoint, asked))
+        this.#callers.push(await Caller.open({ protocol, endpoint, script, clock, tally: this.#tally }))
+      },
+      clock,
+    )
   }
 
   #close(): void {

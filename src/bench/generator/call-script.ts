@@ -1,23 +1,23 @@
 import { assertNever } from '../../../raft/base/assert.ts'
-import type { Endpoint } from '../../verify/endpoint.ts'
 import type { Recipe } from './recipe.ts'
-import { collectionOf, configMap, requestBytes, withQuery } from './requests.ts'
+import { collectionOf, configMap, withQuery } from './requests.ts'
+import type { Asked } from './requests.ts'
 import type { WireAnswer } from './wire-connection.ts'
 
 /** One request of an operation, and what it should be answered. */
-export type Step = {
-  readonly request: Buffer
+export type Step<Request> = {
+  readonly request: Request
   /** Statuses that are a success. */
   readonly expect: readonly number[]
   readonly keepBytes: number
 }
 
 /** What one client sends: the requests of its operations, one after the other. */
-export type CallScript = {
+export type CallScript<Request> = {
   /** Of operation `n`; null: there are no more. */
-  readonly first: (n: number) => Step | null
+  readonly first: (n: number) => Step<Request> | null
   /** What follows upon an answer; null: the operation is done. */
-  readonly next: (answer: WireAnswer) => Step | null
+  readonly next: (answer: WireAnswer) => Step<Request> | null
   /** An operation that failed is tried again. */
   readonly repeats: boolean
 }
@@ -31,55 +31,68 @@ const createdOrThere: readonly number[] = [201, 409]
 /** Behind which the token of the next page has begun and ended. */
 const listHeadBytes = 8 * 1024
 
+/** Makes a request ready to be sent. */
+type Prepare<Request> = (asked: Asked) => Request
+
 /** @param client from 0, of all clients of the load */
-export function scriptOf(recipe: Recipe, client: number, endpoint: Endpoint): CallScript {
+export function scriptOf<Request>(
+  recipe: Recipe,
+  client: number,
+  prepare: Prepare<Request>,
+): CallScript<Request> {
   switch (recipe.kind) {
+    case 'path': {
+      const step = { request: prepare({ method: 'GET', path: recipe.path }), expect: ok, keepBytes: 0 }
+      return single(() => step)
+    }
     case 'get':
-      return getScript(recipe, client, endpoint)
+      return getScript(recipe, client, prepare)
     case 'create':
     case 'fill':
-      return createScript(recipe, client, endpoint)
+      return createScript(recipe, client, prepare)
     case 'update': {
       const { namespace, prefix, payloadBytes } = recipe
       const name = `${prefix}${client}`
       const body = (n: number): string => configMap(name, payloadBytes, `${n}`)
       const path = `${collectionOf(namespace)}/${name}`
       return single((n) => ({
-        request: requestBytes(endpoint, { method: 'PUT', path, body: body(n) }),
+        request: prepare({ method: 'PUT', path, body: body(n) }),
         expect: ok,
         keepBytes: 0,
       }))
     }
     case 'list':
-      return listScript(recipe, endpoint)
+      return listScript(recipe, prepare)
     default:
       return assertNever(recipe)
   }
 }
 
-function single(first: (n: number) => Step | null): CallScript {
+function single<Request>(first: (n: number) => Step<Request> | null): CallScript<Request> {
   return { first, next: () => null, repeats: false }
 }
 
-function getScript(
+function getScript<Request>(
   { namespace, prefix, objects, form }: Recipe & { readonly kind: 'get' },
   client: number,
-  endpoint: Endpoint,
-): CallScript {
-  const steps = Array.from({ length: Math.min(objects, preparedMax) }, (_, at): Step => {
-    const name = `${prefix}${(client + at) % objects}`
+  prepare: Prepare<Request>,
+): CallScript<Request> {
+  // Of many objects those all over the collection.
+  const stride = Math.max(1, Math.floor(objects / preparedMax))
+  const steps = Array.from({ length: Math.min(objects, preparedMax) }, (_, at): Step<Request> => {
+    const name = `${prefix}${(client + at * stride) % objects}`
     const path = withQuery(`${collectionOf(namespace)}/${name}`, form.query)
     const { consistency } = form
-    return { request: requestBytes(endpoint, { method: 'GET', path, consistency }), expect: ok, keepBytes: 0 }
+    return { request: prepare({ method: 'GET', path, consistency }), expect: ok, keepBytes: 0 }
   })
   return single((n) => steps[n % steps.length] ?? null)
 }
 
-function createScript(
+function createScript<Request>(
   recipe: Recipe & { readonly kind: 'create' | 'fill' },
   client: number,
-  endpoint: Endpoint,
-): CallScript {
+  prepare: Prepare<Request>,
+): CallScript<Request> {
   const path = collectionOf(recipe.namespace)
   const nameOf = (n: number): string | null => {
     if (recipe.kind === 'create') return n < recipe.each ? `${recipe.prefix}${client}-${n}` : null
@@ -91,19 +104,19 @@ function createScript(
     if (name === null) return null
     const body = configMap(name, recipe.payloadBytes)
     const expect = recipe.kind === 'fill' ? createdOrThere : created
-    return { request: requestBytes(endpoint, { method: 'POST', path, body }), expect, keepBytes: 0 }
+    return { request: prepare({ method: 'POST', path, body }), expect, keepBytes: 0 }
   })
   return { ...script, repeats: recipe.kind === 'fill' }
 }
 
-function listScript(
+function listScript<Request>(
   { namespace, page, form }: Recipe & { readonly kind: 'list' },
-  endpoint: Endpoint,
-): CallScript {
+  prepare: Prepare<Request>,
+): CallScript<Request> {
   const { consistency } = form
-  const step = (...queries: readonly string[]): Step => {
+  const step = (...queries: readonly string[]): Step<Request> => {
     const path = withQuery(collectionOf(namespace), ...queries)
-    const request = requestBytes(endpoint, { method: 'GET', path, consistency })
+    const request = prepare({ method: 'GET', path, consistency })
     return { request, expect: ok, keepBytes: page === null ? 0 : listHeadBytes }
   }
   const limit = page === null ? '' : `limit=${page}`
@@ -117,7 +130,7 @@ function listScript(
       if (token === null) return null
       const path = withQuery(collectionOf(namespace), limit, `continue=${encodeURIComponent(token)}`)
       return {
-        request: requestBytes(endpoint, { method: 'GET', path }),
+        request: prepare({ method: 'GET', path }),
         expect: ok,
         keepBytes: listHeadBytes,
       }

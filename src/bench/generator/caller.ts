@@ -5,7 +5,7 @@ import type { LatencyHistogram } from '../latency-histogram.ts'
 import { benchLimits } from '../limits.ts'
 import type { CallScript, Step } from './call-script.ts'
 import type { FailureCounts } from './failures.ts'
-import { WireConnection } from './wire-connection.ts'
+import type { CallConnection, Protocol } from './protocol.ts'
 
 /** What the callers of one thread have in common. */
 export type Tally = {
@@ -16,20 +16,23 @@ export type Tally = {
 }
 
 /** One client of a load: it asks, waits for the answer, and asks the next. */
-export class Caller {
+export class Caller<Request> {
+  readonly #protocol: Protocol<Request>
   readonly #endpoint: Endpoint
-  readonly #script: CallScript
+  readonly #script: CallScript<Request>
   readonly #clock: Clock
   readonly #tally: Tally
-  #connection: WireConnection
+  #connection: CallConnection<Request>
 
   private constructor(of: {
+    readonly protocol: Protocol<Request>
     readonly endpoint: Endpoint
-    readonly script: CallScript
+    readonly script: CallScript<Request>
     readonly clock: Clock
     readonly tally: Tally
-    readonly connection: WireConnection
+    readonly connection: CallConnection<Request>
   }) {
+    this.#protocol = of.protocol
     this.#endpoint = of.endpoint
     this.#script = of.script
     this.#clock = of.clock
@@ -38,13 +41,14 @@ export class Caller {
   }
 
   /** @throws Error when there is no connection */
-  static async open(of: {
+  static async open<Request>(of: {
+    readonly protocol: Protocol<Request>
     readonly endpoint: Endpoint
-    readonly script: CallScript
+    readonly script: CallScript<Request>
     readonly clock: Clock
     readonly tally: Tally
-  }): Promise<Caller> {
-    return new Caller({ ...of, connection: await WireConnection.open(of.endpoint) })
+  }): Promise<Caller<Request>> {
+    return new Caller({ ...of, connection: await of.protocol.open(of.endpoint) })
   }
 
   /**
@@ -75,10 +79,10 @@ export class Caller {
     this.#connection.close()
   }
 
-  async #operation(first: Step): Promise<boolean> {
+  async #operation(first: Step<Request>): Promise<boolean> {
     try {
-      for (let step: Step | null = first; step !== null;) {
-        if (!this.#connection.isOpen) this.#connection = await WireConnection.open(this.#endpoint)
+      for (let step: Step<Request> | null = first; step !== null;) {
+        if (!this.#connection.isOpen) this.#connection = await this.#protocol.open(this.#endpoint)
         const answer = await this.#connection.ask(step.request, step.keepBytes)
         this.#tally.bytes += answer.bytes
         if (!step.expect.includes(answer.status)) {

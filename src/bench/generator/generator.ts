@@ -3,9 +3,17 @@ import { present } from '../../../raft/base/assert.ts'
 import type { Endpoint } from '../../verify/endpoint.ts'
 import { BenchFailure } from '../errors.ts'
 import { LatencyHistogram } from '../latency-histogram.ts'
+import type { HttpVersion } from '../load.ts'
 import { FailureCounts } from './failures.ts'
 import type { Done, Job, Reply, WatchCounts, WatchesWanted } from './messages.ts'
 import type { Recipe } from './recipe.ts'
+
+export type CallsOf = {
+  readonly recipe: Recipe
+  readonly http: HttpVersion
+  readonly clients: number
+  readonly endpoints: readonly Endpoint[]
+}
 
 export type CallsOutcome = {
   readonly operations: number
@@ -45,13 +53,14 @@ export class Generator {
   }
 
   /** Spread evenly over threads, and over endpoints. @throws BenchFailure `generator`, `interrupted` */
-  async openCalls(recipe: Recipe, clients: number, endpoints: readonly Endpoint[]): Promise<void> {
+  async openCalls(calls: CallsOf): Promise<void> {
+    const { recipe, http, clients, endpoints } = calls
     const seats = Array.from({ length: clients }, (_, client) => {
       return { client, endpoint: present(endpoints[client % endpoints.length], 'there are endpoints') }
     })
     await this.#all((at) => {
       const own = seats.filter(({ client }) => client % this.threads === at)
-      return { kind: 'open-calls', recipe, clients: own }
+      return { kind: 'open-calls', calls: { recipe, http, clients: own } }
     })
   }
 

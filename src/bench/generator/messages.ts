@@ -1,17 +1,24 @@
 import type { Endpoint } from '../../verify/endpoint.ts'
 import type { LatencyCounts } from '../latency-histogram.ts'
+import type { HttpVersion } from '../load.ts'
 import type { FailureCount } from './failures.ts'
 import type { Recipe } from './recipe.ts'
 
 /** What a thread of the generator is asked to do, one thing at a time. */
 export type Job =
   /** Opens the connections of so many clients, each at one endpoint. */
-  | { readonly kind: 'open-calls'; readonly recipe: Recipe; readonly clients: readonly Seat[] }
+  | { readonly kind: 'open-calls'; readonly calls: CallsWanted }
   /** They ask until then, on the machine's clock, and are closed. */
   | { readonly kind: 'run-calls'; readonly endMs: number }
   | { readonly kind: 'open-watches'; readonly watches: WatchesWanted }
   /** Waits until all have been told of that write, or until then, on the machine's clock; and closes them. */
   | { readonly kind: 'count-watches'; readonly upTo: number; readonly endMs: number }
+
+export type CallsWanted = {
+  readonly recipe: Recipe
+  readonly http: HttpVersion
+  readonly clients: readonly Seat[]
+}
 
 export type Seat = {
   /** From 0, of all clients of all threads. */

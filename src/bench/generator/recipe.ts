@@ -2,6 +2,7 @@ import type { ReadForm } from './requests.ts'
 
 /** What every client of a load asks again and again. */
 export type Recipe =
+  | { readonly kind: 'path'; readonly path: string }
   /** Of objects that are there, one after the other: `<prefix><n>`, n below `objects`. */
   | {
       readonly kind: 'get'

@@ -14,7 +14,7 @@ let watches: WatchGroup | null = null
 async function perform(job: Job): Promise<Done> {
   switch (job.kind) {
     case 'open-calls':
-      calls = await CallGroup.open(job.recipe, job.clients, clock)
+      calls = await CallGroup.open(job.calls, clock)
       return { kind: 'opened' }
     case 'run-calls':
       return present(calls, 'calls were opened').run(job.endMs)

@@ -10,10 +10,11 @@ import type { Possible, Selection } from '../../../../src/bench/plan.ts'
 
 const ours: Possible = {
   modes: ['linearizable', 'lease', 'bounded', 'any', 'log'],
+  http: ['1.1'],
   hasRoles: true,
   canFail: true,
 }
-const foreign: Possible = { modes: ['linearizable', 'any'], hasRoles: false, canFail: false }
+const foreign: Possible = { modes: ['linearizable', 'any'], http: ['1.1'], hasRoles: false, canFail: false }
 
 function words(selection: Selection, possible: Possible): readonly string[] {
   return planOf(selection, possible).map(labelOf)
@@ -34,11 +35,12 @@ void test('the whole has every mode on leader and follower, every size, client c
     }
   }
   for (const label of [
+    'livez, all members, 64 clients',
     'create, all members, 16 KB, 256 clients',
     'update, the leader, 1 KB, 1 client',
     'list 10, linearizable, a follower, 8 clients',
     'list 50000 in pages of 500, any, a follower, 2 clients',
-    'watch, 9000 readers, a follower, 10 events/s',
+    'watch, 10000 readers, a follower, 10 events/s',
     'watch, 9000 readers beside 1000 slow ones, a follower, 10 events/s',
     'staleness, bounded=1000, a follower, 4 clients',
     'leader killed (-9)',
@@ -78,6 +80,23 @@ void test('only what was selected', () => {
       .map((mode) => `get, ${mode}, all members, 77 B, 3 clients`)
       .concat('watch, 5 readers, all members, 100 events/s'),
   )
+})
+
+void test('calls are asked in each version of HTTP, and all else in one', () => {
+  const selection = { ...wholeSelection, http: ['1.1', '2'], clients: [64] } as const
+  const plan = words(selection, { ...ours, http: ['1.1', '2'] })
+  assert.equal(new Set(plan).size, plan.length, 'each once')
+  for (const label of [
+    'livez, all members, 64 clients',
+    'get, any, a follower, 1 KB, 64 clients',
+    'list 10, any, a follower, 8 clients',
+  ]) {
+    assert.ok(plan.includes(label), label)
+    assert.ok(plan.includes(`${label}, HTTP/2`), label)
+  }
+  assert.equal(plan.filter((label) => /^(watch|stale|leader).*HTTP/.test(label)).length, 0)
+  const only = planOf(selection, { ...ours, http: ['2'] })
+  assert.ok(only.length > 0 && only.every((load) => 'http' in load && load.http === '2'))
 })
 
 void test('quick is a matter of a minute or two', () => {

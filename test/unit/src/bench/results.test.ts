@@ -28,7 +28,7 @@ const sample: Sample = {
 function report(change: Sample = {}, rounds = 3): BenchReport {
   const plan = planOf(wholeSelection, {
     modes: ['linearizable', 'lease', 'bounded', 'any', 'log'],
-    ...{ hasRoles: true, canFail: true },
+    ...{ http: ['1.1'], hasRoles: true, canFail: true },
   })
   return {
     environment: {
@@ -60,7 +60,7 @@ void test('the page stands alone, draws everything, and takes no words for marku
   assert.doesNotMatch(page, /<script|<link|<img|<i>|<b>|@import|url\(|src=|href=/)
   assert.match(page, /&#60;script&#62;/)
   assert.match(page, /1001 \(1000-1002\)/)
-  assert.equal(page.match(/<h2>/g)?.length, 7)
+  assert.equal(page.match(/<h2>/g)?.length, 8)
   assert.ok((page.match(/<svg/g)?.length ?? 0) > 20)
   assert.doesNotMatch(page, /NaN|Infinity|undefined/)
   for (const tag of ['table', 'svg', 'details', 'div', 'g', 'tr', 'td', 'text']) {
