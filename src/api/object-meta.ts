@@ -117,7 +117,7 @@ function checkCommon(meta: ObjectMeta): ApiErrorCause[] {
     causes.push(invalid('metadata.generation', meta.generation, 'must be greater than or equal to 0'))
   }
   causes.push(...validateLabels(meta.labels ?? {}, 'metadata.labels'))
-  causes.push(...checkAnnotations(meta.annotations ?? {}))
+  causes.push(...validateAnnotations(meta.annotations ?? {}, 'metadata.annotations'))
   causes.push(...checkOwners(meta.ownerReferences ?? []))
   causes.push(...checkFinalizers(meta.finalizers ?? []))
   causes.push(...checkManagedFields(meta.managedFields ?? []))
@@ -137,16 +137,20 @@ export function validateLabels(
   return causes
 }
 
-function checkAnnotations(annotations: { readonly [key: string]: string }): ApiErrorCause[] {
+/** Keys are qualified names but for their case; not too much altogether. @param field path of the map */
+export function validateAnnotations(
+  annotations: { readonly [key: string]: string },
+  field: string,
+): readonly ApiErrorCause[] {
   const causes: ApiErrorCause[] = []
   let bytes = 0
   for (const [key, value] of Object.entries(annotations)) {
     for (const words of checkQualifiedName(key.toLowerCase())) {
-      causes.push(invalid('metadata.annotations', key, words))
+      causes.push(invalid(field, key, words))
     }
     bytes += utf8Length(key) + utf8Length(value)
   }
-  if (bytes > ANNOTATIONS_BYTES_MAX) causes.push(tooLong('metadata.annotations', ANNOTATIONS_BYTES_MAX))
+  if (bytes > ANNOTATIONS_BYTES_MAX) causes.push(tooLong(field, ANNOTATIONS_BYTES_MAX))
   return causes
 }
 

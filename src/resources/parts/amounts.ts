@@ -1,0 +1,26 @@
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { invalid, keyPath } from '../../api/field-error.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { textMember } from '../../api/json.ts'
+import { parseQuantity } from '../../api/schema/quantity.ts'
+
+/** Rules for amounts. @param amount of a quantity's form; '' when there is none, which is for others to refuse */
+
+export function checkPositive(amount: string, field: string): readonly ApiErrorCause[] {
+  const nanos = parseQuantity(amount)?.nanos
+  if (nanos === undefined || nanos > 0n) return []
+  return [invalid(field, amount, 'must be greater than zero')]
+}
+
+export function checkNotNegative(amount: string, field: string): readonly ApiErrorCause[] {
+  const nanos = parseQuantity(amount)?.nanos
+  if (nanos === undefined || nanos >= 0n) return []
+  return [invalid(field, amount, 'must be greater than or equal to 0')]
+}
+
+/** @param amounts by resource name */
+export function checkNoneNegative(amounts: JsonObject, field: string): readonly ApiErrorCause[] {
+  return Object.keys(amounts).flatMap((name) =>
+    checkNotNegative(textMember(amounts, name), keyPath(field, name)),
+  )
+}

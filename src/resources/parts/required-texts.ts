@@ -1,0 +1,15 @@
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { required } from '../../api/field-error.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { textMember } from '../../api/json.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt } from '../../api/schema/path.ts'
+
+/** For members that cannot be left out although their published shape does not say so. */
+export function requiredTexts(
+  value: JsonObject,
+  at: Path | null,
+  names: readonly string[],
+): readonly ApiErrorCause[] {
+  return names.filter((name) => textMember(value, name) === '').map((name) => required(fieldAt(at, name)))
+}

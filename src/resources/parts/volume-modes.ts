@@ -1,0 +1,33 @@
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { notSupported, required } from '../../api/field-error.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { textsMember } from '../../api/json.ts'
+import type { Field } from '../../api/schema/build.ts'
+import { text, texts } from '../../api/schema/build.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt } from '../../api/schema/path.ts'
+
+/** How volumes are used: what claims and persistent volumes say alike. */
+
+const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce']
+
+export function accessModes(number: number, words: string): Field {
+  return texts(number, `${words} ReadWriteOnce, ReadOnlyMany or ReadWriteMany.`)
+}
+
+export function volumeMode(number: number): Field {
+  return text(number, 'Filesystem, or Block: the raw device.', {
+    optional: true,
+    enum: ['Block', 'Filesystem'],
+    default: 'Filesystem',
+  })
+}
+
+/** @param value a struct that has `accessModes` */
+export function checkAccessModes(value: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const modes = textsMember(value, 'accessModes')
+  const field = fieldAt(at, 'accessModes')
+  if (modes.length === 0) return [required(field, 'at least 1 access mode is required')]
+  const unknown = modes.filter((mode) => !ACCESS_MODES.includes(mode))
+  return unknown.map((mode) => notSupported(field, mode, ACCESS_MODES))
+}
