@@ -1,6 +1,7 @@
 import { ApiError } from '../api/api-error.ts'
 import { isJsonObject } from '../api/json.ts'
 import type { Json } from '../api/json.ts'
+import type { ObjectSchema, Schema } from '../api/schema/schema.ts'
 import { COMMON_FIELDS, parseFieldSelector } from '../api/select/field-selector.ts'
 import type { FieldSelector } from '../api/select/field-selector.ts'
 import { parseLabelSelector } from '../api/select/label-selector.ts'
@@ -38,7 +39,7 @@ export function selectionOf(
   const namespace = target.namespace ?? keyPart(fields.exact('metadata.namespace'))
   const name = target.name ?? keyPart(fields.exact('metadata.name'))
   const { group, plural, scope } = definition
-  const fieldsMatch = fields.isEmpty ? null : fieldMatcher(fields)
+  const fieldsMatch = fields.isEmpty ? null : fieldMatcher(fields, definition)
   return {
     prefix: prefixOf({ group, plural, namespace: scope === 'Cluster' ? null : namespace }),
     key: keyOfOne(definition, namespace, name),
@@ -71,7 +72,10 @@ function keyOfOne(definition: ResourceDefinition, namespace: string | null, name
   return namespace === null ? null : keyOf({ group, plural, namespace, name })
 }
 
-function fieldMatcher(fields: FieldSelector): (stored: StoredObject) => boolean {
+function fieldMatcher(
+  fields: FieldSelector,
+  { schema }: ResourceDefinition,
+): (stored: StoredObject) => boolean {
   return (stored) => {
     const { namespace, name } = partsOf(stored.key)
     let parsed: AnyObject | null = null
@@ -79,16 +83,19 @@ function fieldMatcher(fields: FieldSelector): (stored: StoredObject) => boolean 
       if (field === 'metadata.name') return name
       if (field === 'metadata.namespace') return namespace
       parsed ??= parseStored(stored)
-      return textAt(parsed, field)
+      return textAt(parsed, schema, field)
     })
   }
 }
 
-/** The text at a dotted path; empty when there is none. */
-function textAt(object: AnyObject, path: string): string {
+/** The text at a dotted path; empty when there is none, but what is not said to be so is `false`. */
+function textAt(object: AnyObject, schema: ObjectSchema, path: string): string {
   let value: Json | undefined = object
+  let type: Schema | undefined = schema
   for (const member of path.split('.')) {
     value = isJsonObject(value) && Object.hasOwn(value, member) ? value[member] : undefined
+    type = type?.type === 'object' ? type.properties[member] : undefined
   }
+  if (value === undefined && type?.type === 'boolean') return 'false'
   return typeof value === 'string' || typeof value === 'boolean' ? String(value) : ''
 }

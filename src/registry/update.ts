@@ -1,9 +1,10 @@
 import { methodNotSupported, notFound, uidConflict } from '../api/api-errors.ts'
+import { invalid, invalidObject } from '../api/field-error.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { planCreate } from './create.ts'
 import { checkNames, decodeObject } from './decode.ts'
 import { resourceOf } from './definition.ts'
-import type { AnyObject } from './definition.ts'
+import type { AnyObject, ResourceDefinition } from './definition.ts'
 import { removalLost } from './finalize.ts'
 import { readWriteOptions } from './options.ts'
 import type { WriteOptions } from './options.ts'
@@ -32,7 +33,10 @@ export async function update(parts: VerbParts, request: VerbRequest): Promise<An
   const rewrite = {
     subresource,
     dryRun: options.dryRun,
-    change: () => sent,
+    change: () => {
+      checkVersion(definition, sent)
+      return sent
+    },
     onMissing: () => planMissing(parts, request, sent, options),
   }
   return settle(parts, request, () => planRewrite(parts, request, rewrite), {
@@ -40,6 +44,13 @@ export async function update(parts: VerbParts, request: VerbRequest): Promise<An
     key: keyOfTarget(definition, target),
     onLost: (lost) => removalLost(definition, target.name ?? '', lost),
   })
+}
+
+/** @throws ApiError `Invalid` for kinds that nobody may overwrite without having seen what is there */
+function checkVersion(definition: ResourceDefinition, { metadata }: AnyObject): void {
+  if (definition.updateNeedsVersion !== true || metadata.resourceVersion) return
+  const causes = [invalid('metadata.resourceVersion', '', 'must be specified for an update')]
+  throw invalidObject(definition, metadata.name ?? '', causes)
 }
 
 /** A body that names a version or uid means an object that existed. */
