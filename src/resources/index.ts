@@ -1,16 +1,30 @@
 import type { Names } from '../api/names.ts'
 import type { ResourceDefinition } from '../registry/definition.ts'
+import { clusterRoleBindingDefinition } from './cluster-role-binding.ts'
+import { clusterRoleDefinition } from './cluster-role.ts'
 import { configMapDefinition } from './config-map.ts'
+import { leaseDefinition } from './lease.ts'
 import { memberDefinition } from './member.ts'
 import { namespaceDefinition } from './namespace.ts'
+import { nodeDefinition } from './node.ts'
+import { roleBindingDefinition } from './role-binding.ts'
+import { roleDefinition } from './role.ts'
 import { secretDefinition } from './secret.ts'
+import { serviceAccountDefinition } from './service-account.ts'
 
 /** All kinds of the server, in the order in which discovery lists them, as one domain names them. */
 export function definitionsFor(names: Names): readonly ResourceDefinition[] {
   return [
     configMapDefinition(names),
     namespaceDefinition(names),
+    nodeDefinition(names),
     secretDefinition(names),
+    serviceAccountDefinition(names),
     memberDefinition(names),
+    leaseDefinition(names),
+    clusterRoleDefinition(names),
+    clusterRoleBindingDefinition(names),
+    roleDefinition(names),
+    roleBindingDefinition(names),
   ]
 }

@@ -18,6 +18,11 @@ import { readDocument } from './protobuf-reader.ts'
 const upstream = namesOf('k8s.io')
 const orch = namesOf('orch.io')
 
+/** Of each scope, with and without subresources and a group. */
+const few = definitionsFor(upstream).filter(({ kind }) =>
+  ['ConfigMap', 'Namespace', 'Secret', 'Member'].includes(kind),
+)
+
 /** A kind of another group with every type of schema in it. */
 const widget: ResourceDefinition = {
   ...(definitionsFor(upstream)[0] as ResourceDefinition),
@@ -138,7 +143,7 @@ test('an operation is found by its kind and tells its parameters', () => {
 })
 
 test('spec 4.1: a kind has a path for its collection, its objects and its subresources', () => {
-  const paths = Object.keys(openApiV2(definitionsFor(upstream), upstream, 'v1')['paths'] as JsonObject)
+  const paths = Object.keys(openApiV2(few, upstream, 'v1')['paths'] as JsonObject)
   assert.deepEqual(paths, [
     '/api/v1/configmaps',
     '/api/v1/namespaces',
@@ -191,21 +196,24 @@ test('a schema keeps its lists, merge keys, bounds and defaults', () => {
 })
 
 test('the index names every group and version with a hash that follows the content', () => {
-  const kinds = [...definitionsFor(upstream), widget]
-  const first = openApiDocuments(kinds, upstream, 'v1')
-  const second = openApiDocuments(kinds, upstream, 'v2')
-  const index = JSON.parse(Buffer.from(first.v3Index().bytes).toString()) as JsonObject
-  assert.deepEqual(Object.keys(index['paths'] as JsonObject), [
-    'api/v1',
-    'apis/cluster.k8s.io/v1',
-    'apis/storage.k8s.io/v1beta1',
-  ])
+  const kinds = [...few, widget]
+  const first = openApiDocuments(kinds, upstream, { version: 'v1', v3: true })
+  const second = openApiDocuments(kinds, upstream, { version: 'v2', v3: true })
+  const { v3 } = first
+  assert.ok(v3 !== null && second.v3 !== null)
+  const index = JSON.parse(Buffer.from(v3.index().bytes).toString()) as JsonObject
+  const paths = Object.keys(index['paths'] as JsonObject)
+  assert.deepEqual(paths, paths.toSorted())
+  for (const path of ['api/v1', 'apis/cluster.k8s.io/v1', 'apis/storage.k8s.io/v1beta1']) {
+    assert.ok(paths.includes(path), path)
+  }
   const url = at(index, 'paths', 'api/v1', 'serverRelativeURL')
   assert.ok(typeof url === 'string')
   assert.match(url, /^\/openapi\/v3\/api\/v1\?hash=[0-9a-f]{32}$/)
-  assert.equal(first.v3('api/v1')?.etag, `"${url.split('=')[1]}"`)
-  assert.notEqual(second.v3('api/v1')?.etag, first.v3('api/v1')?.etag)
-  assert.equal(first.v3('apis/none/v1'), null)
+  assert.equal(v3.document('api/v1')?.etag, `"${url.split('=')[1]}"`)
+  assert.notEqual(second.v3.document('api/v1')?.etag, v3.document('api/v1')?.etag)
+  assert.equal(v3.document('apis/none/v1'), null)
+  assert.equal(openApiDocuments(kinds, upstream, { version: 'v1', v3: false }).v3, null)
   assert.equal(first.v2(), first.v2())
   assert.notEqual(first.v2().etag, second.v2().etag)
 })

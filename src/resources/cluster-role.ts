@@ -1,0 +1,58 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { required } from '../api/field-error.ts'
+import { objectMember, objectsMember } from '../api/json.ts'
+import { checkPathSegment } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { listOf, maybe, struct } from '../api/schema/build.ts'
+import { labelSelectorSchema } from '../api/schema/shared.ts'
+import { validateLabelSelector } from '../api/select/label-selector.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import { checkRules, policyRuleSchema, roleGroup } from './parts/rbac.ts'
+
+/** What may be done in the whole cluster, or in any one namespace: a binding decides which. @source spec 5.7 */
+export function clusterRoleDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: roleGroup(names),
+    version: 'v1',
+    kind: 'ClusterRole',
+    plural: 'clusterroles',
+    singular: 'clusterrole',
+    shortNames: [],
+    categories: [],
+    scope: 'Cluster',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: clusterRoleSchema,
+    validateName: checkPathSegment,
+    deleteReturnsObject: false,
+    putCreates: true,
+    hooks: { validate: (object) => [...checkRules(object, false), ...checkAggregation(object)] },
+    subresources: [],
+  } satisfies ResourceDefinition)
+}
+
+const aggregationRuleSchema = struct('rbac.v1.AggregationRule', 'Of which other roles a role is made.', {
+  clusterRoleSelectors: listOf(
+    1,
+    labelSelectorSchema,
+    'The rules of all cluster roles that one of them selects.',
+  ),
+})
+
+const clusterRoleSchema = struct(
+  'rbac.v1.ClusterRole',
+  'What may be done in the cluster, or in any namespace.',
+  {
+    rules: listOf(2, policyRuleSchema, 'Each allows something; together they are what the role allows.'),
+    aggregationRule: maybe(3, aggregationRuleSchema, 'The rules come from other cluster roles.'),
+  },
+)
+
+function checkAggregation(object: AnyObject): readonly ApiErrorCause[] {
+  if (!Object.hasOwn(object, 'aggregationRule')) return []
+  const field = 'aggregationRule.clusterRoleSelectors'
+  const selectors = objectsMember(objectMember(object, 'aggregationRule'), 'clusterRoleSelectors')
+  if (selectors.length === 0) {
+    return [required(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil')]
+  }
+  return selectors.flatMap((selector, at) => validateLabelSelector(selector, `${field}[${at}]`))
+}

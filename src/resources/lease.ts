@@ -1,0 +1,68 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { invalid } from '../api/field-error.ts'
+import { numberMember, objectMember } from '../api/json.ts'
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { int32, microTime, part, struct, text } from '../api/schema/build.ts'
+import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+
+/** Who holds something for a while: leaders among programs, and signs of life of nodes. */
+export function leaseDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: names.group('coordination'),
+    version: 'v1',
+    kind: 'Lease',
+    plural: 'leases',
+    singular: 'lease',
+    shortNames: [],
+    categories: [],
+    scope: 'Namespaced',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: leaseSchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: false,
+    putCreates: true,
+    updateNeedsVersion: true,
+    columns: [nameColumn, holderColumn, ageColumn],
+    hooks: { validate },
+    subresources: [],
+  } satisfies ResourceDefinition)
+}
+
+const holderColumn: Column = {
+  name: 'Holder',
+  type: 'string',
+  description: 'Who holds it.',
+  cell: (object) => cellAt(object, 'spec', 'holderIdentity'),
+}
+
+const leaseSpecSchema = struct(
+  'coordination.v1.LeaseSpec',
+  'Who holds the lease, since when and for how long.',
+  {
+    holderIdentity: text(1, 'Who holds it; nobody when empty.', { optional: true }),
+    leaseDurationSeconds: int32(2, 'How long it holds from when it was last renewed.', { optional: true }),
+    acquireTime: microTime(3, 'When the holder got it.', { optional: true }),
+    renewTime: microTime(4, 'When the holder last renewed it.', { optional: true }),
+    leaseTransitions: int32(5, 'How often the holder changed.', { optional: true }),
+  },
+)
+
+const leaseSchema = struct('coordination.v1.Lease', 'Says who holds something for a while.', {
+  spec: part(2, leaseSpecSchema, 'Who holds it, and for how long.'),
+})
+
+function validate(object: AnyObject): readonly ApiErrorCause[] {
+  const spec = objectMember(object, 'spec')
+  const causes: ApiErrorCause[] = []
+  const seconds = numberMember(spec, 'leaseDurationSeconds')
+  if (seconds !== null && seconds <= 0) {
+    causes.push(invalid('spec.leaseDurationSeconds', seconds, 'must be greater than 0'))
+  }
+  const transitions = numberMember(spec, 'leaseTransitions')
+  if (transitions !== null && transitions < 0) {
+    causes.push(invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'))
+  }
+  return causes
+}

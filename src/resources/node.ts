@@ -1,0 +1,124 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { duplicate, fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
+import { equalJson, memberOf, objectMember, objectsMember } from '../api/json.ts'
+import { textMember, textsMember } from '../api/json.ts'
+import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { part, struct } from '../api/schema/build.ts'
+import { parseQuantity } from '../api/schema/quantity.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import { nodeColumns } from './node-columns.ts'
+import { nodeSpecSchema, withBothRanges } from './parts/node-spec.ts'
+import { nodeStatusSchema } from './parts/node-status.ts'
+import { keeping, statusSubresource } from './parts/status.ts'
+
+/** A machine that runs pods. Who registers one says its status along with it. */
+export function nodeDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: '',
+    version: 'v1',
+    kind: 'Node',
+    plural: 'nodes',
+    singular: 'node',
+    shortNames: ['no'],
+    categories: [],
+    scope: 'Cluster',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: nodeSchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: false,
+    selectableFields: ['spec.unschedulable'],
+    columns: nodeColumns(names),
+    hooks: {
+      fillDefaults,
+      prepareForCreate: withoutOldSettings,
+      prepareForUpdate: (object, current) => withoutOldSettings(keeping(object, current, 'status')),
+      validate: checkAmounts,
+      validateUpdate: (object, current) => [...checkSpec(object, current), ...checkAddresses(object)],
+    },
+    subresources: [
+      {
+        ...statusSubresource((object) => [...checkAmounts(object), ...checkAddresses(object)]),
+        prepareForUpdate: (object, current) => withoutOldSettings(keeping(object, current, 'spec')),
+      },
+    ],
+  } satisfies ResourceDefinition)
+}
+
+const nodeSchema = struct('core.v1.Node', 'A machine that runs pods.', {
+  spec: part(2, nodeSpecSchema, 'What the node is for the cluster.'),
+  status: part(3, nodeStatusSchema, 'How the node is, as it says itself.'),
+})
+
+function fillDefaults(object: AnyObject): AnyObject {
+  const spec = withBothRanges(objectMember(object, 'spec'))
+  const status = objectMember(object, 'status')
+  const capacity = memberOf(status, 'capacity')
+  if (capacity === undefined || Object.hasOwn(status, 'allocatable')) return { ...object, spec }
+  return { ...object, spec, status: { ...status, allocatable: capacity } }
+}
+
+/** Nodes no longer take their settings from objects; what says so is not kept. */
+function withoutOldSettings(object: AnyObject): AnyObject {
+  const spec: JsonObjectDraft = { ...objectMember(object, 'spec') }
+  const status: JsonObjectDraft = { ...objectMember(object, 'status') }
+  delete spec['configSource']
+  delete status['config']
+  return { ...object, spec, status }
+}
+
+/** @source upstream `pkg/apis/core/validation`: ValidateNodeResources */
+function checkAmounts(object: AnyObject): readonly ApiErrorCause[] {
+  const status = objectMember(object, 'status')
+  const causes: ApiErrorCause[] = []
+  for (const member of ['capacity', 'allocatable']) {
+    const amounts = objectMember(status, member)
+    for (const resource of Object.keys(amounts)) {
+      const field = keyPath(`status.${member}`, resource)
+      causes.push(...checkAmount(resource, amounts, field))
+    }
+  }
+  return causes
+}
+
+function checkAmount(resource: string, amounts: JsonObject, field: string): readonly ApiErrorCause[] {
+  const text = textMember(amounts, resource)
+  const nanos = parseQuantity(text)?.nanos ?? 0n
+  const causes: ApiErrorCause[] = []
+  if (nanos < 0n) causes.push(invalid(field, text, 'must be greater than or equal to 0'))
+  const counted = resource === 'pods' || resource.includes('/')
+  if (counted && nanos % 1_000_000_000n !== 0n) causes.push(invalid(field, text, 'must be an integer'))
+  return causes
+}
+
+/** @source upstream `pkg/apis/core/validation`: ValidateNodeUpdate */
+function checkSpec(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+  const [spec, old] = [objectMember(object, 'spec'), objectMember(current, 'spec')]
+  const causes: ApiErrorCause[] = []
+  const ranges = textsMember(old, 'podCIDRs')
+  if (ranges.length > 0 && !equalJson(ranges, textsMember(spec, 'podCIDRs'))) {
+    const words = 'node updates may not change podCIDR except from "" to valid'
+    causes.push(fieldForbidden('spec.podCIDRs', words))
+  }
+  const provider = textMember(old, 'providerID')
+  if (provider !== '' && provider !== textMember(spec, 'providerID')) {
+    const words = 'node updates may not change providerID except from "" to valid'
+    causes.push(fieldForbidden('spec.providerID', words))
+  }
+  if (textMember(spec, 'externalID') !== textMember(old, 'externalID')) {
+    causes.push(fieldForbidden('spec.externalID', 'node updates may only change labels, taints, or capacity'))
+  }
+  return causes
+}
+
+function checkAddresses(object: AnyObject): readonly ApiErrorCause[] {
+  const seen = new Set<string>()
+  const causes: ApiErrorCause[] = []
+  for (const [at, address] of objectsMember(objectMember(object, 'status'), 'addresses').entries()) {
+    const said = `${textMember(address, 'type')} ${textMember(address, 'address')}`
+    if (seen.has(said)) causes.push(duplicate(`status.addresses[${at}]`, address))
+    seen.add(said)
+  }
+  return causes
+}

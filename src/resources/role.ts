@@ -1,0 +1,30 @@
+import { checkPathSegment } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { listOf, struct } from '../api/schema/build.ts'
+import type { ResourceDefinition } from '../registry/definition.ts'
+import { checkRules, policyRuleSchema, roleGroup } from './parts/rbac.ts'
+
+/** What may be done within one namespace; a binding gives it to somebody. @source spec 5.7 */
+export function roleDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: roleGroup(names),
+    version: 'v1',
+    kind: 'Role',
+    plural: 'roles',
+    singular: 'role',
+    shortNames: [],
+    categories: [],
+    scope: 'Namespaced',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: roleSchema,
+    validateName: checkPathSegment,
+    deleteReturnsObject: false,
+    putCreates: true,
+    hooks: { validate: (object) => checkRules(object, true) },
+    subresources: [],
+  } satisfies ResourceDefinition)
+}
+
+const roleSchema = struct('rbac.v1.Role', 'What may be done in one namespace.', {
+  rules: listOf(2, policyRuleSchema, 'Each allows something; together they are what the role allows.'),
+})

@@ -1,0 +1,64 @@
+import { objectsMember, textMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import { flag, listOf, struct } from '../api/schema/build.ts'
+import { ageColumn, nameColumn } from '../registry/columns.ts'
+import type { AnyObject, Column, DefinitionFor, ResourceDefinition } from '../registry/definition.ts'
+import { localObjectReferenceSchema } from './parts/local-object-reference.ts'
+import { objectReferenceSchema } from './parts/object-reference.ts'
+
+/** Who a program is: pods act as the account that they name. @source spec 5.6 */
+export const serviceAccountDefinition: DefinitionFor = () =>
+  Object.freeze({
+    group: '',
+    version: 'v1',
+    kind: 'ServiceAccount',
+    plural: 'serviceaccounts',
+    singular: 'serviceaccount',
+    shortNames: ['sa'],
+    categories: [],
+    scope: 'Namespaced',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: serviceAccountSchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: true,
+    columns: [nameColumn, secretsColumn, ageColumn],
+    hooks: { prepareForCreate: namesOfSecrets, prepareForUpdate: namesOfSecrets },
+    subresources: [],
+  } satisfies ResourceDefinition)
+
+const serviceAccountSchema = struct('core.v1.ServiceAccount', 'Who a program in a pod is to the API.', {
+  secrets: listOf(2, objectReferenceSchema, 'Secrets that pods of this account may use, by name.', {
+    patchMergeKey: 'name',
+    patchStrategy: 'merge',
+  }),
+  imagePullSecrets: listOf(
+    3,
+    localObjectReferenceSchema,
+    'Secrets with which images are pulled for pods of this account.',
+  ),
+  automountServiceAccountToken: flag(
+    4,
+    'Whether pods of this account get a token of it; pods may say otherwise.',
+    {
+      optional: true,
+    },
+  ),
+})
+
+const secretsColumn: Column = {
+  name: 'Secrets',
+  type: 'string',
+  description: 'How many Secrets the account names.',
+  cell: (object) => objectsMember(object, 'secrets').length,
+}
+
+/** An account names Secrets of its own namespace, so nothing but the name of a reference is kept. */
+function namesOfSecrets(object: AnyObject): AnyObject {
+  if (!Object.hasOwn(object, 'secrets')) return object
+  const secrets = objectsMember(object, 'secrets').map((secret): JsonObject => {
+    const name = textMember(secret, 'name')
+    return name === '' ? {} : { name }
+  })
+  return { ...object, secrets }
+}
