@@ -1,7 +1,7 @@
 import type { ApiErrorCause } from '../api/api-error.ts'
 import type { GroupResource } from '../api/api-errors.ts'
 import type { JsonObject } from '../api/json.ts'
-import type { ApiObject } from '../api/object.ts'
+import type { ApiObject, UserInfo } from '../api/object.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { Names } from '../api/names.ts'
 import type { Effect } from './effects.ts'
@@ -63,15 +63,26 @@ export type Column = {
   readonly cell: (object: AnyObject) => Cell
 }
 
-/** `since` is shown as how long ago that was, at the moment somebody reads it; null: nobody knows. */
-export type Cell = string | number | boolean | null | { readonly since: string | null }
+/**
+ * `since` is shown as how long ago that was, at the moment somebody reads it, between the words before and after;
+ * null: nobody knows.
+ */
+export type Cell = string | number | boolean | null | AgeCell
+type AgeCell = { readonly since: string | null; readonly before?: string; readonly after?: string }
+
+/** Who writes, and when: for kinds whose objects say so. */
+export type Writing = {
+  readonly user: UserInfo
+  /** RFC 3339, whole seconds. */
+  readonly time: string
+}
 
 export type ResourceHooks = {
   /** Defaults that follow from other members, behind those of the schema. What has them is not changed. */
   readonly fillDefaults?: (object: AnyObject) => AnyObject
   /** Sets what the server owns: clears status on create, keeps it on update, merges write-only input. */
-  readonly prepareForCreate?: (object: AnyObject) => AnyObject
-  readonly prepareForUpdate?: (object: AnyObject, current: AnyObject) => AnyObject
+  readonly prepareForCreate?: (object: AnyObject, writing: Writing) => AnyObject
+  readonly prepareForUpdate?: (object: AnyObject, current: AnyObject, writing: Writing) => AnyObject
   /**
    * Seconds that an object gets to end in good order when it is deleted; 0: it goes at once, as without this.
    *
@@ -102,7 +113,7 @@ export type SubresourceDefinition = {
   /** What is sent and answered there, where that is another kind. Unset: the object itself. */
   readonly body?: { readonly group: string; readonly version: string; readonly kind: string }
   /** What of the sent object counts; the rest stays as it is. */
-  readonly prepareForUpdate: (object: AnyObject, current: AnyObject) => AnyObject
+  readonly prepareForUpdate: (object: AnyObject, current: AnyObject, writing: Writing) => AnyObject
   readonly validateUpdate?: (object: AnyObject, current: AnyObject) => readonly ApiErrorCause[]
 }
 

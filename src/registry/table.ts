@@ -21,7 +21,7 @@ export type TableShape = {
  */
 export type Row = readonly (string | Age)[]
 
-type Age = { readonly sinceMs: number | null }
+type Age = { readonly sinceMs: number | null; readonly before: string; readonly after: string }
 
 /** @param bytes a stored object */
 export function rowOf(definition: ResourceDefinition, shape: TableShape, bytes: Uint8Array): Row {
@@ -45,7 +45,8 @@ function rowOfParsed(definition: ResourceDefinition, shape: TableShape, { object
     if (at > 0) begun += ','
     if (!isAge(cell)) begun += JSON.stringify(cell)
     else {
-      row.push(begun, { sinceMs: cell.since === null ? null : parseTimeMs(cell.since) })
+      const { since, before = '', after = '' } = cell
+      row.push(begun, { sinceMs: since === null ? null : parseTimeMs(since), before, after })
       begun = ''
     }
   }
@@ -113,8 +114,8 @@ export function partialObject(apiVersion: string, metadata: AnyObject['metadata'
   return JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion, metadata })
 }
 
-function shown({ sinceMs }: Age, nowMs: number): string {
-  return sinceMs === null ? '<unknown>' : ageText(nowMs - sinceMs)
+function shown({ sinceMs, before, after }: Age, nowMs: number): string {
+  return `${before}${sinceMs === null ? '<unknown>' : ageText(nowMs - sinceMs)}${after}`
 }
 
 function isAge(cell: Cell): cell is Extract<Cell, object> {
