@@ -4,9 +4,10 @@
  *
  *   node dist/bench/lists.js [--objects 50000] [--readers 50] [--rate 500] [--rounds 5]
  *
- * HTTPS, HTTP/1.1, from another process on the same machine; CPU is that of the server's process, collector and all.
+ * HTTPS, HTTP/1.1, slow readers over HTTP/2, too, each on a connection of its own; from another process on the same machine; CPU is that of the server's process, collector and all.
  */
 import { once } from 'node:events'
+import * as http2 from 'node:http2'
 import * as https from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { parseArgs } from 'node:util'
@@ -23,6 +24,8 @@ const { values: options } = parseArgs({
 const [objects, readers, rate] = [Number(options.objects), Number(options.readers), Number(options.rate)]
 const rounds = Number(options.rounds)
 const path = '/api/v1/namespaces/listed/configmaps'
+/** Of HTTP/2, unless a client asks for more. @source RFC 9113 section 6.9.2 */
+const smallWindow = 65_535
 const agent = new https.Agent({ keepAlive: true })
 
 const server = await MeasuredServer.start()
@@ -53,7 +56,9 @@ async function run(): Promise<void> {
   await measuredCpu(`full list, ${rate} writes/s`, () => read(path))
   await measuredCpu(`pages of 500, ${rate} writes/s`, pages)
   await server.tell({ kind: 'update', namespace: 'listed', perSecond: 0, objects })
-  await slowly()
+  await slowly('HTTP/1.1', slowHttp1)
+  await slowly('HTTP/2, windows of 64 KiB', () => slowHttp2(smallWindow))
+  await slowly('HTTP/2, windows of 4 MiB', () => slowHttp2(4 * 2 ** 20))
 }
 
 /** CPU for one object of a list of them all, median of the rounds. */
@@ -102,22 +107,41 @@ async function firstEvents(): Promise<void> {
 }
 
 /** Clients that took the first bytes of a full list and no more. */
-async function slowly(): Promise<void> {
-  const before = await server.look('before slow readers')
-  const responses: IncomingMessage[] = []
-  for (let at = 0; at < readers; at++) {
-    const response = await ask(path, {}, false)
-    response.pause()
-    responses.push(response)
-  }
+async function slowly(over: string, begin: () => Promise<() => void>): Promise<void> {
+  const before = await server.look(`before slow readers over ${over}`)
+  const ends: (() => void)[] = []
+  for (let at = 0; at < readers; at++) ends.push(await begin())
   await pause(3000)
   const during = await server.look(`${readers} clients that do not read`)
   const each = ((during.heapMiB + during.buffersMiB - before.heapMiB - before.buffersMiB) * 1024) / readers
   const resident = ((during.residentMiB - before.residentMiB) * 1024) / readers
   console.log(
-    `for each of them: ${each.toFixed(0)} KiB of heap and buffers, ${resident.toFixed(0)} KiB resident`,
+    `for each of them, ${over}: ${each.toFixed(0)} KiB of heap and buffers, ${resident.toFixed(0)} KiB resident`,
   )
-  for (const response of responses) response.destroy()
+  for (const end of ends) end()
+  await pause(3000)
+}
+
+async function slowHttp1(): Promise<() => void> {
+  const response = await ask(path, {}, false)
+  response.pause()
+  return () => response.destroy()
+}
+
+/** With the windows that a client gets by itself, and then those that a client may ask for. */
+async function slowHttp2(windowBytes: number): Promise<() => void> {
+  const { port, ca, token } = server.listening
+  const session = http2.connect(`https://localhost:${port}`, {
+    ca,
+    settings: { initialWindowSize: windowBytes },
+  })
+  await once(session, 'connect')
+  if (windowBytes > smallWindow) session.setLocalWindowSize(windowBytes)
+  const stream = session.request({ ':path': path, authorization: token })
+  stream.on('error', () => undefined)
+  await once(stream, 'response')
+  stream.pause()
+  return () => session.destroy()
 }
 
 async function read(from: string, headers: Record<string, string> = {}): Promise<number> {

@@ -1,0 +1,95 @@
+/*
+ * How long it takes until a server is ready: with nothing on disk, one durable member at its first start and at its second, and
+ * three members from nothing, keys and all, by `orchctl cluster up`.
+ *
+ *   node dist/bench/starts.js [--rounds 5]
+ */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, rmSync } from 'node:fs'
+import { get } from 'node:https'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { freePortRange } from '../test/support/port-range.ts'
+import { takeDown } from './support/own-cluster.ts'
+
+const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } })
+const serverProgram = fileURLToPath(new URL('../src/main.js', import.meta.url))
+const commandProgram = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
+/** Of the disk that a user would have them on, which /tmp may not be. */
+const directory = resolve('.build/bench/starts')
+const waitMsMax = 60_000
+
+const found = new Map<string, number[]>()
+mkdirSync(directory, { recursive: true })
+try {
+  for (let round = 0; round < Number(options.rounds); round++) await oneRound(`${directory}/${round}`)
+} finally {
+  await takeDown(`${directory}/cluster`)
+  rmSync(directory, { recursive: true, force: true })
+}
+for (const [what, ms] of found) {
+  const sorted = ms.toSorted((a, b) => a - b).map((one) => one.toFixed(0))
+  console.log(`${what}: ${sorted[Math.floor((sorted.length - 1) / 2)]} ms (${sorted[0]}-${sorted.at(-1)})`)
+}
+
+async function oneRound(data: string): Promise<void> {
+  await started('in memory', ['--in-memory'])
+  await started('one durable member, its first start', ['--data-dir', data])
+  await started('one durable member, started again', ['--data-dir', data])
+  const cluster = `${directory}/cluster`
+  const first = await freePortRange(6)
+  const ports = ['--client-port', `${first}`, '--peer-port', `${first + 3}`]
+  const begun = performance.now()
+  const up = spawn(process.execPath, [commandProgram, 'cluster', 'up', '--dir', cluster, ...ports], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const [code] = (await once(up, 'exit')) as [number | null]
+  if (code !== 0) throw new Error('the cluster did not start')
+  note('three members from nothing, by orchctl cluster up', performance.now() - begun)
+  await takeDown(cluster)
+}
+
+/** From making the process until it says that it is ready; it is ended behind that. */
+async function started(what: string, flags: readonly string[]): Promise<void> {
+  const port = await freePortRange(1)
+  const begun = performance.now()
+  const child = spawn(process.execPath, [serverProgram, ...flags, '--secure-port', `${port}`], {
+    stdio: 'ignore',
+  })
+  try {
+    while (!(await isReady(port))) {
+      if (child.exitCode !== null || performance.now() - begun > waitMsMax)
+        throw new Error(`${what}: it does not start`)
+      await new Promise((wake) => setTimeout(wake, 5))
+    }
+    note(what, performance.now() - begun)
+  } finally {
+    await ended(child)
+  }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  await exited
+}
+
+function isReady(port: number): Promise<boolean> {
+  return new Promise((answer) => {
+    const url = `https://127.0.0.1:${port}/readyz`
+    const asked = get(url, { agent: false, rejectUnauthorized: false }, (response) => {
+      response.resume()
+      answer(response.statusCode === 200)
+    })
+    asked.on('error', () => answer(false))
+  })
+}
+
+function note(what: string, ms: number): void {
+  found.set(what, [...(found.get(what) ?? []), ms])
+  console.error(`${what}: ${ms.toFixed(0)} ms`)
+}
