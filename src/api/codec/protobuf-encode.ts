@@ -154,8 +154,7 @@ function writeContent(writer: BackwardWriter, schema: Lengthy, value: Json | und
       writeItems(writer, 1, schema, isJsonList(value) ? value : [])
       return
     case 'map':
-      // Upstream has none in a map or a list.
-      writeEntries(writer, 1, schema, isJsonObject(value) ? value : {})
+      // Only members are maps: the plan says so.
       return
     default:
       assertNever(schema)

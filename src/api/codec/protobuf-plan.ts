@@ -39,6 +39,7 @@ function makePlan(schema: ObjectSchema): MessagePlan {
   for (const [name, number] of Object.entries(schema.protobuf ?? {})) {
     const member = schema.properties[name]
     assert(member !== undefined, `${schema.definition ?? 'a struct'} has the member ${name} that it numbers`)
+    assert(!holdsMaps(member), `${name} holds no maps: they have no message`)
     const keepsZero = doesKeepZero(member, schema.required?.includes(name) === true)
     fields.push({ kind: 'member', number, name, schema: member, keepsZero })
   }
@@ -56,4 +57,9 @@ function doesKeepZero(schema: Schema, required: boolean): boolean {
   if (schema.default !== undefined) return false
   if (schema.always === true) return true
   return required && (schema.type === 'integer' || schema.type === 'number' || schema.type === 'boolean')
+}
+
+function holdsMaps(schema: Schema): boolean {
+  if (schema.type === 'list') return schema.items.type === 'map' || holdsMaps(schema.items)
+  return schema.type === 'map' && (schema.values.type === 'map' || holdsMaps(schema.values))
 }

@@ -218,7 +218,7 @@ export const statusSchema: ObjectSchema = {
   description: 'The answer of a call that does not answer with an object.',
   properties: {
     ...typeMeta,
-    metadata: listMetaSchema,
+    metadata: { ...listMetaSchema, always: true },
     status: { ...text, description: 'Success or Failure.' },
     message: { ...text, description: 'For people.' },
     reason: { ...text, description: 'For programs; one word.' },
@@ -251,6 +251,8 @@ export const statusSchema: ObjectSchema = {
   protobuf: { metadata: 1, status: 2, message: 3, reason: 4, details: 5, code: 6 },
 }
 
+const wholeMetaSchema: ObjectSchema = { ...objectMetaSchema, always: true }
+
 /** Of an object only what all kinds share. */
 export const partialObjectMetadataSchema: ObjectSchema = wholeObject({
   type: 'object',
@@ -263,7 +265,7 @@ export const partialObjectMetadataSchema: ObjectSchema = wholeObject({
 export function wholeObject(schema: ObjectSchema): ObjectSchema {
   return {
     ...schema,
-    properties: { ...typeMeta, metadata: objectMetaSchema, ...schema.properties },
+    properties: { ...typeMeta, metadata: wholeMetaSchema, ...schema.properties },
     protobuf: { metadata: 1, ...schema.protobuf },
   }
 }

@@ -5,9 +5,12 @@ import { test } from 'node:test'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { ApiError } from '../../../../../src/api/api-error.ts'
 import { decodeProtobuf } from '../../../../../src/api/codec/protobuf.ts'
+import type { JsonObject } from '../../../../../src/api/json.ts'
 import { conform } from '../../../../../src/api/schema/conform.ts'
-import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'
+import type { ObjectSchema, Schema } from '../../../../../src/api/schema/schema.ts'
 import { wholeObject } from '../../../../../src/api/schema/shared.ts'
+import { all, body, bytes, leaf, nested, text, tree, varint } from './protobuf-bodies.ts'
+import type { Write } from './protobuf-bodies.ts'
 
 const configMap = wholeObject({
   type: 'object',
@@ -24,36 +27,6 @@ const captured = Buffer.from(
     '1a0022002a0032003800420012060a01781201791a002200',
   'hex',
 )
-
-type Write = (writer: BinaryWriter) => void
-
-function nested(field: number, write: Write): Write {
-  return (writer) => {
-    writer.tag(field, WireType.LengthDelimited).fork()
-    write(writer)
-    writer.join()
-  }
-}
-
-function text(field: number, value: string): Write {
-  return (writer) => writer.tag(field, WireType.LengthDelimited).string(value)
-}
-
-function varint(field: number, value: number): Write {
-  return (writer) => writer.tag(field, WireType.Varint).int64(value)
-}
-
-function all(...writes: readonly Write[]): Write {
-  return (writer) => {
-    for (const write of writes) write(writer)
-  }
-}
-
-function body(write: Write): Uint8Array {
-  const writer = new BinaryWriter()
-  all(nested(1, all(text(1, 'v1'), text(2, 'Thing'))), nested(2, write))(writer)
-  return Buffer.concat([Buffer.from('6b387300', 'hex'), writer.finish()])
-}
 
 test('spec 4.7: what kubectl sends to create a ConfigMap is that ConfigMap', () => {
   assert.deepEqual(decodeProtobuf(configMap, captured), {
@@ -152,4 +125,101 @@ test('a body that is cut short, or no such body, is a 400', () => {
       Buffer.from(bytes).toString('hex'),
     )
   }
+})
+
+function read(...writes: readonly Write[]): JsonObject {
+  return decodeProtobuf(tree, body(all(...writes)))
+}
+
+function type(object: JsonObject): JsonObject {
+  return { kind: 'Thing', apiVersion: 'v1', ...object }
+}
+
+test('of several values of a member the last one counts, and what comes in parts is put together', () => {
+  assert.deepEqual(read(text(1, 'a'), text(1, 'b')), type({ own: 'b' }))
+  assert.deepEqual(read(text(1, 'a'), text(1, '')), type({}))
+  const parts = [nested(2, all(text(1, 'a'), varint(2, 7))), nested(2, all(text(1, 'b'), varint(3, 8)))]
+  assert.deepEqual(read(...parts), type({ leaf: { name: 'b', count: 7, small: 8 } }))
+  const portAtOnce = nested(2, all(nested(5, varint(1, 1)), nested(5, text(3, 'http'))))
+  assert.deepEqual(read(portAtOnce), type({ leaf: { port: 'http' } }))
+  assert.deepEqual(
+    read(
+      nested(4, all(text(1, 'k'), nested(2, text(1, 'a')))),
+      nested(4, all(text(1, 'k'), nested(2, varint(2, 1)))),
+    ),
+    type({ byName: { k: { count: 1 } } }),
+  )
+})
+
+test('numbers of a list may be packed, or not, or both', () => {
+  assert.deepEqual(read(bytes(5, '01ac02'), varint(5, 3), bytes(5, '')), type({ numbers: [1, 300, 3] }))
+  assert.deepEqual(read(bytes(6, '000105')), type({ flags: [false, true, true] }))
+  assert.deepEqual(read(bytes(7, '000000000000f83f')), type({ fractions: [1.5] }))
+})
+
+test('a list in a message, and a map of such', () => {
+  assert.deepEqual(read(nested(8, text(1, 'a')), nested(8, text(1, 'b'))), type({ texts: ['a', 'b'] }))
+  assert.deepEqual(read(nested(8, () => undefined)), type({ texts: [] }))
+  const entry = all(text(1, 'k'), nested(2, all(text(1, 'a'), text(1, 'b'))))
+  assert.deepEqual(
+    read(nested(9, entry), nested(9, text(1, 'e'))),
+    type({ textsByName: { k: ['a', 'b'], e: [] } }),
+  )
+})
+
+test('members of an inlined struct are read where they stand in JSON', () => {
+  assert.deepEqual(
+    read(nested(10, text(1, 'n')), text(1, 'o'), nested(10, varint(2, 5))),
+    type({ name: 'n', own: 'o', count: 5 }),
+  )
+})
+
+test('a struct that says nothing is absent, but where JSON always has it or absent is something else', () => {
+  const empty = nested(1, () => undefined)
+  const of = (rules: object): JsonObject =>
+    decodeProtobuf(
+      { type: 'object', properties: { a: { ...leaf, ...rules } }, protobuf: { a: 1 } },
+      body(empty),
+    )
+  assert.deepEqual(of({}), type({}))
+  assert.deepEqual(of({ zeroMatters: true }), type({ a: {} }))
+  assert.deepEqual(of({ always: true }), type({ a: {} }))
+})
+
+test('a zero is kept where JSON says the number or flag, but not where absent has a default', () => {
+  const zero = body(varint(1, 0))
+  const of = (rules: object, required: readonly string[] = []): JsonObject => {
+    const a: Schema = { type: 'integer', format: 'int32', ...rules }
+    return decodeProtobuf({ type: 'object', properties: { a }, required, protobuf: { a: 1 } }, zero)
+  }
+  assert.deepEqual(of({}), type({}))
+  assert.deepEqual(of({}, ['a']), type({ a: 0 }))
+  assert.deepEqual(of({ always: true }), type({ a: 0 }))
+  assert.deepEqual(of({ default: 3 }, ['a']), type({}))
+  assert.deepEqual(of({ default: 3, zeroMatters: true }), type({ a: 0 }))
+})
+
+test('numbers are as wide as their type', () => {
+  assert.deepEqual(read(nested(2, varint(3, -5))), type({ leaf: { small: -5 } }))
+  assert.deepEqual(read(nested(2, varint(3, 2 ** 32 - 5))), type({ leaf: { small: -5 } }))
+  for (const count of [2 ** 53 - 1, 1 - 2 ** 53, 2 ** 28, 2 ** 35 + 1, -1]) {
+    assert.deepEqual(read(nested(2, varint(2, count))), type({ leaf: { count } }))
+  }
+})
+
+test('any JSON in a message is kept, also a zero', () => {
+  for (const raw of [0, '', false, { a: [null] }]) {
+    assert.deepEqual(read(nested(2, nested(6, text(1, JSON.stringify(raw))))), type({ leaf: { raw } }))
+  }
+})
+
+test('an envelope with content of another kind is refused', () => {
+  const message = body(() => undefined)
+  const with4 = (contentType: string): Uint8Array => {
+    const writer = new BinaryWriter()
+    writer.tag(4, WireType.LengthDelimited).string(contentType)
+    return Buffer.concat([message, writer.finish()])
+  }
+  assert.doesNotThrow(() => decodeProtobuf(tree, with4('application/vnd.orch.protobuf')))
+  assert.throws(() => decodeProtobuf(tree, with4('application/json')), /its content is of another media type/)
 })

@@ -1,0 +1,303 @@
+import { assertNever } from '../../../raft/base/assert.ts'
+import { ApiError } from '../api-error.ts'
+import type { Json, JsonObjectDraft } from '../json.ts'
+import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
+import type { ListSchema, MapSchema, ObjectSchema, Schema, StringSchema } from '../schema/schema.ts'
+import { formatInstant } from '../time.ts'
+import { parseJson } from './json.ts'
+import { planOf } from './protobuf-plan.ts'
+import type { FieldPlan } from './protobuf-plan.ts'
+import { Malformed, ProtobufReader } from './protobuf-reader.ts'
+import { WIRE_BIT64, WIRE_BYTES, WIRE_VARINT } from './protobuf-writer.ts'
+
+const DEPTH_MAX = 100
+
+/**
+ * The object that a message says, without apiVersion and kind. Fields the schema does not have are passed over, and
+ * zeros of members where they do not matter are taken for absent, because a message always says them. As protobuf
+ * wants it, the last of several values counts, structs that come in parts are put together, and numbers of a list may
+ * be packed.
+ *
+ * @throws Malformed that names the member
+ */
+export function decodeProtobufMessage(schema: ObjectSchema, bytes: Uint8Array): JsonObjectDraft {
+  const draft: JsonObjectDraft = {}
+  readMessage(draft, schema, new ProtobufReader(bytes), 1)
+  return draft
+}
+
+function readMessage(
+  draft: JsonObjectDraft,
+  schema: ObjectSchema,
+  reader: ProtobufReader,
+  depth: number,
+): void {
+  if (depth > DEPTH_MAX) throw new Malformed(`it is nested more than ${DEPTH_MAX} deep`)
+  const { byNumber } = planOf(schema)
+  let field: FieldPlan | undefined
+  try {
+    while (reader.more) {
+      field = undefined
+      const tag = reader.tag()
+      field = byNumber.get(tag >>> 3)
+      if (field === undefined) reader.skip(tag & 7)
+      else if (field.kind === 'member') readMember(draft, field, { reader, wire: tag & 7, depth })
+      else readStruct(draft, field.schema, { reader, wire: tag & 7, depth })
+    }
+  } catch (cause) {
+    if (cause instanceof Malformed && field?.kind === 'member') throw cause.within(field.name)
+    throw cause
+  }
+}
+
+type Place = { readonly reader: ProtobufReader; readonly wire: number; readonly depth: number }
+type Member = Extract<FieldPlan, { kind: 'member' }>
+
+/** What the member was before, from the same message, goes on. */
+function readMember(draft: JsonObjectDraft, { name, schema, keepsZero }: Member, place: Place): void {
+  const before = memberOf(draft, name)
+  const value = readOnto(before, schema, place)
+  if (value === null || (!keepsZero && isZero(schema, value))) delete draft[name]
+  else if (value !== before) setMember(draft, name, value)
+}
+
+/** @returns null for a time or value that is none */
+function readOnto(before: Json | undefined, schema: Schema, place: Place): Json {
+  switch (schema.type) {
+    case 'list': {
+      const list: Json[] = isJsonList(before) ? (before as Json[]) : []
+      if (schema.inMessage === true) readWrapped(list, schema, place)
+      else readItem(list, schema.items, place)
+      return list
+    }
+    case 'map': {
+      const map: JsonObjectDraft = isJsonObject(before) ? before : {}
+      readEntry(map, schema, place)
+      return map
+    }
+    case 'object': {
+      const struct: JsonObjectDraft = isJsonObject(before) ? before : {}
+      readStruct(struct, schema, place)
+      return struct
+    }
+    case 'int-or-string':
+      return readIntOrString(before, place)
+    case 'string':
+    case 'boolean':
+    case 'integer':
+    case 'number':
+    case 'quantity':
+    case 'any':
+      return readScalar(schema, place)
+    default:
+      return assertNever(schema)
+  }
+}
+
+/** Of members that say nothing when they are this. A map or list that a message says is not empty. */
+function isZero(schema: Schema, value: Json): boolean {
+  switch (schema.type) {
+    case 'string':
+      return value === ''
+    case 'boolean':
+      return value === false
+    case 'integer':
+    case 'number':
+    case 'int-or-string':
+      return value === 0
+    case 'quantity':
+      return value === '0'
+    case 'object':
+      return isJsonObject(value) && Object.keys(value).length === 0
+    case 'list':
+    case 'map':
+    case 'any':
+      return false
+    default:
+      return assertNever(schema)
+  }
+}
+
+function readStruct(draft: JsonObjectDraft, schema: ObjectSchema, { reader, wire, depth }: Place): void {
+  const outer = reader.enter(wire)
+  readMessage(draft, schema, reader, depth + 1)
+  reader.leave(outer)
+}
+
+/** A list that lies in a message, as its field 1. */
+function readWrapped(list: Json[], schema: ListSchema, { reader, wire, depth }: Place): void {
+  const outer = reader.enter(wire)
+  while (reader.more) {
+    const tag = reader.tag()
+    if (tag >>> 3 === 1) readItem(list, schema.items, { reader, wire: tag & 7, depth: depth + 1 })
+    else reader.skip(tag & 7)
+  }
+  reader.leave(outer)
+}
+
+/** One item, or several numbers that are packed. */
+function readItem(list: Json[], items: Schema, { reader, wire, depth }: Place): void {
+  try {
+    const own = ownWire(items)
+    if (own === null || wire !== WIRE_BYTES) {
+      list.push(readElement(items, { reader, wire, depth }))
+      return
+    }
+    const outer = reader.enter(wire)
+    while (reader.more) list.push(readElement(items, { reader, wire: own, depth }))
+    reader.leave(outer)
+  } catch (cause) {
+    throw cause instanceof Malformed ? cause.within(`[${list.length}]`) : cause
+  }
+}
+
+/** @returns null: of what cannot be packed */
+function ownWire(items: Schema): number | null {
+  if (items.type === 'integer' || items.type === 'boolean') return WIRE_VARINT
+  return items.type === 'number' ? WIRE_BIT64 : null
+}
+
+/** A message of key 1 and value 2; either may be left out when empty. */
+function readEntry(map: JsonObjectDraft, { values }: MapSchema, { reader, wire, depth }: Place): void {
+  const outer = reader.enter(wire)
+  let key = ''
+  let value: Json | null = null
+  try {
+    while (reader.more) {
+      const tag = reader.tag()
+      if (tag >>> 3 === 1) key = reader.text(tag & 7)
+      else if (tag >>> 3 === 2) value = readElement(values, { reader, wire: tag & 7, depth: depth + 1 })
+      else reader.skip(tag & 7)
+    }
+  } catch (cause) {
+    throw cause instanceof Malformed ? cause.within(`[${key}]`) : cause
+  }
+  reader.leave(outer)
+  setMember(map, key, value ?? zeroOf(values))
+}
+
+/** Of a list or a map: there always is one. */
+function readElement(schema: Schema, place: Place): Json {
+  if (schema.type !== 'list') return readOnto(undefined, schema, place) ?? zeroOf(schema)
+  const list: Json[] = []
+  readWrapped(list, schema, place)
+  return list
+}
+
+function zeroOf(schema: Schema): Json {
+  switch (schema.type) {
+    case 'string':
+      return schema.format === 'date-time' || schema.format === 'micro-time' ? null : ''
+    case 'boolean':
+      return false
+    case 'integer':
+    case 'number':
+    case 'int-or-string':
+      return 0
+    case 'quantity':
+      return '0'
+    case 'object':
+    case 'map':
+      return {}
+    case 'list':
+      return []
+    case 'any':
+      return null
+    default:
+      return assertNever(schema)
+  }
+}
+
+type Scalar = Exclude<Schema, { type: 'list' | 'map' | 'object' | 'int-or-string' }>
+
+function readScalar(schema: Scalar, { reader, wire }: Place): Json {
+  switch (schema.type) {
+    case 'string':
+      return readString(schema, reader, wire)
+    case 'boolean':
+      return reader.flag(wire)
+    case 'integer':
+      return schema.format === 'int32' ? reader.int32(wire) : reader.int64(wire)
+    case 'number':
+      return reader.double(wire)
+    case 'quantity':
+      return textOf(reader, wire) || '0'
+    case 'any':
+      return readJson(textOf(reader, wire))
+    default:
+      return assertNever(schema)
+  }
+}
+
+function readString({ format }: StringSchema, reader: ProtobufReader, wire: number): Json {
+  switch (format) {
+    case undefined:
+      return reader.text(wire)
+    case 'bytes':
+      return reader.bytes(wire).toString('base64')
+    case 'date-time':
+    case 'micro-time':
+      return readTime(reader, wire, format)
+    default:
+      return assertNever(format)
+  }
+}
+
+/** The text that is field 1 of a message. */
+function textOf(reader: ProtobufReader, wire: number): string {
+  const outer = reader.enter(wire)
+  let text = ''
+  while (reader.more) {
+    const tag = reader.tag()
+    if (tag >>> 3 === 1) text = reader.text(tag & 7)
+    else reader.skip(tag & 7)
+  }
+  reader.leave(outer)
+  return text
+}
+
+function readJson(text: string): Json {
+  if (text === '') return null
+  try {
+    return parseJson(text)
+  } catch (cause) {
+    if (cause instanceof ApiError) throw new Malformed(cause.message, { cause })
+    throw cause
+  }
+}
+
+/** @returns null for an empty message: the time nobody set */
+function readTime(reader: ProtobufReader, wire: number, format: 'date-time' | 'micro-time'): Json {
+  const outer = reader.enter(wire)
+  const isSet = reader.more
+  let seconds = 0
+  let nanos = 0
+  while (reader.more) {
+    const tag = reader.tag()
+    if (tag >>> 3 === 1) seconds = reader.int64(tag & 7)
+    else if (tag >>> 3 === 2) nanos = reader.int32(tag & 7)
+    else reader.skip(tag & 7)
+  }
+  reader.leave(outer)
+  if (!isSet) return null
+  const time = formatInstant({ seconds, nanos }, format)
+  if (time === null) throw new Malformed('a time is outside of the years 1 to 9999')
+  return time
+}
+
+/** @param before what is said of it already */
+function readIntOrString(before: Json | undefined, { reader, wire }: Place): Json {
+  let isText = typeof before === 'string'
+  let number = typeof before === 'number' ? before : 0
+  let text = typeof before === 'string' ? before : ''
+  const outer = reader.enter(wire)
+  while (reader.more) {
+    const tag = reader.tag()
+    if (tag >>> 3 === 1) isText = reader.int64(tag & 7) === 1
+    else if (tag >>> 3 === 2) number = reader.int32(tag & 7)
+    else if (tag >>> 3 === 3) text = reader.text(tag & 7)
+    else reader.skip(tag & 7)
+  }
+  reader.leave(outer)
+  return isText ? text : number
+}
