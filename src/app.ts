@@ -17,6 +17,7 @@ import { ownIdentity } from './app/own-identity.ts'
 import { admissionOf } from './app/policy.ts'
 import { removal } from './app/removal.ts'
 import { openReplica } from './app/replica.ts'
+import { servedKinds } from './app/served-kinds.ts'
 import { serve } from './app/serving.ts'
 import { storeLimits } from './app/site.ts'
 import type { AppHost, Site } from './app/site.ts'
@@ -26,6 +27,7 @@ import type { Config } from './config/config.ts'
 import { Catalog } from './registry/catalog.ts'
 import { registry as registryOf } from './registry/registry.ts'
 import type { Registry } from './registry/answer.ts'
+import type { RegistrySwitches } from './registry/switches.ts'
 import { definitionsFor } from './resources/index.ts'
 import type { Outcome } from './store/command.ts'
 import type { StoreMachine } from './store/store-machine.ts'
@@ -85,7 +87,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   closing.add(() => store.close())
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
-  const { catalog, registry } = startRegistry(site, { store, machine, consensus })
+  const { served, registry } = startRegistry(site, { store, machine, consensus })
   const caughtUp = new CaughtUp({ consensus, clock })
   caughtUp.start()
   closing.add(() => caughtUp.close())
@@ -96,7 +98,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   threads.register(metrics)
   registerClusterMetrics(metrics, { consensus, node, store, machine, watch })
   const url = await serve(site, {
-    ...{ store, machine, consensus, registry, catalog, health, caughtUp, metrics, keys },
+    ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys },
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
   })
   log.info({ url, id, domain: names.domain }, 'serving')
@@ -132,21 +134,29 @@ type RegistryParts = {
   readonly consensus: Consensus<Outcome>
 }
 
-/** The kinds, their verbs, and the upkeep of their objects. */
+/** The kinds, their verbs, and the upkeep of their objects, also of those that are not served. */
 function startRegistry(
-  { clock, random, log, names, closing }: Site,
+  { clock, random, log, names, closing, config }: Site,
   { store, machine, consensus }: RegistryParts,
-): { readonly catalog: Catalog; readonly registry: Registry } {
+): { readonly served: Catalog; readonly registry: Registry } {
   const catalog = new Catalog(definitionsFor(names))
+  const served = new Catalog(servedKinds(catalog.all(), config['runtime-config']))
+  const { isOn, warnings } = config['feature-gates']
+  for (const warning of warnings) log.warn(warning)
+  const switches: RegistrySwitches = {
+    listChunking: isOn.APIListChunking,
+    remainingItemCount: isOn.RemainingItemCount,
+    fieldValidation: isOn.ServerSideFieldValidation,
+  }
   const admission = admissionOf(names, store)
   const applied = (): LogIndex => machine.appliedMemory
   const effects = new MemberEffects({
     ...{ consensus, applied, clock, names },
     configuration: () => machine.configuration,
   })
-  const registry = registryOf({ store, clock, random, names, catalog, admission, effects })
+  const registry = registryOf({ store, clock, random, names, catalog, admission, effects, switches })
   const controllers = new Controllers({ registry, store, consensus, clock, names, catalog, log })
   controllers.start()
   closing.add(() => controllers.stop())
-  return { catalog, registry }
+  return { served, registry }
 }

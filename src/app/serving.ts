@@ -31,7 +31,7 @@ export type ServingParts = {
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
   readonly registry: Registry
-  readonly catalog: Catalog
+  readonly served: Catalog
   readonly health: Health
   readonly caughtUp: CaughtUp
   readonly metrics: MetricsRegistry
@@ -63,11 +63,11 @@ export async function serve(site: Site, parts: ServingParts): Promise<string> {
 
 function serverOf(site: Site, parts: ServingParts): Promise<ApiServer> {
   const { config, names, clock, random, log, onFatal } = site
-  const { store, machine, consensus, registry, health, metrics } = parts
+  const { store, machine, consensus, registry, served, health, metrics } = parts
   const desks = membershipDesks(site, parts)
   return createServer({
     ...desks,
-    ...{ registry, names, clock, random, log, metrics, health },
+    ...{ registry, served, names, clock, random, log, metrics, health },
     authenticator: authenticatorOf(config, { clock, more: [joinTokens(desks.joinDesk, clock)] }),
     authorizer: authorizerOf(config, names),
     members: new Members({
@@ -85,7 +85,10 @@ function serverOf(site: Site, parts: ServingParts): Promise<ApiServer> {
       clusterName: config['cluster-name'],
       barrier: (deadlineMs) => store.barrier(deadlineMs),
     }),
-    openapi: openApiDocuments(parts.catalog.all(), names, programVersion),
+    openapi: openApiDocuments(served.all(), names, {
+      version: programVersion,
+      v3: config['feature-gates'].isOn.OpenAPIV3,
+    }),
     version: serverVersion(),
     tls: parts.keys.server,
     protocols: config.http2 ? 'http2-and-http1' : 'http1',

@@ -1,8 +1,10 @@
 import { checkMemberName, formatAddress, joinAddress, parseAddress, parseInitialMember } from './address.ts'
 import type { InitialMember } from './address.ts'
+import { featureGatesFlag } from './feature-gates.ts'
 import { choice, custom, duration, list, size, text, toggle, wholeNumber } from './flag.ts'
 import { featureLevelMax } from '../version.ts'
 import { limits } from './limits.ts'
+import { runtimeConfigFlag } from './runtime-config.ts'
 import { settingsBounds } from './settings-bounds.ts'
 
 const hourMs = 3_600_000
@@ -97,6 +99,9 @@ export const flags = {
     'Treat requests without credentials as user system:anonymous instead of refusing them.',
   ),
   'authorization-mode': list(['RBAC'], 'MODE,…', 'Who decides, in order: RBAC, AlwaysAllow, AlwaysDeny.'),
+
+  'runtime-config': runtimeConfigFlag(),
+  'feature-gates': featureGatesFlag(),
 
   'request-timeout': duration(
     limits.requestMsMax,

@@ -1,3 +1,4 @@
+import { featureGateLines } from './feature-gates.ts'
 import { durationText, sizeText } from './flag.ts'
 import { flags } from './flags.ts'
 import { flagNames } from './load.ts'
@@ -13,7 +14,8 @@ export function helpText(): string {
     '  orch-apiserver --in-memory                 keeps nothing, for tests',
     '',
     'Flags (in a --config file: the same names without the dashes). Of a flag that is given twice the last one counts,',
-    'but those that take a list (initial-members, join, authorization-mode) add up: --join A --join B is --join A,B.',
+    'but those that take a list (initial-members, join, authorization-mode, runtime-config, feature-gates) add up:',
+    '--join A --join B is --join A,B.',
     '',
   ]
   for (const name of flagNames) {
@@ -22,6 +24,7 @@ export function helpText(): string {
     lines.push(`  --${name}${placeholder === '' ? '' : ` ${placeholder}`}`)
     lines.push(`        ${help}${shown === '' ? '' : ` (default ${shown})`}`)
   }
+  lines.push('', 'Feature gates:', ...featureGateLines())
   lines.push(
     '',
     'Exit status: 0 stopped, 1 could not start or go on, 2 a flag or file is wrong, 3 removed from its cluster (to start',
@@ -37,5 +40,6 @@ function fallbackText(name: string, fallback: unknown): string {
     return placeholder === 'duration' ? durationText(fallback) : String(fallback)
   }
   if (Array.isArray(fallback)) return fallback.join(',')
-  return String(fallback)
+  // What switches do when nobody says anything is said with them.
+  return typeof fallback === 'string' || typeof fallback === 'boolean' ? String(fallback) : ''
 }

@@ -8,6 +8,7 @@ import { listPieces } from './pieces.ts'
 import { selectionOf } from './selection.ts'
 import { tableHead } from './table.ts'
 import { tablePieces } from './table-pieces.ts'
+import type { RegistrySwitches } from './switches.ts'
 
 /** Spec 4.8. All pages of a list show one revision; a page needs nothing kept on any member. */
 export async function list(parts: VerbParts, request: VerbRequest): Promise<Answer> {
@@ -15,7 +16,7 @@ export async function list(parts: VerbParts, request: VerbRequest): Promise<Answ
   const selection = selectionOf(request.definition, request.target, options)
   const page = await readPage(parts, request, options, selection)
   const { definition, table } = request
-  const metadata = listMetadata(page)
+  const metadata = listMetadata(page, parts.switches)
   if (table !== undefined) {
     const head = tableHead(definition, table, metadata)
     const pieces = tablePieces({ definition, shape: table }, head, page.batches, parts)
@@ -25,8 +26,8 @@ export async function list(parts: VerbParts, request: VerbRequest): Promise<Answ
   return { kind: 'pieces', code: 200, pieces: listPieces(head, page.batches, parts.limits.pieceBytes) }
 }
 
-function listMetadata({ revision, next }: Page): object {
-  const remaining = next?.remaining ?? null
+function listMetadata({ revision, next }: Page, { remainingItemCount }: RegistrySwitches): object {
+  const remaining = remainingItemCount ? (next?.remaining ?? null) : null
   return {
     resourceVersion: String(revision),
     ...(next === null ? {} : { continue: next.token }),

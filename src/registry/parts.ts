@@ -11,6 +11,7 @@ import type { Effects } from './effects.ts'
 import type { EventFrames } from './event-frames.ts'
 import type { EventRows } from './framing.ts'
 import type { RegistryLimits } from './limits.ts'
+import type { RegistrySwitches } from './switches.ts'
 import type { Turns } from './turns.ts'
 
 /** What the verbs are made of. */
@@ -22,6 +23,7 @@ export type VerbParts = {
   readonly catalog: Catalog
   readonly admission: Admission
   readonly limits: RegistryLimits
+  readonly switches: RegistrySwitches
   readonly frames: EventFrames
   readonly rows: EventRows
   readonly schemas: WholeSchemas

@@ -15,13 +15,20 @@ import { WholeSchemas } from './parts.ts'
 import type { VerbParts } from './parts.ts'
 import { patch } from './patch.ts'
 import { tableOfOne } from './table.ts'
+import { asSwitched, everythingOn } from './switches.ts'
+import type { RegistrySwitches } from './switches.ts'
 import { Turns } from './turns.ts'
 import { update } from './update.ts'
 import { watch } from './watch.ts'
 
-export type RegistryParts = Omit<VerbParts, 'limits' | 'frames' | 'rows' | 'schemas' | 'turns'> & {
+export type RegistryParts = Omit<
+  VerbParts,
+  'limits' | 'switches' | 'frames' | 'rows' | 'schemas' | 'turns'
+> & {
   /** Unset: the defaults. */
   readonly limits?: RegistryLimits
+  /** Unset: everything is on. */
+  readonly switches?: RegistrySwitches
 }
 
 /** The verbs over one member's store. */
@@ -29,6 +36,7 @@ export function registry(given: RegistryParts): Registry {
   const parts: VerbParts = {
     ...given,
     limits: given.limits ?? defaultRegistryLimits,
+    switches: given.switches ?? everythingOn,
     frames: new EventFrames(),
     rows: new EventRows(),
     schemas: new WholeSchemas(),
@@ -36,7 +44,8 @@ export function registry(given: RegistryParts): Registry {
   }
   const handler =
     (verb: Verb, handle: (parts: VerbParts, ...rest: Parameters<VerbHandler>) => ReturnType<VerbHandler>) =>
-    async (...[request]: Parameters<VerbHandler>) => {
+    async (...[asked]: Parameters<VerbHandler>) => {
+      const request = asSwitched(asked, parts.switches)
       const { definition, target } = request
       // Which verbs a subresource has is its own to say.
       if (target.subresource === null && !definition.verbs.includes(verb)) {

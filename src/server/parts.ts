@@ -9,6 +9,7 @@ import type { JoinDesk } from '../cluster/join-desk.ts'
 import type { MemberDesk } from '../cluster/member-desk.ts'
 import type { Members } from '../cluster/members.ts'
 import type { Registry } from '../registry/answer.ts'
+import type { Catalog } from '../registry/catalog.ts'
 import type { OpenApiDocuments } from './routes/openapi.ts'
 import type { SettingsStore } from './routes/settings.ts'
 import type { StateGiver } from './routes/snapshot.ts'
@@ -16,6 +17,8 @@ import type { StateGiver } from './routes/snapshot.ts'
 /** Everything the server is built from. It makes none of it and closes only what it opened itself. */
 export type ServerParts = {
   readonly registry: Registry
+  /** The kinds that clients see. */
+  readonly served: Catalog
   readonly authenticator: Authenticator
   readonly authorizer: Authorizer
   readonly health: Health

@@ -28,14 +28,14 @@ import { versionRoutes } from './routes/version.ts'
 
 /** The HTTP face of one member, built from its parts, in order. */
 export async function createServer(parts: ServerParts): Promise<ApiServer> {
-  const { registry, limits, clock } = parts
+  const { registry, served, limits, clock } = parts
   const room = new Room()
   const knows = (group: string, version: string, plural: string): boolean =>
-    registry.catalog.find(group, version, plural) !== null
+    served.find(group, version, plural) !== null
   const inFlight = new InFlight(clock, new RequestMetrics(parts.metrics, knows, () => room))
   const errorParts = { log: parts.log, requestBytesMax: limits.requestBytesMax, crash: parts.crash }
   const listener = new Listener(parts)
-  const discovery = new Discovery(registry.catalog, parts.names)
+  const discovery = new Discovery(served, parts.names)
 
   const app = appOn((handler) => listener.handle(handler), {
     // Names go to 253 characters; the router's default refuses more than 100.
@@ -74,12 +74,14 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     discoveryRoutes(scope, discovery)
     resourceRoutes(scope, {
       registry,
+      served,
       compressor: new Compressor(),
       upgradeOf: (raw) => listener.upgradeOf(raw),
       ...errorParts,
     })
-    rootRoutes(scope, [...FIXED_PATHS, ...discovery.plain.keys()])
-    everythingElse(scope)
+    const fixed = FIXED_PATHS.filter((path) => path !== '/openapi/v3' || parts.openapi.v3 !== null)
+    rootRoutes(scope, [...fixed, ...discovery.plain.keys()])
+    everythingElse(scope, fixed)
   })
   await app.ready()
   return new ApiServer(app, listener, inFlight, parts)
@@ -94,13 +96,13 @@ const FIXED_PATHS = [
 ]
 
 /** Paths nobody serves, and known ones with another method: `OPTIONS` among them. */
-function everythingElse(app: App): void {
+function everythingElse(app: App, fixed: readonly string[]): void {
   app.route({
     method: EVERY_METHOD,
     url: '/*',
     handler: (request) => {
       const { path } = callOf(request).info.action
-      throw FIXED_PATHS.includes(path) || path === '/' ? methodNotAllowed() : pathNotFound()
+      throw fixed.includes(path) || path === '/' ? methodNotAllowed() : pathNotFound()
     },
   })
 }

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { nodeId } from '../../raft/index.ts'
+import { Catalog } from '../../src/registry/catalog.ts'
 import { FakeRegistry } from '../support/fake-registry.ts'
 import { ADMIN, serverAround } from '../support/server-fixture.ts'
 
@@ -139,6 +140,31 @@ test('OpenAPI is served as JSON or protobuf, and not again to those who have it'
   assert.deepEqual([...binary.rawPayload], [1, 2, 3])
   assert.equal((await get('/openapi/v2', { accept: 'text/html' })).statusCode, 406)
   assert.equal((await get('/openapi/v3/api/v1')).body, '{"openapi":"3.0.0"}')
+})
+
+test('without its gate OpenAPI of version 3 is not there, and not listed', async (t) => {
+  const { registry } = new FakeRegistry()
+  const openapi = { v2: () => empty, v2Protobuf: () => empty, v3: null }
+  const { server } = await serverAround(registry, { openapi })
+  t.after(() => server.drain({ shutdownDelayMs: 0, graceMs: 0 }))
+  const get = (url: string) => server.app.inject({ method: 'GET', url, headers: ADMIN })
+  for (const url of ['/openapi/v3', '/openapi/v3/api/v1']) assert.equal((await get(url)).statusCode, 404, url)
+  const { paths } = JSON.parse((await get('/')).body) as { readonly paths: readonly string[] }
+  assert.ok(paths.includes('/openapi/v2') && !paths.includes('/openapi/v3'))
+})
+
+const empty = { bytes: Buffer.from('{}'), etag: '"e"' }
+
+test('what is not served is not found, and discovery does not name it', async (t) => {
+  const { registry } = new FakeRegistry()
+  const served = new Catalog(registry.catalog.all().filter(({ plural }) => plural !== 'widgets'))
+  const { server } = await serverAround(registry, { served })
+  t.after(() => server.drain({ shutdownDelayMs: 0, graceMs: 0 }))
+  const get = (url: string) => server.app.inject({ method: 'GET', url, headers: ADMIN })
+  assert.equal((await get('/apis/example.io/v1/widgets')).statusCode, 404)
+  assert.equal((await get('/apis/example.io/v1')).statusCode, 404)
+  assert.deepEqual((JSON.parse((await get('/apis')).body) as { readonly groups: unknown }).groups, [])
+  assert.equal((await get('/api/v1/namespaces/a/configmaps')).statusCode, 200)
 })
 
 test('spec 4.5: health is 200 or 500, verbose on wish and when it fails, and recovers by itself', async (t) => {

@@ -44,6 +44,7 @@ export async function serverAround(
   })
   const parts: ServerParts = {
     registry,
+    served: registry.catalog,
     authenticator: new Authenticator({
       methods: [clientCertificates(systemClock), tokenFile(TOKENS, 'tokens.csv')],
       allowAnonymous: true,
@@ -64,8 +65,11 @@ export async function serverAround(
     openapi: {
       v2: () => ({ bytes: Buffer.from('{"swagger":"2.0"}'), etag: '"v2"' }),
       v2Protobuf: () => ({ bytes: Buffer.from([1, 2, 3]), etag: '"v2p"' }),
-      v3Index: () => ({ bytes: Buffer.from('{"paths":{}}'), etag: '"v3"' }),
-      v3: (path) => (path === 'api/v1' ? { bytes: Buffer.from('{"openapi":"3.0.0"}'), etag: '"a"' } : null),
+      v3: {
+        index: () => ({ bytes: Buffer.from('{"paths":{}}'), etag: '"v3"' }),
+        document: (path) =>
+          path === 'api/v1' ? { bytes: Buffer.from('{"openapi":"3.0.0"}'), etag: '"a"' } : null,
+      },
     },
     names,
     version: {

@@ -13,9 +13,10 @@ import { openApiV3, openApiV3Index, v3PathOf } from './v3.ts'
 export function openApiDocuments(
   kinds: readonly ResourceDefinition[],
   names: Names,
-  version: string,
+  { version, v3: isV3Served }: { readonly version: string; readonly v3: boolean },
 ): OpenApiDocuments {
-  const v2Json = once(() => openApiV2(kinds, names, version))
+  // Not kept: as objects it takes many times what its bytes do.
+  const v2Json = (): JsonObject => openApiV2(kinds, names, version)
   const v3 = new Map<string, () => StaticDocument>()
   for (const [path, members] of byPath(kinds)) {
     v3.set(
@@ -26,11 +27,15 @@ export function openApiDocuments(
   return {
     v2: once(() => jsonDocument(v2Json())),
     v2Protobuf: once(() => document(encodeOpenApiV2(v2Json()))),
-    v3Index: once(() => {
-      const entries = [...v3].map(([path, make]) => ({ path, hash: make().etag.replaceAll('"', '') }))
-      return jsonDocument(openApiV3Index(entries))
-    }),
-    v3: (path) => v3.get(path)?.() ?? null,
+    v3: isV3Served
+      ? {
+          index: once(() => {
+            const entries = [...v3].map(([path, make]) => ({ path, hash: make().etag.replaceAll('"', '') }))
+            return jsonDocument(openApiV3Index(entries))
+          }),
+          document: (path) => v3.get(path)?.() ?? null,
+        }
+      : null,
   }
 }
 

@@ -13,10 +13,13 @@ export type OpenApiDocuments = {
   readonly v2: () => StaticDocument
   /** The same as the protobuf message of gnostic. */
   readonly v2Protobuf: () => StaticDocument
-  /** `/openapi/v3`: which documents there are. */
-  readonly v3Index: () => StaticDocument
-  /** @param path such as `api/v1` or `apis/apps/v1`. @returns null when there is none */
-  readonly v3: (path: string) => StaticDocument | null
+  /** null: switched off. */
+  readonly v3: {
+    /** `/openapi/v3`: which documents there are. */
+    readonly index: () => StaticDocument
+    /** @param path such as `api/v1` or `apis/apps/v1`. @returns null when there is none */
+    readonly document: (path: string) => StaticDocument | null
+  } | null
 }
 
 const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
@@ -39,16 +42,18 @@ export function openApiRoutes(app: App, documents: OpenApiDocuments): void {
       else sendDocument(request, reply, documents.v2Protobuf(), PROTOBUF_TYPE)
     },
   })
+  const { v3 } = documents
+  if (v3 === null) return
   app.route({
     method: ['GET', 'HEAD'],
     url: '/openapi/v3',
-    handler: (request, reply) => sendJsonDocument(request, reply, documents.v3Index()),
+    handler: (request, reply) => sendJsonDocument(request, reply, v3.index()),
   })
   app.route({
     method: ['GET', 'HEAD'],
     url: '/openapi/v3/*',
     handler: (request, reply) => {
-      const document = documents.v3(callOf(request).info.action.path.slice('/openapi/v3/'.length))
+      const document = v3.document(callOf(request).info.action.path.slice('/openapi/v3/'.length))
       if (document === null) throw pathNotFound()
       sendJsonDocument(request, reply, document)
     },

@@ -1,6 +1,7 @@
 import { badRequest, methodNotAllowed, pathNotFound } from '../../api/api-errors.ts'
 import type { ResourceAction } from '../../auth/action.ts'
 import type { Answer, Registry, VerbHandler } from '../../registry/answer.ts'
+import type { Catalog } from '../../registry/catalog.ts'
 import type { ResourceDefinition, Verb } from '../../registry/definition.ts'
 import type { Target } from '../../registry/request.ts'
 import { tableWanted } from '../accept.ts'
@@ -30,13 +31,14 @@ export function resourceRoutes(app: App, parts: DispatchParts): void {
 
 type DispatchParts = ErrorParts & {
   readonly registry: Registry
+  readonly served: Catalog
   readonly compressor: Compressor
   /** The connection of a request that asked for a WebSocket. */
   readonly upgradeOf: (raw: RawRequest) => WebSocketUpgrade | null
 }
 
 function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => Promise<void> {
-  const { registry } = parts
+  const { registry, served } = parts
   const handlers = {
     get: registry.get,
     list: registry.list,
@@ -56,7 +58,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       return
     }
     if (action.kind === 'path' || shape === 'odd') throw pathNotFound()
-    const definition = registry.catalog.find(action.group, action.version, action.resource)
+    const definition = served.find(action.group, action.version, action.resource)
     if (definition === null) throw pathNotFound()
     const target = targetOf(definition, action, named)
     const { verb } = action

@@ -26,7 +26,7 @@ void test('a misspelled flag is answered with the right spelling', () => {
 })
 
 void test("another server's flag is answered with the nearest of ours and a way to all of them", () => {
-  for (const foreign of ['--etcd-servers=https://e:2379', '--oidc-issuer-url=x', '--feature-gates=A=true']) {
+  for (const foreign of ['--etcd-servers=https://e:2379', '--oidc-issuer-url=x', '--etcd-prefix=/a']) {
     const message = refusal(['--in-memory', foreign])
     const [, nearest = ''] =
       /^unknown flag --[a-z-]+ \(command line\): .* --([a-z0-9-]+)[,?]/.exec(message) ?? []

@@ -17,6 +17,7 @@ import { defaultRegistryLimits } from '../../../../src/registry/limits.ts'
 import type { RegistryLimits } from '../../../../src/registry/limits.ts'
 import { NamespaceStates } from '../../../../src/registry/namespace-state.ts'
 import { registry } from '../../../../src/registry/registry.ts'
+import type { RegistrySwitches } from '../../../../src/registry/switches.ts'
 import { bootstrapOperations } from '../../../../src/resources/bootstrap-objects.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import type { StoreLimits } from '../../../../src/store/limits.ts'
@@ -69,6 +70,7 @@ export type FixtureOptions = {
   readonly domain?: ApiDomain
   readonly extra?: readonly ResourceDefinition[]
   readonly limits?: Partial<RegistryLimits>
+  readonly switches?: RegistrySwitches
   readonly storeLimits?: Partial<StoreLimits>
   /** Puts something between the registry and the store. */
   readonly wrap?: (store: ObjectStore) => ObjectStore
@@ -132,6 +134,7 @@ export class Fixture {
       catalog: this.catalog,
       admission: options.admission ?? admissionChain([lifecycle]),
       limits: { ...defaultRegistryLimits, ...options.limits },
+      ...(options.switches === undefined ? {} : { switches: options.switches }),
       effects: new MemberEffects({
         ...{ consensus, names, clock: this.clock },
         applied: () => machine.appliedMemory,

@@ -1,0 +1,156 @@
+import { ConfigFailure } from './errors.ts'
+import type { Flag } from './flag.ts'
+import { mostLike } from './nearest.ts'
+
+type Stage = 'Alpha' | 'Beta' | 'GA'
+
+type GateFacts = {
+  readonly stage: Stage
+  /** When nobody says otherwise. One of stage GA is nobody's to switch. */
+  readonly fallback: boolean
+  /** Release of the API in which it reached this stage. */
+  readonly since: string
+  /** What is so while it is on; nothing for stage GA. */
+  readonly words: string
+}
+
+const ga = (since: string) => ({ stage: 'GA', fallback: true, since, words: '' }) as const satisfies GateFacts
+
+/** In the order of `--help`. @source spec 9.7 */
+const gateFacts = {
+  APIListChunking: {
+    stage: 'Beta',
+    ...{ fallback: true, since: '1.9' },
+    words: 'Lists come in pages where limit says so. Off: limit and continue mean nothing.',
+  },
+  APIPriorityAndFairness: {
+    stage: 'Beta',
+    ...{ fallback: true, since: '1.20' },
+    words: 'Requests queue by priority. Without effect yet: --max-requests-inflight bounds them either way.',
+  },
+  OpenAPIV3: {
+    stage: 'Beta',
+    ...{ fallback: true, since: '1.24' },
+    words: 'Serves /openapi/v3.',
+  },
+  RemainingItemCount: {
+    stage: 'Beta',
+    ...{ fallback: true, since: '1.16' },
+    words: 'A page says how many objects follow it.',
+  },
+  ServerSideFieldValidation: {
+    stage: 'Alpha',
+    // Clients of later releases rely on it.
+    ...{ fallback: true, since: '1.23' },
+    words:
+      'fieldValidation finds unknown and doubled fields. Off: it means nothing, and they are dropped in silence.',
+  },
+  BoundServiceAccountTokenVolume: ga('1.22'),
+  CSIStorageCapacity: ga('1.24'),
+  CSRDuration: ga('1.24'),
+  DryRun: ga('1.19'),
+  RootCAConfigMap: ga('1.21'),
+  ServerSideApply: ga('1.22'),
+  WarningHeaders: ga('1.22'),
+  WatchBookmark: ga('1.17'),
+} as const satisfies { readonly [name: string]: GateFacts }
+
+type GateName = keyof typeof gateFacts
+
+/** Those that can be switched. */
+export type FeatureGate = {
+  [Name in GateName]: (typeof gateFacts)[Name]['stage'] extends 'GA' ? never : Name
+}[GateName]
+
+export type FeatureGates = {
+  readonly isOn: { readonly [name in FeatureGate]: boolean }
+  /** What the operator should know of what was said. */
+  readonly warnings: readonly string[]
+}
+
+const names = Object.keys(gateFacts) as readonly GateName[]
+const switchable = names.filter(isSwitchable)
+
+function isSwitchable(name: GateName): name is FeatureGate {
+  return gateFacts[name].stage !== 'GA'
+}
+
+/** All gates of a stage that are not named themselves. */
+const stageWords: { readonly [word: string]: Stage } = { AllAlpha: 'Alpha', AllBeta: 'Beta' }
+
+/** `--feature-gates=A=true,B=false`. @source spec 9.7 */
+export function featureGatesFlag(): Flag<FeatureGates> {
+  return {
+    placeholder: 'NAME=true|false,…',
+    help:
+      'Switches behaviours of this member, listed below, on or off; each member has its own switches. AllAlpha and ' +
+      'AllBeta stand for those that are not named themselves.',
+    fallback: { isOn: switched(new Map()), warnings: [] },
+    isSwitch: false,
+    parse,
+  }
+}
+
+function parse(values: readonly string[]): FeatureGates {
+  const said = new Map<string, boolean>()
+  const warnings: string[] = []
+  for (const entry of values.flatMap((value) => value.split(','))) {
+    if (entry.trim() === '') continue
+    const { name, isOn } = parseEntry(entry)
+    if (!isGate(name) || isSwitchable(name)) said.set(name, isOn)
+    else if (isOn) warnings.push(`feature gate ${name} is GA and always on: it need not be named any more`)
+    else throw new ConfigFailure(`cannot switch ${name} off: it is GA since ${gateFacts[name].since}`)
+  }
+  return { isOn: switched(said), warnings }
+}
+
+/** @throws ConfigFailure */
+function parseEntry(entry: string): { readonly name: string; readonly isOn: boolean } {
+  const [, name = '', value = ''] = /^\s*([^=]*?)\s*=\s*(.*?)\s*$/.exec(entry) ?? []
+  if (name === '') throw new ConfigFailure(`must be NAME=true or NAME=false, not ${JSON.stringify(entry)}`)
+  if (!isGate(name) && !Object.hasOwn(stageWords, name)) {
+    const close = mostLike(name, [...names, ...Object.keys(stageWords)])?.word ?? ''
+    throw new ConfigFailure(`knows no gate ${JSON.stringify(name)}: the nearest is ${close}, see --help`)
+  }
+  switch (value.toLowerCase()) {
+    case 'true':
+    case 't':
+    case '1':
+      return { name, isOn: true }
+    case 'false':
+    case 'f':
+    case '0':
+      return { name, isOn: false }
+    default:
+      throw new ConfigFailure(`must be ${name}=true or ${name}=false, not ${JSON.stringify(entry)}`)
+  }
+}
+
+function isGate(name: string): name is GateName {
+  return Object.hasOwn(gateFacts, name)
+}
+
+function switched(said: ReadonlyMap<string, boolean>): FeatureGates['isOn'] {
+  const isOn = (name: FeatureGate): boolean => {
+    const { stage, fallback } = gateFacts[name]
+    const word = Object.keys(stageWords).find((one) => stageWords[one] === stage)
+    return said.get(name) ?? (word === undefined ? undefined : said.get(word)) ?? fallback
+  }
+  return Object.freeze({
+    APIListChunking: isOn('APIListChunking'),
+    APIPriorityAndFairness: isOn('APIPriorityAndFairness'),
+    OpenAPIV3: isOn('OpenAPIV3'),
+    RemainingItemCount: isOn('RemainingItemCount'),
+    ServerSideFieldValidation: isOn('ServerSideFieldValidation'),
+  })
+}
+
+/** For `--help`. */
+export function featureGateLines(): readonly string[] {
+  const lines = switchable.map((name) => {
+    const { stage, fallback, since, words } = gateFacts[name]
+    return `  ${name}=true|false (${stage} since ${since}, default ${fallback}) ${words}`
+  })
+  const fixed = names.filter((name) => !isSwitchable(name))
+  return [...lines, `  GA, where true changes nothing and false is refused: ${fixed.join(', ')}`]
+}

@@ -1,0 +1,105 @@
+import { ConfigFailure } from './errors.ts'
+import type { Flag } from './flag.ts'
+
+/** What of the API is served, by what names it; a narrower name counts more than a wider one. */
+export type RuntimeConfig = {
+  /** `api/all`, and `api/ga`, `api/beta`, `api/alpha` by how far a version has come. */
+  readonly stages: ReadonlyMap<'all' | 'ga' | 'beta' | 'alpha', boolean>
+  readonly versions: readonly NamedSwitch<'group' | 'version'>[]
+  readonly resources: readonly NamedSwitch<'group' | 'version' | 'resource'>[]
+}
+
+export type NamedSwitch<Part extends string> = {
+  /** As it was said, for messages. */
+  readonly key: string
+  readonly isOn: boolean
+} & { readonly [part in Part]: string }
+
+/** `--runtime-config=storage.k8s.io/v1beta1=false,api/alpha`. @source spec 9.3 */
+export function runtimeConfigFlag(): Flag<RuntimeConfig> {
+  return {
+    placeholder: 'KEY[=true|false],…',
+    help:
+      'What of the API this member serves; each member has its own switches, and what is off stays stored. Keys: ' +
+      'api/all, api/ga, api/beta, api/alpha, v1, GROUP/VERSION, GROUP/VERSION/RESOURCE; the narrower counts. ' +
+      'Unset: stable and beta versions.',
+    fallback: { stages: new Map(), versions: [], resources: [] },
+    isSwitch: false,
+    parse,
+  }
+}
+
+function parse(values: readonly string[]): RuntimeConfig {
+  // As with other servers' flags, the last word on a key counts.
+  const said = new Map<string, boolean>()
+  for (const entry of values.flatMap((value) => value.split(','))) {
+    if (entry.trim() === '') continue
+    const { key, isOn } = parseEntry(entry.trim())
+    said.set(key, isOn)
+  }
+  const stages = new Map<'all' | 'ga' | 'beta' | 'alpha', boolean>()
+  const versions: RuntimeConfig['versions'][number][] = []
+  const resources: RuntimeConfig['resources'][number][] = []
+  for (const [key, isOn] of said) {
+    const stage = STAGES.find((one) => key === `api/${one}`)
+    if (stage !== undefined) {
+      stages.set(stage, isOn)
+      continue
+    }
+    const { group, version, resource } = partsOf(key)
+    if (resource === null) versions.push({ key, isOn, group, version })
+    else resources.push({ key, isOn, group, version, resource })
+  }
+  if (stages.get('all') === false && said.size === 1) {
+    throw new ConfigFailure('cannot be api/all=false alone, which serves nothing: name what is to be served')
+  }
+  return { stages, versions, resources }
+}
+
+const STAGES = ['all', 'ga', 'beta', 'alpha'] as const
+
+/** @throws ConfigFailure */
+function parseEntry(entry: string): { readonly key: string; readonly isOn: boolean } {
+  const equals = entry.indexOf('=')
+  if (equals === -1) return { key: entry, isOn: true }
+  const key = entry.slice(0, equals)
+  switch (entry.slice(equals + 1).toLowerCase()) {
+    case '':
+    case 'true':
+    case 't':
+    case '1':
+      return { key, isOn: true }
+    case 'false':
+    case 'f':
+    case '0':
+      return { key, isOn: false }
+    default:
+      throw new ConfigFailure(`must be ${key}=true or ${key}=false, not ${JSON.stringify(entry)}`)
+  }
+}
+
+type KeyParts = { readonly group: string; readonly version: string; readonly resource: string | null }
+
+/** `v1`, `api/v1`, `v1/pods`, `apps/v1`, `apps/v1/deployments`. @throws ConfigFailure */
+function partsOf(key: string): KeyParts {
+  const parts = key.split('/')
+  const [first = '', second, third] = parts
+  if (parts.length <= 3 && parts.every((part) => part !== '')) {
+    if (first === 'api' && second !== undefined && isVersion(second)) {
+      return { group: '', version: second, resource: third ?? null }
+    }
+    if (isVersion(first) && third === undefined) {
+      return { group: '', version: first, resource: second ?? null }
+    }
+    if (second !== undefined && isVersion(second)) {
+      return { group: first, version: second, resource: third ?? null }
+    }
+  }
+  throw new ConfigFailure(
+    `knows api/all, api/ga, api/beta, api/alpha, v1, GROUP/VERSION and GROUP/VERSION/RESOURCE, not ${JSON.stringify(key)}`,
+  )
+}
+
+function isVersion(text: string): boolean {
+  return /^v[0-9]+((alpha|beta)[0-9]+)?$/.test(text)
+}

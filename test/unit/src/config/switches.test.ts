@@ -1,0 +1,112 @@
+/*
+ * Goal: the switches of the API are read as they are meant, and what cannot be is refused in one line with the way out.
+ * Method: command lines, table by table.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Config } from '../../../../src/config/config.ts'
+import { ConfigFailure } from '../../../../src/config/errors.ts'
+import { helpText } from '../../../../src/config/help.ts'
+import { loadConfig } from '../../../../src/config/load.ts'
+
+function load(...args: readonly string[]): Config {
+  const loaded = loadConfig({ args: ['--in-memory', ...args], readFile: () => '' })
+  if (loaded.kind !== 'config') return assert.fail('a configuration')
+  return loaded.config
+}
+
+function refusal(arg: string): string {
+  try {
+    load(arg)
+  } catch (cause) {
+    if (!(cause instanceof ConfigFailure)) throw cause
+    assert.doesNotMatch(cause.message, /\n/)
+    return cause.message
+  }
+  return assert.fail(`${arg} was accepted`)
+}
+
+const isOn = (...args: readonly string[]): Config['feature-gates']['isOn'] =>
+  load(...args)['feature-gates'].isOn
+
+void test('spec 9.7: gates that have not been named are as their stage has them', () => {
+  assert.deepEqual(isOn(), {
+    ...{ APIListChunking: true, APIPriorityAndFairness: true, OpenAPIV3: true, RemainingItemCount: true },
+    ServerSideFieldValidation: true,
+  })
+  assert.equal(isOn('--feature-gates=APIListChunking=false').APIListChunking, false)
+  const two = isOn(
+    '--feature-gates=OpenAPIV3=false,RemainingItemCount=f',
+    '--feature-gates',
+    'OpenAPIV3=true',
+  )
+  assert.deepEqual([two.OpenAPIV3, two.RemainingItemCount], [true, false])
+})
+
+void test('spec 9.7: a gate that is GA may be named, with a warning, but not switched off', () => {
+  const { warnings } = load('--feature-gates=DryRun=true,WatchBookmark=true')['feature-gates']
+  assert.deepEqual(
+    warnings.map((text) => text.split(' ')[2]),
+    ['DryRun', 'WatchBookmark'],
+  )
+  assert.match(refusal('--feature-gates=DryRun=false'), /cannot switch DryRun off: it is GA since 1\.19/)
+})
+
+void test('all gates of a stage are switched by one word, but those that are named', () => {
+  const gates = isOn('--feature-gates=AllBeta=false,OpenAPIV3=true')
+  assert.deepEqual(gates, {
+    ...{ APIListChunking: false, APIPriorityAndFairness: false, OpenAPIV3: true, RemainingItemCount: false },
+    ServerSideFieldValidation: true,
+  })
+  assert.equal(isOn('--feature-gates=AllAlpha=false').ServerSideFieldValidation, false)
+})
+
+void test('a gate nobody knows ends with the nearest one', () => {
+  const message = refusal('--feature-gates=ApiListChunkin=true')
+  assert.equal(
+    message,
+    '--feature-gates (command line) knows no gate "ApiListChunkin": the nearest is APIListChunking, see --help',
+  )
+  assert.match(refusal('--feature-gates=OpenAPIV3=maybe'), /must be OpenAPIV3=true or OpenAPIV3=false/)
+  assert.match(refusal('--feature-gates=OpenAPIV3'), /must be NAME=true or NAME=false/)
+})
+
+void test('help lists every gate with stage and default', () => {
+  const help = helpText()
+  assert.match(help, /APIListChunking=true\|false \(Beta since 1\.9, default true\)/)
+  assert.match(help, /ServerSideFieldValidation=true\|false \(Alpha since 1\.23, default true\)/)
+  for (const name of ['WarningHeaders', 'CSRDuration', 'ServerSideApply'])
+    assert.ok(help.includes(name), name)
+  assert.doesNotMatch(help, /\[object/)
+})
+
+void test('spec 9.3: keys of the runtime configuration are versions, resources and stages', () => {
+  const config = load(
+    '--runtime-config=api/beta=false,v1,storage.orch.io/v1beta1=true,apps/v1/daemonsets=false',
+  )
+  const { stages, versions, resources } = config['runtime-config']
+  assert.deepEqual([...stages], [['beta', false]])
+  assert.deepEqual(versions, [
+    { key: 'v1', isOn: true, group: '', version: 'v1' },
+    { key: 'storage.orch.io/v1beta1', isOn: true, group: 'storage.orch.io', version: 'v1beta1' },
+  ])
+  assert.deepEqual(resources, [
+    { key: 'apps/v1/daemonsets', isOn: false, group: 'apps', version: 'v1', resource: 'daemonsets' },
+  ])
+  const core = load('--runtime-config=v1/secrets=false', '--runtime-config=api/v1=true')['runtime-config']
+  assert.deepEqual(core.versions, [{ key: 'api/v1', isOn: true, group: '', version: 'v1' }])
+  assert.deepEqual(core.resources[0]?.resource, 'secrets')
+})
+
+void test('a runtime configuration that means nothing is refused', () => {
+  for (const [said, expected] of [
+    ['storage', /knows api\/all, .*, not "storage"/],
+    ['a/b', /not "a\/b"/],
+    ['a/v1/b/c', /not "a\/v1\/b\/c"/],
+    ['api/some', /not "api\/some"/],
+    ['v1=maybe', /must be v1=true or v1=false/],
+    ['api/all=false', /serves nothing: name what is to be served/],
+  ] as const) {
+    assert.match(refusal(`--runtime-config=${said}`), expected)
+  }
+})
