@@ -113,6 +113,10 @@ export function identifierOf(node: DerNode | undefined): string {
   return asn1.derToOid(node.value)
 }
 
+export function isSequence(node: DerNode): boolean {
+  return node.tagClass === universal && node.type === asn1.Type.SEQUENCE && node.constructed
+}
+
 export function isContext(node: DerNode | undefined, tag: number): node is DerNode {
   return node !== undefined && node.tagClass === context && Number(node.type) === tag
 }

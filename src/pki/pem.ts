@@ -19,3 +19,34 @@ export function fromPem(label: string, pem: string): Uint8Array {
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(body)) throw new PkiFailure('malformed', `${label} is not base64`)
   return Buffer.from(body, 'base64')
 }
+
+export type PemBlock = {
+  /** Such as `CERTIFICATE`. */
+  readonly label: string
+  /** Lines of `Name: value` stand before the content. */
+  readonly hasHeaders: boolean
+  readonly der: Uint8Array
+}
+
+/**
+ * All blocks of a text; what stands around them does not count.
+ *
+ * @throws PkiFailure `malformed` for a block without its end, or with other content than base64
+ * @source RFC 7468; headers as of RFC 1421
+ */
+export function pemBlocks(text: string): readonly PemBlock[] {
+  const blocks: PemBlock[] = []
+  const begin = /^-----BEGIN ([A-Z0-9 ]{1,64})-----[ \t]*\r?$/gm
+  for (let found = begin.exec(text); found !== null; found = begin.exec(text)) {
+    const label = found[1] ?? ''
+    const to = text.indexOf(`-----END ${label}-----`, begin.lastIndex)
+    if (to < 0) throw new PkiFailure('malformed', `the ${label} in PEM text has no end`)
+    const lines = text.slice(begin.lastIndex, to).split(/\r?\n/)
+    const content = lines.filter((line) => !line.includes(':'))
+    const body = content.join('').replace(/\s+/g, '')
+    if (!/^[A-Za-z0-9+/]+={0,2}$/.test(body)) throw new PkiFailure('malformed', `${label} is not base64`)
+    blocks.push({ label, hasHeaders: content.length < lines.length, der: Buffer.from(body, 'base64') })
+    begin.lastIndex = to
+  }
+  return blocks
+}

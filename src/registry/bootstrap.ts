@@ -2,6 +2,7 @@ import { assert } from '../../raft/base/assert.ts'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
 import { validateMetaOnCreate } from '../api/object-meta.ts'
+import { formatTime } from '../api/time.ts'
 import type { Operation } from '../store/command.ts'
 import { keyOf } from '../store/key.ts'
 import { apiVersionOf } from './definition.ts'
@@ -19,10 +20,14 @@ export function bootstrapOperation(
   const { name, namespace } = target
   const bare: AnyObject = { kind, apiVersion: apiVersionOf(definition), metadata: { name } }
   const stamped = stampCreated(bare, namespace, { ...parts, definition })
-  const object = hooks.prepareForCreate?.(stamped) ?? stamped
+  const writing = { user: nobody, time: formatTime(parts.clock.wallMs()) }
+  const object = hooks.prepareForCreate?.(stamped, writing) ?? stamped
   const rules = { namespaced: namespace !== null, validateName: definition.validateName }
   const wrong = [...validateMetaOnCreate(object.metadata, rules), ...(hooks.validate?.(object) ?? [])]
   assert(wrong.length === 0, `${plural} ${name} follows the rules of its kind`)
   const key = keyOf({ group, plural, namespace: namespace ?? '', name })
   return { kind: 'put', key, conditions: [{ kind: 'absent' }], object: encode(object) }
 }
+
+/** Such objects are there before anybody asks for anything. */
+const nobody = Object.freeze({ name: '', uid: '', groups: [], extra: {} })

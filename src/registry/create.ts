@@ -19,7 +19,7 @@ import { checkNamespace, decodeObject } from './decode.ts'
 import { resourceOf } from './definition.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
-import { restampCreated, stampCreated } from './metadata.ts'
+import { restampCreated, stampCreated, writingOf } from './metadata.ts'
 import { readWriteOptions } from './options.ts'
 import type { VerbParts } from './parts.ts'
 import { settle } from './settle.ts'
@@ -66,7 +66,7 @@ export async function planCreate(
   const stamped = stampCreated(sent, namespace, { ...parts, definition })
   const asked = admissionRequest(request, stamped, dryRun)
   const mutated = restampCreated((await admission.mutate(asked)) ?? stamped, stamped)
-  const object = definition.hooks.prepareForCreate?.(mutated) ?? mutated
+  const object = definition.hooks.prepareForCreate?.(mutated, writingOf(parts, request)) ?? mutated
   checkNew(request, object)
   await admission.validate({ ...asked, object })
 

@@ -14,7 +14,7 @@ import type { AnyObject, ResourceDefinition, SubresourceDefinition } from './def
 import type { Effect } from './effects.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
 import { isGone, removalConditions } from './finalize.ts'
-import { stampUpdated } from './metadata.ts'
+import { stampUpdated, writingOf } from './metadata.ts'
 import type { VerbParts } from './parts.ts'
 import { keyOfTarget } from './request.ts'
 import type { Plan } from './settle.ts'
@@ -166,7 +166,7 @@ async function admitted(
   const answer = (await parts.admission.mutate(asked)) ?? stamped
   const mutated = answer === stamped ? stamped : stampUpdated(answer, current, definition)
   const prepare = rewrite.subresource?.prepareForUpdate ?? definition.hooks.prepareForUpdate
-  const object = prepare?.(mutated, current) ?? mutated
+  const object = prepare?.(mutated, current, writingOf(parts, request)) ?? mutated
   checkChanged(request, rewrite.subresource, object, current)
   await parts.admission.validate({ ...asked, object })
   return object

@@ -1,5 +1,6 @@
 import type { Names } from '../api/names.ts'
 import type { ResourceDefinition } from '../registry/definition.ts'
+import { certificateSigningRequestDefinition } from './certificate-signing-request.ts'
 import { clusterRoleBindingDefinition } from './cluster-role-binding.ts'
 import { clusterRoleDefinition } from './cluster-role.ts'
 import { configMapDefinition } from './config-map.ts'
@@ -21,6 +22,7 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     secretDefinition(names),
     serviceAccountDefinition(names),
     memberDefinition(names),
+    certificateSigningRequestDefinition(names),
     leaseDefinition(names),
     clusterRoleDefinition(names),
     clusterRoleBindingDefinition(names),

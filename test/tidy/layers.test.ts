@@ -35,7 +35,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   'src/api': ['raft/base'],
   'src/store': ['raft/base', 'raft/index'],
   'src/registry': ['raft/base', 'src/api', 'src/store'],
-  'src/resources': ['raft/base', 'src/api', 'src/store', 'src/registry'],
+  'src/resources': ['raft/base', 'src/api', 'src/store', 'src/registry', 'src/pki'],
   'src/pki': ['raft/base'],
   'src/auth': ['raft/base', 'src/api', 'src/registry', 'src/pki', 'src/config'],
   'src/admission': ['raft/base', 'src/api', 'src/store', 'src/registry'],

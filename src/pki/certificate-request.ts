@@ -1,0 +1,105 @@
+import { createPublicKey, verify } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { readSubject } from './certificate.ts'
+import { childrenOf, decodeDer, encodeDer, identifierOf, isSequence } from './der.ts'
+import type { DerNode } from './der.ts'
+import { PkiFailure } from './errors.ts'
+import type { Subject } from './names.ts'
+import { pemBlocks } from './pem.ts'
+
+/** What somebody wants a certificate for. */
+export type CertificateRequestContent = { readonly subject: Subject; readonly publicKey: KeyObject }
+
+/** Larger than any request anybody means to send; bounds the parser. */
+const requestBytesMax = 64 * 1024
+
+/**
+ * A PKCS #10 request in PEM, signed by the key that it is about: who sent it has that key.
+ *
+ * @param pem its first block counts
+ * @throws PkiFailure `malformed`: it is none, or its signature does not fit
+ * @source RFC 2986
+ */
+export function readCertificateRequest(pem: string): CertificateRequestContent {
+  const [block] = pemBlocks(pem.slice(0, 2 * requestBytesMax))
+  if (block?.label !== 'CERTIFICATE REQUEST') {
+    throw new PkiFailure('malformed', 'PEM block type must be CERTIFICATE REQUEST')
+  }
+  if (block.der.byteLength > requestBytesMax) throw new PkiFailure('malformed', 'the request is too large')
+  try {
+    return readFields(block.der)
+  } catch (cause) {
+    // The runtime and the DER library throw their own kinds of errors for the same thing.
+    if (cause instanceof PkiFailure) throw cause
+    throw new PkiFailure('malformed', 'not a PKCS #10 request', { cause })
+  }
+}
+
+function readFields(der: Uint8Array): CertificateRequestContent {
+  const [info, algorithm, signature] = partsOf(decodeDer(der))
+  // CertificationRequestInfo: version, subject, key, [0] attributes.
+  const [, subject, key] = partsOf(info)
+  if (subject === undefined || key === undefined)
+    throw new PkiFailure('malformed', 'the request is not whole')
+  const publicKey = createPublicKey({ key: Buffer.from(encodeDer(key)), format: 'der', type: 'spki' })
+  const digest = digestOf(identifierOf(partsOf(algorithm)[0]))
+  const bits = signatureBits(signature === undefined ? new Uint8Array() : encodeDer(signature))
+  if (!verify(digest, firstElement(der), publicKey, bits)) {
+    throw new PkiFailure('malformed', 'the request is not signed by its own key')
+  }
+  return { subject: readSubject(subject), publicKey }
+}
+
+/** Only the middle of a request is covered by its signature; around it nothing else may stand than has to. */
+function partsOf(node: DerNode | undefined): readonly DerNode[] {
+  if (node === undefined || !isSequence(node)) throw new PkiFailure('malformed', 'DER lacks a sequence')
+  return childrenOf(node)
+}
+
+/** The digest that a signature algorithm names; null: the key type has one of its own. */
+function digestOf(oid: string): string | null {
+  const digest = digests.get(oid)
+  if (digest === undefined) {
+    throw new PkiFailure('malformed', `the request is signed by an algorithm that is not accepted: ${oid}`)
+  }
+  return digest
+}
+
+/** @source RFC 4055 section 5, RFC 5758 section 3.2, RFC 8410 section 3 */
+const digests: ReadonlyMap<string, string | null> = new Map([
+  ['1.2.840.113549.1.1.11', 'sha256'],
+  ['1.2.840.113549.1.1.12', 'sha384'],
+  ['1.2.840.113549.1.1.13', 'sha512'],
+  ['1.2.840.10045.4.3.2', 'sha256'],
+  ['1.2.840.10045.4.3.3', 'sha384'],
+  ['1.2.840.10045.4.3.4', 'sha512'],
+  ['1.3.101.112', null],
+  ['1.3.101.113', null],
+])
+
+/** The bytes of the first element of a sequence as they were sent: what was signed. */
+function firstElement(der: Uint8Array): Uint8Array {
+  const from = contentAt(der, 0).from
+  return der.subarray(from, contentAt(der, from).to)
+}
+
+/** A bit string begins with how many of its last bits do not count: none. */
+function signatureBits(bitString: Uint8Array): Uint8Array {
+  const { from, to } = contentAt(bitString, 0)
+  if (bitString[0] !== bitStringTag || bitString[from] !== 0) {
+    throw new PkiFailure('malformed', 'the signature is no whole bytes')
+  }
+  return bitString.subarray(from + 1, to)
+}
+
+const bitStringTag = 3
+
+/** Where the content of the element at `at` lies. Its length was read once already, so it is well-formed. */
+function contentAt(der: Uint8Array, at: number): { readonly from: number; readonly to: number } {
+  const first = der[at + 1] ?? 0
+  if (first < 0x80) return { from: at + 2, to: at + 2 + first }
+  const bytes = first & 0x7f
+  let length = 0
+  for (let k = 0; k < bytes; k++) length = length * 256 + (der[at + 2 + k] ?? 0)
+  return { from: at + 2 + bytes, to: at + 2 + bytes + length }
+}

@@ -1,0 +1,223 @@
+import { ageText } from '../api/age.ts'
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { duplicate, invalid, notSupported, required } from '../api/field-error.ts'
+import { numberMember, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
+import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
+import { checkPathSegment } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { bytes, int32, listOf, mapOf, part, struct, text, texts, time } from '../api/schema/build.ts'
+import { readCertificateRequest } from '../pki/certificate-request.ts'
+import { PkiFailure } from '../pki/errors.ts'
+import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
+import type { AnyObject, Column, ResourceDefinition, Writing } from '../registry/definition.ts'
+import { extraValueSchema } from './parts/extra-value.ts'
+import { checkDecisions, checkStatus, keepingDecisions, withTimes } from './parts/signing-status.ts'
+import { checkSignerName } from './parts/signer-name.ts'
+import { keeping } from './parts/status.ts'
+
+/** Somebody's wish for a certificate, and what became of it. @source spec 2.11, 3.2 */
+export function certificateSigningRequestDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: names.group('certificates'),
+    version: 'v1',
+    kind: 'CertificateSigningRequest',
+    plural: 'certificatesigningrequests',
+    singular: 'certificatesigningrequest',
+    shortNames: ['csr'],
+    categories: [],
+    scope: 'Cluster',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: certificateSigningRequestSchema,
+    validateName: checkPathSegment,
+    deleteReturnsObject: false,
+    selectableFields: ['spec.signerName'],
+    columns,
+    hooks: {
+      prepareForCreate: (object, writing) => ({ ...askedBy(object, writing), status: {} }),
+      prepareForUpdate: (object, current) => keeping(object, current, 'spec', 'status'),
+      validate: (object) => [...checkSpec(object, names), ...checkStatus(object)],
+    },
+    subresources: [
+      {
+        name: 'approval',
+        verbs: ['get', 'patch', 'update'],
+        prepareForUpdate: onlyConditions,
+        validateUpdate: (object, current) => checkDecisions(object, current, 'approval'),
+      },
+      {
+        name: 'status',
+        verbs: ['get', 'patch', 'update'],
+        prepareForUpdate: (object, current, writing) =>
+          withTimes(keepingDecisions(keeping(object, current, 'spec'), current), current, writing.time),
+        validateUpdate: (object, current) => checkDecisions(object, current, 'status'),
+      },
+    ],
+  } satisfies ResourceDefinition)
+}
+
+const usages = [
+  ...['any', 'cert sign', 'client auth', 'code signing', 'content commitment', 'crl sign'],
+  ...['data encipherment', 'decipher only', 'digital signature', 'email protection', 'encipher only'],
+  ...['ipsec end system', 'ipsec tunnel', 'ipsec user', 'key agreement', 'key encipherment'],
+  ...['microsoft sgc', 'netscape sgc', 'ocsp signing', 's/mime', 'server auth', 'signing', 'timestamping'],
+]
+
+const specSchema = struct(
+  'certificates.v1.CertificateSigningRequestSpec',
+  'What is asked for, and by whom.',
+  {
+    request: bytes(1, 'The request: PKCS #10 in PEM, in base64.', { required: true }),
+    signerName: text(7, 'Who shall sign, such as example.com/signer-name.', {
+      required: true,
+      rule: checkSignerName,
+    }),
+    expirationSeconds: int32(
+      8,
+      'How long the certificate shall hold, 600 at least; the signer may say less.',
+      {
+        optional: true,
+      },
+    ),
+    usages: listOf(5, { type: 'string', enum: usages }, 'What the key shall be used for.', {
+      listType: 'atomic',
+    }),
+    username: text(2, 'Who asked; set by the server.'),
+    uid: text(3, 'Identity of who asked; set by the server.'),
+    groups: texts(4, 'Groups of who asked; set by the server.', { listType: 'atomic' }),
+    extra: mapOf(6, extraValueSchema, 'What else is known of who asked; set by the server.'),
+  },
+)
+
+const conditionSchema = struct('certificates.v1.CertificateSigningRequestCondition', 'What was decided.', {
+  type: text(1, 'Approved, Denied, Failed, or what a signer wants to tell.', { required: true }),
+  status: text(6, 'True; a signer may say False or Unknown of types of its own.', { required: true }),
+  reason: text(2, 'Why, in one word for programs.'),
+  message: text(3, 'Why, for people.'),
+  lastUpdateTime: time(4, 'When this was last said; filled in where it is left out.'),
+  lastTransitionTime: time(5, 'When the status last changed; filled in where it is left out.'),
+})
+
+const statusSchema = struct('certificates.v1.CertificateSigningRequestStatus', 'What became of a request.', {
+  conditions: listOf(1, conditionSchema, 'What was decided.', { listType: 'map', listMapKeys: ['type'] }),
+  certificate: bytes(2, 'The certificate, once there is one: PEM, in base64; issuers may follow.'),
+})
+
+const certificateSigningRequestSchema = struct(
+  'certificates.v1.CertificateSigningRequest',
+  'Asks for a certificate; whoever may approve it decides, a signer issues it.',
+  {
+    spec: part(2, specSchema, 'What is asked for; cannot change.', { required: true, always: true }),
+    status: part(3, statusSchema, 'What became of it.'),
+  },
+)
+
+/** Nobody asks in the name of another, and nobody comes with an approval. */
+function askedBy(object: AnyObject, { user }: Writing): AnyObject {
+  const spec: JsonObjectDraft = { ...objectMember(object, 'spec') }
+  for (const name of ['username', 'uid', 'groups', 'extra']) delete spec[name]
+  if (user.name !== '') spec['username'] = user.name
+  if (user.uid !== '') spec['uid'] = user.uid
+  if (user.groups.length > 0) spec['groups'] = user.groups
+  if (Object.keys(user.extra).length > 0) spec['extra'] = user.extra
+  return { ...object, spec }
+}
+
+function onlyConditions(object: AnyObject, current: AnyObject, { time: now }: Writing): AnyObject {
+  const { certificate } = objectMember(current, 'status')
+  const conditions = objectsMember(objectMember(object, 'status'), 'conditions')
+  const status: JsonObject = {
+    ...(conditions.length === 0 ? {} : { conditions }),
+    ...(certificate === undefined ? {} : { certificate }),
+  }
+  return withTimes({ ...keeping(object, current, 'spec'), status }, current, now)
+}
+
+/** @source spec 2.11; upstream `pkg/apis/certificates/validation` */
+function checkSpec(object: AnyObject, names: Names): readonly ApiErrorCause[] {
+  const spec = objectMember(object, 'spec')
+  const causes = [...checkRequest(spec), ...checkUsages(spec)]
+  const signer = textMember(spec, 'signerName')
+  if (signer === names.signers.legacyUnknown) {
+    causes.push(
+      invalid('spec.signerName', signer, 'the legacy signerName is not allowed via this API version'),
+    )
+  }
+  const seconds = numberMember(spec, 'expirationSeconds')
+  if (seconds !== null && seconds < secondsMin) {
+    const words = `may not specify a duration less than ${secondsMin} seconds (10 minutes)`
+    causes.push(invalid('spec.expirationSeconds', seconds, words))
+  }
+  return causes
+}
+
+/** @source spec 8 */
+const secondsMin = 600
+
+function checkRequest(spec: JsonObject): readonly ApiErrorCause[] {
+  const request = textMember(spec, 'request')
+  if (request === '') return []
+  try {
+    readCertificateRequest(Buffer.from(request, 'base64').toString('latin1'))
+    return []
+  } catch (cause) {
+    if (!(cause instanceof PkiFailure)) throw cause
+    return [invalid('spec.request', request, cause.message)]
+  }
+}
+
+function checkUsages(spec: JsonObject): readonly ApiErrorCause[] {
+  const wanted = textsMember(spec, 'usages')
+  const causes: ApiErrorCause[] = []
+  if (wanted.length === 0) {
+    causes.push(required('spec.usages', 'usages are required for CertificateSigningRequest'))
+  }
+  for (const [at, usage] of wanted.entries()) {
+    const field = `spec.usages[${at}]`
+    if (usage === '') causes.push(notSupported(field, usage, usages))
+    if (wanted.indexOf(usage) < at) causes.push(duplicate(field, usage))
+  }
+  return causes
+}
+
+const columns: readonly Column[] = [
+  nameColumn,
+  ageColumn,
+  {
+    name: 'SignerName',
+    type: 'string',
+    description: 'Who shall sign.',
+    cell: (object) => cellAt(object, 'spec', 'signerName'),
+  },
+  {
+    name: 'Requestor',
+    type: 'string',
+    description: 'Who asked.',
+    cell: (object) => cellAt(object, 'spec', 'username'),
+  },
+  {
+    name: 'RequestedDuration',
+    type: 'string',
+    description: 'How long the certificate shall hold.',
+    cell: (object) => {
+      const seconds = numberMember(objectMember(object, 'spec'), 'expirationSeconds')
+      return seconds === null ? '<none>' : ageText(seconds * 1000)
+    },
+  },
+  {
+    name: 'Condition',
+    type: 'string',
+    description: 'What became of it: Pending, Approved or Denied; then Failed, Issued.',
+    cell: conditionText,
+  },
+]
+
+function conditionText(object: AnyObject): string {
+  const status = objectMember(object, 'status')
+  const types = objectsMember(status, 'conditions').map((condition) => textMember(condition, 'type'))
+  let words = 'Pending'
+  if (types.includes('Denied')) words = 'Denied'
+  else if (types.includes('Approved')) words = 'Approved'
+  if (types.includes('Failed')) words += ',Failed'
+  if (textMember(status, 'certificate') !== '') words += ',Issued'
+  return words
+}

@@ -1,0 +1,96 @@
+/*
+ * Goal: requests for certificates are read exactly, and only if their own key signed them.
+ * Method: requests of keys of several kinds, ours and openssl's where it is installed; harmed ones.
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { readCertificateRequest } from '../../../../src/pki/certificate-request.ts'
+import { PkiFailure } from '../../../../src/pki/errors.ts'
+import { generateKeyPair } from '../../../../src/pki/keys.ts'
+import { pemBlocks, toPem } from '../../../../src/pki/pem.ts'
+import { certificateRequest } from '../../../support/certificate-request.ts'
+
+function wrong(pem: string): string {
+  try {
+    readCertificateRequest(pem)
+  } catch (cause) {
+    if (cause instanceof PkiFailure) return `${cause.code}: ${cause.message}`
+    throw cause
+  }
+  return ''
+}
+
+test('a request says whom it is for, and whose key it is', () => {
+  const keys = generateKeyPair()
+  const read = readCertificateRequest(
+    certificateRequest({ commonName: 'jane', organizations: ['a', 'b'], keys }),
+  )
+  assert.deepEqual(read.subject, { commonName: 'jane', organizations: ['a', 'b'] })
+  assert.ok(read.publicKey.equals(keys.publicKey))
+  const modern = certificateRequest({ commonName: 'joe', keys: generateKeyPairSync('ed25519') })
+  assert.equal(readCertificateRequest(modern).subject.commonName, 'joe')
+})
+
+test('a request that another key signed is none', () => {
+  const { privateKey } = generateKeyPair()
+  const stolen = certificateRequest({ commonName: 'jane', signer: privateKey })
+  assert.equal(wrong(stolen), 'malformed: the request is not signed by its own key')
+})
+
+test('what is no request is told so', () => {
+  const words = 'malformed: PEM block type must be CERTIFICATE REQUEST'
+  assert.equal(wrong(''), words)
+  assert.equal(wrong('no PEM at all'), words)
+  const good = certificateRequest({ commonName: 'jane' })
+  assert.equal(wrong(good.replaceAll('CERTIFICATE REQUEST', 'CERTIFICATE')), words)
+  assert.match(wrong(good.slice(0, -40)), /^malformed: .*has no end$/)
+  assert.match(wrong(toPem('CERTIFICATE REQUEST', Buffer.alloc(100 * 1024))), /^malformed: /)
+})
+
+test('a request that was harmed is refused, whatever the harm (SEED)', (t) => {
+  const seed = Number(process.env['SEED'] ?? 20_260)
+  t.diagnostic(`SEED=${seed}`)
+  const random = new SeededRandom(seed)
+  const [block] = pemBlocks(certificateRequest({ commonName: 'jane', organizations: ['a'] }))
+  const der = block?.der ?? new Uint8Array()
+  for (let round = 0; round < 300; round++) {
+    const harmed = Uint8Array.from(der)
+    const at = random.below(harmed.length)
+    harmed[at] = (harmed[at] ?? 0) ^ (1 + random.below(255))
+    const cut = round % 3 === 0 ? harmed.subarray(0, random.below(harmed.length)) : harmed
+    if (cut.length === 0) continue
+    assert.match(wrong(toPem('CERTIFICATE REQUEST', cut)), /^malformed: /, `byte ${at}`)
+  }
+})
+
+test('requests of openssl are read, with keys of every kind', (t) => {
+  if (spawnSync('openssl', ['version']).status !== 0) {
+    t.diagnostic('openssl is not installed; requests of our own stand alone')
+    return
+  }
+  for (const kind of [['rsa:2048'], ['ec', '-pkeyopt', 'ec_paramgen_curve:P-384'], ['ed25519']]) {
+    const key = ['-newkey', ...kind, '-nodes', '-keyout', '/dev/null']
+    const names = ['-subj', '/O=staff/CN=jane', '-addext', 'subjectAltName=DNS:a.example']
+    const made = spawnSync('openssl', ['req', '-new', ...key, ...names], { encoding: 'utf8' })
+    assert.equal(made.status, 0, made.stderr)
+    const { subject } = readCertificateRequest(made.stdout)
+    assert.deepEqual(subject, { commonName: 'jane', organizations: ['staff'] })
+  }
+})
+
+test('a text of several blocks is taken apart, with what stands around them left out', () => {
+  const text = `first\n${toPem('A', Uint8Array.of(1))}between\r\n${toPem('B C', Uint8Array.of(2, 3))}`
+  assert.deepEqual(
+    pemBlocks(text).map(({ label, hasHeaders, der }) => [label, hasHeaders, [...der]]),
+    [
+      ['A', false, [1]],
+      ['B C', false, [2, 3]],
+    ],
+  )
+  const [headed] = pemBlocks('-----BEGIN A-----\nProc-Type: 4\n\nAQ==\n-----END A-----\n')
+  assert.deepEqual([headed?.hasHeaders, [...(headed?.der ?? [])]], [true, [1]])
+  assert.throws(() => pemBlocks('-----BEGIN A-----\n!\n-----END A-----\n'), PkiFailure)
+})

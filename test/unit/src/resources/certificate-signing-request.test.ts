@@ -1,0 +1,187 @@
+/*
+ * Goal: CertificateSigningRequest as spec 2.11 and 3.2 have it: who asked, who may say what through which path.
+ * Method: the shipped verbs on the machine in memory; each rule violated once.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import type { Json, JsonObject } from '../../../../src/api/json.ts'
+import { createAuthority } from '../../../../src/pki/authority.ts'
+import { generateKeyPair } from '../../../../src/pki/keys.ts'
+import { certificateRequest } from '../../../support/certificate-request.ts'
+import { Fixture, causes, refused } from '../registry/fixture.ts'
+import type { Got, Seen } from '../registry/fixture.ts'
+
+const kind = 'CertificateSigningRequest'
+const name = 'csr-1'
+const base64 = (text: string): string => Buffer.from(text, 'latin1').toString('base64')
+const good = {
+  request: base64(certificateRequest({ commonName: 'jane' })),
+  signerName: 'example.com/some-signer',
+  usages: ['client auth'],
+}
+const approved = { type: 'Approved', status: 'True', reason: 'Fine' }
+const denied = { type: 'Denied', status: 'True' }
+
+function make(api: Fixture, spec: JsonObject, more: JsonObject = {}): Promise<Got> {
+  return api.create({ kind, body: { metadata: { name }, spec, ...more } })
+}
+
+function say(api: Fixture, subresource: string, conditions: Json, more: JsonObject = {}): Promise<Got> {
+  return api.patch({ kind, name, subresource, body: { status: { conditions, ...more } } })
+}
+
+/** One cause and its words. */
+function told(seen: Seen, cause: string, words: string): void {
+  assert.deepEqual([seen.code, ...causes(seen)], [422, cause])
+  assert.ok(seen.message.includes(words), seen.message)
+}
+
+void test('spec 2.11: each rule of what is asked for, broken once', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const keys = generateKeyPair()
+  const stolen = certificateRequest({ commonName: 'x', keys, signer: generateKeyPair().privateKey })
+  const rows: readonly (readonly [JsonObject, string, string])[] = [
+    [{ request: '' }, 'FieldValueRequired spec.request', ''],
+    [
+      { request: base64('x') },
+      'FieldValueInvalid spec.request',
+      'PEM block type must be CERTIFICATE REQUEST',
+    ],
+    [{ request: base64(stolen) }, 'FieldValueInvalid spec.request', 'not signed by its own key'],
+    [{ signerName: '' }, 'FieldValueRequired spec.signerName', ''],
+    [{ signerName: 'some' }, 'FieldValueInvalid spec.signerName', "of the form 'example.com/signer-name'"],
+    [{ signerName: 'some/signer' }, 'FieldValueInvalid spec.signerName', 'at least two segments'],
+    [{ signerName: 'a.io/A' }, 'FieldValueInvalid spec.signerName', 'validating label "A"'],
+    [{ signerName: 'orch.io/legacy-unknown' }, 'FieldValueInvalid spec.signerName', 'legacy signerName'],
+    [{ expirationSeconds: 599 }, 'FieldValueInvalid spec.expirationSeconds', 'less than 600 seconds'],
+    [{ usages: [] }, 'FieldValueRequired spec.usages', 'usages are required'],
+    [{ usages: ['party'] }, 'FieldValueNotSupported spec.usages[0]', '"client auth"'],
+    [{ usages: ['any', 'any'] }, 'FieldValueDuplicate spec.usages[1]', ''],
+  ]
+  for (const [spec, cause, words] of rows) told(await refused(make(api, { ...good, ...spec })), cause, words)
+  assert.equal((await make(api, { ...good, expirationSeconds: 600 })).code, 201)
+})
+
+void test('spec 2.11: the server says who asked, and nobody comes with an approval', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const lies = { username: 'root', uid: '1', groups: ['x'], extra: { a: ['b'] } }
+  const { object } = await make(api, { ...good, ...lies }, { status: { conditions: [approved] } })
+  assert.deepEqual(object['spec'], { ...good, username: 'tester', groups: ['system:masters'] })
+  assert.deepEqual(object['status'], {})
+})
+
+void test('spec 2.11: what was asked for is immutable, and status is for other paths', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const made = await make(api, good)
+  const body = {
+    metadata: { labels: { a: 'b' } },
+    spec: { signerName: 'other.io/x', username: 'root' },
+    status: { conditions: [approved] },
+  }
+  const { object } = await api.patch({ kind, name, body })
+  assert.deepEqual([object['spec'], object['status']], [made.object['spec'], {}])
+  assert.deepEqual(object.metadata.labels, { a: 'b' })
+})
+
+void test('spec 3.2: approval says Approved or Denied, once and for all', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await make(api, good)
+  const both = await refused(say(api, 'approval', [approved, denied]))
+  assert.deepEqual(causes(both), [
+    'FieldValueInvalid status.conditions[0].type',
+    'FieldValueInvalid status.conditions[1].type',
+  ])
+  const certificate = base64('not looked at here')
+  const unsure = { ...approved, status: 'Unknown' }
+  const no = await refused(say(api, 'approval', [unsure]))
+  told(no, 'FieldValueNotSupported status.conditions[0].status', '"True"')
+  const yes = await say(api, 'approval', [approved], { certificate })
+  const now = '2026-01-02T03:04:05Z'
+  assert.deepEqual(yes.object['status'], {
+    conditions: [{ ...approved, lastUpdateTime: now, lastTransitionTime: now }],
+  })
+  const back = await refused(say(api, 'approval', []))
+  told(back, 'FieldValueForbidden status.conditions', 'may not remove a condition of type "Approved"')
+  api.clock.advance(5000)
+  const again = await say(api, 'approval', [{ ...approved, reason: 'Better' }])
+  assert.deepEqual(again.object['status'], {
+    conditions: [
+      {
+        ...approved,
+        reason: 'Better',
+        lastUpdateTime: '2026-01-02T03:04:10Z',
+        lastTransitionTime: now,
+      },
+    ],
+  })
+})
+
+void test('spec 3.2: a signer says the certificate or that it failed, and approves nothing', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await make(api, good)
+  const add = await refused(say(api, 'status', [approved]))
+  told(add, 'FieldValueForbidden status.conditions', 'may not add a condition of type "Approved"')
+  const { object } = await say(api, 'approval', [approved])
+  const kept = (object['status'] as JsonObject)['conditions'] as readonly JsonObject[]
+  const changed = await say(api, 'status', [{ ...approved, reason: 'Mine' }])
+  assert.deepEqual((changed.object['status'] as JsonObject)['conditions'], kept)
+  const bare = { certificate: base64('x') }
+  told(await refused(say(api, 'status', kept, bare)), 'FieldValueInvalid status.certificate', 'at least one')
+  const odd = { certificate: good.request }
+  told(
+    await refused(say(api, 'status', kept, odd)),
+    'FieldValueInvalid status.certificate',
+    'only CERTIFICATE',
+  )
+  const junk = { certificate: base64('-----BEGIN CERTIFICATE-----\nAQID\n-----END CERTIFICATE-----\n') }
+  told(
+    await refused(say(api, 'status', kept, junk)),
+    'FieldValueInvalid status.certificate',
+    'certificate data',
+  )
+  const certificate = base64(issued('one'))
+  const done = await say(api, 'status', kept, { certificate })
+  assert.equal((done.object['status'] as JsonObject)['certificate'], certificate)
+  const other = await refused(say(api, 'status', kept, { certificate: base64(issued('two')) }))
+  told(other, 'FieldValueForbidden status.certificate', 'may not modify existing certificate content')
+  const failed = { type: 'Failed', status: 'True' }
+  const end = await say(api, 'status', [...kept, failed])
+  const shown = api.definition(kind).columns?.at(-1)?.cell(end.object)
+  assert.equal(shown, 'Approved,Failed,Issued')
+  const gone = await refused(say(api, 'status', kept))
+  told(gone, 'FieldValueForbidden status.conditions', 'may not remove a condition of type "Failed"')
+})
+
+void test('columns of a request, and selection by its signer', async (t) => {
+  const api = await Fixture.open({ domain: 'k8s.io' })
+  t.after(() => api.close())
+  const signerName = 'kubernetes.io/kube-apiserver-client'
+  const { object } = await make(api, { ...good, signerName, expirationSeconds: 86_400 })
+  const columns = api.definition(kind).columns ?? []
+  assert.deepEqual(
+    columns.map((column) => [column.name, column.cell(object)]),
+    [
+      ['Name', name],
+      ['Age', { since: object.metadata.creationTimestamp }],
+      ['SignerName', signerName],
+      ['Requestor', 'tester'],
+      ['RequestedDuration', '24h'],
+      ['Condition', 'Pending'],
+    ],
+  )
+  const list = await api.list({ kind, query: { fieldSelector: `spec.signerName=${signerName}` } })
+  assert.equal(list.items.length, 1)
+  const no = await api.list({ kind, query: { fieldSelector: 'spec.signerName=example.com/other' } })
+  assert.equal(no.items.length, 0)
+})
+
+function issued(commonName: string): string {
+  const validity = { notBeforeMs: Date.UTC(2026, 0, 1), notAfterMs: Date.UTC(2027, 0, 1) }
+  return createAuthority({ commonName, ...validity, random: new SeededRandom(3) }).certificatePem
+}
