@@ -35,6 +35,8 @@ export class Member {
   underWay: Persist[] = []
   /** In memory; follows commit at once. */
   applied: LogIndex
+  /** As the core was told last. */
+  clockMs = 0
 
   constructor(config: CoreConfig, disk: Member['disk']) {
     this.id = config.id
@@ -73,6 +75,7 @@ export class Member {
     this.memory = { base: this.disk.base, entries: [...this.disk.entries] }
     this.applied = this.disk.applied
     this.raft = new Raft(this.#config, recovered(this.disk), this.disk.applied)
+    this.raft.tellTime(this.clockMs)
   }
 
   /** The state machine's own disk catches up, never beyond the log's. */

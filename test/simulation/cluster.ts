@@ -210,6 +210,7 @@ class Cluster {
     if (liveness === null) this.#coverage.hit('met divergence-undecidable')
     for (const event of this.#witness.storageMet) this.#coverage.hit(`met ${event}`)
     for (const event of this.#witness.memberships.met) this.#coverage.hit(`met ${event}`)
+    for (const proven of this.#witness.proven) this.#coverage.hit(proven)
     if (this.#membership.ruinedReplaced) this.#coverage.hit('met ruined-replaced')
     const { voters: first, learners: others } = this.#swarm
     const joined = this.#members.filter(({ id }) => id > first + others).map(({ id }) => id)

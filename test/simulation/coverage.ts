@@ -1,3 +1,4 @@
+import type { ProvenMode } from '../../src/registry/consistency.ts'
 import { deedKinds } from './plan.ts'
 import type { DeedKind } from './plan.ts'
 import { membershipEvents } from './checkers/memberships.ts'
@@ -50,6 +51,15 @@ const storageEvents: readonly StorageEvent[] = [
   ] as const),
 ]
 
+/** How an answer was proven that a client heard, and how a watch began. */
+const provenReads: readonly ProvenMode[] = [
+  ...(['linearizable', 'lease', 'bounded', 'any', 'log', 'not-older-than', 'exact'] as const),
+]
+const provenWatches: readonly ProvenMode[] = [
+  ...(['linearizable', 'lease', 'bounded', 'any', 'log', 'exact'] as const),
+]
+
+export type Proven = `read ${ProvenMode}` | `watch ${ProvenMode}`
 export type MetFault =
   | (typeof metFaults)[number]
   | (typeof divergenceFaults)[number]
@@ -58,7 +68,7 @@ export type MetFault =
   | StreamFault
   | StorageEvent
   | MembershipEvent
-export type Feat = `deed ${DeedKind}` | `met ${MetFault}` | `crash ${Side} ${CrashStep}`
+export type Feat = `deed ${DeedKind}` | `met ${MetFault}` | `crash ${Side} ${CrashStep}` | Proven
 
 /** Everything that has to happen somewhere in the seeds of a suite, but for what is `seldom`. */
 export const feats: readonly Feat[] = [
@@ -66,6 +76,8 @@ export const feats: readonly Feat[] = [
   ...[...metFaults, ...divergenceFaults, ...memberFaults].map((fault) => `met ${fault}` as const),
   ...[...linkFaults, ...streamFaults, ...storageEvents].map((fault) => `met ${fault}` as const),
   ...membershipEvents.map((event) => `met ${event}` as const),
+  ...provenReads.map((mode) => `read ${mode}` as const),
+  ...provenWatches.map((mode) => `watch ${mode}` as const),
   ...crashSteps.flatMap((step) => [`crash before ${step}`, `crash after ${step}`] as const),
 ]
 

@@ -15,6 +15,7 @@ import { History } from './clients/history.ts'
 import type { Answer } from './clients/history.ts'
 import { Crowd, hastyFrom } from './clients/crowd.ts'
 import type { Served } from './clients/served.ts'
+import type { Proven } from './coverage.ts'
 import type { Life, Serving, Watcher } from './life.ts'
 import type { Member } from './process.ts'
 import type { Swarm } from './swarm.ts'
@@ -172,6 +173,15 @@ export class Witness implements Watcher {
   /** What happened to the storage. */
   get storageMet(): ReadonlySet<StorageEvent> {
     return this.#consensus.truth.storage.met
+  }
+
+  /** How what clients heard was proven, one for each answer, and for each watch that began. */
+  get proven(): readonly Proven[] {
+    const { calls, watches } = this.#history
+    return [
+      ...calls.flatMap(({ proof }) => (proof === null ? [] : [`read ${proof.mode}` as const])),
+      ...watches.flatMap(({ proof }) => (proof === null ? [] : [`watch ${proof.mode}` as const])),
+    ]
   }
 
   /** What clients were told. @throws Finding */

@@ -2,6 +2,7 @@ import type { Command } from '../runner.ts'
 import type { World } from '../world.ts'
 import { compact, crash, fastDisk, slowDisk, write } from './disk.ts'
 import { change, propose, read, resign, transfer } from './lead.ts'
+import { clock, lease, wantLease } from './lease.ts'
 import { log, status } from './look.ts'
 import {
   copy,
@@ -36,6 +37,9 @@ export const verbs: ReadonlyMap<string, Verb> = new Map(
     resign,
     change,
     wish,
+    'want-lease': wantLease,
+    clock,
+    lease,
     stabilize,
     settle,
     deliver,

@@ -11,7 +11,7 @@ import type { World } from '../world.ts'
 /**
  * `nodes voters=1,2,3 [learners=4] [outsiders=5] [index=10] [term=1] [limit=…]`: members that agree on their
  * configuration and on everything up to `index`. Outsiders know nothing yet. Limits: append-bytes,
- * inflight-messages, inflight-bytes, uncommitted-bytes, cache-bytes, read-rounds.
+ * inflight-messages, inflight-bytes, uncommitted-bytes, cache-bytes, read-rounds, lease-promise (ms).
  */
 export function nodes(world: World, { options }: Command): void {
   const configuration = cluster(numbers(options.get('voters')), numbers(options.get('learners')))
@@ -63,6 +63,7 @@ function limits(options: ReadonlyMap<string, string>): Partial<CoreConfig> {
     ['uncommitted-bytes', 'uncommittedBytesMax'],
     ['cache-bytes', 'logCacheBytesMax'],
     ['read-rounds', 'readRoundsMax'],
+    ['lease-promise', 'leasePromiseMs'],
   ] as const
   const chosen = names.flatMap(([option, limit]) => {
     const value = options.get(option)

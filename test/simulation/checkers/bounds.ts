@@ -1,4 +1,4 @@
-import type { Call, History } from '../clients/history.ts'
+import type { Call, History, Mode, Proof, WatchRecord } from '../clients/history.ts'
 import { Finding } from './finding.ts'
 import { labelOf } from './object-history.ts'
 import { pointOf } from './real-time.ts'
@@ -6,7 +6,7 @@ import type { Truth } from './truth.ts'
 
 /**
  * I21: what is said to be at most so many ms behind is. Whatever anybody was told before that moment of virtual time is
- * within the state of the answer; and an answer to a bounded read names no larger bound than was asked for.
+ * within the state of the answer, or of what a watch begins with; and what was asked for with a bound names no larger one.
  *
  * @throws Finding
  */
@@ -14,21 +14,49 @@ export function checkBounds(history: History, truth: Truth): void {
   const told = toldIn(history)
   for (const call of history.calls) {
     const { proof, request } = call
-    if (proof === null || proof.boundMs === null) continue
-    const bounded = request.kind === 'get' || request.kind === 'list' ? request.mode : null
-    if (proof.mode === 'bounded' && bounded?.kind === 'bounded' && proof.boundMs > bounded.boundMs) {
-      throw new Finding('I21 bound', `${proof.boundMs} ms is beyond the bound: ${labelOf(call)}`)
-    }
-    // On the clock of the member, which may be fast.
-    const since = proof.atMs - proof.boundMs * slowest - roundingMs
-    const floor = newestBefore(told, since)
-    if (pointOf(call, truth, floor) !== 'none') continue
-    throw new Finding(
-      'I21 bound',
-      `${floor} was told ${proof.atMs - since} ms before, and is not in what is at most ${proof.boundMs} ms behind: ` +
-        labelOf(call),
-    )
+    if (proof === null) continue
+    const mode = request.kind === 'get' || request.kind === 'list' ? request.mode : null
+    checkBound(proof, mode, {
+      told,
+      holds: (floor) => pointOf(call, truth, floor) !== 'none',
+      label: () => labelOf(call),
+    })
   }
+  for (const watch of history.watches) {
+    const { proof, mode } = watch
+    if (proof === null) continue
+    checkBound(proof, mode, {
+      told,
+      holds: (floor) => proof.revision >= floor,
+      label: () => describeWatch(watch),
+    })
+  }
+}
+
+type Judged = {
+  readonly told: readonly Told[]
+  /** Whether it may be told of a state at that revision or a later one. */
+  readonly holds: (floor: number) => boolean
+  readonly label: () => string
+}
+
+function checkBound({ mode, boundMs, atMs }: Proof, asked: Mode | null, of: Judged): void {
+  if (boundMs === null) return
+  if (mode === 'bounded' && asked?.kind === 'bounded' && boundMs > asked.boundMs) {
+    throw new Finding('I21 bound', `${boundMs} ms is beyond the bound: ${of.label()}`)
+  }
+  // On the clock of the member, which may be fast.
+  const since = atMs - boundMs * slowest - roundingMs
+  const floor = newestBefore(of.told, since)
+  if (of.holds(floor)) return
+  throw new Finding(
+    'I21 bound',
+    `${floor} was told ${atMs - since} ms before, and is not in what is at most ${boundMs} ms behind: ${of.label()}`,
+  )
+}
+
+function describeWatch({ watcher, member, start, proof }: WatchRecord): string {
+  return `watch ${watcher} at member ${member} from ${JSON.stringify(start)}, ${JSON.stringify(proof)}`
 }
 
 /** A member's clock runs at 0.95 of the true time at least, so its ms are longer. */

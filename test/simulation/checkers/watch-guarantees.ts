@@ -1,3 +1,4 @@
+import { isLinearizable } from '../clients/history.ts'
 import type { History, PullRecord, WatchRecord, WatchedEvent } from '../clients/history.ts'
 import type { Shown } from '../clients/shown.ts'
 import { shownOf } from '../clients/shown.ts'
@@ -127,8 +128,8 @@ export function checkBookmarks(history: History, truth: Truth): void {
 }
 
 /**
- * I22, the state first: it is the whole state at one revision, and a most recent one is not older than what was told
- * before.
+ * I22, the state first: it is the whole state at one revision, which is the one that was said, and a most recent one,
+ * however it was proven, is not older than what was told before.
  *
  * @throws Finding
  */
@@ -141,8 +142,12 @@ export function checkInitialState(history: History, truth: Truth): void {
       continue
     }
     const told = toldBefore(history, watch.begin)
-    if (watch.mode.kind === 'most-recent' && watch.start.marked && begin.revision < told) {
+    if (isLinearizable(watch.mode) && watch.start.marked && begin.revision < told) {
       throw new Finding('I22 state', `of ${begin.revision}, ${told} was told before, on ${describe(watch)}`)
+    }
+    const said = watch.proof?.revision ?? begin.revision
+    if (watch.start.marked && said !== begin.revision) {
+      throw new Finding('I22 state', `of ${begin.revision}, said to be of ${said}, on ${describe(watch)}`)
     }
   }
 }
@@ -305,8 +310,9 @@ function toldBefore(history: History, moment: number): number {
   return told
 }
 
-function describe({ watcher, member, range, start }: WatchRecord): string {
-  return `watch ${watcher} at member ${member} of ${JSON.stringify(range)} from ${JSON.stringify(start)}`
+function describe({ watcher, member, range, start, mode }: WatchRecord): string {
+  const asked = `${mode.kind} from ${JSON.stringify(start)}`
+  return `watch ${watcher} at member ${member} of ${JSON.stringify(range)} ${asked}`
 }
 
 function describePull({ watcher, member, after, upTo }: PullRecord): string {

@@ -220,8 +220,8 @@ export class Client {
     const call: Call = history.begin({ client: number, member, process }, request)
     const extra = this.#extra(pages?.continueToken ?? null)
     let proof: Proof | null = null
-    const proven = ({ mode, boundMs }: ReadProof): void => {
-      proof = { mode, boundMs, atMs: world.now }
+    const proven = ({ mode, boundMs, revision }: ReadProof): void => {
+      proof = { mode, boundMs, revision, atMs: world.now }
     }
     const heard = await ask(world, this.#random, { served, timeoutMs }, (at, context) =>
       perform(at, { ...context, proven }, request, extra),

@@ -1,3 +1,4 @@
+import type { ProvenMode } from '../../../src/registry/consistency.ts'
 import type { Shown } from './shown.ts'
 
 /** How old an answer may be. */
@@ -17,7 +18,13 @@ export function isLinearizable({ kind }: Mode): boolean {
 }
 
 /** What a member said of its answer, and when it fixed it, in virtual ms. */
-export type Proof = { readonly mode: string; readonly boundMs: number | null; readonly atMs: number }
+export type Proof = {
+  readonly mode: ProvenMode
+  readonly boundMs: number | null
+  /** That it answered from; of a watch, behind which its events begin. */
+  readonly revision: number
+  readonly atMs: number
+}
 
 /** A version some client was shown, named by what only the cluster and what only its writer could know. */
 export type KnownVersion = { readonly revision: number; readonly token: string }
@@ -121,6 +128,8 @@ export type WatchRecord = {
   readonly mode: Mode
   /** When it was asked for. */
   readonly begin: number
+  /** null: it did not begin. */
+  proof: Proof | null
   readonly events: WatchedEvent[]
 }
 

@@ -1,6 +1,8 @@
 import { ApiError } from '../../../src/api/api-error.ts'
 import type { SeededRandom } from '../../../raft/base/random.ts'
 import type { WatchStream } from '../../../src/registry/answer.ts'
+import type { ReadProof } from '../../../src/registry/consistency.ts'
+import { headerOf } from '../../../src/verify/wire.ts'
 import type { World } from '../world.ts'
 import { ask } from './connection.ts'
 import type { History, Mode, Range, WatchedEvent, WatchRecord } from './history.ts'
@@ -89,6 +91,10 @@ export class Watcher {
       ...{ watcher: name, member: served.member, range, mode, events: [] },
       start: after === null ? { kind: 'state', marked } : { kind: 'after', revision: after },
       begin: history.now(),
+      proof: null,
+    }
+    const proven = ({ mode: by, boundMs, revision }: ReadProof): void => {
+      record.proof = { mode: by, boundMs, revision, atMs: world.now }
     }
     this.#asking = true
     const query = queryOf([
@@ -102,7 +108,8 @@ export class Watcher {
       const definition = definitionOf(at, 'configmaps')
       const body = new Uint8Array(0)
       const target = targetOf(range.namespace, null)
-      return at.registry.watch({ definition, context, target, query, body, contentType: '' })
+      const wanted = { definition, target, query, body, contentType: '', ...headerOf(mode) }
+      return at.registry.watch({ ...wanted, context: { ...context, proven } })
     })
     asked.then(
       (heard) => {
@@ -119,7 +126,11 @@ export class Watcher {
   }
 
   #stateMode(): Mode {
-    return this.#random.chance(0.7) ? { kind: 'most-recent' } : { kind: 'any' }
+    const kind = this.#random.below(10)
+    if (kind < 4) return { kind: 'most-recent' }
+    if (kind < 6) return { kind: 'any' }
+    if (kind < 8) return { kind: 'lease' }
+    return kind < 9 ? { kind: 'bounded', boundMs: this.#random.pick([5, 20, 200, 2_000]) } : { kind: 'log' }
   }
 
   #refused(record: WatchRecord, cause: unknown): void {

@@ -12,7 +12,12 @@ import { split } from '../../simulation/clients/verbs.ts'
 /** A true history and what clients were told of it, put together by hand. */
 export class Told {
   readonly truth = new Truth()
-  readonly history = new History(() => this.truth)
+  /** Of virtual time, when calls end. */
+  nowMs = 0
+  readonly history = new History(
+    () => this.truth,
+    () => this.nowMs,
+  )
   #sequence = 1
 
   constructor() {
@@ -82,7 +87,7 @@ export class Told {
   watch(record: Partial<WatchRecord> & Pick<WatchRecord, 'events' | 'start'>): void {
     this.history.watches.push({
       ...{ watcher: 'w', member: 1, range: { namespace: null, color: null }, mode: { kind: 'any' } },
-      begin: this.history.now(),
+      ...{ begin: this.history.now(), proof: null },
       ...record,
     })
   }

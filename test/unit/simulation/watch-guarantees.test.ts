@@ -155,6 +155,20 @@ void test('the state first is the whole state of one revision, and a most recent
   old.history.saw(5)
   old.watch({ start, mode, events: [...state(old), bookmark(4, true)] })
   finds(/^I22 state/, () => checkInitialState(old.history, old.truth))
+  for (const kind of ['lease', 'log'] as const) {
+    const older = told()
+    older.history.saw(5)
+    older.watch({ start, mode: { kind }, events: [...state(older), bookmark(4, true)] })
+    finds(/^I22 state: of 4, 5 was told before/, () => checkInitialState(older.history, older.truth))
+  }
+  for (const revision of [4, 5]) {
+    const said = told()
+    const proof = { mode: 'any', boundMs: null, revision, atMs: 0 } as const
+    said.watch({ start, proof, events: [...state(said), bookmark(4, true)] })
+    const check = (): void => checkInitialState(said.history, said.truth)
+    if (revision === 4) check()
+    else finds(/^I22 state: of 4, said to be of 5/, check)
+  }
   for (const marked of [true, false]) {
     const partial = told()
     const events = [...state(partial).slice(1), bookmark(4, marked)]

@@ -1,0 +1,24 @@
+import type { Command } from '../runner.ts'
+import type { World } from '../world.ts'
+
+/** `want-lease 1`: it tries to hold one when it leads. A crash forgets that. */
+export function wantLease(world: World, { words }: Command): void {
+  for (const word of words) world.member(word).raft.wantLease(true)
+}
+
+/** `clock 1 1050`: its own clock says so from now on, in ms. Until then it says 0. */
+export function clock(world: World, { words: [id = '', ms = '0'] }: Command): void {
+  const member = world.member(id)
+  member.clockMs = Number(ms)
+  member.raft.tellTime(member.clockMs)
+}
+
+/** `lease 1`: until when, on its own clock, it may read without asking. */
+export function lease(world: World, { words }: Command): void {
+  for (const id of words) {
+    const { raft, clockMs } = world.member(id)
+    const until = raft.leaseUntilMs
+    if (until === 0) world.say(`${id} has no lease`)
+    else world.say(`${id} at ${clockMs}ms: lease until ${until}ms${clockMs < until ? '' : ', over'}`)
+  }
+}

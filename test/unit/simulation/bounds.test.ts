@@ -1,0 +1,67 @@
+/*
+ * Goal: an answer, and the state that a watch begins with, may not be further behind than it says, nor say more than was
+ * asked for.
+ * Method: one write that somebody was told of at 1000 ms, and readers later that are shown the state before it or behind it.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { checkBounds } from '../../simulation/checkers/bounds.ts'
+import type { Mode, Proof } from '../../simulation/clients/history.ts'
+import { Told } from './told.ts'
+
+const key = 'default/a'
+const asked: Mode = { kind: 'bounded', boundMs: 100 }
+
+/** 1: before. 2: what was told at 1000 ms. */
+function told(): Told {
+  const all = new Told()
+  all.write(key, '1')
+  all.write(key, '2')
+  all.nowMs = 1000
+  all.call({ kind: 'update', key, token: '2', expected: null, creates: true }, all.object(2))
+  return all
+}
+
+function proof(more: Partial<Proof>): Proof {
+  return { mode: 'bounded', boundMs: 100, revision: 1, atMs: 0, ...more }
+}
+
+type Reader = (all: Told, proof: Proof) => void
+const readers: Readonly<Record<string, Reader>> = {
+  get: (all, of) => {
+    all.call({ kind: 'get', key, mode: asked }, all.object(of.revision)).proof = of
+  },
+  list: (all, of) => {
+    const range = { namespace: null, color: null }
+    const request = { kind: 'list', range, mode: asked, limit: null, pagesOf: 1, page: 0 } as const
+    all.call(request, all.list(of.revision, [of.revision])).proof = of
+  },
+  watch: (all, of) => {
+    all.watch({ start: { kind: 'state', marked: false }, mode: asked, proof: of, events: [] })
+  },
+}
+
+for (const [name, read] of Object.entries(readers)) {
+  const judged = (of: Partial<Proof>): (() => void) => {
+    const all = told()
+    read(all, proof(of))
+    return () => checkBounds(all.history, all.truth)
+  }
+  const finds = (claim: RegExp, check: () => void): void => {
+    assert.throws(check, (cause) => cause instanceof BrokenInvariant && claim.test(cause.message))
+  }
+
+  void test(`${name}: as far behind as it says, and no further`, () => {
+    judged({ atMs: 1050 })()
+    judged({ atMs: 1500, revision: 2 })()
+    finds(/^I21 bound: 2 was told .* ms before/, judged({ atMs: 1500 }))
+    finds(/^I21 bound: 2 was told/, judged({ atMs: 1500, mode: 'any' }))
+    judged({ atMs: 1500, mode: 'any', boundMs: null })()
+    judged({ atMs: 1500, mode: 'any', boundMs: 600 })()
+  })
+
+  void test(`${name}: no larger bound than was asked for`, () => {
+    finds(/^I21 bound: 101 ms is beyond the bound/, judged({ atMs: 1050, boundMs: 101 }))
+  })
+}
