@@ -32,7 +32,8 @@ export class Promises {
             `${message.from} asks for votes in ${message.term} without its own on disk`,
           )
         }
-        this.#checkVoter('I8 campaigns', message.from, message.term)
+        // One of a former term waited long for its disk: whoever sends it has given that campaign up.
+        if (hardState.term === message.term) this.#checkVoter('I8 campaigns', message.from, message.term)
         break
       case 'vote-response':
         // A refusal promises nothing.

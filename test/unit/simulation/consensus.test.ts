@@ -270,6 +270,9 @@ void test('I8: one that is no voter stands for election', () => {
     ...{ from: nodeId(1), transfer: false },
   }
   finds(/^I8 /, () => new Promises(new Map([[1, log]])).sent(request))
+  // A later term made a learner of it while its disk stood still.
+  log.hardState = { term: term(2), vote: null }
+  new Promises(new Map([[1, log]])).sent(request)
 })
 
 void test('I9: a read answered before the first entry of its term is committed', () => {
