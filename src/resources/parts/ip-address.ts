@@ -1,0 +1,7 @@
+import { isIP } from 'node:net'
+
+/** Of either family, without a zone. */
+export function checkIpAddress(text: string): readonly string[] {
+  const isAddress = isIP(text) !== 0 && !text.includes('%')
+  return isAddress ? [] : ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)']
+}

@@ -1,0 +1,106 @@
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { fieldForbidden, invalid } from '../../api/field-error.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
+import { equalJson, memberOf, numberMember, objectsMember, textMember } from '../../api/json.ts'
+import { member } from '../../api/schema/path.ts'
+import { differences } from './differences.ts'
+
+/**
+ * A Pod stays what it was placed as: only images, a nearer deadline, and more tolerations may come.
+ *
+ * @source core `pkg/apis/core/validation`, ValidatePodUpdate; facts Pod: update
+ */
+export function checkPodUpdate(spec: JsonObject, old: JsonObject): readonly ApiErrorCause[] {
+  const counts = ['containers', 'initContainers'].flatMap((list) => {
+    const isSame = objectsMember(spec, list).length === objectsMember(old, list).length
+    return isSame ? [] : [fieldForbidden(`spec.${list}`, 'pod updates may not add or remove containers')]
+  })
+  if (counts.length > 0) return counts
+  return [...checkDeadline(spec, old), ...checkTolerations(spec, old), ...checkRest(spec, old)]
+}
+
+function checkDeadline(spec: JsonObject, old: JsonObject): readonly ApiErrorCause[] {
+  const field = 'spec.activeDeadlineSeconds'
+  const [now, before] = [
+    numberMember(spec, 'activeDeadlineSeconds'),
+    numberMember(old, 'activeDeadlineSeconds'),
+  ]
+  if (before === null) return []
+  if (now === null) return [invalid(field, null, 'must not update from a positive integer to nil value')]
+  return now > before ? [invalid(field, now, 'must be less than or equal to previous value')] : []
+}
+
+function checkTolerations(spec: JsonObject, old: JsonObject): readonly ApiErrorCause[] {
+  const now = objectsMember(spec, 'tolerations').map(withoutTime)
+  const isKept = (toleration: JsonObject): boolean =>
+    now.some((one) => equalJson(one, withoutTime(toleration)))
+  if (objectsMember(old, 'tolerations').every(isKept)) return []
+  return [
+    fieldForbidden(
+      'spec.tolerations',
+      'existing toleration can not be modified except its tolerationSeconds',
+    ),
+  ]
+}
+
+function withoutTime(toleration: JsonObject): JsonObject {
+  const draft: JsonObjectDraft = { ...toleration }
+  delete draft['tolerationSeconds']
+  return draft
+}
+
+/** With what may change as it was, nothing else has changed. */
+function checkRest(spec: JsonObject, old: JsonObject): readonly ApiErrorCause[] {
+  const rest: JsonObjectDraft = { ...spec }
+  for (const name of ['activeDeadlineSeconds', 'tolerations']) keep(rest, old, name)
+  for (const list of ['containers', 'initContainers']) {
+    if (Object.hasOwn(spec, list))
+      rest[list] = withImages(objectsMember(spec, list), objectsMember(old, list))
+  }
+  const before = numberMember(old, 'terminationGracePeriodSeconds')
+  if (before !== null && before < 0 && numberMember(spec, 'terminationGracePeriodSeconds') === 1) {
+    keep(rest, old, 'terminationGracePeriodSeconds')
+  }
+  const changed = differences(old, rest, member(null, 'spec'))
+  return changed.length === 0 ? [] : [fieldForbidden('spec', `${WORDS}\n${changed.join('\n')}\n`)]
+}
+
+const WORDS =
+  'pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, ' +
+  '`spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or ' +
+  '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
+
+function keep(draft: JsonObjectDraft, old: JsonObject, name: string): void {
+  const kept = memberOf(old, name)
+  if (kept === undefined) delete draft[name]
+  else draft[name] = kept
+}
+
+function withImages(containers: readonly JsonObject[], old: readonly JsonObject[]): readonly Json[] {
+  return containers.map((container, index) => {
+    const before = old[index]
+    return before === undefined ? container : { ...container, image: textMember(before, 'image') }
+  })
+}
+
+/**
+ * Ephemeral containers are only added.
+ *
+ * @source core `pkg/apis/core/validation`, ValidatePodEphemeralContainersUpdate
+ */
+export function checkEphemeralUpdate(spec: JsonObject, old: JsonObject): readonly ApiErrorCause[] {
+  const field = 'spec.ephemeralContainers'
+  const now = new Map(
+    objectsMember(spec, 'ephemeralContainers').map((one) => [textMember(one, 'name'), one] as const),
+  )
+  return objectsMember(old, 'ephemeralContainers').flatMap((before) => {
+    const name = textMember(before, 'name')
+    const container = now.get(name)
+    const shown = JSON.stringify(name)
+    if (container === undefined) {
+      return [fieldForbidden(field, `existing ephemeral containers ${shown} may not be removed`)]
+    }
+    const same = differences(before, container, member(null, 'spec')).length === 0
+    return same ? [] : [fieldForbidden(field, `existing ephemeral containers ${shown} may not be changed`)]
+  })
+}

@@ -1,0 +1,17 @@
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { invalid } from '../../api/field-error.ts'
+import type { Json } from '../../api/json.ts'
+import { checkPortName } from '../../api/name-rules.ts'
+
+const PORT_WORDS = 'must be between 1 and 65535, inclusive'
+
+export function checkPortNumber(port: number): readonly string[] {
+  return port >= 1 && port <= 65_535 ? [] : [PORT_WORDS]
+}
+
+/** A number, or the name of one of the container's ports. */
+export function checkPort(port: Json | undefined, field: string): readonly ApiErrorCause[] {
+  if (port === undefined) return []
+  const wrong = typeof port === 'string' ? checkPortName(port) : checkPortNumber(Number(port))
+  return wrong.map((words) => invalid(field, port, words))
+}

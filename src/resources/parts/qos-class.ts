@@ -1,0 +1,35 @@
+import type { JsonObject } from '../../api/json.ts'
+import { objectMember, objectsMember, textMember } from '../../api/json.ts'
+import { compareQuantities, parseQuantity } from '../../api/schema/quantity.ts'
+import type { Quantity } from '../../api/schema/quantity.ts'
+
+/**
+ * How a Pod is treated when its node runs short: Guaranteed gets exactly what it asks for, BestEffort asks for nothing.
+ *
+ * @source core `pkg/apis/core/helper/qos`, ComputePodQOS
+ */
+export function qosClassOf(spec: JsonObject): 'Guaranteed' | 'Burstable' | 'BestEffort' {
+  const containers = [...objectsMember(spec, 'containers'), ...objectsMember(spec, 'initContainers')]
+  const resources = containers.map((container) => objectMember(container, 'resources'))
+  const isAnySaid = resources.some((one) =>
+    computed.some((name) => amount(one, 'limits', name) !== null || amount(one, 'requests', name) !== null),
+  )
+  if (!isAnySaid) return 'BestEffort'
+  const isExact = resources.every((one) => computed.every((name) => isSame(one, name)))
+  return isExact ? 'Guaranteed' : 'Burstable'
+}
+
+/** What can be shared out more than once. */
+const computed = ['cpu', 'memory']
+
+function isSame(resources: JsonObject, name: string): boolean {
+  const limit = amount(resources, 'limits', name)
+  const request = amount(resources, 'requests', name)
+  return limit !== null && request !== null && compareQuantities(limit, request) === 0
+}
+
+/** null: nothing, or none. */
+function amount(resources: JsonObject, member: string, name: string): Quantity | null {
+  const quantity = parseQuantity(textMember(objectMember(resources, member), name))
+  return quantity === null || quantity.nanos <= 0n ? null : quantity
+}

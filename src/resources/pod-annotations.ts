@@ -1,0 +1,44 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
+import { objectMember, textMember } from '../api/json.ts'
+import type { Names } from '../api/names.ts'
+import type { AnyObject } from '../registry/definition.ts'
+
+/** Annotations that mean something to the node of a Pod. */
+
+const FIELD = 'metadata.annotations'
+
+/** Only a Pod that a node has shows what the node runs by itself. @source facts Pod: mirror annotation */
+export function checkPodAnnotations(object: AnyObject, names: Names): readonly ApiErrorCause[] {
+  const key = names.label('config.mirror')
+  const spec = objectMember(object, 'spec')
+  const mirror = object.metadata.annotations?.[key]
+  if (mirror === undefined || textMember(spec, 'nodeName') !== '') return []
+  const words = 'must set spec.nodeName if mirror pod annotation is set'
+  return [invalid(keyPath(FIELD, key), mirror, words)]
+}
+
+/** They stay as they were. @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotationUpdates */
+export function checkPodAnnotationsKept(
+  object: AnyObject,
+  current: AnyObject,
+  names: Names,
+): readonly ApiErrorCause[] {
+  const mirror = names.label('config.mirror')
+  const profiles = names.labelUnder('container.apparmor.security.beta', '')
+  const [now, before] = [object.metadata.annotations ?? {}, current.metadata.annotations ?? {}]
+  const causes: ApiErrorCause[] = []
+  for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {
+    if (now[key] === before[key]) continue
+    if (key.startsWith(profiles)) {
+      const words = 'may not remove or update AppArmor annotations'
+      const added = 'may not add AppArmor annotations'
+      causes.push(fieldForbidden(keyPath(FIELD, key), before[key] === undefined ? added : words))
+    }
+    if (key !== mirror) continue
+    const words = 'may not remove or update mirror pod annotation'
+    const added = 'may not add mirror pod annotation'
+    causes.push(fieldForbidden(keyPath(FIELD, key), before[key] === undefined ? added : words))
+  }
+  return causes
+}

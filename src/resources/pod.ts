@@ -1,0 +1,162 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { fieldForbidden, invalid } from '../api/field-error.ts'
+import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
+import { memberOf, numberMember, objectMember, objectsMember, textMember } from '../api/json.ts'
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import type { ObjectMeta } from '../api/object.ts'
+import { part, struct } from '../api/schema/build.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import { fillPodAlone, fillPodSpec } from './parts/pod-defaults.ts'
+import { podSpecSchema } from './parts/pod-spec.ts'
+import { checkPodStatus } from './parts/pod-status-rules.ts'
+import { podStatusSchema } from './parts/pod-status.ts'
+import { checkEphemeralUpdate, checkPodUpdate } from './parts/pod-update.ts'
+import { qosClassOf } from './parts/qos-class.ts'
+import { keeping } from './parts/status.ts'
+import { checkVolumes } from './parts/volume.ts'
+import { checkPodAnnotations, checkPodAnnotationsKept } from './pod-annotations.ts'
+import { podColumns } from './pod-columns.ts'
+
+/**
+ * Containers that run together on one node. Placed once: what it runs can hardly change. Who deletes one that was placed
+ * gives it time to end, and its node says when it has.
+ */
+export function podDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: '',
+    version: 'v1',
+    kind: 'Pod',
+    plural: 'pods',
+    singular: 'pod',
+    shortNames: ['po'],
+    categories: ['all'],
+    scope: 'Namespaced',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: podSchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: true,
+    selectableFields,
+    columns: podColumns,
+    hooks: {
+      fillDefaults: fillPod,
+      gracePeriodSeconds,
+      prepareForCreate: (object) => ({
+        ...object,
+        status: { phase: 'Pending', qosClass: qosClassOf(specOf(object)) },
+      }),
+      prepareForUpdate: (object, current) => keeping(object, current, 'status'),
+      validate: (object) => checkPod(object, names),
+      validateNew,
+      validateUpdate: (object, current) => [
+        ...checkPodUpdate(specOf(object), specOf(current)),
+        ...checkPodAnnotationsKept(object, current, names),
+      ],
+    },
+    subresources: [
+      {
+        name: 'ephemeralcontainers',
+        verbs: ['get', 'patch', 'update'],
+        prepareForUpdate: onlyEphemeralContainers,
+        validateUpdate: (object, current) => checkEphemeralUpdate(specOf(object), specOf(current)),
+      },
+      {
+        name: 'status',
+        verbs: ['get', 'patch', 'update'],
+        prepareForUpdate: onlyStatus,
+        validateUpdate: checkPodStatus,
+      },
+    ],
+  } satisfies ResourceDefinition)
+}
+
+const podSchema = struct('core.v1.Pod', 'Containers that run together on one node.', {
+  spec: part(2, podSpecSchema, 'What it runs and what it needs for that.'),
+  status: part(3, podStatusSchema, 'How it is, as its node tells it.'),
+})
+
+const selectableFields = [
+  'spec.nodeName',
+  'spec.restartPolicy',
+  'spec.schedulerName',
+  'spec.serviceAccountName',
+  'status.phase',
+  'status.podIP',
+  'status.nominatedNodeName',
+]
+
+function specOf(object: AnyObject): JsonObject {
+  return objectMember(object, 'spec')
+}
+
+function fillPod(object: AnyObject): AnyObject {
+  const spec = specOf(object)
+  const filled = fillPodAlone(fillPodSpec(spec))
+  const status = objectMember(object, 'status')
+  const addressed = withBothAddresses(status)
+  return filled === spec && addressed === status ? object : { ...object, spec: filled, status: addressed }
+}
+
+/** The first address is told twice. */
+function withBothAddresses(status: JsonObject): JsonObject {
+  const first = textMember(objectsMember(status, 'podIPs')[0] ?? {}, 'ip')
+  const ip = textMember(status, 'podIP')
+  if (first === ip) return status
+  return first === '' ? { ...status, podIPs: [{ ip }] } : { ...status, podIP: first }
+}
+
+/** One that nobody runs, or that has ended, goes at once. @source core `pkg/registry/core/pod`, CheckGracefulDelete */
+function gracePeriodSeconds(object: AnyObject, asked: number | null): number {
+  const spec = specOf(object)
+  const phase = textMember(objectMember(object, 'status'), 'phase')
+  if (textMember(spec, 'nodeName') === '' || phase === 'Failed' || phase === 'Succeeded') return 0
+  const seconds = asked ?? numberMember(spec, 'terminationGracePeriodSeconds') ?? 0
+  return seconds < 0 ? 1 : seconds
+}
+
+function checkPod(object: AnyObject, names: Names): readonly ApiErrorCause[] {
+  const spec = specOf(object)
+  const podName = object.metadata.name ?? ''
+  return [
+    ...checkVolumes(objectsMember(spec, 'volumes'), 'spec.volumes', { names, podName }),
+    ...checkImages(spec),
+    ...checkPodAnnotations(object, names),
+  ]
+}
+
+/** Templates may say such images, as long as nothing is made of them. */
+function checkImages(spec: JsonObject): readonly ApiErrorCause[] {
+  return ['containers', 'initContainers'].flatMap((list) =>
+    objectsMember(spec, list).flatMap((container, index) => {
+      const image = textMember(container, 'image')
+      if (image === image.trim()) return []
+      const words = 'must not have leading or trailing whitespace'
+      return [invalid(`spec.${list}[${index}].image`, image, words)]
+    }),
+  )
+}
+
+function validateNew(object: AnyObject): readonly ApiErrorCause[] {
+  if (objectsMember(specOf(object), 'ephemeralContainers').length === 0) return []
+  return [fieldForbidden('spec.ephemeralContainers', 'cannot be set on create')]
+}
+
+/** A node tells how the Pod is, and nothing else. */
+function onlyStatus(object: AnyObject, current: AnyObject): AnyObject {
+  const kept = keeping(object, current, 'spec')
+  const owners = current.metadata.ownerReferences
+  const metadata: { -readonly [name in keyof ObjectMeta]: ObjectMeta[name] } = { ...kept.metadata }
+  if (owners === undefined) delete metadata.ownerReferences
+  else metadata.ownerReferences = owners
+  return { ...kept, metadata }
+}
+
+function onlyEphemeralContainers(object: AnyObject, current: AnyObject): AnyObject {
+  const spec: JsonObjectDraft = { ...specOf(current) }
+  const wanted = memberOf(specOf(object), 'ephemeralContainers')
+  if (wanted === undefined) delete spec['ephemeralContainers']
+  else spec['ephemeralContainers'] = wanted
+  const metadata: { -readonly [name in keyof ObjectMeta]: ObjectMeta[name] } = { ...current.metadata }
+  delete metadata.resourceVersion
+  return { ...current, metadata, spec }
+}
