@@ -6,12 +6,14 @@ import { clusterRoleDefinition } from './cluster-role.ts'
 import { configMapDefinition } from './config-map.ts'
 import { leaseDefinition } from './lease.ts'
 import { memberDefinition } from './member.ts'
+import { mutatingWebhookConfigurationDefinition } from './mutating-webhook-configuration.ts'
 import { namespaceDefinition } from './namespace.ts'
 import { nodeDefinition } from './node.ts'
 import { roleBindingDefinition } from './role-binding.ts'
 import { roleDefinition } from './role.ts'
 import { secretDefinition } from './secret.ts'
 import { serviceAccountDefinition } from './service-account.ts'
+import { validatingWebhookConfigurationDefinition } from './validating-webhook-configuration.ts'
 
 /** All kinds of the server, in the order in which discovery lists them, as one domain names them. */
 export function definitionsFor(names: Names): readonly ResourceDefinition[] {
@@ -24,6 +26,8 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     memberDefinition(names),
     certificateSigningRequestDefinition(names),
     leaseDefinition(names),
+    mutatingWebhookConfigurationDefinition(names),
+    validatingWebhookConfigurationDefinition(names),
     clusterRoleDefinition(names),
     clusterRoleBindingDefinition(names),
     roleDefinition(names),

@@ -1,0 +1,95 @@
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { invalid, required } from '../../api/field-error.ts'
+import { memberOf, numberMember, textMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { checkDns1123Subdomain } from '../../api/name-rules.ts'
+import { bytes, int32, maybe, struct, text } from '../../api/schema/build.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt, spellPath } from '../../api/schema/path.ts'
+
+/** Where a webhook is. @source spec 4.6; upstream `apiserver pkg/util/webhook/validation.go` */
+
+const serviceReferenceSchema = struct(
+  'admissionregistration.v1.ServiceReference',
+  'Names a Service.',
+  {
+    namespace: text(1, 'Namespace of the Service.', { required: true }),
+    name: text(2, 'Name of the Service.', { required: true }),
+    path: text(3, 'Path of the request; / unless said.', { optional: true }),
+    port: int32(4, 'Port of the Service.', { optional: true, default: 443 }),
+  },
+  { check: checkService },
+)
+
+export const webhookClientConfigSchema = struct(
+  'admissionregistration.v1.WebhookClientConfig',
+  'Where the webhook is: at a URL, or behind a Service.',
+  {
+    url: text(3, 'Where it is: https, without user, query or fragment.', { optional: true }),
+    service: maybe(1, serviceReferenceSchema, 'The Service it is behind.'),
+    caBundle: bytes(2, 'Who vouches for its certificate: PEM, in base64.'),
+  },
+  { check: checkClient },
+)
+
+function checkClient(config: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const url = memberOf(config, 'url')
+  if ((url === undefined) === (memberOf(config, 'service') === undefined)) {
+    return [required(spellPath(at), 'exactly one of url or service is required')]
+  }
+  return typeof url === 'string' ? checkUrl(url, fieldAt(at, 'url')) : []
+}
+
+const form = '; desired format: https://host[/path]'
+
+function checkUrl(text: string, field: string): readonly ApiErrorCause[] {
+  // What stands before the path is looked at as it was written: a parser would put it right.
+  const match = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(
+    text,
+  )
+  if (match === null || !isReadable(text)) return [required(field, `url must be a valid URL${form}`)]
+  const [, scheme = '', authority = '', , query = '', fragment = ''] = match
+  const sign = authority.lastIndexOf('@')
+  const host = authority.slice(sign + 1)
+  const causes: ApiErrorCause[] = []
+  if (scheme.toLowerCase() !== 'https') {
+    causes.push(invalid(field, scheme, `'https' is the only allowed URL scheme${form}`))
+  }
+  if (host === '') causes.push(invalid(field, host, `host must be specified${form}`))
+  if (sign >= 0) {
+    const user = authority.slice(0, sign).replace(/:.*/s, ':xxxxx')
+    causes.push(invalid(field, user, 'user information is not permitted in the URL'))
+  }
+  if (fragment !== '') causes.push(invalid(field, fragment, 'fragments are not permitted in the URL'))
+  if (query !== '') causes.push(invalid(field, query, 'query parameters are not permitted in the URL'))
+  return causes
+}
+
+/** Without a host there is nothing to parse, and other words say so. */
+function isReadable(text: string): boolean {
+  return !/^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/?#]/.test(text) || URL.canParse(text)
+}
+
+function checkService(service: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  const port = numberMember(service, 'port')
+  if (port !== null && (port < 1 || port > 65_535)) {
+    const words = 'port is not valid: must be between 1 and 65535, inclusive'
+    causes.push(invalid(fieldAt(at, 'port'), port, words))
+  }
+  const path = textMember(service, 'path')
+  for (const words of checkPath(path)) causes.push(invalid(fieldAt(at, 'path'), path, words))
+  return causes
+}
+
+function checkPath(path: string): readonly string[] {
+  if (path === '' || path === '/') return []
+  if (path === '//') return ['segment[0] may not be empty']
+  const wrong = path.startsWith('/') ? [] : ["must start with a '/'"]
+  const steps = path.slice(1).replace(/\/$/, '').split('/')
+  for (const [at, step] of steps.entries()) {
+    if (step === '') wrong.push(`segment[${at}] may not be empty`)
+    else wrong.push(...checkDns1123Subdomain(step).map((words) => `segment[${at}]: ${words}`))
+  }
+  return wrong
+}

@@ -1,0 +1,113 @@
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { duplicate, invalid, required } from '../../api/field-error.ts'
+import { memberOf, numberMember, objectsMember, textMember, textsMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { checkDns1035Label, checkDns1123Subdomain } from '../../api/name-rules.ts'
+import { int32, listOf, maybe, part, text, texts } from '../../api/schema/build.ts'
+import type { Field } from '../../api/schema/build.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt } from '../../api/schema/path.ts'
+import { ageColumn, nameColumn } from '../../registry/columns.ts'
+import type { AnyObject, Column } from '../../registry/definition.ts'
+import { selectorSchema } from './selector.ts'
+import { webhookClientConfigSchema } from './webhook-client.ts'
+import { ruleWithOperationsSchema } from './webhook-rules.ts'
+
+/** What webhooks that change and webhooks that refuse have in common. @source spec 4.6 */
+
+/** Versions of the question that this server can put. */
+const reviewVersions = ['v1', 'v1beta1']
+const secondsMax = 30
+
+/** @param objectSelector its number in the message, in which the two kinds of webhooks differ */
+export function webhookFields(numbers: { readonly objectSelector: number }): {
+  readonly [name: string]: Field
+} {
+  return {
+    name: text(1, 'Name of the webhook, such as check.example.com; unique in its configuration.', {
+      required: true,
+      rule: checkWebhookName,
+    }),
+    clientConfig: part(2, webhookClientConfigSchema, 'Where it is.', { required: true, always: true }),
+    rules: listOf(3, ruleWithOperationsSchema, 'What it is asked about.'),
+    failurePolicy: text(4, 'What becomes of a request when it cannot be asked: Fail, or Ignore.', {
+      optional: true,
+      default: 'Fail',
+      enum: ['Fail', 'Ignore'],
+    }),
+    matchPolicy: text(9, 'Whether rules mean other versions of a resource too: Equivalent, or Exact.', {
+      optional: true,
+      default: 'Equivalent',
+      enum: ['Equivalent', 'Exact'],
+    }),
+    namespaceSelector: maybe(5, selectorSchema, 'Namespaces it is asked about, by label.', { default: {} }),
+    objectSelector: maybe(numbers.objectSelector, selectorSchema, 'Objects it is asked about, by label.', {
+      default: {},
+    }),
+    sideEffects: text(6, 'Whether being asked has effects of its own: None, or NoneOnDryRun.', {
+      required: true,
+      optional: true,
+      enum: ['None', 'NoneOnDryRun'],
+    }),
+    timeoutSeconds: int32(7, 'How long an answer is waited for, 1 to 30.', { optional: true, default: 10 }),
+    admissionReviewVersions: texts(8, 'Versions of the question that it understands, the best first.', {
+      required: true,
+    }),
+  }
+}
+
+/** A domain of three labels or more, so that whoever reads it knows whose webhook it is. */
+function checkWebhookName(text: string): readonly string[] {
+  const wrong = checkDns1123Subdomain(text)
+  if (wrong.length > 0) return [wrong.join(',')]
+  return text.split('.').length < 3
+    ? ['should be a domain with at least three segments separated by dots']
+    : []
+}
+
+export function checkWebhook(webhook: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const causes = [...checkVersions(textsMember(webhook, 'admissionReviewVersions'), at)]
+  const seconds = numberMember(webhook, 'timeoutSeconds')
+  if (seconds !== null && (seconds < 1 || seconds > secondsMax)) {
+    const words = `the timeout value must be between 1 and ${secondsMax} seconds`
+    causes.push(invalid(fieldAt(at, 'timeoutSeconds'), seconds, words))
+  }
+  // Empty text is not as good as absent where a member may be absent.
+  for (const name of ['failurePolicy', 'matchPolicy', 'reinvocationPolicy']) {
+    if (memberOf(webhook, name) === '') causes.push(required(fieldAt(at, name)))
+  }
+  return causes
+}
+
+function checkVersions(versions: readonly string[], at: Path | null): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  for (const [index, version] of versions.entries()) {
+    const field = fieldAt(at, 'admissionReviewVersions', index)
+    if (versions.indexOf(version) < index) causes.push(duplicate(field, version))
+    else causes.push(...checkDns1035Label(version).map((words) => invalid(field, version, words)))
+  }
+  if (versions.length > 0 && !versions.some((version) => reviewVersions.includes(version))) {
+    const words = `must include at least one of ${reviewVersions.join(', ')}`
+    causes.push(invalid(fieldAt(at, 'admissionReviewVersions'), versions, words))
+  }
+  return causes
+}
+
+/** Each webhook of a configuration has a name of its own. */
+export function checkWebhookNames(object: AnyObject): readonly ApiErrorCause[] {
+  const names = objectsMember(object, 'webhooks').map((webhook) => textMember(webhook, 'name'))
+  return names.flatMap((name, at) =>
+    names.indexOf(name) < at ? [duplicate(`webhooks[${at}].name`, name)] : [],
+  )
+}
+
+export const webhookColumns: readonly Column[] = [
+  nameColumn,
+  {
+    name: 'Webhooks',
+    type: 'integer',
+    description: 'How many webhooks there are.',
+    cell: (object) => objectsMember(object, 'webhooks').length,
+  },
+  ageColumn,
+]

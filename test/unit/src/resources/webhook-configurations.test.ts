@@ -1,0 +1,219 @@
+/*
+ * Goal: configurations of webhooks as spec 4.6 has them: where they are, what they are asked about, defaults.
+ * Method: the shipped verbs on the machine in memory; each rule violated once, for both kinds.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Json, JsonObject } from '../../../../src/api/json.ts'
+import { Fixture, causes, refused } from '../registry/fixture.ts'
+import type { Got } from '../registry/fixture.ts'
+
+const kinds = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'] as const
+const name = 'policy.example.com'
+const rule = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }
+const good = {
+  name: 'check.example.com',
+  clientConfig: { url: 'https://example.com/check' },
+  sideEffects: 'None',
+  admissionReviewVersions: ['v1'],
+}
+
+function make(api: Fixture, kind: string, ...webhooks: readonly JsonObject[]): Promise<Got> {
+  return api.create({ kind, body: { metadata: { name }, webhooks } })
+}
+
+async function each(
+  rows: readonly (readonly [JsonObject, string, string])[],
+  of: (part: JsonObject) => JsonObject,
+): Promise<void> {
+  const api = await Fixture.open()
+  try {
+    for (const kind of kinds) {
+      for (const [part, cause, words] of rows) {
+        const seen = await refused(make(api, kind, of(part)))
+        assert.deepEqual([seen.code, ...causes(seen)], [422, cause])
+        assert.ok(seen.message.includes(words), seen.message)
+      }
+    }
+  } finally {
+    await api.close()
+  }
+}
+
+void test('spec 4.6: what is not said of a webhook has a default', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  for (const kind of kinds) {
+    const service = { namespace: 'default', name: 'hooks' }
+    const sent = { ...good, clientConfig: { service }, rules: [rule] }
+    const { object } = await make(api, kind, sent)
+    assert.equal(object.metadata.generation, 1)
+    assert.deepEqual(object['webhooks'], [
+      {
+        ...good,
+        clientConfig: { service: { ...service, port: 443 } },
+        rules: [{ ...rule, scope: '*' }],
+        failurePolicy: 'Fail',
+        matchPolicy: 'Equivalent',
+        namespaceSelector: {},
+        objectSelector: {},
+        timeoutSeconds: 10,
+        ...(kind === 'MutatingWebhookConfiguration' ? { reinvocationPolicy: 'Never' } : {}),
+      },
+    ])
+    const columns = api.definition(kind).columns ?? []
+    assert.deepEqual(
+      columns.map((column) => [column.name, column.type, column.cell(object)]),
+      [
+        ['Name', 'string', name],
+        ['Webhooks', 'integer', 1],
+        ['Age', 'string', { since: object.metadata.creationTimestamp }],
+      ],
+    )
+  }
+})
+
+void test('spec 4.6: each rule of a webhook, broken once', () =>
+  each(
+    [
+      [{ name: '' }, 'FieldValueRequired webhooks[0].name', ''],
+      [{ name: 'example.com' }, 'FieldValueInvalid webhooks[0].name', 'at least three segments'],
+      [{ name: 'A.example.com' }, 'FieldValueInvalid webhooks[0].name', 'lowercase RFC 1123 subdomain'],
+      [{ sideEffects: '' }, 'FieldValueRequired webhooks[0].sideEffects', ''],
+      [{ sideEffects: 'Some' }, 'FieldValueNotSupported webhooks[0].sideEffects', '"None", "NoneOnDryRun"'],
+      [{ failurePolicy: 'Cry' }, 'FieldValueNotSupported webhooks[0].failurePolicy', '"Fail", "Ignore"'],
+      [{ failurePolicy: '' }, 'FieldValueRequired webhooks[0].failurePolicy', ''],
+      [{ matchPolicy: 'Near' }, 'FieldValueNotSupported webhooks[0].matchPolicy', '"Equivalent", "Exact"'],
+      [{ timeoutSeconds: 0 }, 'FieldValueInvalid webhooks[0].timeoutSeconds', 'between 1 and 30 seconds'],
+      [{ timeoutSeconds: 31 }, 'FieldValueInvalid webhooks[0].timeoutSeconds', 'between 1 and 30 seconds'],
+      [{ admissionReviewVersions: [] }, 'FieldValueRequired webhooks[0].admissionReviewVersions', ''],
+      [
+        { admissionReviewVersions: ['v2'] },
+        'FieldValueInvalid webhooks[0].admissionReviewVersions',
+        'must include at least one of v1, v1beta1',
+      ],
+      [
+        { admissionReviewVersions: ['v1', 'v1'] },
+        'FieldValueDuplicate webhooks[0].admissionReviewVersions[1]',
+        '',
+      ],
+      [
+        { admissionReviewVersions: ['v1', '1'] },
+        'FieldValueInvalid webhooks[0].admissionReviewVersions[1]',
+        'DNS-1035 label',
+      ],
+      [
+        { objectSelector: { matchLabels: { 'a b': '' } } },
+        'FieldValueInvalid webhooks[0].objectSelector.matchLabels',
+        'name part',
+      ],
+      [
+        { namespaceSelector: { matchExpressions: [{ key: 'a', operator: 'Is' }] } },
+        'FieldValueInvalid webhooks[0].namespaceSelector.matchExpressions[0].operator',
+        'not a valid selector operator',
+      ],
+    ],
+    (part) => ({ ...good, ...part }),
+  ))
+
+void test('spec 4.6: a webhook is at one URL, or behind one Service', () => {
+  const path = 'webhooks[0].clientConfig'
+  const service = { namespace: 'a', name: 'b' }
+  return each(
+    [
+      [{}, `FieldValueRequired ${path}`, 'exactly one of url or service is required'],
+      [{ url: 'https://a.io', service }, `FieldValueRequired ${path}`, 'exactly one'],
+      [{ url: 'http://a.io' }, `FieldValueInvalid ${path}.url`, "'https' is the only allowed URL scheme"],
+      [{ url: 'https:///x' }, `FieldValueInvalid ${path}.url`, 'host must be specified'],
+      [{ url: 'https://u:p@a.io' }, `FieldValueInvalid ${path}.url`, 'user information is not permitted'],
+      [{ url: 'https://a.io/#x' }, `FieldValueInvalid ${path}.url`, 'fragments are not permitted'],
+      [{ url: 'https://a.io/?x' }, `FieldValueInvalid ${path}.url`, 'query parameters are not permitted'],
+      [{ url: 'https://a.io:x/' }, `FieldValueRequired ${path}.url`, 'must be a valid URL'],
+      [{ service: { ...service, name: '' } }, `FieldValueRequired ${path}.service.name`, ''],
+      [{ service: { ...service, namespace: '' } }, `FieldValueRequired ${path}.service.namespace`, ''],
+      [{ service: { ...service, port: 0 } }, `FieldValueInvalid ${path}.service.port`, 'between 1 and 65535'],
+      [
+        { service: { ...service, path: 'x' } },
+        `FieldValueInvalid ${path}.service.path`,
+        "must start with a '/'",
+      ],
+      [{ service: { ...service, path: '//' } }, `FieldValueInvalid ${path}.service.path`, 'segment[0]'],
+      [{ service: { ...service, path: '/a//b' } }, `FieldValueInvalid ${path}.service.path`, 'segment[1]'],
+      [
+        { service: { ...service, path: '/a/B' } },
+        `FieldValueInvalid ${path}.service.path`,
+        'segment[1]: a lower',
+      ],
+    ],
+    (clientConfig) => ({ ...good, clientConfig }),
+  )
+})
+
+void test('a password in a refused URL is not told', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const clientConfig = { url: 'https://u:hush@a.io' }
+  const seen = await refused(make(api, kinds[0], { ...good, clientConfig }))
+  assert.ok(!JSON.stringify(seen.status).includes('hush'))
+})
+
+void test('spec 4.6: a rule says which requests it means, and says nothing twice', () => {
+  const path = 'webhooks[0].rules[0]'
+  return each(
+    [
+      [{ operations: [] }, `FieldValueRequired ${path}.operations`, ''],
+      [{ operations: ['READ'] }, `FieldValueNotSupported ${path}.operations[0]`, '"CONNECT"'],
+      [{ operations: ['*', 'CREATE'] }, `FieldValueInvalid ${path}.operations`, "if '*' is present"],
+      [{ apiGroups: [] }, `FieldValueRequired ${path}.apiGroups`, ''],
+      [{ apiGroups: ['*', 'a'] }, `FieldValueInvalid ${path}.apiGroups`, 'other API groups'],
+      [{ apiVersions: [] }, `FieldValueRequired ${path}.apiVersions`, ''],
+      [{ apiVersions: [''] }, `FieldValueRequired ${path}.apiVersions[0]`, ''],
+      [{ apiVersions: ['*', 'v1'] }, `FieldValueInvalid ${path}.apiVersions`, 'other API versions'],
+      [{ resources: [] }, `FieldValueRequired ${path}.resources`, ''],
+      [{ resources: [''] }, `FieldValueRequired ${path}.resources[0]`, ''],
+      [{ resources: ['*', 'pods'] }, `FieldValueInvalid ${path}.resources`, 'without subresources'],
+      [{ resources: ['pods', '*/*'] }, `FieldValueInvalid ${path}.resources`, "if '*/*' is present"],
+      [
+        { resources: ['pods/*', 'pods/log'] },
+        `FieldValueInvalid ${path}.resources[1]`,
+        "if 'pods/*' is present",
+      ],
+      [
+        { resources: ['*/log', 'pods/log'] },
+        `FieldValueInvalid ${path}.resources[1]`,
+        "if '*/log' is present",
+      ],
+      [{ scope: 'All' }, `FieldValueNotSupported ${path}.scope`, '"Namespaced"'],
+    ],
+    (part) => ({ ...good, rules: [{ ...rule, ...part }] }),
+  )
+})
+
+void test('spec 4.6: webhooks of a configuration have names of their own; a reinvocation is for those that change', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  for (const kind of kinds) {
+    const twice = await refused(make(api, kind, good, good))
+    assert.deepEqual([twice.code, ...causes(twice)], [422, 'FieldValueDuplicate webhooks[1].name'])
+  }
+  const seen = await refused(make(api, kinds[1], { ...good, reinvocationPolicy: 'Often' }))
+  assert.deepEqual(causes(seen), ['FieldValueNotSupported webhooks[0].reinvocationPolicy'])
+})
+
+void test('a configuration is not overwritten unseen, and counts its changes', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const kind = kinds[0]
+  const made = await make(api, kind, good)
+  const webhooks: Json = [{ ...good, timeoutSeconds: 5 }]
+  const blind = await refused(api.update({ kind, name, body: { metadata: { name }, webhooks } }))
+  assert.deepEqual([blind.code, ...causes(blind)], [422, 'FieldValueInvalid metadata.resourceVersion'])
+  const { resourceVersion } = made.object.metadata
+  const seen = await api.update({ kind, name, body: { metadata: { name, resourceVersion }, webhooks } })
+  assert.deepEqual([seen.code, seen.object.metadata.generation], [200, 2])
+  const strategic = { contentType: 'application/strategic-merge-patch+json' }
+  const more = [{ name: good.name, failurePolicy: 'Ignore' }]
+  const merged = await api.patch({ ...strategic, kind, name, body: { webhooks: more } })
+  const [webhook] = merged.object['webhooks'] as readonly JsonObject[]
+  assert.deepEqual([webhook?.['failurePolicy'], webhook?.['timeoutSeconds']], ['Ignore', 5])
+})
