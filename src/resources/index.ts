@@ -4,15 +4,22 @@ import { certificateSigningRequestDefinition } from './certificate-signing-reque
 import { clusterRoleBindingDefinition } from './cluster-role-binding.ts'
 import { clusterRoleDefinition } from './cluster-role.ts'
 import { configMapDefinition } from './config-map.ts'
+import { csiDriverDefinition } from './csi-driver.ts'
+import { csiNodeDefinition } from './csi-node.ts'
+import { csiStorageCapacityDefinition } from './csi-storage-capacity.ts'
 import { leaseDefinition } from './lease.ts'
 import { memberDefinition } from './member.ts'
 import { mutatingWebhookConfigurationDefinition } from './mutating-webhook-configuration.ts'
 import { namespaceDefinition } from './namespace.ts'
 import { nodeDefinition } from './node.ts'
+import { persistentVolumeClaimDefinition } from './persistent-volume-claim.ts'
+import { persistentVolumeDefinition } from './persistent-volume.ts'
 import { roleBindingDefinition } from './role-binding.ts'
 import { roleDefinition } from './role.ts'
 import { secretDefinition } from './secret.ts'
 import { serviceAccountDefinition } from './service-account.ts'
+import { storageClassDefinition } from './storage-class.ts'
+import { volumeAttachmentDefinition } from './volume-attachment.ts'
 import { validatingWebhookConfigurationDefinition } from './validating-webhook-configuration.ts'
 
 /** All kinds of the server, in the order in which discovery lists them, as one domain names them. */
@@ -21,6 +28,8 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     configMapDefinition(names),
     namespaceDefinition(names),
     nodeDefinition(names),
+    persistentVolumeDefinition(names),
+    persistentVolumeClaimDefinition(names),
     secretDefinition(names),
     serviceAccountDefinition(names),
     memberDefinition(names),
@@ -32,5 +41,10 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     clusterRoleBindingDefinition(names),
     roleDefinition(names),
     roleBindingDefinition(names),
+    csiDriverDefinition(names),
+    csiNodeDefinition(names),
+    csiStorageCapacityDefinition(names),
+    storageClassDefinition(names),
+    volumeAttachmentDefinition(names),
   ]
 }

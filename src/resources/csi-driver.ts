@@ -1,0 +1,170 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { duplicate, invalid, notSupported } from '../api/field-error.ts'
+import { memberOf, numberMember, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { flag, int64, listOf, part, struct, text, texts } from '../api/schema/build.ts'
+import { fieldAt, member } from '../api/schema/path.ts'
+import type { Path } from '../api/schema/path.ts'
+import { ageColumn, nameColumn } from '../registry/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { checkImmutable } from './parts/immutable.ts'
+import { textColumn } from './parts/text-column.ts'
+
+/** How the cluster has to deal with a storage driver. @source spec 2.10 */
+export function csiDriverDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: names.group('storage'),
+    version: 'v1',
+    kind: 'CSIDriver',
+    plural: 'csidrivers',
+    singular: 'csidriver',
+    shortNames: [],
+    categories: [],
+    scope: 'Cluster',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: csiDriverSchema,
+    validateName,
+    deleteReturnsObject: true,
+    updateNeedsVersion: true,
+    tracksGeneration: true,
+    columns,
+    hooks: { fillDefaults, validateUpdate: checkUpdate },
+    subresources: [],
+  } satisfies ResourceDefinition)
+}
+
+const NAME_LENGTH_MAX = 63
+/** The shortest and the longest life of a token that can be asked for, in seconds. */
+const TOKEN_SECONDS_MIN = 10 * 60
+const TOKEN_SECONDS_MAX = 2 ** 32
+const LIFECYCLE_MODES = ['Ephemeral', 'Persistent']
+
+const tokenRequestSchema = struct(
+  'storage.v1.TokenRequest',
+  "A token of the Pod's service account that the driver is given.",
+  {
+    audience: text(1, 'Who shall accept the token; empty means this API server.', {
+      required: true,
+      always: true,
+    }),
+    expirationSeconds: int64(2, 'How long the token shall live, in seconds; 600 at least.', {
+      optional: true,
+    }),
+  },
+)
+
+const specSchema = struct(
+  'storage.v1.CSIDriverSpec',
+  'What the cluster needs to know of the driver.',
+  {
+    attachRequired: flag(1, 'Whether a volume is attached to the node before it is mounted.', {
+      optional: true,
+      default: true,
+    }),
+    podInfoOnMount: flag(2, 'Whether the driver is told about the Pod when a volume is mounted.', {
+      optional: true,
+      default: false,
+    }),
+    volumeLifecycleModes: texts(3, 'Which volumes the driver has: Persistent, or Ephemeral ones of Pods.', {
+      listType: 'set',
+    }),
+    storageCapacity: flag(4, 'Whether the driver says how much storage there is where.', {
+      optional: true,
+      default: false,
+    }),
+    fsGroupPolicy: text(
+      5,
+      'When the group of a volume is changed for a Pod: ReadWriteOnceWithFSType, File or None.',
+      {
+        optional: true,
+        enum: ['File', 'None', 'ReadWriteOnceWithFSType'],
+        default: 'ReadWriteOnceWithFSType',
+      },
+    ),
+    tokenRequests: listOf(6, tokenRequestSchema, 'Tokens that the driver needs for mounting.', {
+      listType: 'atomic',
+    }),
+    requiresRepublish: flag(7, 'Whether the driver is asked again and again to mount, for fresh content.', {
+      optional: true,
+      default: false,
+    }),
+  },
+  { check: checkSpec },
+)
+
+const csiDriverSchema = struct('storage.v1.CSIDriver', 'A storage driver that is installed in the cluster.', {
+  spec: part(2, specSchema, 'What the cluster needs to know of the driver.', {
+    required: true,
+    always: true,
+  }),
+})
+
+const columns: readonly Column[] = [
+  nameColumn,
+  flagColumn('AttachRequired', 'Whether volumes are attached before they are mounted.', 'attachRequired'),
+  flagColumn('PodInfoOnMount', 'Whether the driver is told about the Pod.', 'podInfoOnMount'),
+  flagColumn('StorageCapacity', 'Whether the driver says how much storage there is.', 'storageCapacity'),
+  textColumn('TokenRequests', 'Audiences of the tokens that it needs.', (object) => {
+    const requests = objectsMember(objectMember(object, 'spec'), 'tokenRequests')
+    if (requests.length === 0) return '<unset>'
+    return requests.map((request) => textMember(request, 'audience')).join(',')
+  }),
+  flagColumn('RequiresRepublish', 'Whether it is asked to mount again and again.', 'requiresRepublish'),
+  textColumn('Modes', 'Which volumes it has.', (object) => {
+    const modes = textsMember(objectMember(object, 'spec'), 'volumeLifecycleModes')
+    return modes.length === 0 ? '<none>' : modes.join(',')
+  }),
+  ageColumn,
+]
+
+function flagColumn(name: string, description: string, field: string): Column {
+  const cell: Column['cell'] = (object) => memberOf(objectMember(object, 'spec'), field) === true
+  return { name, type: 'boolean', description, cell }
+}
+
+/** The name by which the driver calls itself. */
+function validateName(name: string): readonly string[] {
+  const isLong = name.length > NAME_LENGTH_MAX
+  const wrong = isLong ? [`must be no more than ${NAME_LENGTH_MAX} characters`] : []
+  return [...wrong, ...checkDns1123Subdomain(name)]
+}
+
+function fillDefaults(object: AnyObject): AnyObject {
+  const spec = objectMember(object, 'spec')
+  if (textsMember(spec, 'volumeLifecycleModes').length > 0) return object
+  return { ...object, spec: { ...spec, volumeLifecycleModes: ['Persistent'] } }
+}
+
+/** @source facts CSIDriver */
+function checkSpec(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const modes = textsMember(spec, 'volumeLifecycleModes')
+  const causes = modes
+    .filter((mode) => !LIFECYCLE_MODES.includes(mode))
+    .map((mode) => notSupported(fieldAt(at, 'volumeLifecycleModes'), mode, LIFECYCLE_MODES))
+  const audiences = new Set<string>()
+  for (const [index, request] of objectsMember(spec, 'tokenRequests').entries()) {
+    const field = (name: string) => fieldAt(at, 'tokenRequests', index, name)
+    const audience = textMember(request, 'audience')
+    if (audiences.has(audience)) causes.push(duplicate(field('audience'), audience))
+    audiences.add(audience)
+    const seconds = numberMember(request, 'expirationSeconds')
+    if (seconds === null) continue
+    const place = field('expirationSeconds')
+    if (seconds < TOKEN_SECONDS_MIN) {
+      causes.push(invalid(place, seconds, 'may not specify a duration less than 10 minutes'))
+    } else if (seconds > TOKEN_SECONDS_MAX) {
+      causes.push(invalid(place, seconds, 'may not specify a duration larger than 2^32 seconds'))
+    }
+  }
+  return causes
+}
+
+/** What pods that run were mounted by stays. */
+const FIXED = ['attachRequired', 'fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes']
+
+function checkUpdate(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+  const of = { value: objectMember(object, 'spec'), before: objectMember(current, 'spec') }
+  return checkImmutable(specSchema, member(null, 'spec'), of, FIXED)
+}

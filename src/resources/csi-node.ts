@@ -1,0 +1,125 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { duplicate, invalid } from '../api/field-error.ts'
+import { objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import { checkDns1123Subdomain, checkQualifiedName } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { int32, listOf, maybe, part, struct, text, texts } from '../api/schema/build.ts'
+import { equalUnder } from '../api/schema/equal.ts'
+import { fieldAt } from '../api/schema/path.ts'
+import type { Path } from '../api/schema/path.ts'
+import { ageColumn, nameColumn } from '../registry/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { checkDriverName } from './parts/volume-csi.ts'
+
+/** Which storage drivers a node has; named as the node. */
+export function csiNodeDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: names.group('storage'),
+    version: 'v1',
+    kind: 'CSINode',
+    plural: 'csinodes',
+    singular: 'csinode',
+    shortNames: [],
+    categories: [],
+    scope: 'Cluster',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: csiNodeSchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: true,
+    updateNeedsVersion: true,
+    columns: [nameColumn, driversColumn, ageColumn],
+    hooks: { fillDefaults, validateUpdate: checkUpdate },
+    subresources: [],
+  } satisfies ResourceDefinition)
+}
+
+/** Also beyond the 128 of the first drivers. */
+const NODE_ID_LENGTH_MAX = 192
+
+const resourcesSchema = struct('storage.v1.VolumeNodeResources', 'How many volumes a node can hold.', {
+  count: int32(1, 'How many at once; unset means no limit.', { optional: true, minimum: 0 }),
+})
+
+const driverSchema = struct(
+  'storage.v1.CSINodeDriver',
+  'A driver that is installed on the node.',
+  {
+    name: text(1, 'Name of the driver.', { required: true }),
+    nodeID: text(2, 'The name by which the driver knows the node.', { required: true }),
+    topologyKeys: texts(3, 'Labels of the node that say from where the driver reaches it.'),
+    allocatable: maybe(4, resourcesSchema, 'How many volumes of the driver the node can hold.'),
+  },
+  { check: checkDriver },
+)
+
+const specSchema = struct(
+  'storage.v1.CSINodeSpec',
+  'The drivers of the node.',
+  {
+    drivers: listOf(1, driverSchema, 'The drivers; by name.', {
+      ...{ required: true, always: true },
+      ...{ patchMergeKey: 'name', patchStrategy: 'merge' },
+    }),
+  },
+  { check: checkDistinct },
+)
+
+const csiNodeSchema = struct('storage.v1.CSINode', 'Which storage drivers a node has.', {
+  spec: part(2, specSchema, 'The drivers of the node.', { required: true, always: true }),
+})
+
+const driversColumn: Column = {
+  name: 'Drivers',
+  type: 'integer',
+  description: 'How many drivers the node has.',
+  cell: (object) => driversOf(object).length,
+}
+
+function driversOf(object: AnyObject): readonly JsonObject[] {
+  return objectsMember(objectMember(object, 'spec'), 'drivers')
+}
+
+/** A node that has no driver says so, or nothing at all. */
+function fillDefaults(object: AnyObject): AnyObject {
+  const spec = objectMember(object, 'spec')
+  return Object.hasOwn(spec, 'drivers') ? object : { ...object, spec: { ...spec, drivers: [] } }
+}
+
+/** @source facts CSINode */
+function checkDriver(driver: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const causes = [...checkDriverName(textMember(driver, 'name'), fieldAt(at, 'name'))]
+  const nodeID = textMember(driver, 'nodeID')
+  if (nodeID.length > NODE_ID_LENGTH_MAX) {
+    causes.push(invalid(fieldAt(at, 'nodeID'), nodeID, `must be ${NODE_ID_LENGTH_MAX} characters or less`))
+  }
+  const field = fieldAt(at, 'topologyKeys')
+  const seen = new Set<string>()
+  for (const key of textsMember(driver, 'topologyKeys')) {
+    if (seen.has(key)) causes.push(duplicate(field, key))
+    seen.add(key)
+    for (const words of checkQualifiedName(key)) causes.push(invalid(field, key, words))
+  }
+  return causes
+}
+
+function checkDistinct(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  const seen = new Set<string>()
+  for (const [index, driver] of objectsMember(spec, 'drivers').entries()) {
+    const name = textMember(driver, 'name')
+    if (seen.has(name)) causes.push(duplicate(fieldAt(at, 'drivers', index, 'name'), name))
+    seen.add(name)
+  }
+  return causes
+}
+
+/** Drivers come and go; one that stays is as it was. */
+function checkUpdate(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+  const before = new Map(driversOf(current).map((driver) => [textMember(driver, 'name'), driver]))
+  return [...driversOf(object).entries()].flatMap(([index, driver]) => {
+    const old = before.get(textMember(driver, 'name'))
+    if (old === undefined || equalUnder(driverSchema, driver, old)) return []
+    return [invalid(`spec.drivers[${index}]`, driver, 'field is immutable')]
+  })
+}

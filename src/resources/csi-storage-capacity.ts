@@ -1,0 +1,68 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { memberOf, textMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { maybe, quantity, struct, text } from '../api/schema/build.ts'
+import { fieldAt } from '../api/schema/path.ts'
+import type { Path } from '../api/schema/path.ts'
+import { nameColumn } from '../registry/columns.ts'
+import type { ResourceDefinition } from '../registry/definition.ts'
+import { checkNotNegative } from './parts/amounts.ts'
+import { checkImmutable } from './parts/immutable.ts'
+import { selectorSchema } from './parts/selector.ts'
+import { textColumn } from './parts/text-column.ts'
+
+/** How much storage of a class there is where. */
+export function csiStorageCapacityDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: names.group('storage'),
+    version: 'v1',
+    kind: 'CSIStorageCapacity',
+    plural: 'csistoragecapacities',
+    singular: 'csistoragecapacity',
+    shortNames: [],
+    categories: [],
+    scope: 'Namespaced',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: capacitySchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: false,
+    updateNeedsVersion: true,
+    columns: [
+      nameColumn,
+      textColumn('StorageClassName', 'The class.', (object) => textMember(object, 'storageClassName')),
+      textColumn('Capacity', 'How much storage there is.', (object) => {
+        const capacity = memberOf(object, 'capacity')
+        return typeof capacity === 'string' ? capacity : '<unset>'
+      }),
+    ],
+    hooks: {
+      validateUpdate: (object, current) => {
+        const of = { value: object, before: current }
+        return checkImmutable(capacitySchema, null, of, ['nodeTopology', 'storageClassName'])
+      },
+    },
+    subresources: [],
+  } satisfies ResourceDefinition)
+}
+
+const capacitySchema = struct(
+  'storage.v1.CSIStorageCapacity',
+  'How much storage of a class can be had from a part of the cluster.',
+  {
+    nodeTopology: maybe(2, selectorSchema, 'The nodes that reach it; unset means none, empty means all.'),
+    storageClassName: text(3, 'The class.', { required: true, rule: checkDns1123Subdomain }),
+    capacity: quantity(4, 'How much there is; unset means that nobody knows.', { optional: true }),
+    maximumVolumeSize: quantity(5, 'The largest volume that can be made; unset means that nobody knows.', {
+      optional: true,
+    }),
+  },
+  { check: checkAmounts },
+)
+
+function checkAmounts(object: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  return ['capacity', 'maximumVolumeSize'].flatMap((name) =>
+    checkNotNegative(textMember(object, name), fieldAt(at, name)),
+  )
+}

@@ -1,0 +1,185 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
+import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
+import { memberOf, objectMember, textMember } from '../api/json.ts'
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { listOf, part, quantities, struct, text, time } from '../api/schema/build.ts'
+import { equalUnder } from '../api/schema/equal.ts'
+import { compareQuantities, parseQuantity } from '../api/schema/quantity.ts'
+import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { checkNoneNegative } from './parts/amounts.ts'
+import { persistentVolumeClaimSpecSchema } from './parts/persistent-volume-claim-spec.ts'
+import { textColumn } from './parts/text-column.ts'
+import { keeping, statusSubresource } from './parts/status.ts'
+import {
+  classAnnotation,
+  shortAccessModes,
+  shownPhase,
+  storageAmount,
+  storageClassOf,
+  volumeModeColumn,
+} from './parts/volume-cells.ts'
+import { accessModes } from './parts/volume-modes.ts'
+
+/** Asks for a volume, and is bound to one. @source spec 2.6 */
+export function persistentVolumeClaimDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: '',
+    version: 'v1',
+    kind: 'PersistentVolumeClaim',
+    plural: 'persistentvolumeclaims',
+    singular: 'persistentvolumeclaim',
+    shortNames: ['pvc'],
+    categories: [],
+    scope: 'Namespaced',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: claimSchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: true,
+    columns: columnsFor(names),
+    hooks: {
+      prepareForCreate: (object) => withBothSources({ ...object, status: { phase: 'Pending' } }, null, names),
+      prepareForUpdate: (object, current) =>
+        withBothSources(keeping(object, current, 'status'), current, names),
+      validateUpdate: (object, current) => checkUpdate(object, current, names),
+    },
+    subresources: [statusSubresource(checkStatus)],
+  } satisfies ResourceDefinition)
+}
+
+const conditionSchema = struct(
+  'core.v1.PersistentVolumeClaimCondition',
+  'One aspect of how a claim is doing.',
+  {
+    type: text(1, 'Which aspect: Resizing, FileSystemResizePending or ResizeStarted.', { required: true }),
+    status: text(2, 'True, False or Unknown.', { required: true }),
+    lastProbeTime: time(3, 'When it was last looked at.'),
+    lastTransitionTime: time(4, 'When the status last changed.'),
+    reason: text(5, 'Why, in one word for programs; ResizeStarted while the volume is being resized.'),
+    message: text(6, 'Why, for people.'),
+  },
+)
+
+const statusSchema = struct('core.v1.PersistentVolumeClaimStatus', 'What the claim has got.', {
+  phase: text(1, 'Pending, Bound or Lost.', { default: 'Pending' }),
+  accessModes: accessModes(2, 'The ways of use that the bound volume allows:'),
+  capacity: quantities(3, 'How large the bound volume is.'),
+  conditions: listOf(4, conditionSchema, 'How resizing is going.', {
+    patchMergeKey: 'type',
+    patchStrategy: 'merge',
+  }),
+  allocatedResources: quantities(5, 'What is set aside for the claim; more than it has while it grows.'),
+  resizeStatus: text(6, 'How far growing the volume is; empty when there is nothing to do.', {
+    optional: true,
+  }),
+})
+
+const claimSchema = struct('core.v1.PersistentVolumeClaim', 'Asks for a volume.', {
+  spec: part(2, persistentVolumeClaimSpecSchema, 'What is asked for.'),
+  status: part(3, statusSchema, 'What the claim has got; set by the server.'),
+})
+
+function columnsFor(names: Names): readonly Column[] {
+  const bound = (object: AnyObject) => cellAt(object, 'spec', 'volumeName') !== ''
+  const status = (object: AnyObject) => objectMember(object, 'status')
+  return [
+    nameColumn,
+    textColumn('Status', 'Pending, Bound or Lost; Terminating while it is being deleted.', shownPhase),
+    textColumn('Volume', 'The volume it is bound to.', (object) =>
+      textMember(objectMember(object, 'spec'), 'volumeName'),
+    ),
+    textColumn('Capacity', 'How large that volume is.', (object) =>
+      bound(object) ? storageAmount(objectMember(status(object), 'capacity')) : '',
+    ),
+    textColumn('Access Modes', 'The ways of use that volume allows.', (object) =>
+      bound(object) ? shortAccessModes(status(object)) : '',
+    ),
+    textColumn('StorageClass', 'The class that was asked for.', (object) => storageClassOf(object, names)),
+    ageColumn,
+    volumeModeColumn,
+  ]
+}
+
+/**
+ * Where one of `dataSource` and `dataSourceRef` is set, both are. What `dataSource` cannot name is dropped, as it always
+ * was, unless the claim had a source before: then it was asked for by somebody who knows both.
+ *
+ * @param current null: there is none yet
+ */
+function withBothSources(object: AnyObject, current: AnyObject | null, names: Names): AnyObject {
+  const spec: JsonObjectDraft = { ...objectMember(object, 'spec') }
+  const before = current === null ? {} : objectMember(current, 'spec')
+  const hadSource = Object.hasOwn(before, 'dataSource') || Object.hasOwn(before, 'dataSourceRef')
+  if (!hadSource && !canBeDataSource(objectMember(spec, 'dataSource'), names)) delete spec['dataSource']
+  const { dataSource, dataSourceRef } = spec
+  if (dataSource !== undefined && dataSourceRef === undefined) spec['dataSourceRef'] = dataSource
+  if (dataSource === undefined && dataSourceRef !== undefined) spec['dataSource'] = dataSourceRef
+  return { ...object, spec }
+}
+
+function canBeDataSource(source: JsonObject, names: Names): boolean {
+  const group = textMember(source, 'apiGroup')
+  const kind = textMember(source, 'kind')
+  if (kind === 'PersistentVolumeClaim') return group === ''
+  return kind === 'VolumeSnapshot' && group === names.group('snapshot.storage')
+}
+
+/** What was asked for stays, but for the volume, which is set once, and growing once it is bound. */
+function checkUpdate(object: AnyObject, current: AnyObject, names: Names): readonly ApiErrorCause[] {
+  const [spec, before] = [objectMember(object, 'spec'), objectMember(current, 'spec')]
+  const causes: ApiErrorCause[] = []
+  const wanted: JsonObjectDraft = { ...spec }
+  if (textMember(before, 'volumeName') === '') delete wanted['volumeName']
+  const movesClass = movesClassFromAnnotation(object, current, names)
+  if (movesClass) delete wanted['storageClassName']
+  else causes.push(...checkClassAnnotation(object, current, names))
+  const isBound = textMember(objectMember(object, 'status'), 'phase') === 'Bound'
+  if (isBound) wanted['resources'] = withStorage(objectMember(spec, 'resources'), storageOf(before))
+  if (!equalUnder(persistentVolumeClaimSpecSchema, wanted, before)) {
+    const words = 'spec is immutable after creation except resources.requests for bound claims'
+    causes.push(fieldForbidden('spec', words))
+  }
+  if (isLess(storageOf(spec), storageOf(before))) {
+    const words = 'field can not be less than previous value'
+    causes.push(fieldForbidden('spec.resources.requests.storage', words))
+  }
+  return causes
+}
+
+function storageOf(spec: JsonObject): string {
+  return textMember(objectMember(objectMember(spec, 'resources'), 'requests'), 'storage')
+}
+
+/** @param storage '' when there is none */
+function withStorage(resources: JsonObject, storage: string): JsonObject {
+  const requests = { ...objectMember(resources, 'requests'), ...(storage === '' ? {} : { storage }) }
+  return { ...resources, requests }
+}
+
+function isLess(amount: string, than: string): boolean {
+  const [a, b] = [parseQuantity(amount), parseQuantity(than)]
+  return a !== null && b !== null && compareQuantities(a, b) < 0
+}
+
+/** A claim that was made when only an annotation could name the class may say it as a member now. */
+function movesClassFromAnnotation(object: AnyObject, current: AnyObject, names: Names): boolean {
+  const key = classAnnotation(names)
+  const named = memberOf(objectMember(object, 'spec'), 'storageClassName')
+  if (memberOf(objectMember(current, 'spec'), 'storageClassName') !== undefined) return false
+  const [old, now] = [current.metadata.annotations?.[key], object.metadata.annotations?.[key]]
+  return old !== undefined && named === old && (now === undefined || now === old)
+}
+
+function checkClassAnnotation(object: AnyObject, current: AnyObject, names: Names): readonly ApiErrorCause[] {
+  const key = classAnnotation(names)
+  const now = object.metadata.annotations?.[key] ?? ''
+  if (now === (current.metadata.annotations?.[key] ?? '')) return []
+  return [invalid(keyPath('metadata.annotations', key), now, 'field is immutable')]
+}
+
+function checkStatus(object: AnyObject): readonly ApiErrorCause[] {
+  const capacity = objectMember(objectMember(object, 'status'), 'capacity')
+  return checkNoneNegative(capacity, 'status.capacity')
+}

@@ -1,0 +1,117 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { fieldForbidden } from '../api/field-error.ts'
+import { memberOf, objectMember, textMember } from '../api/json.ts'
+import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { part, struct, text } from '../api/schema/build.ts'
+import { equalUnder } from '../api/schema/equal.ts'
+import { member } from '../api/schema/path.ts'
+import { ageColumn, nameColumn } from '../registry/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { checkImmutable } from './parts/immutable.ts'
+import { persistentVolumeSourceSchema, persistentVolumeSpecSchema } from './parts/persistent-volume-spec.ts'
+import { keeping, statusSubresource } from './parts/status.ts'
+import { textColumn } from './parts/text-column.ts'
+import {
+  shortAccessModes,
+  shownPhase,
+  storageAmount,
+  storageClassOf,
+  volumeModeColumn,
+} from './parts/volume-cells.ts'
+import { checkFlexOptions } from './parts/volume.ts'
+
+/** Storage of the cluster, made by hand or by a provisioner, that a claim can be bound to. @source spec 2.7 */
+export function persistentVolumeDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: '',
+    version: 'v1',
+    kind: 'PersistentVolume',
+    plural: 'persistentvolumes',
+    singular: 'persistentvolume',
+    shortNames: ['pv'],
+    categories: [],
+    scope: 'Cluster',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: volumeSchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: true,
+    columns: columnsFor(names),
+    hooks: {
+      prepareForCreate: (object) => ({ ...object, status: { phase: 'Pending' } }),
+      prepareForUpdate: (object, current) => keeping(object, current, 'status'),
+      validate: (object) =>
+        checkFlexOptions(objectMember(objectMember(object, 'spec'), 'flexVolume'), 'spec.flexVolume', names),
+      validateUpdate: checkUpdate,
+    },
+    subresources: [statusSubresource()],
+  } satisfies ResourceDefinition)
+}
+
+const statusSchema = struct('core.v1.PersistentVolumeStatus', 'Whose the volume is.', {
+  phase: text(1, 'Pending, Available, Bound, Released or Failed.', { default: 'Pending' }),
+  message: text(2, 'Why, for people.'),
+  reason: text(3, 'Why, in one word for programs.'),
+})
+
+const volumeSchema = struct(
+  'core.v1.PersistentVolume',
+  'Storage of the cluster that a claim can be bound to.',
+  {
+    spec: part(2, persistentVolumeSpecSchema, 'What the volume is, and how it may be used.'),
+    status: part(3, statusSchema, 'Whose the volume is; set by the server.'),
+  },
+)
+
+function columnsFor(names: Names): readonly Column[] {
+  const spec = (object: AnyObject) => objectMember(object, 'spec')
+  return [
+    nameColumn,
+    textColumn('Capacity', 'How large it is.', (object) =>
+      storageAmount(objectMember(spec(object), 'capacity')),
+    ),
+    textColumn('Access Modes', 'The ways of use that it allows.', (object) => shortAccessModes(spec(object))),
+    textColumn('Reclaim Policy', 'What becomes of it when its claim is gone.', (object) =>
+      textMember(spec(object), 'persistentVolumeReclaimPolicy'),
+    ),
+    textColumn('Status', 'Its phase; Terminating while it is being deleted.', shownPhase),
+    textColumn('Claim', 'The claim that it is for.', (object) => claimOf(spec(object))),
+    textColumn('StorageClass', 'The class that it belongs to.', (object) => storageClassOf(object, names)),
+    textColumn('Reason', 'Why it is in its phase.', (object) =>
+      textMember(objectMember(object, 'status'), 'reason'),
+    ),
+    ageColumn,
+    volumeModeColumn,
+  ]
+}
+
+function claimOf(spec: JsonObject): string {
+  if (!Object.hasOwn(spec, 'claimRef')) return ''
+  const claim = objectMember(spec, 'claimRef')
+  return `${textMember(claim, 'namespace')}/${textMember(claim, 'name')}`
+}
+
+/** A volume stays what it is; nodes that reach it are said once. @source facts PersistentVolume */
+function checkUpdate(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+  const [spec, before] = [objectMember(object, 'spec'), objectMember(current, 'spec')]
+  const causes: ApiErrorCause[] = []
+  if (!equalUnder(persistentVolumeSourceSchema, withoutNewSecret(spec, before), before)) {
+    const words = 'spec.persistentvolumesource is immutable after creation'
+    causes.push(fieldForbidden('spec.persistentvolumesource', words))
+  }
+  const fixed = ['volumeMode', ...(Object.hasOwn(before, 'nodeAffinity') ? ['nodeAffinity'] : [])]
+  const of = { value: spec, before }
+  return [...causes, ...checkImmutable(persistentVolumeSpecSchema, member(null, 'spec'), of, fixed)]
+}
+
+/** The Secret for growing a volume may be said later, once. */
+function withoutNewSecret(spec: JsonObject, before: JsonObject): JsonObject {
+  const there = 'controllerExpandSecretRef'
+  const [csi, csiBefore] = [memberOf(spec, 'csi'), memberOf(before, 'csi')]
+  if (csi === undefined || csiBefore === undefined) return spec
+  if (Object.hasOwn(objectMember(before, 'csi'), there)) return spec
+  const rest: JsonObjectDraft = { ...objectMember(spec, 'csi') }
+  delete rest[there]
+  return { ...spec, csi: rest }
+}

@@ -1,0 +1,169 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { duplicate, fieldForbidden, invalid, tooLong, tooMany } from '../api/field-error.ts'
+import { memberOf, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import { checkDns1123Subdomain, checkQualifiedName } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { flag, listOf, struct, text, textMap, texts } from '../api/schema/build.ts'
+import type { Path } from '../api/schema/path.ts'
+import { fieldAt } from '../api/schema/path.ts'
+import { utf8Length } from '../api/utf8.ts'
+import { ageColumn, nameColumn } from '../registry/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { checkImmutable, isChanged } from './parts/immutable.ts'
+import { textColumn } from './parts/text-column.ts'
+
+/** How volumes are made for claims that ask for this class. @source spec 2.8 */
+export function storageClassDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: names.group('storage'),
+    version: 'v1',
+    kind: 'StorageClass',
+    plural: 'storageclasses',
+    singular: 'storageclass',
+    shortNames: ['sc'],
+    categories: [],
+    scope: 'Cluster',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: storageClassSchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: true,
+    columns: columnsFor(names),
+    hooks: { validate: checkParameters, validateUpdate: checkUpdate },
+    subresources: [],
+  } satisfies ResourceDefinition)
+}
+
+const PARAMETERS_MAX = 512
+/** Keys and values together. */
+const PARAMETERS_BYTES_MAX = 256 * 1024
+
+const requirementSchema = struct(
+  'core.v1.TopologySelectorLabelRequirement',
+  'A label that a topology must have, with one of these values.',
+  {
+    key: text(1, 'The label.', { required: true }),
+    values: texts(2, 'Its values.', { required: true }),
+  },
+)
+
+const termSchema = struct(
+  'core.v1.TopologySelectorTerm',
+  'Labels that a topology must all have; without any it selects all.',
+  { matchLabelExpressions: listOf(1, requirementSchema, 'The labels.') },
+  { mapType: 'atomic', check: checkTerm },
+)
+
+const storageClassSchema = struct(
+  'storage.v1.StorageClass',
+  'Describes how volumes are made for claims that ask for this class.',
+  {
+    provisioner: text(2, 'Who makes the volumes.', {
+      required: true,
+      rule: (name) => checkQualifiedName(name.toLowerCase()),
+    }),
+    parameters: textMap(3, 'What the provisioner needs to know.'),
+    reclaimPolicy: text(4, 'What becomes of volumes whose claims are gone: Delete or Retain.', {
+      optional: true,
+      enum: ['Delete', 'Retain'],
+      default: 'Delete',
+    }),
+    mountOptions: texts(5, 'Options to mount the volumes with; a wrong one fails only then.'),
+    allowVolumeExpansion: flag(6, 'Whether volumes can be made larger.', { optional: true }),
+    volumeBindingMode: text(
+      7,
+      'When a volume is made: Immediate, or WaitForFirstConsumer: when a Pod needs it.',
+      { optional: true, enum: ['Immediate', 'WaitForFirstConsumer'], default: 'Immediate' },
+    ),
+    allowedTopologies: listOf(8, termSchema, 'Where volumes may be made; one term must hold.', {
+      listType: 'atomic',
+    }),
+  },
+  { check: checkTopologies },
+)
+
+function columnsFor(names: Names): readonly Column[] {
+  return [
+    {
+      ...nameColumn,
+      description: 'What the class is called; the default class is marked.',
+      cell: (object) => `${object.metadata.name ?? ''}${isDefault(object, names) ? ' (default)' : ''}`,
+    },
+    textColumn('Provisioner', 'Who makes the volumes.', (object) => textMember(object, 'provisioner')),
+    textColumn('ReclaimPolicy', 'What becomes of volumes whose claims are gone.', (object) =>
+      textMember(object, 'reclaimPolicy'),
+    ),
+    textColumn('VolumeBindingMode', 'When a volume is made.', (object) =>
+      textMember(object, 'volumeBindingMode'),
+    ),
+    {
+      name: 'AllowVolumeExpansion',
+      type: 'string',
+      description: 'Whether volumes can be made larger.',
+      cell: (object) => memberOf(object, 'allowVolumeExpansion') === true,
+    },
+    ageColumn,
+  ]
+}
+
+function isDefault(object: AnyObject, names: Names): boolean {
+  const keys = ['storageclass', 'storageclass.beta'].map((prefix) =>
+    names.labelUnder(prefix, 'is-default-class'),
+  )
+  return keys.some((key) => object.metadata.annotations?.[key] === 'true')
+}
+
+function checkParameters(object: AnyObject): readonly ApiErrorCause[] {
+  const parameters = objectMember(object, 'parameters')
+  const keys = Object.keys(parameters)
+  if (keys.length > PARAMETERS_MAX) return [tooMany('parameters', keys.length, PARAMETERS_MAX)]
+  const causes = keys.includes('') ? [invalid('parameters', '', 'field can not be empty.')] : []
+  const bytes = keys.reduce((sum, key) => sum + utf8Length(key) + utf8Length(textMember(parameters, key)), 0)
+  return bytes > PARAMETERS_BYTES_MAX ? [...causes, tooLong('parameters', PARAMETERS_BYTES_MAX)] : causes
+}
+
+function checkTerm(term: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  const keys = new Set<string>()
+  for (const [index, rule] of objectsMember(term, 'matchLabelExpressions').entries()) {
+    const field = (...steps: readonly (string | number)[]) =>
+      fieldAt(at, 'matchLabelExpressions', index, ...steps)
+    const key = textMember(rule, 'key')
+    if (key !== '') {
+      for (const words of checkQualifiedName(key)) causes.push(invalid(field('key'), key, words))
+      if (keys.has(key)) causes.push(duplicate(field('key'), key))
+    }
+    keys.add(key)
+    const values = new Set<string>()
+    for (const [number, value] of textsMember(rule, 'values').entries()) {
+      if (values.has(value)) causes.push(duplicate(field('values', number), value))
+      values.add(value)
+    }
+  }
+  return causes
+}
+
+/** Two terms that say the same are one too many. */
+function checkTopologies(object: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const seen = new Set<string>()
+  const causes: ApiErrorCause[] = []
+  for (const [index, term] of objectsMember(object, 'allowedTopologies').entries()) {
+    const rules = objectsMember(term, 'matchLabelExpressions').map((rule) =>
+      JSON.stringify([textMember(rule, 'key'), [...textsMember(rule, 'values')].sort()]),
+    )
+    const said = rules.sort().join()
+    const field = fieldAt(at, 'allowedTopologies', index, 'matchLabelExpressions')
+    if (seen.has(said)) causes.push(duplicate(field, ''))
+    seen.add(said)
+  }
+  return causes
+}
+
+/** Volumes that are there were made by what the class says. */
+function checkUpdate(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+  const forbidden = ['parameters', 'provisioner', 'reclaimPolicy']
+    .filter((name) => isChanged(storageClassSchema, name, object, current))
+    .map((name) => fieldForbidden(name, `updates to ${name} are forbidden.`))
+  const of = { value: object, before: current }
+  return [...forbidden, ...checkImmutable(storageClassSchema, null, of, ['volumeBindingMode'])]
+}

@@ -1,0 +1,155 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { fieldForbidden, required, tooLong } from '../api/field-error.ts'
+import { memberOf, objectMember, textMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { flag, maybe, part, struct, text, textMap, time } from '../api/schema/build.ts'
+import type { Path } from '../api/schema/path.ts'
+import { fieldAt, spellPath } from '../api/schema/path.ts'
+import { utf8Length } from '../api/utf8.ts'
+import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { checkImmutable } from './parts/immutable.ts'
+import { inlineVolumeSpecSchema } from './parts/persistent-volume-spec.ts'
+import { keeping, statusSubresource } from './parts/status.ts'
+import { textColumn } from './parts/text-column.ts'
+import { checkDriverName } from './parts/volume-csi.ts'
+import { checkFlexOptions } from './parts/volume.ts'
+
+/** A volume that shall be attached to a node. @source spec 2.9 */
+export function volumeAttachmentDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: names.group('storage'),
+    version: 'v1',
+    kind: 'VolumeAttachment',
+    plural: 'volumeattachments',
+    singular: 'volumeattachment',
+    shortNames: [],
+    categories: [],
+    scope: 'Cluster',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: attachmentSchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: true,
+    updateNeedsVersion: true,
+    columns,
+    hooks: {
+      prepareForCreate: (object) => ({ ...object, status: { attached: false } }),
+      prepareForUpdate: (object, current) => keeping(object, current, 'status'),
+      validate: (object) => checkInlineOptions(object, names),
+      validateUpdate: (object, current) =>
+        checkImmutable(attachmentSchema, null, { value: object, before: current }, ['spec']),
+    },
+    subresources: [{ ...statusSubresource(), prepareForUpdate: onlyStatus }],
+  } satisfies ResourceDefinition)
+}
+
+const ERROR_BYTES_MAX = 1024
+/** Keys and values together. */
+const METADATA_BYTES_MAX = 256 * 1024
+
+const sourceSchema = struct(
+  'storage.v1.VolumeAttachmentSource',
+  'The volume: one of the cluster by name, or one that a Pod says itself.',
+  {
+    persistentVolumeName: text(1, 'Name of the volume.', { optional: true, rule: checkDns1123Subdomain }),
+    inlineVolumeSpec: maybe(2, inlineVolumeSpecSchema, 'The volume itself; for drivers that replace others.'),
+  },
+  { check: checkSource },
+)
+
+const specSchema = struct(
+  'storage.v1.VolumeAttachmentSpec',
+  'Which volume shall be attached to which node.',
+  {
+    attacher: text(1, 'Name of the driver that does it.', { required: true }),
+    source: part(2, sourceSchema, 'The volume.', { required: true, always: true }),
+    nodeName: text(3, 'Name of the node.', { required: true, rule: checkDns1123Subdomain }),
+  },
+  { check: (spec, at) => checkDriverName(textMember(spec, 'attacher'), fieldAt(at, 'attacher')) },
+)
+
+const errorSchema = struct('storage.v1.VolumeError', 'What went wrong, and when.', {
+  time: time(1, 'When it went wrong.'),
+  message: text(2, 'What went wrong, for people; without secrets, as it is shown and logged.', {
+    lengthMax: ERROR_BYTES_MAX,
+  }),
+})
+
+const statusSchema = struct(
+  'storage.v1.VolumeAttachmentStatus',
+  'How attaching goes; set by the driver.',
+  {
+    attached: flag(1, 'Whether the volume is attached; set only by who attaches it.', {
+      required: true,
+      always: true,
+    }),
+    attachmentMetadata: textMap(2, 'What later steps need to know of the attachment.'),
+    attachError: maybe(3, errorSchema, 'The last failure of attaching.'),
+    detachError: maybe(4, errorSchema, 'The last failure of detaching.'),
+  },
+  { check: checkMetadataSize },
+)
+
+const attachmentSchema = struct(
+  'storage.v1.VolumeAttachment',
+  'Says that a volume shall be attached to a node, and whether it is.',
+  {
+    spec: part(2, specSchema, 'Which volume, and which node; it never changes.', {
+      required: true,
+      always: true,
+    }),
+    status: part(3, statusSchema, 'How attaching goes; set by the driver.'),
+  },
+)
+
+const columns: readonly Column[] = [
+  nameColumn,
+  {
+    name: 'Attacher',
+    type: 'string',
+    format: 'name',
+    description: 'The driver that attaches it.',
+    cell: (object) => cellAt(object, 'spec', 'attacher'),
+  },
+  textColumn('PV', 'Name of the volume; none when a Pod says it itself.', (object) =>
+    textMember(objectMember(objectMember(object, 'spec'), 'source'), 'persistentVolumeName'),
+  ),
+  textColumn('Node', 'Name of the node.', (object) => textMember(objectMember(object, 'spec'), 'nodeName')),
+  {
+    name: 'Attached',
+    type: 'boolean',
+    description: 'Whether it is attached.',
+    cell: (object) => memberOf(objectMember(object, 'status'), 'attached') === true,
+  },
+  ageColumn,
+]
+
+/** What a driver reports: neither what is wanted nor what others keep with the object. */
+function onlyStatus(object: AnyObject, current: AnyObject): AnyObject {
+  return { ...keeping(object, current, 'spec'), metadata: current.metadata }
+}
+
+function checkSource(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const isNamed = Object.hasOwn(source, 'persistentVolumeName')
+  const isInline = Object.hasOwn(source, 'inlineVolumeSpec')
+  const words = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'
+  if (!isNamed && !isInline) return [required(spellPath(at), words)]
+  if (isNamed && isInline) return [fieldForbidden(spellPath(at), words)]
+  if (!isNamed || textMember(source, 'persistentVolumeName') !== '') return []
+  return [required(fieldAt(at, 'persistentVolumeName'), 'must specify non empty persistentVolumeName')]
+}
+
+function checkMetadataSize(status: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const metadata = objectMember(status, 'attachmentMetadata')
+  let bytes = 0
+  for (const key of Object.keys(metadata)) bytes += utf8Length(key) + utf8Length(textMember(metadata, key))
+  return bytes > METADATA_BYTES_MAX ? [tooLong(fieldAt(at, 'attachmentMetadata'), METADATA_BYTES_MAX)] : []
+}
+
+function checkInlineOptions(object: AnyObject, names: Names): readonly ApiErrorCause[] {
+  const inline = objectMember(objectMember(objectMember(object, 'spec'), 'source'), 'inlineVolumeSpec')
+  const field = 'spec.source.inlineVolumeSpec.flexVolume'
+  return checkFlexOptions(objectMember(inline, 'flexVolume'), field, names)
+}
