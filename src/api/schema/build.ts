@@ -173,12 +173,14 @@ function checksOf(
 function field(number: number, schema: Schema, description: string, rules: Rules): Field {
   const { required = false, optional = false, ...rest } = rules
   const always = rules.always === true
+  // A struct with a name of its own keeps its words: it may stand in other places too.
+  const isNamed = schema.type === 'object' && schema.definition !== undefined
   return {
     number,
     required,
     schema: {
       ...schema,
-      description,
+      ...(isNamed ? { memberDescription: description } : { description }),
       ...rest,
       ...(optional ? { zeroMatters: true } : {}),
       ...(required && !always ? { nonEmpty: true } : {}),

@@ -23,6 +23,8 @@ export type Schema =
 type Common = {
   /** In our own words; OpenAPI and explain show it. */
   readonly description?: string
+  /** What a struct that has a name of its own is for where it stands; its description is of the shape. */
+  readonly memberDescription?: string
   /** Filled in where the member is absent. */
   readonly default?: Json
   /** `null` is a value of its own and not the same as absent. */

@@ -126,11 +126,12 @@ export class Definitions {
     }
   }
 
-  /** A struct's own description belongs to its definition; so does a default that only says it is there. */
+  /** The description of a struct with a name belongs to its definition; what it is for here stands beside the reference. */
   #said(schema: Schema): JsonObject {
     const named = schema.type === 'object' && schema.definition !== undefined
     const said: [string, Json][] = []
-    if (schema.description !== undefined && !named) said.push(['description', schema.description])
+    const words = named ? schema.memberDescription : schema.description
+    if (words !== undefined) said.push(['description', words])
     if (schema.default !== undefined) said.push(['default', schema.default])
     return Object.fromEntries(said)
   }
