@@ -1,11 +1,13 @@
 import { noIndex } from '../../raft/index.ts'
 import type { LogIndex, NodeId } from '../../raft/index.ts'
-import type { DigestSample, MemberReport } from './member-report.ts'
+import type { CopiedStretch, DigestSample, MemberReport } from './member-report.ts'
 import { comparedLast } from './state-agreement.ts'
+import type { Testimony } from './state-agreement.ts'
 
 type LastWord = {
   /** Of the time when that member trusted its state. */
   readonly samples: readonly DigestSample[]
+  readonly copied: readonly CopiedStretch[]
   /** Where the two were compared last, if they differed there. */
   readonly differedAt: LogIndex | null
   readonly isQuarantined: boolean
@@ -37,11 +39,12 @@ export class Disputes {
     members: readonly NodeId[],
   ): void {
     for (const id of this.#words.keys()) if (!members.includes(id)) this.#words.delete(id)
-    for (const [id, { state, samples: told }] of reports) {
+    for (const [id, { state, samples: told, copied: toldOf }] of reports) {
       const known = this.#words.get(id)
       const isQuarantined = state === 'quarantined'
       if (isQuarantined && known === undefined) continue
       const samples = isQuarantined ? (known?.samples ?? []) : told
+      const copied = isQuarantined ? (known?.copied ?? []) : toldOf
       // A state that came after a quarantine is another one.
       const last = known?.isQuarantined === true && !isQuarantined ? undefined : known
       const compared = comparedLast(own, samples)
@@ -49,6 +52,7 @@ export class Disputes {
       const differedAt = compared === null ? (last?.differedAt ?? null) : found
       this.#words.set(id, {
         samples,
+        copied,
         differedAt,
         isQuarantined,
         confirmedUpTo: last?.confirmedUpTo ?? noIndex,
@@ -61,12 +65,12 @@ export class Disputes {
     if (index > this.#provenUpTo) this.#provenUpTo = index
   }
 
-  /** @param isConfirmed whether a majority has this member's state at `index` or later, and not the one of `samples` */
-  confirm(isConfirmed: (samples: readonly DigestSample[], index: LogIndex) => boolean): void {
+  /** @param isConfirmed whether a majority has this member's state at `index` or later, and not theirs */
+  confirm(isConfirmed: (theirs: Testimony, index: LogIndex) => boolean): void {
     for (const [id, word] of this.#words) {
-      const { samples, differedAt, isQuarantined, confirmedUpTo } = word
+      const { differedAt, isQuarantined, confirmedUpTo } = word
       if (!isQuarantined || differedAt === null || differedAt <= confirmedUpTo) continue
-      if (isConfirmed(samples, differedAt)) this.#words.set(id, { ...word, confirmedUpTo: differedAt })
+      if (isConfirmed(word, differedAt)) this.#words.set(id, { ...word, confirmedUpTo: differedAt })
     }
   }
 

@@ -63,7 +63,8 @@ type Difference = {
  * - until the state is proven behind it (`provenUpTo`): every member forgets then whom it copied up to there. In ordinary
  *   life that takes a second or two after a copy, since the copy and a third member are witnesses enough. A cluster that
  *   was built by copies of one member has it proven as soon as all are there and equal;
- * - and only for what came after copy and judge last had equal states: a later difference was not made before.
+ * - and only for what came after copy and judge last had equal states, or after the judge itself was copied from the same
+ *   member: a later difference was not made before.
  *
  * What stays undecided is a copy of a member that was not confirmed since another fell silent, when that other comes back
  * and differs: `split`, and a person has to say which is right.
@@ -175,18 +176,15 @@ function compareAt(
   }
   const equalTo = (id: NodeId): LogIndex => equalUpTo(own.samples, others.get(id)?.samples ?? [], index)
   const isTheirs = [...theirs.values()].some((ids) => {
-    const witnesses = ids.map((id) => witness(id, copiedBy(id), index, equalTo(id)))
+    const witnesses = ids.map((id) =>
+      witness(id, copiedBy(id), index, [{ equalUpTo: equalTo(id), copied: own.copied }]),
+    )
     return isMajorityOfWitnesses(witnesses, configuration)
   })
   const members = [...theirs.values()].flat().toSorted((a, b) => a - b)
-  // A mistake made while they were still equal to this member would be theirs, too.
-  const since = logIndex(Math.min(...members.map(equalTo)))
-  const isRight =
-    isOurs ||
-    isMajorityOfWitnesses(
-      ours.map((id) => witness(id, copiedBy(id), index, since)),
-      configuration,
-    )
+  const accused = members.map((id) => ({ equalUpTo: equalTo(id), copied: copiedBy(id) }))
+  const against = ours.map((id) => witness(id, copiedBy(id), index, accused))
+  const isRight = isOurs || isMajorityOfWitnesses(against, configuration)
   const kind = isRight ? 'majority' : isTheirs ? 'minority' : 'split'
   return { held, proven: isOurs, difference: { kind, index, digest, members } }
 }
@@ -211,22 +209,22 @@ function equalUpTo(own: readonly DigestSample[], theirs: readonly DigestSample[]
 
 /**
  * Whether a majority of witnesses has this member's state at `index` or later, against a member that has none any more
- * and had another one there: what was done while the two were still equal is no mistake that tells them apart.
+ * and had another one there.
  *
- * @param theirs the last samples of that member
+ * @param theirs the last word of that member
  */
 export function isConfirmedAgainst(
-  theirs: readonly DigestSample[],
+  theirs: Testimony,
   index: LogIndex,
   { self, configuration, own, others }: StateEvidence,
 ): boolean {
-  const since = equalUpTo(own.samples, theirs, index)
+  const accused = [{ equalUpTo: equalUpTo(own.samples, theirs.samples, index), copied: theirs.copied }]
   return own.samples.some((sample) => {
     if (sample.index < index) return false
-    const witnesses = [witness(self, own.copied, sample.index, since)]
+    const witnesses = [witness(self, own.copied, sample.index, accused)]
     for (const [id, { samples, copied }] of others) {
       if (samples.some((one) => isEqual(one, sample)))
-        witnesses.push(witness(id, copied, sample.index, since))
+        witnesses.push(witness(id, copied, sample.index, accused))
     }
     return isMajorityOfWitnesses(witnesses, configuration)
   })

@@ -177,7 +177,7 @@ export class StateGuard {
       latest,
       configuration.members.map((member) => member.id),
     )
-    this.#disputes.confirm((samples, index) => isConfirmedAgainst(samples, index, evidence))
+    this.#disputes.confirm((theirs, index) => isConfirmedAgainst(theirs, index, evidence))
     this.#openDisputes = this.#disputes.open(latest)
     this.#announce(verdict)
     if (verdict.kind === 'minority') {

@@ -1,25 +1,47 @@
-import { noIndex } from '../../raft/index.ts'
+import { logIndex, noIndex } from '../../raft/index.ts'
 import type { Configuration, LogIndex, NodeId } from '../../raft/index.ts'
 import type { CopiedStretch } from './member-report.ts'
 
 /** A member whose state is held against others', and by whose doing it has it. */
 export type Witness = { readonly id: NodeId; readonly made: readonly CopiedStretch[] }
 
+/** A member whose state differs from theirs who witness against it. What it has in common with them tells nothing. */
+export type Accused = {
+  /** It is known to have been equal to them up to there. */
+  readonly equalUpTo: LogIndex
+  /** By whose doing it has its own state: mistakes that were made in that are its own too. */
+  readonly copied: readonly CopiedStretch[]
+}
+
 /**
  * Who applied what of a member's state at `index`, as far as it matters: the members that it was copied from, one after
  * the other, and since the latest copy the member itself.
  *
- * @param equalUpTo what was done up to there is known to have no part in a difference that is looked at
+ * @param accused whom it is held against: what was done up to where each of them has it too is left out
  */
 export function witness(
   id: NodeId,
   copied: readonly CopiedStretch[],
   index: LogIndex,
-  equalUpTo: LogIndex = noIndex,
+  accused: readonly Accused[] = [],
 ): Witness {
   const own = { by: id, after: copied.at(-1)?.upTo ?? noIndex, upTo: index }
-  const made = [...copied, own].filter(({ upTo }) => upTo > equalUpTo)
-  return { id, made: made.map((one) => (one.after >= equalUpTo ? one : { ...one, after: equalUpTo })) }
+  const made = [...copied, own].flatMap((one) => {
+    const shared = Math.min(...accused.map((other) => sharedUpTo(one.by, index, other)))
+    const after = accused.length === 0 ? one.after : logIndex(Math.max(one.after, shared))
+    return one.upTo > after ? [{ ...one, after }] : []
+  })
+  return { id, made }
+}
+
+/** Up to where the accused has what that member did. */
+function sharedUpTo(by: NodeId | null, index: LogIndex, { equalUpTo, copied }: Accused): LogIndex {
+  let newest = equalUpTo
+  for (const stretch of copied) {
+    if (by !== null && stretch.by === by && stretch.upTo <= index && stretch.upTo > newest)
+      newest = stretch.upTo
+  }
+  return newest
 }
 
 /**

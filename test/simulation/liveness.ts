@@ -76,6 +76,8 @@ export class Liveness {
   readonly #options: LivenessOptions
   #healthy: readonly Member[] = []
   readonly #ill = new Map<Member, Illness>()
+  /** Whose state was wrong when this began. */
+  #wrongAtFirst: ReadonlySet<Member> = new Set()
   #unready: () => readonly string[] = () => []
 
   constructor(options: LivenessOptions) {
@@ -192,6 +194,7 @@ export class Liveness {
       else this.#ill.set(member, illness)
     }
     this.#healthy = healthy
+    this.#wrongAtFirst = new Set(healthy.filter(({ isWrong }) => isWrong))
     for (const member of healthy) {
       world.note(`m${member.id} is well from now on`)
       member.heal()
@@ -252,13 +255,15 @@ export class Liveness {
    * Some healthy member has a wrong state, and those that could say so are no majority. Who cannot:
    *
    * - a member that has not come to the place where it went wrong, or was sent another's state behind it;
+   * - one that was wrong itself when this began, and right again when what was wrong had been forgotten, however late;
    * - one without a trusted state of its own, or to which the leader's log does not reach any more: it is sent no state
    *   while nobody can tell which is right, and where it stands nobody else has anything to compare.
    */
   #isUndecidable(): boolean {
     const { witness } = this.#options
     const { divergedAt, memberships } = witness
-    if (divergedAt === null || !this.#healthy.some(({ isWrong }) => isWrong)) return false
+    const wasWrong = (member: Member): boolean => member.isWrong || this.#wrongAtFirst.has(member)
+    if (divergedAt === null || !this.#healthy.some(wasWrong)) return false
     const awaitsState = new Set(
       this.#healthy
         .flatMap(({ life }) => life?.node.status.followers ?? [])
@@ -267,7 +272,7 @@ export class Liveness {
     const able = this.#healthy.filter(
       (member) =>
         this.#votes(member) &&
-        !member.isWrong &&
+        !wasWrong(member) &&
         member.life?.machine?.quarantine === null &&
         !awaitsState.has(member.id) &&
         (member.life?.machine?.appliedMemory ?? 0) >= divergedAt &&

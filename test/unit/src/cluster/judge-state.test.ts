@@ -132,9 +132,34 @@ void test('what was copied before both were equal last makes nobody less of a wi
 void test('a member that lost its state is answered by a majority that counts in the same way', () => {
   const evidence = evidenceOfCopies([])
   const at = logIndex(20)
-  assert.ok(isConfirmedAgainst([sample(8, 'a'), sample(20, 'x')], at, evidence))
-  assert.ok(!isConfirmedAgainst([sample(20, 'x')], at, evidence), 'nothing says that they were ever equal')
-  assert.ok(!isConfirmedAgainst([sample(8, 'a')], logIndex(21), evidence), 'nobody was compared there')
+  const word = (...samples: readonly DigestSample[]): Testimony => ({ samples, copied: [] })
+  assert.ok(isConfirmedAgainst(word(sample(8, 'a'), sample(20, 'x')), at, evidence))
+  assert.ok(
+    !isConfirmedAgainst(word(sample(20, 'x')), at, evidence),
+    'nothing says that they were ever equal',
+  )
+  assert.ok(!isConfirmedAgainst(word(sample(8, 'a')), logIndex(21), evidence), 'nobody was compared there')
+})
+
+void test('whoever was copied from the same member has its mistakes too, and is told apart by later ones', () => {
+  const right = (copied: Testimony['copied']): Testimony => ({ samples: [sample(50, 'a')], copied })
+  const others = new Map<NodeId, Testimony>([
+    [nodeId(2), right([copyOf(3, 0, 20)])],
+    [nodeId(3), right([])],
+    [nodeId(4), right([copyOf(3, 0, 10)])],
+    [nodeId(5), right([])],
+  ])
+  const configuration = cluster([1, 2, 3, 4, 5])
+  const wrong = (copied: Testimony['copied']): Testimony => ({ samples: [sample(50, 'x')], copied })
+  const one = { self: nodeId(1), configuration, own: wrong([copyOf(3, 10, 25)]), others }
+  assert.equal(judgeState(one).kind, 'minority')
+  const early = judgeState({ ...one, own: wrong([copyOf(3, 5, 9)]) })
+  assert.equal(early.kind, 'split', 'it may be what 3 did since')
+  assert.equal(judgeState({ ...one, own: wrong([]) }).kind, 'split', 'it may be the mistake of 3')
+  const against = new Map([...others, [nodeId(1), one.own] as const])
+  against.delete(nodeId(3))
+  const seen = judgeState({ self: nodeId(3), configuration, own: right([]), others: against })
+  assert.deepEqual([seen.kind, 'members' in seen && seen.members], ['majority', [1]])
 })
 
 void test('a member that stays behind is answered by another that was with it and is equal since', () => {

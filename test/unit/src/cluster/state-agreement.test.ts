@@ -279,7 +279,7 @@ test('a member tells whom it copied, judges copies as one, and learns where its 
   bench.hear(2, { samples: [sample(10, 'a')] })
   assert.equal(bench.state.provenUpTo, null, 'the original confirms nothing')
   bench.hear(2, { samples: [sample(10, 'b')] })
-  bench.hear(3, { samples: [sample(10, 'b')], copied: [stretch] })
+  bench.hear(3, { samples: [sample(10, 'b')], copied: [{ ...stretch, upTo: logIndex(10) }] })
   assert.notEqual(bench.guard.agreementFailure(), null)
   assert.equal(bench.state.quarantine, null, 'an original and its copy condemn nobody')
   for (const from of [2, 3]) bench.hear(from, { samples: [sample(10, 'a')] })
