@@ -133,7 +133,7 @@ void test('spec 4.6: a webhook is at one URL, or behind one Service', () => {
       [{ service: { ...service, namespace: '' } }, `FieldValueRequired ${path}.service.namespace`, ''],
       [{ service: { ...service, port: 0 } }, `FieldValueInvalid ${path}.service.port`, 'between 1 and 65535'],
       [
-        { service: { ...service, path: 'x' } },
+        { service: { ...service, path: 'xy' } },
         `FieldValueInvalid ${path}.service.path`,
         "must start with a '/'",
       ],
