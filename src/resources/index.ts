@@ -14,6 +14,8 @@ import { namespaceDefinition } from './namespace.ts'
 import { nodeDefinition } from './node.ts'
 import { persistentVolumeClaimDefinition } from './persistent-volume-claim.ts'
 import { persistentVolumeDefinition } from './persistent-volume.ts'
+import { podTemplateDefinition } from './pod-template.ts'
+import { podDefinition } from './pod.ts'
 import { roleBindingDefinition } from './role-binding.ts'
 import { roleDefinition } from './role.ts'
 import { secretDefinition } from './secret.ts'
@@ -28,6 +30,8 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     configMapDefinition(names),
     namespaceDefinition(names),
     nodeDefinition(names),
+    podDefinition(names),
+    podTemplateDefinition(names),
     persistentVolumeDefinition(names),
     persistentVolumeClaimDefinition(names),
     secretDefinition(names),

@@ -1,0 +1,49 @@
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { fieldForbidden } from '../../api/field-error.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { objectMember, objectsMember, textMember } from '../../api/json.ts'
+import { validateAnnotations, validateLabels } from '../../api/object-meta.ts'
+import type { Names } from '../../api/names.ts'
+import { part, struct } from '../../api/schema/build.ts'
+import { objectMetaSchema } from '../../api/schema/shared.ts'
+import { fillPodSpec } from './pod-defaults.ts'
+import { podSpecSchema } from './pod-spec.ts'
+import { checkVolumes } from './volume.ts'
+
+/** What pods are made from; for every kind that makes them. */
+export const podTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'What pods are made from.', {
+  metadata: part(1, objectMetaSchema, 'Labels and annotations that they get.'),
+  spec: part(2, podSpecSchema, 'What they run and what they need for that.'),
+})
+
+/** @returns the very template when nothing was missing */
+export function fillPodTemplate(template: JsonObject): JsonObject {
+  const spec = objectMember(template, 'spec')
+  const filled = fillPodSpec(spec)
+  return filled === spec ? template : { ...template, spec: filled }
+}
+
+/**
+ * What the shape of a template cannot say.
+ *
+ * @param path where it stands: `spec.template`
+ * @source core `pkg/apis/core/validation`, ValidatePodTemplateSpec
+ */
+export function checkPodTemplate(template: JsonObject, path: string, names: Names): readonly ApiErrorCause[] {
+  const [metadata, spec] = [objectMember(template, 'metadata'), objectMember(template, 'spec')]
+  const causes = [
+    ...validateLabels(textsIn(metadata, 'labels'), `${path}.metadata.labels`),
+    ...validateAnnotations(textsIn(metadata, 'annotations'), `${path}.metadata.annotations`),
+    ...checkVolumes(objectsMember(spec, 'volumes'), `${path}.spec.volumes`, { names, podName: '' }),
+  ]
+  if (objectsMember(spec, 'ephemeralContainers').length > 0) {
+    const words = 'ephemeral containers not allowed in pod template'
+    causes.push(fieldForbidden(`${path}.spec.ephemeralContainers`, words))
+  }
+  return causes
+}
+
+function textsIn(metadata: JsonObject, member: string): { readonly [key: string]: string } {
+  const map = objectMember(metadata, member)
+  return Object.fromEntries(Object.keys(map).map((key) => [key, textMember(map, key)]))
+}

@@ -1,0 +1,62 @@
+import type { JsonObject } from '../api/json.ts'
+import { objectMember, objectsMember, textMember } from '../api/json.ts'
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import { part, struct } from '../api/schema/build.ts'
+import { nameColumn } from '../registry/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { checkPodTemplate, fillPodTemplate, podTemplateSpecSchema } from './parts/pod-template-spec.ts'
+import { textColumn } from './parts/text-column.ts'
+
+/** A template that is kept for itself; nothing is made of it by the server. */
+export function podTemplateDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: '',
+    version: 'v1',
+    kind: 'PodTemplate',
+    plural: 'podtemplates',
+    singular: 'podtemplate',
+    shortNames: [],
+    categories: [],
+    scope: 'Namespaced',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: podTemplateSchema,
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: true,
+    tracksGeneration: true,
+    columns,
+    hooks: {
+      fillDefaults: (object) => {
+        const template = templateOf(object)
+        const filled = fillPodTemplate(template)
+        return filled === template ? object : { ...object, template: filled }
+      },
+      validate: (object) => checkPodTemplate(templateOf(object), 'template', names),
+    },
+    subresources: [],
+  } satisfies ResourceDefinition)
+}
+
+const podTemplateSchema = struct('core.v1.PodTemplate', 'Keeps what pods are made from.', {
+  template: part(2, podTemplateSpecSchema, 'What they are made from.'),
+})
+
+const columns: readonly Column[] = [
+  nameColumn,
+  textColumn('Containers', 'Names of its containers.', (object) => ofContainers(object, 'name')),
+  textColumn('Images', 'Images of its containers.', (object) => ofContainers(object, 'image')),
+  textColumn('Pod Labels', 'Labels that pods made from it get.', (object) => {
+    const labels = objectMember(objectMember(templateOf(object), 'metadata'), 'labels')
+    const pairs = Object.keys(labels).map((key) => `${key}=${textMember(labels, key)}`)
+    return pairs.length === 0 ? '<none>' : pairs.sort().join(',')
+  }),
+]
+
+function templateOf(object: AnyObject): JsonObject {
+  return objectMember(object, 'template')
+}
+
+function ofContainers(object: AnyObject, member: string): string {
+  const containers = objectsMember(objectMember(templateOf(object), 'spec'), 'containers')
+  return containers.map((container) => textMember(container, member)).join(',')
+}
