@@ -3,6 +3,7 @@ import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
 import { call, jsonOf, readEndpoints } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
+import { whySilent } from './silent-member.ts'
 import { sleep } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -59,11 +60,34 @@ export class AnyMember {
   async each(status: MemberStatus): Promise<ReadonlyMap<string, MemberStatus | null>> {
     const all = await Promise.all(
       status.members.map(async ({ name }) => {
-        const endpoint = this.#endpoints.find((one) => one.name === name)
-        return [name, endpoint === undefined ? null : await orNull(fetchStatus(endpoint))] as const
+        const endpoint = this.endpointOf(name)
+        return [name, endpoint === null ? null : await orNull(fetchStatus(endpoint))] as const
       }),
     )
     return new Map(all)
+  }
+
+  /**
+   * One line for each member that gives no answer: what is wrong with it, as far as it can be seen from here, and what to do.
+   * @param own what each said; unset: they are asked
+   */
+  async silences(
+    status: MemberStatus,
+    own?: ReadonlyMap<string, MemberStatus | null>,
+  ): Promise<readonly string[]> {
+    const said = own ?? (await this.each(status))
+    const silent = status.members.filter(({ name }) => (said.get(name) ?? null) === null)
+    return Promise.all(silent.map(({ name }) => whySilent(name, this.endpointOf(name))))
+  }
+
+  /** The cluster's, in PEM, as the kubeconfig has it. */
+  get authority(): string {
+    return this.#endpoints[0]?.authority ?? ''
+  }
+
+  /** @returns null: no context of that name, and no member that says where clients dial it */
+  endpointOf(name: string): Endpoint | null {
+    return this.#endpoints.find((one) => one.name === name) ?? null
   }
 
   /**

@@ -1,8 +1,8 @@
 import { AnyMember } from './any-member.ts'
-import { fetchAnyStatus, fetchStatus, parseStatus } from './cluster-status.ts'
+import { fetchStatus, parseStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
-import { call, jsonOf, readEndpoints } from './member-client.ts'
+import { call, jsonOf } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { namesInOrder } from './name-order.ts'
 import { formatTable, sleep } from './terminal.ts'
@@ -15,6 +15,7 @@ export async function memberList(terminal: Terminal, kubeconfig: string, format:
   const cluster = new AnyMember(kubeconfig)
   const status = await cluster.status()
   const own = await cluster.each(status)
+  const silences = await cluster.silences(status, own)
   const members = status.members.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   const readyOf = (name: string): boolean | null => own.get(name)?.ready ?? null
   if (format === 'json') {
@@ -23,7 +24,9 @@ export async function memberList(terminal: Terminal, kubeconfig: string, format:
       leader: member.name === status.leader,
       ready: readyOf(member.name),
     }))
-    return terminal.print(JSON.stringify(all, null, 2))
+    terminal.print(JSON.stringify(all, null, 2))
+    for (const line of silences) terminal.note(line)
+    return
   }
   const rows = members.map((member) => [
     member.name,
@@ -37,6 +40,7 @@ export async function memberList(terminal: Terminal, kubeconfig: string, format:
   ])
   const heading = ['NAME', 'ID', 'ROLE', 'BECOMES', 'READY', 'LAG', 'PEERS', 'CLIENTS']
   for (const line of formatTable([heading, ...rows])) terminal.print(line)
+  for (const line of silences) terminal.note(line)
 }
 
 function becomes({ role, wantedRole, replaces }: MemberStatus['members'][number]): string {
@@ -56,24 +60,48 @@ export async function transferLeader(
   to: string | null,
   format: Format,
 ): Promise<void> {
-  const endpoints = readEndpoints(kubeconfig)
-  const { endpoint, status } = await fetchAnyStatus(endpoints)
+  const cluster = new AnyMember(kubeconfig)
+  const status = await cluster.status()
   if (to !== null && !status.members.some(({ name }) => name === to)) {
     const names = namesInOrder(status.members)
     throw new CliFailure('failed', `there is no member "${to}": the members are ${names}`)
   }
   const before = status.leader
-  if (before === null) throw new CliFailure('failed', 'there is no leader to hand over')
-  if (to === before) return report(terminal, { from: before, to: before }, format)
-  // Only the leader can hand over; contexts are named after their members.
-  const leader = endpoints.find(({ name }) => name === before) ?? endpoint
-  const reply = await call(
-    leader,
-    { method: 'POST', path: '/cluster/v1/transfer-leader', body: { to } },
-    transferTimeoutMs,
-  )
-  const after = await settled(terminal, leader, parseStatus(leader, jsonOf(leader, reply)), { before, to })
-  report(terminal, { from: before, to: after }, format)
+  try {
+    if (before === null) throw new CliFailure('failed', 'there is no leader to hand over')
+    const after = to === before ? to : await handedOver(terminal, cluster, { before, to })
+    report(terminal, { from: before, to: after }, format)
+  } catch (cause) {
+    if (!(cause instanceof CliFailure)) throw cause
+    throw await naming(cluster, status, cause)
+  }
+}
+
+/** The failure, and who gives no answer: as likely as not that is why. */
+async function naming(cluster: AnyMember, status: MemberStatus, failure: CliFailure): Promise<CliFailure> {
+  const silences = await cluster.silences(status)
+  if (silences.length === 0) return failure
+  return new CliFailure('failed', [failure.message, ...silences].join('\n  '), { cause: failure })
+}
+
+/** @returns who leads now */
+async function handedOver(
+  terminal: Terminal,
+  cluster: AnyMember,
+  what: { readonly before: string; readonly to: string | null },
+): Promise<string> {
+  const { before, to } = what
+  // The leader knows best who is there to take over.
+  const leader = cluster.endpointOf(before)
+  if (leader === null)
+    throw new CliFailure('failed', `${before} leads, and it is not known where clients dial it`)
+  const request = { method: 'POST', path: '/cluster/v1/transfer-leader', body: { to } } as const
+  const reply = await call(leader, request, transferTimeoutMs)
+  if (reply === null) {
+    const seconds = transferTimeoutMs / 1000
+    throw new CliFailure('failed', `${before} did not say within ${seconds} s that it handed leadership on`)
+  }
+  return settled(terminal, leader, parseStatus(leader, jsonOf(leader, reply)), what)
 }
 
 /** Waits until the old leader knows the new one. */

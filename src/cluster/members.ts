@@ -41,8 +41,9 @@ export type StateSummary = {
 /**
  * - `unknown-member`: no member has that name
  * - `no-candidate`: no other voter is there to lead
+ * - `silent`: who shall lead was not heard of lately
  */
-export type MembersFailureCode = 'unknown-member' | 'no-candidate'
+export type MembersFailureCode = 'unknown-member' | 'no-candidate' | 'silent'
 
 export class MembersFailure extends Failure<MembersFailureCode> {}
 
@@ -94,16 +95,18 @@ export class Members {
   /**
    * Makes another member the leader.
    *
-   * @param to name of a voter; null: whichever is most up to date, as far as this member knows
+   * @param to name of a voter; null: whichever is most up to date of those in touch, as far as this member knows
    * @param deadlineMs on the monotonic clock
    * @throws MembersFailure; ConsensusFailure `not-a-voter`, `no-leader`, `timed-out`
    */
   async transferLeadership(to: string | null, deadlineMs: number): Promise<void> {
     const { status } = this.#consensus
-    await this.#consensus.transferLeadership(
-      to === null ? successor(status) : named(status, to).id,
-      deadlineMs,
-    )
+    const heir = to === null ? successor(status) : named(status, to).id
+    if (!isInTouch(status, heir)) {
+      const heard = to === null ? 'no other voter was heard of lately' : `${to} was not heard of lately`
+      throw new MembersFailure('silent', `${heard}: see what the process does, or start it again`)
+    }
+    await this.#consensus.transferLeadership(heir, deadlineMs)
   }
 }
 
@@ -114,9 +117,17 @@ function named(status: ConsensusStatus, name: string): MemberInfo {
   return member
 }
 
-/** Of the other voters the one with the longest log; without being leader nobody knows that, so the first. */
+/** Whether it would answer, as far as this member knows: only a leader does. */
+function isInTouch({ role, followers }: ConsensusStatus, id: NodeId): boolean {
+  return role !== 'leader' || followers.find((follower) => follower.id === id)?.recentlyActive !== false
+}
+
+/** Of the other voters in touch the one with the longest log; without being leader nobody knows that, so the first. */
 function successor(status: ConsensusStatus): NodeId {
-  const matchOf = (id: NodeId): number => status.followers.find((follower) => follower.id === id)?.match ?? 0
+  const matchOf = (id: NodeId): number => {
+    const match = status.followers.find((follower) => follower.id === id)?.match ?? 0
+    return isInTouch(status, id) ? match : -1
+  }
   const others = status.configuration.voters.filter((id) => id !== status.leader)
   const [best] = others.toSorted((a, b) => matchOf(b) - matchOf(a))
   if (best === undefined) throw new MembersFailure('no-candidate', 'there is no other voter')

@@ -1,6 +1,6 @@
 /*
- * Goal: a member that takes connections and never answers does not keep a change from being made by another one, and
- * costs no more than the time that was given.
+ * Goal: a member that takes connections and never answers does not keep a change from being made by another one,
+ * costs no more than the time that was given, and is named, with what to do.
  * Method: the shipped commands against a real server, behind a listener that swallows what it is sent.
  */
 import assert from 'node:assert/strict'
@@ -9,6 +9,7 @@ import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { logIndex, nodeId } from '../../raft/index.ts'
 import { orchctl } from '../support/orchctl.ts'
 import { place } from '../support/join-place.ts'
 import { parse, stringify } from 'yaml'
@@ -80,4 +81,40 @@ void test('one that hangs just then has its share of --timeout, and that is said
   assert.equal(ran.code, 1)
   assert.match(ran.err, /^member n1 gives no answer in 1 s, asking n\d$/m)
   assert.match(ran.err, /no member did it: asked n1, .*; it does no harm to try again/)
+})
+
+void test('member list names who hangs and who is not there, each with what to do', async (t) => {
+  const { kubeconfig, address } = await place(t)
+  const member = await hung(t, address, 0)
+  pointTo(kubeconfig, 'n2', 'https://127.0.0.1:1')
+  pointTo(kubeconfig, 'n3', member.url)
+  pointTo(kubeconfig, 'n1', `https://${address}`)
+  for (const output of ['table', 'json']) {
+    const ran = await orchctl('member', 'list', '-o', output, '--kubeconfig', kubeconfig)
+    assert.equal(ran.code, 0, ran.err)
+    const hangs =
+      /^n3 at https:\S+ takes connections and gives no answer, so its process hangs: wake it .* start it again$/m
+    assert.match(ran.err, hangs)
+    assert.match(
+      ran.err,
+      /^n2 at https:\S+ takes no connections: start it, or look what is between it and this/m,
+    )
+    assert.doesNotMatch(ran.err, /^n1 /m)
+  }
+})
+
+void test('leadership is not handed to who hangs, and it is named', async (t) => {
+  const { kubeconfig, address, members } = await place(t)
+  const member = await hung(t, address, 0)
+  pointTo(kubeconfig, 'n3', member.url)
+  pointTo(kubeconfig, 'n1', `https://${address}`)
+  const progress = { state: 'replicate', match: logIndex(10), next: logIndex(11) } as const
+  members.followers = [
+    { id: nodeId(2), ...progress, recentlyActive: true },
+    { id: nodeId(3), ...progress, recentlyActive: false },
+  ]
+  const ran = await orchctl('member', 'transfer-leader', 'n3', '--kubeconfig', kubeconfig)
+  assert.equal(ran.code, 1)
+  assert.match(ran.err, /n3 was not heard of lately: see what the process does, or start it again/)
+  assert.match(ran.err, /^ {2}n3 at https:\S+ takes connections and gives no answer, so its process hangs: /m)
 })

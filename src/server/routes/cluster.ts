@@ -46,7 +46,10 @@ function wantedLeader(request: Request): string | null {
 }
 
 function translated(error: unknown): unknown {
-  if (error instanceof MembersFailure) return badRequest(error.message, { cause: error })
+  if (error instanceof MembersFailure) {
+    if (error.code === 'silent') return serviceUnavailable(error.message, { retryAfterSeconds: 1 })
+    return badRequest(error.message, { cause: error })
+  }
   if (!(error instanceof ConsensusFailure)) return error
   switch (error.code) {
     case 'not-a-voter':
