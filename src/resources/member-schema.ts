@@ -12,6 +12,7 @@ const conditionSchema: ObjectSchema = {
     message: { type: 'string', description: 'Why, for people.' },
   },
   required: ['type', 'status'],
+  protobuf: { type: 1, status: 2, lastTransitionTime: 3, reason: 4, message: 5 },
 }
 
 const specSchema: ObjectSchema = {
@@ -33,6 +34,7 @@ const specSchema: ObjectSchema = {
       lengthMax: 63,
     },
   },
+  protobuf: { role: 1, peerAddress: 2, clientAddress: 3, replaces: 4 },
   default: {},
 }
 
@@ -48,14 +50,24 @@ const statusSchema: ObjectSchema = {
       enum: ['Pending', 'Joining', 'Ready', 'NotReady', 'Removing'],
       description: 'Announced, on its way to its role, well, not well, or on its way out.',
     },
-    leader: { type: 'boolean', description: 'Whether it leads the cluster.' },
-    term: { type: 'integer', format: 'int64', description: 'The last term in which it was heard of.' },
+    leader: { type: 'boolean', zeroMatters: true, description: 'Whether it leads the cluster.' },
+    term: {
+      type: 'integer',
+      format: 'int64',
+      zeroMatters: true,
+      description: 'The last term in which it was heard of.',
+    },
     lag: {
       type: 'integer',
       format: 'int64',
+      zeroMatters: true,
       description: 'Committed log entries it does not have yet; a few that are under way are not counted.',
     },
-    ready: { type: 'boolean', description: 'In touch with the leader, caught up, and in its role.' },
+    ready: {
+      type: 'boolean',
+      zeroMatters: true,
+      description: 'In touch with the leader, caught up, and in its role.',
+    },
     version: { type: 'string', description: 'Of the program it runs.' },
     conditions: {
       type: 'list',
@@ -65,6 +77,17 @@ const statusSchema: ObjectSchema = {
       description: 'Why it is well or not.',
     },
   },
+  protobuf: {
+    id: 1,
+    role: 2,
+    phase: 3,
+    leader: 4,
+    term: 5,
+    lag: 6,
+    ready: 7,
+    version: 8,
+    conditions: 9,
+  },
   default: {},
 }
 
@@ -73,4 +96,5 @@ export const memberSchema: ObjectSchema = {
   definition: 'cluster.v1.Member',
   description: 'A member of the cluster: who belongs to it, who votes and who leads.',
   properties: { spec: specSchema, status: statusSchema },
+  protobuf: { spec: 2, status: 3 },
 }

@@ -116,9 +116,12 @@ export class ProtobufReader {
     throw new Malformed(`number ${BigInt.asIntN(64, exact)} is outside the range that is kept exactly`)
   }
 
+  /** Throws also for what JSON cannot say. */
   double(wire: number): number {
     expect(wire, WIRE_BIT64)
-    return this.#bytes.readDoubleLE(this.#take(8))
+    const value = this.#bytes.readDoubleLE(this.#take(8))
+    if (!Number.isFinite(value)) throw new Malformed(`number ${value} is not finite`)
+    return value
   }
 
   #varint(): void {

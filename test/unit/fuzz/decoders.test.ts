@@ -24,6 +24,11 @@ import {
   encodeSnapshotFrame,
   encodeWelcome,
 } from '../../../raft/transport/frame-codec.ts'
+import { ApiError } from '../../../src/api/api-error.ts'
+import { encodeProtobuf } from '../../../src/api/codec/protobuf-envelope.ts'
+import { decodeProtobuf } from '../../../src/api/codec/protobuf.ts'
+import { equalJson } from '../../../src/api/json.ts'
+import { conform } from '../../../src/api/schema/conform.ts'
 import { decodeReport, encodeReport, ReportFailure } from '../../../src/cluster/member-report.ts'
 import { CommandMalformed, decodeCommand, encodeCommand } from '../../../src/store/command-codec.ts'
 import { FrameParser, encodeFrame } from '../../../src/store/disk/snapshot-frames.ts'
@@ -36,6 +41,9 @@ import { Machine } from '../../../src/store/machine/machine.ts'
 import { Sessions } from '../../../src/store/machine/sessions.ts'
 import { emptyState } from '../../../src/store/machine/state.ts'
 import { decodeVersion, recordOf } from '../../../src/store/machine/version.ts'
+import { messageSubjects } from '../../facts/message-subjects.ts'
+import { readMessageTable } from '../../facts/message-table.ts'
+import { randomObject } from '../../support/random-object.ts'
 import { bootstrapOf, randomCommand } from '../../support/store-commands.ts'
 import { ownSession } from '../../support/store-kit.ts'
 import { randomLog } from '../../support/store-machines.ts'
@@ -236,6 +244,18 @@ const targets: readonly Target[] = [
     decode: (bytes) => void decodeReport(bytes),
     isRefusal: (cause) => cause instanceof ReportFailure,
   },
+  ...messageSubjects(readMessageTable(), 'orch.io').map(({ name, schema }) => ({
+    name: `protobuf of ${name}`,
+    sample: (random: SeededRandom) => encodeProtobuf(schema, randomObject(schema, random, 'random')),
+    decode: (bytes: Uint8Array) => {
+      const object = decodeProtobuf(schema, bytes)
+      // What is written of it says all that is always said, and so stays as it is from then on.
+      const whole = decodeProtobuf(schema, encodeProtobuf(schema, object))
+      assert.ok(equalJson(decodeProtobuf(schema, encodeProtobuf(schema, whole)), whole), 'it stays as it is')
+      conform(schema, whole)
+    },
+    isRefusal: (cause: unknown) => cause instanceof ApiError && cause.code === 'BadRequest',
+  })),
 ]
 
 /** Bits flipped, numbers made large, bytes inserted, removed, cut off, or nothing but noise. */

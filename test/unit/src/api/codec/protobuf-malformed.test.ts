@@ -33,6 +33,7 @@ const wrong: readonly [string, Uint8Array, string][] = [
   ],
   ['a packed number', body(bytes(5, '0180')), 'numbers[1]: it is cut short'],
   ['half a packed number', body(bytes(7, '00000000')), 'fractions[0]: it is cut short'],
+  ['no number', body(bytes(7, '000000000000f87f')), 'fractions[0]: number NaN is not finite'],
   ['a text that is none', body(nested(2, bytes(1, 'ff'))), 'leaf.name: it is not valid UTF-8'],
   ['half a surrogate pair', body(nested(2, bytes(1, 'eda080'))), 'leaf.name: it is not valid UTF-8'],
   [

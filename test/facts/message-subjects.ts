@@ -1,0 +1,31 @@
+import { namesOf } from '../../src/api/names.ts'
+import type { ApiDomain } from '../../src/api/names.ts'
+import {
+  deleteOptionsSchema,
+  partialObjectMetadataSchema,
+  statusSchema,
+  wholeObject,
+} from '../../src/api/schema/shared.ts'
+import type { ObjectSchema } from '../../src/api/schema/schema.ts'
+import { definitionsFor } from '../../src/resources/index.ts'
+import type { MessageTable } from './message-table.ts'
+
+/** A declared shape and what the table calls it. */
+export type MessageSubject = { readonly name: string; readonly schema: ObjectSchema }
+
+/** Every kind of the server as one domain names them, and what is exchanged besides. */
+export function messageSubjects(table: MessageTable, domain: ApiDomain): readonly MessageSubject[] {
+  const names = namesOf(domain)
+  const kinds = definitionsFor(names).map(({ group, version, kind, schema }) => {
+    const stem = names.groupStem(group) || 'core'
+    const name = `${stem}/${version}.${kind}`
+    // A beta of a kind has the messages of the version that it became.
+    return { name: table.has(name) ? name : `${stem}/v1.${kind}`, schema: wholeObject(schema) }
+  })
+  return [
+    ...kinds,
+    { name: 'meta/v1.DeleteOptions', schema: deleteOptionsSchema },
+    { name: 'meta/v1.PartialObjectMetadata', schema: partialObjectMetadataSchema },
+    { name: 'meta/v1.Status', schema: statusSchema },
+  ]
+}
