@@ -6,7 +6,7 @@ import { Failure } from '../raft/base/failure.ts'
 import { startApp } from './app.ts'
 import type { App, AppSeams } from './app.ts'
 import { StartFailure } from './app/errors.ts'
-import { removedMessage } from './app/removal.ts'
+import { removedExitCode, removedMessage } from './app/removal.ts'
 import { ConfigFailure } from './config/errors.ts'
 import { helpText } from './config/help.ts'
 import { loadConfig } from './config/load.ts'
@@ -19,8 +19,6 @@ import { readTextFile } from './pki/files.ts'
 import { programVersion } from './version.ts'
 
 const usageExitCode = 2
-/** Of a member that belongs to its cluster no more: whoever starts it again will read the same. */
-const removedExitCode = 3
 
 /** Runs one member until it is told to stop. @param seams for tests; see `AppSeams` */
 export async function main(seams: AppSeams = {}): Promise<void> {

@@ -1,8 +1,11 @@
 import type { Consensus } from '../../raft/index.ts'
 import type { Site } from './site.ts'
 
-/** What the log says of it, by which `orchctl cluster up` knows why a member ended. */
+/** What the log says of it. */
 export const removedMessage = 'removed from the cluster'
+
+/** Of a member that belongs to its cluster no more: whoever starts it again will read the same. */
+export const removedExitCode = 3
 
 /** Resolves once this member knows that it belongs to its cluster no more: why, and what to do. */
 export function removal(

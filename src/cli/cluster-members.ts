@@ -2,7 +2,8 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { parseAddress } from '../config/address.ts'
-import { removeFile, makeDirectory, replaceFile } from '../pki/files.ts'
+import { clusterPkiPaths } from '../pki/cluster-pki.ts'
+import { removeFile, makeDirectory, readTextFile, replaceFile } from '../pki/files.ts'
 import { forgetServer } from '../pki/kubeconfig.ts'
 import { AnyMember } from './any-member.ts'
 import { waitGone, waitReady } from './cluster.ts'
@@ -43,7 +44,7 @@ export async function clusterAdd(
   const logFrom = new Map([[seat.name, logLength(seat)]])
   if (state.kind === 'running') terminal.note(`${seat.name} is running already (pid ${state.pid})`)
   else {
-    const pid = startProcess(seat)
+    const { pid } = startProcess(seat)
     terminal.note(`${seat.name} started (pid ${pid}), clients on port ${seat.clientPort}`)
   }
   await waitReady(terminal, { ...cluster, members: [seat] }, { timeoutMs: options.timeoutMs, logFrom })
@@ -101,7 +102,8 @@ export async function clusterRemove(terminal: Terminal, name: string, options: O
   forgetProcess(place)
   // From here on it is no lost member but a removed one.
   replaceFile(place.removedPath, '', 'public')
-  forgetServer(kubeconfig, name)
+  // Where another tool removed it.
+  forgetServer(kubeconfig, name, readTextFile(clusterPkiPaths(join(cluster.directory, 'pki')).ca.certificate))
   rmSync(join(place.directory, 'data'), { recursive: true, force: true })
   removeFile(place.configPath)
   terminal.print(`${name} is gone; ${place.logPath} is what it said`)

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { relative, resolve } from 'node:path'
+import { removedExitCode } from '../app/removal.ts'
 import { fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { isNoMember, membersBesides, newestWord } from './cluster-word.ts'
@@ -10,16 +11,8 @@ import type { LocalCluster, LocalClusterOptions, LocalMember, MemberPlace } from
 import { startLinks, stopLinks } from './local-links.ts'
 import { call, readEndpoints } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
-import {
-  forgetProcess,
-  logLength,
-  logTail,
-  processState,
-  signalProcess,
-  startProcess,
-  wasRemoved,
-} from './process.ts'
-import type { ProcessState } from './process.ts'
+import { forgetProcess, logLength, logTail, processState, signalProcess, startProcess } from './process.ts'
+import type { ProcessState, Started } from './process.ts'
 import { prepareRestored } from './restore-local.ts'
 import type { RestoreFrom } from './restore-local.ts'
 import { formatTable, sleep } from './terminal.ts'
@@ -27,6 +20,8 @@ import type { Format, Terminal } from './terminal.ts'
 
 const pollMs = 100
 const readyTimeoutMs = 2000
+/** The system tells of the end of a process that we started a moment after it is gone. */
+const exitToldMs = 1000
 
 /** Makes and starts whatever is missing, waits until every member is ready, and says what to type next. */
 export async function clusterUp(
@@ -43,6 +38,12 @@ export async function clusterUp(
   await startLinks(terminal, cluster.directory)
   // What a member that ends has to say begins here.
   const logFrom = new Map(cluster.members.map((member) => [member.name, logLength(member)]))
+  const started = new Map<string, Started>()
+  const start = (member: LocalMember): void => {
+    const begun = startProcess(member)
+    started.set(member.name, begun)
+    terminal.note(`${member.name} started (pid ${begun.pid}), clients on port ${member.clientPort}`)
+  }
   for (const member of cluster.members) {
     const state = processState(member)
     if (state.kind === 'running') {
@@ -50,22 +51,36 @@ export async function clusterUp(
       continue
     }
     if (state.kind === 'stale') terminal.note(`${member.name} ended without being told to`)
-    const pid = startProcess(member)
-    terminal.note(`${member.name} started (pid ${pid}), clients on port ${member.clientPort}`)
+    start(member)
   }
   const removed = new Set<string>()
-  const onEnded = (member: LocalMember): boolean => {
-    if (!wasRemoved(member, logFrom.get(member.name) ?? 0)) return false
+  const onEnded = async (member: LocalMember): Promise<AfterEnd> => {
+    const ours = started.get(member.name)
+    if (ours === undefined) {
+      // It ran before, so nobody was told how it ended: as if it had been found like that.
+      terminal.note(`${member.name} ended without being told to`)
+      start(member)
+      return 'started-again'
+    }
+    if ((await exitCodeOf(terminal, ours)) !== removedExitCode) return 'failed'
     forgetProcess(member)
     removed.add(member.name)
     const remedy = `orchctl cluster remove ${member.name} takes what it held off this machine`
     terminal.note(`${member.name} is no member any more: ${remedy}`)
-    return true
+    return 'gone'
   }
   await waitReady(terminal, cluster, { timeoutMs: options.timeoutMs, logFrom, onEnded })
   const members = cluster.members.filter(({ name }) => !removed.has(name))
   for (const line of nextSteps({ ...cluster, members }, terminal.program)) terminal.print(line)
 }
+
+/** @returns null: a signal ended it, or nobody says */
+function exitCodeOf({ clock }: Terminal, { ended: code }: Started): Promise<number | null> {
+  return Promise.race([code, sleep(clock, exitToldMs).then(() => null)])
+}
+
+/** What is to be made of a member that ended. `gone`: nobody has to wait for it. */
+type AfterEnd = 'failed' | 'gone' | 'started-again'
 
 /** Of all of `cluster.members`. @throws CliFailure `failed` naming who is not, and why */
 export async function waitReady(
@@ -74,8 +89,8 @@ export async function waitReady(
   options: {
     readonly timeoutMs: number
     readonly logFrom: ReadonlyMap<string, number>
-    /** Whether nobody has to wait for one that ended. Unset: that is a failure. */
-    readonly onEnded?: (member: LocalMember) => boolean
+    /** Unset: that is a failure. */
+    readonly onEnded?: (member: LocalMember) => Promise<AfterEnd>
   },
 ): Promise<void> {
   const { timeoutMs, logFrom, onEnded } = options
@@ -85,11 +100,14 @@ export async function waitReady(
   while (waiting.size > 0) {
     for (const member of waiting.values()) {
       if (processState(member).kind !== 'running') {
-        if (onEnded?.(member) !== true) throw ended(cluster, member, logFrom.get(member.name) ?? 0)
-        waiting.delete(member.name)
+        const next = (await onEnded?.(member)) ?? 'failed'
+        if (next === 'failed') throw ended(cluster, member, logFrom.get(member.name) ?? 0)
+        if (next === 'gone') waiting.delete(member.name)
         continue
       }
-      const endpoint = endpointOf(endpoints, member)
+      // One that was removed has no context any more; it will find that out and end.
+      const endpoint = endpoints.find(({ name }) => name === member.name)
+      if (endpoint === undefined) continue
       const reply = await call(endpoint, { method: 'GET', path: '/readyz' }, readyTimeoutMs)
       if (reply?.status !== 200) continue
       waiting.delete(member.name)
@@ -120,7 +138,12 @@ async function late(
   const lines: string[] = []
   for (const member of waiting.values()) {
     const what = { method: 'GET', path: '/readyz?verbose' } as const
-    const reply = await call(endpointOf(endpoints, member), what, readyTimeoutMs)
+    const endpoint = endpoints.find(({ name }) => name === member.name)
+    if (endpoint === undefined) {
+      lines.push(`${member.name}: the kubeconfig has no context of that name`)
+      continue
+    }
+    const reply = await call(endpoint, what, readyTimeoutMs)
     const failing = (reply?.body ?? '').split('\n').filter((line) => line.startsWith('[-]'))
     lines.push(`${member.name}: ${failing.join(' ') || 'no answer'} (see ${member.logPath})`)
   }
@@ -250,12 +273,6 @@ async function statusOrNull(endpoint: Endpoint | undefined): Promise<MemberStatu
     if (cause instanceof CliFailure) return null
     throw cause
   }
-}
-
-function endpointOf(endpoints: readonly Endpoint[], member: LocalMember): Endpoint {
-  const found = endpoints.find(({ name }) => name === member.name)
-  if (found === undefined) throw new CliFailure('failed', `the kubeconfig has no context ${member.name}`)
-  return found
 }
 
 function nextSteps(cluster: LocalCluster, program: string): readonly string[] {

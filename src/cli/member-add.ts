@@ -4,7 +4,7 @@ import { ConfigFailure } from '../config/errors.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
 import type { AnyMember } from './any-member.ts'
 import { CliFailure } from './errors.ts'
-import { askedBy, hasJoined, votes } from './member-change.ts'
+import { askedBy, forgetContext, hasJoined, votes } from './member-change.ts'
 import type { ChangeFlags } from './member-change.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -70,6 +70,7 @@ export async function memberReplace(
   } else terminal.note(`${next} has joined already, in the place of ${old}`)
   if (!flags.wait) return
   await votes(terminal, cluster, next, flags)
+  forgetContext(terminal, cluster, old, flags)
   done(terminal, names, flags, `${next} votes in the place of ${old}, which is no member any more`)
 }
 

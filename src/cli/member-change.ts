@@ -1,3 +1,5 @@
+import { PkiFailure } from '../pki/errors.ts'
+import { forgetServer } from '../pki/kubeconfig.ts'
 import { AnyMember } from './any-member.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
@@ -51,6 +53,7 @@ export async function memberRemove(terminal: Terminal, name: string, flags: Chan
   const gone = (status: MemberStatus): string | null =>
     status.members.some((member) => member.name === name) ? `${name} is still a member` : null
   if (flags.wait) await cluster.waitUntil(terminal, { says: gone, timeoutMs: flags.timeout * 1000 })
+  forgetContext(terminal, cluster, name, flags)
   const words = 'is no member any more: its process ends by itself, its data directory is of no further use'
   told(terminal, name, changed, flags, words)
 }
@@ -68,6 +71,22 @@ export async function memberMove(terminal: Terminal, name: string, flags: MoveFl
   const { changed } = await cluster.post(path, { change: 'move', name, peerAddress, clientAddress })
   const words = `${changed === true ? 'is' : 'is already'} where it shall be: start it with the same addresses`
   told(terminal, name, changed, flags, words)
+}
+
+/** A member that is gone needs no context. What was asked for is done by then, so a file that cannot be changed is only told of. */
+export function forgetContext(
+  terminal: Terminal,
+  { authority }: AnyMember,
+  name: string,
+  { kubeconfig }: Pick<ChangeFlags, 'kubeconfig'>,
+): void {
+  try {
+    if (forgetServer(kubeconfig, name, authority))
+      terminal.note(`took its context ${name} out of ${kubeconfig}`)
+  } catch (cause) {
+    if (!(cause instanceof PkiFailure)) throw cause
+    terminal.note(`its context ${name} stays in ${kubeconfig}: ${cause.message}`)
+  }
 }
 
 /** The cluster, asked for a change within `--timeout`. */

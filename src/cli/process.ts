@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { removedMessage } from '../app/removal.ts'
 import { harmFile } from '../chaos/harm-file.ts'
 import { replaceFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
@@ -26,8 +25,15 @@ export function processState(member: MemberPlace): ProcessState {
 /** Of members that are there to be harmed: what they load before the server. */
 const hook = new URL('../chaos/hook.js', import.meta.url)
 
-/** Starts the member so that it outlives us; its words go to its log. @returns its process number */
-export function startProcess(member: MemberPlace): number {
+/** A process that we started. */
+export type Started = {
+  readonly pid: number
+  /** Its exit code, should it end while we are here; null: a signal ended it. */
+  readonly ended: Promise<number | null>
+}
+
+/** Starts the member so that it outlives us; its words go to its log. */
+export function startProcess(member: MemberPlace): Started {
   const log = openSync(member.logPath, 'a', 0o600)
   try {
     const words = [...hookOf(member), serverProgram, '--config', member.configPath]
@@ -37,9 +43,10 @@ export function startProcess(member: MemberPlace): number {
       stdio: ['ignore', log, log],
     })
     if (child.pid === undefined) throw new CliFailure('failed', `member ${member.name} could not be started`)
+    const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
     child.unref()
     replaceFile(member.pidPath, `${child.pid}\n`, 'public')
-    return child.pid
+    return { pid: child.pid, ended }
   } finally {
     closeSync(log)
   }
@@ -81,14 +88,6 @@ export function logTail(member: MemberPlace, fromByte: number, count: number): r
   const text = readFileSync(member.logPath).subarray(fromByte).toString('utf8')
   return text.trimEnd().split('\n').slice(-count)
 }
-
-/** Whether its log says from that byte on that it found itself removed from its cluster, as it does before it ends. */
-export function wasRemoved(member: MemberPlace, fromByte: number): boolean {
-  return logTail(member, fromByte, lastWordsMax).some((line) => line.includes(`"msg":"${removedMessage}"`))
-}
-
-/** Lines behind it that tell of its end. */
-const lastWordsMax = 50
 
 function isMember(member: MemberPlace, pid: number): boolean {
   try {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parse, stringify } from 'yaml'
+import { isRecord } from '../../raft/base/record.ts'
 import { PkiFailure } from './errors.ts'
 import { readFileIfThere, replaceFile, writeNewFile } from './files.ts'
 
@@ -13,7 +14,6 @@ export type KubeconfigContent = {
 
 /** One context per server, all with the one user `admin`; certificates and key embedded. */
 export function kubeconfig(content: KubeconfigContent, currentContext: string): Record<string, unknown> {
-  const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64')
   return {
     apiVersion: 'v1',
     kind: 'Config',
@@ -30,7 +30,7 @@ export function kubeconfig(content: KubeconfigContent, currentContext: string): 
         },
       },
     ],
-    contexts: content.servers.map(({ name }) => ({ name, context: { cluster: name, user: 'admin' } })),
+    contexts: content.servers.map(({ name }) => contextOf(name)),
     'current-context': currentContext,
     preferences: {},
   }
@@ -61,20 +61,56 @@ export function ensureKubeconfig(path: string, content: KubeconfigContent): 'mad
 }
 
 /**
- * Takes a server and its context out of the file; another one is current then.
+ * Takes the context of a server that is gone out of the file, as `ensureKubeconfig` wrote it, and the server too, unless
+ * another context needs that. What somebody wrote or changed by hand stays, whatever its name is. Where it was the current
+ * one, another of the same cluster is now, or none.
  *
- * @throws PkiFailure `malformed` when the file is no kubeconfig
+ * @param authorityPem of its cluster, as a server of another one may have the same name
+ * @returns whether there was such a context
+ * @throws PkiFailure `malformed` when the file is no kubeconfig, `unusable` when it cannot be written
  */
-export function forgetServer(path: string, name: string): void {
+export function forgetServer(path: string, name: string, authorityPem: string): boolean {
   const text = readFileIfThere(path)
-  if (text === null) return
+  if (text === null) return false
   const present = parseConfig(path, text)
-  const kept: Record<string, unknown> = { ...present }
-  for (const part of ['clusters', 'contexts']) {
-    kept[part] = listOf(present[part]).filter((entry) => nameOf(entry) !== name)
+  const [clusters, contexts] = [listOf(present['clusters']), listOf(present['contexts'])]
+  const authority = base64(authorityPem)
+  const isOfCluster = (server: unknown): boolean =>
+    clusters.some((entry) => nameOf(entry) === server && authorityOf(entry) === authority)
+  const left = contexts.filter((entry) => !isDeepStrictEqual(entry, contextOf(name)))
+  if (left.length === contexts.length || !isOfCluster(name)) return false
+  const isNeeded = left.some((entry) => serverOf(entry) === name)
+  const kept: Record<string, unknown> = {
+    ...present,
+    clusters: isNeeded ? clusters : clusters.filter((entry) => nameOf(entry) !== name),
+    contexts: left,
   }
-  if (kept['current-context'] === name) kept['current-context'] = nameOf(listOf(kept['contexts'])[0]) ?? ''
-  if (!isDeepStrictEqual(present, kept)) replaceFile(path, stringify(kept), 'secret')
+  if (kept['current-context'] === name) {
+    kept['current-context'] = nameOf(left.find((entry) => isOfCluster(serverOf(entry)))) ?? ''
+  }
+  replaceFile(path, stringify(kept), 'secret')
+  return true
+}
+
+function contextOf(name: string): {
+  readonly name: string
+  readonly context: Readonly<Record<string, string>>
+} {
+  return { name, context: { cluster: name, user: 'admin' } }
+}
+
+function base64(text: string): string {
+  return Buffer.from(text, 'utf8').toString('base64')
+}
+
+/** Of a context. */
+function serverOf(entry: unknown): unknown {
+  return fieldOf(fieldOf(entry, 'context'), 'cluster')
+}
+
+/** Of a server. */
+function authorityOf(entry: unknown): unknown {
+  return fieldOf(fieldOf(entry, 'cluster'), 'certificate-authority-data')
 }
 
 /** Entries of the same name are replaced where they stand, the others stay, new ones follow. */
@@ -86,7 +122,12 @@ function merge(present: unknown, wanted: unknown): readonly unknown[] {
 }
 
 function nameOf(entry: unknown): unknown {
-  return typeof entry === 'object' && entry !== null && 'name' in entry ? entry.name : null
+  return fieldOf(entry, 'name')
+}
+
+/** @returns null where there is none */
+function fieldOf(value: unknown, field: string): unknown {
+  return isRecord(value) ? (value[field] ?? null) : null
 }
 
 function listOf(value: unknown): readonly unknown[] {

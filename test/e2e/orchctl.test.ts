@@ -78,6 +78,13 @@ void test('a cluster is started, shown, handed over, mended, kept and stopped', 
     for (let look = 0; look < 100 && processOf(gone) === 'running'; look++) await sleep(100)
     assert.equal(processOf(gone), 'removed')
     assert.equal(orchctl('cluster', 'status').code, 0)
+    assert.doesNotMatch(
+      readFileSync(join(directory, kubeconfig[1] ?? ''), 'utf8'),
+      new RegExp(`name: ${gone}$`, 'm'),
+    )
+    // Its log need not say so.
+    const path = join(directory, '.cluster', gone, 'config.yaml')
+    writeFileSync(path, `${readFileSync(path, 'utf8')}log-level: error\n`)
     const startsWithout = (): void => {
       const { code, err } = orchctl(...up)
       assert.equal(code, 0, err)

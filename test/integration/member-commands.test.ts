@@ -4,12 +4,13 @@
  * Method: the shipped commands against a real server over TLS, whose configuration changes by the shipped plan.
  */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { logIndex } from '../../raft/index.ts'
 import { parse } from 'yaml'
 import { parseJoinToken } from '../../src/cluster/join-token.ts'
+import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
 import { forgetServer } from '../../src/pki/kubeconfig.ts'
 import { request } from '../support/join-desk-kit.ts'
 import { configOf, fingerprintsFor, forEver, place, seat } from '../support/join-place.ts'
@@ -46,8 +47,26 @@ void test('add prints a token and a command with which the server would start, a
       ({ name }) => name,
     )
   assert.deepEqual(contexts(), ['n1', 'n7'])
-  forgetServer(kubeconfig, 'n7')
+  const authority = readFileSync(clusterPkiPaths(pki).ca.certificate, 'utf8')
+  assert.ok(forgetServer(kubeconfig, 'n7', authority))
   assert.deepEqual(contexts(), ['n1'])
+})
+
+void test('a removed member has no context any more, and a name that is no member’s loses none', async (t) => {
+  const { kubeconfig, folder } = await place(t)
+  const made = ['--pki', join(folder, 'pki'), '--kubeconfig', kubeconfig]
+  await orchctl('member', 'add', 'n7', ...addresses, ...made)
+  const contexts = (): string => readFileSync(kubeconfig, 'utf8').replace(/^[^]*\ncontexts:/, '')
+  const text = readFileSync(kubeconfig, 'utf8')
+  writeFileSync(kubeconfig, text.replace(/\b(name|cluster): n7$/gm, '$1: n3'))
+  assert.match(contexts(), /name: n3/)
+  const never = await orchctl('member', 'remove', 'n9', '--kubeconfig', kubeconfig)
+  assert.doesNotMatch(never.err, /context/)
+  const ran = await orchctl('member', 'remove', 'n3', '--kubeconfig', kubeconfig)
+  assert.equal(ran.code, 0, ran.err)
+  assert.match(ran.err, /^took its context n3 out of \/.*admin\.kubeconfig$/m)
+  assert.doesNotMatch(contexts(), /n3/)
+  assert.match(contexts(), /name: n1/)
 })
 
 void test('the same as JSON, for scripts', async (t) => {
