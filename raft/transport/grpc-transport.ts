@@ -125,7 +125,7 @@ export class GrpcTransport implements Transport {
     const bound = new Deferred<number>()
     this.#server.bindAsync(listenAddress, this.#tls.server, (cause, port) => {
       if (cause === null) bound.resolve(port)
-      else bound.reject(new TransportFailure('listen', `cannot listen on ${listenAddress}`, { cause }))
+      else bound.reject(cannotListen(listenAddress, cause))
     })
     this.#port = await bound.promise
     this.#options.onEvent({ kind: 'listening', address: `${listenAddress} port ${this.#port}` })
@@ -267,4 +267,16 @@ export class GrpcTransport implements Transport {
     assert(this.#receiver !== null, 'nobody is let in before the start')
     return this.#receiver
   }
+}
+
+function cannotListen(address: string, cause: Error): TransportFailure {
+  return new TransportFailure('listen', `cannot listen for peers on ${address}: ${whyNot(cause)}`, { cause })
+}
+
+/** In a few words: gRPC tells of everything it tried. */
+function whyNot({ message }: Error): string {
+  if (message.includes('EADDRINUSE')) return 'the port is taken'
+  if (message.includes('EADDRNOTAVAIL')) return 'this machine has no such address'
+  if (message.includes('EACCES')) return 'this user may not have that port'
+  return /errors: \[(.+)\]/.exec(message)?.[1] ?? message
 }

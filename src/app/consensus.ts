@@ -21,6 +21,7 @@ import { foundingOf, hasLog } from './founding.ts'
 import type { MemberKeys } from './keys.ts'
 import { logFolder, memberId } from './member-identity.ts'
 import { FilePeerBook } from './peer-book.ts'
+import { withPeerPortAdvice } from './peer-port-advice.ts'
 import { withReplacement } from './replacement-advice.ts'
 
 export type ConsensusParts = {
@@ -45,7 +46,8 @@ export type ConsensusParts = {
  */
 export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<Outcome> {
   const { cluster, id, clock, random, keys, log } = parts
-  const onFatal = (cause: string): void => parts.onFatal(withReplacement(cause, config))
+  const onFatal = (cause: string): void =>
+    parts.onFatal(withPeerPortAdvice(withReplacement(cause, config), config))
   const node = nodeOptions(config, parts)
   const self = { id, name: config.name }
   if (config['in-memory'] && keys.peer === null) {

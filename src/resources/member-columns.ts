@@ -1,5 +1,6 @@
 import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
 import type { Cell, Column } from '../registry/definition.ts'
+import { lagDescription } from './member-schema.ts'
 
 /** `kubectl get members` shows who leads at a glance, `-o wide` how to reach everyone. */
 export const memberColumns: readonly Column[] = [
@@ -25,7 +26,7 @@ export const memberColumns: readonly Column[] = [
   {
     name: 'Lag',
     type: 'integer',
-    description: 'Committed log entries it does not have yet; a few that are under way are not counted.',
+    description: lagDescription,
     cell: (object) => orElse(cellAt(object, 'status', 'lag'), 0),
   },
   {

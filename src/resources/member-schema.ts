@@ -38,6 +38,10 @@ const specSchema: ObjectSchema = {
   default: {},
 }
 
+export const lagDescription =
+  'Committed log entries that it lacks, as the leader counts them: 0 where they are fewer than 200, which are under way ' +
+  'at any moment; of a member that is not heard of, at least so many.'
+
 const statusSchema: ObjectSchema = {
   type: 'object',
   definition: 'cluster.v1.MemberStatus',
@@ -61,7 +65,7 @@ const statusSchema: ObjectSchema = {
       type: 'integer',
       format: 'int64',
       zeroMatters: true,
-      description: 'Committed log entries it does not have yet; a few that are under way are not counted.',
+      description: lagDescription,
     },
     ready: {
       type: 'boolean',

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -132,6 +133,24 @@ void describe('a peer with a wrong certificate', () => {
     assert.match(ended.lines[0] ?? '', /certificate.*"n2"/)
     await writeOn(cluster, outsider)
   })
+})
+
+void test('a member whose peer port somebody else has says which, and what to do', async (t) => {
+  const cluster = await ProcessCluster.prepare({ members: 3 })
+  t.after(() => cluster.remove())
+  const path = join(cluster.member('n1').directory, 'config.yaml')
+  const config = parse(readFileSync(path, 'utf8')) as Record<string, unknown>
+  const address = String(config['peer-address'])
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(Number(address.split(':')[1]), '127.0.0.1', resolve))
+  t.after(() => other.close())
+  const { code, lines } = runServer(['--config', path])
+  assert.deepEqual([code, lines.length], [1, 1], lines.join('\n'))
+  assert.match(
+    lines[0] ?? '',
+    new RegExp(`cannot listen for peers on ${address}: the port is taken: see who has it`),
+  )
+  assert.match(lines[0] ?? '', /--peer-address .*; orchctl member move n1 --peer-address … tells the others/)
 })
 
 void test('a single member makes its own keys, readable by its owner alone, and asks who you are', async (t) => {
