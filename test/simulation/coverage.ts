@@ -84,6 +84,7 @@ export const feats: readonly Feat[] = [
 /** Counted, but too seldom to be asked for of a few hundred seeds. */
 const seldom: ReadonlySet<Feat> = new Set<Feat>([
   ...(['met divergence-undecidable', 'met leader-removed-itself', 'met removed-by-own-log'] as const),
+  'met guest-let-in',
 ])
 
 export type Counts = Readonly<Partial<Record<Feat, number>>>
