@@ -1,3 +1,4 @@
+import { isRecord } from '../base/record.ts'
 import { logIndex, term } from '../core/types.ts'
 import type { Configuration, HardState, MemberInfo, NodeId, SnapshotMeta } from '../core/types.ts'
 
@@ -85,8 +86,4 @@ function isRole(value: unknown): boolean {
 
 function isNodeIds(value: unknown): boolean {
   return Array.isArray(value) && value.every(isNodeId)
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

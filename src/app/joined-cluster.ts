@@ -1,3 +1,4 @@
+import { isRecord } from '../../raft/base/record.ts'
 import { logIndex } from '../../raft/index.ts'
 import type { Joining, MemberInfo } from '../../raft/index.ts'
 import { idOf } from '../cluster/join-record.ts'
@@ -16,7 +17,7 @@ export function joinedFields({ configurationIndex, members }: Joining): Readonly
 
 /** @returns null: it is not that */
 export function joinedOf(value: unknown): Joining | null {
-  if (!isFields(value)) return null
+  if (!isRecord(value)) return null
   const { configurationIndex, members } = value
   if (!isCount(configurationIndex) || !Array.isArray(members)) return null
   const found = members.map(memberOf)
@@ -25,7 +26,7 @@ export function joinedOf(value: unknown): Joining | null {
 }
 
 function memberOf(value: unknown): MemberInfo | null {
-  if (!isFields(value)) return null
+  if (!isRecord(value)) return null
   const { name, role, wantedRole, peerAddress, clientAddress, version, featureLevel, addedMs } = value
   const id = idOf(value['id'])
   const replaces = value['replaces'] === null ? null : idOf(value['replaces'])
@@ -42,8 +43,4 @@ function isRole(value: unknown): value is 'voter' | 'learner' {
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

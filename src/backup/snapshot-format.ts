@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isRecord } from '../../raft/base/record.ts'
 import { BackupFailure } from './errors.ts'
 import { backupLimits } from './limits.ts'
 
@@ -154,10 +155,6 @@ function parsed(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {
   } catch {
     return null
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** It is printed, and comes from a file that anybody may have made. */

@@ -1,4 +1,5 @@
-import { call, isRecord, jsonOf } from './member-client.ts'
+import { isRecord } from '../../raft/base/record.ts'
+import { call, jsonOf } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { CliFailure } from './errors.ts'
 

@@ -2,12 +2,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse, stringify } from 'yaml'
+import { isRecord } from '../../raft/base/record.ts'
 import { harmFile, noHarm } from '../chaos/harm-file.ts'
 import { linksFile } from '../chaos/links/links.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
 import { makeDirectory, replaceFile, writeNewFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
-import { isRecord } from './member-client.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Where a member of a cluster on this machine lives. */

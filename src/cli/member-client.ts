@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { request } from 'node:https'
 import { delimiter } from 'node:path'
 import { parse } from 'yaml'
+import { isRecord } from '../../raft/base/record.ts'
 import { PkiFailure } from '../pki/errors.ts'
 import { readTextFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
@@ -144,10 +145,6 @@ function readYaml(path: string): Record<string, unknown> {
   }
   if (!isRecord(value)) throw new CliFailure('failed', `${path} is not a kubeconfig`)
   return value
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function asList(value: unknown): readonly Record<string, unknown>[] {

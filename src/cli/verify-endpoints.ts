@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
+import { isRecord } from '../../raft/base/record.ts'
 import type { Endpoint } from '../verify/endpoint.ts'
 import { CliFailure } from './errors.ts'
-import { isRecord } from './member-client.ts'
 
 export type EndpointFlags = {
   /** Unset: the contexts of the kubeconfig. */

@@ -1,3 +1,4 @@
+import { isRecord } from '../../raft/base/record.ts'
 import { nodeId } from '../../raft/index.ts'
 import type { MemberRole, NodeId } from '../../raft/index.ts'
 
@@ -65,7 +66,7 @@ export function recordOf(id: string, fields: Readonly<Record<string, unknown>>):
 }
 
 function seatOf(value: unknown): JoinSeat | null {
-  if (!isFields(value)) return null
+  if (!isRecord(value)) return null
   const { name, role, peerAddress, clientAddress, replaces } = value
   if (typeof name !== 'string' || typeof peerAddress !== 'string' || typeof clientAddress !== 'string')
     return null
@@ -79,7 +80,7 @@ function seatOf(value: unknown): JoinSeat | null {
 }
 
 function joiningOf(value: unknown): Joining | undefined {
-  if (!isFields(value)) return undefined
+  if (!isRecord(value)) return undefined
   const { nonce, joined } = value
   const memberId = idOf(value['memberId'])
   if (typeof nonce !== 'string' || typeof joined !== 'boolean' || memberId === null) return undefined
@@ -91,8 +92,4 @@ export function idOf(value: unknown): NodeId | null {
   if (typeof value !== 'string' || !/^[1-9]\d{0,15}$/.test(value)) return null
   const number = Number(value)
   return Number.isSafeInteger(number) ? nodeId(number) : null
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

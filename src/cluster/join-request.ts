@@ -1,3 +1,4 @@
+import { isRecord } from '../../raft/base/record.ts'
 import type { MemberInfo, NodeId } from '../../raft/index.ts'
 
 /** What a new process says of itself when it asks to be let in. */
@@ -33,14 +34,14 @@ const textMax = 512
 
 /** @returns null: something is missing or no text */
 export function joinRequestOf(value: unknown): JoinRequest | null {
-  if (!isFields(value)) return null
+  if (!isRecord(value)) return null
   const { name, nonce, clusterName, apiDomain, peerAddress, clientAddress, version } = value
   const { featureLevelMax, fingerprints } = value
   const texts = [name, nonce, clusterName, apiDomain, peerAddress, clientAddress, version]
   if (!texts.every((text) => typeof text === 'string' && text.length <= textMax)) return null
   if (typeof nonce !== 'string' || !/^[0-9a-f]{32}$/.test(nonce)) return null
   if (typeof featureLevelMax !== 'number' || !Number.isSafeInteger(featureLevelMax)) return null
-  if (!isFields(fingerprints) || Object.keys(fingerprints).length > 16) return null
+  if (!isRecord(fingerprints) || Object.keys(fingerprints).length > 16) return null
   const prints: Record<string, string> = {}
   for (const [of, print] of Object.entries(fingerprints)) {
     if (typeof print !== 'string' || print.length > textMax) return null
@@ -51,8 +52,4 @@ export function joinRequestOf(value: unknown): JoinRequest | null {
     ...{ name: String(name), clusterName: String(clusterName), apiDomain: String(apiDomain) },
     ...{ peerAddress: String(peerAddress), clientAddress: String(clientAddress), version: String(version) },
   }
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

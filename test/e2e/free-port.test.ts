@@ -13,7 +13,8 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { call, isRecord, readEndpoints } from '../../src/cli/member-client.ts'
+import { isRecord } from '../../raft/base/record.ts'
+import { call, readEndpoints } from '../../src/cli/member-client.ts'
 
 const server = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 

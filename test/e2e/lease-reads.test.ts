@@ -7,41 +7,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NoReply } from '../support/api-client.ts'
-import type { ApiClient } from '../support/api-client.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import type { MemberProcess } from '../support/process-cluster.ts'
+import { newRegister, readRegister, registerMaps, registerPath, writeRegister } from '../support/register.ts'
 
-const maps = '/api/v1/namespaces/default/configmaps'
-const path = `${maps}/register`
-
-type Seen = { readonly value: number; readonly mode: string }
-
-async function write(client: ApiClient, value: number): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    try {
-      const reply = await client.patch(path, { data: { value: String(value) } })
-      if (reply.status === 200) return
-    } catch (cause) {
-      if (!(cause instanceof NoReply)) throw cause
-    }
-    await sleep(50)
-  }
-  throw new Error(`value ${value} was not acknowledged`)
-}
-
-/** @returns null: no answer, or none that shows it */
-async function read(client: ApiClient): Promise<Seen | null> {
-  try {
-    const reply = await client.get(path, { timeoutMs: 10_000, headers: { 'orch-consistency': 'lease' } })
-    if (reply.status !== 200) return null
-    const { data } = JSON.parse(reply.text) as { data: { value: string } }
-    return { value: Number(data.value), mode: String(reply.headers['orch-consistency']).split(';')[0] ?? '' }
-  } catch (cause) {
-    if (cause instanceof NoReply) return null
-    throw cause
-  }
-}
+const lease = 'lease'
 
 void describe('reads by a lease', () => {
   let cluster: ProcessCluster
@@ -58,15 +28,15 @@ void describe('reads by a lease', () => {
 
   void test('are off, then switched on, and never miss a write of any member', async () => {
     const { client } = await leader()
-    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'register' }, data: { value: '0' } }
-    assert.equal((await client.post(maps, body)).status, 201)
-    assert.equal((await client.get(path, { headers: { 'orch-consistency': 'lease' } })).status, 400)
+    assert.equal((await client.post(registerMaps, newRegister)).status, 201)
+    const off = await client.get(registerPath, { headers: { 'orch-consistency': lease } })
+    assert.equal(off.status, 400)
     assert.equal((await client.post('/cluster/v1/settings', { leaseReads: 1 })).status, 200)
     const counts = { lease: 0, other: 0, unanswered: 0 }
     for (let round = 0; round < 60; round++) {
       const writer = cluster.members[round % 3] ?? assert.fail('three members')
-      await write(writer.client, ++value)
-      const seen = await read((await leader()).client)
+      await writeRegister(writer.client, ++value)
+      const seen = await readRegister((await leader()).client, lease)
       if (seen === null) {
         counts.unanswered++
         continue
@@ -80,7 +50,11 @@ void describe('reads by a lease', () => {
     assert.ok(counts.lease > 0, 'a leader that is in touch has a lease')
     const leads = await leader()
     const follower = cluster.members.find((member) => member !== leads) ?? assert.fail('three members')
-    assert.notEqual((await read(follower.client))?.mode, 'lease', 'who does not lead asks the leader')
+    assert.notEqual(
+      (await readRegister(follower.client, lease))?.mode,
+      'lease',
+      'who does not lead asks the leader',
+    )
   })
 
   void test('of a leader that stood still beyond its lease are not stale', async () => {
@@ -88,12 +62,12 @@ void describe('reads by a lease', () => {
     let answered = 0
     for (let round = 0; round < 4; round++) {
       const old = await leader()
-      await read(old.client)
+      await readRegister(old.client, lease)
       old.signal('SIGSTOP')
       try {
         const next = await leader(old)
-        await write(next.client, ++value)
-        const reads = Array.from({ length: 4 }, () => read(old.client))
+        await writeRegister(next.client, ++value)
+        const reads = Array.from({ length: 4 }, () => readRegister(old.client, lease))
         await sleep(50)
         old.signal('SIGCONT')
         for (const seen of await Promise.all(reads)) {

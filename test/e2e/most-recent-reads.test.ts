@@ -9,39 +9,17 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NoReply } from '../support/api-client.ts'
 import type { ApiClient } from '../support/api-client.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import type { MemberProcess } from '../support/process-cluster.ts'
+import { newRegister, readRegister, registerMaps, writeRegister } from '../support/register.ts'
 
-const path = '/api/v1/namespaces/default/configmaps/register'
 const noBarrier = fileURLToPath(new URL('../support/no-barrier-server.js', import.meta.url))
 
 type Outcome = { readonly reads: number; readonly stale: number; readonly unanswered: number }
 
-/** Writes `value`, again and again until acknowledged. */
-async function write(client: ApiClient, value: number): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    try {
-      const reply = await client.patch(path, { data: { value: String(value) } })
-      if (reply.status === 200) return
-    } catch (cause) {
-      if (!(cause instanceof NoReply)) throw cause
-    }
-    await sleep(50)
-  }
-  throw new Error(`value ${value} was not acknowledged`)
-}
-
 async function read(client: ApiClient): Promise<number | null> {
-  try {
-    const reply = await client.get(path, { timeoutMs: 10_000 })
-    if (reply.status !== 200) return null
-    return Number((JSON.parse(reply.text) as { data: { value: string } }).data.value)
-  } catch (cause) {
-    if (cause instanceof NoReply) return null
-    throw cause
-  }
+  return (await readRegister(client))?.value ?? null
 }
 
 /** Counts the reads of each kind that missed an acknowledged write. */
@@ -54,13 +32,7 @@ class Procedure {
   }
 
   async create(): Promise<void> {
-    const object = {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'register' },
-      data: { value: '0' },
-    }
-    const reply = await this.#first().client.post('/api/v1/namespaces/default/configmaps', object)
+    const reply = await this.#first().client.post(registerMaps, newRegister)
     assert.equal(reply.status, 201, reply.text)
   }
 
@@ -75,7 +47,7 @@ class Procedure {
     for (let round = 0; round < rounds; round++) {
       const writer = members[round % members.length] as MemberProcess
       const reader = members[(round + 1 + (round % 2)) % members.length] as MemberProcess
-      await write(writer.client, ++this.#value)
+      await writeRegister(writer.client, ++this.#value)
       const seen = await read(reader.client)
       if (seen === null) unanswered++
       else if (seen < this.#value) stale++
@@ -90,7 +62,7 @@ class Procedure {
     who.signal('SIGSTOP')
     try {
       const other = wasLeader ? await this.#cluster.leader(who) : await this.#otherThan(who)
-      await write(other.client, ++this.#value)
+      await writeRegister(other.client, ++this.#value)
       const reads = Array.from({ length: 4 }, () => read(who.client))
       await sleep(50)
       who.signal('SIGCONT')
