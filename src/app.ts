@@ -14,7 +14,8 @@ import { MemberEffects } from './app/member-effects.ts'
 import { registerClusterMetrics } from './app/metrics.ts'
 import { ownDirectory } from './app/own-directory.ts'
 import { ownIdentity } from './app/own-identity.ts'
-import { admissionOf } from './app/policy.ts'
+import { accessOf, admissionOf, reviewersFor } from './app/policy.ts'
+import type { Access } from './app/policy.ts'
 import { removal } from './app/removal.ts'
 import { openReplica } from './app/replica.ts'
 import { servedKinds } from './app/served-kinds.ts'
@@ -87,7 +88,8 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   closing.add(() => store.close())
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
-  const { served, registry } = startRegistry(site, { store, machine, consensus })
+  const access = accessOf(site.config, names)
+  const { served, registry } = startRegistry(site, { store, machine, consensus, access })
   const caughtUp = new CaughtUp({ consensus, clock })
   caughtUp.start()
   closing.add(() => caughtUp.close())
@@ -98,7 +100,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   threads.register(metrics)
   registerClusterMetrics(metrics, { consensus, node, store, machine, watch })
   const url = await serve(site, {
-    ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys },
+    ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys, access },
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
   })
   log.info({ url, id, domain: names.domain }, 'serving')
@@ -132,12 +134,13 @@ type RegistryParts = {
   readonly store: Store
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
+  readonly access: Access
 }
 
 /** The kinds, their verbs, and the upkeep of their objects, also of those that are not served. */
 function startRegistry(
   { clock, random, log, names, closing, config }: Site,
-  { store, machine, consensus }: RegistryParts,
+  { store, machine, consensus, access }: RegistryParts,
 ): { readonly served: Catalog; readonly registry: Registry } {
   const catalog = new Catalog(definitionsFor(names))
   const served = new Catalog(servedKinds(catalog.all(), config['runtime-config']))
@@ -148,13 +151,16 @@ function startRegistry(
     remainingItemCount: isOn.RemainingItemCount,
     fieldValidation: isOn.ServerSideFieldValidation,
   }
-  const admission = admissionOf(names, store)
+  const reviewers = reviewersFor(access, names)
+  const admission = admissionOf(names, store, reviewers)
   const applied = (): LogIndex => machine.appliedMemory
   const effects = new MemberEffects({
     ...{ consensus, applied, clock, names },
     configuration: () => machine.configuration,
   })
-  const registry = registryOf({ store, clock, random, names, catalog, admission, effects, switches })
+  const registry = registryOf({
+    ...{ store, clock, random, names, catalog, admission, effects, switches, reviewers },
+  })
   const controllers = new Controllers({ registry, store, consensus, clock, names, catalog, log })
   controllers.start()
   closing.add(() => controllers.stop())

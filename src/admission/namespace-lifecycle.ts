@@ -41,6 +41,8 @@ function refuseCreation(
 ): void {
   const { definition, target, operation, object } = request
   if (operation !== 'CREATE' || target.namespace === null) return
+  // What is only asked is left where it was asked.
+  if (definition.review !== undefined) return
   const state = namespaceState(target.namespace)
   if (state === 'active') return
   const name = object?.metadata.name ?? target.name ?? ''

@@ -1,4 +1,5 @@
 import type { Clock } from '../../raft/base/clock.ts'
+import { certificatePermissions } from '../admission/certificate-permissions.ts'
 import { admissionChain } from '../admission/chain.ts'
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts'
 import type { Names } from '../api/names.ts'
@@ -9,6 +10,7 @@ import { clientCertificates } from '../auth/client-certificate.ts'
 import type { AuthenticationMethod } from '../auth/credentials.ts'
 import type { Authorizer } from '../auth/decision.ts'
 import { AuthFailure } from '../auth/errors.ts'
+import { reviewersOf } from '../auth/reviewers.ts'
 import { staticRules } from '../auth/static-rules.ts'
 import { tokenFile } from '../auth/token-file.ts'
 import type { Config } from '../config/config.ts'
@@ -16,23 +18,24 @@ import { limits } from '../config/limits.ts'
 import { readTextFile } from '../pki/files.ts'
 import type { Admission } from '../registry/admission.ts'
 import { NamespaceStates } from '../registry/namespace-state.ts'
+import type { Reviewers } from '../registry/reviewers.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { StartFailure } from './errors.ts'
 
+/** Whom this server believes, and what it lets them do, as its flags say. */
+export type Access = {
+  /** Methods that look at bearer tokens, in order. */
+  readonly tokens: readonly AuthenticationMethod[]
+  readonly authorizer: Authorizer
+}
+
 /** @throws StartFailure `usage` when the token file cannot be read */
-export function authenticatorOf(
-  config: Config,
-  parts: { readonly clock: Clock; readonly more: readonly AuthenticationMethod[] },
-): Authenticator {
+export function accessOf(config: Config, names: Names): Access {
   const path = config['token-auth-file']
-  const methods: AuthenticationMethod[] = [clientCertificates(parts.clock), ...parts.more]
-  if (path !== '') methods.push(tokensOf(path))
-  return new Authenticator({
-    methods,
-    allowAnonymous: config['anonymous-auth'],
-    clock: parts.clock,
-    memoMs: limits.authenticationMemoMs,
-  })
+  return {
+    tokens: path === '' ? [] : [tokensOf(path)],
+    authorizer: authorizerFor(config['authorization-mode'], staticRules(bootstrapPolicy(names))),
+  }
 }
 
 function tokensOf(path: string): ReturnType<typeof tokenFile> {
@@ -44,11 +47,31 @@ function tokensOf(path: string): ReturnType<typeof tokenFile> {
   }
 }
 
-export function authorizerOf(config: Config, names: Names): Authorizer {
-  return authorizerFor(config['authorization-mode'], staticRules(bootstrapPolicy(names)))
+/** @param more methods besides certificates and those of `access` */
+export function authenticatorOf(
+  config: Config,
+  parts: { readonly clock: Clock; readonly access: Access; readonly more: readonly AuthenticationMethod[] },
+): Authenticator {
+  const { clock, access, more } = parts
+  return new Authenticator({
+    methods: [clientCertificates(clock), ...more, ...access.tokens],
+    allowAnonymous: config['anonymous-auth'],
+    clock,
+    memoMs: limits.authenticationMemoMs,
+  })
 }
 
-export function admissionOf(names: Names, store: ObjectStore): Admission {
+/** For those who ask what this server would say of somebody, or of a token. */
+export function reviewersFor(access: Access, names: Names): Reviewers {
+  // What pods call this server, and so for whom their tokens are meant.
+  const audiences = [`https://${names.namespaceFinalizer}.default.svc.cluster.local`]
+  return reviewersOf({ ...access, audiences })
+}
+
+/** @param reviewers unset: nothing needs a permission besides the one for its path */
+export function admissionOf(names: Names, store: ObjectStore, reviewers?: Reviewers): Admission {
   const states = new NamespaceStates(store)
-  return admissionChain([namespaceLifecycle({ names, namespaceState: (namespace) => states.of(namespace) })])
+  const lifecycle = namespaceLifecycle({ names, namespaceState: (namespace) => states.of(namespace) })
+  if (reviewers === undefined) return admissionChain([lifecycle])
+  return admissionChain([lifecycle, certificatePermissions({ names, reviewers })])
 }

@@ -21,7 +21,8 @@ import { KeyWatch } from './key-watch.ts'
 import { credentialsOf } from './keys.ts'
 import type { MemberKeys } from './keys.ts'
 import { membershipDesks } from './membership.ts'
-import { authenticatorOf, authorizerOf } from './policy.ts'
+import { authenticatorOf } from './policy.ts'
+import type { Access } from './policy.ts'
 import { serverVersion } from './server-version.ts'
 import type { Site } from './site.ts'
 import { MemberStateGiver } from './state-giver.ts'
@@ -36,6 +37,7 @@ export type ServingParts = {
   readonly caughtUp: CaughtUp
   readonly metrics: MetricsRegistry
   readonly keys: MemberKeys
+  readonly access: Access
   /** See `RaftNode.renewPeerKeys`. */
   readonly renewPeerKeys: (credentials: PeerCredentials) => void
 }
@@ -63,13 +65,13 @@ export async function serve(site: Site, parts: ServingParts): Promise<string> {
 
 function serverOf(site: Site, parts: ServingParts): Promise<ApiServer> {
   const { config, names, clock, random, log, onFatal } = site
-  const { store, machine, consensus, registry, served, health, metrics } = parts
+  const { store, machine, consensus, registry, served, health, metrics, access } = parts
   const desks = membershipDesks(site, parts)
   return createServer({
     ...desks,
     ...{ registry, served, names, clock, random, log, metrics, health },
-    authenticator: authenticatorOf(config, { clock, more: [joinTokens(desks.joinDesk, clock)] }),
-    authorizer: authorizerOf(config, names),
+    authenticator: authenticatorOf(config, { clock, access, more: [joinTokens(desks.joinDesk, clock)] }),
+    authorizer: access.authorizer,
     members: new Members({
       ...{ consensus, health },
       state: () => ({

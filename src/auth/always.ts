@@ -5,6 +5,13 @@ import type { Authorizer, Decision } from './decision.ts'
 export const alwaysAllow: Authorizer = Object.freeze({
   name: 'AlwaysAllow',
   authorize: () => allowed,
+  rulesOf: () => ({
+    rules: [
+      { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+      { verbs: ['*'], nonResourceURLs: ['*'] },
+    ],
+    untold: [],
+  }),
 })
 
 const everythingForbidden: Decision = Object.freeze({
@@ -21,4 +28,5 @@ const everythingForbidden: Decision = Object.freeze({
 export const alwaysDeny: Authorizer = Object.freeze({
   name: 'AlwaysDeny',
   authorize: () => everythingForbidden,
+  rulesOf: () => ({ rules: [], untold: [] }),
 })

@@ -2,7 +2,7 @@ import type { UserInfo } from '../api/object.ts'
 import type { Action } from './action.ts'
 import { alwaysAllow, alwaysDeny } from './always.ts'
 import { noOpinion } from './decision.ts'
-import type { Authorizer, Decision } from './decision.ts'
+import type { Authorizer, Decision, RuleList } from './decision.ts'
 import { AuthFailure } from './errors.ts'
 import { rbac } from './rbac.ts'
 import type { RuleSource } from './rules.ts'
@@ -11,7 +11,22 @@ import type { RuleSource } from './rules.ts'
 export function firstOpinion(modes: readonly Authorizer[]): Authorizer {
   const only = modes[0]
   if (modes.length === 1 && only !== undefined) return only
-  return { name: 'union', authorize: (user, action) => ask(modes, user, action, 0, '') }
+  return {
+    name: 'union',
+    authorize: (user, action) => ask(modes, user, action, 0, ''),
+    rulesOf: (user, namespace) => {
+      const lists = modes.map((mode) => rulesOfMode(mode, user, namespace))
+      return {
+        rules: lists.flatMap(({ rules }) => rules),
+        untold: lists.flatMap(({ untold }) => untold),
+      }
+    },
+  }
+}
+
+/** What a mode would allow, as far as it can tell. */
+export function rulesOfMode(mode: Authorizer, user: UserInfo, namespace: string): RuleList {
+  return mode.rulesOf?.(user, namespace) ?? { rules: [], untold: [mode.name] }
 }
 
 export const AUTHORIZATION_MODES = ['RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const

@@ -1,5 +1,6 @@
 import type { UserInfo } from '../api/object.ts'
 import type { Action } from './action.ts'
+import type { PolicyRule } from './rules.ts'
 
 export type Decision =
   | { readonly kind: 'allow' }
@@ -10,6 +11,14 @@ export type Decision =
 export type Authorizer = {
   readonly name: string
   readonly authorize: (user: UserInfo, action: Action) => Decision | Promise<Decision>
+  /** All that it would allow this user in a namespace and beside all namespaces. Unset: it cannot tell. */
+  readonly rulesOf?: (user: UserInfo, namespace: string) => RuleList
+}
+
+export type RuleList = {
+  readonly rules: readonly PolicyRule[]
+  /** Names of modes that cannot tell. */
+  readonly untold: readonly string[]
 }
 
 export const allowed: Decision = Object.freeze({ kind: 'allow' })

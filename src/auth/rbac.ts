@@ -34,6 +34,10 @@ export function rbac(source: RuleSource): Authorizer {
       }
       return noOpinion
     },
+    rulesOf: (user, namespace) => ({
+      rules: [...clusterRules(user), ...source.namespaceRules(user, namespace)],
+      untold: [],
+    }),
   }
 }
 

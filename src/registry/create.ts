@@ -22,6 +22,7 @@ import { encode, parseStored, withRevision } from './encode.ts'
 import { restampCreated, stampCreated, writingOf } from './metadata.ts'
 import { readWriteOptions } from './options.ts'
 import type { VerbParts } from './parts.ts'
+import { answerReview } from './review.ts'
 import { settle } from './settle.ts'
 import type { Plan } from './settle.ts'
 
@@ -44,6 +45,7 @@ export async function create(parts: VerbParts, request: VerbRequest): Promise<An
   if (sent.metadata.resourceVersion) {
     throw badRequest('resourceVersion should not be set on objects to be created')
   }
+  if (definition.review !== undefined) return answerReview(parts, request, sent, options.dryRun)
   const { name, generateName } = sent.metadata
   return settle(parts, request, () => planCreate(parts, request, sent, options.dryRun), {
     attemptsMax: parts.limits.generateNameAttemptsMax,

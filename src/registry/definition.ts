@@ -5,6 +5,7 @@ import type { ApiObject, UserInfo } from '../api/object.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { Names } from '../api/names.ts'
 import type { Effect } from './effects.ts'
+import type { Reviewers } from './reviewers.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
@@ -47,7 +48,17 @@ export type ResourceDefinition = {
   /** Of its tables. Unset: name and time of creation. */
   readonly columns?: readonly Column[]
   readonly hooks: ResourceHooks
+  /** Its objects ask something and are not stored: a create is answered with what this makes of it. */
+  readonly review?: (object: AnyObject, asking: Asking) => AnyObject | Promise<AnyObject>
   readonly subresources: readonly SubresourceDefinition[]
+}
+
+/** Who asks for a review, where, and who knows the answer. */
+export type Asking = {
+  readonly user: UserInfo
+  /** null: of a cluster-scoped kind. */
+  readonly namespace: string | null
+  readonly reviewers: Reviewers
 }
 
 /** One column of a kind's tables, on every path: get, list and watch. */

@@ -55,7 +55,9 @@ export function removalConditions(
   const unchanged: Condition = { kind: 'revision-is', revision: current }
   if (definition.holdsNamespaces !== true) return [unchanged]
   const namespace = object.metadata.name ?? ''
-  const namespaced = parts.catalog.all().filter(({ scope }) => scope === 'Namespaced')
+  const namespaced = parts.catalog
+    .all()
+    .filter(({ scope, review }) => scope === 'Namespaced' && review === undefined)
   const prefixes = namespaced.map(({ group, plural }) => prefixOf({ group, plural, namespace }))
   return [unchanged, { kind: 'prefix-empty', prefixes }]
 }

@@ -12,6 +12,7 @@ import type { EventFrames } from './event-frames.ts'
 import type { EventRows } from './framing.ts'
 import type { RegistryLimits } from './limits.ts'
 import type { RegistrySwitches } from './switches.ts'
+import type { Reviewers } from './reviewers.ts'
 import type { Turns } from './turns.ts'
 
 /** What the verbs are made of. */
@@ -30,6 +31,8 @@ export type VerbParts = {
   readonly turns: Turns
   /** Unset: nothing here can ask for any. */
   readonly effects?: Effects
+  /** Unset: nobody here knows what reviews ask. */
+  readonly reviewers?: Reviewers
 }
 
 /** Each kind's schema with metadata, made when first needed. One per definition, so as many as the catalog has. */

@@ -1,5 +1,10 @@
 import type { Names } from '../api/names.ts'
 import type { ResourceDefinition } from '../registry/definition.ts'
+import {
+  localSubjectAccessReviewDefinition,
+  selfSubjectAccessReviewDefinition,
+  subjectAccessReviewDefinition,
+} from './access-reviews.ts'
 import { certificateSigningRequestDefinition } from './certificate-signing-request.ts'
 import { clusterRoleBindingDefinition } from './cluster-role-binding.ts'
 import { clusterRoleDefinition } from './cluster-role.ts'
@@ -19,8 +24,10 @@ import { podDefinition } from './pod.ts'
 import { roleBindingDefinition } from './role-binding.ts'
 import { roleDefinition } from './role.ts'
 import { secretDefinition } from './secret.ts'
+import { selfSubjectRulesReviewDefinition } from './self-subject-rules-review.ts'
 import { serviceAccountDefinition } from './service-account.ts'
 import { storageClassDefinition } from './storage-class.ts'
+import { tokenReviewDefinition } from './token-review.ts'
 import { volumeAttachmentDefinition } from './volume-attachment.ts'
 import { validatingWebhookConfigurationDefinition } from './validating-webhook-configuration.ts'
 
@@ -38,6 +45,12 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     serviceAccountDefinition(names),
     memberDefinition(names),
     certificateSigningRequestDefinition(names),
+    localSubjectAccessReviewDefinition(names),
+    selfSubjectAccessReviewDefinition(names),
+    selfSubjectRulesReviewDefinition(names),
+    subjectAccessReviewDefinition(names),
+    tokenReviewDefinition(names, 'v1'),
+    tokenReviewDefinition(names, 'v1beta1'),
     leaseDefinition(names),
     mutatingWebhookConfigurationDefinition(names),
     validatingWebhookConfigurationDefinition(names),

@@ -20,13 +20,12 @@ import type { Registry } from '../../src/registry/answer.ts'
 import { StoreFailure } from '../../src/store/errors.ts'
 import { initialSettings } from '../../src/store/machine/state.ts'
 import { FakeConsensus } from './fake-consensus.ts'
+import { TOKENS } from './real-registry.ts'
 import { freshRandom, systemClock } from './system.ts'
 
 /** A bearer of everything, and one of nothing but what everybody may. */
 export const ADMIN = { authorization: 'Bearer admin-token' }
 export const NOBODY = { authorization: 'Bearer nobody-token' }
-
-const TOKENS = 'admin-token,admin,1,system:masters\nnobody-token,nobody,2\n'
 
 /** A server of real parts around the given registry. */
 export async function serverAround(

@@ -19,6 +19,8 @@ export function addKind(definitions: Definitions, definition: ResourceDefinition
     markers(names, GVK_MARKER, [gvkJson({ group: definition.group, version: definition.version, kind })])
   const whole: ObjectSchema = { ...wholeObject(definition.schema), definition: neutral }
   const object = definitions.reference(neutral, whole, of(definition.kind))
+  // What is only asked comes in no lists.
+  if (!definition.verbs.includes('list')) return { object, list: object }
   const list: ObjectSchema = {
     type: 'object',
     description: `A list of objects of kind ${definition.kind}.`,

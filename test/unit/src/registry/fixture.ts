@@ -8,6 +8,7 @@ import { textMember } from '../../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/names.ts'
 import type { ApiDomain, Names } from '../../../../src/api/names.ts'
+import type { UserInfo } from '../../../../src/api/object.ts'
 import { httpCodeOf, statusOf } from '../../../../src/api/status.ts'
 import type { Admission } from '../../../../src/registry/admission.ts'
 import type { Answer, Registry, VerbRequest, WatchStream } from '../../../../src/registry/answer.ts'
@@ -17,6 +18,7 @@ import { defaultRegistryLimits } from '../../../../src/registry/limits.ts'
 import type { RegistryLimits } from '../../../../src/registry/limits.ts'
 import { NamespaceStates } from '../../../../src/registry/namespace-state.ts'
 import { registry } from '../../../../src/registry/registry.ts'
+import type { Reviewers } from '../../../../src/registry/reviewers.ts'
 import type { RegistrySwitches } from '../../../../src/registry/switches.ts'
 import { bootstrapOperations } from '../../../../src/resources/bootstrap-objects.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
@@ -75,6 +77,7 @@ export type FixtureOptions = {
   /** Puts something between the registry and the store. */
   readonly wrap?: (store: ObjectStore) => ObjectStore
   readonly admission?: Admission
+  readonly reviewers?: Reviewers
 }
 
 export type Call = {
@@ -87,6 +90,8 @@ export type Call = {
   readonly rawBody?: Uint8Array | string
   readonly contentType?: string
   readonly deadlineMs?: number
+  /** Unset: one who may do everything. */
+  readonly user?: UserInfo
 }
 
 /** A failed call, as a client would see it. */
@@ -135,6 +140,7 @@ export class Fixture {
       admission: options.admission ?? admissionChain([lifecycle]),
       limits: { ...defaultRegistryLimits, ...options.limits },
       ...(options.switches === undefined ? {} : { switches: options.switches }),
+      ...(options.reviewers === undefined ? {} : { reviewers: options.reviewers }),
       effects: new MemberEffects({
         ...{ consensus, names, clock: this.clock },
         applied: () => machine.appliedMemory,
@@ -184,7 +190,7 @@ export class Fixture {
     return {
       definition,
       context: {
-        user: { name: 'tester', uid: '', groups: ['system:masters'], extra: {} },
+        user: call.user ?? { name: 'tester', uid: '', groups: ['system:masters'], extra: {} },
         userAgent: 'test/1',
         deadlineMs: this.clock.monotonicMs() + (call.deadlineMs ?? 60_000),
         signal: new AbortController().signal,

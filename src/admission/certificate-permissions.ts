@@ -1,0 +1,59 @@
+import { forbidden } from '../api/api-errors.ts'
+import { equalJson, objectMember, textMember } from '../api/json.ts'
+import type { Names } from '../api/names.ts'
+import type { AdmissionRequest } from '../registry/admission.ts'
+import { resourceOf } from '../registry/definition.ts'
+import type { AnyObject } from '../registry/definition.ts'
+import type { Reviewers } from '../registry/reviewers.ts'
+import type { AdmissionPlugin } from './chain.ts'
+
+/**
+ * Who decides about a certificate or issues one needs a permission for that signer, besides the one for the path: verb
+ * `approve` or `sign` on `signers` of the name, or of `<its domain>/*`.
+ *
+ * @source spec 3.2, 5.7; upstream `plugin/pkg/admission/certificates`
+ */
+export function certificatePermissions(parts: {
+  readonly names: Names
+  readonly reviewers: Reviewers
+}): AdmissionPlugin {
+  const group = parts.names.group('certificates')
+  return {
+    name: 'CertificatePermissions',
+    validate: async (request) => {
+      const { definition, oldObject } = request
+      if (definition.group !== group || definition.plural !== 'certificatesigningrequests') return
+      const verb = verbOf(request)
+      if (verb === null || oldObject === null) return
+      const signer = textMember(objectMember(oldObject, 'spec'), 'signerName')
+      if (await mayUse(parts.reviewers, request, { verb, group, signer })) return
+      const why = `user not permitted to ${verb} requests with signerName ${JSON.stringify(signer)}`
+      throw forbidden(resourceOf(definition), request.target.name ?? '', why)
+    },
+  }
+}
+
+/** What the request needs permission for; null: nothing. */
+function verbOf({ operation, target, object, oldObject }: AdmissionRequest): 'approve' | 'sign' | null {
+  if (operation !== 'UPDATE' || object === null || oldObject === null) return null
+  if (target.subresource === 'approval') return 'approve'
+  return target.subresource === 'status' && !equalJson(statusOf(object), statusOf(oldObject)) ? 'sign' : null
+}
+
+function statusOf(object: AnyObject): ReturnType<typeof objectMember> {
+  return objectMember(object, 'status')
+}
+
+async function mayUse(
+  reviewers: Reviewers,
+  { user }: AdmissionRequest,
+  { verb, group, signer }: { readonly verb: string; readonly group: string; readonly signer: string },
+): Promise<boolean> {
+  const [domain = ''] = signer.split('/')
+  const deed = { kind: 'resource', verb, group, version: '*', resource: 'signers' } as const
+  for (const name of [signer, `${domain}/*`]) {
+    const verdict = await reviewers.mayDo(user, { ...deed, subresource: '', namespace: '', name })
+    if (verdict.allowed) return true
+  }
+  return false
+}

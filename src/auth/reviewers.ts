@@ -1,0 +1,87 @@
+import type { UserInfo } from '../api/object.ts'
+import type { Deed, KnownRules, Recognized, Reviewers, Verdict } from '../registry/reviewers.ts'
+import type { Action } from './action.ts'
+import { rulesOfMode } from './authorize.ts'
+import type { AuthenticationMethod, Credentials } from './credentials.ts'
+import type { Authorizer, Decision } from './decision.ts'
+
+export type ReviewersParts = {
+  readonly authorizer: Authorizer
+  /** Those that tell users by what they show as a bearer token, in order. */
+  readonly tokens: readonly AuthenticationMethod[]
+  /** What this server calls itself: for whom tokens are meant that say nothing else. */
+  readonly audiences: readonly string[]
+}
+
+/** Asks what the server itself asks: the same authorizer, the same methods for tokens. */
+export function reviewersOf(parts: ReviewersParts): Reviewers {
+  const { authorizer, tokens } = parts
+  return {
+    mayDo: (user, deed) => {
+      const decision = authorizer.authorize(user, actionOf(deed))
+      return decision instanceof Promise ? decision.then(verdictOf) : verdictOf(decision)
+    },
+    rulesOf: (user, namespace) => knownRules(authorizer, user, namespace),
+    recognize: async (token, audiences) => {
+      const own = parts.audiences.filter((one) => audiences.includes(one))
+      if (audiences.length > 0 && own.length === 0) {
+        return nobody(
+          `this server is none of the audiences ${shown(audiences)}: it is ${shown(parts.audiences)}`,
+        )
+      }
+      return recognize(tokens, token, own)
+    },
+  }
+}
+
+function actionOf(deed: Deed): Action {
+  return deed.kind === 'path' ? deed : { ...deed, path: '' }
+}
+
+function verdictOf(decision: Decision): Verdict {
+  const reason = decision.kind === 'allow' ? '' : decision.reason
+  return { allowed: decision.kind === 'allow', denied: decision.kind === 'deny', reason }
+}
+
+function knownRules(authorizer: Authorizer, user: UserInfo, namespace: string): KnownRules {
+  const { rules, untold } = rulesOfMode(authorizer, user, namespace)
+  const missing = untold.map((name) => `${name} authorizer does not support user rule resolution`)
+  return {
+    resourceRules: rules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames = [] }) =>
+      resources.length === 0 ? [] : [{ verbs, apiGroups, resources, resourceNames }],
+    ),
+    nonResourceRules: rules.flatMap(({ verbs, nonResourceURLs = [] }) =>
+      nonResourceURLs.length === 0 ? [] : [{ verbs, nonResourceURLs }],
+    ),
+    missing: missing.join(', '),
+  }
+}
+
+async function recognize(
+  tokens: readonly AuthenticationMethod[],
+  token: string,
+  audiences: readonly string[],
+): Promise<Recognized> {
+  // A header ends a token at the first space; here it would leave something unread.
+  if (/\s/.test(token)) return nobody(invalidToken)
+  const credentials: Credentials = {
+    authorization: `Bearer ${token}`,
+    connection: null,
+    peerCertificate: () => null,
+  }
+  for (const method of tokens) {
+    const found = await method.recognize(credentials)
+    if (found.kind === 'user') return { kind: 'user', user: found.user, audiences }
+  }
+  return nobody(invalidToken)
+}
+
+const invalidToken = 'invalid bearer token'
+
+function nobody(why: string): Recognized {
+  return { kind: 'nobody', why }
+}
+
+function shown(list: readonly string[]): string {
+  return JSON.stringify(list).slice(0, 256)
+}

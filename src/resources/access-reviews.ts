@@ -1,0 +1,101 @@
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { invalid } from '../api/field-error.ts'
+import { memberOf, objectMember, textMember } from '../api/json.ts'
+import type { Names } from '../api/names.ts'
+import { part, struct } from '../api/schema/build.ts'
+import type { ObjectSchema } from '../api/schema/schema.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import {
+  answerAccess,
+  checkDeed,
+  checkSubject,
+  selfSubjectAccessReviewSpecSchema,
+  subjectAccessReviewSpecSchema,
+  subjectAccessReviewStatusSchema,
+} from './parts/access-review.ts'
+import { reviewBasics } from './parts/review.ts'
+
+/** Whether the caller may do something. @source spec 2.12 */
+export function selfSubjectAccessReviewDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    ...reviewBasics,
+    group: names.group('authorization'),
+    version: 'v1',
+    kind: 'SelfSubjectAccessReview',
+    plural: 'selfsubjectaccessreviews',
+    singular: 'selfsubjectaccessreview',
+    scope: 'Cluster',
+    schema: selfSchema,
+    hooks: { validate: checkDeed },
+    review: (object, asking) => answerAccess(object, asking, 'caller'),
+  } satisfies ResourceDefinition)
+}
+
+/** Whether somebody may do something. @source spec 2.12 */
+export function subjectAccessReviewDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    ...reviewBasics,
+    group: names.group('authorization'),
+    version: 'v1',
+    kind: 'SubjectAccessReview',
+    plural: 'subjectaccessreviews',
+    singular: 'subjectaccessreview',
+    scope: 'Cluster',
+    schema: subjectSchema,
+    hooks: { validate: (object) => [...checkDeed(object), ...checkSubject(object)] },
+    review: (object, asking) => answerAccess(object, asking, 'named'),
+  } satisfies ResourceDefinition)
+}
+
+/** Whether somebody may do something in one namespace: for those who may only ask about that. @source spec 2.12 */
+export function localSubjectAccessReviewDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    ...reviewBasics,
+    group: names.group('authorization'),
+    version: 'v1',
+    kind: 'LocalSubjectAccessReview',
+    plural: 'localsubjectaccessreviews',
+    singular: 'localsubjectaccessreview',
+    scope: 'Namespaced',
+    schema: localSchema,
+    hooks: { validate: checkLocal },
+    review: (object, asking) => answerAccess(object, asking, 'named'),
+  } satisfies ResourceDefinition)
+}
+
+function reviewSchema(kind: string, words: string, spec: ObjectSchema): ObjectSchema {
+  return struct(`authorization.v1.${kind}`, words, {
+    spec: part(2, spec, 'What is asked.', { required: true, always: true }),
+    status: part(3, subjectAccessReviewStatusSchema, 'The answer; set by the server.'),
+  })
+}
+
+const selfSchema = reviewSchema(
+  'SelfSubjectAccessReview',
+  'Asks whether the caller may do something.',
+  selfSubjectAccessReviewSpecSchema,
+)
+const subjectSchema = reviewSchema(
+  'SubjectAccessReview',
+  'Asks whether somebody may do something.',
+  subjectAccessReviewSpecSchema,
+)
+const localSchema = reviewSchema(
+  'LocalSubjectAccessReview',
+  'Asks whether somebody may do something in one namespace.',
+  subjectAccessReviewSpecSchema,
+)
+
+function checkLocal(object: AnyObject): readonly ApiErrorCause[] {
+  const spec = objectMember(object, 'spec')
+  const on = memberOf(spec, 'nonResourceAttributes')
+  const causes = [...checkDeed(object), ...checkSubject(object)]
+  const namespace = textMember(objectMember(spec, 'resourceAttributes'), 'namespace')
+  if (Object.hasOwn(spec, 'resourceAttributes') && namespace !== object.metadata.namespace) {
+    causes.push(invalid('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace'))
+  }
+  if (on !== undefined) {
+    causes.push(invalid('spec.nonResourceAttributes', on, 'disallowed on this kind of request'))
+  }
+  return causes
+}

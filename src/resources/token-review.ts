@@ -1,0 +1,58 @@
+import { badRequest } from '../api/api-errors.ts'
+import { objectMember, textMember, textsMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import type { Names } from '../api/names.ts'
+import { flag, part, struct, text, texts } from '../api/schema/build.ts'
+import type { ObjectSchema } from '../api/schema/schema.ts'
+import type { AnyObject, Asking, ResourceDefinition } from '../registry/definition.ts'
+import type { Recognized } from '../registry/reviewers.ts'
+import { reviewBasics } from './parts/review.ts'
+import { userInfoObject, userInfoSchema } from './parts/user-info.ts'
+
+/** Whose token that is: for others who are shown one. The token is told to nobody else. @source spec 2.12, 5.2 */
+export function tokenReviewDefinition(names: Names, version: 'v1' | 'v1beta1'): ResourceDefinition {
+  return Object.freeze({
+    ...reviewBasics,
+    group: names.group('authentication'),
+    version,
+    kind: 'TokenReview',
+    plural: 'tokenreviews',
+    singular: 'tokenreview',
+    scope: 'Cluster',
+    schema: tokenReviewSchema(version),
+    hooks: {},
+    review: answer,
+  } satisfies ResourceDefinition)
+}
+
+function tokenReviewSchema(version: 'v1' | 'v1beta1'): ObjectSchema {
+  const of = `authentication.${version}`
+  const spec = struct(`${of}.TokenReviewSpec`, 'A token that somebody showed.', {
+    token: text(1, 'The token.'),
+    audiences: texts(2, 'Of whom the token has to be meant for one; none: for this server.'),
+  })
+  const status = struct(`${of}.TokenReviewStatus`, 'Whose token it is.', {
+    authenticated: flag(1, 'The token is one of a known user.'),
+    user: part(2, userInfoSchema(version), 'The user.'),
+    audiences: texts(4, 'For whom of those asked about the token is meant.'),
+    error: text(3, 'Why it is nobody’s.'),
+  })
+  return struct(`${of}.TokenReview`, 'Asks whose token that is.', {
+    spec: part(2, spec, 'What is asked.', { required: true, always: true }),
+    status: part(3, status, 'The answer; set by the server.'),
+  })
+}
+
+async function answer(object: AnyObject, { reviewers }: Asking): Promise<AnyObject> {
+  const spec = objectMember(object, 'spec')
+  const token = textMember(spec, 'token')
+  if (token === '') throw badRequest('token is required for TokenReview in authentication')
+  return { ...object, status: statusOf(await reviewers.recognize(token, textsMember(spec, 'audiences'))) }
+}
+
+function statusOf(found: Recognized): JsonObject {
+  if (found.kind === 'nobody') return { user: {}, error: found.why }
+  const { user, audiences } = found
+  const known = { authenticated: true, user: userInfoObject(user) }
+  return audiences.length === 0 ? known : { ...known, audiences }
+}

@@ -1,0 +1,72 @@
+/*
+ * Goal: only who holds `approve` on a signer approves its requests, only who holds `sign` signs them.
+ * Method: the shipped plugin, verbs and authorizer, with a rule for each caller.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { certificatePermissions } from '../../../../src/admission/certificate-permissions.ts'
+import { admissionChain } from '../../../../src/admission/chain.ts'
+import { namesOf } from '../../../../src/api/names.ts'
+import type { JsonObject } from '../../../../src/api/json.ts'
+import { rbac } from '../../../../src/auth/rbac.ts'
+import { reviewersOf } from '../../../../src/auth/reviewers.ts'
+import type { RuleSource } from '../../../../src/auth/rules.ts'
+import { certificateRequest } from '../../../support/certificate-request.ts'
+import { Fixture, refused } from '../registry/fixture.ts'
+import type { Got } from '../registry/fixture.ts'
+
+const names = namesOf('orch.io')
+const kind = 'CertificateSigningRequest'
+const name = 'csr-1'
+
+/** Each caller is named after the verb and the signer it may use. */
+const source: RuleSource = {
+  version: 1,
+  clusterRules: (user) => {
+    const [verb = '', signer = ''] = user.name.split(' ')
+    const apiGroups = [names.group('certificates')]
+    return [{ verbs: [verb], apiGroups, resources: ['signers'], resourceNames: [signer] }]
+  },
+  namespaceRules: () => [],
+}
+
+function open(): Promise<Fixture> {
+  const reviewers = reviewersOf({ authorizer: rbac(source), tokens: [], audiences: [] })
+  return Fixture.open({ admission: admissionChain([certificatePermissions({ names, reviewers })]) })
+}
+
+function say(api: Fixture, who: string, subresource: string, body: JsonObject): Promise<Got> {
+  const user = { name: who, uid: '', groups: [], extra: {} }
+  return api.patch({ kind, name, user, subresource, body })
+}
+
+void test('spec 3.2, 5.7: approval needs approve on the signer, a status needs sign', async (t) => {
+  const api = await open()
+  t.after(() => api.close())
+  const spec = {
+    request: Buffer.from(certificateRequest({ commonName: 'jane' })).toString('base64'),
+    signerName: 'a.io/b',
+    usages: ['client auth'],
+  }
+  await api.create({ kind, body: { metadata: { name }, spec } })
+  const approved = { status: { conditions: [{ type: 'Approved', status: 'True' }] } }
+  for (const who of ['sign a.io/b', 'approve a.io/c', 'approve b.io/*', 'approve *']) {
+    const seen = await refused(say(api, who, 'approval', approved))
+    assert.equal(seen.code, 403, who)
+    assert.ok(
+      seen.message.includes('user not permitted to approve requests with signerName "a.io/b"'),
+      seen.message,
+    )
+  }
+  assert.equal((await say(api, 'approve a.io/b', 'approval', approved)).code, 200)
+  assert.equal((await say(api, 'approve a.io/*', 'approval', approved)).code, 200)
+  const { object } = await api.get({ kind, name })
+  const { conditions = [] } = object['status'] as { readonly conditions?: readonly JsonObject[] }
+  const failed = { status: { conditions: [...conditions, { type: 'Failed', status: 'True' }] } }
+  const seen = await refused(say(api, 'approve a.io/b', 'status', failed))
+  assert.deepEqual([seen.code, seen.message.includes('user not permitted to sign')], [403, true])
+  // Who changes nothing of the status needs no permission for it.
+  const labels = { metadata: { labels: { a: 'b' } } }
+  assert.equal((await say(api, 'somebody', 'status', labels)).code, 200)
+  assert.equal((await say(api, 'sign a.io/*', 'status', failed)).code, 200)
+})

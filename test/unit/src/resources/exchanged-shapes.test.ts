@@ -1,0 +1,115 @@
+/*
+ * Goal: what is exchanged with webhooks and with programs that have credentials has the members of spec 2.12 and 5.5.
+ * Method: objects as they travel are conformed, checked, and brought through protobuf where they have that form.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JsonObject } from '../../../../src/api/json.ts'
+import { decodeProtobufMessage } from '../../../../src/api/codec/protobuf-decode.ts'
+import { encodeProtobufMessage } from '../../../../src/api/codec/protobuf-encode.ts'
+import { conform } from '../../../../src/api/schema/conform.ts'
+import type { ObjectSchema } from '../../../../src/api/schema/schema.ts'
+import { validateSchema } from '../../../../src/api/schema/validate.ts'
+import { admissionReviewSchema } from '../../../../src/resources/parts/admission-review.ts'
+import { execCredentialSchema } from '../../../../src/resources/parts/exec-credential.ts'
+
+const pod = { group: '', version: 'v1', kind: 'Pod' }
+const pods = { group: '', version: 'v1', resource: 'pods' }
+const request = {
+  uid: 'u-1',
+  kind: pod,
+  resource: pods,
+  subResource: 'status',
+  requestKind: pod,
+  requestResource: pods,
+  requestSubResource: 'status',
+  name: 'web',
+  namespace: 'shop',
+  operation: 'UPDATE',
+  userInfo: { username: 'jane', uid: '7', groups: ['staff'], extra: { reason: ['a', 'b'] } },
+  object: { kind: 'Pod', metadata: { name: 'web' } },
+  oldObject: { kind: 'Pod' },
+  dryRun: false,
+  options: { kind: 'UpdateOptions' },
+}
+const response = {
+  uid: 'u-1',
+  allowed: false,
+  status: { metadata: {}, code: 403, message: 'no' },
+  patch: Buffer.from('[]').toString('base64'),
+  patchType: 'JSONPatch',
+  auditAnnotations: { a: 'b' },
+  warnings: ['w'],
+}
+
+function wrong(schema: ObjectSchema, object: JsonObject): readonly string[] {
+  const { value, unknown } = conform(schema, object)
+  assert.deepEqual(unknown, [])
+  return validateSchema(schema, value).map(({ reason, field }) => `${reason} ${field}`)
+}
+
+test('spec 2.12: AdmissionReview carries question and answer, in JSON and protobuf', () => {
+  for (const version of ['v1', 'v1beta1'] as const) {
+    const schema = admissionReviewSchema(version)
+    const review = { request, response }
+    assert.deepEqual(wrong(schema, review), [])
+    assert.deepEqual(decodeProtobufMessage(schema, encodeProtobufMessage(schema, review)), review)
+  }
+})
+
+test('spec 4.6: question and answer say which, what and whether', () => {
+  const schema = admissionReviewSchema('v1')
+  const nameless = { ...request, uid: '' }
+  assert.deepEqual(wrong(schema, { request: nameless }), ['FieldValueRequired request.uid'])
+  const read = { ...request, operation: 'READ' }
+  assert.deepEqual(wrong(schema, { request: read }), ['FieldValueNotSupported request.operation'])
+  assert.deepEqual(wrong(schema, { response: {} }), [
+    'FieldValueRequired response.uid',
+    'FieldValueRequired response.allowed',
+  ])
+  const odd = { ...response, patchType: 'Merge' }
+  assert.deepEqual(wrong(schema, { response: odd }), ['FieldValueNotSupported response.patchType'])
+  const numbers = [1, 2, 3, 4, 13, 14, 15, 5, 6, 7, 8, 9, 10, 11, 12]
+  const { request: asked } = schema.properties
+  assert.ok(asked?.type === 'object')
+  assert.deepEqual(Object.values(asked.protobuf ?? {}), numbers)
+})
+
+test('spec 5.5: ExecCredential has a token, or a certificate with its key', () => {
+  for (const version of ['v1', 'v1beta1'] as const) {
+    const schema = execCredentialSchema(version)
+    const meta = { kind: 'ExecCredential', apiVersion: `client.authentication.orch.io/${version}` }
+    const cluster = {
+      server: 'https://a.io:6443',
+      'certificate-authority-data': Buffer.from('x').toString('base64'),
+      config: { audience: 'b' },
+    }
+    assert.deepEqual(wrong(schema, { ...meta, spec: { cluster, interactive: true } }), [])
+    const pair = {
+      clientCertificateData: 'c',
+      clientKeyData: 'k',
+      expirationTimestamp: '2026-01-02T03:04:05Z',
+    }
+    const told = (status: JsonObject): readonly string[] =>
+      wrong(schema, { ...meta, spec: { interactive: false }, status })
+    assert.deepEqual(told({ token: 't' }), [])
+    assert.deepEqual(told(pair), [])
+    assert.deepEqual(told({ ...pair, token: 't' }), [])
+    assert.deepEqual(told({}), ['FieldValueInvalid status'])
+    assert.deepEqual(told({ clientKeyData: 'k' }), ['FieldValueRequired status.clientCertificateData'])
+    assert.deepEqual(told({ clientCertificateData: 'c', token: 't' }), [
+      'FieldValueRequired status.clientKeyData',
+    ])
+  }
+})
+
+test('spec 5.5: whether somebody can be asked is said in the stable version', () => {
+  const spec = { cluster: { server: '' } }
+  assert.deepEqual(wrong(execCredentialSchema('v1'), { spec }), [
+    'FieldValueRequired spec.interactive',
+    'FieldValueRequired spec.cluster.server',
+  ])
+  assert.deepEqual(wrong(execCredentialSchema('v1beta1'), { spec }), [
+    'FieldValueRequired spec.cluster.server',
+  ])
+})
