@@ -43,7 +43,12 @@ export class SimulatedFile {
 
   /** Of what was not synced each write, on its own, is kept, lost, or there in part. */
   losePower(random: SeededRandom): void {
-    for (const change of this.#pending) survive(this.#durable, change, random)
+    const seen = this.#durable.copy()
+    for (const [at, change] of this.#pending.entries()) {
+      const isLast = at === this.#pending.length - 1
+      survive(this.#durable, change, { before: seen.view, isLast }, random)
+      apply(seen, change)
+    }
     this.#pending = []
     this.#seen.truncate(0)
     this.#seen.write(0, this.#durable.view)
@@ -57,6 +62,12 @@ class Bytes {
 
   get view(): Uint8Array {
     return this.#buffer.subarray(0, this.#length)
+  }
+
+  copy(): Bytes {
+    const copy = new Bytes()
+    copy.write(0, this.view)
+    return copy
   }
 
   write(position: number, bytes: Uint8Array): void {
@@ -82,7 +93,14 @@ function apply(bytes: Bytes, change: Pending): void {
   else bytes.write(change.position, change.bytes)
 }
 
-function survive(bytes: Bytes, change: Pending, random: SeededRandom): void {
+type Moment = {
+  /** What processes saw of the file until this change. */
+  readonly before: Uint8Array
+  /** Nothing was changed since. */
+  readonly isLast: boolean
+}
+
+function survive(bytes: Bytes, change: Pending, moment: Moment, random: SeededRandom): void {
   if (change.kind === 'truncate') {
     if (random.chance(0.5)) bytes.truncate(change.length)
     return
@@ -95,7 +113,7 @@ function survive(bytes: Bytes, change: Pending, random: SeededRandom): void {
       bytes.write(position, fresh)
       return
     case 2:
-      bytes.write(position, fresh.subarray(0, random.below(fresh.length + 1)))
+      writeCut(bytes, position, fresh.subarray(0, random.below(fresh.length + 1)), moment)
       return
     default:
       for (let at = 0; at < fresh.length;) {
@@ -104,4 +122,18 @@ function survive(bytes: Bytes, change: Pending, random: SeededRandom): void {
         at = end
       }
   }
+}
+
+/**
+ * Only the last write of all can end in the midst of a sector: what came later went the same way through memory, where the
+ * earlier one was whole. The rest of that sector has what it had there until then, also what was not on the disk.
+ */
+function writeCut(bytes: Bytes, position: number, cut: Uint8Array, { before, isLast }: Moment): void {
+  const fresh = isLast
+    ? cut
+    : cut.subarray(0, Math.max(0, cut.length - ((position + cut.length) % sectorBytes)))
+  if (fresh.length === 0) return
+  const end = position + fresh.length
+  bytes.write(position, fresh)
+  bytes.write(end, before.subarray(end, Math.ceil(end / sectorBytes) * sectorBytes))
 }
