@@ -1,0 +1,105 @@
+/*
+ * Goal: what people do with Pods through kubectl works unchanged, in both domains.
+ * Method: a real kubectl against a real process; what a node would tell of a Pod is told through its status.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Kubectl } from '../support/kubectl.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+
+const kubectl = Kubectl.find()
+
+for (const domain of ['k8s.io', 'orch.io'] as const) {
+  void describe(`kubectl and Pods in ${domain}`, () => {
+    let cluster: ProcessCluster
+
+    before(async () => {
+      cluster = await ProcessCluster.start({ members: 1, domain })
+    })
+    after(() => cluster.remove())
+
+    const ok = async (args: readonly string[], input?: string): Promise<string> => {
+      const result = await kubectl.run(cluster.kubeconfig, args, input)
+      assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}${result.stdout}`)
+      return result.stdout
+    }
+    const told = (status: object): Promise<string> => {
+      const patch = JSON.stringify({ status })
+      return ok(['patch', 'pod', 'web', '--subresource=status', '--type=merge', '-p', patch])
+    }
+
+    void test('a Pod is run, described and shown', async () => {
+      await ok(['run', 'web', '--image=registry.test/app', '--labels=app=web', '--port=80', '--env=A=b'])
+      assert.match(
+        await ok(['get', 'pods']),
+        /^NAME +READY +STATUS +RESTARTS +AGE\nweb +0\/1 +Pending +0 +\S+\n$/,
+      )
+      assert.match(await ok(['get', 'po', '-o', 'wide']), /^web .* <none> +<none> +<none> +<none>$/m)
+      assert.match(await ok(['describe', 'pod', 'web']), /QoS Class: +BestEffort/)
+      assert.match(await ok(['explain', 'pod.spec.containers', '--recursive']), /terminationMessagePolicy\s/)
+      const path = 'jsonpath={.spec.containers[0].imagePullPolicy} {.spec.restartPolicy}'
+      assert.equal(await ok(['get', 'pod', 'web', '-o', path]), 'Always Always')
+    })
+
+    void test('its image changes, and nothing that it was placed as', async () => {
+      await ok(['set', 'image', 'pod/web', 'web=registry.test/app:2'])
+      const refusal = await kubectl.run(cluster.kubeconfig, ['set', 'env', 'pod/web', 'A=c'])
+      assert.equal(refusal.code, 1)
+      assert.match(refusal.stderr, /pod updates may not change fields other than/)
+    })
+
+    void test('what its node tells is shown', async () => {
+      const running = {
+        name: 'web',
+        ready: true,
+        restartCount: 0,
+        image: 'i',
+        imageID: 'i',
+        state: { running: {} },
+      }
+      await told({
+        phase: 'Running',
+        podIP: '10.0.0.1',
+        conditions: [{ type: 'Ready', status: 'True' }],
+        containerStatuses: [running],
+      })
+      assert.match(await ok(['get', 'pods', '-o', 'wide']), /^web +1\/1 +Running +0 +\S+ +10\.0\.0\.1 /m)
+      await ok(['wait', '--for=condition=Ready', 'pod/web', '--timeout=20s'])
+      const chosen = ['get', 'pods', '--field-selector=status.phase=Running', '-o', 'name']
+      assert.equal(await ok(chosen), 'pod/web\n')
+    })
+
+    void test('a container is added to look into it', async () => {
+      await ok([
+        'debug',
+        'web',
+        '--image=registry.test/tools',
+        '--container=look',
+        '--target=web',
+        '--attach=false',
+      ])
+      const path = 'jsonpath={.spec.ephemeralContainers[*].name}'
+      assert.equal(await ok(['get', 'pod', 'web', '-o', path]), 'look')
+    })
+
+    void test('one that a node has stays until that has ended it', async () => {
+      const spec = { nodeName: 'm1', containers: [{ name: 'main', image: 'registry.test/app:1' }] }
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'placed' }, spec }
+      await ok(['apply', '-f', '-'], JSON.stringify(pod))
+      await ok(['delete', 'pod', 'placed', '--wait=false', '--grace-period=5'])
+      assert.match(await ok(['get', 'pod', 'placed']), /^placed +0\/1 +Terminating /m)
+      await ok(['delete', 'pod', 'placed', '--grace-period=0', '--force'])
+      await ok(['delete', 'pod', 'web'])
+      assert.equal(await ok(['get', 'pods', '-o', 'name']), '')
+    })
+
+    void test('a misspelled member is refused when that is asked for', async () => {
+      const spec = { contaners: [], containers: [{ name: 'a', image: 'i' }] }
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec }
+      const args = ['create', '--validate=strict', '-f', '-']
+      const refusal = await kubectl.run(cluster.kubeconfig, args, JSON.stringify(pod))
+      assert.equal(refusal.code, 1)
+      assert.match(refusal.stderr, /unknown field "spec\.contaners"/)
+    })
+  })
+}
