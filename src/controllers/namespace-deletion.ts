@@ -71,6 +71,7 @@ function contentKinds(catalog: Catalog): readonly ResourceDefinition[] {
   return catalog
     .all()
     .filter(({ scope, verbs }) => scope === 'Namespaced' && verbs.includes('deletecollection'))
+    .filter(({ storedAs }) => storedAs === undefined)
 }
 
 /** Deletes all of a kind in the namespace. @returns what finalizers keep */

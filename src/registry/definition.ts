@@ -43,6 +43,10 @@ export type ResourceDefinition = {
   readonly holdsNamespaces?: true
   /** Dotted paths of string members that field selectors may name, besides name and namespace. */
   readonly selectableFields?: readonly string[]
+  /** Its objects are stored in another version, which is declared too. Unset: as they are. */
+  readonly storedAs?: StoredVersion
+  /** Still served, but clients should turn to another version. */
+  readonly deprecated?: Deprecation
   /** Before the cluster decides by these rules there can be no such objects. */
   readonly sinceFeatureLevel?: number
   /** Of its tables. Unset: name and time of creation. */
@@ -59,6 +63,28 @@ export type Asking = {
   /** null: of a cluster-scoped kind. */
   readonly namespace: string | null
   readonly reviewers: Reviewers
+}
+
+/** Of the same group, kind and plural. @source spec 9.5 items 2 and 4b */
+export type StoredVersion = {
+  /** Such as `v1`. */
+  readonly name: string
+  /**
+   * Pure, the one undoing the other, so that nothing is lost on the way through either version. Metadata stays as it is,
+   * and apiVersion is not theirs. Unset: the two versions have one shape.
+   */
+  readonly conversion?: {
+    readonly toStored: (object: AnyObject) => AnyObject
+    readonly fromStored: (object: AnyObject) => AnyObject
+  }
+}
+
+/** @source spec 6.2, 9.5, 9.6 */
+export type Deprecation = {
+  /** Releases of the API, such as `1.24`. */
+  readonly since: string
+  readonly removed: string
+  readonly replacement: { readonly group: string; readonly version: string; readonly kind: string }
 }
 
 /** One column of a kind's tables, on every path: get, list and watch. */

@@ -46,7 +46,7 @@ function splice(bytes: Uint8Array, from: number, to: number, version: Revision):
 }
 
 /** A stored object, parsed. The store holds only what `encodeObject` made. */
-export function parseStored(stored: StoredObject): AnyObject {
+export function parseStored(stored: Pick<StoredObject, 'bytes'>): AnyObject {
   const { buffer, byteOffset, byteLength } = stored.bytes
   const value: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
   assert(isJsonObject(value) && isJsonObject(value['metadata']), 'a stored object has metadata')

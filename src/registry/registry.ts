@@ -4,7 +4,7 @@ import { create } from './create.ts'
 import { removeCollection } from './delete-collection.ts'
 import { remove } from './delete.ts'
 import { resourceOf } from './definition.ts'
-import type { Verb } from './definition.ts'
+import type { ResourceDefinition, Verb } from './definition.ts'
 import { EventFrames } from './event-frames.ts'
 import { EventRows } from './framing.ts'
 import { get } from './get.ts'
@@ -14,6 +14,7 @@ import { list } from './list.ts'
 import { WholeSchemas } from './parts.ts'
 import type { VerbParts } from './parts.ts'
 import { patch } from './patch.ts'
+import { VersionedStore } from './stored-version.ts'
 import { tableOfOne } from './table.ts'
 import { asSwitched, everythingOn } from './switches.ts'
 import type { RegistrySwitches } from './switches.ts'
@@ -42,6 +43,17 @@ export function registry(given: RegistryParts): Registry {
     schemas: new WholeSchemas(),
     turns: new Turns(given.clock),
   }
+  const versions = new WeakMap<ResourceDefinition, VerbParts>()
+  /** As the asked version sees the store. */
+  const partsOf = (definition: ResourceDefinition): VerbParts => {
+    if (definition.storedAs === undefined) return parts
+    let found = versions.get(definition)
+    if (found === undefined) {
+      found = { ...parts, store: new VersionedStore(parts.store, definition, definition.storedAs) }
+      versions.set(definition, found)
+    }
+    return found
+  }
   const handler =
     (verb: Verb, handle: (parts: VerbParts, ...rest: Parameters<VerbHandler>) => ReturnType<VerbHandler>) =>
     async (...[asked]: Parameters<VerbHandler>) => {
@@ -51,7 +63,7 @@ export function registry(given: RegistryParts): Registry {
       if (target.subresource === null && !definition.verbs.includes(verb)) {
         throw methodNotSupported(resourceOf(definition), verb)
       }
-      return asWanted(parts, request, await handle(parts, request))
+      return asWanted(parts, request, await handle(partsOf(definition), request))
     }
   return {
     catalog: given.catalog,

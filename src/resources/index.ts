@@ -11,6 +11,7 @@ import { clusterRoleDefinition } from './cluster-role.ts'
 import { configMapDefinition } from './config-map.ts'
 import { csiDriverDefinition } from './csi-driver.ts'
 import { csiNodeDefinition } from './csi-node.ts'
+import { csiStorageCapacityV1beta1Definition } from './csi-storage-capacity-v1beta1.ts'
 import { csiStorageCapacityDefinition } from './csi-storage-capacity.ts'
 import { leaseDefinition } from './lease.ts'
 import { memberDefinition } from './member.ts'
@@ -61,6 +62,7 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     csiDriverDefinition(names),
     csiNodeDefinition(names),
     csiStorageCapacityDefinition(names),
+    csiStorageCapacityV1beta1Definition(names),
     storageClassDefinition(names),
     volumeAttachmentDefinition(names),
   ]

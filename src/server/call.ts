@@ -5,6 +5,7 @@ import type { Clock } from '../../raft/base/clock.ts'
 import type { UserInfo } from '../api/object.ts'
 import type { Credentials, PeerCertificate } from '../auth/credentials.ts'
 import type { ReadProof } from '../registry/consistency.ts'
+import type { Deprecation } from '../registry/definition.ts'
 import type { RequestContext } from '../registry/request.ts'
 import { limits } from '../config/limits.ts'
 import { connectionOf, peerCertificateOf } from './peer.ts'
@@ -34,6 +35,8 @@ export class Call implements RequestContext, Credentials {
   endStream: (() => void) | null = null
   /** The server drains: the client of an HTTP/1.1 connection should turn elsewhere after this answer. */
   lastOnConnection = false
+  /** Of the kind it is about, once that is known. */
+  deprecated: Deprecation | null = null
   /** The answer has ended, one way or the other. */
   closed = false
   #user: UserInfo | null = null

@@ -7,6 +7,7 @@ import { ReadMetrics } from './read-metrics.ts'
 export class RequestMetrics {
   readonly #total: Counter<'verb' | 'group' | 'version' | 'resource' | 'subresource' | 'code'>
   readonly #seconds: Histogram<'verb' | 'group' | 'version' | 'resource' | 'subresource'>
+  readonly #deprecated: Gauge<'group' | 'version' | 'resource' | 'subresource' | 'removed_release'>
   readonly #reads: ReadMetrics
   readonly #knows: (group: string, version: string, resource: string) => boolean
 
@@ -30,6 +31,12 @@ export class RequestMetrics {
       help: 'Time from the first line of a request to the end of its answer; watches apart.',
       labelNames: ['verb', 'group', 'version', 'resource', 'subresource'],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+      registers,
+    })
+    this.#deprecated = new Gauge({
+      name: 'apiserver_requested_deprecated_apis',
+      help: 'Versions that clients asked for although a later release does not serve them: 1.',
+      labelNames: ['group', 'version', 'resource', 'subresource', 'removed_release'],
       registers,
     })
     new Gauge({
@@ -62,6 +69,11 @@ export class RequestMetrics {
       version: known ? action.version : '',
       resource: known ? action.resource : '',
       subresource: known && KNOWN_SUBRESOURCES.has(action.subresource) ? action.subresource : '',
+    }
+    if (call.deprecated !== null) {
+      const { group, version, resource, subresource } = labels
+      const asked = { group, version, resource, subresource, removed_release: call.deprecated.removed }
+      this.#deprecated.set(asked, 1)
     }
     // 499 marks a client that left before it was answered; nobody ever receives it.
     const code = call.reply.headersSent ? call.reply.statusCode : 499

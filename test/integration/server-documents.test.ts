@@ -167,6 +167,31 @@ test('what is not served is not found, and discovery does not name it', async (t
   assert.equal((await get('/api/v1/namespaces/a/configmaps')).statusCode, 200)
 })
 
+test('spec 6.2, 9.6: calls of a version that goes away are warned and counted', async (t) => {
+  const fake = new FakeRegistry()
+  const kinds = fake.registry.catalog.all().map((kind) =>
+    kind.plural === 'widgets'
+      ? {
+          ...kind,
+          deprecated: { since: '1.24', removed: '1.27', replacement: { ...kind, version: 'v2' } },
+        }
+      : kind,
+  )
+  const { server } = await serverAround(fake.registry, { served: new Catalog(kinds) })
+  t.after(() => server.drain({ shutdownDelayMs: 0, graceMs: 0 }))
+  const get = (url: string) => server.app.inject({ method: 'GET', url, headers: ADMIN })
+  assert.equal((await get('/api/v1/namespaces/a/configmaps')).headers['warning'], undefined)
+  for (const url of ['/apis/example.io/v1/widgets', '/apis/example.io/v1/namespaces/a/widgets/missing']) {
+    const words =
+      'example.io/v1 Widget is deprecated in v1.24+, unavailable in v1.27+; use example.io/v2 Widget'
+    assert.deepEqual([(await get(url)).headers['warning']].flat(), [`299 - "${words}"`], url)
+  }
+  const { body } = await get('/metrics')
+  const found = body.split('\n').filter((line) => line.startsWith('apiserver_requested_deprecated_apis{'))
+  const labels = 'group="example.io",version="v1",resource="widgets",subresource="",removed_release="1.27"'
+  assert.deepEqual(found, [`apiserver_requested_deprecated_apis{${labels}} 1`])
+})
+
 test('spec 4.5: health is 200 or 500, verbose on wish and when it fails, and recovers by itself', async (t) => {
   const { get, consensus } = await start(t)
   assert.equal((await get('/readyz')).body, 'ok')

@@ -10,7 +10,9 @@ import type { ResourceDefinition } from '../../registry/definition.ts'
  */
 export function storageVersionHash(definition: ResourceDefinition): string | null {
   if (!definition.verbs.includes('get')) return null
-  const { group, version, kind } = definition
-  const digest = createHash('sha256').update(`${group}/${version}/${kind}`).digest()
+  const { group, version, kind, storedAs } = definition
+  const digest = createHash('sha256')
+    .update(`${group}/${storedAs?.name ?? version}/${kind}`)
+    .digest()
   return digest.subarray(0, 8).toString('base64')
 }

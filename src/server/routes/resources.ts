@@ -11,6 +11,7 @@ import { limits } from '../../config/limits.ts'
 import type { Call, RawRequest } from '../call.ts'
 import type { Compressor } from '../compressor.ts'
 import { codingsOf } from '../content-coding.ts'
+import { deprecationWords } from '../deprecation.ts'
 import { EVERY_METHOD, callOf } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
 import { wasAbandoned } from '../plugins/bodies.ts'
@@ -67,6 +68,9 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       sendMethodNotAllowed(reply, call, request.method, methodsOf(verbs, target), methodNotAllowed())
       return
     }
+    const words = deprecationWords(definition)
+    if (words !== null) call.warn(words)
+    call.deprecated = definition.deprecated ?? null
     const table = tableWanted(request.raw.headers.accept, verb, query)
     // Anything but a watch is answered as if no WebSocket had been asked for.
     const webSocket = verb === 'watch' ? webSocketOf(call, request, reply, parts) : null

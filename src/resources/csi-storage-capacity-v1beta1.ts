@@ -1,0 +1,15 @@
+import type { Names } from '../api/names.ts'
+import type { ResourceDefinition } from '../registry/definition.ts'
+import { csiStorageCapacityDefinition } from './csi-storage-capacity.ts'
+
+/** As clients of older releases ask for it: stored as `v1`, whose shape it has. */
+export function csiStorageCapacityV1beta1Definition(names: Names): ResourceDefinition {
+  const stable = csiStorageCapacityDefinition(names)
+  const { group, version, kind } = stable
+  return Object.freeze({
+    ...stable,
+    version: 'v1beta1',
+    storedAs: { name: version },
+    deprecated: { since: '1.24', removed: '1.27', replacement: { group, version, kind } },
+  } satisfies ResourceDefinition)
+}

@@ -1,0 +1,15 @@
+import { formatGroupVersion } from '../api/group-version.ts'
+import type { ResourceDefinition } from '../registry/definition.ts'
+
+/**
+ * What a client of a version is told that goes away. null: this one stays.
+ *
+ * @source spec 6.2, 9.6; the words are upstream's
+ */
+export function deprecationWords(definition: ResourceDefinition): string | null {
+  const { deprecated, kind } = definition
+  if (deprecated === undefined) return null
+  const { since, removed, replacement } = deprecated
+  const gone = `${formatGroupVersion(definition)} ${kind} is deprecated in v${since}+, unavailable in v${removed}+`
+  return `${gone}; use ${formatGroupVersion(replacement)} ${replacement.kind}`
+}
