@@ -23,15 +23,15 @@ import type { Target } from './request.ts'
  */
 export function decodeObject(parts: VerbParts, request: VerbRequest, validation: FieldValidation): AnyObject {
   const { definition, context } = request
-  const { value, duplicates } = readBody(request, { schema: parts.schemas.of(definition), validation })
+  const { value, doubled } = readBody(request, { schema: parts.schemas.of(definition), validation })
   const typed = checkType(value, definition)
-  return shape(parts, definition, typed, { validation, duplicates, warn: context.warn })
+  return shape(parts, definition, typed, { validation, found: doubled, warn: context.warn })
 }
 
 export type Body = {
   readonly value: JsonObject
-  /** Paths of members that stand there twice; none where nobody asked. */
-  readonly duplicates: readonly string[]
+  /** In words: members that stand there twice; none where nobody asked. */
+  readonly doubled: readonly string[]
 }
 
 export type Reading = {
@@ -43,15 +43,15 @@ export type Reading = {
 /** A body in any accepted media type. */
 export function readBody(request: VerbRequest, { schema, validation }: Reading): Body {
   const format = bodyFormatOf(request.contentType)
-  if (format === 'protobuf') return { value: decodeProtobuf(schema, request.body), duplicates: [] }
+  if (format === 'protobuf') return { value: decodeProtobuf(schema, request.body), doubled: [] }
   const text = bodyText(request.body)
-  if (format === 'yaml') return { value: parseYamlObject(text), duplicates: [] }
-  return { value: parseJsonObject(text), duplicates: duplicatesIn(text, validation) }
+  if (format === 'yaml') return parseYamlObject(text)
+  return { value: parseJsonObject(text), doubled: doubledIn(text, validation) }
 }
 
-/** @param text well-formed JSON */
-export function duplicatesIn(text: string, validation: FieldValidation): readonly string[] {
-  return validation === 'Ignore' ? [] : duplicateFields(text)
+/** @param text well-formed JSON @returns words */
+export function doubledIn(text: string, validation: FieldValidation): readonly string[] {
+  return validation === 'Ignore' ? [] : duplicateFields(text).map(duplicateFieldWords)
 }
 
 export function bodyText(body: Uint8Array): string {
@@ -61,8 +61,8 @@ export function bodyText(body: Uint8Array): string {
 
 export type Shaping = {
   readonly validation: FieldValidation
-  /** Found in the body already. */
-  readonly duplicates: readonly string[]
+  /** What the body was found to say amiss, in words. */
+  readonly found: readonly string[]
   readonly warn: (text: string) => void
 }
 
@@ -81,9 +81,7 @@ export function shape(
   const schema = parts.schemas.of(definition)
   const { value, unknown } = conform(schema, object)
   const findings =
-    options.validation === 'Ignore'
-      ? []
-      : [...options.duplicates.map(duplicateFieldWords), ...unknown.map(unknownFieldWords)]
+    options.validation === 'Ignore' ? [] : [...options.found, ...unknown.map(unknownFieldWords)]
   if (findings.length > 0 && options.validation === 'Strict') throw strictDecodingError(object, findings)
   for (const finding of findings.slice(0, parts.limits.fieldWarningsMax)) options.warn(finding)
   const whole = applyDefaults(schema, value['metadata'] === undefined ? { ...value, metadata: {} } : value)

@@ -3,18 +3,20 @@ import { badRequest, methodNotSupported, notFound } from '../api/api-errors.ts'
 import { parseJson, parseJsonObject } from '../api/codec/json.ts'
 import { isJsonObject } from '../api/json.ts'
 import type { Json } from '../api/json.ts'
-import { applyJsonPatch } from '../api/patch/json-patch.ts'
+import { applyJsonPatch, unknownInJsonPatch } from '../api/patch/json-patch.ts'
 import { mergePatch } from '../api/patch/merge-patch.ts'
 import { strategicMerge } from '../api/patch/strategic-merge.ts'
+import { unknownFieldWords } from '../api/schema/conform.ts'
 import { patchFormatOf } from '../api/media-type.ts'
 import type { PatchFormat } from '../api/media-type.ts'
 import type { Answer, VerbRequest } from './answer.ts'
-import { bodyText, checkNames, checkType, duplicatesIn, shape } from './decode.ts'
+import { bodyText, checkNames, checkType, doubledIn, shape } from './decode.ts'
 import type { Shaping } from './decode.ts'
 import { resourceOf } from './definition.ts'
 import type { AnyObject } from './definition.ts'
 import { removalLost } from './finalize.ts'
 import { readWriteOptions } from './options.ts'
+import type { FieldValidation } from './options.ts'
 import type { VerbParts } from './parts.ts'
 import { keyOfTarget } from './request.ts'
 import { planRewrite } from './rewrite.ts'
@@ -35,9 +37,9 @@ export async function patch(parts: VerbParts, request: VerbRequest): Promise<Ans
     throw methodNotSupported(resourceOf(definition), 'patch')
   }
   const options = readWriteOptions(request.query)
-  const { apply, text } = readPatch(parts, request)
-  const duplicates = duplicatesIn(text, options.fieldValidation)
-  const shaping = { validation: options.fieldValidation, duplicates, warn: onceEach(request.context.warn) }
+  const validation = options.fieldValidation
+  const { apply, found } = readPatch(parts, request, validation)
+  const shaping = { validation, found, warn: onceEach(request.context.warn) }
   const rewrite = {
     subresource,
     dryRun: options.dryRun,
@@ -55,25 +57,35 @@ export async function patch(parts: VerbParts, request: VerbRequest): Promise<Ans
 
 const formats: readonly PatchFormat[] = ['json-patch', 'merge-patch', 'strategic-merge-patch']
 
-type ReadPatch = { readonly apply: (current: AnyObject) => Json; readonly text: string }
+type ReadPatch = {
+  readonly apply: (current: AnyObject) => Json
+  /** What the patch itself says amiss, in words. */
+  readonly found: readonly string[]
+}
 
 /** The patch as a function; the body is read once, whatever races follow. */
-function readPatch(parts: VerbParts, request: VerbRequest): ReadPatch {
+function readPatch(parts: VerbParts, request: VerbRequest, validation: FieldValidation): ReadPatch {
   const format = patchFormatOf(request.contentType, formats)
   const text = bodyText(request.body)
   switch (format) {
     case 'merge-patch': {
       const patch = parseJsonObject(text)
-      return { text, apply: (current) => mergePatch(current, patch) }
+      return { found: doubledIn(text, validation), apply: (current) => mergePatch(current, patch) }
     }
     case 'json-patch': {
       const patch = parseJson(text)
-      return { text, apply: (current) => applyJsonPatch(withManagedFields(current), patch) }
+      const found = [...unknownInJsonPatch(patch).map(unknownFieldWords), ...doubledIn(text, validation)]
+      return {
+        // Its paths are those of the patch, not of the object.
+        found: found.map((words) => `json patch ${words}`),
+        apply: (current) => applyJsonPatch(withManagedFields(current), patch),
+      }
     }
     case 'strategic-merge-patch': {
       const patch = parseJsonObject(text)
       const schema = parts.schemas.of(request.definition)
-      return { text, apply: (current) => strategicMerge(schema, current, patch) }
+      const found = doubledIn(text, validation)
+      return { found, apply: (current) => strategicMerge(schema, current, patch) }
     }
     case 'apply-patch':
       throw new BrokenInvariant('server-side apply is not among the formats taken')

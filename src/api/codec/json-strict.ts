@@ -1,7 +1,7 @@
 import { JSON_DEPTH_MAX } from './json.ts'
 
 /** More are not told. */
-const DUPLICATES_MAX = 64
+export const DUPLICATES_MAX = 64
 
 /**
  * Paths of members that a JSON text names twice, which `JSON.parse` passes over in silence. For

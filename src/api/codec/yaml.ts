@@ -1,8 +1,9 @@
-import { isScalar, parseDocument, visit } from 'yaml'
+import { LineCounter, isNode, isScalar, parseDocument, visit } from 'yaml'
 import type { Document, Tags } from 'yaml'
 import { badRequest, tooLarge } from '../api-errors.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
+import { DUPLICATES_MAX, duplicateFields, duplicateFieldWords } from './json-strict.ts'
 import { checkTree, nameOfType } from './json.ts'
 
 /**
@@ -15,24 +16,29 @@ export const YAML_LENGTH_MAX = 256 * 1024
 const EXPANDED_LENGTH_MAX = 3 * 1024 * 1024
 const ALIASES_MAX = 100
 
+export type YamlBody = {
+  readonly value: JsonObject
+  /** In words: keys that stand there twice, of which the last one counts; at most 64. */
+  readonly doubled: readonly string[]
+}
+
 /**
  * Parses a YAML body of one document, with the meaning that existing clients rely on: 1.1 as sigs.k8s.io/yaml
  * reads it (`yes` is true, `0777` is octal), but no times of day and no tags beyond JSON's types.
  *
- * @throws ApiError BadRequest: not YAML, several documents, a key twice, no object, too deep;
- *   RequestEntityTooLarge
+ * @throws ApiError BadRequest: not YAML, several documents, no object, too deep; RequestEntityTooLarge
  */
-export function parseYamlObject(text: string): JsonObject {
+export function parseYamlObject(text: string): YamlBody {
   if (/^\s*\{/.test(text)) {
     const object = tryJson(text)
-    if (object !== null) return object
+    if (object !== null) return { value: object, doubled: duplicateFields(text).map(duplicateFieldWords) }
   }
   if (text.length > YAML_LENGTH_MAX) throw tooLarge(`limit for YAML is ${YAML_LENGTH_MAX} characters`)
-  const value = parse(text)
+  const { value, doubled } = parse(text)
   checkTree(value, 1)
   if (!isJsonObject(value)) throw badRequest(`the body must be a YAML map, not ${nameOfType(value)}`)
   expandedLength(value, 0)
-  return value
+  return { value, doubled }
 }
 
 /** @returns null when it is no JSON, which does not mean it is no YAML */
@@ -47,7 +53,8 @@ function tryJson(text: string): JsonObject | null {
   return isJsonObject(value) ? value : null
 }
 
-function parse(text: string): unknown {
+function parse(text: string): { readonly value: unknown; readonly doubled: readonly string[] } {
+  const lines = new LineCounter()
   try {
     const document = parseDocument(text, {
       version: '1.1',
@@ -55,11 +62,13 @@ function parse(text: string): unknown {
       uniqueKeys: false,
       prettyErrors: false,
       logLevel: 'error',
+      lineCounter: lines,
       customTags,
     })
-    const wrong = [...document.errors, ...document.warnings][0]?.message ?? doubledKey(document)
-    if (wrong !== null) throw badRequest(`couldn't parse the body as YAML: ${wrong.slice(0, 200)}`)
-    return document.toJS({ maxAliasCount: ALIASES_MAX })
+    const wrong = [...document.errors, ...document.warnings][0]?.message
+    if (wrong !== undefined) throw badRequest(`couldn't parse the body as YAML: ${wrong.slice(0, 200)}`)
+    const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX })
+    return { value, doubled: doubledKeys(document, lines) }
   } catch (cause) {
     // Beyond its own error this library throws ReferenceError for aliases and RangeError for depth.
     if (cause instanceof ReferenceError || cause instanceof RangeError) {
@@ -69,24 +78,26 @@ function parse(text: string): unknown {
   }
 }
 
-/** The library's own check compares every key with every other. @returns null: every key is there once */
-function doubledKey(document: Document): string | null {
-  let found: string | null = null
+/** The library's own check compares every key with every other, and takes them for an error. */
+function doubledKeys(document: Document, lines: LineCounter): readonly string[] {
+  const found: { readonly line: number; readonly key: string }[] = []
   visit(document, {
     Map: (_, map) => {
       const keys = new Set<string>()
       for (const { key } of map.items) {
         const value = String(isScalar(key) ? key.value : key)
         if (keys.has(value) && value !== '<<') {
-          found = `key ${JSON.stringify(value)} is there twice`
-          return visit.BREAK
+          const { line } = lines.linePos(isNode(key) ? (key.range?.[0] ?? 0) : 0)
+          found.push({ line, key: value })
+          if (found.length === DUPLICATES_MAX) return visit.BREAK
         }
         keys.add(value)
       }
       return undefined
     },
   })
-  return found
+  const inOrder = found.toSorted((a, b) => a.line - b.line)
+  return inOrder.map(({ line, key }) => `line ${line}: key ${JSON.stringify(key)} already set in map`)
 }
 
 /** Types that JSON lacks, and `1:30` as a number of seconds, which upstream's reader does not know either. */

@@ -54,6 +54,21 @@ export function parseJsonPatch(patch: Json): readonly JsonPatchOperation[] {
   return patch.map(parseOperation)
 }
 
+/** Paths of members that no operation has, such as `[0].form`; at most 64. */
+export function unknownInJsonPatch(patch: Json): readonly string[] {
+  const found: string[] = []
+  for (const [at, operation] of (isJsonList(patch) ? patch : []).entries()) {
+    if (!isJsonObject(operation)) continue
+    for (const name of Object.keys(operation)) {
+      if (found.length < UNKNOWN_MAX && !OPERATION_MEMBERS.has(name)) found.push(`[${at}].${name}`)
+    }
+  }
+  return found
+}
+
+const OPERATION_MEMBERS: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value'])
+const UNKNOWN_MAX = 64
+
 function parseOperation(operation: Json, at: number): JsonPatchOperation {
   if (!isJsonObject(operation)) throw malformedPatch(`operation ${at} of the JSON patch is no object`)
   const op = memberOf(operation, 'op')

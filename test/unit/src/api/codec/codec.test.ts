@@ -54,7 +54,7 @@ more:
 list: [a, {b: c}]
 `
   const data = { true: true, octal: 511, time: '1:30', day: '2026-01-02', none: null, text: '0777', 1: 'one' }
-  assert.deepEqual(parseYamlObject(text), {
+  assert.deepEqual(parseYamlObject(text).value, {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     data,
@@ -64,20 +64,27 @@ list: [a, {b: c}]
 })
 
 test('JSON is YAML too', () => {
-  assert.deepEqual(parseYamlObject('{"a":{"b":[1,true,null,"x"]}}'), { a: { b: [1, true, null, 'x'] } })
+  const { value, doubled } = parseYamlObject('{"a":{"b":[1,true,null,"x"],"b":2}}')
+  assert.deepEqual(value, { a: { b: 2 } })
+  assert.deepEqual(doubled, ['duplicate field "a.b"'])
 })
 
-test('YAML that is none, several documents, or a key twice is a 400', () => {
-  for (const text of [
-    '',
-    'a',
-    '- a',
-    'a: b\na: c',
-    'a: 1\n---\nb: 2',
-    'a: [',
-    'a: !!js/function x',
-    'a: .inf',
-  ]) {
+test('keys that YAML has twice are told with their lines, and the last one counts', () => {
+  const { value, doubled } = parseYamlObject('a: 1\nb:\n  c: 1\n  c: 2\n  "c": 3\nyes: 1\non: 2\n')
+  assert.deepEqual(value, { a: 1, b: { c: 3 }, true: 2 })
+  assert.deepEqual(doubled, [
+    'line 4: key "c" already set in map',
+    'line 5: key "c" already set in map',
+    'line 7: key "true" already set in map',
+  ])
+  assert.deepEqual(parseYamlObject('x: &x {a: 1}\ny:\n  <<: *x\n  a: 2\n').doubled, [])
+  const many = parseYamlObject('a: 1\n'.repeat(1000))
+  assert.equal(many.doubled.length, 64)
+  assert.deepEqual(many.value, { a: 1 })
+})
+
+test('YAML that is none, or several documents, is a 400', () => {
+  for (const text of ['', 'a', '- a', 'a: 1\n---\nb: 2', 'a: [', 'a: !!js/function x', 'a: .inf']) {
     assert.throws(() => parseYamlObject(text), refusedAs('BadRequest'), text)
   }
   assert.throws(() => parseYamlObject(`a: ${'['.repeat(20_000)}`), refusedAs('BadRequest'))
