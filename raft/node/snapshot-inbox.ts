@@ -13,7 +13,7 @@ export interface SnapshotInboxNeeds {
   post(message: RaftToApi): void
   /** Asks for a turn, and so for `flush`. */
   wake(): void
-  /** All of it is staged and verified: the core may take it. Called in a turn. */
+  /** All of it is staged and verified, or the log has it already: the core may take it. Called in a turn. */
   staged(message: Message & { readonly kind: 'snapshot' }): void
   /**
    * The log has all of the staged state and keeps what follows: it is to begin behind it. `install` follows once that
@@ -46,6 +46,8 @@ export class SnapshotInbox {
   #state: 'free' | 'staged' | 'taken' = 'free'
   /** Waits for the turn in which the core hears of it. */
   #offered: (Message & { readonly kind: 'snapshot' }) | null = null
+  /** A leader takes this member for one that lags behind this state: the core tells it how far it is. The latest counts. */
+  #needless: (Message & { readonly kind: 'snapshot' }) | null = null
   /** Staged, for a member that asked for it: taken even if the log is further. */
   #repair: Repair | null = null
 
@@ -102,6 +104,9 @@ export class SnapshotInbox {
     this.#offered = null
     // A repair that the log has overtaken is none of the core's business.
     if (offered !== null && offered.snapshot.index > this.#needs.commit) this.#needs.staged(offered)
+    const needless = this.#needless
+    this.#needless = null
+    if (needless !== null && needless.snapshot.index <= this.#needs.commit) this.#needs.staged(needless)
   }
 
   /** The core named the staged state in a write: it replaces the log. */
@@ -142,10 +147,15 @@ export class SnapshotInbox {
     return waits && this.#repair !== null && term > this.#repair.term
   }
 
-  #checkWanted({ purpose, snapshot }: SnapshotHeader): void {
+  #checkWanted({ purpose, snapshot, from, to, term }: SnapshotHeader): void {
     const { commit, stateWanted } = this.#needs
     if (purpose === 'catch-up') {
-      if (snapshot.index <= commit) throw new Error('this member is further than that')
+      if (snapshot.index > commit) return
+      // What this member acknowledged may have been lost on the way, and cut from the leader's log meanwhile: then neither
+      // would the log help, nor a state that is refused for ever.
+      this.#needless = { kind: 'snapshot', from, to, term, snapshot }
+      this.#needs.wake()
+      throw new Error('this member is further than that')
     } else if (stateWanted === null || snapshot.index < stateWanted) {
       throw new Error('this member did not ask for that')
     }

@@ -182,6 +182,25 @@ void test('a repair is taken only when it was asked for, from the index asked fo
   await stage(box, { ...repair, snapshot: at(18) })
 })
 
+void test('a leader that takes this member for a laggard is told by the core how far it is', async () => {
+  const told: Message[] = []
+  const { box, needs, posted } = inbox((message) => void told.push(message))
+  needs.commit = logIndex(20)
+  await assert.rejects(box.receive({ ...header, snapshot: at(20) }), /further than that/)
+  assert.equal(told.length, 0, 'in a turn, and not before')
+  box.flush()
+  box.turnEnded()
+  box.flush()
+  assert.deepEqual(
+    told.map((message) => message.kind === 'snapshot' && message.snapshot.index),
+    [20],
+  )
+  assert.ok(
+    posted.every(({ kind }) => kind !== 'install' && kind !== 'sink-open'),
+    'nothing is staged',
+  )
+})
+
 void test('a repair within the log makes the log begin behind it, as soon as that can be, and is installed after', async () => {
   const staged: Message[] = []
   const { box, needs, begun, posted } = inbox((message) => void staged.push(message))
