@@ -1,0 +1,138 @@
+/**
+ * Goal: nothing that a client says of an object is lost or changed on its way, whatever kind it is of and in whatever
+ * encoding it is written.
+ * Method: for every kind of the server, in both domains, objects in which every member is said (drawn from the declaration:
+ * `support/full-object.ts`) go through all verbs over HTTP, written in JSON, YAML and protobuf, and watches tell all of it again at the
+ * end. What the server makes of them itself is named in `support/server-owned.ts`. Members that were never said fail it.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { namesOf } from '../../src/api/names.ts'
+import { objectMember, objectsMember, textMember } from '../../src/api/json.ts'
+import type { JsonObject } from '../../src/api/json.ts'
+import { definitionsFor } from '../../src/resources/index.ts'
+import { FullObjects, variantsOf } from '../support/full-object.ts'
+import { ephemeralContainers } from '../support/full-pod-hints.ts'
+import { KindClient, encodings } from '../support/kind-client.ts'
+import { nameOf } from '../support/kind-path.ts'
+import { ObjectLife } from '../support/object-life.ts'
+import { SaidMembers } from '../support/said-members.ts'
+import { SpecServer } from '../support/spec-server.ts'
+
+const seed = Number(process.env['SEED'] ?? 1)
+
+const forbidden = ['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle', 'volumeDevices']
+/** Of these no client can say anything: only leaders write the status of members, and here is no member to replace. */
+const neverSaid = [
+  ...['cluster.v1.MemberSpec.replaces', 'cluster.v1.MemberStatus.', 'cluster.v1.MemberCondition.'],
+  ...forbidden.map((name) => `core.v1.EphemeralContainer.${name}`),
+]
+
+for (const domain of ['orch.io', 'k8s.io'] as const) {
+  test(`spec 2, 9.4: nothing is lost of any kind of ${domain}`, async (t) => {
+    const api = await SpecServer.start(t, { domain })
+    const names = namesOf(domain)
+    const maker = new FullObjects(names, seed)
+    const said = new SaidMembers()
+    for (const definition of definitionsFor(names)) {
+      const { kind, version } = definition
+      await t.test(`${kind} ${version}`, async () => {
+        const client = new KindClient(api, names, definition)
+        try {
+          await (definition.review === undefined
+            ? liveAll(client, maker, said)
+            : reviewAll(client, maker, said))
+        } catch (cause) {
+          throw new Error(`SEED=${seed} node --test dist/test/integration/all-kinds.test.js repeats this`, {
+            cause,
+          })
+        }
+      })
+    }
+    const missing = definitionsFor(names)
+      .flatMap(({ schema }) => said.missing(schema))
+      .filter((member) => !neverSaid.some((prefix) => member.startsWith(prefix)))
+    assert.deepEqual(missing, [], 'members that no object said: give them a hint')
+  })
+}
+
+async function liveAll(client: KindClient, maker: FullObjects, said: SaidMembers): Promise<void> {
+  const { definition } = client
+  for (let variant = 0; variant < variantsOf(definition); variant++) {
+    const sent = maker.object(definition, variant)
+    said.note(definition.schema, sent)
+    const life = new ObjectLife(client, nameOf(sent), variant)
+    const from = await client.revision()
+    await life.create(sent)
+    if (variant > 0) {
+      await life.end()
+      continue
+    }
+    await life.update()
+    await life.patch()
+    await life.listed()
+    const full = maker.object(definition, 0)
+    for (const { name, body } of subresources) {
+      if (!definition.subresources.some((one) => one.name === name)) continue
+      const asked = body(life.current, full, maker)
+      said.note(definition.schema, asked)
+      await life.updatePart(name, asked)
+    }
+    await life.end()
+    await life.toldAgain(from)
+  }
+}
+
+type Subresource = {
+  readonly name: string
+  /** The whole object, of which the subresource takes its part. */
+  readonly body: (current: JsonObject, full: JsonObject, maker: FullObjects) => JsonObject
+}
+
+/** In the order in which they can be said. */
+const subresources: readonly Subresource[] = [
+  {
+    name: 'ephemeralcontainers',
+    body: (current, _, maker) => {
+      const spec = objectMember(current, 'spec')
+      const target = textMember(objectsMember(spec, 'containers')[0] ?? {}, 'name')
+      return { ...current, spec: { ...spec, ephemeralContainers: ephemeralContainers(maker, target) } }
+    },
+  },
+  {
+    name: 'approval',
+    body: (current, full) => {
+      const [condition] = objectsMember(objectMember(full, 'status'), 'conditions')
+      return { ...current, status: { conditions: [{ ...condition, type: 'Approved' }] } }
+    },
+  },
+  {
+    name: 'status',
+    body: (current, full) => {
+      const status = objectMember(full, 'status')
+      const decided = objectsMember(objectMember(current, 'status'), 'conditions')
+      const conditions = [...decided, ...objectsMember(status, 'conditions')]
+      return { ...current, status: conditions.length === 0 ? status : { ...status, conditions } }
+    },
+  },
+]
+
+/** Nothing is stored: the answer is what was asked, and what is true of it. */
+async function reviewAll(client: KindClient, maker: FullObjects, said: SaidMembers): Promise<void> {
+  const { definition, collection } = client
+  // Of a namespace nothing can be asked but what is done with its resources.
+  const count = definition.scope === 'Namespaced' ? 1 : variantsOf(definition)
+  for (let variant = 0; variant < count; variant++) {
+    const sent = maker.object(definition, variant)
+    said.note(definition.schema, sent)
+    for (const body of encodings) {
+      const got = await client.send('POST', collection, sent, { body, code: 201 })
+      assert.deepEqual(
+        [got['apiVersion'], got['kind'], got['spec']],
+        [sent['apiVersion'], sent['kind'], sent['spec']],
+      )
+      assert.notDeepEqual(got['status'], sent['status'])
+      assert.ok(Object.keys(objectMember(got, 'status')).length > 0)
+    }
+  }
+}
