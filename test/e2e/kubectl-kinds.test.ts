@@ -1,0 +1,201 @@
+/*
+ * Goal: kubectl knows every kind of the server: it lists, explains, makes, shows, describes and applies them.
+ * Method: a real kubectl against one real process that keeps nothing, in both domains; objects in which every member is
+ * said (`support/full-object.ts`). In orch.io kubectl's own tables of kinds know only what both domains share.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { objectMember, textMember } from '../../src/api/json.ts'
+import type { JsonObject } from '../../src/api/json.ts'
+import { namesOf } from '../../src/api/names.ts'
+import { apiVersionOf } from '../../src/registry/definition.ts'
+import type { ResourceDefinition } from '../../src/registry/definition.ts'
+import { definitionsFor } from '../../src/resources/index.ts'
+import { FullObjects, ownedByServer } from '../support/full-object.ts'
+import { collectionOf, nameOf } from '../support/kind-path.ts'
+import { Kubectl } from '../support/kubectl.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+
+const kubectl = Kubectl.find()
+console.log(`# kubectl ${kubectl.version}`)
+const [, minor = 0] = kubectl.version.replace('v', '').split('.').map(Number)
+/** Older ones validate by themselves, with our documents, and have no word for it but true. */
+const validate = minor >= 25 ? '--validate=strict' : '--validate=true'
+
+for (const domain of ['k8s.io', 'orch.io'] as const) {
+  void describe(`kubectl and all kinds of ${domain}`, () => {
+    const definitions = definitionsFor(namesOf(domain))
+    const stored = definitions.filter(({ review }) => review === undefined)
+    const maker = new FullObjects(namesOf(domain), 1)
+    const objects = stored.map((definition) => ({ definition, object: manifest(maker, definition) }))
+    let cluster: ProcessCluster
+
+    before(async () => {
+      const config = { 'data-dir': '', 'in-memory': true }
+      cluster = await ProcessCluster.start({ members: 1, domain, config })
+    })
+    after(() => cluster.remove())
+
+    const ok = async (args: readonly string[], input?: string): Promise<string> => {
+      const result = await kubectl.run(cluster.kubeconfig, args, input)
+      assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}${result.stdout}`)
+      return result.stdout
+    }
+
+    void test('spec 4.1: api-resources and api-versions name every kind with all it can', async () => {
+      const rows = (await ok(['api-resources', '-o', 'wide', '--no-headers'])).split('\n')
+      for (const definition of definitions) {
+        const { plural, kind, shortNames, scope, verbs } = definition
+        const said = [plural, ...(shortNames.length > 0 ? [shortNames.join(',')] : [])]
+        const row = rows
+          .map((line) => line.trim().split(/\s{2,}/))
+          .find((words) => {
+            return words[0] === plural && words.includes(apiVersionOf(definition))
+          })
+        // Of several versions it tells the preferred one.
+        if (row === undefined && definition.storedAs !== undefined) continue
+        if (row === undefined && definition.version !== 'v1') continue
+        assert.ok(row !== undefined, `${plural} is missing`)
+        assert.deepEqual(row.slice(0, said.length), said)
+        assert.ok(row.includes(kind) && row.includes(String(scope === 'Namespaced')), row.join(' '))
+        for (const verb of verbs) assert.match(row.join(' '), new RegExp(`\\b${verb}\\b`))
+      }
+      const versions = (await ok(['api-versions'])).trim().split('\n')
+      for (const definition of definitions) assert.ok(versions.includes(apiVersionOf(definition)))
+    })
+
+    void test('explain tells the members of every kind, all the way down', async () => {
+      for (const definition of definitions) {
+        const { group, plural, kind, schema } = definition
+        const of = `--api-version=${apiVersionOf(definition)}`
+        const text = await ok(['explain', plural, '--recursive', of])
+        assert.match(text, new RegExp(`KIND:\\s+${kind}\\b`), `${plural}.${group}`)
+        for (const name of [...Object.keys(schema.properties), 'metadata', 'ownerReferences']) {
+          assert.match(text, new RegExp(`^\\s*${name}\\s+<`, 'm'), `${kind} has ${name}`)
+        }
+      }
+    })
+
+    void test('create takes an object of every kind, validated, and get --raw and -o json show it', async () => {
+      const asked = definitions.filter(({ review }) => review !== undefined)
+      const reviews = asked.map((definition) => manifest(maker, definition))
+      const made = await ok(['create', validate, '-f', '-'], documents(objects.map(({ object }) => object)))
+      assert.equal(made.trim().split('\n').length, objects.length, made)
+      // What cannot be patched kubectl takes for custom, and asks for definitions of those.
+      const answered = await ok(['create', '--validate=false', '-f', '-'], documents(reviews))
+      assert.equal(answered.trim().split('\n').length, reviews.length, answered)
+      for (const { definition, object } of objects) {
+        const path = `${collectionOf(definition)}/${nameOf(object)}`
+        const raw = JSON.parse(await ok(['get', '--raw', path])) as JsonObject
+        assert.deepEqual(
+          objectMember(raw, 'metadata')['annotations'],
+          objectMember(object, 'metadata')['annotations'],
+        )
+      }
+    })
+
+    void test('get shows every kind as a table, wide too, and as the client asks', async () => {
+      const listed = stored.map(fullName).join(',')
+      const wide = await ok(['get', listed, '-A', '-o', 'wide'])
+      const json = JSON.parse(await ok(['get', listed, '-A', '-o', 'json'])) as {
+        readonly items: readonly JsonObject[]
+      }
+      const names = json.items.map(nameOf)
+      for (const { object } of objects) {
+        assert.ok(wide.includes(nameOf(object)), `a row of ${textMember(object, 'kind')} in\n${wide}`)
+        assert.ok(names.includes(nameOf(object)))
+      }
+      assert.doesNotMatch(wide, /\[object|undefined|NaN/)
+      assert.match(await ok(['get', listed, '-A', '-o', 'yaml']), /^kind: List$/m)
+    })
+
+    void test('get sorts, and shows what is asked for of it', async () => {
+      for (const [name, rank] of [
+        ['b', 2],
+        ['a', 3],
+        ['c', 1],
+      ] as const) {
+        const data = { rank: String(rank) }
+        const metadata = { name, labels: { of: 'ranks' }, namespace: 'default' }
+        await ok(
+          ['create', '-f', '-'],
+          JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }),
+        )
+      }
+      const ask = (...more: readonly string[]) => ok(['get', 'cm', '-l', 'of=ranks', ...more])
+      assert.equal(await ask('--sort-by=.data.rank', '-o', 'name'), 'configmap/c\nconfigmap/b\nconfigmap/a\n')
+      assert.equal(await ask('-o', 'jsonpath={.items[*].data.rank}'), '3 2 1')
+      const columns = await ask('--no-headers', '-o', 'custom-columns=N:.metadata.name,R:.data.rank')
+      assert.deepEqual(columns.trim().split(/\s+/), ['a', '3', 'b', '2', 'c', '1'])
+      assert.match(await ask('--sort-by=.metadata.name'), /^NAME +DATA +AGE\na +1 +[0-9a-z]+\nb /)
+    })
+
+    void test('describe tells of an object of every kind', async () => {
+      for (const { definition, object } of objects) {
+        const where = definition.scope === 'Namespaced' ? ['-n', 'default'] : []
+        const text = await ok([
+          ...where,
+          'describe',
+          '--show-events=false',
+          fullName(definition),
+          nameOf(object),
+        ])
+        assert.match(text, new RegExp(`^Name: +${nameOf(object)}$`, 'm'), textMember(object, 'kind'))
+      }
+    })
+
+    void test('apply takes every kind as it is, and once more', async () => {
+      const manifests = documents(objects.map(({ object }) => object))
+      for (let time = 0; time < 2; time++) {
+        const lines = (await ok(['apply', '-f', '-'], manifests)).trim().split('\n')
+        assert.equal(lines.length, objects.length, lines.join('\n'))
+      }
+      const again = await ok(['apply', '-f', '-'], manifests)
+      assert.match(again, /^configmap\/\S+ unchanged$/m)
+      assert.doesNotMatch(again, / created$/m)
+    })
+
+    if (domain === 'k8s.io') {
+      void test('auth can-i is answered by reviews', async () => {
+        assert.equal(await ok(['auth', 'can-i', 'create', 'pods']), 'yes\n')
+        const other = await kubectl.run(cluster.kubeconfig, [
+          '--token=test-nobody-token',
+          'auth',
+          'can-i',
+          'get',
+          'pods',
+        ])
+        assert.match(other.stdout, /^(?:yes|no)/)
+        assert.match(await ok(['auth', 'can-i', '--list']), /\*\.\* +\[\] +\[\] +\[\*\]/)
+      })
+    }
+  })
+}
+
+/** As somebody writes it: without what is the server's, and without owners and holders, which are not there. */
+function manifest(maker: FullObjects, definition: ResourceDefinition): JsonObject {
+  const object = without(maker.object(definition, 0), ['status'])
+  const others = [...Object.keys(ownedByServer), 'ownerReferences', 'finalizers', 'generateName']
+  return printable({ ...object, metadata: without(objectMember(object, 'metadata'), others) })
+}
+
+function without(object: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
+}
+
+/** Without what kubectl cannot print as YAML. */
+function printable(object: JsonObject): JsonObject {
+  const text = JSON.stringify(object, (_, value: unknown) =>
+    typeof value === 'string' ? value.replace(/(?![\n\t])\p{Cc}|\ufeff/gu, '') : value,
+  )
+  return JSON.parse(text) as JsonObject
+}
+
+function documents(objects: readonly JsonObject[]): string {
+  return objects.map((object) => JSON.stringify(object)).join('\n')
+}
+
+/** With version and group, as several groups may have one name. */
+function fullName({ plural, version, group }: ResourceDefinition): string {
+  return group === '' ? plural : `${plural}.${version}.${group}`
+}
