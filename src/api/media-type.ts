@@ -1,4 +1,5 @@
 import { badRequest, notAcceptable, unsupportedMediaType } from './api-errors.ts'
+import type { Encoding } from './codec/document.ts'
 import { namesOf } from './names.ts'
 
 /** One entry of an Accept header, or a Content-Type. */
@@ -20,37 +21,12 @@ export type Served = {
   readonly required?: { readonly [name: string]: string }
 }
 
-/** What objects, lists and watches are sent as. */
-export const JSON_SERVED: readonly Served[] = [
-  { type: 'application/json', parameters: { charset: ['utf-8', 'utf8'], stream: ['watch'] } },
-]
-
-/** Objects as rows. */
-export type TableServed = Served & {
-  /** The apiVersion that the client wants it to have. */
-  readonly tableVersion: string
-}
-
-/** By either domain's name, whosever the cluster speaks: clients have theirs built in. @source spec 4.7 */
-export const TABLES_SERVED: readonly TableServed[] = (['orch.io', 'k8s.io'] as const).flatMap((domain) =>
-  ['v1', 'v1beta1'].map((v) => {
-    const g = namesOf(domain).group('meta')
-    const parameters = { charset: ['utf-8', 'utf8'], stream: ['watch'] }
-    return {
-      type: 'application/json',
-      parameters,
-      required: { as: 'Table', g, v },
-      tableVersion: `${g}/${v}`,
-    }
-  }),
-)
-
 const HEADER_LENGTH_MAX = 8 * 1024
 const ENTRIES_MAX = 64
 
 /**
  * The first of `served` that the client likes best. Entries are taken by quality, then as the client ordered
- * them; those we do not serve (Table, protobuf, YAML) are passed over, which is how clients name fallbacks.
+ * them; those we do not serve are passed over, which is how clients name fallbacks.
  *
  * @param accept header value; empty: anything
  * @param served in our order of preference, which `*` gets
@@ -93,29 +69,36 @@ export function parseMediaType(text: string): MediaType {
   return { type: type.toLowerCase(), parameters, quality }
 }
 
-/** How a body of a create or update is written. */
-export type BodyFormat = 'json' | 'yaml' | 'protobuf'
+/** What an object may be written as, by its names, in order of preference. A client built for either domain is understood. */
+export const BODY_TYPES: readonly { readonly type: string; readonly format: Encoding }[] = [
+  { type: 'application/json', format: 'json' },
+  { type: 'application/yaml', format: 'yaml' },
+  { type: namesOf('orch.io').protobufMediaType, format: 'protobuf' },
+  { type: namesOf('k8s.io').protobufMediaType, format: 'protobuf' },
+]
 
-/** A client built for either domain may write to the kinds that both have. */
-const PROTOBUF_TYPES = [namesOf('orch.io').protobufMediaType, namesOf('k8s.io').protobufMediaType]
+const SERVED_PARAMETERS = { charset: ['utf-8', 'utf8'], stream: ['watch'] }
+
+/** What objects, lists and watches are sent as. */
+export const ENCODINGS_SERVED: readonly (Served & { readonly encoding: Encoding })[] = BODY_TYPES.map(
+  ({ type, format }) => ({ type, encoding: format, parameters: SERVED_PARAMETERS }),
+)
+export const JSON_SERVED = ENCODINGS_SERVED.filter(({ encoding }) => encoding === 'json')
 
 /**
+ * How the body of a create, update or delete is written.
+ *
  * @param contentType header value; empty means JSON, as upstream takes it
+ * @param known what is read of the kind
  * @throws ApiError UnsupportedMediaType
  */
-export function bodyFormatOf(contentType: string): BodyFormat {
+export function bodyFormatOf(contentType: string, known: readonly Encoding[]): Encoding {
   const { type } = parseMediaType(contentType)
-  if (PROTOBUF_TYPES.includes(type)) return 'protobuf'
-  switch (type) {
-    case '':
-    case '*/*':
-    case 'application/json':
-      return 'json'
-    case 'application/yaml':
-      return 'yaml'
-    default:
-      throw unsupportedMediaType(['application/json', 'application/yaml', ...PROTOBUF_TYPES])
-  }
+  if (type === '' || type === '*/*') return 'json'
+  const taken = BODY_TYPES.filter(({ format }) => known.includes(format))
+  const found = taken.find((one) => one.type === type)
+  if (found === undefined) throw unsupportedMediaType(taken.map((one) => one.type))
+  return found.format
 }
 
 export type PatchFormat = 'json-patch' | 'merge-patch' | 'strategic-merge-patch' | 'apply-patch'

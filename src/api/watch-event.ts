@@ -1,4 +1,5 @@
 import type { ApiError } from './api-error.ts'
+import type { JsonObject } from './json.ts'
 import { statusOf } from './status.ts'
 
 /** @source spec 6.1; ERROR carries a `Status` and is the last */
@@ -24,10 +25,21 @@ export function bookmarkEvent(
   revision: number | bigint,
   annotation: string | null = null,
 ): string {
-  const marked = annotation === null ? '' : `,"annotations":{${JSON.stringify(annotation)}:"true"}`
-  const head = `"kind":${JSON.stringify(of.kind)},"apiVersion":${JSON.stringify(of.apiVersion)}`
-  const meta = `"metadata":{"resourceVersion":"${revision}","creationTimestamp":null${marked}}`
-  return `${WATCH_EVENT_PREFIXES.BOOKMARK}{${head},${meta}}${WATCH_EVENT_SUFFIX}`
+  const { kind, apiVersion } = of
+  const object = { kind, apiVersion, metadata: bookmarkMetadata(revision, annotation) }
+  return `${WATCH_EVENT_PREFIXES.BOOKMARK}${JSON.stringify(object)}${WATCH_EVENT_SUFFIX}`
+}
+
+/** All that a bookmark's object has to say. @param annotation key to set to `true`, or null */
+export function bookmarkMetadata(
+  revision: number | bigint,
+  annotation: string | null,
+): JsonObject & { readonly creationTimestamp: null } {
+  return {
+    resourceVersion: String(revision),
+    creationTimestamp: null,
+    ...(annotation === null ? {} : { annotations: { [annotation]: 'true' } }),
+  }
 }
 
 /** Ends a watch with its reason. */

@@ -1,7 +1,7 @@
 import type { Catalog } from './catalog.ts'
 import type { RequestContext, Target } from './request.ts'
 import type { ResourceDefinition } from './definition.ts'
-import type { TableShape } from './table.ts'
+import type { Representation } from './representation.ts'
 
 /** What a verb was asked with, besides who and what: still raw, each verb parses what it knows. */
 export type VerbRequest = {
@@ -16,14 +16,19 @@ export type VerbRequest = {
   readonly contentType: string
   /** The header `Orch-Consistency` of a get, list or watch, as sent. Unset: there was none; a write has no use for it. */
   readonly consistency?: string
-  /** The answer is wanted as a table. Not for verbs that answer with a `Status`. Unset: as the objects are. */
-  readonly table?: TableShape
+  /** How the answer is wanted. A `Status` only takes its encoding. Unset: as the objects are stored. */
+  readonly representation?: Representation
 }
 
 /** What goes back to the client: bytes that are ready to send. */
 export type Answer =
-  /** One JSON document: an object or a `Status`. */
-  | { readonly kind: 'document'; readonly code: 200 | 201 | 202; readonly bytes: Uint8Array }
+  /** An object or a `Status`. */
+  | {
+      readonly kind: 'document'
+      readonly code: 200 | 201 | 202
+      readonly bytes: Uint8Array
+      readonly isStatus?: true
+    }
   /** A list, in pieces of about 64 KiB; pulled only as fast as the client reads. */
   | {
       readonly kind: 'pieces'
@@ -33,8 +38,9 @@ export type Answer =
   | { readonly kind: 'watch'; readonly stream: WatchStream }
 
 /**
- * A watch, pulled by the connection that carries it. Each piece holds whole events, newline after each, as
- * JSON. An ERROR event may be the last one. Ends by itself at its timeout.
+ * A watch, pulled by the connection that carries it. Each piece holds whole events: JSON with a newline behind each,
+ * YAML documents with `---` in front, or messages of protobuf with their length in front. An ERROR event may be the last
+ * one. Ends by itself at its timeout.
  */
 export interface WatchStream {
   /** What can be sent now; empty when there is nothing (then `onMore`). null: the stream has ended. */

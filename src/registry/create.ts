@@ -155,6 +155,9 @@ export function bytesAt(
   return stored?.revision === revision ? stored.bytes : withRevision(encoded, revision)
 }
 
-export function document(code: 200 | 201 | 202, bytes: Uint8Array): Answer {
+export function document(
+  code: 200 | 201 | 202,
+  bytes: Uint8Array,
+): Extract<Answer, { readonly kind: 'document' }> {
   return { kind: 'document', code, bytes }
 }

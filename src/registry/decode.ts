@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { badRequest } from '../api/api-errors.ts'
 import { duplicateFields, duplicateFieldWords } from '../api/codec/json-strict.ts'
+import type { Encoding } from '../api/codec/document.ts'
 import { parseJsonObject } from '../api/codec/json.ts'
 import { decodeProtobuf } from '../api/codec/protobuf.ts'
 import { parseYamlObject } from '../api/codec/yaml.ts'
@@ -13,6 +14,7 @@ import type { VerbRequest } from './answer.ts'
 import { apiVersionOf } from './definition.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 import type { FieldValidation } from './options.ts'
+import { hasProtobuf } from './representation.ts'
 import type { VerbParts } from './parts.ts'
 import type { Target } from './request.ts'
 
@@ -23,7 +25,9 @@ import type { Target } from './request.ts'
  */
 export function decodeObject(parts: VerbParts, request: VerbRequest, validation: FieldValidation): AnyObject {
   const { definition, context } = request
-  const { value, doubled } = readBody(request, { schema: parts.schemas.of(definition), validation })
+  const schema = parts.schemas.of(definition)
+  const known = hasProtobuf(definition) ? ALL_FORMATS : TEXT_FORMATS
+  const { value, doubled } = readBody(request, { schema, validation, known })
   const typed = checkType(value, definition)
   return shape(parts, definition, typed, { validation, found: doubled, warn: context.warn })
 }
@@ -38,11 +42,17 @@ export type Reading = {
   /** Of what the body shall be: a protobuf message means nothing without. */
   readonly schema: ObjectSchema
   readonly validation: FieldValidation
+  /** Unset: all there are. */
+  readonly known?: readonly Encoding[]
 }
 
+const ALL_FORMATS = ['json', 'yaml', 'protobuf'] as const
+/** Of what has no messages. */
+const TEXT_FORMATS = ['json', 'yaml'] as const
+
 /** A body in any accepted media type. */
-export function readBody(request: VerbRequest, { schema, validation }: Reading): Body {
-  const format = bodyFormatOf(request.contentType)
+export function readBody(request: VerbRequest, { schema, validation, known = ALL_FORMATS }: Reading): Body {
+  const format = bodyFormatOf(request.contentType, known)
   if (format === 'protobuf') return { value: decodeProtobuf(schema, request.body), doubled: [] }
   const text = bodyText(request.body)
   if (format === 'yaml') return parseYamlObject(text)

@@ -4,11 +4,10 @@ import { partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import type { StoredObject } from '../store/object-store.ts'
 import type { Answer, VerbRequest } from './answer.ts'
-import { document } from './create.ts'
 import { resourceOf } from './definition.ts'
 import { readDeleteOptions } from './delete-options.ts'
 import type { DeleteOptions } from './delete-options.ts'
-import { removeWith, statusBytes } from './delete.ts'
+import { removeWith, statusAnswer } from './delete.ts'
 import { readListOptions } from './options.ts'
 import { readPage } from './page.ts'
 import type { VerbParts } from './parts.ts'
@@ -44,8 +43,7 @@ export async function removeCollection(parts: VerbParts, request: VerbRequest): 
     }
     await removeNewest(parts, request, options, selection, list.limit)
   }
-  const status = deletedCollectionStatus(resourceOf(definition))
-  return document(200, statusBytes(status))
+  return statusAnswer(deletedCollectionStatus(resourceOf(definition)))
 }
 
 /** What is there while it runs, a slice at a time. @param limit null: all */

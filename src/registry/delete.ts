@@ -1,4 +1,5 @@
 import { methodNotSupported, notFound, revisionConflict, uidConflict } from '../api/api-errors.ts'
+import type { JsonObject } from '../api/json.ts'
 import { deletedStatus } from '../api/status.ts'
 import type { Operation } from '../store/command.ts'
 import type { StoredObject } from '../store/object-store.ts'
@@ -84,10 +85,7 @@ function planGone(
   const { key, revision, uid } = found.stored
   const value = definition.deleteReturnsObject
     ? document(200, found.stored.bytes)
-    : document(
-        200,
-        statusBytes(deletedStatus({ name: request.target.name ?? '', ...resourceOf(definition), uid })),
-      )
+    : statusAnswer(deletedStatus({ name: request.target.name ?? '', ...resourceOf(definition), uid }))
   const answer: Plan<Answer> = { kind: 'answer', value }
   const effects = effectsOf(definition, null, found.current)
   if (effects.length > 0) {
@@ -139,6 +137,7 @@ function checkPreconditions(
   }
 }
 
-export function statusBytes(status: object): Uint8Array {
-  return Buffer.from(JSON.stringify(status))
+/** 200 without an object. */
+export function statusAnswer(status: JsonObject): Answer {
+  return { ...document(200, Buffer.from(JSON.stringify(status))), isStatus: true }
 }

@@ -1,6 +1,7 @@
 import { assert } from '../../raft/base/assert.ts'
 import { encodeObject } from '../api/codec/object-json.ts'
 import { isJsonObject } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
 import type { EncodedObject } from '../store/command.ts'
 import type { Revision } from '../store/revision.ts'
 import type { StoredObject } from '../store/object-store.ts'
@@ -47,8 +48,19 @@ function splice(bytes: Uint8Array, from: number, to: number, version: Revision):
 
 /** A stored object, parsed. The store holds only what `encodeObject` made. */
 export function parseStored(stored: Pick<StoredObject, 'bytes'>): AnyObject {
-  const { buffer, byteOffset, byteLength } = stored.bytes
-  const value: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
-  assert(isJsonObject(value) && isJsonObject(value['metadata']), 'a stored object has metadata')
+  return parseBytes(stored.bytes)
+}
+
+/** @param bytes of a stored object, or of one as it would be stored */
+export function parseBytes(bytes: Uint8Array): AnyObject {
+  const value = parsedJson(bytes)
+  assert(isJsonObject(value['metadata']), 'a stored object has metadata')
   return value as AnyObject
+}
+
+/** @param bytes an object that this server wrote */
+export function parsedJson({ buffer, byteOffset, byteLength }: Uint8Array): JsonObject {
+  const value: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
+  assert(isJsonObject(value), 'what this server writes is an object')
+  return value
 }

@@ -10,6 +10,7 @@ export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
  */
 export class EventFrames {
   readonly #frames = new WeakMap<StoreEvent, { [type in EventType]?: Uint8Array }>()
+  readonly #converted = new WeakMap<StoreEvent, Map<string, Uint8Array>>()
 
   frame(event: StoreEvent, type: EventType): Uint8Array {
     let frames = this.#frames.get(event)
@@ -18,6 +19,25 @@ export class EventFrames {
       this.#frames.set(event, frames)
     }
     return (frames[type] ??= frameOf(type, bytesFor(event, type)))
+  }
+
+  /**
+   * An event in another form, made when somebody first asks. There are as many forms as media types and shapes, a dozen.
+   *
+   * @param form tells it from all others of the event
+   */
+  converted(event: StoreEvent, form: string, make: () => Uint8Array): Uint8Array {
+    let frames = this.#converted.get(event)
+    if (frames === undefined) {
+      frames = new Map()
+      this.#converted.set(event, frames)
+    }
+    let frame = frames.get(form)
+    if (frame === undefined) {
+      frame = make()
+      frames.set(form, frame)
+    }
+    return frame
   }
 
   /** An object that was there before the watch began: in parts, as nobody shares it. */

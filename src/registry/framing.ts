@@ -1,91 +1,92 @@
-import { WATCH_EVENT_PREFIXES, WATCH_EVENT_SUFFIX, bookmarkEvent } from '../api/watch-event.ts'
+import type { ApiError } from '../api/api-error.ts'
+import { yamlText } from '../api/codec/yaml-writer.ts'
+import { encodeProtobuf } from '../api/codec/protobuf-envelope.ts'
+import { protobufWatchFrame } from '../api/codec/protobuf-watch.ts'
+import type { JsonObject } from '../api/json.ts'
+import { statusSchema } from '../api/schema/shared.ts'
+import type { ObjectSchema } from '../api/schema/schema.ts'
+import { statusOf } from '../api/status.ts'
+import {
+  WATCH_EVENT_PREFIXES,
+  WATCH_EVENT_SUFFIX,
+  bookmarkEvent,
+  bookmarkMetadata,
+  errorEvent,
+} from '../api/watch-event.ts'
+import type { WatchEventType } from '../api/watch-event.ts'
 import type { StoreEvent, StoredObject } from '../store/object-store.ts'
-import { apiVersionOf } from './definition.ts'
-import type { ResourceDefinition } from './definition.ts'
+import { parseBytes } from './encode.ts'
 import { bytesFor } from './event-frames.ts'
 import type { EventFrames, EventType } from './event-frames.ts'
-import { columnsOf } from './columns.ts'
-import { partialObject, rowOf, rowText, tableHead, tableTail } from './table.ts'
-import type { Row, TableShape } from './table.ts'
+import type { Converted, Form } from './representation.ts'
 
-/** How the events of one watch are written. Whole lines, each with its newline. */
+/** How the events of one watch are written. */
 export interface Framing {
+  /** Whether objects have to be read for it. */
+  readonly reads: boolean
   frame(event: StoreEvent, type: EventType): Uint8Array
   /** An object that was there before the watch began, in parts that follow one another. */
   initial(stored: StoredObject): readonly Uint8Array[]
   /** @param annotation key to set to `true`, or null */
   bookmark(revision: number, annotation: string | null): Uint8Array
+  /** The end, and why. */
+  error(error: ApiError): Uint8Array
 }
 
 /** The objects as they are stored. */
-export function objectFraming(frames: EventFrames, definition: ResourceDefinition): Framing {
-  const type = { kind: definition.kind, apiVersion: apiVersionOf(definition) }
+export function objectFraming(frames: EventFrames, { type }: Pick<Form, 'type'>): Framing {
   return {
+    reads: false,
     frame: (event, kind) => frames.frame(event, kind),
     initial: (stored) => frames.initial(stored),
     bookmark: (revision, annotation) => Buffer.from(bookmarkEvent(type, revision, annotation)),
+    error: (error) => Buffer.from(errorEvent(error)),
   }
 }
 
-/** Rows of events, each made once, however many watch; one lives as long as the store keeps the event. */
-export class EventRows {
-  readonly #rows = new WeakMap<StoreEvent, Map<string, Row>>()
-
-  row(definition: ResourceDefinition, shape: TableShape, event: StoreEvent, type: EventType): Row {
-    let rows = this.#rows.get(event)
-    if (rows === undefined) {
-      rows = new Map()
-      this.#rows.set(event, rows)
-    }
-    const known = `${type} ${shape.includeObject} ${shape.apiVersion}`
-    let row = rows.get(known)
-    if (row === undefined) {
-      row = rowOf(definition, shape, bytesFor(event, type))
-      rows.set(known, row)
-    }
-    return row
-  }
-}
-
-export type TableFramingParts = {
-  readonly definition: ResourceDefinition
-  readonly shape: TableShape
-  readonly rows: EventRows
-  /** Wall clock, ms since 1970. */
-  readonly nowMs: () => number
-}
-
-/** Each event is a table of one row; only the first says what the columns are. */
-export function tableFraming({ definition, shape, rows, nowMs }: TableFramingParts): Framing {
-  let told = false
-  const framed = (type: EventType | 'BOOKMARK', revision: number, row: string): Uint8Array => {
-    const head = tableHead(definition, shape, { resourceVersion: String(revision) }, !told)
-    told = true
-    return Buffer.from(`${WATCH_EVENT_PREFIXES[type]}${head}${row}${tableTail}${WATCH_EVENT_SUFFIX}`)
-  }
+/** Each event is converted once, however many watch it in the same form. */
+export function convertedFraming(frames: EventFrames, form: Form, { encoding }: Converted): Framing {
+  const { schema, shown, type } = form
+  const known = `${encoding} ${type.kind} ${type.apiVersion}`
+  const framed = (kind: WatchEventType, bytes: Uint8Array): Uint8Array =>
+    eventIn(encoding, kind, schema, shown(parseBytes(bytes)))
   return {
-    frame: (event, type) =>
-      framed(type, event.revision, rowText(rows.row(definition, shape, event, type), nowMs())),
-    initial: (stored) => [
-      framed('ADDED', stored.revision, rowText(rowOf(definition, shape, stored.bytes), nowMs())),
-    ],
+    reads: true,
+    frame: (event, kind) =>
+      frames.converted(event, `${kind} ${known}`, () => framed(kind, bytesFor(event, kind))),
+    initial: (stored) => [framed('ADDED', stored.bytes)],
     bookmark: (revision, annotation) =>
-      framed('BOOKMARK', revision, bookmarkRow(definition, shape, revision, annotation)),
+      eventIn(encoding, 'BOOKMARK', schema, { ...type, metadata: bookmarkMetadata(revision, annotation) }),
+    error: (error) => errorIn(encoding, error),
   }
 }
 
-/** A row of nothing but the metadata that a bookmark is there for. */
-function bookmarkRow(
-  definition: ResourceDefinition,
-  { apiVersion }: TableShape,
-  revision: number,
-  annotation: string | null,
-): string {
-  const cells = JSON.stringify(columnsOf(definition).map(() => null))
-  const metadata = {
-    resourceVersion: String(revision),
-    creationTimestamp: null,
-    ...(annotation === null ? {} : { annotations: { [annotation]: 'true' } }),
+export function errorIn(encoding: Converted['encoding'], error: ApiError): Uint8Array {
+  return eventIn(encoding, 'ERROR', statusSchema, statusOf(error))
+}
+
+/**
+ * One event: a line of JSON, a document of YAML, or a message of protobuf behind its length.
+ *
+ * @param schema of the object
+ */
+function eventIn(
+  encoding: Converted['encoding'],
+  type: WatchEventType,
+  schema: ObjectSchema,
+  object: JsonObject,
+): Uint8Array {
+  switch (encoding) {
+    case 'json':
+      return Buffer.from(`${WATCH_EVENT_PREFIXES[type]}${JSON.stringify(object)}${WATCH_EVENT_SUFFIX}`)
+    case 'yaml':
+      return yamlEvent(type, object)
+    case 'protobuf':
+      return protobufWatchFrame(type, encodeProtobuf(schema, object))
   }
-  return `{"cells":${cells},"object":${partialObject(apiVersion, metadata)}}`
+}
+
+/** @source apimachinery `pkg/runtime/serializer/json`: the separator stands in front of each document */
+export function yamlEvent(type: WatchEventType, object: JsonObject): Uint8Array {
+  return Buffer.from(`---\n${yamlText({ object, type })}`)
 }

@@ -14,6 +14,8 @@ export type RegistryLimits = {
   readonly pieceBytes: number
   /** Bytes of objects that one request parses before others have their turn. */
   readonly readTurnBytes: number
+  /** Bytes of a list in protobuf that one request keeps until it knows how long the whole is. More: encoded twice. */
+  readonly heldBytesMax: number
   /** Objects that one request looks at before others have their turn, and that an unlimited list holds at once. */
   readonly sliceObjectsMax: number
   /** Objects that deletecollection deletes at once. More: the next slice. */
@@ -38,6 +40,7 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   quorumWaitMs: 10_000,
   pieceBytes: 64 * KiB,
   readTurnBytes: 256 * KiB,
+  heldBytesMax: 1024 * KiB,
   sliceObjectsMax: 2000,
   deleteCollectionAtOnce: 64,
   continueTokenBytesMax: 2 * KiB,

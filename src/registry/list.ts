@@ -1,3 +1,4 @@
+import type { JsonObject } from '../api/json.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { apiVersionOf } from './definition.ts'
 import { readListOptions } from './options.ts'
@@ -5,28 +6,48 @@ import { readPage } from './page.ts'
 import type { Page } from './page.ts'
 import type { VerbParts } from './parts.ts'
 import { listPieces } from './pieces.ts'
+import { protobufPieces } from './protobuf-pieces.ts'
+import { STORED_FORM, formOf, isStoredForm } from './representation.ts'
 import { selectionOf } from './selection.ts'
-import { tableHead } from './table.ts'
-import { tablePieces } from './table-pieces.ts'
 import type { RegistrySwitches } from './switches.ts'
+import { jsonList, jsonTable, textPieces, yamlList, yamlTable } from './text-pieces.ts'
 
 /** Spec 4.8. All pages of a list show one revision; a page needs nothing kept on any member. */
 export async function list(parts: VerbParts, request: VerbRequest): Promise<Answer> {
   const options = readListOptions(request.query)
   const selection = selectionOf(request.definition, request.target, options)
   const page = await readPage(parts, request, options, selection)
-  const { definition, table } = request
-  const metadata = listMetadata(page, parts.switches)
-  if (table !== undefined) {
-    const head = tableHead(definition, table, metadata)
-    const pieces = tablePieces({ definition, shape: table }, head, page.batches, parts)
-    return { kind: 'pieces', code: 200, pieces }
-  }
-  const head = listHead(request, metadata)
-  return { kind: 'pieces', code: 200, pieces: listPieces(head, page.batches, parts.limits.pieceBytes) }
+  return { kind: 'pieces', code: 200, pieces: piecesOf(parts, request, page) }
 }
 
-function listMetadata({ revision, next }: Page, { remainingItemCount }: RegistrySwitches): object {
+function piecesOf(
+  parts: VerbParts,
+  request: VerbRequest,
+  page: Page,
+): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
+  const { definition, representation = STORED_FORM } = request
+  const { batches } = page
+  const metadata = listMetadata(page, parts.switches)
+  if (isStoredForm(representation)) {
+    return listPieces(listHead(request, metadata), batches, parts.limits.pieceBytes)
+  }
+  if (representation.as === 'table') {
+    const of = { definition, shape: representation.shape, nowMs: () => parts.clock.wallMs() }
+    const table = representation.encoding === 'json' ? jsonTable(of, metadata) : yamlTable(of, metadata)
+    return textPieces(table, batches, parts)
+  }
+  const form = formOf(definition, representation, parts.schemas.of(definition))
+  switch (representation.encoding) {
+    case 'json':
+      return textPieces(jsonList(form, metadata), batches, parts)
+    case 'yaml':
+      return textPieces(yamlList(form, metadata), batches, parts)
+    case 'protobuf':
+      return protobufPieces(form, metadata, batches, parts)
+  }
+}
+
+function listMetadata({ revision, next }: Page, { remainingItemCount }: RegistrySwitches): JsonObject {
   const remaining = remainingItemCount ? (next?.remaining ?? null) : null
   return {
     resourceVersion: String(revision),
@@ -35,7 +56,7 @@ function listMetadata({ revision, next }: Page, { remainingItemCount }: Registry
   }
 }
 
-function listHead({ definition }: VerbRequest, metadata: object): string {
+function listHead({ definition }: VerbRequest, metadata: JsonObject): string {
   const type = `"kind":${JSON.stringify(`${definition.kind}List`)},"apiVersion":${JSON.stringify(apiVersionOf(definition))}`
   return `{${type},"metadata":${JSON.stringify(metadata)},"items":[`
 }

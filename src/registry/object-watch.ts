@@ -1,6 +1,5 @@
 import { ApiError } from '../api/api-error.ts'
 import { internal } from '../api/api-errors.ts'
-import { errorEvent } from '../api/watch-event.ts'
 import { BrokenInvariant } from '../../raft/base/assert.ts'
 import type { Clock, Timer } from '../../raft/base/clock.ts'
 import { StoreFailure } from '../store/errors.ts'
@@ -12,6 +11,7 @@ import type { EventType } from './event-frames.ts'
 import type { Framing } from './framing.ts'
 import type { RegistryLimits } from './limits.ts'
 import type { Selection } from './selection.ts'
+import { turnOfOthers } from './slices.ts'
 import { apiErrorOf } from './store-errors.ts'
 
 export type ObjectWatchParts = {
@@ -132,7 +132,7 @@ export class ObjectWatch implements WatchStream {
     let readBytes = 0
     while (this.#pendingAt < this.#pending.length && !piece.full && readBytes <= limits.readTurnBytes) {
       const event = this.#pending[this.#pendingAt++] as StoreEvent
-      if (selection.reads)
+      if (selection.reads || framing.reads)
         readBytes += event.object.bytes.byteLength + (event.previous?.bytes.byteLength ?? 0)
       const type = this.#typeOf(event)
       if (type !== null) piece.add(framing.frame(event, type))
@@ -168,7 +168,9 @@ export class ObjectWatch implements WatchStream {
       return this.#failWith(cause)
     }
     const piece = new Piece(limits.pieceBytes)
+    let readBytes = 0
     while (!piece.full) {
+      if (readBytes > limits.readTurnBytes) return this.#afterTurn(piece.bytes())
       const { done, value } = initial.next()
       if (done === true) {
         this.#initial = null
@@ -176,9 +178,16 @@ export class ObjectWatch implements WatchStream {
         if (piece.empty) return this.#pull()
         break
       }
+      if (framing.reads) readBytes += value.bytes.byteLength
       for (const part of framing.initial(value)) piece.add(part)
     }
     return piece.bytes()
+  }
+
+  /** Much was read for these few bytes: others have their turn before they are sent. */
+  async #afterTurn(piece: Uint8Array): Promise<Uint8Array | null> {
+    await turnOfOthers(this.#parts.clock)
+    return this.#closed ? null : piece
   }
 
   /** Nothing to tell: a bookmark where one is due, the end where it has come. */
@@ -200,7 +209,7 @@ export class ObjectWatch implements WatchStream {
 
   #fail(error: ApiError): Uint8Array {
     this.close()
-    return Buffer.from(errorEvent(error))
+    return this.#parts.framing.error(error)
   }
 
   #scheduleBookmark(): void {

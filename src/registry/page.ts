@@ -134,11 +134,10 @@ async function wholePage(parts: VerbParts, selection: Selection, { revision, aft
   const limit = parts.limits.sliceObjectsMax
   const slice = await sliceAt(parts.store, revision, selection.prefix, { after, limit })
   const first = await selectedOf(parts, selection, slice.objects, limit)
-  return {
-    revision,
-    batches: slice.more ? batchesBehind(parts, selection, revision, first, slice) : [first],
-    next: null,
+  const many: Batches = {
+    [Symbol.asyncIterator]: () => batchesBehind(parts, selection, revision, first, slice),
   }
+  return { revision, batches: slice.more ? many : [first], next: null }
 }
 
 async function* batchesBehind(

@@ -9,10 +9,10 @@ import type { Catalog } from './catalog.ts'
 import type { ResourceDefinition } from './definition.ts'
 import type { Effects } from './effects.ts'
 import type { EventFrames } from './event-frames.ts'
-import type { EventRows } from './framing.ts'
 import type { RegistryLimits } from './limits.ts'
 import type { RegistrySwitches } from './switches.ts'
 import type { Reviewers } from './reviewers.ts'
+import type { EventRows } from './table-framing.ts'
 import type { Turns } from './turns.ts'
 
 /** What the verbs are made of. */

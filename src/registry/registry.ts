@@ -1,12 +1,11 @@
 import { methodNotSupported } from '../api/api-errors.ts'
-import type { Answer, Registry, VerbHandler, VerbRequest } from './answer.ts'
+import type { Registry, VerbHandler } from './answer.ts'
 import { create } from './create.ts'
 import { removeCollection } from './delete-collection.ts'
 import { remove } from './delete.ts'
 import { resourceOf } from './definition.ts'
 import type { ResourceDefinition, Verb } from './definition.ts'
 import { EventFrames } from './event-frames.ts'
-import { EventRows } from './framing.ts'
 import { get } from './get.ts'
 import { defaultRegistryLimits } from './limits.ts'
 import type { RegistryLimits } from './limits.ts'
@@ -14,10 +13,11 @@ import { list } from './list.ts'
 import { WholeSchemas } from './parts.ts'
 import type { VerbParts } from './parts.ts'
 import { patch } from './patch.ts'
+import { represented } from './represent.ts'
 import { VersionedStore } from './stored-version.ts'
-import { tableOfOne } from './table.ts'
 import { asSwitched, everythingOn } from './switches.ts'
 import type { RegistrySwitches } from './switches.ts'
+import { EventRows } from './table-framing.ts'
 import { Turns } from './turns.ts'
 import { update } from './update.ts'
 import { watch } from './watch.ts'
@@ -63,7 +63,7 @@ export function registry(given: RegistryParts): Registry {
       if (target.subresource === null && !definition.verbs.includes(verb)) {
         throw methodNotSupported(resourceOf(definition), verb)
       }
-      return asWanted(parts, request, await handle(partsOf(definition), request))
+      return represented(parts, request, await handle(partsOf(definition), request))
     }
   return {
     catalog: given.catalog,
@@ -76,10 +76,4 @@ export function registry(given: RegistryParts): Registry {
     delete: handler('delete', remove),
     deleteCollection: handler('deletecollection', removeCollection),
   }
-}
-
-/** One object as the caller wants it; lists and watches are made that way from the start. */
-function asWanted({ clock }: VerbParts, { definition, table }: VerbRequest, answer: Answer): Answer {
-  if (table === undefined || answer.kind !== 'document') return answer
-  return { ...answer, bytes: tableOfOne(definition, table, answer.bytes, clock.wallMs()) }
 }

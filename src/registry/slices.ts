@@ -5,7 +5,10 @@ import type { Revision } from '../store/revision.ts'
 import type { VerbParts } from './parts.ts'
 import type { Selection } from './selection.ts'
 
-/** Some objects at a time, made when they are asked for: those of a long list are never held together. */
+/**
+ * Some objects at a time, made when they are asked for: those of a long list are never held together. They may be walked
+ * more than once.
+ */
 export type Batches = Iterable<readonly StoredObject[]> | AsyncIterable<readonly StoredObject[]>
 
 /**

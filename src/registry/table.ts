@@ -1,6 +1,7 @@
 import { assert } from '../../raft/base/assert.ts'
 import { ageText } from '../api/age.ts'
 import { isJsonObject } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
 import { parseTimeMs } from '../api/time.ts'
 import { columnsOf } from './columns.ts'
 import type { AnyObject, Cell, ResourceDefinition } from './definition.ts'
@@ -64,10 +65,10 @@ export function rowText(row: Row, nowMs: number): string {
 export function tableHead(
   definition: ResourceDefinition,
   shape: TableShape,
-  metadata: object,
+  metadata: JsonObject,
   columns = true,
 ): string {
-  const told = columns ? columnDefinitions(definition) : 'null'
+  const told = columns ? JSON.stringify(columnDefinitions(definition)) : 'null'
   const type = `"kind":"Table","apiVersion":${JSON.stringify(shape.apiVersion)}`
   return `{${type},"metadata":${JSON.stringify(metadata)},"columnDefinitions":${told},"rows":[`
 }
@@ -88,15 +89,14 @@ export function tableOfOne(
   return Buffer.from(`${tableHead(definition, shape, metadata)}${row}${tableTail}\n`)
 }
 
-function columnDefinitions(definition: ResourceDefinition): string {
-  const heads = columnsOf(definition).map(({ name, type, format, description, priority }) => ({
+export function columnDefinitions(definition: ResourceDefinition): readonly JsonObject[] {
+  return columnsOf(definition).map(({ name, type, format, description, priority }) => ({
     name,
     type,
     format: format ?? '',
     description,
     priority: priority ?? 0,
   }))
-  return JSON.stringify(heads)
 }
 
 function objectIn({ apiVersion, includeObject }: TableShape, { metadata }: AnyObject, text: string): string {

@@ -1,16 +1,18 @@
 import { INITIAL_EVENTS_END } from '../api/watch-event.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { wantedBy } from './consistency.ts'
-import { objectFraming, tableFraming } from './framing.ts'
+import { convertedFraming, objectFraming } from './framing.ts'
 import type { Framing } from './framing.ts'
 import { readWatchOptions } from './options.ts'
 import type { WatchOptions } from './options.ts'
 import { ObjectWatch } from './object-watch.ts'
 import type { VerbParts } from './parts.ts'
 import { readState, startedAt } from './read-state.ts'
+import { STORED_FORM, formOf, isStoredForm } from './representation.ts'
 import { selectionOf } from './selection.ts'
 import type { Selection } from './selection.ts'
 import { apiErrorOf } from './store-errors.ts'
+import { tableFraming } from './table-framing.ts'
 import { inWrittenOrder } from './written-order.ts'
 import type { StoredObject, WatchCursor } from '../store/object-store.ts'
 
@@ -48,9 +50,18 @@ export async function watch(parts: VerbParts, request: VerbRequest): Promise<Ans
   return { kind: 'watch', stream }
 }
 
-function framingOf({ frames, rows, clock }: VerbParts, { definition, table }: VerbRequest): Framing {
-  if (table === undefined) return objectFraming(frames, definition)
-  return tableFraming({ definition, shape: table, rows, nowMs: () => clock.wallMs() })
+function framingOf(
+  { frames, rows, clock, schemas }: VerbParts,
+  { definition, representation = STORED_FORM }: VerbRequest,
+): Framing {
+  if (representation.as === 'table') {
+    const { shape, encoding } = representation
+    return tableFraming({ definition, shape, encoding, rows, nowMs: () => clock.wallMs() })
+  }
+  const form = formOf(definition, representation, schemas.of(definition))
+  return isStoredForm(representation)
+    ? objectFraming(frames, form)
+    : convertedFraming(frames, form, representation)
 }
 
 type Start = {

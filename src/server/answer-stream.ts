@@ -11,7 +11,7 @@ type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 type Puller = Iterator<Uint8Array> | AsyncIterator<Uint8Array>
 
 type Sending = {
-  /** In place of what a list would say. */
+  /** Besides those of every answer, or in their place. Unset: it is JSON. */
   readonly headers?: ReplyHeaders
   /** Compresses for clients that want it. Unset: never. */
   readonly compressor?: Compressor

@@ -5,7 +5,7 @@ import type { Call } from './call.ts'
 import type { Reply, Request } from './fastify-types.ts'
 import type { ErrorParts } from './plugins/errors.ts'
 import { takenByClient } from './taken-by-client.ts'
-import { JSON_TYPE, baseHeaders, writeHead, writePiece } from './wire.ts'
+import { baseHeaders, writeHead, writePiece } from './wire.ts'
 
 /** Where the events of a watch go. */
 export type WatchSink = {
@@ -17,12 +17,13 @@ export type WatchSink = {
   readonly end: (drained: boolean) => void
 }
 
-/** Sends a watch as one JSON document a line. */
+type AnswerOf = { readonly request: Request; readonly reply: Reply; readonly contentType: string }
+
+/** Sends a watch. @param contentType of its events */
 export function answerWatch(
   stream: WatchStream,
   call: Call,
-  request: Request,
-  reply: Reply,
+  { request, reply, contentType }: AnswerOf,
   parts: ErrorParts,
 ): void {
   const raw = reply.raw
@@ -31,7 +32,7 @@ export function answerWatch(
     stream.close()
     return
   }
-  writeHead(raw, 200, baseHeaders(call, JSON_TYPE))
+  writeHead(raw, 200, baseHeaders(call, contentType))
   if (request.method === 'HEAD') {
     stream.close()
     raw.end()

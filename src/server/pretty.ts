@@ -1,10 +1,12 @@
+import type { Encoding } from '../api/codec/document.ts'
 import { JsonIndenter } from '../api/codec/json-indenter.ts'
 import type { Call } from './call.ts'
 import { firstOf } from './query.ts'
 
 /**
  * Whether people will read the answer: they say so with `pretty`, or come with a browser or one of the tools
- * that show what they get. Watches are never laid out: their readers take them line by line.
+ * that show what they get. Only JSON is laid out: YAML is for people as it is. Watches never are: their readers take them
+ * line by line.
  *
  * @source spec 4.2; apiserver `pkg/endpoints/handlers/negotiation`
  */
@@ -19,16 +21,16 @@ export function wantsPretty(call: Call): boolean {
 const YES = /^(1|t|T|true|TRUE|True)$/
 const SHOWING_TOOLS = /^(curl|Wget|Mozilla\/5\.0)/
 
-/** A whole JSON document as the caller wants it. */
-export function laidOut(call: Call | null, bytes: Uint8Array): Uint8Array {
-  return call !== null && wantsPretty(call) ? new JsonIndenter().write(bytes) : bytes
+/** A whole document as the caller wants it. */
+export function laidOut(call: Call | null, encoding: Encoding, bytes: Uint8Array): Uint8Array {
+  return encoding === 'json' && call !== null && wantsPretty(call) ? new JsonIndenter().write(bytes) : bytes
 }
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
 /** A document in pieces as the caller wants it, still made only as fast as it is pulled. */
-export function laidOutPieces(call: Call, pieces: Pieces): Pieces {
-  if (!wantsPretty(call)) return pieces
+export function laidOutPieces(call: Call, encoding: Encoding, pieces: Pieces): Pieces {
+  if (encoding !== 'json' || !wantsPretty(call)) return pieces
   return Symbol.iterator in pieces ? now(pieces) : later(pieces)
 }
 

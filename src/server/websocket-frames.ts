@@ -1,3 +1,5 @@
+import type { Encoding } from '../api/codec/document.ts'
+
 /** What a client said that needs an answer. */
 export type ClientFrame =
   | { readonly kind: 'ping'; readonly payload: Uint8Array }
@@ -121,19 +123,32 @@ function lengthBytesOf(short: number): 0 | 2 | 8 {
 }
 
 /**
- * Events as text messages, one each.
- * @param piece whole lines, each with its newline, which stays, as upstream has it
+ * Events as messages, one each: text, or bytes for protobuf, which need no length in front of them any more.
+ * @param piece whole events, as a watch has them; a newline at the end stays, as upstream has it
  */
-export function eventFrames(piece: Uint8Array): Uint8Array {
+export function eventFrames(piece: Uint8Array, encoding: Encoding): Uint8Array {
+  const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+  const opcode = encoding === 'protobuf' ? opcodes.binary : opcodes.text
   const parts: Uint8Array[] = []
-  for (let from = 0; from < piece.length;) {
-    const newline = piece.indexOf(0x0a, from)
-    const to = newline === -1 ? piece.length : newline + 1
-    parts.push(frameHead(opcodes.text, to - from), piece.subarray(from, to))
-    from = to
+  for (let from = 0; from < bytes.length;) {
+    const event = eventAt(bytes, from, encoding)
+    parts.push(frameHead(opcode, event.to - event.from), bytes.subarray(event.from, event.to))
+    from = event.to
   }
   return Buffer.concat(parts)
 }
+
+function eventAt(
+  bytes: Buffer,
+  from: number,
+  encoding: Encoding,
+): { readonly from: number; readonly to: number } {
+  if (encoding === 'protobuf') return { from: from + 4, to: from + 4 + bytes.readUInt32BE(from) }
+  const end = encoding === 'json' ? bytes.indexOf(0x0a, from) : bytes.indexOf(yamlBoundary, from)
+  return { from, to: end === -1 ? bytes.length : end + 1 }
+}
+
+const yamlBoundary = '\n---\n'
 
 export function pongFrame(payload: Uint8Array): Uint8Array {
   return Buffer.concat([frameHead(opcodes.pong, payload.length), payload])

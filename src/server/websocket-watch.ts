@@ -1,11 +1,12 @@
 import type { Duplex } from 'node:stream'
 import type { WatchStream } from '../registry/answer.ts'
+import type { WantedObjects } from './accept.ts'
 import { carryWatch } from './answer-watch.ts'
 import type { Call } from './call.ts'
 import type { ErrorParts } from './plugins/errors.ts'
 import { FrameReader, closeFrame, eventFrames, pongFrame } from './websocket-frames.ts'
 import type { ClientFrame } from './websocket-frames.ts'
-import { JSON_TYPE, baseHeaders, writeHead } from './wire.ts'
+import { baseHeaders, writeHead } from './wire.ts'
 
 /** A request that asked for a WebSocket, and the connection it came on. */
 export type WebSocketUpgrade = {
@@ -15,7 +16,7 @@ export type WebSocketUpgrade = {
 }
 
 /**
- * Sends a watch as one text message an event. The client has nothing to say but pings and that it leaves; messages it
+ * Sends a watch as one message an event, text but for protobuf. The client has nothing to say but pings and that it leaves; messages it
  * sends are skipped, as upstream does.
  *
  * @param accept as the handshake demands it
@@ -24,17 +25,22 @@ export type WebSocketUpgrade = {
 export function answerWebSocket(
   stream: WatchStream,
   call: Call,
-  of: { readonly upgrade: WebSocketUpgrade; readonly accept: string; readonly protocol: string | null },
+  of: WantedObjects & {
+    readonly upgrade: WebSocketUpgrade
+    readonly accept: string
+    readonly protocol: string | null
+  },
   parts: ErrorParts,
 ): void {
   const { socket, head } = of.upgrade
   const { reply } = call
+  const { encoding } = of.representation
   if (call.closed || reply.headersSent || socket.destroyed || 'stream' in reply) {
     stream.close()
     return
   }
   writeHead(reply, 101, {
-    ...baseHeaders(call, JSON_TYPE),
+    ...baseHeaders(call, of.contentType),
     upgrade: 'websocket',
     connection: 'Upgrade',
     'sec-websocket-accept': of.accept,
@@ -51,7 +57,7 @@ export function answerWebSocket(
     stream,
     call,
     {
-      write: (events) => socket.write(eventFrames(events)),
+      write: (events) => socket.write(eventFrames(events, encoding)),
       room: socket,
       end: (drained) => end(drained ? 1001 : 1000),
     },

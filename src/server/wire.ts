@@ -1,8 +1,11 @@
 import { constants } from 'node:http2'
 import type { Http2ServerResponse } from 'node:http2'
 import type { ApiError } from '../api/api-error.ts'
+import { encodeDocument } from '../api/codec/document.ts'
+import { statusSchema } from '../api/schema/shared.ts'
 import { httpCodeOf, statusOf } from '../api/status.ts'
 import { consistencyText } from '../registry/consistency.ts'
+import { errorEncodingWanted } from './accept.ts'
 import type { Call, RawReply } from './call.ts'
 import { laidOut } from './pretty.ts'
 
@@ -57,7 +60,7 @@ export function sendText(
   sendBytes(reply, call, method, code, headers, Buffer.from(text))
 }
 
-/** An error as the `Status` it is. */
+/** An error as the `Status` it is, in an encoding that the client accepts. */
 export function sendError(
   reply: RawReply,
   call: Call | null,
@@ -65,18 +68,13 @@ export function sendError(
   error: ApiError,
   extra: ReplyHeaders = {},
 ): void {
-  const headers = { ...baseHeaders(call, JSON_TYPE), ...extra }
+  const { encoding, contentType } = errorEncodingWanted(call?.raw.headers.accept)
+  const headers = { ...baseHeaders(call, contentType), ...extra }
   const { retryAfterSeconds } = error.details
   if (retryAfterSeconds !== undefined) headers['retry-after'] = retryAfterSeconds
   if (error.code === 'Unauthorized') headers['www-authenticate'] = 'Bearer'
-  sendBytes(
-    reply,
-    call,
-    method,
-    httpCodeOf(error.code),
-    headers,
-    laidOut(call, Buffer.from(JSON.stringify(statusOf(error)))),
-  )
+  const bytes = encodeDocument(encoding, statusSchema, statusOf(error))
+  sendBytes(reply, call, method, httpCodeOf(error.code), headers, laidOut(call, encoding, bytes))
 }
 
 /**

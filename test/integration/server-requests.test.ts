@@ -183,7 +183,7 @@ test('spec 4.7: an Accept without JSON is a 406, one with a fallback is served',
   const { ask } = await start(t)
   const path = '/api/v1/namespaces/ns/configmaps'
   const table = 'application/json;as=Table;v=v2;g=meta.k8s.io'
-  for (const accept of ['text/html', table, 'application/vnd.kubernetes.protobuf', 'application/json;q=0']) {
+  for (const accept of ['text/html', table, 'application/cbor', 'application/json;q=0']) {
     const reply = await ask('GET', path, { headers: { accept } })
     assert.equal(reply.status, 406, accept)
     assert.equal(statusOf(reply)['reason'], 'NotAcceptable')

@@ -248,10 +248,10 @@ test('spec 4.7: the default is JSON; another Accept is 406, another Content-Type
     ['', 200],
     ['*/*', 200],
     ['application/json', 200],
-    ['application/vnd.orch.protobuf, application/json', 200],
+    ['application/cbor, application/json', 200],
     [`${table}, application/json`, 200],
     [table, 406],
-    ['application/vnd.orch.protobuf', 406],
+    ['application/cbor', 406],
     ['text/html', 406],
   ] as const
   for (const [accept, status] of accepts) {

@@ -37,6 +37,7 @@ export type Doc = {
 export type Reply = {
   readonly status: number
   readonly headers: Headers
+  readonly bytes: Uint8Array
   readonly text: string
   /** Empty unless the answer is JSON. */
   readonly doc: Doc
@@ -89,10 +90,13 @@ export class SpecServer {
       headers: { ...ADMIN, ...(body === undefined ? {} : { 'content-type': type }), ...asking.headers },
       ...(sent === undefined ? {} : { body: sent }),
     })
-    const text = await response.text()
-    const isJson = response.headers.get('content-type') === 'application/json' && text !== ''
-    const doc = isJson ? (JSON.parse(text) as Doc) : {}
-    return { status: response.status, headers: response.headers, text, doc }
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    const text = Buffer.from(bytes).toString('utf8')
+    // Of a watch: lines of it.
+    const events = response.ok && /[?&]watch=true/.test(path)
+    const isJson = response.headers.get('content-type') === 'application/json' && !events
+    const doc = isJson && text !== '' ? (JSON.parse(text) as Doc) : {}
+    return { status: response.status, headers: response.headers, bytes, text, doc }
   }
 
   async watch(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Watching> {

@@ -1,6 +1,7 @@
 import type { Names } from '../../api/names.ts'
 import { formatGroupVersion } from '../../api/group-version.ts'
 import type { ResourceDefinition, Verb } from '../../registry/definition.ts'
+import { hasProtobuf } from '../../registry/representation.ts'
 import * as parameters from './parameters.ts'
 import type { Parameter } from './parameters.ts'
 
@@ -64,6 +65,12 @@ export function pathsOf(definition: ResourceDefinition, names: Names): readonly 
     })
   }
   return paths.filter((path) => path.operations.length > 0)
+}
+
+/** What whole objects are sent as, by the cluster's own names. */
+export function answerTypes(definition: ResourceDefinition, names: Names): readonly string[] {
+  const text = ['application/json', 'application/yaml']
+  return hasProtobuf(definition) ? [...text, names.protobufMediaType] : text
 }
 
 const WORDS = { get: 'read', update: 'replace', patch: 'patch' } as const

@@ -5,7 +5,7 @@ import { Definitions } from './definitions.ts'
 import { addCommon, addKind } from './kinds.ts'
 import type { KindShapes } from './kinds.ts'
 import { ACTION_MARKER, GVK_MARKER, gvkJson, markers } from './markers.ts'
-import { pathsOf } from './operations.ts'
+import { answerTypes, pathsOf } from './operations.ts'
 import type { Operation, PathOfKind } from './operations.ts'
 import type { Parameter } from './parameters.ts'
 import { answerOf, CODE_WORDS, PATCH_TYPES, tagOf, UNAUTHORIZED } from './words.ts'
@@ -46,7 +46,7 @@ function pathItem(path: PathOfKind, shapes: Shapes, names: Names): JsonObject {
       description: operation.description,
       operationId: operation.id,
       parameters: [...bodyOf(operation, shapes), ...operation.parameters.map(parameterOf)],
-      produces: ['application/json'],
+      produces: answerTypes(path.definition, names),
       responses: { ...responses, 401: { description: UNAUTHORIZED } },
       schemes: ['https'],
       tags: [tagOf(path.definition, names)],

@@ -6,7 +6,7 @@ import { Definitions } from './definitions.ts'
 import { addCommon, addKind } from './kinds.ts'
 import type { KindShapes } from './kinds.ts'
 import { ACTION_MARKER, GVK_MARKER, gvkJson, markers } from './markers.ts'
-import { pathsOf } from './operations.ts'
+import { answerTypes, pathsOf } from './operations.ts'
 import type { Operation, PathOfKind } from './operations.ts'
 import type { Parameter } from './parameters.ts'
 import { sorted } from './v2.ts'
@@ -54,10 +54,12 @@ type Shapes = KindShapes & ReturnType<typeof addCommon>
 
 function pathItem(path: PathOfKind, shapes: Shapes, names: Names): JsonObject {
   const item: JsonObjectDraft = { parameters: path.parameters.map(parameterOf) }
+  const types = answerTypes(path.definition, names)
   for (const operation of path.operations) {
     const responses: JsonObjectDraft = {}
     for (const code of operation.codes) {
-      const content = { 'application/json': { schema: answerOf(operation, shapes) } }
+      const schema = answerOf(operation, shapes)
+      const content = Object.fromEntries(types.map((type) => [type, { schema }]))
       responses[code] = { description: CODE_WORDS[code], content }
     }
     item[operation.method] = {

@@ -9,6 +9,7 @@ import {
   tooLarge,
   unsupportedMediaType,
 } from '../../api/api-errors.ts'
+import { BODY_TYPES } from '../../api/media-type.ts'
 import { apiErrorOf } from '../../registry/store-errors.ts'
 import type { Call } from '../call.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
@@ -48,8 +49,6 @@ export function asApiError(error: unknown, call: Call | null, parts: ErrorParts)
   return internal(`unexpected; the server's log says more under request ${JSON.stringify(id)}`)
 }
 
-const CAN_BE_READ = ['application/json', 'application/yaml']
-
 function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | null {
   switch (error.code) {
     case 'FST_ERR_BAD_URL':
@@ -58,7 +57,7 @@ function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | null {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return tooLarge(`limit is ${parts.requestBytesMax}`)
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return unsupportedMediaType(CAN_BE_READ)
+      return unsupportedMediaType(BODY_TYPES.map(({ type }) => type))
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return badRequest('the body is not as long as Content-Length says')
     case 'FST_ERR_NOT_FOUND':

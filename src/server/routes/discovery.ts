@@ -1,5 +1,5 @@
 import { pathNotFound } from '../../api/api-errors.ts'
-import { JSON_SERVED, negotiate } from '../../api/media-type.ts'
+import { ENCODINGS_SERVED, negotiate } from '../../api/media-type.ts'
 import type { Served } from '../../api/media-type.ts'
 import { namesOf } from '../../api/names.ts'
 import type { Names } from '../../api/names.ts'
@@ -12,7 +12,8 @@ import type { App } from '../fastify-types.ts'
 import { contentHash } from '../openapi/content-hash.ts'
 import { sendDocument } from '../static-document.ts'
 import type { StaticDocument } from '../static-document.ts'
-import { jsonBytes, sendJsonDocument } from './json.ts'
+import { sendDiscoveryDocument } from './discovery-document.ts'
+import { jsonBytes } from './json.ts'
 
 /** Which groups, versions and resources there are: `/api`, `/apis` and below. Each document is built once. */
 export function discoveryRoutes(app: App, discovery: Discovery): void {
@@ -37,7 +38,7 @@ export function discoveryRoutes(app: App, discovery: Discovery): void {
         }
         const document = discovery.plain.get(path)
         if (document === undefined) throw pathNotFound()
-        sendJsonDocument(request, reply, document)
+        sendDiscoveryDocument(request, reply, document)
       },
     })
   }
@@ -88,7 +89,7 @@ type ServedAtRoots = Served & {
 
 /** By either domain's name, whosever the cluster speaks: clients have theirs built in. */
 const SERVED_AT_ROOTS: readonly ServedAtRoots[] = [
-  ...JSON_SERVED,
+  ...ENCODINGS_SERVED,
   ...(['orch.io', 'k8s.io'] as const).flatMap((domain) =>
     ['v2', 'v2beta1'].map((v) => {
       const g = namesOf(domain).group('apidiscovery')

@@ -11,7 +11,7 @@ export function sendJson(request: Request, reply: Reply, bytes: Uint8Array, code
   mustAcceptJson(request.raw.headers.accept)
   const call = callOf(request)
   reply.hijack()
-  sendBytes(reply.raw, call, request.method, code, baseHeaders(call, JSON_TYPE), laidOut(call, bytes))
+  sendBytes(reply.raw, call, request.method, code, baseHeaders(call, JSON_TYPE), laidOut(call, 'json', bytes))
 }
 
 /** One that is kept. Laid out for people it is other bytes, which have no name. @throws ApiError `NotAcceptable` */

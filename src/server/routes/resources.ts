@@ -4,7 +4,8 @@ import type { Answer, Registry, VerbHandler } from '../../registry/answer.ts'
 import type { Catalog } from '../../registry/catalog.ts'
 import type { ResourceDefinition, Verb } from '../../registry/definition.ts'
 import type { Target } from '../../registry/request.ts'
-import { tableWanted } from '../accept.ts'
+import { representationWanted } from '../accept.ts'
+import type { WantedObjects } from '../accept.ts'
 import { answerPieces } from '../answer-stream.ts'
 import { answerWatch } from '../answer-watch.ts'
 import { limits } from '../../config/limits.ts'
@@ -22,7 +23,7 @@ import { isPathSegment } from '../request-info.ts'
 import { acceptWebSocket } from '../websocket-handshake.ts'
 import { answerWebSocket } from '../websocket-watch.ts'
 import type { WebSocketUpgrade } from '../websocket-watch.ts'
-import { JSON_TYPE, baseHeaders, sendBytes } from '../wire.ts'
+import { baseHeaders, sendBytes } from '../wire.ts'
 
 /** All paths of spec 4.1 behind one dispatcher: the target is known already, only the kind is looked up. */
 export function resourceRoutes(app: App, parts: DispatchParts): void {
@@ -71,7 +72,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
     const words = deprecationWords(definition)
     if (words !== null) call.warn(words)
     call.deprecated = definition.deprecated ?? null
-    const table = tableWanted(request.raw.headers.accept, verb, query)
+    const wanted = representationWanted(request.raw.headers.accept, verb, definition, query)
     // Anything but a watch is answered as if no WebSocket had been asked for.
     const webSocket = verb === 'watch' ? webSocketOf(call, request, reply, parts) : null
     const answer = await handlers[verb]({
@@ -81,15 +82,17 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       query,
       body: Buffer.isBuffer(request.body) ? request.body : NO_BODY,
       contentType: mediaTypeOf(request.raw.headers['content-type']),
-      ...(table === null ? {} : { table }),
+      representation: wanted.representation,
       ...consistencyOf(request, verb),
     })
     if (answer.kind === 'watch' && webSocket !== null) {
       reply.hijack()
-      answerWebSocket(answer.stream, call, webSocket, parts)
-    } else send(answer, call, request, reply, parts)
+      answerWebSocket(answer.stream, call, { ...webSocket, ...wanted }, parts)
+    } else send(answer, wanted, call, { request, reply, parts })
   }
 }
+
+type Agreed = Omit<Parameters<typeof answerWebSocket>[2], keyof WantedObjects>
 
 /** @returns null: none was asked for @throws ApiError when what was asked for is none */
 function webSocketOf(
@@ -97,7 +100,7 @@ function webSocketOf(
   request: Request,
   reply: Reply,
   { upgradeOf }: DispatchParts,
-): Parameters<typeof answerWebSocket>[2] | null {
+): Agreed | null {
   const upgrade = upgradeOf(call.raw)
   if (call.webSocket === null || upgrade === null) return null
   reply.raw.setHeader('sec-websocket-version', '13')
@@ -181,29 +184,31 @@ function mediaTypeOf(header: string | undefined): string {
   return (semicolon === -1 ? header : header.slice(0, semicolon)).trim().toLowerCase()
 }
 
-function send(answer: Answer, call: Call, request: Request, reply: Reply, parts: DispatchParts): void {
+type Asked = { readonly request: Request; readonly reply: Reply; readonly parts: DispatchParts }
+
+function send(answer: Answer, wanted: WantedObjects, call: Call, { request, reply, parts }: Asked): void {
   const { compressor } = parts
+  const { contentType, representation } = wanted
+  const { encoding } = representation
+  const headers = { 'content-type': contentType }
   switch (answer.kind) {
-    case 'document':
+    case 'document': {
+      const bytes = laidOut(call, encoding, answer.bytes)
       if (answer.code === 200 && isCompressible(request, answer.bytes)) {
-        answerPieces([laidOut(call, answer.bytes)], call, request, reply, parts, { compressor })
+        answerPieces([bytes], call, request, reply, parts, { headers, compressor })
         return
       }
       reply.hijack()
-      sendBytes(
-        reply.raw,
-        call,
-        request.method,
-        answer.code,
-        baseHeaders(call, JSON_TYPE),
-        laidOut(call, answer.bytes),
-      )
+      sendBytes(reply.raw, call, request.method, answer.code, baseHeaders(call, contentType), bytes)
       return
-    case 'pieces':
-      answerPieces(laidOutPieces(call, answer.pieces), call, request, reply, parts, { compressor })
+    }
+    case 'pieces': {
+      const pieces = laidOutPieces(call, encoding, answer.pieces)
+      answerPieces(pieces, call, request, reply, parts, { headers, compressor })
       return
+    }
     case 'watch':
-      answerWatch(answer.stream, call, request, reply, parts)
+      answerWatch(answer.stream, call, { request, reply, contentType }, parts)
   }
 }
 

@@ -57,16 +57,23 @@ test('a header beyond the bounds is a 400', () => {
   }
 })
 
-test('a body is JSON unless it says otherwise; what is not read is a 415', () => {
-  assert.equal(bodyFormatOf(''), 'json')
-  assert.equal(bodyFormatOf('application/json; charset=utf-8'), 'json')
-  assert.equal(bodyFormatOf('application/yaml'), 'yaml')
-  assert.equal(bodyFormatOf('application/vnd.kubernetes.protobuf'), 'protobuf')
-  assert.equal(bodyFormatOf('application/vnd.orch.protobuf'), 'protobuf')
-  for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
+test('a body is JSON unless it says otherwise; what is not read is a 415 that names what is', () => {
+  const all = ['json', 'yaml', 'protobuf'] as const
+  assert.equal(bodyFormatOf('', all), 'json')
+  assert.equal(bodyFormatOf('application/json; charset=utf-8', all), 'json')
+  assert.equal(bodyFormatOf('application/yaml', all), 'yaml')
+  assert.equal(bodyFormatOf('application/vnd.kubernetes.protobuf', all), 'protobuf')
+  assert.equal(bodyFormatOf('application/vnd.orch.protobuf', all), 'protobuf')
+  for (const [type, known, named] of [
+    ['text/plain', all, /application\/json, application\/yaml, application\/vnd\.orch\.protobuf/],
+    ['application/x-www-form-urlencoded', all, /application\/vnd\.kubernetes\.protobuf/],
+    ['application/vnd.orch.protobuf', ['json', 'yaml'], /application\/json, application\/yaml$/],
+  ] as const) {
     assert.throws(
-      () => bodyFormatOf(type),
-      (error) => error instanceof ApiError && error.code === 'UnsupportedMediaType',
+      () => bodyFormatOf(type, known),
+      (error) =>
+        error instanceof ApiError && error.code === 'UnsupportedMediaType' && named.test(error.message),
+      type,
     )
   }
 })

@@ -32,7 +32,11 @@ void test('spec 9.7: without RemainingItemCount a page does not say how many fol
   assert.equal(page.metadata.remainingItemCount, undefined)
   const table = await fixture.registry.list({
     ...fixture.request({ query: { limit: '1' } }),
-    table: { apiVersion: 'meta.k8s.io/v1', includeObject: 'None' },
+    representation: {
+      as: 'table',
+      encoding: 'json',
+      shape: { apiVersion: 'meta.k8s.io/v1', includeObject: 'None' },
+    },
   })
   assert.ok(table.kind === 'pieces')
   let text = ''

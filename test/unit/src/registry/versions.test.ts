@@ -209,7 +209,11 @@ void test('lists, pages and tables show the version they were asked for', async 
   const table = await fixture.registry.get({
     ...fixture.request({ name: 'b' }),
     definition: older,
-    table: { apiVersion: 'meta.k8s.io/v1', includeObject: 'None' },
+    representation: {
+      as: 'table',
+      encoding: 'json',
+      shape: { apiVersion: 'meta.k8s.io/v1', includeObject: 'None' },
+    },
   })
   assert.ok(table.kind === 'document')
   const { rows } = JSON.parse(Buffer.from(table.bytes).toString()) as {

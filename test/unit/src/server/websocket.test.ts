@@ -184,7 +184,7 @@ void test('any bytes in any pieces are read alike, and nothing is answered behin
 void test('each event is a message, of the length its head says', () => {
   for (const length of [1, 124, 125, 126, 65_534, 65_535, 65_536, 200_000]) {
     const line = Buffer.from(`${'x'.repeat(length - 1)}\n`)
-    const bytes = eventFrames(Buffer.concat([line, line]))
+    const bytes = eventFrames(Buffer.concat([line, line]), 'json')
     const head = length < 126 ? 2 : length < 65_536 ? 4 : 10
     assert.equal(bytes.length, 2 * (head + length))
     const first = Buffer.from(bytes).subarray(0, head)
@@ -198,6 +198,10 @@ void test('each event is a message, of the length its head says', () => {
         .equals(line),
     )
   }
+  const yaml = eventFrames(Buffer.from('---\na: 1\n---\nb: "---"\n'), 'yaml')
+  assert.equal(Buffer.from(yaml).toString('latin1'), '\x81\x09---\na: 1\n\x81\x0d---\nb: "---"\n')
+  const protobuf = eventFrames(Buffer.from([0, 0, 0, 2, 1, 10, 0, 0, 0, 1, 7]), 'protobuf')
+  assert.deepEqual([...protobuf], [0x82, 2, 1, 10, 0x82, 1, 7])
   assert.deepEqual([...closeFrame(1001)], [0x88, 2, 0x03, 0xe9])
   assert.deepEqual([...pongFrame(Buffer.from('a'))], [0x8a, 1, 0x61])
 })

@@ -2,7 +2,6 @@
 // each type against bytes written by hand; lists and events put together from their pieces and taken apart again.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { badRequest } from '../../../../../src/api/api-errors.ts'
 import {
   encodeProtobuf,
   PROTOBUF_TAIL,
@@ -11,22 +10,11 @@ import {
   protobufListItemHead,
 } from '../../../../../src/api/codec/protobuf-envelope.ts'
 import { encodeProtobufMessage } from '../../../../../src/api/codec/protobuf-encode.ts'
-import {
-  protobufBookmarkFrame,
-  protobufErrorFrame,
-  protobufWatchFrame,
-} from '../../../../../src/api/codec/protobuf-watch.ts'
+import { protobufWatchFrame } from '../../../../../src/api/codec/protobuf-watch.ts'
 import { decodeProtobuf } from '../../../../../src/api/codec/protobuf.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import type { ObjectSchema, Schema } from '../../../../../src/api/schema/schema.ts'
-import {
-  listMetaSchema,
-  objectMetaSchema,
-  partialObjectMetadataSchema,
-  statusSchema,
-  wholeObject,
-} from '../../../../../src/api/schema/shared.ts'
-import { statusOf } from '../../../../../src/api/status.ts'
+import { listMetaSchema, objectMetaSchema, wholeObject } from '../../../../../src/api/schema/shared.ts'
 
 const configMap = wholeObject({
   type: 'object',
@@ -198,24 +186,6 @@ test('a list put together from pieces is the list encoded at once', () => {
 test('spec 4.7: events of a watch are framed by their length, the object in its envelope', () => {
   const body = encodeProtobuf(configMap, { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a' } })
   assert.deepEqual(openFrame(protobufWatchFrame('ADDED', body)), { type: 'ADDED', body: hex(body) })
-})
-
-test('a bookmark holds its revision and mark, and an error its Status', () => {
-  const bookmark = openFrame(
-    protobufBookmarkFrame(partialObjectMetadataSchema, {
-      ...{ apiVersion: 'meta.orch.io/v1', kind: 'PartialObjectMetadata', revision: 12n },
-      annotation: 'orch.io/initial-events-end',
-    }),
-  )
-  assert.equal(bookmark.type, 'BOOKMARK')
-  assert.deepEqual(decodeProtobuf(partialObjectMetadataSchema, Buffer.from(bookmark.body, 'hex')), {
-    kind: 'PartialObjectMetadata',
-    apiVersion: 'meta.orch.io/v1',
-    metadata: { resourceVersion: '12', annotations: { 'orch.io/initial-events-end': 'true' } },
-  })
-  const error = openFrame(protobufErrorFrame(badRequest('no')))
-  assert.equal(error.type, 'ERROR')
-  assert.deepEqual(decodeProtobuf(statusSchema, Buffer.from(error.body, 'hex')), statusOf(badRequest('no')))
 })
 
 /** Takes a frame apart that has only one-byte or two-byte lengths. */

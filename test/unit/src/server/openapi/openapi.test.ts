@@ -140,6 +140,11 @@ test('an operation is found by its kind and tells its parameters', () => {
     'application/merge-patch+json',
     'application/strategic-merge-patch+json',
   ])
+  const types = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
+  assert.deepEqual(Object.keys(at(patch, 'responses', '200', 'content') as JsonObject), types)
+  const swagger = openApiV2(definitionsFor(upstream), upstream, 'v1')
+  const configMap = at(swagger, 'paths', '/api/v1/namespaces/{namespace}/configmaps/{name}', 'get')
+  assert.deepEqual(at(configMap, 'produces'), types)
 })
 
 test('spec 4.1: a kind has a path for its collection, its objects and its subresources', () => {

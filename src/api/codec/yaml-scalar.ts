@@ -1,0 +1,65 @@
+import type { Json } from '../json.ts'
+
+/**
+ * A value that holds no others; also an empty list or map. Text of several lines becomes a block of lines.
+ *
+ * @param level how far in such lines are
+ */
+export function yamlScalar(value: Json, level: number): string {
+  if (typeof value === 'string') return yamlTextOf(value, level)
+  const written = JSON.stringify(value)
+  // Readers of YAML 1.1 take a number without a point for text when it has an exponent.
+  return typeof value === 'number' ? written.replace(/^(-?[0-9]+)e/, '$1.0e') : written
+}
+
+/** The name of a member. */
+export function yamlName(name: string): string {
+  return isPlain(name) ? name : yamlQuoted(name)
+}
+
+/** In double quotes. What UTF-8 cannot say is replaced. */
+export function yamlQuoted(text: string): string {
+  const sayable = text.replace(/\p{Cs}/gu, '\ufffd')
+  return JSON.stringify(sayable).replace(
+    UNPRINTABLE_EACH,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+function yamlTextOf(text: string, level: number): string {
+  if (isPlain(text)) return text
+  return block(text, level) ?? yamlQuoted(text)
+}
+
+/** @returns null when it is no such text, or would grow too much by what is in front of its lines */
+function block(text: string, level: number): string | null {
+  if (!text.includes('\n') || /^\s/.test(text) || UNPRINTABLE.test(text)) return null
+  const lines = text.split('\n')
+  const ended = lines.at(-1) === ''
+  if (ended) lines.pop()
+  if (lines.length * 2 * level > text.length + SHORT) return null
+  const chomping = ended ? (lines.at(-1) === '' ? '|+' : '|') : '|-'
+  const margin = '  '.repeat(level)
+  return [chomping, ...lines.map((line) => (line === '' ? '' : margin + line))].join('\n')
+}
+
+/** Characters; of so short a text nothing grows far. */
+const SHORT = 4096
+
+/** What stands for itself, at the beginning of a name or value as well as in it, and to all readers is text. */
+function isPlain(text: string): boolean {
+  return PLAIN.test(text) && !WORDS_OF_OTHER_TYPES.test(text) && !NUMBERS_AND_DATES.test(text)
+}
+
+const PLAIN = /^\.?[\p{L}0-9_/](?:[\p{L}0-9_./@+=()%~$*<>;-]|:(?=[^\s:])| (?=[^\s#]))*$/u
+
+/** @source yaml.org/type of YAML 1.1: bool, null, float; some readers know only some of them */
+const WORDS_OF_OTHER_TYPES = /^(?:y|yes|n|no|on|off|true|false|null|\.inf|\.nan)$/i
+
+/** Whole, octal, hexadecimal, binary, with a point or exponent, base 60, and days. @source yaml.org/type of YAML 1.1 */
+const NUMBERS_AND_DATES =
+  /^\.?[0-9][0-9_]*(?:\.[0-9_.]*)?(?:e[-+]?[0-9]+)?$|^0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)$|^[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?$|^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}/i
+
+/** Control characters but tab and newline, what readers take for a line's end, and what is no character. */
+const UNPRINTABLE = /[^\P{Cc}\t\n]|[\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}/u
+const UNPRINTABLE_EACH = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g

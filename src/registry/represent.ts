@@ -1,0 +1,26 @@
+import { encodeDocument } from '../api/codec/document.ts'
+import { yamlText } from '../api/codec/yaml-writer.ts'
+import { statusSchema } from '../api/schema/shared.ts'
+import type { Answer, VerbRequest } from './answer.ts'
+import { parseBytes, parsedJson } from './encode.ts'
+import type { VerbParts } from './parts.ts'
+import { STORED_FORM, formOf, isStoredForm } from './representation.ts'
+import { tableOfOne } from './table.ts'
+
+/** One object or `Status` as the caller wants it; lists and watches are made that way from the start. */
+export function represented(parts: VerbParts, request: VerbRequest, answer: Answer): Answer {
+  const { definition, representation = STORED_FORM } = request
+  if (answer.kind !== 'document' || isStoredForm(representation)) return answer
+  const { bytes } = answer
+  if (answer.isStatus === true) {
+    if (representation.encoding === 'json') return answer
+    return { ...answer, bytes: encodeDocument(representation.encoding, statusSchema, parsedJson(bytes)) }
+  }
+  if (representation.as === 'table') {
+    const table = tableOfOne(definition, representation.shape, bytes, parts.clock.wallMs())
+    if (representation.encoding === 'json') return { ...answer, bytes: table }
+    return { ...answer, bytes: Buffer.from(yamlText(parsedJson(table))) }
+  }
+  const { schema, shown } = formOf(definition, representation, parts.schemas.of(definition))
+  return { ...answer, bytes: encodeDocument(representation.encoding, schema, shown(parseBytes(bytes))) }
+}
