@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { stringify } from 'yaml'
 import { encodeProtobuf } from '../../src/api/codec/protobuf-envelope.ts'
+import type { Encoding } from '../../src/api/codec/document.ts'
 import { objectMember, objectsMember, textMember } from '../../src/api/json.ts'
 import type { JsonObject } from '../../src/api/json.ts'
 import type { Names } from '../../src/api/names.ts'
@@ -8,76 +9,119 @@ import type { ObjectSchema } from '../../src/api/schema/schema.ts'
 import { wholeObject } from '../../src/api/schema/shared.ts'
 import type { ResourceDefinition } from '../../src/registry/definition.ts'
 import { collectionOf } from './kind-path.ts'
-import type { SpecServer, WatchEvent } from './spec-server.ts'
+import { eventsAs, listSchema, readAs } from './representations.ts'
+import type { SeenEvent } from './representations.ts'
+import type { Reply, SpecServer } from './spec-server.ts'
 
-export type Written = 'json' | 'yaml' | 'protobuf'
-export const encodings: readonly Written[] = ['json', 'yaml', 'protobuf']
+export const encodings: readonly Encoding[] = ['json', 'yaml', 'protobuf']
 
-/** One kind of a server, written in every encoding and read as JSON. */
+/** One kind of a server, written and read in every encoding. */
 export class KindClient {
   readonly api: SpecServer
   readonly names: Names
   readonly definition: ResourceDefinition
+  readonly schema: ObjectSchema
   readonly collection: string
-  readonly #schema: ObjectSchema
 
   constructor(api: SpecServer, names: Names, definition: ResourceDefinition) {
     this.api = api
     this.names = names
     this.definition = definition
+    this.schema = wholeObject(definition.schema)
     this.collection = collectionOf(definition)
-    this.#schema = wholeObject(definition.schema)
   }
 
-  /** @returns what was answered */
-  async send(method: string, path: string, object: JsonObject, by: Sending): Promise<JsonObject> {
-    const type = by.body === 'protobuf' ? this.names.protobufMediaType : `application/${by.body}`
-    const reply = await this.api.ask(method, path, { body: this.#written(by.body, object), type })
+  /** @returns what was answered, which was asked for in the other encoding */
+  async send(
+    method: string,
+    path: string,
+    object: JsonObject,
+    by: { readonly body: Encoding; readonly accept: Encoding; readonly code: number },
+  ): Promise<JsonObject> {
+    const reply = await this.api.ask(method, path, {
+      body: this.written(by.body, object),
+      type: this.mediaType(by.body),
+      headers: { accept: this.mediaType(by.accept) },
+    })
     assert.equal(reply.status, by.code, `${method} ${path} in ${by.body}: ${reply.text}`)
-    return JSON.parse(reply.text) as JsonObject
+    return this.#read(reply, by.accept, this.schema)
   }
 
-  /** An object or a list. */
-  async get(path: string, accept = 'application/json'): Promise<JsonObject> {
-    const reply = await this.api.ask('GET', path, { headers: { accept } })
+  async get(path: string, encoding: Encoding): Promise<JsonObject> {
+    const reply = await this.api.ask('GET', path, { headers: { accept: this.mediaType(encoding) } })
     assert.equal(reply.status, 200, `GET ${path}: ${reply.text}`)
-    return JSON.parse(reply.text) as JsonObject
+    return this.#read(reply, encoding, this.schema)
+  }
+
+  /** @param accept of its items; unset: as they are */
+  async list(query: string, encoding: Encoding, accept?: string, items = this.schema): Promise<JsonObject> {
+    const wanted = accept ?? this.mediaType(encoding)
+    const reply = await this.api.ask('GET', this.collection + query, { headers: { accept: wanted } })
+    assert.equal(reply.status, 200, `GET ${this.collection}${query} as ${wanted}: ${reply.text}`)
+    return this.#read(reply, encoding, listSchema(items))
   }
 
   /** The next so many events. @param query says from where on */
-  async watch(query: string, count: number, accept = 'application/json'): Promise<readonly WatchEvent[]> {
-    const watching = await this.api.watch(`${this.collection}${query}`, { accept })
+  async watch(
+    query: string,
+    encoding: 'json' | 'protobuf',
+    count: number,
+    accept = '',
+  ): Promise<readonly SeenEvent[]> {
+    const wanted = accept === '' ? this.mediaType(encoding) : accept
+    const watching = await this.api.watch(`${this.collection}${query}`, { accept: wanted })
     assert.equal(watching.response.status, 200)
-    const events = await watching.take(count)
+    let bytes = new Uint8Array(0)
+    for await (const chunk of watching.response.body as AsyncIterable<Uint8Array>) {
+      bytes = Buffer.concat([bytes, chunk])
+      if (wholeEvents(encoding, bytes) >= count) break
+    }
     watching.leave()
-    return events
+    return eventsAs(encoding, () => this.schema, bytes)
   }
 
   /** Of the whole server, as it is now. */
   async revision(): Promise<string> {
-    const list = await this.get(`${this.collection}?limit=1`)
-    return textMember(objectMember(list, 'metadata'), 'resourceVersion')
+    return textMember(objectMember(await this.list('?limit=1', 'json'), 'metadata'), 'resourceVersion')
   }
 
-  #written(encoding: Written, object: JsonObject): string | Uint8Array {
+  written(encoding: Encoding, object: JsonObject): string | Uint8Array {
     switch (encoding) {
       case 'json':
         return JSON.stringify(object)
       case 'yaml':
         return stringify(object, { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'QUOTE_DOUBLE' })
       case 'protobuf':
-        return encodeProtobuf(this.#schema, object)
+        return encodeProtobuf(this.schema, object)
     }
+  }
+
+  mediaType(encoding: Encoding): string {
+    return encoding === 'protobuf' ? this.names.protobufMediaType : `application/${encoding}`
+  }
+
+  #read(reply: Reply, encoding: Encoding, schema: ObjectSchema): JsonObject {
+    assert.equal(reply.headers.get('content-type'), this.mediaType(encoding))
+    return readAs(encoding, schema, reply.bytes)
   }
 }
 
-type Sending = { readonly body: Written; readonly code: number }
+function wholeEvents(encoding: 'json' | 'protobuf', bytes: Uint8Array): number {
+  if (encoding === 'json') return bytes.filter((byte) => byte === 0x0a).length
+  const view = Buffer.from(bytes)
+  let count = 0
+  for (let at = 0; at + 4 <= view.length; count++) {
+    at += 4 + view.readUInt32BE(at)
+    if (at > view.length) return count
+  }
+  return count
+}
 
 export function versionOf(object: JsonObject): string {
   return textMember(objectMember(object, 'metadata'), 'resourceVersion')
 }
 
-/** Items say neither kind nor version: the list does. */
+/** Items say neither kind nor version in every encoding: the list does. */
 export function itemsOf(list: JsonObject): readonly JsonObject[] {
   return objectsMember(list, 'items').map(withoutType)
 }

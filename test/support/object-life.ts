@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
+import type { Encoding } from '../../src/api/codec/document.ts'
 import { objectMember, objectsMember } from '../../src/api/json.ts'
 import type { JsonObject } from '../../src/api/json.ts'
+import { partialObjectMetadataSchema } from '../../src/api/schema/shared.ts'
 import { encodings, itemsOf, versionOf, withoutType } from './kind-client.ts'
 import type { KindClient } from './kind-client.ts'
 import { nameOf } from './kind-path.ts'
 import { checkServersPart, clientsPart, storedObject, storedPart } from './server-owned.ts'
 
-/** What becomes of one object: each step is looked at, and all of them once more by watches. */
+/** What becomes of one object: each step is looked at in every encoding, and all of them once more by watches. */
 export class ObjectLife {
   readonly #client: KindClient
   readonly #path: string
@@ -14,7 +16,7 @@ export class ObjectLife {
   readonly #versions: JsonObject[] = []
   #turn: number
 
-  /** @param turn which encoding comes first */
+  /** @param turn which encodings come first */
   constructor(client: KindClient, name: string, turn: number) {
     this.#client = client
     this.#path = `${client.collection}/${name}`
@@ -69,15 +71,21 @@ export class ObjectLife {
     await this.#isNow(got)
   }
 
-  /** In lists as it is, and as a row of a table. */
+  /** In lists as it is, as a row of a table, and with its metadata alone. */
   async listed(): Promise<void> {
-    const { collection, definition, names } = this.#client
-    const path = `${collection}${this.#query}`
-    const list = await this.#client.get(path)
-    assert.equal(list['kind'], `${definition.kind}List`)
-    assert.deepEqual(itemsOf(list), [withoutType(this.current)])
-    const accept = `application/json;as=Table;v=v1;g=${names.group('meta')}`
-    this.#checkTable(await this.#client.get(`${path}&includeObject=Object`, accept), this.current)
+    const client = this.#client
+    const group = client.names.group('meta')
+    for (const encoding of encodings) {
+      const list = await client.list(this.#query, encoding)
+      assert.equal(list['kind'], `${client.definition.kind}List`)
+      assert.deepEqual(itemsOf(list), [withoutType(this.current)], encoding)
+      const accept = `${client.mediaType(encoding)};as=PartialObjectMetadataList;v=v1;g=${group}`
+      const partial = await client.list(this.#query, encoding, accept, partialObjectMetadataSchema)
+      assert.equal(partial['kind'], 'PartialObjectMetadataList')
+      assert.deepEqual(itemsOf(partial), [{ metadata: this.current['metadata'] }], encoding)
+    }
+    const accept = `application/json;as=Table;v=v1;g=${group}`
+    this.#checkTable(await client.list(`${this.#query}&includeObject=Object`, 'json', accept), this.current)
   }
 
   /** Deleted, held by its finalizers until they are gone. */
@@ -86,7 +94,7 @@ export class ObjectLife {
     const body = { kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0 }
     const deleted = await api.ask('DELETE', this.#path, { body })
     assert.ok([200, 202].includes(deleted.status), deleted.text)
-    const marked = await this.#client.get(this.#path)
+    const marked = await this.#client.get(this.#path, 'json')
     assert.notEqual(objectMember(marked, 'metadata')['deletionTimestamp'], undefined)
     await this.#isNow(marked)
     const freed = await api.ask('PATCH', this.#path, {
@@ -95,7 +103,7 @@ export class ObjectLife {
     })
     assert.equal(freed.status, 200, freed.text)
     if (definition.holdsNamespaces === true) {
-      const held = await this.#client.get(this.#path)
+      const held = await this.#client.get(this.#path, 'json')
       await this.#isNow(held)
       await this.#send('PUT', `${this.#path}/finalize`, { ...held, spec: {} }, 200)
     }
@@ -108,18 +116,18 @@ export class ObjectLife {
     const count = this.#versions.length + 1
     const query = `${this.#query}&watch=true&resourceVersion=${from}`
     const types = [...this.#versions.map((_, at) => (at === 0 ? 'ADDED' : 'MODIFIED')), 'DELETED']
-    const events = await client.watch(query, count)
-    assert.deepEqual(
-      events.map(({ type }) => type),
-      types,
-    )
-    const objects = events.map(({ object }) => object as JsonObject)
-    assert.deepEqual(objects.slice(0, -1), this.#versions)
-    assert.equal(nameOf(objects.at(-1) ?? {}), nameOf(this.current))
+    for (const encoding of ['json', 'protobuf'] as const) {
+      const events = await client.watch(query, encoding, count)
+      const said = events.map(({ type }) => type)
+      assert.deepEqual(said, types, encoding)
+      const objects = events.map(({ object }) => object)
+      assert.deepEqual(objects.slice(0, -1), this.#versions, encoding)
+      assert.equal(nameOf(objects.at(-1) ?? {}), nameOf(this.current))
+    }
     const accept = `application/json;as=Table;v=v1;g=${client.names.group('meta')}`
-    const rows = await client.watch(`${query}&includeObject=Object`, count, accept)
+    const rows = await client.watch(`${query}&includeObject=Object`, 'json', count, accept)
     for (const [at, version] of this.#versions.entries())
-      this.#checkTable((rows[at]?.object ?? {}) as JsonObject, version, at === 0)
+      this.#checkTable(rows[at]?.object ?? {}, version, at === 0)
   }
 
   #checkTable(table: JsonObject, object: JsonObject, saysColumns = true): void {
@@ -135,15 +143,19 @@ export class ObjectLife {
     }
   }
 
-  /** In the next encoding. */
+  /** In the next encodings. */
   #send(method: string, path: string, object: JsonObject, code: number): Promise<JsonObject> {
-    const body = encodings[this.#turn++ % encodings.length] ?? 'json'
-    return this.#client.send(method, path, object, { body, code })
+    const turn = this.#turn++
+    const body: Encoding = encodings[turn % 3] ?? 'json'
+    const accept: Encoding = encodings[(turn + 1) % 3] ?? 'json'
+    return this.#client.send(method, path, object, { body, accept, code })
   }
 
-  /** What was answered is what there is. */
+  /** What was answered is what there is, however it is read. */
   async #isNow(object: JsonObject): Promise<void> {
-    assert.deepEqual(await this.#client.get(this.#path), object)
+    for (const encoding of encodings) {
+      assert.deepEqual(await this.#client.get(this.#path, encoding), object, encoding)
+    }
     if (versionOf(object) !== versionOf(this.current)) this.#versions.push(object)
   }
 }
