@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { assertNever } from '../../../raft/base/assert.ts'
 import type { JsonObject } from '../json.ts'
 import type { ObjectSchema } from '../schema/schema.ts'

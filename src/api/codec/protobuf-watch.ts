@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import type { WatchEventType } from '../watch-event.ts'
 import { BackwardWriter } from './protobuf-writer.ts'
 

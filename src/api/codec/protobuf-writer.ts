@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { base64Bytes } from '../schema/scalar.ts'
 
 /** Of the protobuf wire format; groups and 32 bits wide values are not used by API objects. */

@@ -1,0 +1,24 @@
+/**
+ * Bytes are all of Node that the pure rooms may use: they know no clock and no disk. Of `tsconfig.pure.json` alone, where
+ * nothing else of Node has a name; the whole project has Node's own types.
+ */
+declare module 'node:buffer' {
+  type Encoding = 'utf8' | 'latin1' | 'base64'
+
+  export class Buffer extends Uint8Array<ArrayBuffer> {
+    static from(text: string, encoding?: Encoding): Buffer
+    static from(bytes: ArrayBufferLike, offset?: number, length?: number): Buffer
+    static allocUnsafe(length: number): Buffer
+    static byteLength(text: string): number
+    write(text: string, offset: number, length: number, encoding: Encoding): number
+    write(text: string, offset: number, encoding?: Encoding): number
+    toString(encoding?: Encoding, start?: number, end?: number): string
+    override subarray(start?: number, end?: number): Buffer
+    copy(target: Uint8Array, at: number, start?: number, end?: number): number
+    writeUInt32BE(value: number, offset?: number): number
+    writeDoubleLE(value: number, offset: number): number
+    readDoubleLE(offset: number): number
+  }
+
+  export function isUtf8(bytes: Uint8Array): boolean
+}
