@@ -44,13 +44,14 @@ export function checkCreatedOnce(history: History, truth: Truth): void {
  * I17: a uid is given once, and stays with its object from creation to deletion. Objects written below the verbs carry
  * what their clients made up.
  *
+ * @param spoiled keys that a member wrote to whose own state was wrong: its conditions may hold by chance
  * @throws Finding
  */
-export function checkUids(truth: Truth): void {
+export function checkUids(truth: Truth, spoiled: ReadonlySet<string> = new Set()): void {
   const lives = new Map<string, string>()
   for (let revision = 1; revision <= truth.revision; revision++) {
     const version = truth.version(revision)
-    if (version === undefined || isMadeUp(version.key)) continue
+    if (version === undefined || isMadeUp(version.key) || spoiled.has(version.key)) continue
     const { key, uid, kind, previous } = version
     const known = lives.get(uid)
     if (kind === 'created') {
@@ -63,9 +64,16 @@ export function checkUids(truth: Truth): void {
   }
 }
 
+/** Of calls whose member was cut off meanwhile. */
+export function spoiledKeys(history: History): ReadonlySet<string> {
+  const keys = history.calls.flatMap(({ wasCut, request }) => (wasCut && 'key' in request ? [request.key] : []))
+  return new Set(keys.map(storeKey))
+}
+
 /**
  * I17: a call has one effect at most, one that was acknowledged has it where it was told, and one that was refused has
- * none. Told by the token that each write leaves.
+ * none. Told by the token that each write leaves. A member whose own state did not do what it was told, of which it cannot
+ * know, may try once more.
  *
  * @throws Finding
  */
@@ -76,7 +84,7 @@ export function checkEffects(history: History, truth: Truth): void {
     if (!('token' in request)) continue
     const found = effects.get(request.token) ?? []
     const most = request.kind === 'write-together' ? request.keys.length : 1
-    if (found.length > most) {
+    if (found.length > most && !call.wasCut) {
       throw new Finding('I17 one effect', `revisions ${found.join(', ')} are all of ${labelOf(call)}`)
     }
     if (answer.kind === 'refused' && found.length > 0) {

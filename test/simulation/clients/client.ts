@@ -226,6 +226,7 @@ export class Client {
     const heard = await ask(world, this.#random, { served, timeoutMs }, (at, context) =>
       perform(at, { ...context, proven }, request, extra),
     )
+    call.wasCut = served.wasCut
     if (heard.kind === 'lost') return call.answer
     const answer = heard.kind === 'value' ? heard.value.answer : answerOf(heard.cause)
     if (heard.kind === 'value') pages?.continues(heard.value.continueToken)

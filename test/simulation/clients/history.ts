@@ -100,6 +100,8 @@ export type Call = {
   end: number
   /** In virtual ms. */
   endMs: number
+  /** The state of that member turned wrong meanwhile, so it was cut off: what it took for lost it may have done again. */
+  wasCut: boolean
   answer: Answer
   /** Of a get or list that said so; null: of none. */
   proof: Proof | null
@@ -170,6 +172,7 @@ export class History {
       request,
       end: Infinity,
       endMs: Infinity,
+      wasCut: false,
       answer: { kind: 'unknown' },
       proof: null,
       newest: 0,

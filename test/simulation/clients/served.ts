@@ -118,6 +118,11 @@ export class Served {
     return this.#closed || !this.owner.alive
   }
 
+  /** Its state turned wrong while it served. */
+  get wasCut(): boolean {
+    return this.#cut
+  }
+
   /** Nothing that it says reaches anybody. */
   get unheard(): boolean {
     return this.#cut || !this.owner.alive
