@@ -66,7 +66,9 @@ export function checkUids(truth: Truth, spoiled: ReadonlySet<string> = new Set()
 
 /** Of calls whose member was cut off meanwhile. */
 export function spoiledKeys(history: History): ReadonlySet<string> {
-  const keys = history.calls.flatMap(({ wasCut, request }) => (wasCut && 'key' in request ? [request.key] : []))
+  const keys = history.calls.flatMap(({ wasCut, request }) =>
+    wasCut && 'key' in request ? [request.key] : [],
+  )
   return new Set(keys.map(storeKey))
 }
 
