@@ -61,6 +61,8 @@ export type CoreStatus = Transition & {
   readonly firstIndex: LogIndex
   readonly persistedIndex: LogIndex
   readonly transferTarget: NodeId | null
+  /** The newest configuration that is committed; `configuration` may be a later one that comes to nothing. */
+  readonly decided: Configuration
   /** Only on a leader. */
   readonly followers: readonly FollowerStatus[]
 }

@@ -14,6 +14,7 @@ export function describeStatus(state: State): CoreStatus {
     firstIndex: (state.log.base.index + 1) as LogIndex,
     persistedIndex: state.log.persisted,
     transferTarget: state.transfer?.to ?? null,
+    decided: state.log.configurationAt(state.commit).configuration,
     followers: followers.sort((a, b) => a.id - b.id),
   }
 }

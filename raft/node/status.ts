@@ -18,6 +18,7 @@ export function emptyStatus(id: NodeId): ConsensusStatus {
     firstIndex: noIndex,
     persistedIndex: noIndex,
     transferTarget: null,
+    decided: emptyConfiguration,
     followers: [],
     appliedMemory: noIndex,
     appliedDisk: noIndex,

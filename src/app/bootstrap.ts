@@ -94,7 +94,7 @@ export class Bootstrap {
       keyFingerprints: fingerprints,
     }
     const operations = bootstrapOperations(names, { clock, random })
-    const { members } = consensus.status.configuration
+    const { members } = consensus.status.decided
     const founding = { members, atMs: Math.floor(clock.wallMs()) }
     try {
       await store.write(

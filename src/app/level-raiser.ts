@@ -82,7 +82,7 @@ export class LevelRaiser {
       await store.barrier(deadlineMs)
       const level = this.#next()
       if (level === null) return
-      const { members } = consensus.status.configuration
+      const { members } = consensus.status.decided
       const founding = { members, atMs: Math.floor(clock.wallMs()) }
       const more = level < memberObjectsLevel ? {} : { founding }
       await store.write({ kind: 'raise-feature-level', level, ...more }, deadlineMs)

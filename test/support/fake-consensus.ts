@@ -1,5 +1,5 @@
 import type { Clock } from '../../raft/base/clock.ts'
-import { logIndex, nodeId, term } from '../../raft/index.ts'
+import { emptyConfiguration, logIndex, nodeId, term } from '../../raft/index.ts'
 import type { ConsensusStatus, MemberInfo, NodeId } from '../../raft/index.ts'
 
 /** The status of a healthy leader of three, to be changed by the test. */
@@ -10,7 +10,10 @@ export class FakeConsensus {
 
   constructor(clock: Clock) {
     const members = ['n1', 'n2', 'n3'].map((name, at) => memberInfo(at + 1, name))
-    const ids = members.map(({ id }) => id)
+    const configuration = {
+      ...emptyConfiguration,
+      ...{ voters: members.map(({ id }) => id), members },
+    }
     this.status = {
       id: nodeId(1),
       role: 'leader',
@@ -26,14 +29,8 @@ export class FakeConsensus {
         { id: nodeId(2), state: 'replicate', match: logIndex(7), next: logIndex(8), recentlyActive: true },
         { id: nodeId(3), state: 'replicate', match: logIndex(10), next: logIndex(11), recentlyActive: true },
       ],
-      configuration: {
-        voters: ids,
-        votersOutgoing: null,
-        learners: [],
-        learnersNext: [],
-        autoLeave: false,
-        members,
-      },
+      configuration,
+      decided: configuration,
       appliedMemory: logIndex(10),
       appliedDisk: logIndex(9),
       quorumContactMs: clock.monotonicMs(),

@@ -53,6 +53,7 @@ export class LocalConsensus implements Consensus<Outcome>, MembershipPort {
       term: onlyTerm,
       leader: onlyMember.id,
       configuration: this.#configuration,
+      decided: this.#configuration,
       vote: onlyMember.id,
       commit: this.#last,
       lastIndex: this.#last,

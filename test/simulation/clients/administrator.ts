@@ -88,7 +88,7 @@ function commandOf({ store, life }: Served, wish: Wish): Command {
   if (wish.kind === 'settings')
     return { kind: 'change-settings', settings: wish.settings, expected: store.settings }
   const { level } = wish
-  const { members } = life.node.status.configuration
+  const { members } = life.node.status.decided
   const founding = { members, atMs: Math.floor(life.clock.wallMs()) }
   return { kind: 'raise-feature-level', level, ...(level < memberObjectsLevel ? {} : { founding }) }
 }

@@ -37,6 +37,7 @@ class FakeCore implements SuccessionCore {
       firstIndex: logIndex(1),
       persistedIndex: logIndex(this.persisted),
       transferTarget: this.#offer?.to ?? null,
+      decided: emptyConfiguration,
       followers: this.followers,
     }
   }

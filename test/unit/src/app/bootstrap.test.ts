@@ -6,8 +6,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
+import { emptyConfiguration } from '../../../../raft/index.ts'
 import { namesOf } from '../../../../src/api/names.ts'
 import { Bootstrap } from '../../../../src/app/bootstrap.ts'
+import type { Command } from '../../../../src/store/command.ts'
 import { StoreFailure } from '../../../../src/store/errors.ts'
 import { initialSettings } from '../../../../src/store/machine/state.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
@@ -92,3 +94,43 @@ void test('a try that fails at once waits for its turn', async () => {
   bootstrap.stop()
   await close()
 })
+
+void test('a cluster begins with the members that are decided, whoever is being removed then', async () => {
+  const clock = new ManualClock()
+  const memory = await openMemoryStore({ clock })
+  const { store } = memory
+  const removing = { ...memory.consensus.status, configuration: emptyConfiguration }
+  const commands: Command[] = []
+  const writes = (command: Command, deadlineMs: number): ReturnType<typeof store.write> => {
+    commands.push(command)
+    return store.write(command, deadlineMs)
+  }
+  const parts = { clock, random: new SeededRandom(1), names: namesOf('orch.io'), fingerprints: {} }
+  const bootstrap = new Bootstrap({
+    ...parts,
+    store: replaced(store, 'write', writes),
+    consensus: replaced(memory.consensus, 'status', removing),
+    settings: initialSettings,
+    featureLevel: 3,
+  })
+  bootstrap.start(unexpected)
+  await clock.advance(1000)
+  const [founding] = commands.flatMap((command) => (command.kind === 'bootstrap' ? [command.founding] : []))
+  assert.deepEqual(
+    founding?.members.map(({ name }) => name),
+    memory.consensus.status.decided.members.map(({ name }) => name),
+  )
+  assert.equal(founding?.members.length, 1)
+  await memory.close()
+})
+
+/** The same, with one member in another's place. */
+function replaced<T extends object>(whole: T, name: keyof T, value: unknown): T {
+  return new Proxy(whole, {
+    get: (target, wanted) => {
+      if (wanted === name) return value
+      const member: unknown = Reflect.get(target, wanted, target)
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+    },
+  })
+}
