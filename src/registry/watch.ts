@@ -9,6 +9,7 @@ import { ObjectWatch } from './object-watch.ts'
 import type { VerbParts } from './parts.ts'
 import { readState, startedAt } from './read-state.ts'
 import { STORED_FORM, formOf, isStoredForm } from './representation.ts'
+import type { RequestContext } from './request.ts'
 import { selectionOf } from './selection.ts'
 import type { Selection } from './selection.ts'
 import { apiErrorOf } from './store-errors.ts'
@@ -26,10 +27,9 @@ export async function watch(parts: VerbParts, request: VerbRequest): Promise<Ans
   const selection = selectionOf(definition, request.target, options)
   const wanted = wantedBy(request, options.start)
   const take = (): Start => startOf(parts, selection, options)
-  // A start at a version that does not exist yet waits inside the stream.
   const start =
     wanted.kind === 'exact'
-      ? startedAt(parts, context, take(), wanted.revision)
+      ? startFrom(parts, context, take())
       : await readState(parts, context, wanted, { take, drop: ({ cursor }) => cursor?.close() })
   // As they were written: who is cut off in the midst goes on behind what it was told last, and misses nothing.
   const initial = await initialOf(parts, selection, start)
@@ -97,6 +97,11 @@ function startOf(
   } catch (cause) {
     throw apiErrorOf(cause)
   }
+}
+
+/** A version that does not exist yet is waited for inside the stream: until then nothing is read, and nothing proven. */
+function startFrom(parts: VerbParts, context: RequestContext, start: Start): Start {
+  return start.cursor === null ? start : startedAt(parts, context, start, start.after)
 }
 
 /** Nobody else closes the cursor before the watch that goes on from it is there. */

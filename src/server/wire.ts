@@ -70,6 +70,8 @@ export function sendError(
 ): void {
   const { encoding, contentType } = errorEncodingWanted(call?.raw.headers.accept)
   const headers = { ...baseHeaders(call, contentType), ...extra }
+  // Of refusals only that there is nothing is read from a state.
+  if (error.code !== 'NotFound') delete headers['orch-consistency']
   const { retryAfterSeconds } = error.details
   if (retryAfterSeconds !== undefined) headers['retry-after'] = retryAfterSeconds
   if (error.code === 'Unauthorized') headers['www-authenticate'] = 'Bearer'

@@ -40,6 +40,36 @@ void test('every read says its mode, member, term and revision', async (t) => {
   assert.match(head.headers.get(header) ?? '', /^linearizable; /)
 })
 
+void test('what was not read from a state names none: too old, too new, still to come', async (t) => {
+  const server = await SpecServer.start(t)
+  for (const name of ['one', 'two']) await server.ask('POST', maps, { body: objectOf('ConfigMap', name) })
+  const { metadata } = (await server.ask('GET', `${maps}?limit=1`)).doc
+  const [then, token] = [metadata?.resourceVersion, encodeURIComponent(metadata?.continue ?? '')]
+  await server.ask('DELETE', `${maps}/one`)
+  await server.trim()
+  const exact = `${maps}?resourceVersionMatch=Exact&resourceVersion=`
+  const watch = `${maps}?watch=true&resourceVersion=`
+  const rows: readonly (readonly [string, number])[] = [
+    [exact + then, 410],
+    [`${maps}?limit=1&continue=${token}`, 410],
+    [watch + then, 410],
+    [`${exact}900000`, 504],
+    [`${maps}?resourceVersion=900000`, 504],
+    [`${maps}/two?resourceVersion=${2 ** 53}`, 400],
+  ]
+  for (const [path, code] of rows) {
+    const { status, headers } = await server.ask('GET', path)
+    assert.deepEqual([status, headers.get(header)], [code, null], path)
+  }
+  const early = await server.watch(`${watch}900000`)
+  assert.deepEqual([early.response.status, early.response.headers.get(header)], [200, null])
+  early.leave()
+  const { doc } = await server.ask('GET', maps)
+  const now = await server.watch(watch + doc.metadata?.resourceVersion)
+  assert.match(now.response.headers.get(header) ?? '', /^exact; member=n1; term=1; revision=\d+$/)
+  now.leave()
+})
+
 void test('a write takes no notice of the header, whatever it says', async (t) => {
   const server = await SpecServer.start(t)
   const odd = { headers: { [header]: 'whatever' } }

@@ -122,6 +122,7 @@ void test('without the header the version asked for decides, and is named', asyn
   const after = await watch(null, { query: { resourceVersion: '1' } })
   assert.deepEqual([after.proof?.mode, after.proof?.revision], ['exact', 1])
   assert.equal((await watch(null)).proof?.mode, 'linearizable')
+  assert.equal((await watch(null, { query: { resourceVersion: '900000' } })).proof, null, 'not there yet')
 })
 
 void test('linearizable asks a quorum, any asks nobody; both for get, list and watch', async (t) => {
