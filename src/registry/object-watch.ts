@@ -12,7 +12,7 @@ import type { Framing } from './framing.ts'
 import type { RegistryLimits } from './limits.ts'
 import type { Selection } from './selection.ts'
 import { turnOfOthers } from './slices.ts'
-import { apiErrorOf } from './store-errors.ts'
+import { readErrorOf } from './store-errors.ts'
 
 export type ObjectWatchParts = {
   readonly store: ObjectStore
@@ -203,7 +203,7 @@ export class ObjectWatch implements WatchStream {
 
   #failWith(cause: unknown): Uint8Array {
     if (cause instanceof BrokenInvariant) throw cause
-    const error = apiErrorOf(cause)
+    const error = readErrorOf(cause)
     return this.#fail(error instanceof ApiError ? error : internal('the watch cannot go on', { cause }))
   }
 
@@ -242,7 +242,7 @@ export class ObjectWatch implements WatchStream {
   }
 
   #failLater(cause: unknown): void {
-    const error = apiErrorOf(cause)
+    const error = readErrorOf(cause)
     this.#failure = error instanceof ApiError ? error : internal('the watch cannot go on', { cause })
   }
 

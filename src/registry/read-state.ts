@@ -7,7 +7,7 @@ import type { ProvenMode, ReadMode } from './consistency.ts'
 import type { RequestContext } from './request.ts'
 import type { WantedRevision } from './options.ts'
 import type { VerbParts } from './parts.ts'
-import { apiErrorOf, fromStore, notReached } from './store-errors.ts'
+import { fromRead, notReached, readErrorOf } from './store-errors.ts'
 
 /** What a read fixes, synchronously, once memory is new enough. */
 export type Take<T> = {
@@ -63,7 +63,7 @@ export async function readState<T>(
       const lease = store.reads.lease()
       if (lease !== null) {
         const beganMs = clock.monotonicMs()
-        await fromStore(store.reads.reached(lease.index, deadlineOf(parts, context)))
+        await fromRead(store.reads.reached(lease.index, deadlineOf(parts, context)))
         const value = take()
         if (lease.holds()) return read.prove('lease', value, null, beganMs)
         drop?.(value)
@@ -77,7 +77,7 @@ export async function readState<T>(
   }
 }
 
-/** What begins at a version, and waits for it later: nothing is read now. */
+/** What goes on from a version that is there: nothing else is read now. */
 export function startedAt<T>(parts: VerbParts, context: RequestContext, value: T, revision: number): T {
   return new Reading(parts, context).prove('exact', value, revision)
 }
@@ -123,7 +123,7 @@ function deadlineOf({ clock, limits }: VerbParts, context: RequestContext): numb
 }
 
 function barrier(parts: VerbParts, context: RequestContext): Promise<void> {
-  return fromStore(parts.store.barrier(deadlineOf(parts, context)))
+  return fromRead(parts.store.barrier(deadlineOf(parts, context)))
 }
 
 /** Ms by which memory may be behind, now. */
@@ -138,7 +138,7 @@ async function oneBarrier(parts: VerbParts, context: RequestContext, boundMs: nu
     await store.barrier(Math.min(context.deadlineMs, clock.monotonicMs() + limits.futureWaitMs))
   } catch (cause) {
     const isLate = cause instanceof StoreFailure && cause.code === 'timed-out'
-    throw isLate ? boundNotMet(boundMs, 'no quorum answered in time') : apiErrorOf(cause)
+    throw isLate ? boundNotMet(boundMs, 'no quorum answered in time') : readErrorOf(cause)
   }
 }
 
@@ -150,13 +150,8 @@ function boundNotMet(boundMs: number, why: string): ApiError {
 
 /** An entry that does nothing: what this member has applied with it has everything before it. */
 async function throughLog(parts: VerbParts, context: RequestContext): Promise<void> {
-  try {
-    await parts.store.write({ kind: 'write', operations: [] }, deadlineOf(parts, context))
-  } catch (cause) {
-    // Whether an entry without effect was written is nobody's question.
-    const isLate = cause instanceof StoreFailure && cause.code === 'timed-out'
-    throw apiErrorOf(isLate ? new StoreFailure('timed-out', cause.message) : cause)
-  }
+  // A read all the same: whether an entry without effect was written is nobody's question.
+  await fromRead(parts.store.write({ kind: 'write', operations: [] }, deadlineOf(parts, context)))
 }
 
 /** Nothing is refused on memory that may be behind. */

@@ -18,6 +18,30 @@ export async function fromStore<T>(call: Promise<T>): Promise<T> {
   }
 }
 
+/** As `fromStore`, of a call that only reads. @throws ApiError */
+export async function fromRead<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (cause) {
+    throw readErrorOf(cause)
+  }
+}
+
+/** As `apiErrorOf`, of a call that only read: there is nothing that it could have changed. */
+export function readErrorOf(cause: unknown): unknown {
+  if (!(cause instanceof StoreFailure)) return cause
+  switch (cause.code) {
+    case 'timed-out': {
+      const message = 'Timeout: no quorum answered in time: this member cannot tell what is newest'
+      return new Refusal('Timeout', message, {}, { cause })
+    }
+    case 'stopped':
+      return serviceUnavailable('the server is shutting down: ask another member', soon)
+    default:
+      return translated(cause)
+  }
+}
+
 /** What a client is told of a `StoreFailure`; anything else comes back as it is. */
 export function apiErrorOf(cause: unknown): unknown {
   return cause instanceof StoreFailure ? translated(cause) : cause
@@ -40,7 +64,7 @@ function translated(failure: StoreFailure): ApiError {
       if (failure.code === 'stopped') {
         return serviceUnavailable('the server is shutting down, nothing was changed', soon)
       }
-      // No Retry-After: common clients would ask ten times more before they tell anybody.
+      // No Retry-After: common clients would ask ten times more, each as long, before they tell anybody.
       return new Refusal('Timeout', 'Timeout: no quorum answered in time, nothing was changed', {}, options)
     case 'too-large':
       return tooLarge(failure.message)
@@ -59,5 +83,5 @@ const tooNew = {
 export function notReached(wanted: Revision, current: Revision, cause: unknown): unknown {
   if (cause instanceof StoreFailure && cause.code === 'future')
     return tooLargeResourceVersion(wanted, current)
-  return apiErrorOf(cause)
+  return readErrorOf(cause)
 }

@@ -4,7 +4,7 @@ import { badRequest } from '../../api/api-errors.ts'
 import { isJsonObject } from '../../api/json.ts'
 import { settingNames, settingsBounds, settingText } from '../../config/settings-bounds.ts'
 import type { SettingName } from '../../config/settings-bounds.ts'
-import { fromStore } from '../../registry/store-errors.ts'
+import { fromRead, fromStore } from '../../registry/store-errors.ts'
 import type { Settings } from '../../store/command.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
 import type { ServerLog } from '../parts.ts'
@@ -34,7 +34,7 @@ export function settingsRoutes(
     method: ['GET', 'HEAD'],
     url,
     handler: async (request, reply) => {
-      await fromStore(store.barrier(callOf(request).deadlineMs))
+      await fromRead(store.barrier(callOf(request).deadlineMs))
       sendJson(request, reply, jsonBytes(told(store)))
     },
   })

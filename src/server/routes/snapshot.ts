@@ -1,7 +1,7 @@
 import type { SnapshotSource } from '../../../raft/index.ts'
 import { tooManyRequests } from '../../api/api-errors.ts'
 import { limits } from '../../config/limits.ts'
-import { fromStore } from '../../registry/store-errors.ts'
+import { fromRead } from '../../registry/store-errors.ts'
 import { answerPieces } from '../answer-stream.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
@@ -31,7 +31,7 @@ export function snapshotRoute(app: App, parts: ErrorParts & { readonly states: S
       if (open >= limits.snapshotsMax) throw tooManyRequests(retryAfterSeconds)
       open++
       try {
-        const { clusterName, source } = await fromStore(parts.states.open(call.deadlineMs))
+        const { clusterName, source } = await fromRead(parts.states.open(call.deadlineMs))
         const { index, term } = source.snapshot
         parts.log.info({ user: call.user.name, index, term }, 'a snapshot is sent')
         // A member that stops does not wait for it: half a snapshot is none.

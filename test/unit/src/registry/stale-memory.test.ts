@@ -226,6 +226,13 @@ void test('without a quorum a refusal is not given: 504', async (t) => {
     assert.equal(seen.code, 504)
     assert.equal(details(seen)['retryAfterSeconds'], undefined)
   }
+  const unread = 'Timeout: no quorum answered in time: this member cannot tell what is newest'
+  for (const read of [api.get({ name: 'a' }), api.list({}), api.watch({})])
+    assert.equal((await refused(read)).message, unread)
+  assert.match((await refused(api.delete({ name: 'a' }))).message, /in time, nothing was changed$/)
+  store.barrierFails = new StoreFailure('stopped', 'x')
+  assert.match((await refused(api.get({ name: 'a' }))).message, /shutting down: ask another member$/)
+  store.barrierFails = new StoreFailure('timed-out', 'no quorum')
   assert.equal((await refused(api.get({ name: 'a', query: { resourceVersion: '0' } }))).code, 404)
 })
 
