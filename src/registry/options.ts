@@ -199,7 +199,7 @@ function readRevision(query: Query): Revision | null {
   if (value === '') return null
   const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : NaN
   if (!Number.isSafeInteger(number))
-    throw malformed('resourceVersion', value, 'must be a version of this server')
+    throw malformed('resourceVersion', value, 'must be a decimal number up to 2^53-1, as answers carry it')
   return revision(number)
 }
 
