@@ -13,6 +13,8 @@ type CoreMessage = Extract<PeerMessage, { readonly kind: 'core' }>['message']
 export class Promises {
   readonly #logs: ReadonlyMap<number, ShadowLog>
   readonly #led = new Set<string>()
+  /** Terms that have a leader. */
+  readonly #reigns = new Set<number>()
 
   constructor(logs: ReadonlyMap<number, ShadowLog>) {
     this.#logs = logs
@@ -32,8 +34,10 @@ export class Promises {
             `${message.from} asks for votes in ${message.term} without its own on disk`,
           )
         }
-        // One of a former term waited long for its disk: whoever sends it has given that campaign up.
-        if (hardState.term === message.term) this.#checkVoter('I8 campaigns', message.from, message.term)
+        // It may have waited long for its disk: with a later term, or a leader of this one, that campaign is over.
+        if (hardState.term === message.term && !this.#reigns.has(message.term)) {
+          this.#checkVoter('I8 campaigns', message.from, message.term)
+        }
         break
       case 'vote-response':
         // A refusal promises nothing.
@@ -69,6 +73,7 @@ export class Promises {
     const log = this.#logs.get(member)
     if (log === undefined || this.#led.has(name)) return
     this.#led.add(name)
+    this.#reigns.add(term)
     const votes = (voter: number): boolean => {
       const state = this.#logs.get(voter)?.durable.hardState
       // Whoever went on since may have voted in that term.

@@ -270,6 +270,23 @@ void test('I8: one that is no voter stands for election', () => {
     ...{ from: nodeId(1), transfer: false },
   }
   finds(/^I8 /, () => new Promises(new Map([[1, log]])).sent(request))
+  const elected = new Promises(new Map([[1, log]]))
+  log.hardState = { term: term(1), vote: nodeId(1) }
+  const winner = new ShadowLog()
+  winner.begin(
+    { ...noSnapshot, configuration: voting(2) },
+    { term: term(1), vote: nodeId(2), commit: logIndex(0) },
+  )
+  const promises = new Promises(
+    new Map([
+      [1, log],
+      [2, winner],
+    ]),
+  )
+  promises.leads(2, 1)
+  // Another was elected, and made a learner of it while its disk stood still.
+  promises.sent(request)
+  finds(/^I8 /, () => elected.sent(request))
   // A later term made a learner of it while its disk stood still.
   log.hardState = { term: term(2), vote: null }
   new Promises(new Map([[1, log]])).sent(request)
