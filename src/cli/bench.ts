@@ -18,6 +18,7 @@ import { MachineClock } from '../host/machine-clock.ts'
 import type { Endpoint } from '../verify/endpoint.ts'
 import { localServers } from './bench-local.ts'
 import { CliFailure, exitCodes } from './errors.ts'
+import { onInterrupt } from './interrupts.ts'
 import { formatTable } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 import { verifyEndpoints } from './verify-endpoints.ts'
@@ -53,13 +54,11 @@ export async function bench(terminal: Terminal, flags: BenchFlags, processors: n
   const local = localServers(terminal, flags.dir, endpoints)
   if (local === null && flags.yes !== true) await confirm(endpoints)
   const stop = new AbortController()
-  const interrupt = (): void => {
+  // Whoever insists ends the program, and leaves namespaces behind.
+  const ended = onInterrupt(terminal.clock, () => {
     terminal.note('interrupted: ending, and removing what was made')
     stop.abort()
-  }
-  // Whoever insists ends the program, and leaves namespaces behind.
-  const signals = ['SIGINT', 'SIGTERM'] as const
-  for (const signal of signals) process.once(signal, interrupt)
+  })
   const defaults = flags.quick === true ? benchDefaults.quick : benchDefaults.whole
   try {
     const report = await runBench(
@@ -72,7 +71,7 @@ export async function bench(terminal: Terminal, flags: BenchFlags, processors: n
     )
     tell(terminal, flags, report)
   } finally {
-    for (const signal of signals) process.removeListener(signal, interrupt)
+    ended()
   }
   return stop.signal.aborted ? exitCodes.failed : exitCodes.done
 }

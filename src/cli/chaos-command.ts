@@ -71,9 +71,9 @@ all members, and partitions, come alone. The plan follows from seed, duration, f
 what comes later, and what then no longer fits into the duration is left out. A member that ends though nobody ended it, or is not ready
 ${chaosLimits.readyMsMax / 1000} s after a fault, ends the run with exit code 1.
 
-Only clusters under --dir are harmed, and only processes that run with its configuration files. An interrupt heals first. Should
-this program be killed, links heal and paused members go on by themselves; orchctl cluster up starts those that were down;
-a member more, or a demoted one, stays so.
+Only clusters under --dir are harmed, and only processes that run with its configuration files. An interrupt (SIGINT,
+SIGTERM, SIGHUP) heals first. Should this program be killed, links heal and paused members go on by themselves; orchctl cluster
+up starts those that were down; a member more, or a demoted one, stays so.
 
 Examples:
   orchctl cluster up --chaos

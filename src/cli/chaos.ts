@@ -10,6 +10,7 @@ import { runChaos } from '../chaos/run.ts'
 import type { Done } from '../chaos/run.ts'
 import { durationText } from '../config/flag.ts'
 import { CliFailure } from './errors.ts'
+import { onInterrupt } from './interrupts.ts'
 import { openCluster } from './local-cluster.ts'
 import { LocalTarget, lacksFault } from './local-target.ts'
 import { formatTable, sleep } from './terminal.ts'
@@ -79,13 +80,11 @@ export async function chaosRun(
 
   const target = await LocalTarget.open(cluster, terminal)
   const stop = new AbortController()
-  const interrupt = (): void => {
+  // The first one heals; whoever insists ends the program, and what holds links and pauses notices.
+  const ended = onInterrupt(clock, () => {
     terminal.note('healing what was harmed')
     stop.abort()
-  }
-  // The first one heals; whoever insists ends the program, and what holds links and pauses notices.
-  const signals = ['SIGINT', 'SIGTERM'] as const
-  for (const signal of signals) process.once(signal, interrupt)
+  })
   const startedMs = clock.wallMs()
   try {
     await allReady(target, clock, stop.signal)
@@ -104,7 +103,7 @@ export async function chaosRun(
       },
     })
   } finally {
-    for (const signal of signals) process.removeListener(signal, interrupt)
+    ended()
     target.close()
   }
   terminal.note('all members run, are ready and have whole links')

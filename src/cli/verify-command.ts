@@ -55,7 +55,8 @@ What is checked:
 
 It asks nothing that only this server has, so any with the same API will do. It needs the right to make a namespace (or
 --namespace) and to write ConfigMaps in it. Break the cluster meanwhile as you like: a call without an
-answer counts as one that may have happened, or may still happen. An interrupt ends the traffic and judges what there is.
+answer counts as one that may have happened, or may still happen. An interrupt
+(SIGINT, SIGTERM, SIGHUP) ends the traffic and judges what there is; a second one ends the program, and leaves its namespace behind.
 
 Examples:
   orchctl verify                                     the members of .cluster, 30 seconds

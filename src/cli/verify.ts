@@ -11,6 +11,7 @@ import { reportOf, textOf } from '../verify/report.ts'
 import { runVerify, verifyHistory } from '../verify/run.ts'
 import type { VerifyResult } from '../verify/run.ts'
 import { CliFailure, exitCodes } from './errors.ts'
+import { onInterrupt } from './interrupts.ts'
 import type { Format, Terminal } from './terminal.ts'
 import { verifyEndpoints } from './verify-endpoints.ts'
 import type { EndpointFlags } from './verify-endpoints.ts'
@@ -103,9 +104,10 @@ async function recorded(terminal: Terminal, flags: VerifyFlags, history: string)
     `${endpoints.map(({ name }) => name).join(', ')}: ${flags.duration / 1000} s of traffic, seed ${seed}`,
   )
   const stop = new AbortController()
-  const interrupt = (): void => stop.abort()
-  // The first interrupt ends the traffic and judges what there is; the second ends the program.
-  process.once('SIGINT', interrupt)
+  const ended = onInterrupt(clock, () => {
+    terminal.note('interrupted: ending the traffic, judging what there is, and removing what was made')
+    stop.abort()
+  })
   try {
     const options: VerifyOptions = {
       ...{ endpoints, history, seed, durationMs: flags.duration, timeoutMs: flags.timeout },
@@ -119,7 +121,7 @@ async function recorded(terminal: Terminal, flags: VerifyFlags, history: string)
     }
     return await runVerify(options, { clock, random })
   } finally {
-    process.removeListener('SIGINT', interrupt)
+    ended()
   }
 }
 

@@ -106,7 +106,8 @@ async function traffic(
   })
   const watching = watchers.map((watcher) => watcher.run())
   const endMs = clock.monotonicMs() + options.durationMs
-  let stop = endMs
+  // It may have been interrupted while it looked around.
+  let stop = signal?.aborted === true ? 0 : endMs
   signal?.addEventListener('abort', () => {
     stop = 0
   })

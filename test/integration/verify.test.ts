@@ -3,19 +3,26 @@
  * Method: real servers in this process behind real sockets: the shipped one, and four that are broken on purpose.
  */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { cli } from '../../src/cli/cli.ts'
 import type { Terminal } from '../../src/cli/terminal.ts'
 import type { Endpoint } from '../../src/verify/endpoint.ts'
 import type { AnomalyKind } from '../../src/verify/finding.ts'
+import type { VerifyOptions } from '../../src/verify/options.ts'
+import { runVerify } from '../../src/verify/run.ts'
 import type { VerifyResult } from '../../src/verify/run.ts'
 import { droppedEvent, forgottenDepartures, lostWrite, staleReads } from '../support/broken-servers.ts'
 import { freePorts } from '../support/process-cluster.ts'
 import { freshRandom, systemClock } from '../support/system.ts'
+import type { Doc } from '../support/spec-server.ts'
 import { verifiedServer } from '../support/verified-server.ts'
 import { allOf, verifyAgainst } from '../support/verify-run.ts'
 
@@ -114,3 +121,51 @@ void test('the command says by its exit code what it found, and writes what it w
     assert.match(noted, /^orchctl: cannot read [^\n]*$/)
   }
 })
+
+void test('an interrupt before the first call ends the traffic, too', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'verify-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const options: VerifyOptions = {
+    ...{ endpoints: [await verifiedServer(t)], namespace: null, balanced: false, timeoutMs: 2000 },
+    // What is not cut short lasts a while, so that the test fails and ends.
+    ...{ ...traffic, durationMs: 20_000, history: join(directory, 'history.jsonl') },
+    signal: AbortSignal.abort(),
+  }
+  const { history, notes } = await runVerify(options, { clock: systemClock, random: freshRandom() })
+  assert.ok(history.calls.length < 100, `${history.calls.length} calls`)
+  assert.deepEqual(notes, [])
+})
+
+const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  void test(`${signal} ends the traffic: what there is is judged, and nothing is left behind`, async (t) => {
+    const { url, token } = await verifiedServer(t)
+    const flags = ['--endpoint', url, '--token', token ?? '', '--duration', '1h']
+    const child = spawn(process.execPath, [program, 'verify', ...flags], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    t.after(() => child.kill('SIGKILL'))
+    let [out, err] = ['', '']
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+    const end = once(child, 'close')
+    /** Its namespaces: whether each was deleted, which controllers would complete. */
+    const made = async (): Promise<readonly boolean[]> => {
+      const reply = await fetch(`${url}/api/v1/namespaces`, { headers: { authorization: `Bearer ${token}` } })
+      const { items = [] } = (await reply.json()) as Doc
+      const own = items.filter(({ metadata }) => metadata?.name?.startsWith('verify-'))
+      return own.map(({ metadata }) => metadata?.deletionTimestamp !== undefined)
+    }
+    while (child.exitCode === null && (await made()).length === 0) await sleep(20)
+    // As `timeout` does it: to its child, and then to all of its group.
+    child.kill(signal)
+    child.kill(signal)
+    await end
+    // In so little may be too little to say anything.
+    assert.ok(child.exitCode === 0 || child.exitCode === 3, `${child.exitCode} ${child.signalCode}: ${err}`)
+    assert.match(out, /^(OK|UNDECIDED): [^]*; namespace verify-[^]*objects are linearizable/)
+    assert.match(err, /^interrupted: ending the traffic/m)
+    assert.deepEqual(await made(), [true], 'its namespace is deleted')
+  })
+}

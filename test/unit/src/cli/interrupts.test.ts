@@ -1,0 +1,58 @@
+/*
+ * Goal: whoever asks a command to end is heard once, may say it twice at once, and ends it at once when insisting.
+ * Method: signals to this process, on a clock by hand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { onInterrupt } from '../../../../src/cli/interrupts.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+type Kit = { readonly clock: ManualClock; readonly heard: string[]; readonly stop: () => void }
+
+function listen(t: TestContext): Kit {
+  const clock = new ManualClock()
+  const heard: string[] = []
+  const stop = onInterrupt(
+    clock,
+    () => heard.push('interrupted'),
+    (signal) => heard.push(signal),
+  )
+  t.after(stop)
+  return { clock, heard, stop }
+}
+
+/** What listens hears it at once; nothing is sent, as nobody may listen any more. */
+function signalled(signal: NodeJS.Signals): void {
+  process.emit(signal, signal)
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  void test(`${signal} is heard once, however often it is sent at once`, async (t) => {
+    const { clock, heard } = listen(t)
+    for (let sent = 0; sent < 3; sent++) signalled(signal)
+    await clock.advance(499)
+    signalled(signal)
+    assert.deepEqual(heard, ['interrupted'])
+  })
+}
+
+void test('who insists ends the program; a hang-up never does', async (t) => {
+  const { clock, heard } = listen(t)
+  const before = process.listenerCount('SIGINT')
+  signalled('SIGINT')
+  await clock.advance(500)
+  signalled('SIGHUP')
+  assert.deepEqual(heard, ['interrupted'])
+  signalled('SIGTERM')
+  assert.deepEqual(heard, ['interrupted', 'SIGTERM'])
+  assert.equal(process.listenerCount('SIGINT'), before - 1, 'the signal ends this process now')
+})
+
+void test('once the work is done signals do what they always do', (t) => {
+  const before = process.listenerCount('SIGHUP')
+  const { stop } = listen(t)
+  assert.equal(process.listenerCount('SIGHUP'), before + 1)
+  stop()
+  assert.equal(process.listenerCount('SIGHUP'), before)
+})
