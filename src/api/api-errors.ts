@@ -9,8 +9,10 @@ import type { ApiErrorDetails } from './api-error.ts'
 
 export type GroupResource = { readonly group: string; readonly resource: string }
 
+/** @param name quoted to 256 characters: no object has a longer one, whatever was asked for */
 export function notFound(of: GroupResource, name: string): ApiError {
-  return new ApiError('NotFound', `${spell(of)} ${JSON.stringify(name)} not found`, about(of, name))
+  const quoted = name.length <= 256 ? name : [...name].slice(0, 256).join('')
+  return new ApiError('NotFound', `${spell(of)} ${JSON.stringify(quoted)} not found`, about(of, quoted))
 }
 
 /** A path that leads nowhere: no such resource at all. */

@@ -37,15 +37,15 @@ export class Compressor {
     const codings = codingsOf(header)
     if (!codings.gzip) {
       if (!codings.identity) throw noCoding()
-      return { pieces, headers: {} }
+      return { pieces, headers: varying }
     }
     const begun = await begin(pieces, limits.compressedBytesMin)
-    if (begun.ended && codings.identity) return { pieces: begun.held, headers: {} }
+    if (begun.ended && codings.identity) return { pieces: begun.held, headers: varying }
     if (this.#streams < limits.compressionsMax) {
       this.#streams++
       return { pieces: this.#gzipped(whole(begun)), headers: gzipHeaders }
     }
-    if (codings.identity) return { pieces: whole(begun), headers: {} }
+    if (codings.identity) return { pieces: whole(begun), headers: varying }
     await begun.puller.return?.()
     throw tooManyRequests(1)
   }
@@ -82,7 +82,9 @@ export function compressedOnce(bytes: Uint8Array): Promise<Uint8Array> {
 /** Fast rather than small: the network is seldom as slow as the processor would be. */
 const level = 1
 
-const gzipHeaders: ReplyHeaders = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' }
+/** However it leaves, another client might have got it the other way. @source RFC 9110 section 12.5.5 */
+const varying: ReplyHeaders = { vary: 'Accept-Encoding' }
+const gzipHeaders: ReplyHeaders = { ...varying, 'content-encoding': 'gzip' }
 
 type Begun = {
   readonly held: readonly Uint8Array[]

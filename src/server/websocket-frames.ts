@@ -76,8 +76,12 @@ export class FrameReader {
     return { opcode, last, length, mask: head.subarray(2 + lengthBytes, 6 + lengthBytes) }
   }
 
-  /** Control frames are short and whole; a message begins once and is continued until its last frame. */
+  /**
+   * Control frames are short and whole, and a code of a close has two bytes; a message begins once and is continued until
+   * its last frame.
+   */
   #isExpected(opcode: number, last: boolean, length: number): boolean {
+    if (opcode === opcodes.close && length === 1) return false
     if (isControl(opcode)) return opcode <= opcodes.pong && last && length <= controlBytesMax
     return opcode === opcodes.continuation
       ? this.#messageBytes !== null

@@ -33,8 +33,6 @@ export async function resolveVersions(
 }
 
 export function compacted(asked: Revision, trimmed: Revision): StoreFailure {
-  return new StoreFailure(
-    'compacted',
-    `revision ${asked} is older than the history kept, which begins behind ${trimmed}`,
-  )
+  const words = `revision ${asked} is older than the history kept: versions after ${trimmed} are kept`
+  return new StoreFailure('compacted', words)
 }

@@ -65,6 +65,7 @@ void test('a long list is compressed for who asks, and is the same list', async 
   for (const asked of ['identity', 'br', 'gzip;q=0', 'gzip;q=0.1, identity']) {
     const { headers, bytes } = await ask(list, asked)
     assert.equal(headers['content-encoding'], undefined, asked)
+    assert.equal(headers['vary'], 'Accept-Encoding', asked)
     assert.ok(bytes.equals(whole))
   }
 })

@@ -167,3 +167,11 @@ test('bytes of UTF-8 are counted without encoding', () => {
     }),
   )
 })
+
+test('what was not found is quoted as far as a name can be', () => {
+  const of = { group: '', resource: 'configmaps' }
+  const { message, details } = notFound(of, '🦄'.repeat(1000))
+  assert.equal(message, `configmaps "${'🦄'.repeat(256)}" not found`)
+  assert.equal(details.name, '🦄'.repeat(256))
+  assert.equal(notFound(of, 'x'.repeat(253)).details.name, 'x'.repeat(253))
+})

@@ -136,6 +136,7 @@ void test('frames of clients: what is answered, skipped and refused', () => {
       Buffer.from([0x82, 0xff, ...new Array<number>(8).fill(0xff), 1, 2, 3, 4]),
       ['broken 1009'],
     ],
+    ['half a code of a close', clientFrame(8, '\x03'), ['broken 1002']],
     ['no mask', Buffer.from([0x81, 0x01, 0x61]), ['broken 1002']],
     ['a reserved bit', Buffer.from([0xc1, 0x80, 0, 0, 0, 0]), ['broken 1002']],
     ['an unknown kind', clientFrame(3, ''), ['broken 1002']],
