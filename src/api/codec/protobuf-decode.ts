@@ -9,6 +9,7 @@ import { planOf } from './protobuf-plan.ts'
 import type { FieldPlan } from './protobuf-plan.ts'
 import { Malformed, ProtobufReader } from './protobuf-reader.ts'
 import { WIRE_BIT64, WIRE_BYTES, WIRE_VARINT } from './protobuf-writer.ts'
+import { zeroOf } from '../schema/zero.ts'
 
 const DEPTH_MAX = 100
 
@@ -173,39 +174,21 @@ function readEntry(map: JsonObjectDraft, { values }: MapSchema, { reader, wire, 
     throw cause instanceof Malformed ? cause.within(`[${key}]`) : cause
   }
   reader.leave(outer)
-  setMember(map, key, value ?? zeroOf(values))
+  setMember(map, key, value ?? absentOf(values))
 }
 
 /** Of a list or a map: there always is one. */
 function readElement(schema: Schema, place: Place): Json {
-  if (schema.type !== 'list') return readOnto(undefined, schema, place) ?? zeroOf(schema)
+  if (schema.type !== 'list') return readOnto(undefined, schema, place) ?? absentOf(schema)
   const list: Json[] = []
   readWrapped(list, schema, place)
   return list
 }
 
-function zeroOf(schema: Schema): Json {
-  switch (schema.type) {
-    case 'string':
-      return schema.format === 'date-time' || schema.format === 'micro-time' ? null : ''
-    case 'boolean':
-      return false
-    case 'integer':
-    case 'number':
-    case 'int-or-string':
-      return 0
-    case 'quantity':
-      return '0'
-    case 'object':
-    case 'map':
-      return {}
-    case 'list':
-      return []
-    case 'any':
-      return null
-    default:
-      return assertNever(schema)
-  }
+/** A time that is none has no text. */
+function absentOf(schema: Schema): Json {
+  const isTime = schema.type === 'string' && (schema.format === 'date-time' || schema.format === 'micro-time')
+  return isTime ? null : zeroOf(schema)
 }
 
 type Scalar = Exclude<Schema, { type: 'list' | 'map' | 'object' | 'int-or-string' }>

@@ -8,6 +8,7 @@ import type { Path } from './path.ts'
 import { listIndex, mapKey, member, spellPath } from './path.ts'
 import { checkScalar } from './scalar.ts'
 import type { ListSchema, MapSchema, ObjectSchema, Schema } from './schema.ts'
+import { zeroOf } from './zero.ts'
 
 /** What decoding made of an object. */
 export type Conformed = {
@@ -138,28 +139,7 @@ function conformList(schema: ListSchema, list: readonly Json[], path: Path, walk
 
 /** What null means where something must stand. */
 function emptyOf(schema: Schema): Json {
-  if (schema.nullable === true) return null
-  switch (schema.type) {
-    case 'string':
-      return ''
-    case 'boolean':
-      return false
-    case 'integer':
-    case 'number':
-    case 'int-or-string':
-      return 0
-    case 'quantity':
-      return '0'
-    case 'object':
-    case 'map':
-      return {}
-    case 'list':
-      return []
-    case 'any':
-      return null
-    default:
-      return assertNever(schema)
-  }
+  return schema.nullable === true ? null : zeroOf(schema)
 }
 
 function mismatch(value: Json, path: Path, wanted: string): Mismatch {

@@ -1,7 +1,7 @@
-import { assertNever } from '../../../raft/base/assert.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, setMember } from '../json.ts'
 import type { ObjectSchema, Schema } from './schema.ts'
+import { zeroOf } from './zero.ts'
 
 /**
  * Fills in members that are absent and have a default, or are always said; inside of what is there, never around it. An
@@ -33,26 +33,9 @@ function isUnsaid(schema: Schema, value: Json): boolean {
 function missingValue(schema: Schema): Json | undefined {
   if (schema.default !== undefined) return schema.default
   if (schema.always !== true) return undefined
-  switch (schema.type) {
-    case 'object':
-      return applyDefaults(schema, {})
-    case 'string':
-      return ''
-    case 'boolean':
-      return false
-    case 'integer':
-    case 'number':
-    case 'int-or-string':
-      return 0
-    case 'quantity':
-      return '0'
-    case 'map':
-    case 'list':
-    case 'any':
-      return undefined
-    default:
-      return assertNever(schema)
-  }
+  if (schema.type === 'object') return applyDefaults(schema, {})
+  const isScalar = schema.type !== 'map' && schema.type !== 'list' && schema.type !== 'any'
+  return isScalar ? zeroOf(schema) : undefined
 }
 
 function defaultInside(schema: Schema, value: Json): Json {
