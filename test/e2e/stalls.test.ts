@@ -6,7 +6,6 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import type { MemberProcess } from '../support/process-cluster.ts'
@@ -27,14 +26,32 @@ type Run = {
   followers(): Promise<readonly [MemberProcess, MemberProcess]>
 }
 
-/** A cluster under traffic; what it acknowledged is judged at the end. */
-async function underTraffic(t: TestContext, action: (run: Run) => Promise<void>): Promise<void> {
+/** A cluster under traffic; what it acknowledged is judged at the end. Whatever happens, both end: traffic that goes on keeps the process. */
+async function underTraffic(action: (run: Run) => Promise<void>): Promise<void> {
   const cluster = await ProcessCluster.start({ members: 3, config, preload: stallHook })
-  t.after(() => cluster.remove())
-  const made = await cluster.members[0]?.client.post('/api/v1/namespaces', { metadata: { name: namespace } })
-  assert.equal(made?.status, 201, made?.text)
-  const traffic = new SteadyTraffic(cluster.members, namespace)
-  const record = new LeaderRecord(cluster)
+  const ends: (() => Promise<void>)[] = []
+  try {
+    const made = await cluster.members[0]?.client.post('/api/v1/namespaces', {
+      metadata: { name: namespace },
+    })
+    assert.equal(made?.status, 201, made?.text)
+    const traffic = new SteadyTraffic(cluster.members, namespace)
+    const record = new LeaderRecord(cluster)
+    ends.push(
+      () => traffic.stop(),
+      () => record.stop(),
+    )
+    await judged({ cluster, traffic, record }, action)
+  } finally {
+    await Promise.allSettled(ends.map((end) => end()))
+    await cluster.remove()
+  }
+}
+
+async function judged(
+  { cluster, traffic, record }: Pick<Run, 'cluster' | 'traffic' | 'record'>,
+  action: (run: Run) => Promise<void>,
+): Promise<void> {
   const leader = (): Promise<MemberProcess> => cluster.leader()
   const followers = async (): Promise<readonly [MemberProcess, MemberProcess]> => {
     const led = await leader()
@@ -85,8 +102,8 @@ async function during(
   return { newLeaders, writesMeanwhile }
 }
 
-void test('what stands still for a moment, or does not lead, changes no leader and stops no write', (t) =>
-  underTraffic(t, async (run) => {
+void test('what stands still for a moment, or does not lead, changes no leader and stops no write', () =>
+  underTraffic(async (run) => {
     for (let round = 0; round < rounds; round++) {
       const leader = await run.leader()
       const [one, other] = await run.followers()
@@ -112,9 +129,9 @@ for (const [part, title] of [
   ['api', 'api thread'],
   ['log', 'disk'],
 ] as const) {
-  void test(`a leader whose ${title} stands still for six seconds gives way once, to one that is well`, async (t) => {
+  void test(`a leader whose ${title} stands still for six seconds gives way once, to one that is well`, async () => {
     for (let round = 0; round < rounds; round++) {
-      await underTraffic(t, async (run) => {
+      await underTraffic(async (run) => {
         const leader = await run.leader()
         const [slow, well] = await run.followers()
         // The other one in touch has a state that stands still too: it must not be the one.
@@ -132,8 +149,8 @@ for (const [part, title] of [
   })
 }
 
-void test('a disk that stands still for ever, on the leader and then on a follower, stops neither writes nor the end', (t) =>
-  underTraffic(t, async (run) => {
+void test('a disk that stands still for ever, on the leader and then on a follower, stops neither writes nor the end', () =>
+  underTraffic(async (run) => {
     for (const who of ['leader', 'follower'] as const) {
       const victim = who === 'leader' ? await run.leader() : (await run.followers())[0]
       const release = stall(victim, 'log')
@@ -149,8 +166,8 @@ void test('a disk that stands still for ever, on the leader and then on a follow
     }
   }))
 
-void test('two members that stand still as a whole pass no leadership around', (t) =>
-  underTraffic(t, async (run) => {
+void test('two members that stand still as a whole pass no leadership around', () =>
+  underTraffic(async (run) => {
     const leader = await run.leader()
     const [slow] = await run.followers()
     const stalls = [leader, slow].flatMap((member) =>
