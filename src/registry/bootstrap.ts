@@ -5,7 +5,7 @@ import { validateMetaOnCreate } from '../api/object-meta.ts'
 import { formatTime } from '../api/time.ts'
 import type { Operation } from '../store/command.ts'
 import { keyOf } from '../store/key.ts'
-import { apiVersionOf } from './definition.ts'
+import { apiVersionOf, placeOf } from './definition.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 import { encode } from './encode.ts'
 import { stampCreated } from './metadata.ts'
@@ -16,7 +16,7 @@ export function bootstrapOperation(
   target: { readonly name: string; readonly namespace: string | null },
   parts: { readonly clock: Clock; readonly random: Random },
 ): Operation {
-  const { group, plural, kind, hooks } = definition
+  const { plural, kind, hooks } = definition
   const { name, namespace } = target
   const bare: AnyObject = { kind, apiVersion: apiVersionOf(definition), metadata: { name } }
   const stamped = stampCreated(bare, namespace, { ...parts, definition })
@@ -25,7 +25,7 @@ export function bootstrapOperation(
   const rules = { namespaced: namespace !== null, validateName: definition.validateName }
   const wrong = [...validateMetaOnCreate(object.metadata, rules), ...(hooks.validate?.(object) ?? [])]
   assert(wrong.length === 0, `${plural} ${name} follows the rules of its kind`)
-  const key = keyOf({ group, plural, namespace: namespace ?? '', name })
+  const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
   return { kind: 'put', key, conditions: [{ kind: 'absent' }], object: encode(object) }
 }
 

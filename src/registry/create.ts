@@ -16,7 +16,7 @@ import type { Revision } from '../store/revision.ts'
 import type { AdmissionRequest } from './admission.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { checkNamespace, decodeObject } from './decode.ts'
-import { resourceOf } from './definition.ts'
+import { placeOf, resourceOf } from './definition.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
 import { restampCreated, stampCreated, writingOf } from './metadata.ts'
@@ -73,7 +73,7 @@ export async function planCreate(
   await admission.validate({ ...asked, object })
 
   const name = object.metadata.name ?? ''
-  const key = keyOf({ group: definition.group, plural: definition.plural, namespace: namespace ?? '', name })
+  const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
   refuseExisting(parts, request, key, sent.metadata.name ? null : name)
   checkAmong(parts, definition, object)
   checkLevel(parts, definition)
@@ -127,9 +127,9 @@ function checkLevel({ store }: VerbParts, { sinceFeatureLevel = 1, plural }: Res
 
 /** @throws ApiError `Invalid` */
 function checkAmong({ store }: VerbParts, definition: ResourceDefinition, object: AnyObject): void {
-  const { hooks, group, plural } = definition
+  const { hooks } = definition
   if (hooks.validateAmong === undefined) return
-  const { objects } = store.view().list(prefixOf({ group, plural, namespace: null }), everything)
+  const { objects } = store.view().list(prefixOf({ ...placeOf(definition), namespace: null }), everything)
   const causes = hooks.validateAmong(object, objects.map(parseStored))
   if (causes.length > 0) throw invalidObject(definition, object.metadata.name ?? '', causes)
 }

@@ -41,8 +41,8 @@ export type ResourceDefinition = {
   readonly tracksGeneration?: true
   /** Its objects are namespaces: one goes only when nothing is left in it. */
   readonly holdsNamespaces?: true
-  /** Dotted paths of string members that field selectors may name, besides name and namespace. */
-  readonly selectableFields?: readonly string[]
+  /** What field selectors may name besides name and namespace: dotted paths of string members, or made of them. */
+  readonly selectableFields?: readonly (string | SelectableField)[]
   /** Its objects are stored in another version, which is declared too. Unset: as they are. */
   readonly storedAs?: StoredVersion
   /** Still served, but clients should turn to another version. */
@@ -65,10 +65,19 @@ export type Asking = {
   readonly reviewers: Reviewers
 }
 
-/** Of the same group, kind and plural. @source spec 9.5 items 2 and 4b */
+/** What a field selector compares where no member says it. */
+export type SelectableField = {
+  readonly name: string
+  /** Pure. What it is given was stored, so its schema holds. */
+  readonly textOf: (object: AnyObject) => string
+}
+
+/** Of the same kind and plural. @source spec 9.5 items 2 and 4b */
 export type StoredVersion = {
   /** Such as `v1`. */
   readonly name: string
+  /** As in `ResourceDefinition`; unset: the same. */
+  readonly group?: string
   /**
    * Pure, the one undoing the other, so that nothing is lost on the way through either version. Metadata stays as it is,
    * and apiVersion is not theirs. Unset: the two versions have one shape.
@@ -158,8 +167,22 @@ export type SubresourceDefinition = {
 export type DefinitionFor = (names: Names) => ResourceDefinition
 
 /** `v1`, `storage.orch.io/v1`. */
-export function apiVersionOf(definition: ResourceDefinition): string {
-  return definition.group === '' ? definition.version : `${definition.group}/${definition.version}`
+export function apiVersionOf({ group, version }: Pick<ResourceDefinition, 'group' | 'version'>): string {
+  return group === '' ? version : `${group}/${version}`
+}
+
+/** Group and version in which objects of a kind are stored. */
+export function storedTypeOf({
+  group,
+  version,
+  storedAs,
+}: ResourceDefinition): Pick<ResourceDefinition, 'group' | 'version'> {
+  return { group: storedAs?.group ?? group, version: storedAs?.name ?? version }
+}
+
+/** Where objects of a kind lie: the same for all versions that share them, whatever their groups. */
+export function placeOf(definition: ResourceDefinition): { readonly group: string; readonly plural: string } {
+  return { group: storedTypeOf(definition).group, plural: definition.plural }
 }
 
 /** As the constructors of `api-errors.ts` want it. */

@@ -3,7 +3,7 @@ import type { ApiError } from '../api/api-error.ts'
 import type { Condition } from '../store/command.ts'
 import { prefixOf } from '../store/key.ts'
 import type { Revision } from '../store/revision.ts'
-import { resourceOf } from './definition.ts'
+import { placeOf, resourceOf } from './definition.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 import type { VerbParts } from './parts.ts'
 
@@ -55,10 +55,10 @@ export function removalConditions(
   const unchanged: Condition = { kind: 'revision-is', revision: current }
   if (definition.holdsNamespaces !== true) return [unchanged]
   const namespace = object.metadata.name ?? ''
-  const namespaced = parts.catalog
-    .all()
-    .filter(({ scope, review }) => scope === 'Namespaced' && review === undefined)
-  const prefixes = namespaced.map(({ group, plural }) => prefixOf({ group, plural, namespace }))
+  const namespaced = parts.catalog.all().filter(({ scope, review, storedAs }) => {
+    return scope === 'Namespaced' && review === undefined && storedAs === undefined
+  })
+  const prefixes = namespaced.map((kind) => prefixOf({ ...placeOf(kind), namespace }))
   return [unchanged, { kind: 'prefix-empty', prefixes }]
 }
 

@@ -3,7 +3,7 @@ import type { UserInfo } from '../api/object.ts'
 import { keyOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import type { ReadProof } from './consistency.ts'
-import { resourceOf } from './definition.ts'
+import { placeOf, resourceOf } from './definition.ts'
 import type { ResourceDefinition } from './definition.ts'
 
 /** One API call below the HTTP layer: who, by when, and what to tell them besides the answer. */
@@ -39,5 +39,5 @@ export function keyOfTarget(definition: ResourceDefinition, target: Target): Key
   const namespace = target.namespace ?? ''
   if (name === '' || name.includes('/') || namespace.includes('/'))
     throw notFound(resourceOf(definition), name)
-  return keyOf({ group: definition.group, plural: definition.plural, namespace, name })
+  return keyOf({ ...placeOf(definition), namespace, name })
 }

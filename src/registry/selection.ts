@@ -8,9 +8,9 @@ import { parseLabelSelector } from '../api/select/label-selector.ts'
 import { keyOf, partsOf, prefixOf } from '../store/key.ts'
 import type { Key, KeyPrefix } from '../store/key.ts'
 import type { StoredObject } from '../store/object-store.ts'
-import type { ResourceDefinition } from './definition.ts'
+import { placeOf } from './definition.ts'
 import { parseStored } from './encode.ts'
-import type { AnyObject } from './definition.ts'
+import type { AnyObject, ResourceDefinition, SelectableField } from './definition.ts'
 import { malformed } from './options.ts'
 import type { Target } from './request.ts'
 
@@ -34,14 +34,14 @@ export function selectionOf(
   selectors: { readonly labelSelector: string; readonly fieldSelector: string },
 ): Selection {
   const labels = read('labelSelector', selectors.labelSelector, parseLabelSelector)
-  const known = [...COMMON_FIELDS, ...(definition.selectableFields ?? [])]
+  const known = [...COMMON_FIELDS, ...(definition.selectableFields ?? []).map(fieldName)]
   const fields = read('fieldSelector', selectors.fieldSelector, (text) => parseFieldSelector(text, known))
   const namespace = target.namespace ?? keyPart(fields.exact('metadata.namespace'))
   const name = target.name ?? keyPart(fields.exact('metadata.name'))
-  const { group, plural, scope } = definition
+  const { scope } = definition
   const fieldsMatch = fields.isEmpty ? null : fieldMatcher(fields, definition)
   return {
-    prefix: prefixOf({ group, plural, namespace: scope === 'Cluster' ? null : namespace }),
+    prefix: prefixOf({ ...placeOf(definition), namespace: scope === 'Cluster' ? null : namespace }),
     key: keyOfOne(definition, namespace, name),
     everything: labels.isEmpty && fields.isEmpty,
     reads: fields.requirements.some(({ field }) => !COMMON_FIELDS.includes(field)),
@@ -66,16 +66,21 @@ function keyPart(text: string | null): string | null {
 }
 
 function keyOfOne(definition: ResourceDefinition, namespace: string | null, name: string | null): Key | null {
-  const { group, plural, scope } = definition
+  const place = placeOf(definition)
   if (name === null || name.includes('/')) return null
-  if (scope === 'Cluster') return keyOf({ group, plural, namespace: '', name })
-  return namespace === null ? null : keyOf({ group, plural, namespace, name })
+  if (definition.scope === 'Cluster') return keyOf({ ...place, namespace: '', name })
+  return namespace === null ? null : keyOf({ ...place, namespace, name })
+}
+
+function fieldName(field: string | SelectableField): string {
+  return typeof field === 'string' ? field : field.name
 }
 
 function fieldMatcher(
   fields: FieldSelector,
-  { schema }: ResourceDefinition,
+  { schema, selectableFields = [] }: ResourceDefinition,
 ): (stored: StoredObject) => boolean {
+  const made = selectableFields.filter((field) => typeof field !== 'string')
   return (stored) => {
     const { namespace, name } = partsOf(stored.key)
     let parsed: AnyObject | null = null
@@ -83,7 +88,8 @@ function fieldMatcher(
       if (field === 'metadata.name') return name
       if (field === 'metadata.namespace') return namespace
       parsed ??= parseStored(stored)
-      return textAt(parsed, schema, field)
+      const own = made.find((one) => one.name === field)
+      return own !== undefined ? own.textOf(parsed) : textAt(parsed, schema, field)
     })
   }
 }

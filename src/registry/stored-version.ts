@@ -11,7 +11,7 @@ import type {
 } from '../store/object-store.ts'
 import { revision as revisionOf } from '../store/revision.ts'
 import type { Revision } from '../store/revision.ts'
-import { apiVersionOf } from './definition.ts'
+import { apiVersionOf, storedTypeOf } from './definition.ts'
 import type { ResourceDefinition, StoredVersion } from './definition.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
 
@@ -30,11 +30,11 @@ export class VersionedStore implements ObjectStore {
 
   constructor(store: ObjectStore, definition: ResourceDefinition, version: StoredVersion) {
     this.#store = store
-    const { kind, group } = definition
+    const { kind } = definition
     this.#version = {
       ...(version.conversion === undefined ? {} : { conversion: version.conversion }),
       asked: { kind, apiVersion: apiVersionOf(definition) },
-      stored: { kind, apiVersion: group === '' ? version.name : `${group}/${version.name}` },
+      stored: { kind, apiVersion: apiVersionOf(storedTypeOf(definition)) },
     }
   }
 

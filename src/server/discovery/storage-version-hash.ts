@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { storedTypeOf } from '../../registry/definition.ts'
 import type { ResourceDefinition } from '../../registry/definition.ts'
 
 /**
@@ -10,9 +11,7 @@ import type { ResourceDefinition } from '../../registry/definition.ts'
  */
 export function storageVersionHash(definition: ResourceDefinition): string | null {
   if (!definition.verbs.includes('get')) return null
-  const { group, version, kind, storedAs } = definition
-  const digest = createHash('sha256')
-    .update(`${group}/${storedAs?.name ?? version}/${kind}`)
-    .digest()
+  const { group, version } = storedTypeOf(definition)
+  const digest = createHash('sha256').update(`${group}/${version}/${definition.kind}`).digest()
   return digest.subarray(0, 8).toString('base64')
 }

@@ -1,8 +1,8 @@
 /*
- * Goal: a kind that is served in two versions is one kind: whoever writes in one is read in the other, by every verb,
- * and nothing is lost on the way.
+ * Goal: a kind that is served in two versions, of one group or of two, is one kind: whoever writes in one is read in the
+ * other, by every verb, and nothing is lost on the way.
  * Method: the shipped verbs over a made-up kind whose versions differ in shape, over one whose versions differ in name
- * only, and over random objects that go both ways.
+ * only, over one that another group has as well, and over random objects that go both ways.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -53,6 +53,14 @@ const older: ResourceDefinition = {
 
 /** As `gadget`, by another name. */
 const alike: ResourceDefinition = { ...gadget, version: 'v1alpha1', storedAs: { name: 'v1' } }
+
+/** As `older`, in another group, and selected by what no member says. */
+const elsewhere: ResourceDefinition = {
+  ...older,
+  ...{ group: 'other.example', version: 'v2' },
+  selectableFields: [{ name: 'parity', textOf: ({ amount }) => (Number(amount) % 2 === 0 ? 'even' : 'odd') }],
+  storedAs: { name: 'v1', group: 'test.example', conversion: { toStored, fromStored } },
+}
 
 function toStored({ apiVersion, kind, metadata, amount, words }: AnyObject): AnyObject {
   const inner = {
@@ -107,7 +115,7 @@ class Versions {
 type Started = { readonly fixture: Fixture; readonly v1: Versions; readonly beta: Versions }
 
 async function start(t: TestContext): Promise<Started> {
-  const fixture = await Fixture.open({ extra: [gadget, older, alike] })
+  const fixture = await Fixture.open({ extra: [gadget, older, alike, elsewhere] })
   t.after(() => fixture.close())
   return { fixture, v1: new Versions(fixture, gadget), beta: new Versions(fixture, older) }
 }
@@ -262,6 +270,52 @@ void test('versions that differ in name only are told apart without being read',
   assert.equal(dry.object.apiVersion, 'test.example/v1alpha1')
   const gone = await other.ask('delete', { name: 'a' })
   assert.equal(gone.object.apiVersion, 'test.example/v1alpha1')
+})
+
+void test('two groups have one store: what one writes, the other reads, lists, watches, pages and deletes', async (t) => {
+  const { fixture, v1 } = await start(t)
+  const other = new Versions(fixture, elsewhere)
+  const watches = [await v1.watch({}), await other.watch({})]
+  for (const [at, name] of ['a', 'b', 'c'].entries()) await other.make(name, { amount: at + 1, words: [] })
+  const seen = await v1.ask('get', { name: 'b' })
+  assert.deepEqual(shape(seen), inV1(2, []))
+  assert.equal((await refused(v1.make('b', {}))).code, 409)
+  await v1.ask('patch', {
+    name: 'b',
+    body: { spec: { size: 5 } },
+    contentType: 'application/merge-patch+json',
+  })
+  assert.equal((await other.ask('get', { name: 'b' })).object['amount'], 5)
+  const list = (await other.ask('list', { query: { limit: '2' } })).object as unknown as List
+  assert.equal(list.apiVersion, 'other.example/v2')
+  const query = { limit: '2', continue: list.metadata.continue ?? '' }
+  const rest = (await v1.ask('list', { query })).object as unknown as List
+  assert.deepEqual(
+    [...list.items, ...rest.items].map(({ metadata }) => metadata.name),
+    ['a', 'b', 'c'],
+  )
+  const odd = await other.ask('list', { query: { fieldSelector: 'parity=odd' } })
+  assert.equal((odd.object['items'] as readonly Json[]).length, 3)
+  const even = await other.ask('list', { query: { fieldSelector: 'parity=even' } })
+  assert.deepEqual(even.object['items'], [])
+  await v1.ask('delete', { name: 'a' })
+  await other.ask('delete', { name: 'c' })
+  assert.equal((await refused(other.ask('get', { name: 'a' }))).code, 404)
+  const [core, far] = [await watches[0]?.now(), await watches[1]?.now()]
+  const told = (events: typeof core): readonly string[] =>
+    (events ?? []).map(({ type, object }) => `${type} ${object.apiVersion} ${object.metadata.name}`)
+  const words = ['ADDED a', 'ADDED b', 'ADDED c', 'MODIFIED b', 'DELETED a', 'DELETED c']
+  for (const [events, version] of [
+    [core, 'test.example/v1'],
+    [far, 'other.example/v2'],
+  ] as const) {
+    assert.deepEqual(
+      told(events),
+      words.map((word) => word.replace(' ', ` ${version} `)),
+    )
+  }
+  const prefix = prefixOf({ group: 'other.example', plural: 'gadgets', namespace: null })
+  assert.equal(fixture.store.view().count(prefix), 0)
 })
 
 void test(`random objects come back as they were written, seed ${seed}`, async (t) => {

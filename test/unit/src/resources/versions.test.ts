@@ -26,7 +26,7 @@ for (const domain of domains) {
     const others = kinds.filter(({ storedAs }) => storedAs !== undefined)
     assert.ok(others.length > 0)
     for (const { group, kind, plural, scope, storedAs } of others) {
-      const stored = find({ group, kind, version: storedAs?.name ?? '' })
+      const stored = find({ group: storedAs?.group ?? group, kind, version: storedAs?.name ?? '' })
       assert.ok(stored !== undefined, `${kind} is declared as it is stored`)
       assert.deepEqual([stored.plural, stored.scope, stored.storedAs], [plural, scope, undefined])
     }
