@@ -12,6 +12,7 @@ import { featureLevelMax } from '../../src/version.ts'
 import type { ApiClient } from '../support/api-client.ts'
 import { GapMeter, Writer } from '../support/cluster-traffic.ts'
 import { DigestWatch } from '../support/digest-watch.ts'
+import { endsWith } from '../support/ends-with.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import { assertNeverBack, assertWritesKept, contentsOf } from '../support/traffic-checks.ts'
 
@@ -40,6 +41,7 @@ async function upgrade(t: TestContext, to: number): Promise<void> {
   const gap = new GapMeter()
   const writers = [0, 1, 2].map((at) => new Writer({ id: `w${at}`, clients, namespace, first: at, gap }))
   const digests = new DigestWatch(cluster.members)
+  endsWith(t, digests, ...writers)
   for (const member of cluster.members) {
     await sleep(2500)
     assert.deepEqual([...new Set(digests.levels)], [to - 1], `before ${member.name} is upgraded`)
@@ -109,6 +111,7 @@ void test('a member that is held back stops at the raise, and goes on once it is
   held.start()
   await held.waitReady()
   const digests = new DigestWatch(cluster.members)
+  endsWith(t, digests)
   await digests.agreed()
   await digests.stop()
 })

@@ -72,7 +72,10 @@ void test(`killed at any moment of joining, it becomes one member (JOIN_SEED=${s
       // Asking takes milliseconds, coming up takes seconds, most of it the runtime's own start.
       if (existsSync(claim)) await sleep(random.below(3000))
       else {
-        while (asked() <= kill) await sleep(1)
+        for (let look = 0; asked() <= kill; look++) {
+          assert.ok(child.exitCode === null && look < 60_000, readFileSync(join(directory, 'n4.log'), 'utf8'))
+          await sleep(1)
+        }
         await sleep(random.below(200))
       }
       child.kill('SIGKILL')

@@ -36,7 +36,10 @@ void test('two of three are lost, the third goes on alone, and the old ones stay
     rmSync(home, { recursive: true, force: true })
   })
   const created = (): string[] => writing.flatMap(({ record }) => [...record.created.keys()])
-  while (created().length < 15) await sleep(20)
+  for (let look = 0; created().length < 15; look++) {
+    assert.ok(look < 3000, 'nobody can write')
+    await sleep(20)
+  }
   for (const writer of writing) await writer.stop()
   // Until the survivor has all of it, so that nothing acknowledged is lost with the others.
   const last = versionOf((await n1.client.get(maps)).text)

@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { ApiClient } from '../support/api-client.ts'
 import { NoReply } from '../support/api-client.ts'
+import { endsWith } from '../support/ends-with.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import type { MemberProcess } from '../support/process-cluster.ts'
 import { contentsOf } from '../support/traffic-checks.ts'
@@ -131,6 +132,7 @@ void test('a member whose database is damaged while it is down fetches the state
   for (const [round, [what, spoil]] of damages.entries()) {
     const others = cluster.members.filter((member) => member !== victim)
     const load = new Load(others, round)
+    endsWith(t, load)
     assert.equal(await victim.stop('SIGTERM'), 0)
     spoil(victim)
     victim.start()
@@ -184,6 +186,7 @@ for (const whose of ['follower', 'leader'] as const) {
     const victim =
       whose === 'leader' ? leader : (cluster.members.find((member) => member !== leader) ?? assert.fail())
     const load = new Load(cluster.members, 0)
+    endsWith(t, load)
     const watched = victim.client.watch(`${path}?watch=true&resourceVersion=0`, () => undefined)
     writeFileSync(join(victim.directory, 'diverge'), '')
     const one = `${path}/many-1?resourceVersion=0`

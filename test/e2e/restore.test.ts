@@ -56,7 +56,11 @@ async function contentOf(
 /** The writers created so many objects more. */
 async function written(writers: readonly Writer[], count: number): Promise<void> {
   const created = (): number => writers.reduce((sum, { record }) => sum + record.created.size, 0)
-  for (const enough = created() + count; created() < enough;) await sleep(20)
+  const enough = created() + count
+  for (let look = 0; created() < enough; look++) {
+    assert.ok(look < 3000, 'nobody can write')
+    await sleep(20)
+  }
 }
 
 async function kill(members: readonly MemberProcess[]): Promise<void> {

@@ -8,6 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GapMeter, Watcher, Writer } from '../support/cluster-traffic.ts'
+import { endsWith } from '../support/ends-with.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import { RepeatingClient } from '../support/repeating-client.ts'
 import {
@@ -37,6 +38,7 @@ void test('a rolling restart loses no write, no event, and no request that is ma
   const watchers = clients.map((_, at) => new Watcher({ clients, namespace, first: at, revision: since }))
   const writers = clients.map((_, at) => new Writer({ id: `w${at}`, clients, namespace, first: at, gap }))
   const repeating = clients.map((_, at) => new RepeatingClient(`r${at}`, clients, 'repeated', at))
+  endsWith(t, ...watchers, ...writers, ...repeating)
   await sleep(500)
   gap.take()
   for (let round = 0; round < rounds; round++) {

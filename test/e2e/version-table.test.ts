@@ -61,8 +61,13 @@ function factsOf(cluster: ProcessCluster): Promise<Facts> {
     compact: async (version) => {
       await setHistory(first, 1000, 0)
       const before = `${collection}?resourceVersionMatch=Exact&resourceVersion=${Number(version) - 1}`
-      for (const { client } of cluster.members)
-        while ((await client.get(before)).status !== 410) await sleep(50)
+      for (const { client, name } of cluster.members) {
+        let look = 0
+        while ((await client.get(before)).status !== 410) {
+          assert.ok(look++ < 1200, `${name} keeps its history`)
+          await sleep(50)
+        }
+      }
       await setHistory(first, 300_000, 1000)
     },
   })

@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { between } from '../../src/chaos/links/rules.ts'
 import { GapMeter, Reader, Watcher, Writer } from './cluster-traffic.ts'
+import { endsWith } from './ends-with.ts'
 import { ProcessCluster } from './process-cluster.ts'
 import type { MemberProcess } from './process-cluster.ts'
 import {
@@ -113,8 +114,7 @@ export async function failoverRun(t: TestContext, roundsOfEach: number): Promise
   const readers = [...clients.map((client) => [client]), clients].map(
     (own) => new Reader({ clients: own, namespace, gap: readGap }),
   )
-  // Also when the run fails: traffic that goes on keeps the process.
-  t.after(() => Promise.allSettled([...writers, ...readers, ...watchers].map((one) => one.stop())))
+  endsWith(t, ...writers, ...readers, ...watchers)
   await sleep(500)
 
   const wanted = process.env['FAILOVER_FAULTS']?.split(',')

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultLimits, nodeId } from '../../../raft/index.ts'
+import { endsWith } from '../../support/ends-with.ts'
 import { addition, clock, RaftFleet, soon, until } from '../../support/raft-fleet.ts'
 import type { FleetMember } from '../../support/raft-fleet.ts'
 
@@ -69,6 +70,7 @@ for (const kind of ['inline', 'threads'] as const) {
       await fleet.found(1, 2, 3)
       await fleet.leader()
       const writers = new Writers(fleet, 4)
+      endsWith(t, writers)
       const told = (what: string): void =>
         t.diagnostic(`${what}: longest gap ${writers.longestGapMs.toFixed(0)} ms`)
       await fleet.join(4, { by: 2 })
