@@ -1,4 +1,5 @@
 import type { LogIndex, SnapshotMeta } from '../core/types.ts'
+import type { LogNeeds } from './log-needs.ts'
 
 export type CutLimits = {
   /** A follower that lags no further than both of these is brought back by log, not by snapshot. */
@@ -8,7 +9,8 @@ export type CutLimits = {
 
 /**
  * Decides where the log may be cut: at a point the database durably held, far enough behind the end that slow
- * followers find what they need, though never keeping more than the retention in entries or bytes.
+ * followers find what they need. For those that are in touch more is kept than the retention, `inTouchFactor` times its
+ * bytes at most: whoever is further behind is sent a state.
  */
 export class CutPlanner {
   readonly #limits: CutLimits
@@ -38,16 +40,18 @@ export class CutPlanner {
   }
 
   /**
-   * @param ceiling not above this, because a peer needs what follows; null: no such peer
    * @returns where to cut now; null: nowhere
    */
-  next(lastIndex: LogIndex, ceiling: LogIndex | null): SnapshotMeta | null {
+  next(lastIndex: LogIndex, { streams, followers }: LogNeeds): SnapshotMeta | null {
+    const { retentionEntries, retentionBytes } = this.#limits
     let best = -1
     for (const [at, { snapshot, bytes }] of this.#points.entries()) {
-      if (ceiling !== null && snapshot.index > ceiling) break
+      if (streams !== null && snapshot.index > streams) break
       const entries = lastIndex - snapshot.index
       const kept = this.#bytes - bytes
-      if (entries < this.#limits.retentionEntries && kept < this.#limits.retentionBytes) break
+      const isNeeded = followers !== null && snapshot.index > followers
+      if (isNeeded && kept < inTouchFactor * retentionBytes) break
+      if (entries < retentionEntries && kept < retentionBytes) break
       best = at
     }
     if (best < 0) return null
@@ -58,3 +62,5 @@ export class CutPlanner {
 }
 
 const pointsMax = 256
+/** So many times the retention in bytes is kept for followers that are in touch. */
+const inTouchFactor = 4

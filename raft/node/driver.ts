@@ -12,6 +12,7 @@ import { EntryFeed } from './entry-feed.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { LogCutter } from './log-cutter.ts'
 import { LogExtent } from './log-extent.ts'
+import { neededByFollowers } from './log-needs.ts'
 import { checkNodeOptions, coreConfigOf } from './options.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { Relays } from './relays.ts'
@@ -316,8 +317,13 @@ export class Driver {
   #appliedDisk(snapshot: SnapshotMeta): void {
     if (!this.#extent.durable(snapshot)) return
     this.#core.applied(snapshot.index)
-    if (this.#relays.outbox.opening) return
-    this.#cutter.durable(this.#relays.outbox.lowestIndex)
+    const { outbox } = this.#relays
+    if (outbox.opening) return
+    const { followers } = this.#core.status()
+    this.#cutter.durable({
+      streams: outbox.lowestIndex,
+      followers: neededByFollowers(followers, (id) => outbox.deliveredTo(id)),
+    })
   }
 }
 

@@ -1,6 +1,7 @@
 import type { LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { Raft } from '../core/raft.ts'
 import type { LogExtent } from './log-extent.ts'
+import type { LogNeeds } from './log-needs.ts'
 
 /** What the cutter asks of the driver. */
 export interface LogCutterNeeds {
@@ -22,9 +23,9 @@ export class LogCutter {
     this.#needs = needs
   }
 
-  /** The database holds everything up to `snapshot`. @param ceiling not above this; null: no limit */
-  durable(ceiling: LogIndex | null): void {
-    const base = this.#needs.extent.cut(ceiling)
+  /** The database holds more than it did. @param needs what peers need of the log */
+  durable(needs: LogNeeds): void {
+    const base = this.#needs.extent.cut(needs)
     if (base === null) return
     this.#needs.core.cut(base)
     this.#needs.cut(base)

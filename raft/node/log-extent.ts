@@ -2,6 +2,7 @@ import { entryBytes } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import { CutPlanner } from './cut-planner.ts'
 import type { CutLimits } from './cut-planner.ts'
+import type { LogNeeds } from './log-needs.ts'
 
 /** Where this member's log begins and ends, as it was handed to the log, and where it may be cut. */
 export class LogExtent {
@@ -40,12 +41,9 @@ export class LogExtent {
     return true
   }
 
-  /**
-   * @param ceiling not above this; null: no limit
-   * @returns where the log is to be cut now; null: nowhere
-   */
-  cut(ceiling: LogIndex | null): SnapshotMeta | null {
-    const base = this.#planner.next(this.#lastIndex, ceiling)
+  /** @returns where the log is to be cut now; null: nowhere */
+  cut(needs: LogNeeds): SnapshotMeta | null {
+    const base = this.#planner.next(this.#lastIndex, needs)
     if (base === null || base.index <= this.#base.index) return null
     this.#base = base
     return base

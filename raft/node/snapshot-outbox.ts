@@ -32,6 +32,8 @@ export class SnapshotOutbox {
    * leaves room for others. Bounded by the configuration.
    */
   readonly #waiting = new Map<NodeId, { readonly term: Term; readonly atLeast: LogIndex | null }>()
+  /** Where the states stand that peers were sent last. Bounded by the configuration. */
+  readonly #delivered = new Map<NodeId, LogIndex>()
   #nextStream = 1
 
   constructor(needs: SnapshotOutboxNeeds, limits: SnapshotOutboxLimits) {
@@ -46,6 +48,11 @@ export class SnapshotOutbox {
       if (snapshot !== null && (lowest === null || snapshot.index < lowest)) lowest = snapshot.index
     }
     return lowest
+  }
+
+  /** Where the state stands that this peer was sent last, whole; null: none, or another is on its way. */
+  deliveredTo(peer: NodeId): LogIndex | null {
+    return this.#delivered.get(peer) ?? null
   }
 
   /** Whether a stream has been asked for and its index is not known yet. */
@@ -99,6 +106,7 @@ export class SnapshotOutbox {
     for (const stream of this.#streams.values()) stream.waiting?.reject(new Error('stopping'))
     this.#streams.clear()
     this.#waiting.clear()
+    this.#delivered.clear()
   }
 
   #streamTo(peer: NodeId): Stream | null {
@@ -114,6 +122,7 @@ export class SnapshotOutbox {
 
   #open(peer: NodeId, atLeast: LogIndex | null, core: 'core waits' | 'nobody waits'): void {
     this.#waiting.delete(peer)
+    this.#delivered.delete(peer)
     const id = this.#nextStream++
     const { term } = this.#needs
     const coreWaits = core === 'core waits'
@@ -167,6 +176,8 @@ export class SnapshotOutbox {
   #end(stream: Stream, outcome: 'finished' | 'failed'): void {
     if (!this.#streams.delete(stream.id)) return
     this.#needs.post({ kind: 'source-close', stream: stream.id })
+    if (outcome === 'finished' && stream.snapshot !== null)
+      this.#delivered.set(stream.to, stream.snapshot.index)
     // Before the core hears of it, which may want a state for this peer once more.
     this.#openNext()
     if (stream.coreWaits) this.#needs.report(stream.to, stream.atLeast === null ? outcome : 'failed')

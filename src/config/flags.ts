@@ -162,7 +162,7 @@ export const flags = {
   'log-retention-bytes': wholeNumber(
     64 * mebibyte,
     { min: 0, max: 1024 * 1024 * mebibyte },
-    'At most so many bytes of them.',
+    'At most so many bytes of them; four times as many while one that is in touch needs them.',
   ),
 
   'log-level': choice(

@@ -31,9 +31,19 @@ export const nodeMutants: readonly Mutant[] = [
   {
     id: 'cut-above-a-stream',
     file: 'raft/node/cut-planner.ts',
-    edits: [{ find: 'if (ceiling !== null && snapshot.index > ceiling) break', replace: '' }],
+    edits: [{ find: 'if (streams !== null && snapshot.index > streams) break', replace: '' }],
     breaks: 'the log is cut above the snapshot a peer is being sent, which then needs another one',
     standsFor: 'slow followers that never catch up',
+    invariant: 'L3',
+    killedBy: tests('unit/raft/node/cut-planner'),
+  },
+  {
+    id: 'cut-above-a-follower',
+    file: 'raft/node/cut-planner.ts',
+    edits: [{ find: 'if (isNeeded && kept < inTouchFactor * retentionBytes) break', replace: '' }],
+    breaks:
+      'what was written while a state was sent is cut as soon as it has arrived, so the next one is needed at once',
+    standsFor: 'a bug this project had: members that are sent one state after the other while others write',
     invariant: 'L3',
     killedBy: tests('unit/raft/node/cut-planner'),
   },
@@ -42,7 +52,7 @@ export const nodeMutants: readonly Mutant[] = [
     file: 'raft/node/cut-planner.ts',
     edits: [
       {
-        find: 'if (entries < this.#limits.retentionEntries && kept < this.#limits.retentionBytes) break',
+        find: 'if (entries < retentionEntries && kept < retentionBytes) break',
         replace: '',
       },
     ],
