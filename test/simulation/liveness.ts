@@ -257,7 +257,9 @@ export class Liveness {
    * - a member that has not come to the place where it went wrong, or was sent another's state behind it;
    * - one that was wrong itself when this began, and right again when what was wrong had been forgotten, however late;
    * - one without a trusted state of its own, or to which the leader's log does not reach any more: it is sent no state
-   *   while nobody can tell which is right, and where it stands nobody else has anything to compare.
+   *   while nobody can tell which is right, and where it stands nobody else has anything to compare;
+   * - one that was sent the state of another and has not been seen to be equal to the wrong one since: what that other
+   *   did before, it would have too, so the two of them are one voice.
    */
   #isUndecidable(): boolean {
     const { witness } = this.#options
@@ -276,7 +278,8 @@ export class Liveness {
         member.life?.machine?.quarantine === null &&
         !awaitsState.has(member.id) &&
         (member.life?.machine?.appliedMemory ?? 0) >= divergedAt &&
-        witness.installedAt(member.id) < divergedAt,
+        witness.installedAt(member.id) < divergedAt &&
+        this.#healthy.filter(wasWrong).every((wrong) => speaksAgainst(member, wrong)),
     )
     return 2 * able.length <= memberships.decided.configuration.voters.length
   }
@@ -332,6 +335,15 @@ export class Liveness {
     })
     throw new BrokenInvariant([what, ...this.#unready(), ...lines].join('\n'))
   }
+}
+
+/** Whether what a member has from others was proven, or is known to be the other's too. */
+function speaksAgainst({ life }: Member, wrong: Member): boolean {
+  const theirs = wrong.life?.machine?.samples ?? []
+  const equal = (life?.machine?.samples ?? []).filter(({ index, digest }) =>
+    theirs.some((other) => other.index === index && other.digest === digest),
+  )
+  return (life?.machine?.descent ?? []).every(({ upTo }) => equal.some(({ index }) => index >= upTo))
 }
 
 /** Asked seldom: what costs more than an event to find out. */
