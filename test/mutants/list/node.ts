@@ -41,9 +41,8 @@ export const nodeMutants: readonly Mutant[] = [
     id: 'cut-above-a-follower',
     file: 'raft/node/cut-planner.ts',
     edits: [{ find: 'if (isNeeded && kept < inTouchFactor * retentionBytes) break', replace: '' }],
-    breaks:
-      'what was written while a state was sent is cut as soon as it has arrived, so the next one is needed at once',
-    standsFor: 'a bug this project had: members that are sent one state after the other while others write',
+    breaks: 'what was written while a state was sent is cut once that has arrived',
+    standsFor: 'a bug this project had: one state after the other',
     invariant: 'L3',
     killedBy: tests('unit/raft/node/cut-planner'),
   },
