@@ -48,9 +48,10 @@ export class Consensual {
   message(message: PeerMessage): void {
     this.#reads.sent(message)
     if (message.kind !== 'core') return
-    const { kind, from, term } = message.message
-    if (kind === 'append-request' || kind === 'heartbeat') this.#leads(from, term)
-    this.#promises.sent(message.message)
+    const { message: core } = message
+    if (core.kind === 'append-request' || core.kind === 'heartbeat')
+      this.#leads(core.from, core.term, core.commit)
+    this.#promises.sent(core)
   }
 
   opened(member: number, log: LogStore): void {
@@ -74,16 +75,17 @@ export class Consensual {
       this.memberships.left(member, message.index, knows)
     }
     if (message.kind === 'status' && message.status.role === 'leader') {
-      this.#leads(member, message.status.term)
-      this.#promises.leads(member, message.status.term)
-      this.#logs.leads(member, message.status.term)
+      const { term, commit } = message.status
+      this.#leads(member, term, commit)
+      this.#promises.leads(member, term)
+      this.#logs.leads(member, term)
     }
   }
 
-  #leads(member: number, term: number): void {
+  /** @param commit what it knows to be committed, at least */
+  #leads(member: number, term: number, commit: number): void {
     if (!this.#elections.leads(member, term)) return
-    const own = this.#logs.logs.get(member)?.configurationsAt(Infinity).at
-    this.memberships.leads(member, term, own ?? null)
+    this.memberships.leads(member, term, this.#logs.logs.get(member)?.goesBy(commit) ?? [])
   }
 
   #checkConfigurations(member: number, entries: readonly Entry[]): void {

@@ -13,9 +13,9 @@ export const membershipEvents = [
 export type MembershipEvent = (typeof membershipEvents)[number]
 
 /**
- * I8: once it is decided that a member goes, it is none for ever: no reign of it begins, its id never comes back; and
- * nobody believes to be removed of whom that was not decided. I7, as far as it takes all members to tell, is in
- * `configurations`.
+ * I8: once it is decided that a member goes, it is none for ever: no reign of it begins once it knows, its id never comes
+ * back; and nobody believes to be removed of whom that was not decided. I7, as far as it takes all members to tell, is
+ * in `configurations`.
  */
 export class Memberships {
   #decided: Placed
@@ -61,19 +61,21 @@ export class Memberships {
   }
 
   /**
-   * The first that is seen of a reign. Whoever has a later configuration in its log than the one that is decided goes by
-   * that, as do those who elect it, and may make it the next decided one.
+   * The first that is seen of a reign. Not every reign of whoever has no vote by what is decided is wrong: that it is
+   * decided may have reached neither the member nor those who elect it. A later configuration in their logs may give it
+   * a vote; and where the one that takes its vote is in its log, it has to stand, as it may be the only one that has it
+   * (thesis §4.2.2): it commits it once more, and steps down. It may not have less than what is decided, nor know it.
    *
-   * @param own the newest in its log; null: not known
+   * @param goesBy what it knows to be decided, and what is later in its log; the newest first, empty: not known
    * @throws Finding
    */
-  leads(member: number, term: number, own: Placed | null): void {
+  leads(member: number, term: number, goesBy: readonly Placed[]): void {
     this.#leaders.set(term, member)
     if (!this.#founding.members.some(({ id }) => id === member)) this.#met.add('joined-leads')
     if (votes(this.#decided.configuration, member)) return
-    if (!this.isGone(member) && own !== null && own.index > this.#decided.index) {
-      if (votes(own.configuration, member)) return
-    }
+    const [newest] = goesBy
+    const hasIt = newest !== undefined && (newest.index > this.#decided.index || this.#isDecided(newest))
+    if (hasIt && goesBy.some(({ configuration }) => votes(configuration, member))) return
     const decided = `by what entry ${this.#decided.index} decided it does not vote`
     throw new Finding('I8 leads', `${member} begins to lead in term ${term}; ${decided}`)
   }
@@ -84,6 +86,10 @@ export class Memberships {
     // Whoever leads knows what is committed before it tells anybody.
     if (index > this.#committedIndex) this.#left.push({ member, index })
     else this.#checkGone(member, index)
+  }
+
+  #isDecided({ index, term }: Placed): boolean {
+    return index === this.#decided.index && term === this.#decided.term
   }
 
   #checkGone(member: number, index: number): void {

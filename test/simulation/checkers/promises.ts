@@ -96,11 +96,11 @@ export class Promises {
   #checkVoter(claim: string, member: number, term: number): void {
     const log = this.#logs.get(member)
     if (log === undefined) return
-    const { at } = log.configurationsAt(log.checked)
-    const known = [at, ...log.configurations().filter(({ index }) => index > at.index)]
-    const isVoter = known.some(({ configuration: { voters, votersOutgoing } }) =>
-      [...voters, ...(votersOutgoing ?? [])].some((voter) => voter === member),
-    )
+    const isVoter = log
+      .goesBy(log.checked)
+      .some(({ configuration: { voters, votersOutgoing } }) =>
+        [...voters, ...(votersOutgoing ?? [])].some((voter) => voter === member),
+      )
     if (!isVoter) throw new Finding(claim, `${member} in ${term} is no voter`)
   }
 }

@@ -44,6 +44,15 @@ export class ShadowLog {
     return { at, next: later[found < 0 ? later.length - 1 : found - 1] ?? null }
   }
 
+  /**
+   * What a member goes by that knows so much to be committed: the newest that it knows to be decided, and all later ones,
+   * which may be. The newest first.
+   */
+  goesBy(commit: number): readonly Placed[] {
+    const { at } = this.configurationsAt(commit)
+    return [...this.configurations().filter(({ index }) => index > at.index), at]
+  }
+
   begin(base: SnapshotMeta, hardState: HardState): void {
     this.base = base.index
     this.baseTerm = base.term

@@ -41,12 +41,12 @@ const two = of(info(1), info(2))
 
 void test('I8: whose removal is decided begins no reign, and does not come back', () => {
   const memberships = new Memberships(three)
-  memberships.leads(3, 1, null)
+  memberships.leads(3, 1, [])
   memberships.committed(change(1, two))
   assert.equal(memberships.isGone(3), true)
   assert.equal(memberships.isMember(3), false)
-  memberships.leads(2, 2, null)
-  finds(/^I8 leads/, () => memberships.leads(3, 3, null))
+  memberships.leads(2, 2, [])
+  finds(/^I8 leads/, () => memberships.leads(3, 3, []))
   finds(/^I8 removed/, () => memberships.committed(change(2, three, 2)))
 })
 
@@ -54,17 +54,31 @@ void test('I8: whom a later configuration of its own log promotes may lead befor
   const learning = of(info(1), info(2), info(3, 'learner'))
   const memberships = new Memberships(learning)
   const own = { index: logIndex(5), term: term(2), configuration: three }
-  memberships.leads(3, 3, own)
+  memberships.leads(3, 3, [own])
   memberships.committed(change(5, learning, 3))
-  finds(/^I8 leads/, () => memberships.leads(3, 4, own))
+  finds(/^I8 leads/, () => memberships.leads(3, 4, [own]))
+})
+
+void test('I8: who has the entry that takes its vote, and does not know that it is decided, may commit it once more', () => {
+  const before = { index: logIndex(1), term: term(1), configuration: three }
+  for (const after of [two, of(info(1), info(2), info(3, 'learner'))]) {
+    const memberships = new Memberships(three)
+    const own = { index: logIndex(5), term: term(2), configuration: after }
+    memberships.committed(change(5, after, 2))
+    memberships.leads(3, 3, [own, before])
+    // It knows; it lacks the entry; at that place it has another.
+    finds(/^I8 leads/, () => memberships.leads(3, 4, [own]))
+    finds(/^I8 leads/, () => memberships.leads(3, 4, [before]))
+    finds(/^I8 leads/, () => memberships.leads(3, 4, [{ ...own, term: term(1) }, before]))
+  }
 })
 
 void test('I8: a learner does not lead, in a joint configuration both sides may', () => {
   const memberships = new Memberships(of(info(1), info(2), info(3, 'learner')))
-  finds(/^I8 leads/, () => memberships.leads(3, 1, null))
+  finds(/^I8 leads/, () => memberships.leads(3, 1, []))
   memberships.committed(change(1, { ...of(info(2), info(3)), votersOutgoing: two.voters }))
-  memberships.leads(1, 2, null)
-  memberships.leads(3, 3, null)
+  memberships.leads(1, 2, [])
+  memberships.leads(3, 3, [])
 })
 
 void test('I8: whoever believes that it is removed has been, by then', () => {
@@ -91,7 +105,7 @@ void test('I8: whoever believes that it is removed has been, by then', () => {
 void test('events tell what a change did', () => {
   const memberships = new Memberships(three)
   const joined = of(...three.members, info(4, 'learner', 3))
-  memberships.leads(1, 1, null)
+  memberships.leads(1, 1, [])
   memberships.committed(change(1, joined))
   assert.deepEqual([...memberships.met], [])
   const joint: Configuration = { ...of(info(1), info(2), info(3), info(4)), votersOutgoing: three.voters }
