@@ -2,8 +2,12 @@
 import { MemoryNetwork } from '../../raft/transport/memory-transport.ts'
 import { grpcHarness, memoryHarness } from '../unit/raft/transport/fixtures.ts'
 import { simulatedHarness } from './simulated.ts'
+import { callsConformance } from './transport-calls.ts'
 import { transportConformance } from './transport.ts'
 
 transportConformance('memory', () => memoryHarness(new MemoryNetwork()))
 transportConformance('grpc', () => grpcHarness())
 transportConformance('simulated', () => simulatedHarness())
+
+callsConformance('grpc', () => grpcHarness())
+callsConformance('simulated', () => simulatedHarness())

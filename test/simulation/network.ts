@@ -25,7 +25,8 @@ export type NetworkParts = {
 
 /** Messages that wait until their sender was met. When full: dropped. */
 const waitingMax = 64
-const { guestsAfterMs } = defaultTransportLimits
+/** The longest that real links wait between two calls. */
+const { guestsAfterMs, backoffMsMax: callMs } = defaultTransportLimits
 
 /** Every link of the cluster, one for each direction of each pair. */
 export class Network {
@@ -53,6 +54,26 @@ export class Network {
     const port = new SimTransport(this, self, owner, { now, guestsAfterMs })
     this.#ports.set(self.id, port)
     return port
+  }
+
+  /**
+   * Real links call whomever they know before there is anything to say, and again when they are turned away: so a member
+   * that has nothing to say, a newcomer without a configuration of its own for one, hears too that it is none. Whoever is
+   * let in is met with its first word.
+   */
+  calls(from: SimTransport): void {
+    const { world, options } = this.#parts
+    world.schedule(callMs, `net ${from.id} calls`, from.owner, () => {
+      if (this.#ports.get(from.id) !== from || from.receiver === null) return
+      for (const id of from.peers.keys()) {
+        const to = this.#ports.get(id)
+        if (to === undefined) continue
+        world.schedule(options.delayMsMin, `net ${from.id}>${id} call`, to.owner, () =>
+          this.#called(from, to),
+        )
+      }
+      this.calls(from)
+    })
   }
 
   /** The process is gone: so are its connections. */
@@ -110,15 +131,29 @@ export class Network {
   #arrived(message: PeerMessage, from: SimTransport, to: SimTransport): void {
     const { receiver, greetings } = to
     if (receiver === null) return
-    if (!to.peers.has(from.id) && to.welcomes(from)) this.#parts.met('guest-let-in')
-    if (!to.welcomes(from)) {
-      this.#disown(from, to)
+    if (!this.#admits(from, to)) {
       this.#reportUnreachable(from.id, to.id)
       return
     }
     const known = greetings.get(from) ?? this.#greet(from, to, receiver)
     if (known.answer === 'welcome') return to.hear(message)
     if (known.answer === null && known.waiting.length < waitingMax) known.waiting.push(message)
+  }
+
+  #called(from: SimTransport, to: SimTransport): void {
+    const isOpen = this.connected(from.id, to.id) && this.connected(to.id, from.id)
+    if (isOpen && this.#ports.get(to.id) === to && to.receiver !== null) this.#admits(from, to)
+  }
+
+  /** @returns false: it was told so */
+  #admits(from: SimTransport, to: SimTransport): boolean {
+    const isKnown = to.peers.has(from.id)
+    if (!to.welcomes(from)) {
+      this.#disown(from, to)
+      return false
+    }
+    if (!isKnown) this.#parts.met('guest-let-in')
+    return true
   }
 
   /** Who is no member is told as of which decision. */
@@ -258,6 +293,7 @@ export class SimTransport implements Transport {
   async start(receiver: TransportReceiver): Promise<void> {
     this.receiver = receiver
     this.logId = receiver.logId
+    this.#network.calls(this)
   }
 
   setPeers(peers: readonly MemberInfo[], decidedIndex: LogIndex = noIndex): void {

@@ -26,8 +26,6 @@ export function unrest(
   const here = new Set<number>(configuration.members.map(({ id }) => id))
   for (const member of members) {
     if (!memberships.isGone(member.id) || !member.recoverable) continue
-    // Without a log it has nothing to say to anybody; here nobody is dialed for nothing, as real links dial.
-    if (member.life?.node.status.lastIndex === 0) continue
     // Those whom it knows may all be gone: then there is nobody who could tell it.
     const peers = [...(member.life?.transport.peers.keys() ?? [])]
     const hears = peers.some((id) => here.has(id) && members.find((one) => one.id === id)?.running === true)

@@ -1,0 +1,29 @@
+/*
+ * What links do before anybody has a word to say: they call whomever they know. A `MemoryTransport` has no links, and
+ * leaves it to the first word.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex } from '../../raft/core/types.ts'
+import { startMember, until } from './transport-members.ts'
+import type { TransportHarness } from './transport-members.ts'
+
+export function callsConformance(label: string, openHarness: () => TransportHarness): void {
+  void test(`${label}: a member that has nothing to say is told too that it is none`, async () => {
+    const harness = openHarness()
+    try {
+      const a = await startMember(harness, { name: 'n1', id: 1 })
+      const b = await startMember(harness, { name: 'n2', id: 2 })
+      const c = await startMember(harness, { name: 'n3', id: 3 })
+      c.transport.setPeers([b.info, c.info])
+      b.transport.setPeers([b.info, c.info], logIndex(7))
+      a.transport.setPeers([b.info])
+      await until('it is told', () => a.receiver.disownedBy.length > 0)
+      assert.deepEqual(a.receiver.disownedBy[0], { peer: b.info.id, configurationIndex: 7 })
+      assert.deepEqual(c.receiver.disownedBy, [])
+      assert.deepEqual(b.receiver.messages, [])
+    } finally {
+      await harness.close()
+    }
+  })
+}
