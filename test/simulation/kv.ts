@@ -26,7 +26,9 @@ export interface KeyValueUser {
 }
 
 export type DatabaseWord =
-  { readonly kind: 'whole' } | { readonly kind: 'quarantined'; readonly reason: string }
+  /** Looked through since it was opened. null: the only one there is. */
+  | { readonly kind: 'whole'; readonly name: string | null }
+  | { readonly kind: 'quarantined'; readonly reason: string }
 
 /** What may happen to a stored pair while nobody looks. */
 export type KeyValueRot = 'bit-flip' | 'lost-pair' | 'swapped-values'
@@ -38,6 +40,8 @@ type Database = {
   /** What the process sees is ahead of what is durable. */
   seen: Content
   underWay: (readonly KeyValueChange[])[]
+  /** Since it was opened last: whoever opens it looks through what is there by then. */
+  hasRotted: boolean
 }
 
 /**
@@ -82,8 +86,9 @@ export class SimKeyValueDisk {
         this.#later(owner, 'open', () => {
           assert(!open.has(name), `the database ${name} is opened once at a time`)
           open.add(name)
-          const database = this.databases.get(name) ?? { durable: new Map(), seen: new Map(), underWay: [] }
+          const database = this.databases.get(name) ?? emptyDatabase()
           database.seen = new Map(database.durable)
+          database.hasRotted = false
           this.databases.set(name, database)
           return this.#store(owner, database, () => open.delete(name))
         }),
@@ -144,7 +149,14 @@ export class SimKeyValueDisk {
     const other = random.pick(keys.filter((one) => one[0] === key[0]))
     const bit = random.next()
     for (const content of [database.durable, database.seen]) spoil(content, kind, { key, other, bit })
+    database.hasRotted = true
     return `${kind} in ${name}, at ${Buffer.from(key, 'latin1').toString('hex')}`
+  }
+
+  /** Whether something happened to it since it was opened. @param name null: to any */
+  hasRotted(name: string | null): boolean {
+    if (name !== null) return this.databases.get(name)?.hasRotted === true
+    return [...this.databases.values()].some((database) => database.hasRotted)
   }
 
   #store(owner: Owner, database: Database, closed: () => void): KeyValueStore {
@@ -222,6 +234,10 @@ export class SimKeyValueDisk {
       })
     })
   }
+}
+
+function emptyDatabase(): Database {
+  return { durable: new Map(), seen: new Map(), underWay: [], hasRotted: false }
 }
 
 function refuse(): void {

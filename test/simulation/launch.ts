@@ -16,6 +16,7 @@ import { RaftActor } from '../../raft/node/raft-actor.ts'
 import type { Channel, LogDisk, StateMachine } from '../../raft/ports.ts'
 import type { Outcome } from '../../src/store/command.ts'
 import { watchState } from '../../src/app/state-watch.ts'
+import { databaseName } from '../../src/store/disk/database-names.ts'
 import { StoreMachine } from '../../src/store/store-machine.ts'
 import { Store } from '../../src/store/store.ts'
 import { featureLevelMax } from '../../src/version.ts'
@@ -189,11 +190,11 @@ async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise
       if (api.alive) parts.gaveUp(cause)
     },
     onQuarantine: ({ reason }) => damage({ kind: 'quarantined', reason }),
-    onReplay: () => damage({ kind: 'whole' }),
-    onInstalled: () => damage({ kind: 'whole' }),
+    onReplay: () => damage({ kind: 'whole', name: null }),
+    onInstalled: ({ index }) => damage({ kind: 'whole', name: databaseName(index) }),
     mayGive: (atLeast) => life.guard?.mayGive(atLeast) ?? atLeast === null,
   })
-  if (machine.quarantine === null) damage({ kind: 'whole' })
+  if (machine.quarantine === null) damage({ kind: 'whole', name: null })
   parts.looks(machine)
   const look = (): void => {
     if (!api.alive) return

@@ -334,6 +334,8 @@ export class Member {
   #databaseTold(word: DatabaseWord): void {
     const { world, met } = this.#options
     if (word.kind === 'whole') {
+      // A state may wait for its installation long after it was looked through: what rots meanwhile is found later.
+      if (this.#database.hasRotted(word.name)) return
       if (this.#excuses.delete('database-damaged')) met('database-healed')
       return
     }

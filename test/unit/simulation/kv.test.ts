@@ -1,0 +1,32 @@
+/*
+ * Goal: what happened to a simulated database is known until somebody looked it through.
+ * Method: rot before and behind an opening, in one of two databases.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../raft/base/random.ts'
+import { SimKeyValueDisk } from '../../simulation/kv.ts'
+import { World } from '../../simulation/world.ts'
+
+void test('what rots behind the opening of a database is not vouched for by whoever opened it', async () => {
+  const world = new World({ seed: 1, trace: null })
+  const disk = new SimKeyValueDisk(world, { writeMsMax: 1, readMsMax: 1 })
+  const home = disk.mount({ name: 'n1', alive: true, pausedUntil: 0, caught: null, waiting: [] })
+  const done = async <T>(work: Promise<T>): Promise<T> => {
+    let isOver = false
+    void work.then(() => (isOver = true))
+    await world.runUntil(world.now + 1_000, () => isOver)
+    return work
+  }
+  await done(home.open('db-0'))
+  const store = await done(home.open('db-9'))
+  await done(store.write([{ kind: 'put', key: Buffer.from('k'), value: Buffer.from('v') }]))
+  assert.ok(!disk.hasRotted(null))
+  assert.ok(disk.rot('bit-flip', new SeededRandom(1)) !== null)
+  assert.ok(disk.hasRotted('db-9'))
+  assert.ok(!disk.hasRotted('db-0'))
+  assert.ok(disk.hasRotted(null))
+  await store.close()
+  await done(home.open('db-9'))
+  assert.ok(!disk.hasRotted('db-9'), 'whoever opened it saw it')
+})
