@@ -66,12 +66,15 @@ export class StateCondition {
   /**
    * Somebody compared it with what it should be.
    *
+   * @param tellsRight so was it at each index of which it tells others: between two looks it may apply much, and what was
+   *   wrong of it may have been forgotten by the second
    * @param someWrong another member's state is or was wrong, and may have been sent here
    * @returns whether it can be what it is
    */
-  looked(isRight: boolean, someWrong: boolean): boolean {
-    const explained = isRight || (this.#isNew ? someWrong : this.#isWrong || this.#injected)
-    this.#wasWrong = !this.#isNew && (this.#wasWrong || this.#isWrong)
+  looked(isRight: boolean, tellsRight: boolean, someWrong: boolean): boolean {
+    const harmed = this.#isWrong || this.#wasWrong || this.#injected
+    const explained = (isRight && tellsRight) || (this.#isNew ? someWrong : harmed)
+    this.#wasWrong = !tellsRight || (!this.#isNew && (this.#wasWrong || this.#isWrong))
     if (this.#isNew) this.#injected = false
     this.#isWrong = !isRight
     this.#isNew = false

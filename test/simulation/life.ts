@@ -19,6 +19,8 @@ export interface Watcher {
   applied(member: number, machine: StoreMachine): void
   /** Of a machine that is not in quarantine. */
   isRight(machine: StoreMachine): boolean
+  /** Whether all that such a one tells others to compare was right where it was taken. */
+  tellsRight(machine: StoreMachine): boolean
   /** Some member's state is wrong from this index on. */
   diverged(index: number): void
   /** The store can be asked. */
@@ -55,6 +57,7 @@ export const deafWatcher: Watcher = {
   toApi: () => undefined,
   applied: () => undefined,
   isRight: () => true,
+  tellsRight: () => true,
   diverged: () => undefined,
   serving: () => ({ close: () => undefined, cut: () => undefined }),
 }

@@ -355,7 +355,7 @@ export class Member {
     const { world, watcher, met, someDiverged } = this.#options
     const wasWrong = this.#state.isWrong
     const isRight = watcher.isRight(machine)
-    if (!this.#state.looked(isRight, someDiverged())) {
+    if (!this.#state.looked(isRight, watcher.tellsRight(machine), someDiverged())) {
       const what = `at index ${machine.appliedMemory} member ${this.id} has ${machine.digest}`
       world.fail(new Error(`I4 equal state: ${what}, which is not what the log makes`))
     }

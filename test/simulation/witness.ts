@@ -252,6 +252,12 @@ export class Witness implements Watcher {
     return this.#consensus.reference.agrees(machine.appliedMemory, machine.digest)
   }
 
+  /** Whether each fingerprint that a member tells others of is that of the log. */
+  tellsRight(machine: StoreMachine): boolean {
+    const { reference } = this.#consensus
+    return machine.samples.every(({ index, digest }) => reference.agrees(index, digest))
+  }
+
   /** The first index at which some member had a wrong state; null: none had. */
   get divergedAt(): number | null {
     return this.#divergedAt

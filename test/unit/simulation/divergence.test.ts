@@ -1,0 +1,72 @@
+/*
+ * Goal: that a member's state was made wrong excuses those who condemn it, and nothing else does.
+ * Method: looks at a state by hand: right, wrong, and wrong only between two of them.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeEnvelope, logIndex, noIndex, term } from '../../../raft/index.ts'
+import type { Entry } from '../../../raft/index.ts'
+import { encodeCommand } from '../../../src/store/command-codec.ts'
+import { keyOf } from '../../../src/store/key.ts'
+import { StateCondition } from '../../simulation/divergence.ts'
+
+const object = {
+  ...{ bytes: Buffer.from('{"token":"1"}'), revisionOffset: 1, itemOffset: 1 },
+  ...{ uid: 'u', terminating: false, labels: null },
+}
+const payload = encodeCommand({
+  kind: 'write',
+  operations: [
+    {
+      kind: 'put',
+      key: keyOf({ group: '', plural: 'configmaps', namespace: 'default', name: 'k' }),
+      conditions: [],
+      object,
+    },
+  ],
+})
+const envelope = { session: 1, sequence: 1, acknowledgedBelow: 1, expectedTerm: term(1), payload }
+const write: Entry = { kind: 'command', index: logIndex(1), term: term(1), data: encodeEnvelope(envelope) }
+
+/** Compared with the log once, at its beginning. */
+function begun(): StateCondition {
+  const state = new StateCondition()
+  state.begins()
+  assert.ok(state.looked(true, true, false))
+  return state
+}
+
+function applied(state: StateCondition): Entry | undefined {
+  return state.entries([write], noIndex)[0]
+}
+
+void test('a state that nobody harmed is right, and may not be condemned', () => {
+  const state = begun()
+  assert.equal(applied(state), write)
+  assert.ok(state.looked(true, true, false))
+  assert.ok(!state.mayBeDistrusted)
+  assert.ok(!state.looked(true, false, false), 'it told of what the log does not make')
+  assert.ok(!begun().looked(false, true, false), 'it is what the log does not make')
+})
+
+void test('what was wrong only between two looks may be held against a state, for as long as it is that one', () => {
+  const state = begun()
+  state.spoil('skipped')
+  assert.equal(applied(state)?.kind, 'empty')
+  assert.ok(state.looked(true, false, false))
+  assert.ok(!state.isWrong)
+  assert.ok(state.mayBeDistrusted)
+  assert.ok(state.looked(true, true, false))
+  assert.ok(state.mayBeDistrusted, 'others know what it told')
+  state.begins()
+  assert.ok(state.looked(true, true, false))
+  assert.ok(!state.mayBeDistrusted)
+})
+
+void test('a mistake of which nothing came is none to be condemned for', () => {
+  const state = begun()
+  state.spoil('bit-flip')
+  assert.notEqual(applied(state), write)
+  assert.ok(state.looked(true, true, false))
+  assert.ok(!state.mayBeDistrusted)
+})
