@@ -1,0 +1,51 @@
+import { readFileSync, readdirSync } from 'node:fs'
+
+/** Whoever is started with it hands it on to all that it starts, also to those that outlive it. */
+export const markVariable = 'ORCH_TEST_MARK'
+
+export type Marked = { readonly pid: number; readonly command: string }
+
+/** @returns the mark of one of the files that this process runs; without `file`, what all of them begin with */
+export function markOf(file?: number): string {
+  return `${process.pid}.${file === undefined ? '' : `${file}.`}`
+}
+
+/** Processes of this machine whose mark begins so, and their commands; none where there is no /proc. */
+export function markedProcesses(mark: string): readonly Marked[] {
+  const marked: Marked[] = []
+  for (const name of textsIn('/proc')) {
+    const pid = Number(name)
+    if (!Number.isInteger(pid)) continue
+    const variables = textOf(`/proc/${pid}/environ`).split('\0')
+    if (!variables.some((one) => one.startsWith(`${markVariable}=${mark}`))) continue
+    marked.push({ pid, command: textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim() })
+  }
+  return marked
+}
+
+export function killMarked(mark: string): void {
+  for (const { pid } of markedProcesses(mark)) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It ended by itself.
+    }
+  }
+}
+
+function textsIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
+
+/** Empty when it is gone, or somebody else's. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,63 @@
+import { availableParallelism } from 'node:os'
+
+export type Suite = {
+  readonly name: string
+  /** For all of it; what was not run by then is named, and fails. */
+  readonly budgetSeconds: number
+  /** For one file: it is ended then, and fails, and the others run. */
+  readonly fileSeconds: number
+  /** Files at a time. */
+  readonly parallel: number
+  /** Those that have the machine to themselves, before the others. Paths inside the suite, without `.test`. */
+  readonly alone?: readonly string[]
+  readonly question: string
+}
+
+const cores = availableParallelism()
+
+export const suites: readonly Suite[] = [
+  {
+    ...{ name: 'tidy', budgetSeconds: 60, fileSeconds: 40, parallel: 1 },
+    question: 'does the code keep its own manners?',
+  },
+  {
+    ...{ name: 'unit', budgetSeconds: 240, fileSeconds: 100, parallel: cores },
+    question: 'does each piece do what its page says?',
+  },
+  {
+    ...{ name: 'scenario', budgetSeconds: 60, fileSeconds: 40, parallel: 1 },
+    question: 'does consensus act as its transcripts say?',
+  },
+  {
+    ...{ name: 'conformance', budgetSeconds: 180, fileSeconds: 100, parallel: cores },
+    question: 'is every filling of a port alike?',
+  },
+  {
+    ...{ name: 'model', budgetSeconds: 120, fileSeconds: 100, parallel: cores },
+    question: 'does the store agree with a naive one?',
+  },
+  {
+    ...{ name: 'simulation', budgetSeconds: 300, fileSeconds: 280, parallel: 1 },
+    question: 'does a whole cluster survive its seeds?',
+  },
+  {
+    ...{ name: 'mutants', budgetSeconds: 480, fileSeconds: 460, parallel: 1 },
+    question: 'do the tests notice deliberate mistakes?',
+  },
+  {
+    ...{ name: 'integration', budgetSeconds: 240, fileSeconds: 200, parallel: cores },
+    question: 'do the rooms work together?',
+  },
+  {
+    ...{ name: 'e2e', budgetSeconds: 1200, fileSeconds: 240, parallel: 1 },
+    question: 'do real processes serve real clients?',
+  },
+]
+
+export const longSuites: readonly Suite[] = [
+  // An hour where nothing else runs.
+  {
+    ...{ name: 'long', budgetSeconds: 5400, fileSeconds: 3300, parallel: 1 },
+    question: 'does it hold for an hour?',
+  },
+]

@@ -1,0 +1,142 @@
+/*
+ * Goal: whatever a test file does, it ends within its bound, with all that it started; it is told by name what it did, and
+ * the others run.
+ * Method: files that were written for it: a test that waits for ever, one that lets nobody else run, a process that goes on
+ * behind its tests, servers that are left behind, files that end as they should or before they should.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runFile } from '../../runner/run-file.ts'
+import type { FileResult } from '../../runner/run-file.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'run-file-'))
+const never = new AbortController().signal
+let files = 0
+
+type Ran = FileResult & { readonly said: readonly string[] }
+
+/** @param seconds generous, unless the file is to be ended: starting takes its time on a machine with much to do */
+async function ran(code: string, seconds = 60, signal = never): Promise<Ran> {
+  const file = join(directory, `${files++}.test.mjs`)
+  const imports = [
+    `import { spawn } from 'node:child_process'`,
+    `import { writeFileSync } from 'node:fs'`,
+    `import { describe, test } from 'node:test'`,
+  ]
+  writeFileSync(file, [...imports, code].join('\n'))
+  const said: string[] = []
+  const result = await runFile(file, { seconds, signal, say: (line) => said.push(line) })
+  return { ...result, said }
+}
+
+const whys = ({ failures }: FileResult): readonly string[] => failures.map(({ why }) => why)
+
+/** Also when nobody has asked yet how it ended. */
+async function assertGone(pidFile: string): Promise<void> {
+  const pid = readFileSync(pidFile, 'utf8')
+  const path = `/proc/${pid}/cmdline`
+  for (let look = 0; existsSync(path) && readFileSync(path, 'utf8') !== ''; look++) {
+    assert.ok(look < 200, `${pid} still runs`)
+    await sleep(10)
+  }
+}
+
+/** Starts a process that stays, detached, and writes down which. */
+const lasting = (pidFile: string): string =>
+  `const words = ['-e', 'setInterval(() => undefined, 1000)']
+   const child = spawn(process.execPath, words, { detached: true, stdio: 'inherit' })
+   child.unref()
+   writeFileSync(${JSON.stringify(pidFile)}, String(child.pid))`
+
+void describe('running one test file', () => {
+  after(() => rmSync(directory, { recursive: true }))
+
+  void test('counts what passed, what failed and why, and what was skipped', async () => {
+    const result = await ran(`
+      console.log('# a word')
+      console.log('noise')
+      describe('group', () => {
+        test('one', () => undefined)
+        test('two', () => { throw new Error('no good') })
+      })
+      test('three', { skip: 'not here' }, () => undefined)`)
+    assert.equal(result.passed, 1)
+    assert.deepEqual(
+      result.failures.map(({ test }) => test),
+      ['two'],
+    )
+    assert.match(whys(result)[0] ?? '', /^Error: no good\n +at /)
+    assert.deepEqual(
+      result.skipped.map(({ test, why }) => `${test}: ${why}`),
+      ['three: not here'],
+    )
+    assert.deepEqual(result.said, ['a word'])
+  })
+
+  void test('a test that waits for ever is ended and named, with what it started', async () => {
+    const pidFile = join(directory, 'pid-waits')
+    const result = await ran(
+      `test('quick', () => undefined)
+       test('waits', async () => {
+         ${lasting(pidFile)}
+         await new Promise((resolve) => setInterval(() => undefined, 1000))
+       })`,
+      3,
+    )
+    assert.equal(result.passed, 1)
+    assert.deepEqual(whys(result), ['it did not end within 3 s, and was ended in "waits"'])
+    await assertGone(pidFile)
+  })
+
+  void test('so is one that lets nobody else run', async () => {
+    const result = await ran(`test('spins', () => { for (;;) ; })`, 3)
+    assert.match(whys(result)[0] ?? '', /^it did not end within 3 s/)
+  })
+
+  void test('so is a process that goes on behind its tests', async () => {
+    const result = await ran(`test('quick', () => { setInterval(() => undefined, 1000) })`, 3)
+    assert.equal(result.passed, 1)
+    assert.deepEqual(whys(result), ['it did not end within 3 s, and was ended behind all of its 1 tests'])
+  })
+
+  void test('a process that is left behind is ended and told', async () => {
+    const pidFile = join(directory, 'pid-left')
+    const result = await ran(`test('quick', () => { ${lasting(pidFile)} })`)
+    assert.equal(result.passed, 1)
+    assert.match(whys(result).join('; '), /^it left a process behind: \d+, .*setInterval[^;]*$/)
+    await assertGone(pidFile)
+  })
+
+  void test('a file without tests, one that cannot be loaded and one that ends early fail', async () => {
+    assert.deepEqual(whys(await ran('')), ['it ran no test'])
+    assert.deepEqual(whys(await ran(`test('a', () => process.exit(0))`)), ['it ran no test'])
+    assert.deepEqual(whys(await ran(`test('a', () => process.kill(process.pid, 'SIGKILL'))`)), [
+      'it ended with SIGKILL',
+    ])
+  })
+
+  void test('what goes wrong around the tests of a group fails', async () => {
+    const result = await ran(`
+      import { after } from 'node:test'
+      describe('group', () => {
+        after(() => { throw new Error('not removed') })
+        test('one', () => undefined)
+      })`)
+    assert.match(whys(result).join('; '), /Error: not removed/)
+  })
+
+  void test('it is stopped when it is told to', async () => {
+    const stopper = new AbortController()
+    const running = ran(
+      `test('waits', () => new Promise(() => setInterval(() => 0, 1000)))`,
+      60,
+      stopper.signal,
+    )
+    setTimeout(() => stopper.abort(), 1500)
+    assert.match(whys(await running).join('; '), /^it was ended .*: the time of its suite was used up$/)
+  })
+})
