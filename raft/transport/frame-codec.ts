@@ -5,6 +5,7 @@ import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import type { PeerMessage, SnapshotHeader } from '../ports.ts'
 import { readSnapshotMeta, writeSnapshotMeta } from './log-codec.ts'
 import { readPeerMessage, writePeerMessage } from './message-codec.ts'
+import { frameMessagesMax } from './options.ts'
 import { decoding, expectEnd, malformed, openMessage, readBytes, readEnd, readId, readText } from './wire.ts'
 import {
   readFlag,
@@ -16,13 +17,6 @@ import {
   writeText,
   writeWhole,
 } from './wire.ts'
-
-/**
- * Versions of `proto/` that this program speaks. Both sides of a stream speak the newest that both know: the caller
- * says from which on to which it can, the answer says which it is.
- */
-export const protocolOldest = 2
-export const protocolNewest = 3
 
 /** First on every stream: who is calling, and whom it believes it calls. */
 export type Hello = {
@@ -64,8 +58,6 @@ const clusterBytesMax = 255
 const logIdBytesMax = 64
 const foundingBytesMax = 64
 export const addressBytesMax = 320
-/** Messages in one frame. A sender closes a frame earlier. */
-export const frameMessagesMax = 4096
 
 /* ------------------------------------------------------------------ links */
 
@@ -116,15 +108,6 @@ export function encodeWelcome(protocol: number): Uint8Array {
   const writer = new BinaryWriter()
   writeWhole(writer, 1, protocol)
   return writer.finish()
-}
-
-/** The newest version that the caller and this program speak; null: there is none. */
-export function commonProtocol({
-  protocol,
-  protocolMax,
-}: Pick<Hello, 'protocol' | 'protocolMax'>): number | null {
-  const common = Math.min(Math.max(protocol, protocolMax), protocolNewest)
-  return common >= Math.max(protocol, protocolOldest) ? common : null
 }
 
 /** @returns the version both speak @throws TransportFailure `malformed` */

@@ -1,7 +1,7 @@
 import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { RefusalReason } from './events.ts'
-import { commonProtocol, protocolNewest, protocolOldest } from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
+import { commonProtocol, protocolNewest, protocolOldest } from './protocol-version.ts'
 import type { Introduction } from './guests.ts'
 
 /** Why a caller may not come in. `detail` is one line for the operators of both sides. */

@@ -5,10 +5,10 @@ import { noIndex } from '../core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage, SnapshotHeader, SnapshotSink, Transport, TransportReceiver } from '../ports.ts'
 import { TransportFailure } from './errors.ts'
-import { protocolNewest } from './frame-codec.ts'
 import type { Introduction } from './guests.ts'
 import { defaultTransportLimits } from './options.ts'
 import { PeerList } from './peer-list.ts'
+import { protocolNewest } from './protocol-version.ts'
 
 /**
  * Members of one process that find each other by identity: for tests. Nothing is lost but what is cut, goes

@@ -1,10 +1,10 @@
-import type { ChannelOptions, ServerOptions } from '@grpc/grpc-js'
 import { assert } from '../base/assert.ts'
-import { frameMessagesMax } from './frame-codec.ts'
-import { serverNameOf } from './peer-identity.ts'
 
 const KiB = 1024
 const MiB = 1024 * KiB
+
+/** Messages in one frame. A sender closes a frame earlier. */
+export const frameMessagesMax = 4096
 
 /** Bounds and times of peer links. */
 export type TransportLimits = {
@@ -68,38 +68,3 @@ export const method = Object.freeze({
   messages: '/orch.raft.v1.PeerLink/Messages',
   snapshot: '/orch.raft.v1.SnapshotTransfer/Send',
 })
-
-/**
- * For one connection to one member. Connections are never shared or pooled, so that a snapshot has its own;
- * reconnecting is the link's business, not gRPC's, whose own backoff grows to two minutes.
- */
-export function channelOptions(limits: TransportLimits, member: string): ChannelOptions {
-  return {
-    ...sharedOptions(limits),
-    'grpc.ssl_target_name_override': serverNameOf(member),
-    'grpc.use_local_subchannel_pool': 1,
-    'grpc.enable_retries': 0,
-    'grpc.enable_http_proxy': 0,
-    'grpc.service_config_disable_resolution': 1,
-    'grpc.initial_reconnect_backoff_ms': limits.backoffMsMin,
-    'grpc.max_reconnect_backoff_ms': limits.backoffMsMax,
-  }
-}
-
-/** Every peer holds a link and perhaps a snapshot stream; more streams than that on a connection are no peer's. */
-export function serverOptions(limits: TransportLimits): ServerOptions {
-  return { ...sharedOptions(limits), 'grpc.max_concurrent_streams': 8 }
-}
-
-function sharedOptions(limits: TransportLimits): ChannelOptions {
-  // Room for the envelope around the largest message; both sides must agree.
-  const bytesMax = limits.messageBytesMax + 64 * KiB
-  return {
-    'grpc.max_send_message_length': bytesMax,
-    'grpc.max_receive_message_length': bytesMax,
-    'grpc.keepalive_time_ms': limits.keepaliveMs,
-    'grpc.keepalive_timeout_ms': limits.keepaliveTimeoutMs,
-    'grpc.keepalive_permit_without_calls': 1,
-    'grpc.enable_channelz': 0,
-  }
-}

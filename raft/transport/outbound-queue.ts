@@ -2,7 +2,7 @@ import { assertNever } from '../base/assert.ts'
 import { BoundedQueue } from '../base/bounded-queue.ts'
 import { entryBytes } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
-import { frameMessagesMax } from './frame-codec.ts'
+import { frameMessagesMax } from './options.ts'
 import type { TransportLimits } from './options.ts'
 
 /** Messages for one peer in order, bounded in number and bytes, taken out a frame at a time. */

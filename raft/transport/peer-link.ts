@@ -8,18 +8,13 @@ import type { PeerMessage } from '../ports.ts'
 import { asBuffer, asIs, dial, hangUp } from './dialing.ts'
 import { TransportFailure } from './errors.ts'
 import type { LinkMeasure, TransportCounters, TransportEvent } from './events.ts'
-import {
-  decodeWelcome,
-  encodeHelloFrame,
-  encodeMessagesFrame,
-  protocolNewest,
-  protocolOldest,
-} from './frame-codec.ts'
+import { decodeWelcome, encodeHelloFrame, encodeMessagesFrame } from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
 import { protocolOf } from './message-codec.ts'
 import { method } from './options.ts'
 import type { TransportLimits } from './options.ts'
 import { OutboundQueue } from './outbound-queue.ts'
+import { protocolNewest, protocolOldest } from './protocol-version.ts'
 import { disownedAt, failureOf } from './status.ts'
 
 export type PeerLinkOptions = {

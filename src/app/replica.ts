@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { RaftNode } from '../../raft/index.ts'
 import type { StateGuard } from '../cluster/state-guard.ts'
 import type { Outcome } from '../store/command.ts'
-import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
+import type { KeyValueHome } from '../store/disk/key-value-store.ts'
 import { MemoryKeyValueHome } from '../store/disk/memory-key-value-store.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
 import type { ConsensusMetrics } from './consensus-metrics.ts'
@@ -50,9 +50,7 @@ export async function openReplica(site: Site, parts: ReplicaParts): Promise<Repl
   const machine = await openStore(
     {
       self: id,
-      home: config['in-memory']
-        ? new MemoryKeyValueHome()
-        : new LevelKeyValueHome(join(directory, databaseFolder)),
+      home: config['in-memory'] ? new MemoryKeyValueHome() : await onDisk(join(directory, databaseFolder)),
       clock,
       limits: storeLimits,
       logBase: base,
@@ -73,4 +71,10 @@ export async function openReplica(site: Site, parts: ReplicaParts): Promise<Repl
       judge = guard
     },
   }
+}
+
+/** LevelDB is loaded only where something is kept. */
+async function onDisk(directory: string): Promise<KeyValueHome> {
+  const { LevelKeyValueHome } = await import('../store/disk/level-key-value-store.ts')
+  return new LevelKeyValueHome(directory)
 }

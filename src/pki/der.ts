@@ -1,4 +1,5 @@
-import forge from 'node-forge'
+import asn1 from 'node-forge/lib/asn1.js'
+import type { asn1 as forge } from 'node-forge'
 import { PkiFailure } from './errors.ts'
 
 /**
@@ -7,9 +8,8 @@ import { PkiFailure } from './errors.ts'
  *
  * @source ITU-T X.690
  */
-export type DerNode = forge.asn1.Asn1
+export type DerNode = forge.Asn1
 
-const { asn1 } = forge
 const universal = asn1.Class.UNIVERSAL
 const context = asn1.Class.CONTEXT_SPECIFIC
 

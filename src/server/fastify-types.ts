@@ -7,7 +7,7 @@ import type {
   RawServerBase,
   RouteGenericInterface,
 } from 'fastify'
-import { present } from '../../raft/base/assert.ts'
+import { assert, present } from '../../raft/base/assert.ts'
 import type { Server } from 'node:http'
 import type { Call } from './call.ts'
 import type { RawHandler, RawServer } from './listener.ts'
@@ -26,7 +26,8 @@ declare module 'fastify' {
 
 /**
  * Fastify on a server of our own making. Its declarations know one protocol at a time, hence the detour; what
- * runs asks each request which one it came with.
+ * runs asks each request which one it came with. No route has a schema for fastify to check or write by: without the
+ * compilers for those, which it would load, two hundred modules of it are not read at a start.
  */
 export function appOn(
   makeServer: (handler: RawHandler) => RawServer,
@@ -34,9 +35,14 @@ export function appOn(
 ): App {
   const app: unknown = fastify({
     ...options,
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     serverFactory: (handler) => makeServer(handler as RawHandler) as Server,
   })
   return app as App
+}
+
+function noSchemas(): never {
+  assert(false, 'a route with a schema needs a compiler for it')
 }
 
 export function callOf(request: Request): Call {

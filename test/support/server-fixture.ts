@@ -63,7 +63,7 @@ export async function serverAround(
     states: { open: () => Promise.reject(new StoreFailure('stopped', 'this server has no state')) },
     openapi: {
       v2: () => ({ bytes: Buffer.from('{"swagger":"2.0"}'), etag: '"v2"' }),
-      v2Protobuf: () => ({ bytes: Buffer.from([1, 2, 3]), etag: '"v2p"' }),
+      v2Protobuf: async () => ({ bytes: Buffer.from([1, 2, 3]), etag: '"v2p"' }),
       v3: {
         index: () => ({ bytes: Buffer.from('{"paths":{}}'), etag: '"v3"' }),
         document: (path) =>

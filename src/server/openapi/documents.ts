@@ -6,7 +6,6 @@ import type { OpenApiDocuments } from '../routes/openapi.ts'
 import type { StaticDocument } from '../static-document.ts'
 import { contentHash } from './content-hash.ts'
 import { openApiV2 } from './v2.ts'
-import { encodeOpenApiV2 } from './v2-protobuf.ts'
 import { openApiV3, openApiV3Index, v3PathOf } from './v3.ts'
 
 /** All OpenAPI documents of a set of kinds, each built when it is first asked for, and kept. */
@@ -26,7 +25,10 @@ export function openApiDocuments(
   }
   return {
     v2: once(() => jsonDocument(v2Json())),
-    v2Protobuf: once(() => document(encodeOpenApiV2(v2Json()))),
+    v2Protobuf: once(async () => {
+      const { encodeOpenApiV2 } = await import('./v2-protobuf.ts')
+      return document(encodeOpenApiV2(v2Json()))
+    }),
     v3: isV3Served
       ? {
           index: once(() => {

@@ -11,8 +11,8 @@ import { sendJsonDocument } from './json.ts'
 export type OpenApiDocuments = {
   /** `/openapi/v2` as JSON. */
   readonly v2: () => StaticDocument
-  /** The same as the protobuf message of gnostic. */
-  readonly v2Protobuf: () => StaticDocument
+  /** The same as the protobuf message of gnostic; what encodes it is loaded when first asked for. */
+  readonly v2Protobuf: () => Promise<StaticDocument>
   /** null: switched off. */
   readonly v3: {
     /** `/openapi/v3`: which documents there are. */
@@ -36,10 +36,10 @@ export function openApiRoutes(app: App, documents: OpenApiDocuments): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/openapi/v2',
-    handler: (request, reply) => {
+    handler: async (request, reply) => {
       const { type } = negotiate(request.raw.headers.accept ?? '', V2_SERVED)
       if (type === JSON_TYPE) sendDocument(request, reply, documents.v2(), JSON_TYPE)
-      else sendDocument(request, reply, documents.v2Protobuf(), PROTOBUF_TYPE)
+      else sendDocument(request, reply, await documents.v2Protobuf(), PROTOBUF_TYPE)
     },
   })
   const { v3 } = documents

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, nodeId, noSnapshot } from '../../../../raft/index.ts'
-import { protocolNewest } from '../../../../raft/transport/frame-codec.ts'
+import { protocolNewest } from '../../../../raft/transport/protocol-version.ts'
 import type { KeyValueHome } from '../../../../src/store/disk/key-value-store.ts'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'

@@ -1,0 +1,40 @@
+import type { ChannelOptions, ServerOptions } from '@grpc/grpc-js'
+import type { TransportLimits } from './options.ts'
+import { serverNameOf } from './peer-identity.ts'
+
+const KiB = 1024
+
+/**
+ * For one connection to one member. Connections are never shared or pooled, so that a snapshot has its own;
+ * reconnecting is the link's business, not gRPC's, whose own backoff grows to two minutes.
+ */
+export function channelOptions(limits: TransportLimits, member: string): ChannelOptions {
+  return {
+    ...sharedOptions(limits),
+    'grpc.ssl_target_name_override': serverNameOf(member),
+    'grpc.use_local_subchannel_pool': 1,
+    'grpc.enable_retries': 0,
+    'grpc.enable_http_proxy': 0,
+    'grpc.service_config_disable_resolution': 1,
+    'grpc.initial_reconnect_backoff_ms': limits.backoffMsMin,
+    'grpc.max_reconnect_backoff_ms': limits.backoffMsMax,
+  }
+}
+
+/** Every peer holds a link and perhaps a snapshot stream; more streams than that on a connection are no peer's. */
+export function serverOptions(limits: TransportLimits): ServerOptions {
+  return { ...sharedOptions(limits), 'grpc.max_concurrent_streams': 8 }
+}
+
+function sharedOptions(limits: TransportLimits): ChannelOptions {
+  // Room for the envelope around the largest message; both sides must agree.
+  const bytesMax = limits.messageBytesMax + 64 * KiB
+  return {
+    'grpc.max_send_message_length': bytesMax,
+    'grpc.max_receive_message_length': bytesMax,
+    'grpc.keepalive_time_ms': limits.keepaliveMs,
+    'grpc.keepalive_timeout_ms': limits.keepaliveTimeoutMs,
+    'grpc.keepalive_permit_without_calls': 1,
+    'grpc.enable_channelz': 0,
+  }
+}
