@@ -21,6 +21,10 @@ export type ApiErrorReason =
   | 'NotAcceptable'
   | 'RequestEntityTooLarge'
   | 'UnsupportedMediaType'
+  /** These three are not upstream's, which answers them with plain text. */
+  | 'RequestTimeout'
+  | 'ExpectationFailed'
+  | 'RequestHeaderFieldsTooLarge'
   | 'InternalError'
   | 'ServiceUnavailable'
   | 'NotImplemented'

@@ -33,8 +33,8 @@ export const limits = Object.freeze({
   streamsPerConnectionMax: 250,
   /** Memory of one HTTP/2 connection, MB. When full: its streams are refused until some ended. */
   sessionMemoryMbMax: 64,
-  /** All headers of one request. When full: 431. */
-  headerBytesMax: 32 * KiB,
+  /** The first line and all headers of one request. When full: 431; in HTTP/2 its stream is reset. */
+  headerBytesMax: 64 * KiB,
   /** How long a request may take; a shorter `timeout` parameter counts. When over: 504. */
   requestMsMax: 60_000,
   /** How long a client may take none of the bytes waiting for it. When over: its connection is cut. */

@@ -5,10 +5,16 @@ import * as https from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
+import { ApiError } from '../api/api-error.ts'
+import { methodNotAllowed } from '../api/api-errors.ts'
 import { limits } from '../config/limits.ts'
 import type { RawReply, RawRequest } from './call.ts'
 import type { TlsFiles } from './parts.ts'
+import { originForm } from './request-target.ts'
+import { answerUnreadable } from './unreadable-request.ts'
+import type { Exchange, ParserError } from './unreadable-request.ts'
 import type { WebSocketUpgrade } from './websocket-watch.ts'
+import { sendError } from './wire.ts'
 
 export type RawServer = http.Server | https.Server | http2.Http2SecureServer
 export type ListenerOptions = {
@@ -23,6 +29,8 @@ export class Listener {
   readonly #sockets = new Set<Socket>()
   readonly #sessions = new Set<ServerHttp2Session>()
   readonly #upgrades = new WeakMap<RawRequest, WebSocketUpgrade>()
+  /** Of each connection of HTTP/1.1. */
+  readonly #exchanges = new WeakMap<Duplex, Exchange>()
 
   constructor(options: ListenerOptions) {
     this.server = serverOf(options)
@@ -42,18 +50,35 @@ export class Listener {
 
   /** Hands every request to `handler`. */
   handle(handler: RawHandler): RawServer {
-    this.server.on('request', handler)
+    const take: RawHandler = (request, reply) => {
+      if (!('stream' in request || 'stream' in reply)) this.#exchanges.set(request.socket, { request, reply })
+      request.url = originForm(request.url ?? '/')
+      handler(request, reply)
+    }
+    this.server.on('request', take)
     // A client that asks first is told to go on only when it may write; see `plugins/bodies.ts`.
-    this.server.on('checkContinue', handler)
+    this.server.on('checkContinue', take)
+    this.server.on('checkExpectation', refuseExpectation)
+    // HTTP/2 brings a reply, HTTP/1.1 a connection.
+    this.server.on('connect', (request: http.IncomingMessage, to: Duplex | http2.Http2ServerResponse) => {
+      if (!('stream' in to)) to.on('error', () => undefined)
+      const reply = 'stream' in to ? to : replyOn(request, to)
+      if (reply !== null) sendError(reply, null, request.method, methodNotAllowed())
+    })
     // With `Upgrade` in a request its connection is given away; one that stays with HTTP is answered and ends.
     this.server.on('upgrade', (request: http.IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => undefined)
       const reply = replyOn(request, socket)
       if (reply === null) return
       this.#upgrades.set(request, { socket, head })
-      handler(request, reply)
+      take(request, reply)
     })
     return this.server
+  }
+
+  /** Answers what could not be read as a request. */
+  refuse(error: ParserError, socket: Duplex): void {
+    answerUnreadable(error, socket, this.#exchanges.get(socket) ?? null)
   }
 
   /** The connection of a request that asked for an upgrade; null: it asked for none. */
@@ -95,9 +120,15 @@ function replyOn(request: http.IncomingMessage, socket: Duplex): http.ServerResp
   return reply
 }
 
+/** @source RFC 9110 section 10.1.1: the only expectation there is, is that for 100. */
+function refuseExpectation(request: RawRequest, reply: RawReply): void {
+  const refusal = new ApiError('ExpectationFailed', 'the only expectation that can be met is 100-continue')
+  sendError(reply, null, request.method, refusal, { connection: 'close' })
+}
+
 function serverOf(options: ListenerOptions): RawServer {
   const { tls } = options
-  if (tls === null) return http.createServer(CONNECTION)
+  if (tls === null) return http.createServer({ ...CONNECTION, ...HTTP1 })
   const secure = {
     ...CONNECTION,
     ...contextOf(tls),
@@ -106,17 +137,20 @@ function serverOf(options: ListenerOptions): RawServer {
     rejectUnauthorized: false,
     handshakeTimeout: 10_000,
   }
-  if (options.protocols === 'http1') return https.createServer(secure)
-  return http2.createSecureServer({
+  if (options.protocols === 'http1') return https.createServer({ ...secure, ...HTTP1 })
+  const server = http2.createSecureServer({
     ...secure,
     allowHTTP1: true,
     maxSessionMemory: limits.sessionMemoryMbMax,
     settings: {
       maxConcurrentStreams: limits.streamsPerConnectionMax,
+      maxHeaderListSize: limits.headerBytesMax,
       // The default of 64 KiB makes a client of a long request body wait after every 64 KiB.
       initialWindowSize: STREAM_WINDOW_BYTES,
     },
   })
+  // Node looks for them here, but does not put them here as the other servers do (seen with 20.20 and 24.21).
+  return Object.assign(server, HTTP1)
 }
 
 /**
@@ -136,10 +170,15 @@ const CONNECTION = {
   // Finds clients that went away without a word, under a watch that has nothing to send.
   keepAlive: true,
   keepAliveInitialDelay: 30_000,
+} as const
+
+const HTTP1 = {
   maxHeaderSize: limits.headerBytesMax,
   headersTimeout: 20_000,
   requestTimeout: limits.requestMsMax,
   keepAliveTimeout: 120_000,
+  // `beginCalls` tells of it in a `Status`.
+  requireHostHeader: false,
 } as const
 
 function contextOf(tls: TlsFiles): {

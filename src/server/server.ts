@@ -43,6 +43,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     bodyLimit: limits.requestBytesMax,
     exposeHeadRoutes: false,
     return503OnClosing: false,
+    clientErrorHandler: (error, socket) => listener.refuse(error, socket),
     frameworkErrors: (error, request, reply) => answerError(error, request, reply, errorParts),
   })
 

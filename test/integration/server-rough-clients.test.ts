@@ -300,14 +300,3 @@ test('dots are no names, however they are written', async (t) => {
   }
   assert.equal(fake.calls.length, 0)
 })
-
-test('what is no HTTP at all gets a short answer and a closed connection', async (t) => {
-  const { port, url } = await start(t)
-  const socket = await plainSocket(port)
-  socket.write('nonsense\r\n\r\n')
-  assert.match(await firstText(socket), /^HTTP\/1\.1 400 /)
-  const big = await plainSocket(port)
-  big.write(`GET /version HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(64 * 1024)}\r\n\r\n`)
-  assert.match(await firstText(big), /^HTTP\/1\.1 431 /)
-  assert.equal((await ask11(`${url}/version`, admin)).status, 200)
-})

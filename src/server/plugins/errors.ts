@@ -12,6 +12,7 @@ import {
 import { BODY_TYPES } from '../../api/media-type.ts'
 import { apiErrorOf } from '../../registry/store-errors.ts'
 import type { Call } from '../call.ts'
+import { EVERY_METHOD } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
 import type { ServerLog } from '../parts.ts'
 import { sendError } from '../wire.ts'
@@ -25,12 +26,19 @@ export type ErrorParts = {
 /** Whatever a hook, a parser or a verb throws leaves as a `Status`; an unknown error's text does not. */
 export function errors(app: App, parts: ErrorParts): void {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, parts))
-  app.setNotFoundHandler((request, reply) => answerError(pathNotFound(), request, reply, parts))
+  app.setNotFoundHandler((request, reply) => answerError(noRoute(request), request, reply, parts))
+}
+
+/** All known methods have a route: what is left is of some other protocol on top of HTTP, or of none. */
+function noRoute(request: Request): ApiError {
+  return EVERY_METHOD.includes(request.method) ? pathNotFound() : methodNotAllowed()
 }
 
 export function answerError(error: unknown, request: Request, reply: Reply, parts: ErrorParts): void {
   const call = request.call ?? null
-  const apiError = asApiError(error, call, parts)
+  // For methods that Node's HTTP/1.1 does not know the router looks for nothing.
+  const isUnrouted = isFastifyError(error) && error.code === 'FST_ERR_NOT_FOUND'
+  const apiError = isUnrouted ? noRoute(request) : asApiError(error, call, parts)
   reply.hijack()
   // A body that was not read to its end would be taken for the next request of the connection.
   const unread = apiError.code === 'RequestEntityTooLarge' || apiError.code === 'UnsupportedMediaType'
@@ -60,7 +68,6 @@ function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | null {
       return unsupportedMediaType(BODY_TYPES.map(({ type }) => type))
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return badRequest('the body is not as long as Content-Length says')
-    case 'FST_ERR_NOT_FOUND':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return pathNotFound()
     case 'FST_ERR_ROUTE_METHOD_NOT_SUPPORTED':

@@ -1,8 +1,11 @@
 import type { Clock } from '../../../raft/base/clock.ts'
 import type { Random } from '../../../raft/base/random.ts'
+import { badRequest } from '../../api/api-errors.ts'
 import { Call } from '../call.ts'
+import type { RawRequest } from '../call.ts'
 import type { App } from '../fastify-types.ts'
 import { requestInfo } from '../request-info.ts'
+import { checkTarget } from '../request-target.ts'
 import { asksForWebSocket, webSocketOffer } from '../websocket-handshake.ts'
 import type { InFlight } from '../in-flight.ts'
 
@@ -25,9 +28,12 @@ export function beginCalls(
   app.decorateRequest('call', null)
   app.addHook('onRequest', (request, reply, done) => {
     const raw = request.raw
+    const target = raw.url ?? '/'
+    checkTarget(target)
+    checkHost(raw)
     const call = new Call({
       id: clientId(raw.headers['audit-id']) ?? nextId(),
-      info: requestInfo(request.method, raw.url ?? '/'),
+      info: requestInfo(request.method, target),
       member,
       clock,
       allowedMs: requestMsMax,
@@ -55,4 +61,11 @@ function requestIds(random: Random): () => string {
 /** A caller may name its call itself, to find it in the audit log again. */
 function clientId(header: string | readonly string[] | undefined): string | null {
   return typeof header === 'string' && /^[\w.:-]{1,64}$/.test(header) ? header : null
+}
+
+/** @source RFC 9112 section 3.2: a request of HTTP/1.1 says once which host it is for */
+function checkHost(raw: RawRequest): void {
+  if ('stream' in raw || raw.httpVersion !== '1.1') return
+  const names = raw.rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === 'host')
+  if (names.length !== 1) throw badRequest('a request of HTTP/1.1 has one Host header')
 }
