@@ -13,6 +13,8 @@ import { csiDriverDefinition } from './csi-driver.ts'
 import { csiNodeDefinition } from './csi-node.ts'
 import { csiStorageCapacityV1beta1Definition } from './csi-storage-capacity-v1beta1.ts'
 import { csiStorageCapacityDefinition } from './csi-storage-capacity.ts'
+import { groupedEventDefinition } from './event-in-group.ts'
+import { eventDefinition } from './event.ts'
 import { leaseDefinition } from './lease.ts'
 import { memberDefinition } from './member.ts'
 import { mutatingWebhookConfigurationDefinition } from './mutating-webhook-configuration.ts'
@@ -36,6 +38,7 @@ import { validatingWebhookConfigurationDefinition } from './validating-webhook-c
 export function definitionsFor(names: Names): readonly ResourceDefinition[] {
   return [
     configMapDefinition(names),
+    eventDefinition(names),
     namespaceDefinition(names),
     nodeDefinition(names),
     podDefinition(names),
@@ -53,6 +56,8 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     tokenReviewDefinition(names, 'v1'),
     tokenReviewDefinition(names, 'v1beta1'),
     leaseDefinition(names),
+    groupedEventDefinition(names, 'v1'),
+    groupedEventDefinition(names, 'v1beta1'),
     mutatingWebhookConfigurationDefinition(names),
     validatingWebhookConfigurationDefinition(names),
     clusterRoleDefinition(names),

@@ -22,9 +22,13 @@ import { SpecServer } from '../support/spec-server.ts'
 const seed = Number(process.env['SEED'] ?? 1)
 
 const forbidden = ['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle', 'volumeDevices']
-/** Of these no client can say anything: only leaders write the status of members, and here is no member to replace. */
+/**
+ * Of these no client can say anything: only leaders write the status of members, and here is no member to replace; events
+ * of the past are told in the beta.
+ */
 const neverSaid = [
   ...['cluster.v1.MemberSpec.replaces', 'cluster.v1.MemberStatus.', 'cluster.v1.MemberCondition.'],
+  ...['FirstTimestamp', 'LastTimestamp', 'Count'].map((name) => `events.v1.Event.deprecated${name}`),
   ...forbidden.map((name) => `core.v1.EphemeralContainer.${name}`),
 ]
 

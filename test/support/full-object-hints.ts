@@ -1,6 +1,7 @@
 import type { Json, JsonObject, JsonObjectDraft } from '../../src/api/json.ts'
 import { persistentVolumeSources } from '../../src/resources/parts/persistent-volume-spec.ts'
 import { volumeSources } from '../../src/resources/parts/volume.ts'
+import { objectReferenceSchema } from '../../src/resources/parts/object-reference.ts'
 import { roleGroup } from '../../src/resources/parts/rbac.ts'
 import { certificateRequest } from './certificate-request.ts'
 import type { FullObjects } from './full-object.ts'
@@ -195,8 +196,26 @@ const clusterHints: Hints = {
   'cluster.v1.MemberSpec.replaces': leftOut,
 }
 
+const happenedInDefault: Hint = (maker, variant) => ({
+  ...maker.struct(objectReferenceSchema, variant),
+  namespace: 'default',
+})
+const eventHints: Hints = {
+  'core.v1.Event.involvedObject': happenedInDefault,
+  'events.v1.Event.regarding': happenedInDefault,
+  'events.v1beta1.Event.regarding': happenedInDefault,
+  'events.v1.Event.type': one('Warning'),
+  'events.v1.EventSeries.count': one(3),
+  // Nobody says these of a new event of v1; what they become is tried in v1beta1.
+  'events.v1.Event.deprecatedSource': one({}),
+  'events.v1.Event.deprecatedFirstTimestamp': leftOut,
+  'events.v1.Event.deprecatedLastTimestamp': leftOut,
+  'events.v1.Event.deprecatedCount': leftOut,
+}
+
 export const hints: Hints = {
   ...dataHints,
+  ...eventHints,
   ...volumeHints,
   ...storageHints,
   ...selectorHints,

@@ -13,6 +13,7 @@ import { httpCodeOf, statusOf } from '../../../../src/api/status.ts'
 import type { Admission } from '../../../../src/registry/admission.ts'
 import type { Answer, Registry, VerbRequest, WatchStream } from '../../../../src/registry/answer.ts'
 import { Catalog } from '../../../../src/registry/catalog.ts'
+import { apiVersionOf } from '../../../../src/registry/definition.ts'
 import type { ResourceDefinition } from '../../../../src/registry/definition.ts'
 import { defaultRegistryLimits } from '../../../../src/registry/limits.ts'
 import type { RegistryLimits } from '../../../../src/registry/limits.ts'
@@ -177,8 +178,11 @@ export class Fixture {
     return this.#close()
   }
 
+  /** @param kind where several groups or versions have it: the first declared, or `GROUP/VERSION/KIND` */
   definition(kind: string): ResourceDefinition {
-    const found = this.catalog.all().find((definition) => definition.kind === kind)
+    const found = this.catalog.all().find((definition) => {
+      return definition.kind === kind || `${apiVersionOf(definition)}/${definition.kind}` === kind
+    })
     if (found === undefined) throw new Error(`no kind ${kind}`)
     return found
   }

@@ -1,0 +1,45 @@
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import type { ResourceDefinition } from '../registry/definition.ts'
+import { coreEventOf, eventConversion } from './event-conversion.ts'
+import { checkEvent, checkGroupedEventUpdate, checkNewGroupedEvent } from './event-rules.ts'
+import { betaEventSchema, groupedEventSchema } from './event-schema.ts'
+import { eventDefinition, referenceMembers } from './event.ts'
+
+/**
+ * Events as programs write them today, in a group of their own. They are the core group's, stored as those; `v1` is
+ * stricter with what is new, `v1beta1` follows the rules of the core group.
+ */
+export function groupedEventDefinition(names: Names, version: 'v1' | 'v1beta1'): ResourceDefinition {
+  const core = eventDefinition(names)
+  const group = names.group('events')
+  const isStrict = version === 'v1'
+  return Object.freeze({
+    ...core,
+    ...{ group, version },
+    schema: isStrict ? groupedEventSchema : betaEventSchema,
+    storedAs: { name: core.version, group: core.group, conversion: eventConversion },
+    ...(isStrict ? { validateName: checkDns1123Subdomain } : { deprecated: deprecatedIn(group) }),
+    selectableFields: [
+      ...referenceMembers.map((member) => `regarding.${member}`),
+      ...['reason', 'reportingController', 'type'],
+    ],
+    columns: (core.columns ?? []).map((column) => ({
+      ...column,
+      cell: (event) => column.cell(coreEventOf(event)),
+    })),
+    hooks: {
+      validate: (event) => checkEvent(coreEventOf(event), names, 'reportingController'),
+      ...(isStrict ? strictHooks : {}),
+    },
+  } satisfies ResourceDefinition)
+}
+
+const strictHooks: ResourceDefinition['hooks'] = {
+  validateNew: (event) => checkNewGroupedEvent(coreEventOf(event)),
+  validateUpdate: (event, current) => checkGroupedEventUpdate(coreEventOf(event), coreEventOf(current)),
+}
+
+function deprecatedIn(group: string): ResourceDefinition['deprecated'] & object {
+  return { since: '1.22', removed: '1.25', replacement: { group, version: 'v1', kind: 'Event' } }
+}

@@ -1,0 +1,43 @@
+import { objectMember, textMember } from '../api/json.ts'
+import type { Names } from '../api/names.ts'
+import type { ResourceDefinition } from '../registry/definition.ts'
+import { eventColumns } from './event-columns.ts'
+import { checkEvent } from './event-rules.ts'
+import { eventSchema } from './event-schema.ts'
+
+/** What happened to objects; events go by themselves, some time after they were last written. */
+export function eventDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: '',
+    version: 'v1',
+    kind: 'Event',
+    plural: 'events',
+    singular: 'event',
+    shortNames: ['ev'],
+    categories: [],
+    scope: 'Namespaced',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: eventSchema,
+    // Whatever can stand in a path, which all names are held to.
+    validateName: () => [],
+    deleteReturnsObject: false,
+    putCreates: true,
+    selectableFields: [
+      ...referenceMembers.map((member) => `involvedObject.${member}`),
+      ...['reason', 'reportingComponent', 'type'],
+      {
+        name: 'source',
+        textOf: (event) =>
+          textMember(objectMember(event, 'source'), 'component') || textMember(event, 'reportingComponent'),
+      },
+    ],
+    columns: eventColumns,
+    hooks: { validate: (event) => checkEvent(event, names, 'reportingComponent') },
+    subresources: [],
+  } satisfies ResourceDefinition)
+}
+
+/** Of the object that an event is about. */
+export const referenceMembers = Object.freeze([
+  ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'],
+])
