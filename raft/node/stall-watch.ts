@@ -54,6 +54,24 @@ export class StallWatch {
   }
 }
 
+/** Notices whether a figure that only grows still does. */
+export class MoveWatch {
+  #last = 0
+  #movedMs = Number.NEGATIVE_INFINITY
+
+  /** Told with every tick. */
+  look(now: number, figure: number): void {
+    if (figure <= this.#last) return
+    this.#last = figure
+    this.#movedMs = now
+  }
+
+  /** Within the time that an answer takes. */
+  movedLately(now: number): boolean {
+    return now - this.#movedMs < lateMs
+  }
+}
+
 /** An answer younger than this is on its way. */
 const lateMs = 500
 /** A look that comes later than this was held up itself. */

@@ -2,7 +2,7 @@ import type { ResignAnswer, TransferAnswer } from '../core/errors.ts'
 import type { CoreStatus } from '../core/ready.ts'
 import type { NodeId } from '../core/types.ts'
 import { HandOver } from './hand-over.ts'
-import { Debt, standsStill, StallWatch } from './stall-watch.ts'
+import { Debt, MoveWatch, standsStill, StallWatch } from './stall-watch.ts'
 import type { Owed, StallLimits } from './stall-watch.ts'
 import { commitsNothing, healthiestSuccessor, othersWrite } from './status.ts'
 
@@ -38,6 +38,7 @@ export class Succession {
   readonly #core: SuccessionCore
   readonly #stall: StallWatch
   readonly #handOver = new HandOver()
+  readonly #commits = new MoveWatch()
   /** What a reign owes the cluster: that something can be committed in it. */
   readonly #committing = new Debt()
   readonly #barren: StallWatch
@@ -53,7 +54,8 @@ export class Succession {
   tick(now: number, wantsState: boolean): void {
     if (this.#core.leader !== this.#self) return this.#committing.answered(now, false)
     const owed = this.#owed()
-    if (this.#stall.stalled(now, owed) && !this.#handOver.underWay && this.#helps(owed)) {
+    this.#commits.look(now, this.#core.status().commit)
+    if (this.#stall.stalled(now, owed) && !this.#handOver.underWay && this.#helps(now, owed)) {
       this.#stall.gaveWay(now)
       this.counts.gaveWay++
       this.#handOver.begin(Number.POSITIVE_INFINITY, 'once')
@@ -75,11 +77,14 @@ export class Succession {
     return may
   }
 
-  /** Where the quorum waits for this disk too, nobody could be elected without it, and reads would stop as well. */
-  #helps(owed: Owed): boolean {
+  /**
+   * Where the quorum waits for this disk too, nobody could be elected without it, and reads would stop as well. That the others
+   * committed without it once says nothing of now: their disks may stand still since.
+   */
+  #helps(now: number, owed: Owed): boolean {
     const status = this.#core.status()
-    const electable =
-      owed.writingSinceMs === null || status.commit > status.persistedIndex || othersWrite(status)
+    const commitWithout = status.commit > status.persistedIndex && this.#commits.movedLately(now)
+    const electable = owed.writingSinceMs === null || commitWithout || othersWrite(status)
     return electable && healthiestSuccessor(status) !== null
   }
 

@@ -75,7 +75,12 @@ async function metric({ client }: MemberProcess, name: string): Promise<number> 
   return Number(line?.split(' ')[1] ?? assert.fail(`no metric ${name}`))
 }
 
-type Seen = { readonly newLeaders: readonly string[]; readonly writesMeanwhile: number }
+type Seen = {
+  readonly newLeaders: readonly string[]
+  readonly writesMeanwhile: number
+  /** In the second half of the time. */
+  readonly readsAtLast: number
+}
 
 /** What happened while something stood still, and in the three seconds after. Prints the gaps. */
 async function during(
@@ -89,7 +94,10 @@ async function during(
   traffic.writes.take()
   traffic.reads.take()
   const ends = stalls.map((begin) => begin())
-  await sleep(ms)
+  await sleep(ms / 2)
+  const readsUntilThen = traffic.reads.successes
+  await sleep(ms / 2)
+  const readsAtLast = traffic.reads.successes - readsUntilThen
   const writesMeanwhile = traffic.writes.successes - writesBefore
   for (const end of ends) end()
   await sleep(3000)
@@ -99,7 +107,7 @@ async function during(
   console.log(
     `# ${title}, ${ms} ms: ${gaps}; ${writesMeanwhile} writes meanwhile; leaders since: ${since.map(({ name, term }) => `${name} in term ${term}`).join(', ') || 'the same'}`,
   )
-  return { newLeaders, writesMeanwhile }
+  return { newLeaders, writesMeanwhile, readsAtLast }
 }
 
 void test('what stands still for a moment, or does not lead, changes no leader and stops no write', () =>
@@ -166,13 +174,18 @@ void test('a disk that stands still for ever, on the leader and then on a follow
     }
   }))
 
-void test('two members that stand still as a whole pass no leadership around', () =>
+void test('two members that stand still as a whole pass no leadership around, and the third answers reads', () =>
   underTraffic(async (run) => {
     const leader = await run.leader()
     const [slow] = await run.followers()
-    const stalls = [leader, slow].flatMap((member) =>
-      (['api', 'log'] as const).map((part) => () => stall(member, part)),
-    )
+    const begun = (['api', 'log'] as const).map((part) => stall(leader, part))
+    // For a moment the others commit without it: soon they cannot, and nobody could be elected.
+    await sleep(500)
+    const stalls = [
+      ...begun.map((release) => () => release),
+      ...(['api', 'log'] as const).map((part) => () => stall(slow, part)),
+    ]
     const seen = await during(run, 'api thread and disk of the leader and of a follower', stalls, 8000)
     assert.ok(seen.newLeaders.length <= 1, seen.newLeaders.join(', '))
+    assert.ok(seen.readsAtLast > 0, 'whoever leads still confirms reads')
   }))

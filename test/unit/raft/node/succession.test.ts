@@ -18,6 +18,7 @@ class FakeCore implements SuccessionCore {
   readonly offered: { readonly to: NodeId; readonly atMs: number }[] = []
   nowMs = 0
   leader: NodeId = nodeId(1)
+  commit = 8
   persisted = 5
   followers: FollowerStatus[] = [follower(2, 9), follower(3, 8)]
   readonly resignedMs: number[] = []
@@ -32,7 +33,7 @@ class FakeCore implements SuccessionCore {
       leader: this.leader,
       configuration: { ...emptyConfiguration, voters: [nodeId(1), nodeId(2), nodeId(3)] },
       vote: nodeId(1),
-      commit: logIndex(8),
+      commit: logIndex(this.commit),
       lastIndex: logIndex(9),
       firstIndex: logIndex(1),
       persistedIndex: logIndex(this.persisted),
@@ -122,9 +123,21 @@ void test('a disk that the quorum waits for keeps the leader: without it nobody 
   succession.writing.owes(0)
   run(core, succession, 10_000)
   assert.equal(core.offered.length, 0)
-  core.persisted = 7
+  core.commit = 9
   run(core, succession, 10_010)
   assert.equal(core.offered.length, 1, 'now the others commit without it')
+})
+
+void test('that the others committed without it before their disks stood still as well is no reason', () => {
+  const { core, succession } = made()
+  core.persisted = 5
+  core.followers = [follower(2, 9), follower(3, 8, true, 1)]
+  succession.writing.owes(0)
+  run(core, succession, 10_000)
+  assert.equal(core.offered.length, 0, 'nobody could be elected, and nobody would answer a read')
+  core.followers = [follower(2, 9), follower(3, 9)]
+  run(core, succession, 10_010)
+  assert.equal(core.offered.length, 1, 'now they write again')
 })
 
 void test('followers that wait for what only the stalled disk has can elect another', () => {
