@@ -79,7 +79,10 @@ class Kubeconfig {
     try {
       value = parse(readText(path), { maxAliasCount: 0 })
     } catch (cause) {
-      if (cause instanceof CliFailure) throw cause
+      if (cause instanceof CliFailure) {
+        const remedy = 'orchctl cluster up makes one; or give --kubeconfig or --endpoint'
+        throw new CliFailure('failed', `${cause.message}: ${remedy}`, { cause })
+      }
       const why = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
       throw new CliFailure('failed', `cannot read ${path}: ${why}`, { cause })
     }
@@ -161,7 +164,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new CliFailure('failed', `cannot read ${path}: ${why}`, { cause })
+    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
+    throw new CliFailure('failed', `cannot read ${path} (${why})`, { cause })
   }
 }

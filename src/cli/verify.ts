@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { VerifyFailure } from '../verify/errors.ts'
-import { readFaults } from '../verify/faults.ts'
+import { checkFaults, readFaults } from '../verify/faults.ts'
 import type { Fault, History } from '../verify/history.ts'
 import type { VerifyOptions } from '../verify/options.ts'
 import { pageOf } from '../verify/page.ts'
@@ -55,13 +55,15 @@ async function verified(terminal: Terminal, flags: VerifyFlags): Promise<number>
   for (const path of [flags.html, flags.save]) if (path !== undefined) closeSync(openSync(path, 'a', 0o600))
   const place = placeOf(flags)
   try {
+    checkFaultsOf(flags)
     const result =
       flags.history === undefined ? await recorded(terminal, flags, place.path) : await read(flags)
     return report(terminal, flags, place, result)
   } catch (cause) {
     if (!(cause instanceof VerifyFailure)) throw cause
     terminal.note(`orchctl: ${cause.message}`)
-    return cause.code === 'history' ? exitCodes.usage : verifyExitCodes.undecided
+    const isFile = cause.code === 'history' || cause.code === 'faults'
+    return isFile ? exitCodes.usage : verifyExitCodes.undecided
   } finally {
     place.forget()
   }
@@ -149,6 +151,13 @@ function report(terminal: Terminal, flags: VerifyFlags, place: Place, result: Ve
   if (flags.output === 'json') terminal.print(JSON.stringify(told, null, 2))
   else for (const line of textOf(told)) terminal.print(line)
   return verifyExitCodes[judgement.verdict]
+}
+
+/** Of a recording that is judged again nothing is under way any more. @throws VerifyFailure `faults` */
+function checkFaultsOf({ faults: path, history }: VerifyFlags): void {
+  if (path === undefined) return
+  if (history === undefined) checkFaults(path)
+  else readFaults(path, 0)
 }
 
 /** Read at the end, because they happen meanwhile. What cannot be read changes no verdict. */

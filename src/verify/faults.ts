@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { isJsonObject } from '../api/json.ts'
 import { VerifyFailure } from './errors.ts'
 import type { Fault } from './history.ts'
@@ -15,8 +16,28 @@ const sinceEpochMs = 1e11
  * @throws VerifyFailure `faults`, naming file and line
  */
 export function readFaults(path: string, startedMs: number): readonly Fault[] {
+  return parseFaults(path, readText(path), startedMs)
+}
+
+/**
+ * Looks, before any traffic, at a file that will be read behind it. It may still be written, so it need not be there yet,
+ * nor its last line end.
+ *
+ * @throws VerifyFailure `faults`, when it can never be read
+ */
+export function checkFaults(path: string): void {
+  if (!existsSync(path) && isDirectory(dirname(path))) return
+  const text = readText(path)
+  parseFaults(path, text.slice(0, text.lastIndexOf('\n') + 1), 0)
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function parseFaults(path: string, text: string, startedMs: number): readonly Fault[] {
   const faults: Fault[] = []
-  for (const [at, line] of readText(path).split('\n').entries()) {
+  for (const [at, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
     const fault = faultOf(line, startedMs)
     if (fault === null) {
@@ -34,8 +55,9 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new VerifyFailure('faults', `cannot read ${path}: ${why}`, { cause })
+    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
+    const remedy = 'give the file that chaos run --record writes, or JSON lines of your own'
+    throw new VerifyFailure('faults', `cannot read ${path} (${why}): ${remedy}`, { cause })
   }
 }
 

@@ -16,12 +16,19 @@ export class HistoryBuilder {
   #records = 0
   #shown = 0
 
+  /** Whether the first line was that of a recording. */
+  get hasFacts(): boolean {
+    return this.#facts !== null
+  }
+
   add(line: Line): void {
     if (this.#facts === null && line.line !== 'run')
       throw wrong('it does not begin with the facts of its run')
     switch (line.line) {
       case 'run': {
-        if (line.format !== historyFormat) throw wrong(`format ${line.format} is not ${historyFormat}`)
+        if (line.format !== historyFormat) {
+          throw wrong(`it is in format ${line.format}, this program reads format ${historyFormat}`)
+        }
         const { seed, namespace, members, startedMs } = line
         this.#facts = { seed, namespace, members, startedMs }
         return

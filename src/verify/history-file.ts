@@ -60,7 +60,7 @@ export class HistoryFile {
 /**
  * Reads a recording. A last line that is cut short is left out: whoever recorded it was ended.
  *
- * @throws VerifyFailure `history`, naming file and line; `too-long`
+ * @throws VerifyFailure `history`, naming file and line, and what to do; `too-long`
  */
 export async function readHistory(path: string): Promise<History> {
   const reader = new LineReader()
@@ -69,20 +69,24 @@ export async function readHistory(path: string): Promise<History> {
   try {
     for await (const { text, isWhole } of linesOf(path)) {
       at++
-      if (!isWhole && !isJson(text)) break
+      // Without its first line it is no recording that was cut short, but no recording.
+      if (!isWhole && builder.hasFacts && !isJson(text)) break
       builder.add(reader.read(text))
     }
     return builder.history()
   } catch (cause) {
     if (cause instanceof VerifyFailure && cause.code === 'too-long') throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
-    const where = at === 0 ? path : `line ${at} of ${path}`
-    if (cause instanceof Error && 'syscall' in cause && 'code' in cause) {
-      const words = `cannot read ${path} (${String(cause.code)}): give a file that was recorded by --save`
-      throw new VerifyFailure('history', words, { cause })
-    }
-    throw new VerifyFailure('history', `cannot read ${where}: ${why}`, { cause })
+    const remedy = builder.hasFacts
+      ? 'it was damaged, record anew'
+      : 'give a file that was recorded by --save'
+    const place = at === 0 ? path : `line ${at} of ${path}`
+    throw new VerifyFailure('history', `cannot read ${place}: ${reasonOf(cause)}: ${remedy}`, { cause })
   }
+}
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause)
+  return 'syscall' in cause && 'code' in cause ? String(cause.code) : cause.message
 }
 
 function isJson(text: string): boolean {

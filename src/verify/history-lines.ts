@@ -36,7 +36,7 @@ export class LineReader {
   readonly #versions = new Map<string, Version>()
 
   read(text: string): Line {
-    const value = JSON.parse(text) as Json
+    const value = jsonOf(text)
     if (!isJsonObject(value)) throw new Error('it is no JSON object')
     const line = textOf(value, 'line')
     switch (line) {
@@ -130,6 +130,15 @@ export class LineReader {
     let version = this.#versions.get(key)
     if (version === undefined) this.#versions.set(key, (version = { name, revision, uid, token, digest }))
     return version
+  }
+}
+
+/** What the parser says of text that is none repeats it, and it may be a program. */
+function jsonOf(text: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch (cause) {
+    throw new Error('it is no JSON', { cause })
   }
 }
 

@@ -113,6 +113,9 @@ void test('the command says by its exit code what it found, and writes what it w
     ['--history', saved, '--html', join(directory, 'none', 'page.html')],
     ['--history', saved, '--save', saved],
     ['--endpoint', 'https://a', '--save', join(directory, 'none', 'run.jsonl')],
+    ['--endpoint', `http://127.0.0.1:${port}`, '--faults', join(directory, 'none', 'faults.jsonl')],
+    ['--endpoint', `http://127.0.0.1:${port}`, '--faults', directory],
+    ['--history', saved, '--faults', join(directory, 'none.jsonl')],
   ]
   for (const args of wrong) assert.equal((await run(...args)).code, 2, args.join(' '))
   for (const path of [html, '/dev/null', directory, join(directory, 'none')]) {

@@ -100,5 +100,10 @@ void test('what cannot be used is said in one line', () => {
     refused({}, /^cannot read /)
     writeFileSync(kubeconfig, stringify({ ...config, 'current-context': '' }))
     refused({}, /no current context/)
+    rmSync(kubeconfig)
+    refused(
+      {},
+      /^cannot read .* \(ENOENT\): orchctl cluster up makes one; or give --kubeconfig or --endpoint$/,
+    )
   })
 })

@@ -7,8 +7,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
 import { VerifyFailure } from '../../../../src/verify/errors.ts'
-import { readFaults } from '../../../../src/verify/faults.ts'
+import { checkFaults, readFaults } from '../../../../src/verify/faults.ts'
 import { HistoryBuilder } from '../../../../src/verify/history-builder.ts'
 import { HistoryFile, readHistory } from '../../../../src/verify/history-file.ts'
 import { historyFormat } from '../../../../src/verify/history-lines.ts'
@@ -94,7 +95,10 @@ void test('a last line that is cut short is left out, any other damage is named 
       }
       return 'read'
     }
-    assert.match(await spoil((all) => (all[2] = '{"line":')), /^cannot read line 3 of /)
+    assert.match(
+      await spoil((all) => (all[2] = '{"line":')),
+      /^cannot read line 3 of .*: it is no JSON: it was damaged, record anew$/,
+    )
     assert.match(await spoil((all) => (all[2] = '{"line":"wall"}')), /line 3 of .*"wall" is no kind of line/)
     assert.match(
       await spoil((all) => (all[2] = all[2]?.replace('"begin":', '"bogin":') ?? '')),
@@ -109,6 +113,47 @@ void test('a last line that is cut short is left out, any other damage is named 
   })
   await assert.rejects(readHistory('/nonexistent/history'), /cannot read \/nonexistent\/history/)
 })
+
+void test('a file of anything else is refused in one line, which names it and says what to give instead', async () => {
+  const bytes = new SeededRandom(7).bytes(100_000)
+  const foreign: readonly (readonly [what: string, content: string | Uint8Array, why: RegExp])[] = [
+    ['empty', '', /it is empty/],
+    ['blank lines', '\n\n', /it is no JSON/],
+    ['a program', bytes, /it is no JSON/],
+    ['one line of text', 'hello', /it is no JSON/],
+    ['half a line of JSON', '{"kind":"Li', /it is no JSON/],
+    ['JSON of another tool', '{"kind":"List","items":[]}\n', /line is no text/],
+    ['JSON over several lines', '{\n  "kind": "List"\n}\n', /it is no JSON/],
+    ['a list', '[1,2]\n', /it is no JSON object/],
+    [
+      'a recording of another version',
+      '{"line":"run","format":9,"seed":1,"namespace":"a","members":[],"startedMs":1}\n',
+      /it is in format 9, this program reads format 1/,
+    ],
+    ['a line without end', new Uint8Array(verifyLimits.lineBytesMax + 1), /a line is too long/],
+  ]
+  await inFile(async (path) => {
+    for (const [what, content, why] of foreign) {
+      writeFileSync(path, content)
+      const { message } = await refusal(readHistory(path))
+      assert.match(
+        message,
+        /^cannot read [^\n\ufffd\0]*history\.jsonl: .*: give a file that was recorded by --save$/,
+        what,
+      )
+      assert.match(message, why, what)
+    }
+  })
+})
+
+async function refusal(reading: Promise<unknown>): Promise<VerifyFailure> {
+  const cause = await reading.then(
+    () => assert.fail('it was read'),
+    (failure: unknown) => failure,
+  )
+  assert.ok(cause instanceof VerifyFailure)
+  return cause
+}
 
 void test('a history beyond what is checked is refused, with what to do', () => {
   const builder = new HistoryBuilder()
@@ -140,5 +185,29 @@ void test('faults are at ms of the recording or since 1970', async () => {
     ])
     writeFileSync(path, '{"atMs":40,"kind":"pause","target":"n2"}\nnonsense\n')
     assert.throws(() => readFaults(path, startedMs), /^VerifyFailure: line 2 of .* is not/)
+  })
+})
+
+void test('faults that are still being written may follow, what can never be read is refused at once', async () => {
+  await inFile((path) => {
+    checkFaults(path)
+    writeFileSync(path, '{"atMs":40,"kind":"pause","target":"n2"}\n{"atMs":4')
+    checkFaults(path)
+    for (const [place, words] of [
+      [
+        join(path, 'faults'),
+        /^cannot read .*faults \(ENOTDIR\): give the file that chaos run --record writes/,
+      ],
+      [join(path, '..', 'none', 'faults'), /^cannot read .*faults \(ENOENT\): give/],
+      [join(path, '..'), /^cannot read .* \(EISDIR\): give/],
+    ] as const) {
+      assert.throws(
+        () => checkFaults(place),
+        (cause) => cause instanceof VerifyFailure && words.test(cause.message),
+        place,
+      )
+    }
+    writeFileSync(path, 'nonsense\n')
+    assert.throws(() => checkFaults(path), /^VerifyFailure: line 1 of .* is not/)
   })
 })
