@@ -37,6 +37,8 @@ export class Definitions {
       const shape = this.#struct(schema)
       // A kind may have been met before, inside of another.
       assert(known === undefined || equalJson(known.shape, shape), `${name} means one shape`)
+      const isMarked = known !== undefined && Object.keys(known.more).length > 0
+      assert(!isMarked || equalJson(known.more, more), `${name} means one kind`)
       this.#byName.set(name, { shape, more })
     }
     const prefix = this.#dialect === 'v2' ? '#/definitions/' : '#/components/schemas/'

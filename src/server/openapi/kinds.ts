@@ -62,8 +62,8 @@ export function addCommon(
   }
 }
 
-/** `core.v1.ConfigMap`, from what the kind says of itself unless its schema names it. */
-function neutralName(definition: ResourceDefinition, names: Names): string {
-  const stem = definition.group === '' ? 'core' : names.groupStem(definition.group).split('.', 1)[0]
-  return definition.schema.definition ?? `${stem}.${definition.version}.${definition.kind}`
+/** `core.v1.ConfigMap`. Not as its schema is named, which versions of a kind may share. */
+function neutralName({ group, version, kind }: ResourceDefinition, names: Names): string {
+  const stem = group === '' ? 'core' : names.groupStem(group).split('.', 1)[0]
+  return `${stem}.${version}.${kind}`
 }

@@ -1,8 +1,9 @@
-// Goal: the documents are complete, say what clients look for, and mean the same in all three forms.
+// Goal: the documents are complete, say what clients look for, name the kind they are of, and mean the same in all three forms.
 // Method: the server's own kinds; the protobuf form is read back by a small reader that knows the message's
 // numbers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { isJsonList, isJsonObject } from '../../../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import { namesOf } from '../../../../../src/api/names.ts'
@@ -79,8 +80,44 @@ function references(json: Json): string[] {
   )
 }
 
+const marker = 'x-kubernetes-group-version-kind'
+
+/** What an operation takes and gives: `[reference, marker of what it leads to, marker of the operation]`. */
+function markedUses(document: JsonObject): [string, Json, Json][] {
+  const uses: [string, Json, Json][] = []
+  for (const path of Object.values(document['paths'] as JsonObject)) {
+    for (const operation of Object.values(path as JsonObject)) {
+      const own = at(operation, marker)
+      if (!isJsonObject(own)) continue
+      const isList = at(operation, 'x-kubernetes-action') === 'list'
+      const kind = typeof own['kind'] === 'string' ? own['kind'] : ''
+      const said = { ...own, kind: isList ? `${kind}List` : kind }
+      for (const reference of new Set(references(operation))) {
+        uses.push([reference, at(document, ...reference.slice(2).split('/'), marker) ?? null, said])
+      }
+    }
+  }
+  return uses
+}
+
 for (const names of [upstream, orch]) {
   const kinds = [...definitionsFor(names), widget]
+
+  test(`spec 4.1: what an operation takes and gives is marked as of its kind, ${names.domain}`, () => {
+    const isCommon = /meta[.]v1[.](Status|Patch|DeleteOptions)$/
+    const uses = [openApiV2, openApiV3].flatMap((make) => markedUses(make(kinds, names, 'v1')))
+    assert.ok(uses.length > 0)
+    for (const [reference, of, said] of uses) {
+      if (!isCommon.test(reference)) assert.deepEqual([reference, of], [reference, [said]])
+    }
+    const definitions = openApiV2(kinds, names, 'v1')['definitions'] as JsonObject
+    for (const { group, version, kind } of kinds) {
+      const marked = Object.values(definitions).filter((of) =>
+        isDeepStrictEqual(at(of, marker), [{ group, kind, version }]),
+      )
+      assert.equal(marked.length, 1, `${group}/${version} ${kind}`)
+    }
+  })
 
   test(`references in ${names.domain} documents lead to definitions, and paths agree`, () => {
     const v2 = openApiV2(kinds, names, 'v1.2.3')
