@@ -12,24 +12,36 @@ import type { ObjectSchema } from '../api/schema/schema.ts'
 import { bodyFormatOf } from '../api/media-type.ts'
 import type { VerbRequest } from './answer.ts'
 import { apiVersionOf } from './definition.ts'
-import type { AnyObject, ResourceDefinition } from './definition.ts'
+import type { AnyObject, ResourceDefinition, ResourceHooks } from './definition.ts'
 import type { FieldValidation } from './options.ts'
 import { hasProtobuf } from './representation.ts'
 import type { VerbParts } from './parts.ts'
 import type { Target } from './request.ts'
 
+/** What an object can be of. */
+export type DecodedKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema'> & {
+  readonly hooks?: Pick<ResourceHooks, 'fillDefaults'>
+  /** Versions of one shape with it, which a body may say too. */
+  readonly otherVersions?: readonly string[]
+}
+
 /**
  * The object that a body says, of the types its kind has, with defaults.
  *
+ * @param kind unset: that of the path
  * @throws ApiError `UnsupportedMediaType`; `BadRequest` for what is no such object
  */
-export function decodeObject(parts: VerbParts, request: VerbRequest, validation: FieldValidation): AnyObject {
-  const { definition, context } = request
-  const schema = parts.schemas.of(definition)
-  const known = hasProtobuf(definition) ? ALL_FORMATS : TEXT_FORMATS
+export function decodeObject(
+  parts: VerbParts,
+  request: VerbRequest,
+  validation: FieldValidation,
+  kind: DecodedKind = request.definition,
+): AnyObject {
+  const schema = parts.schemas.of(kind)
+  const known = hasProtobuf(kind) ? ALL_FORMATS : TEXT_FORMATS
   const { value, doubled } = readBody(request, { schema, validation, known })
-  const typed = checkType(value, definition)
-  return shape(parts, definition, typed, { validation, found: doubled, warn: context.warn })
+  const typed = checkType(value, kind)
+  return shape(parts, kind, typed, { validation, found: doubled, warn: request.context.warn })
 }
 
 export type Body = {
@@ -82,13 +94,8 @@ export type Shaping = {
  *
  * @param object carries kind and apiVersion
  */
-export function shape(
-  parts: VerbParts,
-  definition: ResourceDefinition,
-  object: JsonObject,
-  options: Shaping,
-): AnyObject {
-  const schema = parts.schemas.of(definition)
+export function shape(parts: VerbParts, kind: DecodedKind, object: JsonObject, options: Shaping): AnyObject {
+  const schema = parts.schemas.of(kind)
   const { value, unknown } = conform(schema, object)
   const findings =
     options.validation === 'Ignore' ? [] : [...options.found, ...unknown.map(unknownFieldWords)]
@@ -97,15 +104,17 @@ export function shape(
   const whole = applyDefaults(schema, value['metadata'] === undefined ? { ...value, metadata: {} } : value)
   // Conforming to a schema with metadata is the check.
   const typed = whole as AnyObject
-  return definition.hooks.fillDefaults?.(typed) ?? typed
+  return kind.hooks?.fillDefaults?.(typed) ?? typed
 }
 
 /** Absent kind and version are those of the path, as upstream takes them. */
-export function checkType(object: JsonObject, definition: ResourceDefinition): JsonObject {
+export function checkType(object: JsonObject, definition: DecodedKind): JsonObject {
+  const { group, otherVersions = [] } = definition
   const apiVersion = apiVersionOf(definition)
   const version = object['apiVersion']
   const kind = object['kind']
-  if (isSaid(version) && version !== apiVersion) {
+  const isOther = otherVersions.some((other) => version === apiVersionOf({ group, version: other }))
+  if (isSaid(version) && version !== apiVersion && !isOther) {
     throw badRequest(
       `the API version in the data (${shown(version)}) does not match the expected API version (${apiVersion})`,
     )

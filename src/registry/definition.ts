@@ -54,6 +54,8 @@ export type ResourceDefinition = {
   readonly hooks: ResourceHooks
   /** Its objects ask something and are not stored: a create is answered with what this makes of it. */
   readonly review?: (object: AnyObject, asking: Asking) => AnyObject | Promise<AnyObject>
+  /** Its objects are not stored: a create is one of that subresource of the object whose name they have. */
+  readonly standsFor?: { readonly plural: string; readonly subresource: string }
   readonly subresources: readonly SubresourceDefinition[]
 }
 
@@ -152,15 +154,45 @@ export type ResourceHooks = {
   readonly isHeld?: (object: AnyObject) => boolean
 }
 
-/** A path under an object that reads or writes part of it (`status`, `finalize`). */
-export type SubresourceDefinition = {
+/** A path under an object. */
+export type SubresourceDefinition = PartSubresource | OperationSubresource
+
+/** Reads or writes part of the object (`status`, `finalize`). */
+export type PartSubresource = {
   readonly name: string
-  readonly verbs: readonly ('get' | 'update' | 'patch')[]
-  /** What is sent and answered there, where that is another kind. Unset: the object itself. */
-  readonly body?: { readonly group: string; readonly version: string; readonly kind: string }
+  readonly verbs: readonly PartVerb[]
+  readonly body?: undefined
   /** What of the sent object counts; the rest stays as it is. */
   readonly prepareForUpdate: (object: AnyObject, current: AnyObject, writing: Writing) => AnyObject
   readonly validateUpdate?: (object: AnyObject, current: AnyObject) => readonly ApiErrorCause[]
+}
+
+export type PartVerb = 'get' | 'update' | 'patch'
+
+/** Has something done to the object (`eviction`). What it is sent is of another kind, and not stored. @source spec 1.4 */
+export type OperationSubresource = {
+  readonly name: string
+  readonly verbs: readonly ['create']
+  readonly body: BodyKind
+  /** What is to be done for a body of that name. Pure. */
+  readonly operation: (body: AnyObject) => ObjectOperation
+}
+
+/** A kind of which objects are only sent. */
+export type BodyKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema'> & {
+  /** Other versions of one shape with it, which a body may say as well. */
+  readonly otherVersions?: readonly string[]
+}
+
+export type ObjectOperation =
+  /** @param options of the shape `DeleteOptions` */
+  | { readonly kind: 'delete'; readonly options: JsonObject }
+  /** A uid and a version that the body says are those the object must have. @param change throws `ApiError` to refuse */
+  | { readonly kind: 'change'; readonly change: (current: AnyObject, writing: Writing) => AnyObject }
+
+/** Whether there are objects of it in the store. */
+export function isStored({ review, standsFor }: ResourceDefinition): boolean {
+  return review === undefined && standsFor === undefined
 }
 
 /** A kind as one domain names it. */

@@ -44,7 +44,13 @@ function fromBody(request: VerbRequest): DeleteOptions {
   if (kind !== '' && kind !== 'DeleteOptions') {
     throw badRequest(`${kind.slice(0, 256)} cannot be handled as DeleteOptions`)
   }
-  const { value } = conform(deleteOptionsSchema, { apiVersion: 'v1', ...sent, kind: 'DeleteOptions' })
+  return deleteOptionsOf(
+    conform(deleteOptionsSchema, { apiVersion: 'v1', ...sent, kind: 'DeleteOptions' }).value,
+  )
+}
+
+/** @param value of the shape `DeleteOptions` @throws ApiError `BadRequest` */
+export function deleteOptionsOf(value: JsonObject): DeleteOptions {
   const orphan = memberOf(value, 'orphanDependents')
   checkPropagation(textMember(value, 'propagationPolicy'), typeof orphan === 'boolean' ? orphan : null)
   const preconditions = memberOf(value, 'preconditions')

@@ -40,7 +40,8 @@ export function removeWith(parts: VerbParts, request: VerbRequest, options: Dele
   })
 }
 
-async function planRemove(
+/** One evaluation of a deletion. @throws ApiError */
+export async function planRemove(
   parts: VerbParts,
   request: VerbRequest,
   options: DeleteOptions,

@@ -3,7 +3,7 @@ import type { ApiError } from '../api/api-error.ts'
 import type { Condition } from '../store/command.ts'
 import { prefixOf } from '../store/key.ts'
 import type { Revision } from '../store/revision.ts'
-import { placeOf, resourceOf } from './definition.ts'
+import { isStored, placeOf, resourceOf } from './definition.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 import type { VerbParts } from './parts.ts'
 
@@ -55,8 +55,8 @@ export function removalConditions(
   const unchanged: Condition = { kind: 'revision-is', revision: current }
   if (definition.holdsNamespaces !== true) return [unchanged]
   const namespace = object.metadata.name ?? ''
-  const namespaced = parts.catalog.all().filter(({ scope, review, storedAs }) => {
-    return scope === 'Namespaced' && review === undefined && storedAs === undefined
+  const namespaced = parts.catalog.all().filter((kind) => {
+    return kind.scope === 'Namespaced' && isStored(kind) && kind.storedAs === undefined
   })
   const prefixes = namespaced.map((kind) => prefixOf({ ...placeOf(kind), namespace }))
   return [unchanged, { kind: 'prefix-empty', prefixes }]

@@ -37,9 +37,9 @@ export type VerbParts = {
 
 /** Each kind's schema with metadata, made when first needed. One per definition, so as many as the catalog has. */
 export class WholeSchemas {
-  readonly #byDefinition = new WeakMap<ResourceDefinition, ObjectSchema>()
+  readonly #byDefinition = new WeakMap<object, ObjectSchema>()
 
-  of(definition: ResourceDefinition): ObjectSchema {
+  of(definition: Pick<ResourceDefinition, 'schema'>): ObjectSchema {
     let schema = this.#byDefinition.get(definition)
     if (schema === undefined) {
       schema = wholeObject(definition.schema)

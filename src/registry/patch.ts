@@ -1,5 +1,5 @@
 import { BrokenInvariant } from '../../raft/base/assert.ts'
-import { badRequest, methodNotSupported, notFound } from '../api/api-errors.ts'
+import { badRequest, notFound } from '../api/api-errors.ts'
 import { parseJson, parseJsonObject } from '../api/codec/json.ts'
 import { isJsonObject } from '../api/json.ts'
 import type { Json } from '../api/json.ts'
@@ -21,7 +21,7 @@ import type { VerbParts } from './parts.ts'
 import { keyOfTarget } from './request.ts'
 import { planRewrite } from './rewrite.ts'
 import { settle } from './settle.ts'
-import { subresourceOf } from './subresource.ts'
+import { partOf } from './subresource.ts'
 
 /**
  * Changes an object by a patch. A patch that names no resourceVersion is applied again to whatever won a
@@ -32,10 +32,7 @@ import { subresourceOf } from './subresource.ts'
  */
 export async function patch(parts: VerbParts, request: VerbRequest): Promise<Answer> {
   const { definition, target } = request
-  const subresource = subresourceOf(definition, target)
-  if (subresource !== null && !subresource.verbs.includes('patch')) {
-    throw methodNotSupported(resourceOf(definition), 'patch')
-  }
+  const subresource = partOf(definition, target, 'patch')
   const options = readWriteOptions(request.query)
   const validation = options.fieldValidation
   const { apply, found } = readPatch(parts, request, validation)

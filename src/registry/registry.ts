@@ -10,6 +10,7 @@ import { get } from './get.ts'
 import { defaultRegistryLimits } from './limits.ts'
 import type { RegistryLimits } from './limits.ts'
 import { list } from './list.ts'
+import { isOperation, operate } from './operate.ts'
 import { WholeSchemas } from './parts.ts'
 import type { VerbParts } from './parts.ts'
 import { patch } from './patch.ts'
@@ -70,7 +71,7 @@ export function registry(given: RegistryParts): Registry {
     get: handler('get', get),
     list: handler('list', list),
     watch: handler('watch', watch),
-    create: handler('create', create),
+    create: handler('create', (of, request) => (isOperation(request) ? operate : create)(of, request)),
     update: handler('update', update),
     patch: handler('patch', patch),
     delete: handler('delete', remove),

@@ -28,7 +28,7 @@ export function isStoredForm({ as, encoding }: Representation): boolean {
 }
 
 /** Custom resources have no numbers for their members, and so no messages. @source spec 4.7 */
-export function hasProtobuf(definition: ResourceDefinition): boolean {
+export function hasProtobuf(definition: Pick<ResourceDefinition, 'schema'>): boolean {
   return definition.schema.protobuf !== undefined
 }
 

@@ -10,7 +10,7 @@ import type { Revision } from '../store/revision.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { bytesAt, document } from './create.ts'
 import { resourceOf } from './definition.ts'
-import type { AnyObject, ResourceDefinition, SubresourceDefinition } from './definition.ts'
+import type { AnyObject, PartSubresource, ResourceDefinition } from './definition.ts'
 import type { Effect } from './effects.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
 import { isGone, removalConditions } from './finalize.ts'
@@ -20,7 +20,7 @@ import { keyOfTarget } from './request.ts'
 import type { Plan } from './settle.ts'
 
 export type Rewrite = {
-  readonly subresource: SubresourceDefinition | null
+  readonly subresource: PartSubresource | null
   readonly dryRun: boolean
   /** What the caller wants instead of `current`, its resourceVersion included. Throws `ApiError`. */
   readonly change: (current: AnyObject) => AnyObject
@@ -44,7 +44,7 @@ export async function planRewrite(
   if (stored === null) return rewrite.onMissing()
   const current = parseStored(stored)
   const changed = rewrite.change(current)
-  checkPreconditions(request, changed, current, stored.revision)
+  checkPreconditions(request, changed.metadata, current)
   const object = await admitted(parts, request, rewrite, { changed, current })
 
   const gone = isGone(definition, object)
@@ -115,7 +115,7 @@ function planShown(
   let { metadata } = object
   if (!isSameMetadata(now, wanted.current)) {
     const again = rewrite.change(now)
-    checkPreconditions(request, again, now, shown.revision)
+    checkPreconditions(request, again.metadata, now)
     metadata = again.metadata
   }
   // Only what is no matter of whoever was asked; under the version that this made.
@@ -173,23 +173,23 @@ async function admitted(
 }
 
 /** @throws ApiError `Conflict` when the caller meant another object or another version */
-function checkPreconditions(
+export function checkPreconditions(
   request: VerbRequest,
-  changed: AnyObject,
+  { uid, resourceVersion }: Pick<ObjectMeta, 'uid' | 'resourceVersion'>,
   current: AnyObject,
-  revision: Revision,
 ): void {
   const resource = resourceOf(request.definition)
   const name = request.target.name ?? ''
-  const { uid, resourceVersion } = changed.metadata
   const stored = current.metadata.uid ?? ''
   if (uid && uid !== stored) throw uidConflict(resource, name, { wanted: uid, stored })
-  if (resourceVersion && resourceVersion !== String(revision)) throw modifiedConflict(resource, name)
+  if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) {
+    throw modifiedConflict(resource, name)
+  }
 }
 
 function checkChanged(
   request: VerbRequest,
-  subresource: SubresourceDefinition | null,
+  subresource: PartSubresource | null,
   object: AnyObject,
   current: AnyObject,
 ): void {

@@ -1,4 +1,4 @@
-import { methodNotSupported, notFound, uidConflict } from '../api/api-errors.ts'
+import { notFound, uidConflict } from '../api/api-errors.ts'
 import { invalid, invalidObject } from '../api/field-error.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { planCreate } from './create.ts'
@@ -13,7 +13,7 @@ import { keyOfTarget } from './request.ts'
 import { planRewrite } from './rewrite.ts'
 import { settle } from './settle.ts'
 import type { Plan } from './settle.ts'
-import { subresourceOf } from './subresource.ts'
+import { partOf } from './subresource.ts'
 
 /**
  * Replaces an object: 200, or 201 where a missing one may be created. A body with a resourceVersion
@@ -23,10 +23,7 @@ import { subresourceOf } from './subresource.ts'
  */
 export async function update(parts: VerbParts, request: VerbRequest): Promise<Answer> {
   const { definition, target } = request
-  const subresource = subresourceOf(definition, target)
-  if (subresource !== null && !subresource.verbs.includes('update')) {
-    throw methodNotSupported(resourceOf(definition), 'update')
-  }
+  const subresource = partOf(definition, target, 'update')
   const options = readWriteOptions(request.query)
   const sent = decodeObject(parts, request, options.fieldValidation)
   checkNames(sent, target)

@@ -5,6 +5,7 @@ import {
   selfSubjectAccessReviewDefinition,
   subjectAccessReviewDefinition,
 } from './access-reviews.ts'
+import { bindingDefinition } from './binding.ts'
 import { certificateSigningRequestDefinition } from './certificate-signing-request.ts'
 import { clusterRoleBindingDefinition } from './cluster-role-binding.ts'
 import { clusterRoleDefinition } from './cluster-role.ts'
@@ -37,6 +38,7 @@ import { validatingWebhookConfigurationDefinition } from './validating-webhook-c
 /** All kinds of the server, in the order in which discovery lists them, as one domain names them. */
 export function definitionsFor(names: Names): readonly ResourceDefinition[] {
   return [
+    bindingDefinition(names),
     configMapDefinition(names),
     eventDefinition(names),
     namespaceDefinition(names),

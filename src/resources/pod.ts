@@ -15,6 +15,8 @@ import { checkEphemeralUpdate, checkPodUpdate } from './parts/pod-update.ts'
 import { qosClassOf } from './parts/qos-class.ts'
 import { keeping } from './parts/status.ts'
 import { checkVolumes } from './parts/volume.ts'
+import { binding } from './binding.ts'
+import { eviction } from './eviction.ts'
 import { checkPodAnnotations, checkPodAnnotationsKept } from './pod-annotations.ts'
 import { podColumns } from './pod-columns.ts'
 
@@ -54,6 +56,8 @@ export function podDefinition(names: Names): ResourceDefinition {
       ],
     },
     subresources: [
+      binding,
+      eviction,
       {
         name: 'ephemeralcontainers',
         verbs: ['get', 'patch', 'update'],

@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test'
 import { objectMember, textMember } from '../../src/api/json.ts'
 import type { JsonObject } from '../../src/api/json.ts'
 import { namesOf } from '../../src/api/names.ts'
-import { apiVersionOf } from '../../src/registry/definition.ts'
+import { apiVersionOf, isStored } from '../../src/registry/definition.ts'
 import type { ResourceDefinition } from '../../src/registry/definition.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import { FullObjects, ownedByServer } from '../support/full-object.ts'
@@ -25,7 +25,7 @@ const validate = minor >= 25 ? '--validate=strict' : '--validate=true'
 for (const domain of ['k8s.io', 'orch.io'] as const) {
   void describe(`kubectl and all kinds of ${domain}`, () => {
     const definitions = definitionsFor(namesOf(domain))
-    const stored = definitions.filter(({ review }) => review === undefined)
+    const stored = definitions.filter(isStored)
     const maker = new FullObjects(namesOf(domain), 1)
     const objects = stored.map((definition) => ({ definition, object: manifest(maker, definition) }))
     let cluster: ProcessCluster

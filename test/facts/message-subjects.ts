@@ -22,10 +22,26 @@ export function messageSubjects(table: MessageTable, domain: ApiDomain): readonl
     // A beta of a kind has the messages of the version that it became.
     return { name: table.has(name) ? name : `${stem}/v1.${kind}`, schema: wholeObject(schema) }
   })
+  const bodies = definitionsFor(names).flatMap(({ subresources }) =>
+    subresources.flatMap(({ body }) => (body === undefined || body.group === '' ? [] : [body])),
+  )
+  const sent = bodies.map(({ group, version, kind, schema }) => {
+    return { name: `${names.groupStem(group)}/${version}.${kind}`, schema: wholeObject(asMessage(schema)) }
+  })
   return [
     ...kinds,
+    ...sent,
     { name: 'meta/v1.DeleteOptions', schema: deleteOptionsSchema },
     { name: 'meta/v1.PartialObjectMetadata', schema: partialObjectMetadataSchema },
     { name: 'meta/v1.Status', schema: statusSchema },
   ]
+}
+
+/** What stands inside of a message has no type of its own there, whatever JSON says. */
+function asMessage(schema: ObjectSchema): ObjectSchema {
+  const { deleteOptions } = schema.properties
+  if (deleteOptions?.type !== 'object') return schema
+  const members = Object.entries(deleteOptions.properties)
+  const properties = Object.fromEntries(members.filter(([name]) => !['apiVersion', 'kind'].includes(name)))
+  return { ...schema, properties: { ...schema.properties, deleteOptions: { ...deleteOptions, properties } } }
 }

@@ -17,6 +17,7 @@ import { brokenUnions } from '../support/broken-unions.ts'
 import { FullObjects, variantsOf } from '../support/full-object.ts'
 import { collectionOf, nameOf } from '../support/kind-path.ts'
 import { SpecServer } from '../support/spec-server.ts'
+import { makeStoodFor } from '../support/stood-for.ts'
 
 const names = namesOf('orch.io')
 const seed = Number(process.env['SEED'] ?? 1)
@@ -38,6 +39,7 @@ function isForgiven(kind: string, { field, reason }: Broken): boolean {
 
 test('spec 2: what the declarations say is required, closed, typed or bounded is so, in every kind', async (t) => {
   const api = await SpecServer.start(t)
+  await makeStoodFor(api)
   for (const definition of definitionsFor(names)) {
     await t.test(`${definition.kind} ${definition.version}`, async (one) => {
       const collection = collectionOf(definition)
@@ -178,6 +180,7 @@ test('spec 2.1, 4.2: another kind or version is not taken for this one, in any k
 
 test('spec 4.2: members that are not known or said twice are refused, warned of, or passed over, in every kind', async (t) => {
   const api = await SpecServer.start(t)
+  await makeStoodFor(api)
   for (const definition of definitionsFor(names)) {
     const collection = collectionOf(definition)
     const text = JSON.stringify({ ...makerFor().object(definition, 0), nonsense: 1 })

@@ -10,6 +10,7 @@ import { test } from 'node:test'
 import { namesOf } from '../../src/api/names.ts'
 import { objectMember, objectsMember, textMember } from '../../src/api/json.ts'
 import type { JsonObject } from '../../src/api/json.ts'
+import { isStored } from '../../src/registry/definition.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import { FullObjects, variantsOf } from '../support/full-object.ts'
 import { ephemeralContainers } from '../support/full-pod-hints.ts'
@@ -18,6 +19,7 @@ import { nameOf } from '../support/kind-path.ts'
 import { ObjectLife } from '../support/object-life.ts'
 import { SaidMembers } from '../support/said-members.ts'
 import { SpecServer } from '../support/spec-server.ts'
+import { makeStoodFor } from '../support/stood-for.ts'
 
 const seed = Number(process.env['SEED'] ?? 1)
 
@@ -43,9 +45,9 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
       await t.test(`${kind} ${version}`, async () => {
         const client = new KindClient(api, names, definition)
         try {
-          await (definition.review === undefined
-            ? liveAll(client, maker, said)
-            : reviewAll(client, maker, said))
+          if (isStored(definition)) await liveAll(client, maker, said)
+          else if (definition.review !== undefined) await reviewAll(client, maker, said)
+          else await operateAll(client, maker, said)
         } catch (cause) {
           throw new Error(`SEED=${seed} node --test dist/test/integration/all-kinds.test.js repeats this`, {
             cause,
@@ -120,6 +122,26 @@ const subresources: readonly Subresource[] = [
     },
   },
 ]
+
+/** It is done to a Pod, and answered with a `Status`. */
+async function operateAll(client: KindClient, maker: FullObjects, said: SaidMembers): Promise<void> {
+  const { api, definition, collection } = client
+  for (const [turn, encoding] of encodings.entries()) {
+    const path = await makeStoodFor(api)
+    const sent = maker.object(definition, turn)
+    said.note(definition.schema, sent)
+    const accept = client.mediaType(encodings[(turn + 1) % encodings.length] ?? 'json')
+    const body = client.written(encoding, sent)
+    const type = client.mediaType(encoding)
+    const reply = await api.ask('POST', collection, { body, type, headers: { accept } })
+    assert.deepEqual([reply.status, reply.headers.get('content-type')], [201, accept], reply.text)
+    const { doc } = await api.ask('GET', path)
+    const target = objectMember(sent, 'target')
+    assert.equal(objectMember(doc as JsonObject, 'spec')['nodeName'], target['name'], encoding)
+    await api.ask('DELETE', `${path}?gracePeriodSeconds=0`)
+    assert.equal((await api.ask('GET', path)).status, 404)
+  }
+}
 
 /** Nothing is stored: the answer is what was asked, and what is true of it. */
 async function reviewAll(client: KindClient, maker: FullObjects, said: SaidMembers): Promise<void> {

@@ -1,3 +1,4 @@
+import { objectMember } from '../../src/api/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../src/api/json.ts'
 import { persistentVolumeSources } from '../../src/resources/parts/persistent-volume-spec.ts'
 import { volumeSources } from '../../src/resources/parts/volume.ts'
@@ -227,6 +228,9 @@ export const hints: Hints = {
 }
 
 export const mends: { readonly [shape: string]: Mend } = {
+  'core.v1.Binding': (draft) => {
+    draft['target'] = { ...objectMember(draft, 'target'), kind: 'Node' }
+  },
   ...containerMends,
   ...podMends,
   'core.v1.AzureDiskVolumeSource': (disk) => {

@@ -10,7 +10,7 @@ import type {
   Schema,
   StringSchema,
 } from '../../src/api/schema/schema.ts'
-import { apiVersionOf } from '../../src/registry/definition.ts'
+import { apiVersionOf, isStored } from '../../src/registry/definition.ts'
 import type { ResourceDefinition } from '../../src/registry/definition.ts'
 import { hints, mends, unions } from './full-object-hints.ts'
 import { hostileTexts } from './hostile-texts.ts'
@@ -35,7 +35,7 @@ export class FullObjects {
   /** @param variant from 0; see `variantsOf` */
   object(definition: ResourceDefinition, variant: number): JsonObject {
     const { kind } = definition
-    const metadata = definition.review === undefined ? this.#metadata(definition) : reviewMetadata(definition)
+    const metadata = isStored(definition) ? this.#metadata(definition) : unstoredMetadata(definition)
     return {
       apiVersion: apiVersionOf(definition),
       kind,
@@ -146,9 +146,16 @@ export class FullObjects {
   }
 }
 
-function reviewMetadata({ scope }: ResourceDefinition): JsonObject {
-  return scope === 'Namespaced' ? { namespace: 'default' } : {}
+/** What stands for something that is done to another object has the name of that. */
+function unstoredMetadata({ scope, standsFor }: ResourceDefinition): JsonObject {
+  return {
+    ...(standsFor === undefined ? {} : { name: STOOD_FOR }),
+    ...(scope === 'Namespaced' ? { namespace: 'default' } : {}),
+  }
 }
+
+/** Which object such kinds mean; who sends them makes it. */
+export const STOOD_FOR = 'stood-for'
 
 /** What a client may say of a new object, and the server does not listen to. */
 export const ownedByServer: JsonObject = {

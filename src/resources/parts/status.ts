@@ -1,6 +1,6 @@
 import type { JsonObjectDraft } from '../../api/json.ts'
 import { memberOf, setMember } from '../../api/json.ts'
-import type { AnyObject, SubresourceDefinition } from '../../registry/definition.ts'
+import type { AnyObject, PartSubresource } from '../../registry/definition.ts'
 
 /** The object with these members as `current` has them, and without those that it has not. */
 export function keeping(object: AnyObject, current: AnyObject, ...names: readonly string[]): AnyObject {
@@ -19,8 +19,8 @@ export function keeping(object: AnyObject, current: AnyObject, ...names: readonl
  * @param validateUpdate of the status; its shape is checked anyhow
  */
 export function statusSubresource(
-  validateUpdate?: NonNullable<SubresourceDefinition['validateUpdate']>,
-): SubresourceDefinition {
+  validateUpdate?: NonNullable<PartSubresource['validateUpdate']>,
+): PartSubresource {
   return {
     name: 'status',
     verbs: ['get', 'patch', 'update'],

@@ -47,7 +47,13 @@ function subresourceEntries({ group, version, kind, subresources }: ResourceDefi
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, verbs, body }) => ({
       subresource: name,
-      responseKind: body ?? { group, version, kind },
+      responseKind: kindOf(body ?? { group, version, kind }),
       verbs: verbs.toSorted(),
     }))
 }
+
+function kindOf({ group, version, kind }: Kind): Kind {
+  return { group, version, kind }
+}
+
+type Kind = { readonly group: string; readonly version: string; readonly kind: string }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { deleteOptionsSchema, listMetaSchema, statusSchema, wholeObject } from '../../api/schema/shared.ts'
-import type { ResourceDefinition } from '../../registry/definition.ts'
+import type { BodyKind, ResourceDefinition } from '../../registry/definition.ts'
 import type { Definitions } from './definitions.ts'
 import { GVK_MARKER, gvkJson, markers } from './markers.ts'
 
@@ -34,6 +34,13 @@ export function addKind(definitions: Definitions, definition: ResourceDefinition
   }
   const kindOfList = `${definition.kind}List`
   return { object, list: definitions.reference(`${neutral}List`, list, of(kindOfList)) }
+}
+
+/** Adds a kind of which objects are only sent. */
+export function addBody(definitions: Definitions, body: BodyKind, names: Names): JsonObject {
+  const neutral = body.schema.definition ?? body.kind
+  const whole: ObjectSchema = { ...wholeObject(body.schema), definition: neutral }
+  return definitions.reference(neutral, whole, markers(names, GVK_MARKER, [gvkJson(body)]))
 }
 
 /** Answers and bodies that belong to no kind. @param kinds whose versions such bodies may carry */

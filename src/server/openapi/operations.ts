@@ -1,6 +1,6 @@
 import type { Names } from '../../api/names.ts'
 import { formatGroupVersion } from '../../api/group-version.ts'
-import type { ResourceDefinition, Verb } from '../../registry/definition.ts'
+import type { BodyKind, PartVerb, ResourceDefinition, Verb } from '../../registry/definition.ts'
 import { hasProtobuf } from '../../registry/representation.ts'
 import * as parameters from './parameters.ts'
 import type { Parameter } from './parameters.ts'
@@ -22,6 +22,8 @@ export type PathOfKind = {
   readonly path: string
   readonly parameters: readonly Parameter[]
   readonly definition: ResourceDefinition
+  /** What is sent there; unset: objects of the kind. */
+  readonly body?: BodyKind
   readonly operations: readonly Operation[]
 }
 
@@ -52,16 +54,19 @@ export function pathsOf(definition: ResourceDefinition, names: Names): readonly 
     const all = listOperation(definition, `${id('list', '')}ForAllNamespaces`)
     paths.push({ path: `${base}/${plural}`, parameters: [parameters.pretty], definition, operations: [all] })
   }
-  for (const subresource of definition.subresources) {
+  for (const { name, verbs, body } of definition.subresources) {
     paths.push({
-      path: `${collection}/{name}/${subresource.name}`,
-      parameters: [parameters.nameOf(definition.kind), ...place, parameters.pretty],
+      path: `${collection}/{name}/${name}`,
+      parameters: [parameters.nameOf(body?.kind ?? definition.kind), ...place, parameters.pretty],
       definition,
-      operations: subresource.verbs.map((verb) =>
-        changeOperation(verb, `${id(WORDS[verb], scope)}${capital(subresource.name)}`, {
-          of: `${subresource.name} of the specified ${definition.kind}`,
-        }),
-      ),
+      ...(body === undefined ? {} : { body }),
+      operations: verbs.map((verb) => {
+        const words = `${name} of the specified ${definition.kind}`
+        if (verb !== 'create') {
+          return changeOperation(verb, `${id(WORDS[verb], scope)}${capital(name)}`, { of: words })
+        }
+        return postOperation(`${id('create', scope)}${capital(name)}`, `create ${words}`, 'status')
+      }),
     })
   }
   return paths.filter((path) => path.operations.length > 0)
@@ -91,16 +96,8 @@ function collectionOperations(definition: ResourceDefinition, id: Ids): Operatio
   const operations: Operation[] = []
   if (has(definition, 'list')) operations.push(listOperation(definition, id('list', scope)))
   if (has(definition, 'create')) {
-    operations.push({
-      method: 'post',
-      id: id('create', scope),
-      description: `create a ${kind}`,
-      action: 'post',
-      parameters: parameters.write,
-      body: 'object',
-      answer: 'object',
-      codes: [200, 201, 202],
-    })
+    const answer = definition.standsFor === undefined ? 'object' : 'status'
+    operations.push(postOperation(id('create', scope), `create a ${kind}`, answer))
   }
   if (has(definition, 'deletecollection')) {
     const many = id('delete', scope).replace(/^delete(.*?V\d+[a-z0-9]*)/, 'delete$1Collection')
@@ -116,6 +113,13 @@ function collectionOperations(definition: ResourceDefinition, id: Ids): Operatio
     })
   }
   return operations
+}
+
+function postOperation(id: string, description: string, answer: Operation['answer']): Operation {
+  return {
+    ...{ method: 'post', id, description, action: 'post', answer },
+    ...{ parameters: parameters.write, body: 'object', codes: [200, 201, 202] },
+  }
 }
 
 function listOperation(definition: ResourceDefinition, id: string): Operation {
@@ -153,11 +157,7 @@ function instanceOperations(definition: ResourceDefinition, id: Ids): Operation[
   return operations
 }
 
-function changeOperation(
-  verb: 'get' | 'update' | 'patch',
-  id: string,
-  words: { readonly of: string },
-): Operation {
+function changeOperation(verb: PartVerb, id: string, words: { readonly of: string }): Operation {
   const answer = 'object'
   switch (verb) {
     case 'get':

@@ -2,7 +2,7 @@ import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
 import type { ResourceDefinition } from '../../registry/definition.ts'
 import { Definitions } from './definitions.ts'
-import { addCommon, addKind } from './kinds.ts'
+import { addBody, addCommon, addKind } from './kinds.ts'
 import type { KindShapes } from './kinds.ts'
 import { ACTION_MARKER, GVK_MARKER, gvkJson, markers } from './markers.ts'
 import { answerTypes, pathsOf } from './operations.ts'
@@ -22,7 +22,10 @@ export function openApiV2(kinds: readonly ResourceDefinition[], names: Names, ve
   const paths: JsonObjectDraft = {}
   for (const kind of kinds) {
     const shapes = { ...common, ...addKind(definitions, kind, names) }
-    for (const path of pathsOf(kind, names)) paths[path.path] = pathItem(path, shapes, names)
+    for (const path of pathsOf(kind, names)) {
+      const sent = path.body === undefined ? {} : { object: addBody(definitions, path.body, names) }
+      paths[path.path] = pathItem(path, { ...shapes, ...sent }, names)
+    }
   }
   return {
     swagger: '2.0',
@@ -51,7 +54,7 @@ function pathItem(path: PathOfKind, shapes: Shapes, names: Names): JsonObject {
       schemes: ['https'],
       tags: [tagOf(path.definition, names)],
       ...markers(names, ACTION_MARKER, operation.action),
-      ...markers(names, GVK_MARKER, gvkJson(path.definition)),
+      ...markers(names, GVK_MARKER, gvkJson(path.body ?? path.definition)),
     }
   }
   return item

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namesOf } from '../../../../../src/api/names.ts'
+import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'
 import type { ResourceDefinition } from '../../../../../src/registry/definition.ts'
 import { aggregatedDocument } from '../../../../../src/server/discovery/aggregated.ts'
 import { discoveredGroups } from '../../../../../src/server/discovery/groups.ts'
@@ -55,16 +56,22 @@ test('spec 9.1: of several versions the most stable one is preferred, then the h
 
 test('a subresource whose body is another kind says which', () => {
   const body = { group: 'policy', version: 'v1', kind: 'Eviction' }
+  const schema: ObjectSchema = { type: 'object', properties: {} }
   const pods: ResourceDefinition = {
     ...kind('', 'v1', 'Pod'),
-    subresources: [{ name: 'eviction', verbs: ['update'], body, prepareForUpdate: (object) => object }],
+    subresources: [
+      {
+        ...{ name: 'eviction', verbs: ['create'], body: { ...body, schema } },
+        operation: () => ({ kind: 'delete' as const, options: {} }),
+      },
+    ],
   }
   const groups = discoveredGroups([pods], stem)
   const { resources } = plainDocuments(groups).get('/api/v1') as { readonly resources: readonly object[] }
   assert.deepEqual(resources[1], {
     name: 'pods/eviction',
     ...{ singularName: '', namespaced: true, group: 'policy', version: 'v1', kind: 'Eviction' },
-    verbs: ['update'],
+    verbs: ['create'],
   })
   const { items } = aggregatedDocument(groups, 'apidiscovery.k8s.io/v2') as {
     readonly items: readonly {
@@ -74,7 +81,7 @@ test('a subresource whose body is another kind says which', () => {
     }[]
   }
   assert.deepEqual(items[0]?.versions[0]?.resources[0]?.subresources, [
-    { subresource: 'eviction', responseKind: body, verbs: ['update'] },
+    { subresource: 'eviction', responseKind: body, verbs: ['create'] },
   ])
 })
 

@@ -26,7 +26,7 @@ const few = definitionsFor(upstream).filter(({ kind }) =>
 
 /** A kind of another group with every type of schema in it. */
 const widget: ResourceDefinition = {
-  ...(definitionsFor(upstream)[0] as ResourceDefinition),
+  ...(definitionsFor(upstream).find(({ kind }) => kind === 'ConfigMap') as ResourceDefinition),
   group: 'storage.k8s.io',
   version: 'v1beta1',
   kind: 'Widget',
@@ -206,6 +206,37 @@ test('spec 4.1: a kind has a path for its collection, its objects and its subres
   assert.deepEqual(at(collection, 'post', 'responses', '201', 'schema'), {
     $ref: '#/definitions/io.k8s.api.storage.v1beta1.Widget',
   })
+})
+
+test('what is done to an object is a post of another kind, answered with a Status', () => {
+  const kinds = definitionsFor(orch).filter(({ group }) => group === '')
+  const eviction = { group: 'policy', kind: 'Eviction', version: 'v1' }
+  const path = '/api/v1/namespaces/{namespace}/pods/{name}/eviction'
+  const v2 = openApiV2(kinds, orch, 'v1')
+  const post = at(v2, 'paths', path, 'post')
+  assert.equal(at(post, 'operationId'), 'createCoreV1NamespacedPodEviction')
+  assert.deepEqual(at(post, 'x-kubernetes-group-version-kind'), eviction)
+  const definition = 'io.orch.api.policy.v1.Eviction'
+  assert.deepEqual(at(post, 'parameters', 0, 'schema'), { $ref: `#/definitions/${definition}` })
+  const status = '#/definitions/io.orch.api.meta.v1.Status'
+  assert.deepEqual(at(post, 'responses', '201', 'schema'), { $ref: status })
+  assert.deepEqual(at(v2, 'definitions', definition, 'x-orch-group-version-kind'), [eviction])
+  assert.deepEqual(Object.keys(at(v2, 'paths', path) as JsonObject), ['parameters', 'post'])
+  const v3 = openApiV3(kinds, orch, 'v1')
+  for (const [of, id] of [
+    ['/api/v1/namespaces/{namespace}/pods/{name}/binding', 'createCoreV1NamespacedPodBinding'],
+    ['/api/v1/namespaces/{namespace}/bindings', 'createCoreV1NamespacedBinding'],
+  ] as const) {
+    const operation = at(v3, 'paths', of, 'post')
+    assert.equal(at(operation, 'operationId'), id)
+    assert.deepEqual(at(operation, 'x-orch-group-version-kind'), {
+      group: '',
+      kind: 'Binding',
+      version: 'v1',
+    })
+    const body = at(operation, 'requestBody', 'content', '*/*', 'schema', '$ref')
+    assert.equal(body, '#/components/schemas/io.orch.api.core.v1.Binding')
+  }
 })
 
 test('a schema keeps its lists, merge keys, bounds and defaults', () => {

@@ -1,0 +1,97 @@
+import { conflict } from '../api/api-errors.ts'
+import type { ApiErrorCause } from '../api/api-error.ts'
+import { notSupported, required } from '../api/field-error.ts'
+import type { JsonObject } from '../api/json.ts'
+import { objectMember, objectsMember, textMember } from '../api/json.ts'
+import { part, struct } from '../api/schema/build.ts'
+import type { Path } from '../api/schema/path.ts'
+import { fieldAt } from '../api/schema/path.ts'
+import type {
+  AnyObject,
+  DefinitionFor,
+  OperationSubresource,
+  ResourceDefinition,
+  Writing,
+} from '../registry/definition.ts'
+import { objectReferenceSchema } from './parts/object-reference.ts'
+
+const bindingSchema = struct(
+  'core.v1.Binding',
+  'Places a pod on a node.',
+  { target: part(2, objectReferenceSchema, 'The node.', { required: true, always: true }) },
+  { check: checkTarget },
+)
+
+/** `pods/binding`: places a Pod, once. @source core `pkg/registry/core/pod/storage/storage.go`, BindingREST */
+export const binding: OperationSubresource = {
+  name: 'binding',
+  verbs: ['create'],
+  body: { group: '', version: 'v1', kind: 'Binding', schema: bindingSchema },
+  operation: (body) => ({
+    kind: 'change',
+    change: (current, writing) => placed(current, body, writing),
+  }),
+}
+
+/** The same where the path names no Pod, as schedulers asked for it in the first releases. */
+export const bindingDefinition: DefinitionFor = () =>
+  Object.freeze({
+    group: '',
+    version: 'v1',
+    kind: 'Binding',
+    plural: 'bindings',
+    singular: 'binding',
+    shortNames: [],
+    categories: [],
+    scope: 'Namespaced',
+    verbs: ['create'],
+    schema: bindingSchema,
+    // It is that of a Pod.
+    validateName: () => [],
+    deleteReturnsObject: false,
+    hooks: {},
+    standsFor: { plural: 'pods', subresource: binding.name },
+    subresources: [],
+  } satisfies ResourceDefinition)
+
+/** @source core `pkg/apis/core/validation`, ValidatePodBinding */
+function checkTarget(body: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const target = objectMember(body, 'target')
+  const causes: ApiErrorCause[] = []
+  const kind = textMember(target, 'kind')
+  const path = (name: string): string => `${fieldAt(at, 'target')}.${name}`
+  if (kind !== '' && kind !== 'Node') causes.push(notSupported(path('kind'), kind, ['Node', '<empty>']))
+  if (textMember(target, 'name') === '') causes.push(required(path('name')))
+  return causes
+}
+
+/** @throws ApiError `Conflict` for one that has a node, or ends */
+function placed(pod: AnyObject, body: AnyObject, writing: Writing): AnyObject {
+  const { name = '', deletionTimestamp } = pod.metadata
+  const spec = objectMember(pod, 'spec')
+  const node = textMember(spec, 'nodeName')
+  const refusal = (why: string): Error => conflict({ group: '', resource: 'pods/binding' }, name, why)
+  if (deletionTimestamp !== undefined) {
+    throw refusal(`pod ${name} is being deleted, cannot be assigned to a host`)
+  }
+  if (node !== '') throw refusal(`pod ${name} is already assigned to node ${JSON.stringify(node)}`)
+  const annotations = { ...pod.metadata.annotations, ...body.metadata.annotations }
+  const status = objectMember(pod, 'status')
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, annotations },
+    spec: { ...spec, nodeName: textMember(objectMember(body, 'target'), 'name') },
+    status: { ...status, conditions: scheduled(objectsMember(status, 'conditions'), writing.time) },
+  }
+}
+
+/** With a condition that says so, which keeps its time where it said that before. */
+function scheduled(conditions: readonly JsonObject[], time: string): readonly JsonObject[] {
+  const type = 'PodScheduled'
+  const before = conditions.find((condition) => textMember(condition, 'type') === type)
+  const since =
+    before !== undefined && textMember(before, 'status') === 'True' ? before['lastTransitionTime'] : time
+  const now: JsonObject = { type, status: 'True', lastTransitionTime: since ?? time }
+  if (before === undefined) return [...conditions, now]
+  return conditions.map((condition) => (condition === before ? now : condition))
+}

@@ -1,0 +1,156 @@
+/**
+ * Goal: what can be done to a Pod beside writing it, over HTTP: in every encoding, by whom, and what discovery and OpenAPI
+ * say of it. What needs a connection to the Pod's node is a path that leads nowhere.
+ * Method: the shipped server, verbs and authorizer; the subresources of release 1.24 as a table.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { stringify } from 'yaml'
+import { encodeProtobuf } from '../../src/api/codec/protobuf-envelope.ts'
+import type { Encoding } from '../../src/api/codec/document.ts'
+import { objectMember } from '../../src/api/json.ts'
+import type { JsonObject } from '../../src/api/json.ts'
+import { namesOf } from '../../src/api/names.ts'
+import { statusSchema, wholeObject } from '../../src/api/schema/shared.ts'
+import { binding } from '../../src/resources/binding.ts'
+import { eviction } from '../../src/resources/eviction.ts'
+import { definitionsFor } from '../../src/resources/index.ts'
+import { NOBODY } from '../support/server-fixture.ts'
+import { readAs } from '../support/representations.ts'
+import { SpecServer } from '../support/spec-server.ts'
+
+const PODS = '/api/v1/namespaces/default/pods'
+const encodings: readonly Encoding[] = ['json', 'yaml', 'protobuf']
+
+async function makePod(api: SpecServer, name: string, spec: JsonObject = {}): Promise<string> {
+  const containers = [{ name: 'main', image: 'registry.test/app:1' }]
+  const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers, ...spec } }
+  assert.equal((await api.ask('POST', PODS, { body })).status, 201)
+  return `${PODS}/${name}`
+}
+
+function bodyOf(kind: string, name: string): JsonObject {
+  return kind === 'Binding'
+    ? { apiVersion: 'v1', kind, metadata: { name }, target: { kind: 'Node', name: 'm1' } }
+    : { apiVersion: 'policy/v1', kind, metadata: { name }, deleteOptions: { gracePeriodSeconds: 5 } }
+}
+
+for (const domain of ['orch.io', 'k8s.io'] as const) {
+  const names = namesOf(domain)
+  const typeOf = (encoding: Encoding): string =>
+    encoding === 'protobuf' ? names.protobufMediaType : `application/${encoding}`
+
+  test(`spec 1.4, 4.7: operations on Pods of ${domain} are asked for and answered in every encoding`, async (t) => {
+    const api = await SpecServer.start(t, { domain })
+    const written = { json: JSON.stringify, yaml: stringify }
+    for (const { name, body } of [binding, eviction]) {
+      const schema = wholeObject(body.schema)
+      for (const [turn, encoding] of encodings.entries()) {
+        const pod = `${name}-${encoding}`
+        const path = await makePod(api, pod, name === 'eviction' ? { nodeName: 'm1' } : {})
+        const said = bodyOf(body.kind, pod)
+        const accept = encodings[(turn + 1) % encodings.length] ?? 'json'
+        const sent = encoding === 'protobuf' ? encodeProtobuf(schema, said) : written[encoding](said)
+        const headers = { accept: typeOf(accept) }
+        const reply = await api.ask('POST', `${path}/${name}`, {
+          body: sent,
+          type: typeOf(encoding),
+          headers,
+        })
+        assert.equal(reply.status, 201, reply.text)
+        assert.equal(reply.headers.get('content-type'), typeOf(accept))
+        const status = readAs(accept, statusSchema, reply.bytes)
+        assert.deepEqual([status['kind'], status['status'], status['code']], ['Status', 'Success', 201])
+        const { doc } = await api.ask('GET', path)
+        if (name === 'binding') assert.equal(objectMember(doc as JsonObject, 'spec')['nodeName'], 'm1')
+        else {
+          const metadata = objectMember(doc as JsonObject, 'metadata')
+          assert.equal(metadata['deletionGracePeriodSeconds'], 5)
+        }
+      }
+    }
+  })
+}
+
+test('spec 5.7: operations have names of their own for those who give permissions', async (t) => {
+  const api = await SpecServer.start(t)
+  const path = await makePod(api, 'a')
+  for (const [at, resource] of [
+    [`${path}/eviction`, 'pods/eviction'],
+    [`${path}/binding`, 'pods/binding'],
+    ['/api/v1/namespaces/default/bindings', 'bindings'],
+  ] as const) {
+    const { status, doc } = await api.ask('POST', at, { body: {}, headers: NOBODY })
+    assert.equal(status, 403)
+    const words = `User "nobody" cannot create resource "${resource}" in API group "" in the namespace "default"`
+    assert.ok(doc.message?.endsWith(words) === true, doc.message)
+  }
+})
+
+test('operations can only be asked for, and what needs the node of a Pod is not there', async (t) => {
+  const api = await SpecServer.start(t)
+  const path = await makePod(api, 'a')
+  for (const name of ['eviction', 'binding']) {
+    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+      const { status, doc, headers } = await api.ask(method, `${path}/${name}`)
+      assert.deepEqual([status, doc.reason], [405, 'MethodNotAllowed'], `${method} ${name}`)
+      assert.equal(headers.get('allow'), 'POST')
+    }
+  }
+  const others = ['log', 'exec', 'attach', 'portforward', 'proxy', 'scale', 'nothing', 'log/more']
+  for (const name of others) {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+      const { status, doc } = await api.ask(method, `${path}/${name}`)
+      assert.deepEqual([status, doc.reason], [404, 'NotFound'], `${method} ${name}`)
+    }
+  }
+  for (const at of ['/api/v1/nodes/m1/proxy', '/api/v1/namespaces/default/serviceaccounts/default/token']) {
+    assert.equal((await api.ask('POST', at, { body: {} })).status, 404)
+  }
+  assert.equal((await api.ask('POST', '/api/v1/bindings', { body: {} })).status, 405)
+  assert.equal((await api.ask('GET', '/api/v1/namespaces/default/bindings')).status, 405)
+})
+
+/** Of the kinds that are served, in release 1.24, but for what is passed on to nodes and for tokens of accounts. */
+const subresources = `
+  namespaces/finalize Namespace update
+  namespaces/status Namespace get,patch,update
+  nodes/status Node get,patch,update
+  persistentvolumeclaims/status PersistentVolumeClaim get,patch,update
+  persistentvolumes/status PersistentVolume get,patch,update
+  pods/binding Binding create
+  pods/ephemeralcontainers Pod get,patch,update
+  pods/eviction policy/v1/Eviction create
+  pods/status Pod get,patch,update
+  certificatesigningrequests/approval CertificateSigningRequest get,patch,update
+  certificatesigningrequests/status CertificateSigningRequest get,patch,update
+  volumeattachments/status VolumeAttachment get,patch,update`
+
+type Listed = {
+  readonly name: string
+  readonly kind: string
+  readonly group?: string
+  readonly version?: string
+  readonly verbs: readonly string[]
+}
+
+test('spec 4.1: every kind has the subresources that clients know, and discovery lists them', async (t) => {
+  const api = await SpecServer.start(t, { domain: 'k8s.io' })
+  const lines = new Set(subresources.trim().split(/\n +/))
+  const versions = new Set(
+    definitionsFor(namesOf('k8s.io')).map(({ group, version }) =>
+      group === '' ? `/api/${version}` : `/apis/${group}/${version}`,
+    ),
+  )
+  for (const path of versions) {
+    const { doc } = await api.ask('GET', path)
+    const resources = doc['resources'] as readonly Listed[]
+    for (const { name, kind, group, version, verbs } of resources) {
+      if (!name.includes('/')) continue
+      const type = group === undefined || group === '' ? kind : `${group}/${version ?? ''}/${kind}`
+      const line = `${name} ${type} ${verbs.join(',')}`
+      assert.ok(lines.delete(line), line)
+    }
+  }
+  assert.deepEqual([...lines], [])
+})

@@ -1,0 +1,148 @@
+/*
+ * Goal: an eviction ends a Pod as a deletion does, and says how by its options.
+ * Method: the shipped verbs on the machine in memory.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import type { JsonObject } from '../../../../src/api/json.ts'
+import { numberMember, objectMember } from '../../../../src/api/json.ts'
+import { Fixture, causes, details, refused } from '../registry/fixture.ts'
+import type { Got } from '../registry/fixture.ts'
+import { createPod } from './pod-samples.ts'
+
+const pod = { kind: 'Pod', name: 'a' }
+const placed = { nodeName: 'm1' }
+
+async function open(t: TestContext): Promise<Fixture> {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  return api
+}
+
+function bodyOf(deleteOptions?: JsonObject, metadata: JsonObject = {}): JsonObject {
+  return {
+    ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'a', ...metadata } },
+    ...(deleteOptions === undefined ? {} : { deleteOptions }),
+  }
+}
+
+function evict(
+  api: Fixture,
+  body: JsonObject,
+  query: { readonly [name: string]: string } = {},
+): Promise<Got> {
+  return api.create({ ...pod, subresource: 'eviction', body, query })
+}
+
+void test('spec 1.4: an eviction ends a Pod in its own time, and another one is fine', async (t) => {
+  const api = await open(t)
+  await createPod(api, placed)
+  const { code, object } = await evict(api, bodyOf())
+  assert.equal(code, 201)
+  assert.deepEqual(object, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 })
+  const { object: ending } = await api.get(pod)
+  assert.equal(typeof ending.metadata.deletionTimestamp, 'string')
+  assert.equal(numberMember(objectMember(ending, 'metadata'), 'deletionGracePeriodSeconds'), 30)
+  assert.equal((await evict(api, bodyOf())).code, 201)
+  assert.equal((await api.get(pod)).object.metadata.resourceVersion, ending.metadata.resourceVersion)
+  await evict(api, bodyOf({ gracePeriodSeconds: 0 }))
+  assert.equal((await refused(api.get(pod))).code, 404)
+  assert.equal((await refused(evict(api, bodyOf()))).message, 'pods "a" not found')
+})
+
+void test('a Pod that nobody runs goes at once', async (t) => {
+  const api = await open(t)
+  await createPod(api)
+  assert.equal((await evict(api, bodyOf())).code, 201)
+  assert.equal((await refused(api.get(pod))).code, 404)
+})
+
+void test('both versions of the body are taken, and no other', async (t) => {
+  const api = await open(t)
+  for (const apiVersion of ['policy/v1', 'policy/v1beta1', '']) {
+    await createPod(api)
+    assert.equal((await evict(api, { ...bodyOf(), apiVersion })).code, 201, apiVersion)
+  }
+  await createPod(api)
+  for (const apiVersion of ['policy/v2', 'v1', 'apps/v1']) {
+    const seen = await refused(evict(api, { ...bodyOf(), apiVersion }))
+    assert.deepEqual([seen.code, seen.reason], [400, 'BadRequest'])
+    assert.match(seen.message, /does not match the expected API version \(policy\/v1\)$/)
+  }
+})
+
+void test('options of the deletion hold: what must be so, dry runs, how to propagate', async (t) => {
+  const api = await open(t)
+  const { object } = await createPod(api, placed)
+  const { resourceVersion } = object.metadata
+  for (const [options, words] of [
+    [{ preconditions: { uid: 'other' } }, /UID in precondition: other/],
+    [{ preconditions: { resourceVersion: '1' } }, /ResourceVersion in precondition: 1/],
+  ] as const) {
+    const seen = await refused(evict(api, bodyOf(options)))
+    assert.deepEqual([seen.code, seen.reason], [409, 'Conflict'])
+    assert.match(seen.message, words)
+    assert.equal(details(seen)['kind'], 'pods')
+  }
+  const bad = await refused(evict(api, bodyOf({ propagationPolicy: 'Sideways' })))
+  assert.equal(bad.code, 400)
+  const both = { propagationPolicy: 'Orphan', orphanDependents: true }
+  assert.equal((await refused(evict(api, bodyOf(both)))).code, 400)
+  for (const [options, query] of [
+    [{ dryRun: ['All'] }, {}],
+    [undefined, { dryRun: 'All' }],
+    [{ dryRun: ['All'] }, { dryRun: 'All' }],
+  ] as const) {
+    assert.equal((await evict(api, bodyOf(options), query)).code, 201)
+  }
+  assert.equal((await refused(evict(api, bodyOf({ dryRun: ['Some'] })))).code, 400)
+  assert.equal((await api.get(pod)).object.metadata.resourceVersion, resourceVersion)
+  await evict(api, bodyOf({ gracePeriodSeconds: 7, preconditions: { resourceVersion } }))
+  const { object: ending } = await api.get(pod)
+  assert.equal(numberMember(objectMember(ending, 'metadata'), 'deletionGracePeriodSeconds'), 7)
+})
+
+void test('whom an eviction means, and what it must not say', async (t) => {
+  const api = await open(t)
+  await createPod(api, placed)
+  const named = await refused(evict(api, bodyOf(undefined, { name: 'b' })))
+  assert.deepEqual([named.code, named.message], [400, 'name in URL does not match name in Eviction object'])
+  assert.equal((await refused(evict(api, bodyOf(undefined, { name: '' })))).code, 400)
+  assert.equal((await refused(evict(api, bodyOf(undefined, { namespace: 'other' })))).code, 400)
+  const body = { ...bodyOf({ gracePeriod: 3 }), more: 1 }
+  const strict = await refused(evict(api, body, { fieldValidation: 'Strict' }))
+  assert.match(strict.message, /unknown field "deleteOptions.gracePeriod", unknown field "more"/)
+  await evict(api, body, { dryRun: 'All' })
+  assert.deepEqual(api.warnings.slice(0, 2), [
+    'unknown field "deleteOptions.gracePeriod"',
+    'unknown field "more"',
+  ])
+})
+
+void test('in a namespace that ends evictions are refused, with the cause that drains wait for', async (t) => {
+  const api = await open(t)
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'going' } } })
+  await createPod(api, placed)
+  const metadata = { name: 'a', namespace: 'going', finalizers: ['example.com/hold'] }
+  const spec = { nodeName: 'm1', containers: [{ name: 'main', image: 'i' }] }
+  await api.create({ kind: 'Pod', namespace: 'going', body: { metadata, spec } })
+  await api.delete({ kind: 'Namespace', name: 'going' })
+  const asked = { ...pod, namespace: 'going', subresource: 'eviction', body: bodyOf() }
+  const seen = await refused(api.create(asked))
+  assert.deepEqual([seen.code, seen.reason], [403, 'Forbidden'])
+  assert.deepEqual(causes(seen), ['NamespaceTerminating metadata.namespace'])
+})
+
+void test('nothing else can be done at that path, and there is nothing at paths nobody knows', async (t) => {
+  const api = await open(t)
+  await createPod(api)
+  const at = { ...pod, subresource: 'eviction' }
+  for (const call of [api.get(at), api.update({ ...at, body: bodyOf() }), api.patch({ ...at, body: {} })]) {
+    const seen = await refused(call)
+    assert.deepEqual([seen.code, seen.reason], [405, 'MethodNotAllowed'])
+  }
+  assert.equal((await refused(api.delete(at))).code, 405)
+  assert.equal((await refused(api.create({ ...pod, subresource: 'status', body: bodyOf() }))).code, 405)
+  assert.equal((await refused(api.create({ ...pod, subresource: 'exec', body: bodyOf() }))).code, 404)
+})
