@@ -89,7 +89,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
   const access = accessOf(site.config, names)
-  const { served, registry } = startRegistry(site, { store, machine, consensus, access })
+  const { served, registry, controllers } = startRegistry(site, { store, machine, consensus, access })
   const caughtUp = new CaughtUp({ consensus, clock })
   caughtUp.start()
   closing.add(() => caughtUp.close())
@@ -99,6 +99,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   disk?.register(metrics)
   threads.register(metrics)
   registerClusterMetrics(metrics, { consensus, node, store, machine, watch })
+  controllers.register(metrics)
   const url = await serve(site, {
     ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys, access },
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
@@ -141,7 +142,7 @@ type RegistryParts = {
 function startRegistry(
   { clock, random, log, names, closing, config }: Site,
   { store, machine, consensus, access }: RegistryParts,
-): { readonly served: Catalog; readonly registry: Registry } {
+): { readonly served: Catalog; readonly registry: Registry; readonly controllers: Controllers } {
   const catalog = new Catalog(definitionsFor(names))
   const served = new Catalog(servedKinds(catalog.all(), config['runtime-config']))
   const { isOn, warnings } = config['feature-gates']
@@ -161,8 +162,11 @@ function startRegistry(
   const registry = registryOf({
     ...{ store, clock, random, names, catalog, admission, effects, switches, reviewers },
   })
-  const controllers = new Controllers({ registry, store, consensus, clock, names, catalog, log })
+  const controllers = new Controllers({
+    ...{ registry, store, consensus, clock, names, catalog, log },
+    eventTtlMs: config['event-ttl'],
+  })
   controllers.start()
   closing.add(() => controllers.stop())
-  return { served, registry }
+  return { served, registry, controllers }
 }

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
+import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Consensus } from '../../raft/index.ts'
 import type { Names } from '../api/names.ts'
+import { EventExpiry } from '../controllers/event-expiry.ts'
 import { whileLeading } from '../controllers/leadership.ts'
 import type { Leadership } from '../controllers/leadership.ts'
 import { namespaceDeletion } from '../controllers/namespace-deletion.ts'
@@ -13,6 +15,7 @@ import { LocalClient } from '../registry/local-client.ts'
 import type { Outcome } from '../store/command.ts'
 import { prefixOf } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { counter } from './read-metrics.ts'
 
 export type ControllersParts = {
   readonly registry: Registry
@@ -22,6 +25,8 @@ export type ControllersParts = {
   readonly names: Names
   readonly catalog: Catalog
   readonly log: Logger
+  /** 0: events stay until somebody deletes them. */
+  readonly eventTtlMs: number
 }
 
 const callMsMax = 30_000
@@ -29,13 +34,40 @@ const callMsMax = 30_000
 /** Upkeep that runs where the leader is. */
 export class Controllers {
   readonly #parts: ControllersParts
+  /** null: events stay. */
+  readonly #expiry: EventExpiry | null
   #stops: (() => void)[] = []
 
   constructor(parts: ControllersParts) {
     this.#parts = parts
+    const { store, clock, eventTtlMs: ttlMs, log } = parts
+    const onFailure = (cause: unknown): void => log.warn({ err: cause }, 'events not deleted yet')
+    this.#expiry = ttlMs === 0 ? null : new EventExpiry({ store, clock, ttlMs, onFailure })
+  }
+
+  register(metrics: MetricsRegistry): void {
+    const words = 'events that this member deleted because nobody wrote them for long'
+    counter(metrics, 'orch_events_expired', words, () => this.#expiry?.expired)
   }
 
   start(): void {
+    this.#stops = [...this.#startExpiry(), ...this.#startDeletion()]
+  }
+
+  stop(): void {
+    for (const stop of this.#stops.reverse()) stop()
+    this.#stops = []
+  }
+
+  #startExpiry(): readonly (() => void)[] {
+    const expiry = this.#expiry
+    if (expiry === null) return []
+    expiry.start()
+    const work = { start: () => expiry.lead(), stop: () => expiry.follow() }
+    return [() => expiry.close(), whileLeading(leadershipOf(this.#parts.consensus), work)]
+  }
+
+  #startDeletion(): readonly (() => void)[] {
     const { registry, store, consensus, clock, names, catalog, log } = this.#parts
     const user = {
       name: 'system:serviceaccount:' + names.systemNamespace + ':namespace-controller',
@@ -59,15 +91,10 @@ export class Controllers {
       onError: (key, cause) => log.warn({ namespace: key, err: cause }, 'namespace not emptied yet'),
     })
     namespaces.start()
-    this.#stops = [
+    return [
       () => namespaces.close(),
       whileLeading(leadershipOf(consensus), { start: () => deletion.start(), stop: () => deletion.stop() }),
     ]
-  }
-
-  stop(): void {
-    for (const stop of this.#stops.reverse()) stop()
-    this.#stops = []
   }
 }
 

@@ -149,6 +149,11 @@ export const flags = {
     settingsBounds.storageBytesMax,
     'Of a new cluster: objects and their history take at most this; later with orchctl settings set.',
   ),
+  'event-ttl': duration(
+    limits.eventMsMax,
+    { minMs: 0, maxMs: 8760 * hourMs },
+    'How long an event stays after it was last written, at least; 0: until somebody deletes it. Counts on the leader, so let all members say the same.',
+  ),
   'feature-level-max': wholeNumber(
     featureLevelMax,
     { min: 1, max: featureLevelMax },

@@ -63,6 +63,8 @@ export const limits = Object.freeze({
   wrongJoinTokenMs: 1000,
   /** How long a new process looks for a member that lets it in. When over: it ends and says why. */
   joinMsMax: 120_000,
+  /** How long an event stays after it was last written, unless somebody says otherwise. When over: it is deleted. */
+  eventMsMax: 3_600_000,
   /** How long a connection's credentials are believed without looking again. */
   authenticationMemoMs: 10_000,
 })

@@ -4,6 +4,7 @@ import type { Consensus, LogIndex } from '../../raft/index.ts'
 import { encodeCommand } from './command-codec.ts'
 import type { Command, Outcome } from './command.ts'
 import type { StoreLimits } from './limits.ts'
+import { Notes } from './notes.ts'
 import { noRevision, revision } from './revision.ts'
 import type { Revision } from './revision.ts'
 import { eventsKept } from './machine/storage-rules.ts'
@@ -26,8 +27,8 @@ export type HistoryTrimmerOptions = {
  */
 export class HistoryTrimmer {
   readonly #options: HistoryTrimmerOptions
-  readonly #superseded: Notes
-  readonly #silent: Notes
+  readonly #superseded: Notes<Note>
+  readonly #silent: Notes<Note>
   #expiredBefore = 0
   #proposing = false
   #timer: Timer | null = null
@@ -97,35 +98,7 @@ export class HistoryTrimmer {
   }
 }
 
+/** What was applied when. */
 type Note = { readonly atMs: number; readonly revision: Revision; readonly index: LogIndex }
 
-/** What was applied when, as far back as one period. Ascending in everything. */
-class Notes {
-  readonly #periodMs: () => number
-  #notes: Note[] = []
-
-  constructor(periodMs: () => number) {
-    this.#periodMs = periodMs
-  }
-
-  /** Takes a note, coarse enough to need few. @returns the newest a whole period old; null: none is */
-  look(now: Note): Note | null {
-    const periodMs = this.#periodMs()
-    const last = this.#notes[this.#notes.length - 1]
-    if (last === undefined || now.atMs - last.atMs >= periodMs / notesPerPeriod) this.#notes.push(now)
-    let young = this.#notes.findIndex((note) => now.atMs - note.atMs < periodMs)
-    if (young === -1) young = this.#notes.length
-    if (young === 0) return null
-    // Older ones are of no more use.
-    this.#notes = this.#notes.slice(young - 1)
-    return this.#notes[0] ?? null
-  }
-
-  clear(): void {
-    this.#notes = []
-  }
-}
-
-/** A period is known to one part in so many; as many notes are kept, and one. */
-const notesPerPeriod = 100
 const proposalMsMax = 10_000

@@ -96,6 +96,8 @@ export class Served {
     const controllers = new Controllers({
       ...{ registry: this.registry, store, consensus, clock, names, catalog },
       log: pino({ level: 'silent' }),
+      // Nobody writes any here.
+      eventTtlMs: 0,
     })
     bootstrap.start(onFailure)
     trimmer.start()
