@@ -93,6 +93,34 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal(await ok(['get', 'pods', '-o', 'name']), '')
     })
 
+    void test('a node is drained: its Pods are evicted, and no other', async () => {
+      const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'm2' } }
+      await ok(['create', '-f', '-'], JSON.stringify(node))
+      const containers = [{ name: 'main', image: 'registry.test/app:1' }]
+      for (const [name, nodeName] of [
+        ['there', 'm2'],
+        ['bound', ''],
+        ['elsewhere', 'm3'],
+      ] as const) {
+        const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers, nodeName } }
+        await ok(['create', '-f', '-'], JSON.stringify(pod))
+      }
+      const target = { kind: 'Node', name: 'm2' }
+      const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'bound' }, target }
+      const path = '/api/v1/namespaces/default/bindings'
+      await ok(['create', '--raw', path, '-f', '-'], JSON.stringify(binding))
+      assert.match(await ok(['get', 'pod', 'bound', '-o', 'wide']), /^bound .* m2 +<none> +<none>$/m)
+      assert.equal(await ok(['cordon', 'm2']), 'node/m2 cordoned\n')
+      assert.match(await ok(['get', 'node', 'm2']), /^m2 +\S*,?SchedulingDisabled /m)
+      const how = ['--force', '--ignore-daemonsets', '--disable-eviction=false', '--grace-period=0']
+      const drained = await ok(['drain', 'm2', ...how, '--timeout=30s'])
+      for (const name of ['there', 'bound']) assert.match(drained, new RegExp(`^pod/${name} evicted$`, 'm'))
+      assert.match(drained, /^node\/m2 drained$/m)
+      assert.equal(await ok(['get', 'pods', '-o', 'name']), 'pod/elsewhere\n')
+      assert.equal(await ok(['uncordon', 'm2']), 'node/m2 uncordoned\n')
+      await ok(['delete', 'pod', 'elsewhere', '--grace-period=0', '--force'])
+    })
+
     void test('a misspelled member is refused when that is asked for', async () => {
       const spec = { contaners: [], containers: [{ name: 'a', image: 'i' }] }
       const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec }
