@@ -44,7 +44,7 @@ void test('a run that is killed or interrupted leaves nobody stopped and no link
       if (signal !== 'SIGKILL')
         assert.match(err, /healing what was harmed\n(.|\n)*all members run, are ready/)
       assert.equal(code, signal === 'SIGKILL' ? null : 1, err)
-      assert.ok(await healthy(20_000), `${kind}, ${signal}`)
+      assert.ok(await healthy(60_000), `${kind}, ${signal}`)
     }
   }
 })

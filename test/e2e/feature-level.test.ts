@@ -43,7 +43,7 @@ async function upgrade(t: TestContext, to: number): Promise<void> {
   const digests = new DigestWatch(cluster.members)
   endsWith(t, digests, ...writers)
   for (const member of cluster.members) {
-    await sleep(2500)
+    await sleep(1500)
     assert.deepEqual([...new Set(digests.levels)], [to - 1], `before ${member.name} is upgraded`)
     assert.equal(await member.stop(), 0)
     member.start(free)

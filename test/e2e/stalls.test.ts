@@ -82,7 +82,7 @@ type Seen = {
   readonly readsAtLast: number
 }
 
-/** What happened while something stood still, and in the three seconds after. Prints the gaps. */
+/** What happened while something stood still, and in the two seconds after. Prints the gaps. */
 async function during(
   { traffic, record }: Run,
   title: string,
@@ -100,7 +100,7 @@ async function during(
   const readsAtLast = traffic.reads.successes - readsUntilThen
   const writesMeanwhile = traffic.writes.successes - writesBefore
   for (const end of ends) end()
-  await sleep(3000)
+  await sleep(2000)
   const since = record.leaders.slice(leadersBefore)
   const newLeaders = since.map(({ name }) => name)
   const gaps = `gap between writes ${traffic.writes.take().toFixed(0)} ms, between reads ${traffic.reads.take().toFixed(0)} ms`
@@ -118,12 +118,12 @@ void test('what stands still for a moment, or does not lead, changes no leader a
       for (const [title, stalls, ms] of [
         ['api thread of the leader', [() => stall(leader, 'api')], 2000],
         ['disk of the leader', [() => stall(leader, 'log')], 2000],
-        ['api thread of a follower', [() => stall(one, 'api')], 5000],
-        ['disk of a follower', [() => stall(other, 'log')], 5000],
+        ['api thread of a follower', [() => stall(one, 'api')], 4000],
+        ['disk of a follower', [() => stall(other, 'log')], 4000],
         [
           'disk of one follower, api thread of the other',
           [() => stall(one, 'log'), () => stall(other, 'api')],
-          5000,
+          4000,
         ],
       ] as const) {
         const seen = await during(run, title, stalls, ms)
