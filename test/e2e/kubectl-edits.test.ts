@@ -1,0 +1,107 @@
+/*
+ * Goal: the verbs of kubectl that change what is there work unchanged: edit, replace, label, diff, wait and the like.
+ * Method: a real kubectl against a real process, in both domains.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Kubectl } from '../support/kubectl.ts'
+import type { KubectlResult } from '../support/kubectl.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+
+const kubectl = Kubectl.find()
+const minor = Number(/^v1\.(\d+)/.exec(kubectl.version)?.[1] ?? 0)
+
+const cm = (name: string, value: string): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {value: ${value}}\n`
+
+const data = '-o=jsonpath={.data.value}'
+
+for (const domain of ['k8s.io', 'orch.io'] as const) {
+  void describe(`kubectl changes what is there, in the ${domain} domain`, () => {
+    let cluster: ProcessCluster
+
+    before(async () => {
+      cluster = await ProcessCluster.start({ members: 1, domain })
+    })
+    after(() => cluster.remove())
+
+    const run = (args: readonly string[], input?: string): Promise<KubectlResult> =>
+      kubectl.run(cluster.kubeconfig, args, input)
+    const ok = async (args: readonly string[], input?: string): Promise<string> => {
+      const result = await run(args, input)
+      assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}${result.stdout}`)
+      return result.stdout
+    }
+
+    void test('documents of one file are made, labelled, annotated and deleted together', async () => {
+      await ok(['create', 'namespace', 'many'])
+      const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n'
+      const list = `apiVersion: v1\nkind: List\nitems:\n- ${cm('c', 'three').trim().replaceAll('\n', '\n  ')}\n`
+      const file = [cm('a', 'one'), '# nothing\n', cm('b', 'two'), secret, list].join('---\n')
+      const made = await ok(['create', '-n', 'many', '-f', '-'], file)
+      assert.deepEqual(
+        made.trimEnd().split('\n'),
+        ['configmap/a', 'configmap/b', 'secret/s', 'configmap/c'].map((name) => `${name} created`),
+      )
+      await ok(['label', '-n', 'many', 'configmaps', '--all', 'part=all'])
+      await ok(['label', '-n', 'many', 'configmap', 'a', 'part=one', '--overwrite'])
+      await ok(['annotate', '-n', 'many', 'configmap', 'b', 'note=hello'])
+      const names = ['-o=jsonpath={.items[*].metadata.name}']
+      assert.equal(await ok(['get', '-n', 'many', 'cm', '-l', 'part=all', ...names]), 'b c')
+      assert.equal(
+        await ok(['get', '-n', 'many', 'cm', '--field-selector', 'metadata.name=b', ...names]),
+        'b',
+      )
+      const kept = await run(['label', '-n', 'many', 'configmap', 'a', 'part=two'])
+      assert.match(kept.stderr, /already has a value \(one\)/)
+      await ok(['delete', '-n', 'many', 'configmaps', '--all'])
+      assert.equal(await ok(['get', '-n', 'many', 'cm', ...names]), '')
+      await ok(['delete', 'namespace', 'many'])
+    })
+
+    void test('edit writes what the editor left; replace keeps to the version it was given', async () => {
+      await ok(['create', '-f', '-'], cm('edited', 'one'))
+      process.env['KUBE_EDITOR'] = 'sed -i s/one/two/'
+      await ok(['edit', 'configmap', 'edited']).finally(() => delete process.env['KUBE_EDITOR'])
+      assert.equal(await ok(['get', 'cm', 'edited', data]), 'two')
+      const read = await ok(['get', 'cm', 'edited', '-o', 'json'])
+      await ok(['replace', '-f', '-'], read.replace('"two"', '"three"'))
+      const late = await run(['replace', '-f', '-'], read.replace('"two"', '"four"'))
+      assert.match(late.stderr, /\(Conflict\).*the object has been modified/)
+      await ok(['replace', '--force', '-f', '-'], cm('edited', 'five'))
+      assert.equal(await ok(['get', 'cm', 'edited', data]), 'five')
+    })
+
+    void test('diff tells what a write would do, and writes nothing', async () => {
+      await ok(['apply', '-f', '-'], cm('compared', 'one'))
+      assert.equal(await ok(['diff', '-f', '-'], cm('compared', 'one')), '')
+      const { code, stdout } = await run(['diff', '-f', '-'], cm('compared', 'two'))
+      assert.equal(code, 1)
+      assert.match(stdout, /^- {2}value: one\n\+ {2}value: two$/m)
+      const added = await run(['diff', '-f', '-'], cm('absent', 'one'))
+      assert.equal(added.code, 1)
+      assert.match(added.stdout, /^\+ {2}value: one$/m)
+      assert.equal(await ok(['get', 'cm', 'compared', data]), 'one')
+      assert.match((await run(['get', 'cm', 'absent'])).stderr, /NotFound/)
+    })
+
+    void test('wait hears of a value, and of the end of an object', async () => {
+      await ok(['create', '-f', '-'], cm('awaited', 'one'))
+      if (minor >= 23) {
+        const value = ok(['wait', '--for=jsonpath={.data.value}=two', 'cm/awaited', '--timeout=40s'])
+        await ok(['patch', 'cm', 'awaited', '--type=merge', '-p', '{"data":{"value":"two"}}'])
+        assert.match(await value, /condition met/)
+      }
+      const gone = ok(['wait', '--for=delete', 'cm/awaited', '--timeout=40s'])
+      await ok(['delete', 'cm', 'awaited'])
+      await gone
+    })
+
+    void test('server-side apply is refused as something that is not to be had here', async () => {
+      const { code, stderr } = await run(['apply', '--server-side', '-f', '-'], cm('applied', 'one'))
+      assert.equal(code, 1)
+      assert.match(stderr, /Server-side apply not available on the server/)
+      assert.match((await run(['get', 'cm', 'applied'])).stderr, /NotFound/)
+    })
+  })
+}
