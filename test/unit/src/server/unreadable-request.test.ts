@@ -1,0 +1,78 @@
+/*
+ * Goal: whatever the parser of HTTP/1.1 gives up with is told in one `Status`, once, and to nobody who is not there.
+ * Method: the function around a stream that records what is written.
+ */
+import assert from 'node:assert/strict'
+import { Duplex } from 'node:stream'
+import { test } from 'node:test'
+import { answerUnreadable } from '../../../../src/server/unreadable-request.ts'
+
+/** What a client of that connection is told, and whether the connection was cut. */
+function socket(): { readonly stream: Duplex; readonly told: () => string } {
+  let told = ''
+  const stream = new Duplex({
+    read: () => undefined,
+    write: (bytes: Buffer, _encoding, done) => {
+      told += bytes.toString()
+      done()
+    },
+  })
+  return { stream, told: () => told }
+}
+
+function failure(code: string, reason?: string): Error & { readonly code: string } {
+  return Object.assign(new Error('parse error'), { code, ...(reason === undefined ? {} : { reason }) })
+}
+
+void test('each way to be unreadable has its code and words', () => {
+  for (const [code, line, reason, message] of [
+    [
+      'ERR_HTTP_REQUEST_TIMEOUT',
+      '408 Request Timeout',
+      'RequestTimeout',
+      /^the request did not arrive in time$/,
+    ],
+    [
+      'HPE_HEADER_OVERFLOW',
+      '431 Request Header Fields Too Large',
+      'RequestHeaderFieldsTooLarge',
+      /65536 bytes/,
+    ],
+    ['HPE_INVALID_METHOD', '400 Bad Request', 'BadRequest', /a method of HTTP\/1\.1$/],
+    ['HPE_INVALID_URL', '400 Bad Request', 'BadRequest', /^the request is not HTTP\/1\.1: why$/],
+  ] as const) {
+    const { stream, told } = socket()
+    answerUnreadable(failure(code, 'why'), stream, null)
+    const [head = '', body = ''] = told().split('\r\n\r\n')
+    assert.equal(head.split('\r\n')[0], `HTTP/1.1 ${line}`)
+    assert.match(head, new RegExp(`\r\nContent-Length: ${body.length}\r\n`))
+    const status = JSON.parse(body) as Record<string, unknown>
+    assert.deepEqual(
+      [status['kind'], status['code'], status['reason']],
+      ['Status', Number(line.slice(0, 3)), reason],
+    )
+    assert.match(String(status['message']), message)
+    // What comes behind is no better.
+    answerUnreadable(failure(code), stream, null)
+    assert.equal(told(), `${head}\r\n\r\n${body}`)
+  }
+})
+
+void test('a client that sends on without end is cut off, one that ends is let go', () => {
+  const endless = socket()
+  answerUnreadable(failure('HPE_INVALID_URL'), endless.stream, null)
+  for (let at = 0; at < 17; at++) endless.stream.emit('data', Buffer.alloc(64 * 1024))
+  assert.ok(endless.stream.destroyed)
+  const ended = socket()
+  answerUnreadable(failure('HPE_INVALID_URL'), ended.stream, null)
+  assert.ok(!ended.stream.destroyed)
+  ended.stream.emit('end')
+  assert.ok(ended.stream.destroyed)
+})
+
+void test('a connection that broke is told nothing', () => {
+  const { stream, told } = socket()
+  answerUnreadable(failure('ECONNRESET'), stream, null)
+  assert.ok(stream.destroyed)
+  assert.equal(told(), '')
+})
