@@ -130,10 +130,12 @@ class Cluster {
     if (swarm.driftMax > 0) this.#coverage.hit('met clock-drift')
     for (const { id } of founders) this.#admit({ id, members: founders })
     const operator = new Operator({ world, serving: () => witness.served })
+    const memberOf = (id: number): Member | undefined => this.#members.find((member) => member.id === id)
     const electorate = new Electorate({
       configurations: () => witness.configurations,
       changes: () => operator.changes,
-      isSound: (id) => this.#members.find((member) => member.id === id)?.sound !== false,
+      isSound: (id) => memberOf(id)?.sound !== false,
+      canVote: (id) => memberOf(id)?.recoverable !== false,
     })
     this.#membership = new MembershipDeeds({
       ...{ world, operator, electorate, memberships: witness.memberships, members: this.#members },

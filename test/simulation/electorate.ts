@@ -8,6 +8,8 @@ export type ElectorateOptions = {
   readonly changes: () => readonly MemberChange[]
   /** A member, by its id, holds all that it promised; so does one that is still to come. */
   readonly isSound: (id: number) => boolean
+  /** Its log and its vote are what they were, whatever became of its state. */
+  readonly canVote: (id: number) => boolean
 }
 
 /**
@@ -21,11 +23,15 @@ export class Electorate {
     this.#options = options
   }
 
-  /** Whether the cluster can do without what this member promised. */
+  /**
+   * Whether the cluster can do without what this member promised. A wrong state is sent on to others before anybody
+   * notices, so members whose state alone is lost may be many; their votes are needed all the same.
+   */
   canSpare(id: number): boolean {
-    const { configurations, changes, isSound } = this.#options
-    if (!isSound(id)) return true
-    return staysSound(configurations(), changes(), (other) => other !== id && isSound(other))
+    const { configurations, changes, isSound, canVote } = this.#options
+    if (!canVote(id)) return true
+    const isLeft = isSound(id) ? isSound : canVote
+    return staysSound(configurations(), changes(), (other) => other !== id && isLeft(other))
   }
 
   /** Whether this may be asked for too. */

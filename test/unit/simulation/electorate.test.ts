@@ -1,0 +1,28 @@
+/* Goal: harm that a seed draws leaves a majority of the voters what they promised, and their votes in any case. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyConfiguration, nodeId } from '../../../raft/core/types.ts'
+import { Electorate } from '../../simulation/electorate.ts'
+
+function electorate(unsound: readonly number[], voteless: readonly number[]): Electorate {
+  const configuration = { ...emptyConfiguration, voters: [1, 2, 3].map(nodeId) }
+  return new Electorate({
+    configurations: () => [configuration],
+    changes: () => [],
+    isSound: (id) => !unsound.includes(id) && !voteless.includes(id),
+    canVote: (id) => !voteless.includes(id),
+  })
+}
+
+for (const [title, unsound, voteless, member, spared] of [
+  ['the first of three', [], [], 2, true],
+  ['not the second', [], [2], 3, false],
+  ['again whoever has lost everything', [], [2], 2, true],
+  ['one whose state is wrong, as the first that loses its log', [2, 3], [], 2, true],
+  ['not a second of them, although its state is wrong as well', [2, 3], [2], 3, false],
+  ['not the only one whose state is right', [2], [], 1, false],
+] as const) {
+  void test(`who may be harmed: ${title}`, () => {
+    assert.equal(electorate(unsound, voteless).canSpare(member), spared)
+  })
+}
