@@ -35,7 +35,9 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         /^NAME +READY +STATUS +RESTARTS +AGE\nweb +0\/1 +Pending +0 +\S+\n$/,
       )
       assert.match(await ok(['get', 'po', '-o', 'wide']), /^web .* <none> +<none> +<none> +<none>$/m)
-      assert.match(await ok(['describe', 'pod', 'web']), /QoS Class: +BestEffort/)
+      const text = await ok(['describe', 'pod', 'web'])
+      assert.match(text, /QoS Class: +BestEffort/)
+      assert.match(text, /^Events: +<none>$/m)
       assert.match(await ok(['explain', 'pod.spec.containers', '--recursive']), /terminationMessagePolicy\s/)
       const path = 'jsonpath={.spec.containers[0].imagePullPolicy} {.spec.restartPolicy}'
       assert.equal(await ok(['get', 'pod', 'web', '-o', path]), 'Always Always')

@@ -1,0 +1,109 @@
+/*
+ * Goal: what happened to objects is told, shown and forgotten through kubectl as people know it, whichever group of events
+ * a program writes, and whoever leads.
+ * Method: a real kubectl against a real process; three real processes with a short memory for events, of which the leader
+ * is killed.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { namesOf } from '../../src/api/names.ts'
+import { Kubectl } from '../support/kubectl.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+
+const kubectl = Kubectl.find()
+
+for (const domain of ['k8s.io', 'orch.io'] as const) {
+  void describe(`kubectl and events in ${domain}`, () => {
+    const group = namesOf(domain).group('events')
+    let cluster: ProcessCluster
+
+    before(async () => {
+      cluster = await ProcessCluster.start({
+        members: 1,
+        domain,
+        config: { 'data-dir': '', 'in-memory': true },
+      })
+    })
+    after(() => cluster.remove())
+
+    const ok = async (args: readonly string[], input?: string): Promise<string> => {
+      const result = await kubectl.run(cluster.kubeconfig, args, input)
+      assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}${result.stdout}`)
+      return result.stdout
+    }
+
+    void test('events of both groups are described, listed and chosen', async () => {
+      await ok(['run', 'web', '--image=registry.test/app'])
+      const uid = await ok(['get', 'pod', 'web', '-o', 'jsonpath={.metadata.uid}'])
+      const pod = { apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'web', uid }
+      const now = new Date().toISOString()
+      const older = {
+        ...{ apiVersion: 'v1', kind: 'Event', metadata: { name: 'web.1', namespace: 'default' } },
+        ...{ involvedObject: pod, type: 'Warning', reason: 'BackOff', message: 'it failed', count: 3 },
+        ...{ source: { component: 'nodeagent', host: 'n1' }, firstTimestamp: now, lastTimestamp: now },
+      }
+      const newer = {
+        ...{ apiVersion: `${group}/v1`, kind: 'Event', metadata: { name: 'web.2', namespace: 'default' } },
+        ...{ regarding: pod, type: 'Normal', reason: 'Scheduled', note: 'it has a node', action: 'Binding' },
+        ...{ eventTime: now, reportingController: 'example.com/scheduler', reportingInstance: 's1' },
+      }
+      await ok(['create', '-f', '-'], `${JSON.stringify(older)}\n${JSON.stringify(newer)}`)
+      const text = await ok(['describe', 'pod', 'web'])
+      assert.match(text, /^ +Warning +BackOff +\S+.* nodeagent +it failed$/m)
+      assert.match(text, /^ +Normal +Scheduled +\S+ +example\.com\/scheduler +it has a node$/m)
+      const listed = await ok(['get', 'events'])
+      assert.match(listed, /^LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n/)
+      assert.match(listed, /^\S+ +Warning +BackOff +pod\/web +it failed$/m)
+      assert.match(await ok(['get', 'ev', '-o', 'wide']), / nodeagent, n1 +it failed +\S+ +3 +web\.1$/m)
+      const chosen = ['get', `events.${group}`, '--field-selector=reportingController=example.com/scheduler']
+      assert.equal(await ok([...chosen, '-o', 'name']), `event.${group}/web.2\n`)
+      assert.match(
+        await ok(['events', '--for', 'pod/web', '--types=Warning']),
+        / BackOff +Pod\/web +it failed$/m,
+      )
+      const beta = await kubectl.run(cluster.kubeconfig, ['get', `events.v1beta1.${group}`, 'web.1'])
+      assert.match(beta.stderr, /v1beta1 Event is deprecated in v1\.22\+, unavailable in v1\.25\+/)
+      await ok(['delete', `events.${group}`, 'web.1'])
+      assert.doesNotMatch(await ok(['describe', 'pod', 'web']), /BackOff/)
+    })
+  })
+}
+
+void test('events go by themselves, also where the leader died; all else stays', async (t) => {
+  const cluster = await ProcessCluster.start({ members: 3, config: { 'event-ttl': '10s' } })
+  t.after(() => cluster.remove())
+  const leader = await cluster.leader()
+  const rest = cluster.members.filter((member) => member !== leader)
+  const [other] = rest
+  assert.ok(other !== undefined)
+  const core = '/api/v1/namespaces/default'
+  const make = (plural: string, object: object) => {
+    return other.client.call('POST', `${core}/${plural}`, { body: JSON.stringify(object) })
+  }
+  const made = [
+    await make('configmaps', { metadata: { name: 'kept' } }),
+    await make('events', { metadata: { name: 'seen' }, involvedObject: { namespace: 'default' } }),
+  ]
+  assert.deepEqual(
+    made.map(({ status }) => status),
+    [201, 201],
+  )
+  await leader.stop('SIGKILL')
+  // How long a test waits at most: a machine that has much to do is slow.
+  const deadline = Date.now() + 120_000
+  let status: number
+  do {
+    await sleep(500)
+    status = (await other.client.get(`${core}/events/seen?resourceVersion=0`)).status
+  } while (status !== 404 && Date.now() < deadline)
+  assert.equal(status, 404)
+  assert.equal((await other.client.get(`${core}/configmaps/kept`)).status, 200)
+  const counts = await Promise.all(
+    rest.map(async ({ client }) => {
+      const { text } = await client.get('/metrics')
+      return Number(/^orch_events_expired_total (\d+)$/m.exec(text)?.[1])
+    }),
+  )
+  assert.equal(Math.max(...counts), 1)
+})
