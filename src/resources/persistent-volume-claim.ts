@@ -63,7 +63,7 @@ const conditionSchema = struct(
 )
 
 const statusSchema = struct('core.v1.PersistentVolumeClaimStatus', 'What the claim has got.', {
-  phase: text(1, 'Pending, Bound or Lost.', { default: 'Pending' }),
+  phase: text(1, 'Pending, Bound or Lost.', { default: 'Pending', known: ['Pending', 'Bound', 'Lost'] }),
   accessModes: accessModes(2, 'The ways of use that the bound volume allows:'),
   capacity: quantities(3, 'How large the bound volume is.'),
   conditions: listOf(4, conditionSchema, 'How resizing is going.', {
@@ -73,6 +73,10 @@ const statusSchema = struct('core.v1.PersistentVolumeClaimStatus', 'What the cla
   allocatedResources: quantities(5, 'What is set aside for the claim; more than it has while it grows.'),
   resizeStatus: text(6, 'How far growing the volume is; empty when there is nothing to do.', {
     optional: true,
+    known: [
+      ...['', 'ControllerExpansionInProgress', 'ControllerExpansionFailed'],
+      ...['NodeExpansionPending', 'NodeExpansionInProgress', 'NodeExpansionFailed'],
+    ],
   }),
 })
 

@@ -50,7 +50,10 @@ export function persistentVolumeDefinition(names: Names): ResourceDefinition {
 }
 
 const statusSchema = struct('core.v1.PersistentVolumeStatus', 'Whose the volume is.', {
-  phase: text(1, 'Pending, Available, Bound, Released or Failed.', { default: 'Pending' }),
+  phase: text(1, 'Pending, Available, Bound, Released or Failed.', {
+    default: 'Pending',
+    known: ['Pending', 'Available', 'Bound', 'Released', 'Failed'],
+  }),
   message: text(2, 'Why, for people.'),
   reason: text(3, 'Why, in one word for programs.'),
 })

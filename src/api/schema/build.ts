@@ -34,7 +34,7 @@ type Rules = {
   readonly default?: Json
 }
 
-type TextRules = Rules & Pick<StringSchema, 'enum' | 'lengthMax'> & { readonly rule?: NameRule }
+type TextRules = Rules & Pick<StringSchema, 'enum' | 'known' | 'lengthMax'> & { readonly rule?: NameRule }
 type NumberRules = Rules & Pick<IntegerSchema, 'minimum' | 'maximum'>
 type ListRules = Rules &
   Pick<ListSchema, 'listType' | 'listMapKeys' | 'patchMergeKey' | 'patchStrategy' | 'itemsMax' | 'inMessage'>
@@ -119,7 +119,7 @@ export function quantities(number: number, words: string, rules: MapRules = {}):
   return mapOf(number, { type: 'quantity' }, words, rules)
 }
 
-type StructRules = Pick<ObjectSchema, 'mapType' | 'patchStrategy'> & {
+type StructRules = Pick<ObjectSchema, 'mapType' | 'patchStrategy' | 'unions'> & {
   readonly check?: ShapeCheck
   /** Structs whose members stand among this one's in JSON, by the number of their own message. */
   readonly inline?: readonly InlinePart[]

@@ -45,6 +45,8 @@ export type StringSchema = Common & {
   readonly format?: 'bytes' | 'date-time' | 'micro-time'
   /** Closed list; another value but the empty one is `FieldValueNotSupported`. */
   readonly enum?: readonly string[]
+  /** What it can mean, for OpenAPI to tell, where other values are taken as well, or are no matter of the schema's. */
+  readonly known?: readonly string[]
   /** What any text but the empty one must follow. */
   readonly rule?: NameRule
   readonly lengthMax?: number
@@ -79,10 +81,20 @@ export type ObjectSchema = Common & {
   readonly inline?: readonly InlinePart[]
   /** What its members must be to each other; called with every such struct, after its members were checked. */
   readonly check?: ShapeCheck
+  /** Which member means anything where another one says what, for OpenAPI to tell; `check` sees to it. */
+  readonly unions?: readonly UnionShape[]
   /** Server-side apply: replaced as a whole. */
   readonly mapType?: 'atomic'
   /** Strategic merge patch: the struct is taken as it stands, or clients say which members stay. */
   readonly patchStrategy?: 'replace' | 'retainKeys'
+}
+
+/** @source structured-merge-diff, and the extension `unions` of upstream's OpenAPI */
+export type UnionShape = {
+  /** The member that says which one. */
+  readonly discriminator: string
+  /** By member: what the discriminator says where that one is meant. */
+  readonly members: { readonly [name: string]: string }
 }
 
 /** Its properties are also among those of the struct it is part of. Always said in protobuf. */

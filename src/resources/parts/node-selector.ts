@@ -16,6 +16,7 @@ const nodeSelectorRequirementSchema = struct(
     key: text(1, 'The label, or the field.', { required: true }),
     operator: text(2, 'How the values are meant: In, NotIn, Exists, DoesNotExist, Gt or Lt.', {
       required: true,
+      known: ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'],
     }),
     values: texts(3, 'One at least for In and NotIn, one whole number for Gt and Lt, else none.'),
   },

@@ -78,7 +78,7 @@ const nodeConfigStatusSchema = struct(
 export const nodeStatusSchema = struct('core.v1.NodeStatus', 'How the node is, as it says itself.', {
   capacity: quantities(1, 'How much of each resource the machine has.'),
   allocatable: quantities(2, 'How much of it is for pods; all of it unless said.'),
-  phase: text(3, 'No longer used.'),
+  phase: text(3, 'No longer used.', { known: ['Pending', 'Running', 'Terminated'] }),
   conditions: listOf(4, nodeConditionSchema, 'How the node is, by aspect.', {
     patchMergeKey: 'type',
     patchStrategy: 'merge',

@@ -14,7 +14,9 @@ const podIPSchema = struct('core.v1.PodIP', 'An address of a Pod.', { ip: text(1
 
 /** Told by the node that the Pod is on; what it may not say is checked on its path. */
 export const podStatusSchema = struct('core.v1.PodStatus', 'How a Pod is, as its node tells it.', {
-  phase: text(1, 'Where it is in its life: Pending, Running, Succeeded, Failed or Unknown.'),
+  phase: text(1, 'Where it is in its life: Pending, Running, Succeeded, Failed or Unknown.', {
+    known: ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'],
+  }),
   conditions: listOf(2, podConditionSchema, 'Its aspects.', {
     patchMergeKey: 'type',
     patchStrategy: 'merge',
@@ -34,6 +36,8 @@ export const podStatusSchema = struct('core.v1.PodStatus', 'How a Pod is, as its
     'Its init containers; the last that is ready is followed by the next.',
   ),
   containerStatuses: containerStatuses(8, 'Its containers.'),
-  qosClass: text(9, 'How it is treated when the node runs short: Guaranteed, Burstable or BestEffort.'),
+  qosClass: text(9, 'How it is treated when the node runs short: Guaranteed, Burstable or BestEffort.', {
+    known: ['Guaranteed', 'Burstable', 'BestEffort'],
+  }),
   ephemeralContainerStatuses: containerStatuses(13, 'Its ephemeral containers.'),
 })

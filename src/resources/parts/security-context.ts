@@ -37,7 +37,10 @@ const seccompProfileSchema = struct(
       },
     ),
   },
-  { check: checkSeccomp },
+  {
+    check: checkSeccomp,
+    unions: [{ discriminator: 'type', members: { localhostProfile: 'LocalhostProfile' } }],
+  },
 )
 
 const capabilitiesSchema = struct(

@@ -3,16 +3,18 @@ import { notSupported, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { textsMember } from '../../api/json.ts'
 import type { Field } from '../../api/schema/build.ts'
-import { text, texts } from '../../api/schema/build.ts'
+import { listOf, text } from '../../api/schema/build.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
+import type { Schema } from '../../api/schema/schema.ts'
 
 /** How volumes are used: what claims and persistent volumes say alike. */
 
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce']
 
 export function accessModes(number: number, words: string): Field {
-  return texts(number, `${words} ReadWriteOnce, ReadOnlyMany or ReadWriteMany.`)
+  const mode: Schema = { type: 'string', known: ACCESS_MODES }
+  return listOf(number, mode, `${words} ReadWriteOnce, ReadOnlyMany or ReadWriteMany.`)
 }
 
 export function volumeMode(number: number): Field {

@@ -2,7 +2,14 @@ import { assert, assertNever } from '../../../raft/base/assert.ts'
 import { equalJson } from '../../api/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
-import type { ListSchema, MapSchema, ObjectSchema, Schema } from '../../api/schema/schema.ts'
+import type {
+  ListSchema,
+  MapSchema,
+  ObjectSchema,
+  Schema,
+  StringSchema,
+  UnionShape,
+} from '../../api/schema/schema.ts'
 import { markers } from './markers.ts'
 
 /** Swagger 2.0 allows members beside a `$ref`; OpenAPI 3.0 ignores them, so there it goes into an `allOf`. */
@@ -54,7 +61,7 @@ export class Definitions {
           ...said,
           type: 'string',
           ...(schema.format === undefined ? {} : { format: FORMATS[schema.format] }),
-          ...(schema.enum === undefined ? {} : { enum: schema.enum }),
+          ...valuesOf(schema),
           ...(schema.lengthMax === undefined ? {} : { maxLength: schema.lengthMax }),
         }
       case 'boolean':
@@ -105,6 +112,7 @@ export class Definitions {
       ...(Object.keys(properties).length === 0 ? {} : { properties }),
       ...(schema.required === undefined || schema.required.length === 0 ? {} : { required: schema.required }),
       ...markers(this.#names, 'map-type', schema.mapType),
+      ...markers(this.#names, 'unions', schema.unions?.map(unionJson)),
     }
   }
 
@@ -137,6 +145,15 @@ export class Definitions {
     if (schema.default !== undefined) said.push(['default', schema.default])
     return Object.fromEntries(said)
   }
+}
+
+function valuesOf({ enum: closed, known }: StringSchema): JsonObject {
+  const values = closed ?? known
+  return values === undefined ? {} : { enum: values }
+}
+
+function unionJson({ discriminator, members }: UnionShape): JsonObject {
+  return { discriminator, 'fields-to-discriminateBy': members }
 }
 
 const FORMATS = { bytes: 'byte', 'date-time': 'date-time', 'micro-time': 'date-time' } as const

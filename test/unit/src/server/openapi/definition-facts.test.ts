@@ -1,0 +1,152 @@
+/*
+ * Goal: OpenAPI tells of every member what documents of release 1.24 tell: type, whether it is required, values, how lists
+ * and structs are merged, which members make a union.
+ * Method: every definition of the server's documents, in both domains and both dialects, against a table
+ * (`facts/openapi-definitions.txt`). Where ours says something else, it is named here, with why.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { objectMember } from '../../../../../src/api/json.ts'
+import type { JsonObject } from '../../../../../src/api/json.ts'
+import { namesOf } from '../../../../../src/api/names.ts'
+import type { Names } from '../../../../../src/api/names.ts'
+import { definitionsFor } from '../../../../../src/resources/index.ts'
+import { openApiV2 } from '../../../../../src/server/openapi/v2.ts'
+import { openApiV3 } from '../../../../../src/server/openapi/v3.ts'
+import { linesOf, readDefinitionTable } from '../../../../facts/definition-table.ts'
+import type { DefinitionLines } from '../../../../facts/definition-table.ts'
+
+const table = readDefinitionTable()
+
+/** What ours tells otherwise, and why. */
+const others: ReadonlyMap<string, string> = new Map([
+  ['admissionregistration.v1.MutatingWebhook.sideEffects', 'v1 takes only two'],
+  ['admissionregistration.v1.ValidatingWebhook.sideEffects', 'v1 takes only two'],
+  ['certificates.v1.CertificateSigningRequestSpec.request', 'bytes are no list'],
+  ['certificates.v1.CertificateSigningRequestStatus.certificate', 'bytes are no list'],
+  ['core.v1.EphemeralVolumeSource.volumeClaimTemplate', 'spec 2.5 requires it'],
+  ['core.v1.Event.metadata', 'of no kind the metadata are required'],
+  ['core.v1.PersistentVolumeClaimSpec.accessModes', 'a mode that is alpha is not taken'],
+  ['core.v1.PersistentVolumeClaimStatus.accessModes', 'a mode that is alpha is not taken'],
+  ['core.v1.PersistentVolumeSpec.accessModes', 'a mode that is alpha is not taken'],
+  ['core.v1.PodOS.name', 'others are refused'],
+  ['events.v1.Event.eventTime', 'events of the core group have none'],
+  ['events.v1.EventSeries.lastObservedTime', 'series of the core group may have none'],
+  ['storage.v1.CSIDriverSpec.fsGroupPolicy', 'others are refused'],
+  ['storage.v1.CSIStorageCapacityList.items', 'what they are keyed by is no member of them'],
+  ['storage.v1.StorageClass.reclaimPolicy', 'claims are not recycled'],
+  ['meta.v1.LabelSelectorRequirement.key', 'a text is not merged'],
+])
+
+/** Ours alone, or of an older version with the shape of the one that it became. */
+const own = /^cluster\.v1\.Member/
+
+for (const domain of ['k8s.io', 'orch.io'] as const) {
+  for (const dialect of ['v2', 'v3'] as const) {
+    test(`spec 4.1: OpenAPI ${dialect} of ${domain} tells of every member what clients know`, () => {
+      const names = namesOf(domain)
+      const documents = allDefinitions(names, dialect)
+      const told = new Set<string>()
+      const wrong: string[] = []
+      for (const [name, definition] of documents) {
+        const neutral = neutralOf(names, name)
+        const wanted = table.get(neutral) ?? table.get(neutral.replace('.v1beta1.', '.v1.'))
+        if (wanted === undefined) {
+          assert.match(neutral, own)
+          continue
+        }
+        const found = linesOf(definition, {
+          prefix: names.clientMarkerPrefix,
+          neutral: (reference) => neutralOf(names, reference).replace('.v1beta1.', '.v1.'),
+        })
+        for (const [place, line] of differences(neutral.replace('.v1beta1.', '.v1.'), wanted, found)) {
+          if (others.has(place)) told.add(place)
+          else wrong.push(line)
+        }
+      }
+      assert.deepEqual(wrong, [])
+      assert.deepEqual(
+        [...others.keys()].filter((place) => !told.has(place)),
+        [],
+        'they are alike now',
+      )
+      assert.ok(documents.size > 200, `${documents.size} definitions`)
+    })
+  }
+}
+
+test('in the neutral domain every extension is told by both names', () => {
+  const names = namesOf('orch.io')
+  for (const [name, definition] of allDefinitions(names, 'v2')) {
+    for (const part of [definition, ...Object.values(objectMember(definition, 'properties'))]) {
+      for (const [key, value] of Object.entries(part as JsonObject)) {
+        if (!key.startsWith(names.clientMarkerPrefix)) continue
+        const ours = names.schemaMarkerPrefix + key.slice(names.clientMarkerPrefix.length)
+        assert.deepEqual((part as JsonObject)[ours], value, `${name}: ${ours}`)
+      }
+    }
+  }
+})
+
+test('the comparison sees what is missing, too many or different', () => {
+  const wanted = {
+    marks: 'map=atomic',
+    members: new Map([
+      ['a', 'string required'],
+      ['b', '[]string key=x'],
+      ['c', 'int32'],
+    ]),
+  }
+  const found = {
+    marks: '',
+    members: new Map([
+      ['a', 'string'],
+      ['b', '[]string key=x'],
+      ['d', 'int32'],
+    ]),
+  }
+  assert.deepEqual(differences('x', wanted, found), [
+    ['x', 'x: "", not "map=atomic"'],
+    ['x.a', 'x.a: "string", not "string required"'],
+    ['x.c', 'x.c: nothing, not "int32"'],
+    ['x.d', 'x.d: "int32", not nothing'],
+  ])
+})
+
+function allDefinitions(names: Names, dialect: 'v2' | 'v3'): ReadonlyMap<string, JsonObject> {
+  const kinds = definitionsFor(names)
+  const all =
+    dialect === 'v2'
+      ? objectMember(openApiV2(kinds, names, 'v1'), 'definitions')
+      : objectMember(objectMember(openApiV3(kinds, names, 'v1'), 'components'), 'schemas')
+  return new Map(Object.entries(all) as [string, JsonObject][])
+}
+
+/** `core.v1.Pod`, of the name of a definition or a reference to one. */
+function neutralOf(names: Names, text: string): string {
+  const name = text.slice(text.lastIndexOf('/') + 1)
+  const [group, version, kind] = name.split('.').slice(-3)
+  const neutral = `${group ?? ''}.${version ?? ''}.${kind ?? ''}`
+  assert.equal(names.definition(neutral), name)
+  return neutral
+}
+
+/** What the server fills in is told too; release 1.24 tells it of three members. */
+function differences(
+  name: string,
+  wanted: DefinitionLines,
+  found: DefinitionLines,
+): readonly (readonly [place: string, line: string])[] {
+  const shown = (text: string | undefined): string => (text === undefined ? 'nothing' : JSON.stringify(text))
+  const lines: (readonly [string, string])[] = []
+  if (wanted.marks !== found.marks) {
+    lines.push([name, `${name}: ${shown(found.marks)}, not ${shown(wanted.marks)}`])
+  }
+  for (const member of new Set([...wanted.members.keys(), ...found.members.keys()])) {
+    const [theirs, mine] = [wanted.members.get(member), found.members.get(member)]
+    const ours = theirs?.includes(' default=') === true ? mine : mine?.replace(/ default=\S*/, '')
+    if (theirs === ours) continue
+    lines.push([`${name}.${member}`, `${name}.${member}: ${shown(ours)}, not ${shown(theirs)}`])
+  }
+  return lines
+}
