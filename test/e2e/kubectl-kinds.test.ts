@@ -28,6 +28,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     const stored = definitions.filter(isStored)
     const maker = new FullObjects(namesOf(domain), 1)
     const objects = stored.map((definition) => ({ definition, object: manifest(maker, definition) }))
+    /** Of the objects, once they are made. */
+    const uids: string[] = []
     let cluster: ProcessCluster
 
     before(async () => {
@@ -91,6 +93,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
           objectMember(raw, 'metadata')['annotations'],
           objectMember(object, 'metadata')['annotations'],
         )
+        uids.push(textMember(objectMember(raw, 'metadata'), 'uid'))
       }
     })
 
@@ -130,17 +133,21 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.match(await ask('--sort-by=.metadata.name'), /^NAME +DATA +AGE\na +1 +[0-9a-z]+\nb /)
     })
 
-    void test('describe tells of an object of every kind', async () => {
+    void test('describe tells of an object of every kind, and what happened to it', async () => {
+      const happened = objects.map(({ definition, object }, at) => event(definition, object, uids[at] ?? ''))
+      await ok(['create', validate, '-f', '-'], documents(happened))
+      const told = new Set<string>()
       for (const { definition, object } of objects) {
         const where = definition.scope === 'Namespaced' ? ['-n', 'default'] : []
-        const text = await ok([
-          ...where,
-          'describe',
-          '--show-events=false',
-          fullName(definition),
-          nameOf(object),
-        ])
+        const text = await ok([...where, 'describe', fullName(definition), nameOf(object)])
         assert.match(text, new RegExp(`^Name: +${nameOf(object)}$`, 'm'), textMember(object, 'kind'))
+        // Of some kinds kubectl shows none.
+        if (!/^Events:/m.test(text)) continue
+        assert.match(text, new RegExp(` Warning +Looked .* tester +saw ${nameOf(object)}$`, 'm'))
+        told.add(definition.kind)
+      }
+      for (const kind of ['ConfigMap', 'Lease', 'Node', 'PersistentVolume', 'Pod', 'ServiceAccount']) {
+        assert.ok(told.has(kind), `${kind} among ${[...told].join(', ')}`)
       }
     })
 
@@ -177,6 +184,19 @@ function manifest(maker: FullObjects, definition: ResourceDefinition): JsonObjec
   const object = without(maker.object(definition, 0), ['status'])
   const others = [...Object.keys(ownedByServer), 'ownerReferences', 'finalizers', 'generateName']
   return printable({ ...object, metadata: without(objectMember(object, 'metadata'), others) })
+}
+
+/** Somebody saw the object: told as programs always did. */
+function event({ kind, scope }: ResourceDefinition, object: JsonObject, uid: string): JsonObject {
+  const now = '2026-01-02T03:04:05Z'
+  const namespace = scope === 'Namespaced' ? { namespace: 'default' } : {}
+  return {
+    ...{ apiVersion: 'v1', kind: 'Event', type: 'Warning', reason: 'Looked', count: 1 },
+    metadata: { namespace: 'default', name: `${nameOf(object)}.seen` },
+    involvedObject: { apiVersion: object['apiVersion'] ?? '', kind, ...namespace, name: nameOf(object), uid },
+    message: `saw ${nameOf(object)}`,
+    ...{ source: { component: 'tester' }, firstTimestamp: now, lastTimestamp: now },
+  }
 }
 
 function without(object: JsonObject, names: readonly string[]): JsonObject {
