@@ -1,5 +1,6 @@
 import { ApiError } from './api-error.ts'
 import type { ApiErrorCause } from './api-error.ts'
+import { jsonText } from './codec/json-text.ts'
 import type { Json } from './json.ts'
 
 /** @source apimachinery `pkg/util/validation/field/errors.go`, for reasons and the form of messages */
@@ -77,6 +78,6 @@ function withDetail(words: string, detail: string): string {
 }
 
 function shown(value: Json | undefined): string {
-  const text = value === undefined ? 'null' : JSON.stringify(value)
+  const text = value === undefined ? 'null' : jsonText(value)
   return text.length <= VALUE_LENGTH_MAX ? text : `${text.slice(0, VALUE_LENGTH_MAX)}...`
 }

@@ -1,5 +1,8 @@
-/** What JSON can say. Objects from outside have no prototype tricks: look members up with `Object.hasOwn`. */
-export type Json = string | number | boolean | null | readonly Json[] | JsonObject
+/**
+ * What JSON can say. Objects from outside have no prototype tricks: look members up with `Object.hasOwn`. A whole number
+ * is a bigint where, and only where, it is beyond 2^53; `jsonText` writes such, `JSON.stringify` throws.
+ */
+export type Json = string | number | bigint | boolean | null | readonly Json[] | JsonObject
 export type JsonObject = { readonly [name: string]: Json }
 
 /** An object while it is being built; nobody else sees it yet. */
@@ -48,10 +51,16 @@ export function textsMember(object: JsonObject, name: string): readonly string[]
   return isJsonList(value) ? value.filter((item) => typeof item === 'string') : []
 }
 
-/** The member as a number. @returns null when absent or no number */
+/** The member as a number, to count with: rounded beyond 2^53. @returns null when absent or no number */
 export function numberMember(object: JsonObject, name: string): number | null {
+  const value = integerMember(object, name)
+  return value === null ? null : Number(value)
+}
+
+/** The member as it was said, to compare and to show. @returns null when absent or no number */
+export function integerMember(object: JsonObject, name: string): number | bigint | null {
   const value = memberOf(object, name)
-  return typeof value === 'number' ? value : null
+  return typeof value === 'number' || typeof value === 'bigint' ? value : null
 }
 
 /** Equal as JSON: order of members does not count. */

@@ -13,6 +13,11 @@ export function utf8Length(text: string, end: number = text.length): number {
   return bytes
 }
 
+/** With U+FFFD for each lone surrogate, which UTF-8 cannot say. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Cs}/gu, '\ufffd')
+}
+
 function isLow(unit: number): boolean {
   return unit >= 0xdc00 && unit < 0xe000
 }

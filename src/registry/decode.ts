@@ -3,9 +3,10 @@ import { badRequest } from '../api/api-errors.ts'
 import { duplicateFields, duplicateFieldWords } from '../api/codec/json-strict.ts'
 import type { Encoding } from '../api/codec/document.ts'
 import { parseJsonObject } from '../api/codec/json.ts'
+import { jsonText } from '../api/codec/json-text.ts'
 import { decodeProtobuf } from '../api/codec/protobuf.ts'
 import { parseYamlObject } from '../api/codec/yaml.ts'
-import type { JsonObject } from '../api/json.ts'
+import type { Json, JsonObject } from '../api/json.ts'
 import { conform, strictDecodingError, unknownFieldWords } from '../api/schema/conform.ts'
 import { applyDefaults } from '../api/schema/default.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
@@ -133,8 +134,8 @@ function isSaid(value: unknown): boolean {
   return value !== undefined && value !== null && value !== ''
 }
 
-function shown(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, 256) : JSON.stringify(value).slice(0, 256)
+function shown(value: Json | undefined): string {
+  return typeof value === 'string' ? value.slice(0, 256) : jsonText(value ?? null).slice(0, 256)
 }
 
 /** @throws ApiError `BadRequest` in upstream's words when path and body name different objects */

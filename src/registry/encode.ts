@@ -1,4 +1,5 @@
 import { assert } from '../../raft/base/assert.ts'
+import { parseOwnJson } from '../api/codec/json.ts'
 import { encodeObject } from '../api/codec/object-json.ts'
 import { isJsonObject } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
@@ -60,7 +61,7 @@ export function parseBytes(bytes: Uint8Array): AnyObject {
 
 /** @param bytes an object that this server wrote */
 export function parsedJson({ buffer, byteOffset, byteLength }: Uint8Array): JsonObject {
-  const value: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
+  const value = parseOwnJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
   assert(isJsonObject(value), 'what this server writes is an object')
   return value
 }

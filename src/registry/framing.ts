@@ -1,4 +1,5 @@
 import type { ApiError } from '../api/api-error.ts'
+import { jsonText } from '../api/codec/json-text.ts'
 import { yamlText } from '../api/codec/yaml-writer.ts'
 import { encodeProtobuf } from '../api/codec/protobuf-envelope.ts'
 import { protobufWatchFrame } from '../api/codec/protobuf-watch.ts'
@@ -78,7 +79,7 @@ function eventIn(
 ): Uint8Array {
   switch (encoding) {
     case 'json':
-      return Buffer.from(`${WATCH_EVENT_PREFIXES[type]}${JSON.stringify(object)}${WATCH_EVENT_SUFFIX}`)
+      return Buffer.from(`${WATCH_EVENT_PREFIXES[type]}${jsonText(object)}${WATCH_EVENT_SUFFIX}`)
     case 'yaml':
       return yamlEvent(type, object)
     case 'protobuf':

@@ -1,6 +1,8 @@
 import { assert } from '../../raft/base/assert.ts'
 import type { Clock } from '../../raft/base/clock.ts'
 import { ApiError } from '../api/api-error.ts'
+import { jsonText } from '../api/codec/json-text.ts'
+import { parseOwnJson } from '../api/codec/json.ts'
 import { isJsonList, isJsonObject, memberOf } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { UserInfo } from '../api/object.ts'
@@ -48,7 +50,7 @@ export class LocalClient {
     assert(answer.kind === 'pieces', 'a list answers with pieces')
     const pieces: Uint8Array[] = []
     for await (const piece of answer.pieces) pieces.push(piece)
-    const list: unknown = JSON.parse(Buffer.concat(pieces).toString('utf8'))
+    const list = parseOwnJson(Buffer.concat(pieces).toString('utf8'))
     assert(isJsonObject(list), 'a list is an object')
     const items = memberOf(list, 'items')
     const metadata = memberOf(list, 'metadata')
@@ -59,7 +61,7 @@ export class LocalClient {
   }
 
   async update(definition: ResourceDefinition, target: Target, object: AnyObject): Promise<AnyObject> {
-    const body = Buffer.from(JSON.stringify(object))
+    const body = Buffer.from(jsonText(object))
     const request = { ...this.#request(definition, target), body, contentType: 'application/json' }
     return objectOf(await this.#parts.registry.update(request))
   }
@@ -95,7 +97,7 @@ const noBody = new Uint8Array(0)
 function objectOf(answer: Answer): AnyObject {
   assert(answer.kind === 'document', 'this verb answers with a document')
   const { buffer, byteOffset, byteLength } = answer.bytes
-  const value: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
+  const value = parseOwnJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
   assert(isJsonObject(value) && isJsonObject(value['metadata']), 'this verb answers with an object')
   return value as AnyObject
 }

@@ -1,7 +1,8 @@
 import { serviceUnavailable } from '../api/api-errors.ts'
 import type { ApiErrorCause } from '../api/api-error.ts'
+import { jsonText } from '../api/codec/json-text.ts'
 import { invalid, invalidObject } from '../api/field-error.ts'
-import type { Json, JsonObjectDraft } from '../api/json.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../api/json.ts'
 import type { ObjectMeta } from '../api/object.ts'
 import { validateSchema } from '../api/schema/validate.ts'
 import type { Answer, VerbRequest } from './answer.ts'
@@ -41,7 +42,7 @@ export async function answerReview(
   check(request, object)
   await parts.admission.validate({ ...asked, operation: 'CREATE', object })
   const answered = await review(object, { user: context.user, namespace, reviewers })
-  return { kind: 'document', code: 201, bytes: Buffer.from(JSON.stringify(shown(answered, namespace))) }
+  return { kind: 'document', code: 201, bytes: Buffer.from(jsonText(shown(answered, namespace))) }
 }
 
 /** What a client says of the answer does not count. */
@@ -73,7 +74,7 @@ function checkMetadata(metadata: ObjectMeta, namespace: string | null): readonly
   return [invalid('metadata', value, words)]
 }
 
-function shown({ kind, apiVersion, ...rest }: AnyObject, namespace: string | null): object {
+function shown({ kind, apiVersion, ...rest }: AnyObject, namespace: string | null): JsonObject {
   const metadata = { ...(namespace === null ? {} : { namespace }), creationTimestamp: null }
   return Object.assign({ kind, apiVersion, metadata }, rest, { metadata })
 }

@@ -1,8 +1,8 @@
 import { WATCH_EVENT_PREFIXES, WATCH_EVENT_SUFFIX, bookmarkMetadata } from '../api/watch-event.ts'
-import type { JsonObject } from '../api/json.ts'
 import type { StoreEvent } from '../store/object-store.ts'
 import { columnsOf } from './columns.ts'
 import type { ResourceDefinition } from './definition.ts'
+import { parsedJson } from './encode.ts'
 import { bytesFor } from './event-frames.ts'
 import type { EventType } from './event-frames.ts'
 import { errorIn, yamlEvent } from './framing.ts'
@@ -46,7 +46,7 @@ export function tableFraming({ definition, shape, encoding, rows, nowMs }: Table
     const head = tableHead(definition, shape, { resourceVersion: String(revision) }, !told)
     told = true
     const table = `${head}${row}${tableTail}`
-    if (encoding === 'yaml') return yamlEvent(type, JSON.parse(table) as JsonObject)
+    if (encoding === 'yaml') return yamlEvent(type, parsedJson(Buffer.from(table)))
     return Buffer.from(`${WATCH_EVENT_PREFIXES[type]}${table}${WATCH_EVENT_SUFFIX}`)
   }
   return {

@@ -1,5 +1,7 @@
 import { assert } from '../../raft/base/assert.ts'
 import { ageText } from '../api/age.ts'
+import { jsonText } from '../api/codec/json-text.ts'
+import { parseOwnJson } from '../api/codec/json.ts'
 import { isJsonObject } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import { parseTimeMs } from '../api/time.ts'
@@ -33,7 +35,7 @@ type Parsed = { readonly object: AnyObject; readonly text: string }
 
 function parsed(bytes: Uint8Array): Parsed {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-  const value: unknown = JSON.parse(text)
+  const value = parseOwnJson(text)
   assert(isJsonObject(value) && isJsonObject(value['metadata']), 'a stored object has metadata')
   return { object: value as AnyObject, text }
 }
@@ -44,7 +46,7 @@ function rowOfParsed(definition: ResourceDefinition, shape: TableShape, { object
   for (const [at, column] of columnsOf(definition).entries()) {
     const cell = column.cell(object)
     if (at > 0) begun += ','
-    if (!isAge(cell)) begun += JSON.stringify(cell)
+    if (!isAge(cell)) begun += jsonText(cell)
     else {
       const { since, before = '', after = '' } = cell
       row.push(begun, { sinceMs: since === null ? null : parseTimeMs(since), before, after })
@@ -111,7 +113,7 @@ function objectIn({ apiVersion, includeObject }: TableShape, { metadata }: AnyOb
 }
 
 export function partialObject(apiVersion: string, metadata: AnyObject['metadata']): string {
-  return JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion, metadata })
+  return jsonText({ kind: 'PartialObjectMetadata', apiVersion, metadata })
 }
 
 function shown({ sinceMs, before, after }: Age, nowMs: number): string {

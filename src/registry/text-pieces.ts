@@ -1,4 +1,6 @@
 import type { Clock } from '../../raft/base/clock.ts'
+import { jsonText } from '../api/codec/json-text.ts'
+import { parseOwnJson } from '../api/codec/json.ts'
 import { yamlItem, yamlText } from '../api/codec/yaml-writer.ts'
 import type { JsonObject } from '../api/json.ts'
 import { parseBytes } from './encode.ts'
@@ -55,7 +57,7 @@ export function jsonList({ listType, shown }: Form, metadata: JsonObject): TextL
   const head = JSON.stringify({ kind, apiVersion, metadata, items: [] }).slice(0, -']}'.length)
   return {
     head,
-    item: (bytes) => JSON.stringify(shown(parseBytes(bytes))),
+    item: (bytes) => jsonText(shown(parseBytes(bytes))),
     separator: ',',
     tail: ']}\n',
     empty: `${head}]}\n`,
@@ -97,7 +99,7 @@ export function yamlTable({ definition, shape, nowMs }: TableOf, metadata: JsonO
   const table = { apiVersion, columnDefinitions: columnDefinitions(definition), kind: 'Table', metadata }
   return {
     head: `${yamlText(table)}rows:\n`,
-    item: (bytes) => yamlItem(JSON.parse(rowText(rowOf(definition, shape, bytes), nowMs())) as JsonObject),
+    item: (bytes) => yamlItem(parseOwnJson(rowText(rowOf(definition, shape, bytes), nowMs()))),
     separator: '',
     tail: '',
     empty: yamlText({ ...table, rows: [] }),

@@ -1,6 +1,6 @@
 import type { ApiErrorCause } from '../api/api-error.ts'
 import { duplicate, invalid, notSupported } from '../api/field-error.ts'
-import { memberOf, numberMember, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
+import { integerMember, memberOf, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
@@ -149,7 +149,7 @@ function checkSpec(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] 
     const audience = textMember(request, 'audience')
     if (audiences.has(audience)) causes.push(duplicate(field('audience'), audience))
     audiences.add(audience)
-    const seconds = numberMember(request, 'expirationSeconds')
+    const seconds = integerMember(request, 'expirationSeconds')
     if (seconds === null) continue
     const place = field('expirationSeconds')
     if (seconds < TOKEN_SECONDS_MIN) {

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer'
 import { assertNever } from '../../../raft/base/assert.ts'
 import type { JsonObject } from '../json.ts'
 import type { ObjectSchema } from '../schema/schema.ts'
+import { jsonText } from './json-text.ts'
 import { encodeProtobuf } from './protobuf-envelope.ts'
 import { yamlText } from './yaml-writer.ts'
 
@@ -17,7 +18,7 @@ export type Encoding = 'json' | 'yaml' | 'protobuf'
 export function encodeDocument(encoding: Encoding, schema: ObjectSchema, object: JsonObject): Uint8Array {
   switch (encoding) {
     case 'json':
-      return Buffer.from(JSON.stringify(object))
+      return Buffer.from(jsonText(object))
     case 'yaml':
       return Buffer.from(yamlText(object))
     case 'protobuf':

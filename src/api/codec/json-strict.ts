@@ -1,3 +1,5 @@
+import { wellFormed } from '../utf8.ts'
+import { endOfString } from './json-exact.ts'
 import { JSON_DEPTH_MAX } from './json.ts'
 
 /** More are not told. */
@@ -20,7 +22,8 @@ export function duplicateFields(text: string): readonly string[] {
     if (char === '"') {
       const end = endOfString(text, at)
       if (top?.kind === 'object' && top.expectsName) {
-        enterMember(top, JSON.parse(text.slice(at, end)) as string, open, found)
+        const name = JSON.parse(text.slice(at, end)) as string
+        enterMember(top, wellFormed(name), open, found)
       }
       at = end
       continue
@@ -67,17 +70,4 @@ function pathOf(open: readonly Frame[]): string {
     else path += path === '' ? frame.name : `.${frame.name}`
   }
   return path
-}
-
-/** @returns the place after the closing quote */
-function endOfString(text: string, start: number): number {
-  let at = start + 1
-  for (;;) {
-    const quote = text.indexOf('"', at)
-    if (quote === -1) return text.length
-    let backslashes = 0
-    while (text.charAt(quote - 1 - backslashes) === '\\') backslashes++
-    if (backslashes % 2 === 0) return quote + 1
-    at = quote + 1
-  }
 }

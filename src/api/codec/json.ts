@@ -1,24 +1,62 @@
 import { badRequest } from '../api-errors.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { isJsonObject } from '../json.ts'
+import { parseExactly } from './json-exact.ts'
 
 /** Deep enough for any schema, shallow enough for every recursive walk here. */
 export const JSON_DEPTH_MAX = 200
 
 /**
- * Parses a request body. The caller has bounded its length.
+ * Parses a request body. The caller has bounded its length. Whole numbers keep all their digits; half a pair of
+ * surrogates becomes U+FFFD.
  *
- * @throws ApiError BadRequest: not JSON, too deep, or a whole number that would lose digits
+ * @throws ApiError BadRequest: not JSON, too deep, or a number beyond what a double can hold
  */
 export function parseJson(text: string): Json {
-  let value: unknown
   try {
-    value = JSON.parse(text)
+    return parseChecked(text)
   } catch (cause) {
-    throw badRequest(`couldn't parse the body as JSON: ${words(cause)}`, { cause })
+    if (!(cause instanceof SyntaxError)) throw cause
+    throw badRequest(`couldn't parse the body as JSON: ${cause.message.slice(0, 200)}`, { cause })
   }
-  checkTree(value, 1)
-  return value as Json
+}
+
+/** As `parseJson`, but throws SyntaxError for what is no JSON. */
+export function parseChecked(text: string): Json {
+  const value: unknown = JSON.parse(text)
+  const isExact = checkTree(value, 1)
+  return isExact && !SURROGATE.test(text) ? (value as Json) : parseExactly(text)
+}
+
+/** Only escaped ones stand in text that was UTF-8. Most are halves of proper pairs, which stay. */
+const SURROGATE = /\\u[dD][89a-fA-F]/
+
+/** Parses what this server wrote itself, such as stored objects; nothing is checked. */
+export function parseOwnJson(text: string): Json {
+  return mayLoseDigits(text) ? parseExactly(text) : (JSON.parse(text) as Json)
+}
+
+/**
+ * Whether so many digits follow each other somewhere as a number beyond 2^53 has. Of that many, one stands at every
+ * sixteenth place, so this looks at no others and costs next to nothing.
+ */
+export function mayLoseDigits(text: string): boolean {
+  for (let at = DIGITS_MIN - 1; at < text.length; at += DIGITS_MIN) {
+    if (!isDigit(text, at)) continue
+    let [from, to] = [at, at + 1]
+    while (isDigit(text, from - 1) && to - from < DIGITS_MIN) from--
+    while (isDigit(text, to) && to - from < DIGITS_MIN) to++
+    if (to - from === DIGITS_MIN) return true
+  }
+  return false
+}
+
+/** 2^53 has sixteen. */
+const DIGITS_MIN = 16
+
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code >= 0x30 && code <= 0x39
 }
 
 /** @throws ApiError BadRequest: as `parseJson`, or not an object */
@@ -33,31 +71,28 @@ export function nameOfType(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   if (typeof value === 'boolean') return 'bool'
+  if (typeof value === 'bigint') return 'number'
   return typeof value
 }
 
 /**
- * A number beyond 2^53 has already lost digits when the parser hands it over; storing it would change what
- * the client said, so it is refused.
+ * A number beyond 2^53 may have lost digits when a parser hands it over, so storing it could change what the client
+ * said.
  *
- * @throws ApiError BadRequest
+ * @returns false when there is one; the text then is to be read once more
+ * @throws ApiError BadRequest: too deep
  */
-export function checkTree(value: unknown, depth: number): void {
+export function checkTree(value: unknown, depth: number): boolean {
   if (typeof value === 'number') {
-    if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
-      throw badRequest(`number ${value} is outside the range that is kept exactly`)
-    }
-    return
+    return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))
   }
-  if (typeof value !== 'object' || value === null) return
+  if (typeof value !== 'object' || value === null) return true
   if (depth > JSON_DEPTH_MAX) throw badRequest(`exceeded the nesting depth of ${JSON_DEPTH_MAX}`)
+  let isExact = true
   if (Array.isArray(value)) {
-    for (const item of value) checkTree(item, depth + 1)
-    return
+    for (const item of value) if (!checkTree(item, depth + 1)) isExact = false
+  } else {
+    for (const name in value) if (!checkTree((value as JsonObject)[name], depth + 1)) isExact = false
   }
-  for (const name in value) checkTree((value as JsonObject)[name], depth + 1)
-}
-
-function words(cause: unknown): string {
-  return cause instanceof Error ? cause.message.slice(0, 200) : 'unknown'
+  return isExact
 }

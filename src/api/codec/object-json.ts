@@ -3,6 +3,7 @@ import { memberOf, setMember } from '../json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import type { ApiObject } from '../object.ts'
 import { utf8Length } from '../utf8.ts'
+import { jsonText } from './json-text.ts'
 
 /** An object as it is stored: JSON text and where the machine cuts and splices it. */
 export type ObjectText = {
@@ -29,10 +30,10 @@ export function encodeObject(object: ApiObject & JsonObject): ObjectText {
   copy(object.metadata, metadata, BEFORE_REVISION)
   metadata['resourceVersion'] = ''
   copy(object.metadata, metadata, AFTER_REVISION)
-  const head = `${prefix}"metadata":${JSON.stringify(metadata)}`
+  const head = `${prefix}"metadata":${jsonText(metadata)}`
   const rest: JsonObjectDraft = {}
   for (const name of Object.keys(object)) if (!HEAD.has(name)) setMember(rest, name, object[name] as Json)
-  const tail = JSON.stringify(rest)
+  const tail = jsonText(rest)
   const text = tail === '{}' ? `${head}}` : `${head},${tail.slice(1)}`
   // Only scalars stand before it, and inside of a string its quotes would be escaped.
   const revisionAt = text.indexOf(EMPTY_REVISION, prefix.length) + EMPTY_REVISION.length - 1

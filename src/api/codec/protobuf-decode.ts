@@ -4,6 +4,7 @@ import type { Json, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
 import type { ListSchema, MapSchema, ObjectSchema, Schema, StringSchema } from '../schema/schema.ts'
 import { formatInstant } from '../time.ts'
+import { exactNumber } from './json-exact.ts'
 import { parseJson } from './json.ts'
 import { planOf } from './protobuf-plan.ts'
 import type { FieldPlan } from './protobuf-plan.ts'
@@ -202,7 +203,7 @@ function readScalar(schema: Scalar, { reader, wire }: Place): Json {
     case 'integer':
       return schema.format === 'int32' ? reader.int32(wire) : reader.int64(wire)
     case 'number':
-      return reader.double(wire)
+      return exactNumber(reader.double(wire))
     case 'quantity':
       return textOf(reader, wire) || '0'
     case 'any':
@@ -257,7 +258,7 @@ function readTime(reader: ProtobufReader, wire: number, format: 'date-time' | 'm
   let nanos = 0
   while (reader.more) {
     const tag = reader.tag()
-    if (tag >>> 3 === 1) seconds = reader.int64(tag & 7)
+    if (tag >>> 3 === 1) seconds = Number(reader.int64(tag & 7))
     else if (tag >>> 3 === 2) nanos = reader.int32(tag & 7)
     else reader.skip(tag & 7)
   }

@@ -4,6 +4,7 @@ import { isJsonList, isJsonObject, memberOf } from '../json.ts'
 import type { ListSchema, MapSchema, ObjectSchema, Schema, StringSchema } from '../schema/schema.ts'
 import { parseTime } from '../time.ts'
 import type { Instant } from '../time.ts'
+import { jsonText } from './json-text.ts'
 import { planOf } from './protobuf-plan.ts'
 import type { FieldPlan } from './protobuf-plan.ts'
 import { BackwardWriter, WIRE_BIT64, WIRE_VARINT } from './protobuf-writer.ts'
@@ -102,11 +103,11 @@ function writeValue(writer: BackwardWriter, number: number, schema: Schema, valu
       writer.tag(number, WIRE_VARINT)
       return
     case 'integer':
-      writer.varint(typeof value === 'number' ? value : 0)
+      writer.varint(typeof value === 'number' || typeof value === 'bigint' ? value : 0)
       writer.tag(number, WIRE_VARINT)
       return
     case 'number':
-      writer.double(typeof value === 'number' ? value : 0)
+      writer.double(typeof value === 'number' || typeof value === 'bigint' ? Number(value) : 0)
       writer.tag(number, WIRE_BIT64)
       return
     case 'list':
@@ -144,7 +145,7 @@ function writeContent(writer: BackwardWriter, schema: Lengthy, value: Json | und
       writer.tag(1, WIRE_VARINT)
       return
     case 'any':
-      if (value !== undefined && value !== null) writeText(writer, 1, JSON.stringify(value))
+      if (value !== undefined && value !== null) writeText(writer, 1, jsonText(value))
       return
     case 'object':
       writeMessage(writer, schema, isJsonObject(value) ? value : {})

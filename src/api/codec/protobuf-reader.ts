@@ -103,8 +103,8 @@ export class ProtobufReader {
     return (this.#low + (this.#middle & 0xf) * BITS_28) | 0
   }
 
-  /** Throws also for what would lose digits. */
-  int64(wire: number): number {
+  /** @returns bigint beyond 2^53 */
+  int64(wire: number): number | bigint {
     expect(wire, WIRE_VARINT)
     this.#varint()
     const negative = this.#high >= 0x80
@@ -113,7 +113,7 @@ export class ProtobufReader {
       : join(this.#low, this.#middle, this.#high)
     if (Number.isSafeInteger(value)) return value
     const exact = BigInt(this.#low) + (BigInt(this.#middle) << 28n) + (BigInt(this.#high) << 56n)
-    throw new Malformed(`number ${BigInt.asIntN(64, exact)} is outside the range that is kept exactly`)
+    return BigInt.asIntN(64, exact)
   }
 
   /** Throws also for what JSON cannot say. */

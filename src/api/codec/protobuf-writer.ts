@@ -42,15 +42,17 @@ export class BackwardWriter {
     this.tag(number, WIRE_BYTES)
   }
 
-  /** @param value a safe integer; negative ones take ten bytes, as all 64 bits are said */
-  varint(value: number): void {
-    if (value >= 0 && value < 0x80) {
+  /** @param value whole, of 64 bits; negative ones take ten bytes, as all bits are said */
+  varint(value: number | bigint): void {
+    if (typeof value === 'bigint') {
+      this.#largeVarint(BigInt.asUintN(64, value))
+    } else if (value >= 0 && value < 0x80) {
       this.#grow(1)
       this.#bytes[--this.#at] = value
     } else if (value >= 0) {
       this.#longVarint(value)
     } else {
-      this.#negativeVarint(BigInt.asUintN(64, BigInt(value)))
+      this.#largeVarint(BigInt.asUintN(64, BigInt(value)))
     }
   }
 
@@ -109,12 +111,14 @@ export class BackwardWriter {
     }
   }
 
-  #negativeVarint(value: bigint): void {
-    this.#grow(10)
-    this.#at -= 10
-    for (let at = 0; at < 10; at++) {
+  #largeVarint(value: bigint): void {
+    let size = 1
+    for (let rest = value; rest >= 0x80n; rest >>= 7n) size++
+    this.#grow(size)
+    this.#at -= size
+    for (let at = 0; at < size; at++) {
       const bits = Number((value >> BigInt(7 * at)) & 0x7fn)
-      this.#bytes[this.#at + at] = at < 9 ? bits | 0x80 : bits
+      this.#bytes[this.#at + at] = at < size - 1 ? bits | 0x80 : bits
     }
   }
 

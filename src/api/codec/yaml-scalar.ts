@@ -1,4 +1,6 @@
 import type { Json } from '../json.ts'
+import { wellFormed } from '../utf8.ts'
+import { jsonText } from './json-text.ts'
 
 /**
  * A value that holds no others; also an empty list or map. Text of several lines becomes a block of lines.
@@ -7,7 +9,7 @@ import type { Json } from '../json.ts'
  */
 export function yamlScalar(value: Json, level: number): string {
   if (typeof value === 'string') return yamlTextOf(value, level)
-  const written = JSON.stringify(value)
+  const written = jsonText(value)
   // Readers of YAML 1.1 take a number without a point for text when it has an exponent.
   return typeof value === 'number' ? written.replace(/^(-?[0-9]+)e/, '$1.0e') : written
 }
@@ -19,8 +21,7 @@ export function yamlName(name: string): string {
 
 /** In double quotes. What UTF-8 cannot say is replaced. */
 export function yamlQuoted(text: string): string {
-  const sayable = text.replace(/\p{Cs}/gu, '\ufffd')
-  return JSON.stringify(sayable).replace(
+  return JSON.stringify(wellFormed(text)).replace(
     UNPRINTABLE_EACH,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )

@@ -1,10 +1,14 @@
 import { LineCounter, isNode, isScalar, parseDocument, visit } from 'yaml'
 import type { Document, Tags } from 'yaml'
 import { badRequest, tooLarge } from '../api-errors.ts'
-import type { Json, JsonObject } from '../json.ts'
-import { isJsonList, isJsonObject } from '../json.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
+import { isJsonList, isJsonObject, setMember } from '../json.ts'
+import { listIndex, member } from '../schema/path.ts'
+import type { Path } from '../schema/path.ts'
+import { wellFormed } from '../utf8.ts'
+import { beyondDouble, exactNumber } from './json-exact.ts'
 import { DUPLICATES_MAX, duplicateFields, duplicateFieldWords } from './json-strict.ts'
-import { checkTree, nameOfType } from './json.ts'
+import { checkTree, mayLoseDigits, nameOfType, parseChecked } from './json.ts'
 
 /**
  * Characters. Reading YAML costs about a hundred times what JSON does, and nobody writes this much by hand;
@@ -35,31 +39,59 @@ export function parseYamlObject(text: string): YamlBody {
   }
   if (text.length > YAML_LENGTH_MAX) throw tooLarge(`limit for YAML is ${YAML_LENGTH_MAX} characters`)
   const { value, doubled } = parse(text)
-  checkTree(value, 1)
+  const isExact = checkTree(value, 1)
   if (!isJsonObject(value)) throw badRequest(`the body must be a YAML map, not ${nameOfType(value)}`)
   expandedLength(value, 0)
-  return { value, doubled }
+  if (isExact && !mayLoseDigits(text) && !SURROGATE.test(text)) return { value, doubled }
+  // The same once more, so it is a map again; digits may also be those of a key.
+  const again = parse(text, true).value as JsonObject
+  return { value: exactObject(again, null), doubled }
+}
+
+/** Escaped, the only way there is to say it. */
+const SURROGATE = /\\(?:u|U0000)[dD][89a-fA-F]/
+
+/** As `parseExactly` has it. @param value with every whole number as bigint */
+function exact(value: Json, path: Path | null): Json {
+  if (typeof value === 'string') return wellFormed(value)
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    const double = Number(value)
+    if (!Number.isFinite(double)) throw beyondDouble(String(value), path)
+    return typeof value === 'number' || Number.isSafeInteger(double) ? exactNumber(double) : value
+  }
+  if (isJsonList(value)) return value.map((item, at) => exact(item, listIndex(path, at)))
+  return isJsonObject(value) ? exactObject(value, path) : value
+}
+
+function exactObject(value: JsonObject, path: Path | null): JsonObject {
+  const draft: JsonObjectDraft = {}
+  for (const name of Object.keys(value)) {
+    setMember(draft, wellFormed(name), exact(value[name] as Json, member(path, name)))
+  }
+  return draft
 }
 
 /** @returns null when it is no JSON, which does not mean it is no YAML */
 function tryJson(text: string): JsonObject | null {
-  let value: unknown
   try {
-    value = JSON.parse(text)
-  } catch {
-    return null
+    const value = parseChecked(text)
+    return isJsonObject(value) ? value : null
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return null
+    throw cause
   }
-  checkTree(value, 1)
-  return isJsonObject(value) ? value : null
 }
 
-function parse(text: string): { readonly value: unknown; readonly doubled: readonly string[] } {
+type Parsed = { readonly value: unknown; readonly doubled: readonly string[] }
+
+function parse(text: string, intAsBigInt = false): Parsed {
   const lines = new LineCounter()
   try {
     const document = parseDocument(text, {
       version: '1.1',
       merge: true,
       uniqueKeys: false,
+      intAsBigInt,
       prettyErrors: false,
       logLevel: 'error',
       lineCounter: lines,

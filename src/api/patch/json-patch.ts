@@ -1,5 +1,6 @@
 import { assertNever } from '../../../raft/base/assert.ts'
 import { tooLarge } from '../api-errors.ts'
+import { jsonText } from '../codec/json-text.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { equalJson, isJsonList, isJsonObject, memberOf } from '../json.ts'
 import { parsePointer } from './json-pointer.ts'
@@ -28,7 +29,7 @@ export function applyJsonPatch(document: Json, patch: Json): Json {
   let copied = 0
   for (const operation of operations) {
     if (operation.op === 'copy') {
-      copied += JSON.stringify(draft.read(operation.from)).length
+      copied += jsonText(draft.read(operation.from)).length
       if (copied > JSON_PATCH_COPIED_LENGTH_MAX) {
         throw tooLarge(`the copies of a JSON patch exceed ${JSON_PATCH_COPIED_LENGTH_MAX} characters`)
       }
@@ -88,7 +89,7 @@ function parseOperation(operation: Json, at: number): JsonPatchOperation {
     case 'copy':
       return { op, path: pointerOf(operation, 'path', at), from: pointerOf(operation, 'from', at) }
     default: {
-      const shown = op === undefined ? 'missing' : JSON.stringify(op).slice(0, 64)
+      const shown = op === undefined ? 'missing' : jsonText(op).slice(0, 64)
       throw malformedPatch(`operation ${at} of the JSON patch has an unexpected kind: ${shown}`)
     }
   }

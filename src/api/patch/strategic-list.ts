@@ -1,3 +1,4 @@
+import { jsonText } from '../codec/json-text.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { equalJson, isJsonObject, memberOf } from '../json.ts'
 import type { ListSchema, Schema } from '../schema/schema.ts'
@@ -30,7 +31,7 @@ export function mergeList(
     if (directive === undefined) plain.push(item)
     else if (directive === 'replace') replaced = true
     else if (directive === 'delete') base = without(base, keyOf(item, key), key)
-    else throw malformedPatch(`unknown patch type ${JSON.stringify(directive)} in a list`)
+    else throw malformedPatch(`unknown patch type ${jsonText(directive)} in a list`)
   }
   if (replaced) return plain.map((item) => mergeObject(schema.items, {}, item))
   const merged = mergeByKey(schema.items, base, plain, key, mergeObject)
@@ -39,8 +40,8 @@ export function mergeList(
 
 /** Takes scalars out of a list. */
 export function deleteScalars(list: readonly Json[], gone: readonly Json[]): readonly Json[] {
-  const identities = new Set(gone.map((item) => JSON.stringify(item)))
-  return list.filter((item) => !identities.has(JSON.stringify(item)))
+  const identities = new Set(gone.map((item) => jsonText(item)))
+  return list.filter((item) => !identities.has(jsonText(item)))
 }
 
 /**
@@ -86,7 +87,7 @@ function mergeByKey(
   const result = [...original]
   const places = ranks(original, key)
   for (const item of patch) {
-    const id = JSON.stringify(keyOf(item, key))
+    const id = jsonText(keyOf(item, key))
     const place = places.get(id)
     const current = place === undefined ? undefined : result[place]
     if (place !== undefined && isJsonObject(current)) {
@@ -112,14 +113,14 @@ function keyOf(item: JsonObject, key: string): Json {
 function united(original: readonly Json[], patch: readonly Json[]): readonly Json[] {
   const seen = new Map<string, Json>()
   for (const item of [...original, ...patch]) {
-    const id = JSON.stringify(item)
+    const id = jsonText(item)
     if (!seen.has(id)) seen.set(id, item)
   }
   return [...seen.values()]
 }
 
 function identity(item: Json, key: string | null): string {
-  return JSON.stringify(key !== null && isJsonObject(item) ? (memberOf(item, key) ?? null) : item)
+  return jsonText(key !== null && isJsonObject(item) ? (memberOf(item, key) ?? null) : item)
 }
 
 /** First place of each element. */

@@ -1,3 +1,4 @@
+import { jsonText } from '../codec/json-text.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
 import type { ListSchema, ObjectSchema, Schema } from '../schema/schema.ts'
@@ -35,7 +36,7 @@ export function mergeObject(schema: Schema | null, original: JsonObject, patch: 
   if (directive === 'replace') return withoutDirectives(patch)
   if (directive === 'delete') return {}
   if (directive !== undefined && directive !== 'merge') {
-    throw malformedPatch(`unknown patch type ${JSON.stringify(directive)}`)
+    throw malformedPatch(`unknown patch type ${jsonText(directive)}`)
   }
   const draft: JsonObjectDraft = { ...original }
   retainKeys(draft, patch)
@@ -121,7 +122,7 @@ function checkOrder(patch: JsonObject, name: string, order: readonly Json[], key
 }
 
 function identityOf(item: Json, key: string | null): string {
-  return JSON.stringify(key !== null && isJsonObject(item) ? (memberOf(item, key) ?? null) : item)
+  return jsonText(key !== null && isJsonObject(item) ? (memberOf(item, key) ?? null) : item)
 }
 
 function listOf(value: Json, name: string): readonly Json[] {

@@ -143,7 +143,12 @@ function emptyOf(schema: Schema): Json {
 }
 
 function mismatch(value: Json, path: Path, wanted: string): Mismatch {
-  return new Mismatch(
-    `json: cannot unmarshal ${nameOfType(value)} into field ${spellPath(path)} of type ${wanted}`,
-  )
+  let what = nameOfType(value)
+  // As upstream: which number is only said where another one could stand.
+  const isNumber = typeof value === 'number' || typeof value === 'bigint'
+  if (isNumber && wanted.startsWith('int')) what += ` ${value.toString().slice(0, NUMBER_SHOWN_MAX)}`
+  return new Mismatch(`json: cannot unmarshal ${what} into field ${spellPath(path)} of type ${wanted}`)
 }
+
+/** Characters. */
+const NUMBER_SHOWN_MAX = 64

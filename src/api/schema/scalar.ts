@@ -1,4 +1,5 @@
 import { assertNever } from '../../../raft/base/assert.ts'
+import { exactNumber } from '../codec/json-exact.ts'
 import type { Json } from '../json.ts'
 import { canonicalMicroTime, canonicalTime } from '../time.ts'
 import { canonicalQuantity, QUANTITY_WORDS } from './quantity.ts'
@@ -33,7 +34,7 @@ export function checkScalar(schema: ScalarSchema, value: Json): ScalarCheck {
     case 'integer':
       return isInteger(value, schema.format) ? ok(value) : { kind: 'mismatch', wanted: schema.format }
     case 'number':
-      return typeof value === 'number' ? ok(value) : { kind: 'mismatch', wanted: 'float64' }
+      return isNumber(value) ? ok(exactNumber(Number(value))) : { kind: 'mismatch', wanted: 'float64' }
     case 'quantity':
       return checkQuantity(value)
     case 'int-or-string':
@@ -77,12 +78,17 @@ function notATime(value: string): ScalarCheck {
 }
 
 function checkQuantity(value: Json): ScalarCheck {
-  if (typeof value !== 'string' && typeof value !== 'number') return { kind: 'mismatch', wanted: 'quantity' }
+  if (typeof value !== 'string' && !isNumber(value)) return { kind: 'mismatch', wanted: 'quantity' }
   const canonical = canonicalQuantity(String(value))
   return canonical === null ? { kind: 'malformed', words: QUANTITY_WORDS } : ok(canonical)
 }
 
+function isNumber(value: Json): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint'
+}
+
 function isInteger(value: Json, format: 'int32' | 'int64'): boolean {
+  if (typeof value === 'bigint') return format === 'int64' && BigInt.asIntN(64, value) === value
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) return false
   return format === 'int64' || (value >= -(2 ** 31) && value < 2 ** 31)
 }

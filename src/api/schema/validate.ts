@@ -43,7 +43,7 @@ function checkValue(schema: Schema, value: Json, path: Path, causes: ApiErrorCau
       if (typeof value === 'string') checkString(schema, value, path, causes)
       return
     case 'integer':
-      if (typeof value === 'number') checkInteger(schema, value, path, causes)
+      if (typeof value === 'number' || typeof value === 'bigint') checkInteger(schema, value, path, causes)
       return
     case 'boolean':
     case 'number':
@@ -115,7 +115,12 @@ function checkString(schema: StringSchema, value: string, path: Path, causes: Ap
   }
 }
 
-function checkInteger(schema: IntegerSchema, value: number, path: Path, causes: ApiErrorCause[]): void {
+function checkInteger(
+  schema: IntegerSchema,
+  value: number | bigint,
+  path: Path,
+  causes: ApiErrorCause[],
+): void {
   const { minimum, maximum } = schema
   const low = minimum !== undefined && value < minimum
   const high = maximum !== undefined && value > maximum

@@ -1,7 +1,14 @@
 import type { ApiErrorCause } from '../../api/api-error.ts'
 import { duplicate, fieldForbidden, invalid, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
-import { memberOf, numberMember, objectMember, objectsMember, textMember } from '../../api/json.ts'
+import {
+  integerMember,
+  memberOf,
+  numberMember,
+  objectMember,
+  objectsMember,
+  textMember,
+} from '../../api/json.ts'
 import { checkDns1123Label } from '../../api/name-rules.ts'
 import { flag, listOf, maybe, part, struct, text, texts } from '../../api/schema/build.ts'
 import type { Path } from '../../api/schema/path.ts'
@@ -170,7 +177,7 @@ function checkProbes(container: JsonObject, at: Path | null): readonly ApiErrorC
     if (successes !== null && successes !== 1 && name !== 'readinessProbe') {
       causes.push(invalid(fieldAt(at, name, 'successThreshold'), successes, 'must be 1'))
     }
-    const seconds = numberMember(probe, 'terminationGracePeriodSeconds')
+    const seconds = integerMember(probe, 'terminationGracePeriodSeconds')
     if (seconds === null) continue
     const field = fieldAt(at, name, 'terminationGracePeriodSeconds')
     if (name === 'readinessProbe') causes.push(invalid(field, seconds, 'must not be set for readinessProbes'))

@@ -1,3 +1,4 @@
+import { jsonText } from '../../api/codec/json-text.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import { isJsonList, isJsonObject, memberOf } from '../../api/json.ts'
 import type { Path } from '../../api/schema/path.ts'
@@ -48,6 +49,6 @@ function isEmpty(value: Json | undefined): boolean {
 }
 
 function shown(value: Json | undefined): string {
-  const text = value === undefined ? 'none' : JSON.stringify(value)
+  const text = value === undefined ? 'none' : jsonText(value)
   return text.length <= VALUE_LENGTH_MAX ? text : `${text.slice(0, VALUE_LENGTH_MAX)}...`
 }

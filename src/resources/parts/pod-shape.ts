@@ -1,7 +1,14 @@
 import type { ApiErrorCause } from '../../api/api-error.ts'
 import { duplicate, fieldForbidden, fieldNotFound, invalid } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
-import { memberOf, numberMember, objectMember, objectsMember, textMember } from '../../api/json.ts'
+import {
+  integerMember,
+  memberOf,
+  numberMember,
+  objectMember,
+  objectsMember,
+  textMember,
+} from '../../api/json.ts'
 import { validateLabels } from '../../api/object-meta.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
@@ -136,7 +143,7 @@ function checkHostPorts(spec: JsonObject, at: Path | null): readonly ApiErrorCau
 const SECONDS_MAX = 2 ** 31 - 1
 
 function checkDeadline(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const seconds = numberMember(spec, 'activeDeadlineSeconds')
+  const seconds = integerMember(spec, 'activeDeadlineSeconds')
   if (seconds === null || (seconds >= 1 && seconds <= SECONDS_MAX)) return []
   const words = `must be between 1 and ${SECONDS_MAX}, inclusive`
   return [invalid(fieldAt(at, 'activeDeadlineSeconds'), seconds, words)]

@@ -1,7 +1,14 @@
 import type { ApiErrorCause } from '../../api/api-error.ts'
 import { fieldForbidden, invalid } from '../../api/field-error.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
-import { equalJson, memberOf, numberMember, objectsMember, textMember } from '../../api/json.ts'
+import {
+  equalJson,
+  integerMember,
+  memberOf,
+  numberMember,
+  objectsMember,
+  textMember,
+} from '../../api/json.ts'
 import { member } from '../../api/schema/path.ts'
 import { differences } from './differences.ts'
 
@@ -22,8 +29,8 @@ export function checkPodUpdate(spec: JsonObject, old: JsonObject): readonly ApiE
 function checkDeadline(spec: JsonObject, old: JsonObject): readonly ApiErrorCause[] {
   const field = 'spec.activeDeadlineSeconds'
   const [now, before] = [
-    numberMember(spec, 'activeDeadlineSeconds'),
-    numberMember(old, 'activeDeadlineSeconds'),
+    integerMember(spec, 'activeDeadlineSeconds'),
+    integerMember(old, 'activeDeadlineSeconds'),
   ]
   if (before === null) return []
   if (now === null) return [invalid(field, null, 'must not update from a positive integer to nil value')]

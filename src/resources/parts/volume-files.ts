@@ -1,7 +1,7 @@
 import type { ApiErrorCause } from '../../api/api-error.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
-import { memberOf, objectMember, objectsMember, textMember } from '../../api/json.ts'
+import { integerMember, objectMember, objectsMember, textMember } from '../../api/json.ts'
 import { flag, int32, int64, listOf, maybe, struct, text } from '../../api/schema/build.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { fieldAt, listIndex, member, spellPath } from '../../api/schema/path.ts'
@@ -170,8 +170,8 @@ function checkDownwardAPIFile(file: JsonObject, at: Path | null): readonly ApiEr
 
 function checkTokenProjection(token: JsonObject, at: Path | null): readonly ApiErrorCause[] {
   const causes = [...checkFilePath(textMember(token, 'path'), fieldAt(at, 'path'))]
-  const seconds = memberOf(token, 'expirationSeconds')
-  if (typeof seconds !== 'number') return causes
+  const seconds = integerMember(token, 'expirationSeconds')
+  if (seconds === null) return causes
   const field = fieldAt(at, 'expirationSeconds')
   if (seconds < TOKEN_SECONDS_MIN) {
     causes.push(invalid(field, seconds, 'may not specify a duration less than 10 minutes'))

@@ -11,9 +11,9 @@ function refusedAs(reason: ApiErrorReason): (error: unknown) => boolean {
   return (error) => error instanceof ApiError && error.code === reason
 }
 
-test('JSON that is none, no object, too deep or would lose digits is a 400', () => {
+test('JSON that is none, no object, too deep or beyond all numbers is a 400', () => {
   const deep = `${'{"a":'.repeat(JSON_DEPTH_MAX + 1)}1${'}'.repeat(JSON_DEPTH_MAX + 1)}`
-  for (const text of ['', '{', '[]', 'null', '"a"', '{"a":12345678901234567890}', '{"a":1e999}', deep]) {
+  for (const text of ['', '{', '[]', 'null', '"a"', '{"a":1e999}', deep]) {
     assert.throws(() => parseJsonObject(text), refusedAs('BadRequest'), text.slice(0, 40))
   }
   assert.deepEqual(parseJsonObject('{"a":9007199254740991,"b":[0.5,null]}'), {

@@ -47,21 +47,6 @@ const wrong: readonly [string, Uint8Array, string][] = [
     'leaf.name: it is cut',
   ],
   [
-    '2^53',
-    body(nested(2, (writer) => writer.raw(Buffer.from(`10${far}`, 'hex')))),
-    'leaf.count: number 9007199254740992 is',
-  ],
-  [
-    '-2^53',
-    body(nested(2, (writer) => writer.raw(Buffer.from('1080808080808080f0ff01', 'hex')))),
-    'leaf.count: number -9007199254740992 is',
-  ],
-  [
-    '-2^63',
-    body(nested(2, (writer) => writer.raw(Buffer.from('1080808080808080808001', 'hex')))),
-    'leaf.count: number -9223372036854775808 is',
-  ],
-  [
     '65 bits',
     body(nested(2, (writer) => writer.raw(Buffer.from('1080808080808080808002', 'hex')))),
     'leaf.count: a number has more than 64 bits',
@@ -87,9 +72,9 @@ const wrong: readonly [string, Uint8Array, string][] = [
     "leaf.raw: couldn't parse the body as JSON",
   ],
   [
-    'JSON that loses digits',
-    body(nested(2, nested(6, text(1, '9007199254740993')))),
-    'leaf.raw: number 9007199254740992 is',
+    'JSON with a number beyond all',
+    body(nested(2, nested(6, text(1, '{"a":[1e400]}')))),
+    'leaf.raw: a[0]: number 1e400 is',
   ],
   [
     'a group',

@@ -1,0 +1,139 @@
+import { badRequest } from '../api-errors.ts'
+import type { Json, JsonObjectDraft } from '../json.ts'
+import { setMember } from '../json.ts'
+import { listIndex, member, spellPath } from '../schema/path.ts'
+import type { Path } from '../schema/path.ts'
+import { wellFormed } from '../utf8.ts'
+
+/**
+ * What a JSON text says, where the language's own parser would change it: whole numbers beyond 2^53 keep their
+ * digits, as bigint, and a `\ud800` that is half of no pair becomes U+FFFD, as nothing but JSON could say it.
+ * Several times slower than that parser, so for texts that need it.
+ *
+ * @param text that `JSON.parse` took, not deeper than `JSON_DEPTH_MAX`
+ * @throws ApiError BadRequest naming the place: a number beyond what a double can hold
+ * @source RFC 8259 sections 6 and 8.2; Go's encoding/json replaces the same
+ */
+export function parseExactly(text: string): Json {
+  return new ExactReader(text).value(null)
+}
+
+/**
+ * The one form that a number has in a tree: bigint where it is whole and beyond 2^53, whose digits JSON writes out.
+ * From 1e21 on numbers with an exponent stay as they are, because they are written with one.
+ *
+ * @param value finite
+ */
+export function exactNumber(value: number): number | bigint {
+  return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21
+    ? BigInt(String(value))
+    : value
+}
+
+/** @param spelled as the client wrote it. @param path of the member that says so; null: not known */
+export function beyondDouble(spelled: string, path: Path | null): Error {
+  const shown = spelled.length <= SHOWN_MAX ? spelled : `${spelled.slice(0, SHOWN_MAX)}...`
+  const place = path === null ? '' : `${spellPath(path)}: `
+  return badRequest(`${place}number ${shown} is outside the range of a 64-bit floating point number`)
+}
+
+const SHOWN_MAX = 64
+
+const NUMBER = /-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+const WHOLE = /^-?[0-9]+$/
+
+/** Goes through a text that is known to be well-formed. */
+class ExactReader {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  value(path: Path | null): Json {
+    switch (this.#next()) {
+      case '{':
+        return this.#object(path)
+      case '[':
+        return this.#list(path)
+      case '"':
+        return this.#string()
+      case 't':
+        return this.#word('true', true)
+      case 'f':
+        return this.#word('false', false)
+      case 'n':
+        return this.#word('null', null)
+      default:
+        return this.#number(path)
+    }
+  }
+
+  #object(path: Path | null): Json {
+    const draft: JsonObjectDraft = {}
+    this.#at++
+    while (this.#next() !== '}') {
+      if (this.#next() === ',') this.#at++
+      this.#next()
+      const name = this.#string()
+      this.#next()
+      this.#at++
+      setMember(draft, name, this.value(member(path, name)))
+    }
+    this.#at++
+    return draft
+  }
+
+  #list(path: Path | null): Json {
+    const list: Json[] = []
+    this.#at++
+    while (this.#next() !== ']') {
+      if (this.#next() === ',') this.#at++
+      list.push(this.value(listIndex(path, list.length)))
+    }
+    this.#at++
+    return list
+  }
+
+  #string(): string {
+    const end = endOfString(this.#text, this.#at)
+    const text = JSON.parse(this.#text.slice(this.#at, end)) as string
+    this.#at = end
+    return wellFormed(text)
+  }
+
+  #word<T extends Json>(word: string, value: T): T {
+    this.#at += word.length
+    return value
+  }
+
+  #number(path: Path | null): number | bigint {
+    NUMBER.lastIndex = this.#at
+    const spelled = NUMBER.exec(this.#text)?.[0] ?? ''
+    this.#at += spelled.length
+    const value = Number(spelled)
+    if (!Number.isFinite(value)) throw beyondDouble(spelled, path)
+    if (Number.isSafeInteger(value)) return value
+    return WHOLE.test(spelled) ? BigInt(spelled) : exactNumber(value)
+  }
+
+  /** Goes to what is no white space. @returns it */
+  #next(): string {
+    while (' \t\n\r'.includes(this.#text.charAt(this.#at)) && this.#at < this.#text.length) this.#at++
+    return this.#text.charAt(this.#at)
+  }
+}
+
+/** @param start of a string in JSON, its quote. @returns the place after the closing quote */
+export function endOfString(text: string, start: number): number {
+  let at = start + 1
+  for (;;) {
+    const quote = text.indexOf('"', at)
+    if (quote === -1) return text.length
+    let backslashes = 0
+    while (text.charAt(quote - 1 - backslashes) === '\\') backslashes++
+    if (backslashes % 2 === 0) return quote + 1
+    at = quote + 1
+  }
+}

@@ -1,0 +1,169 @@
+/*
+ * Goal: no whole number loses a digit, and no text says half a character, whatever form says it.
+ * Method: tables of texts through the readers and writers, and random trees against an oracle that knows only texts.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { ApiError } from '../../../../../src/api/api-error.ts'
+import { mayLoseDigits, parseJson, parseJsonObject, parseOwnJson } from '../../../../../src/api/codec/json.ts'
+import { jsonText } from '../../../../../src/api/codec/json-text.ts'
+import { duplicateFields } from '../../../../../src/api/codec/json-strict.ts'
+import { encodeProtobuf } from '../../../../../src/api/codec/protobuf-envelope.ts'
+import { decodeProtobuf } from '../../../../../src/api/codec/protobuf.ts'
+import { parseYamlObject } from '../../../../../src/api/codec/yaml.ts'
+import { yamlText } from '../../../../../src/api/codec/yaml-writer.ts'
+import { conform } from '../../../../../src/api/schema/conform.ts'
+import { all, body, nested, text, tree } from './protobuf-bodies.ts'
+
+/** As sent, and as written again. */
+const numbers: readonly (readonly [string, string])[] = [
+  ['9007199254740991', '9007199254740991'],
+  ['9007199254740992', '9007199254740992'],
+  ['-9007199254740993', '-9007199254740993'],
+  ['9223372036854775807', '9223372036854775807'],
+  ['-9223372036854775808', '-9223372036854775808'],
+  ['123456789012345678901234567890', '123456789012345678901234567890'],
+  ['1e20', '100000000000000000000'],
+  ['1e21', '1e+21'],
+  ['1.5', '1.5'],
+  ['-0', '0'],
+]
+
+test('whole numbers keep their digits in JSON, in what is stored, and in YAML', () => {
+  for (const [sent, written] of numbers) {
+    const text = `{"a":[${sent},{"b":${sent}}],"__proto__":"\\"9007199254740993"}`
+    const same = `{"a":[${written},{"b":${written}}],"__proto__":"\\"9007199254740993"}`
+    assert.equal(jsonText(parseJson(text)), same)
+    assert.equal(jsonText(parseOwnJson(same)), same)
+    assert.equal(jsonText(parseYamlObject(text).value), same)
+    const yaml = yamlText({ a: parseJson(sent), b: [parseJson(sent)] })
+    assert.equal(jsonText(parseYamlObject(yaml).value), `{"a":${written},"b":[${written}]}`)
+  }
+})
+
+test('protobuf says every number of 64 bits, and every digit of the JSON that it holds', () => {
+  for (const [hex, count] of [
+    ['ffffffffffffff0f', 9007199254740991],
+    ['8080808080808010', 9007199254740992n],
+    ['8180808080808010', 9007199254740993n],
+    ['80808080808080f0ff01', -9007199254740992n],
+    ['ffffffffffffffff7f', 9223372036854775807n],
+    ['80808080808080808001', -9223372036854775808n],
+  ] as const) {
+    const varints = Buffer.from(hex, 'hex')
+    const sent = body(
+      nested(
+        2,
+        all((writer) => writer.raw(Buffer.of(0x10)).raw(varints), nested(6, text(1, RAW))),
+      ),
+    )
+    const object = decodeProtobuf(tree, sent)
+    assert.equal(jsonText(object['leaf'] ?? null), `{"count":${count},"raw":${RAW}}`)
+    const again = decodeProtobuf(tree, encodeProtobuf(tree, object))
+    assert.equal(jsonText(again), jsonText(object))
+    assert.ok(Buffer.from(encodeProtobuf(tree, object)).includes(Buffer.concat([Buffer.of(0x10), varints])))
+  }
+})
+
+const RAW = '[9007199254740993,18446744073709551616]'
+
+test('a schema takes the whole range of its type, and says which number is beyond it', () => {
+  const { value } = conform(
+    tree,
+    parseJsonObject('{"leaf":{"count":-9223372036854775808,"raw":18446744073709551616}}'),
+  )
+  assert.equal(jsonText(value), '{"leaf":{"count":-9223372036854775808,"raw":18446744073709551616}}')
+  for (const [member, number, type] of [
+    ['count', '9223372036854775808', 'int64'],
+    ['small', '9007199254740993', 'int32'],
+    ['port', '-9007199254740993', 'int32'],
+  ] as const) {
+    assert.throws(
+      () => conform(tree, parseJsonObject(`{"leaf":{"${member}":${number}}}`)),
+      new RegExp(`json: cannot unmarshal number ${number} into field leaf\\.${member} of type ${type}$`),
+    )
+  }
+})
+
+test('YAML has whole numbers also as keys, in other bases, and behind aliases', () => {
+  const text = 'a: &a 9223372036854775807\nb: *a\n9007199254740993: 1\nc: 0x7fffffffffffffff\nd: 2\n'
+  assert.deepEqual(parseYamlObject(text).value, {
+    a: 9223372036854775807n,
+    b: 9223372036854775807n,
+    '9007199254740993': 1,
+    c: 9223372036854775807n,
+    d: 2,
+  })
+})
+
+test('a number that a double cannot hold is a 400 that says which and where', () => {
+  for (const parse of [parseJsonObject, parseYamlObject]) {
+    for (const spelled of ['1e400', '9'.repeat(400)]) {
+      assert.throws(
+        () => parse(`{"spec":{"list":[1,{"a":${spelled}}]}}`),
+        (error) =>
+          error instanceof ApiError &&
+          error.code === 'BadRequest' &&
+          error.message.startsWith(`spec.list[1].a: number ${spelled.slice(0, 64)}`),
+      )
+    }
+  }
+  assert.throws(() => parseYamlObject('spec:\n  a: .inf\n'), /spec\.a: number Infinity is outside/)
+})
+
+test('half a pair of surrogates becomes U+FFFD, as key and as value, and pairs stay', () => {
+  const text = '{"a\\ud800":"\\uD800x\\udc00","b":["\\ud83d\\ude00","\\\\ud800"],"c":{"\\udfff":1}}'
+  const value = { 'a\ufffd': '\ufffdx\ufffd', b: ['\u{1f600}', '\\ud800'], c: { '\ufffd': 1 } }
+  assert.deepEqual(parseJson(text), value)
+  assert.deepEqual(parseYamlObject(text).value, value)
+  const yaml = 'a: "\\ud800"\nb: "\\U0000d800"\n"\\udfff": "\\ud83d\\ude00"\n'
+  assert.deepEqual(parseYamlObject(yaml).value, { a: '\ufffd', b: '\ufffd', '\ufffd': '\u{1f600}' })
+  assert.deepEqual(duplicateFields('{"\\ud800":1,"\ufffd":2}'), ['\ufffd'])
+})
+
+test('sixteen digits in a row are found wherever they stand, fewer are none', () => {
+  for (let before = 0; before < 40; before++) {
+    for (const behind of ['', 'x', ',"b":1}']) {
+      const front = 'x'.repeat(before)
+      assert.equal(mayLoseDigits(`${front}1234567890123456${behind}`), true)
+      assert.equal(mayLoseDigits(`${front}123456789012345${behind}`), false)
+      assert.equal(mayLoseDigits(`${front}123456789012345x123456789012345${behind}`), false)
+    }
+  }
+})
+
+test('random trees: whatever is written is read as the same text again', () => {
+  const from = Number(process.env['SEED'] ?? 1)
+  for (let seed = from; seed < from + SEEDS; seed++) {
+    const random = new SeededRandom(seed)
+    const text = randomText(random, 4)
+    const again = `seed ${seed}: SEED=${seed} node --test dist/test/unit/src/api/codec/exact-numbers.test.js`
+    assert.equal(jsonText(parseJson(text)), text, again)
+    assert.equal(jsonText(parseOwnJson(text)), text, again)
+    const loose = text.replaceAll(/[,:{}[\]]/g, ' $&\n\t')
+    assert.equal(jsonText(parseJson(loose)), text, again)
+  }
+})
+
+const SEEDS = process.env['SEED'] === undefined ? 2000 : 1
+
+/** As `JSON.stringify` spells it; no text holds what stands between values. */
+function randomText(random: SeededRandom, depth: number): string {
+  const many = (make: (at: number) => string): string =>
+    Array.from({ length: random.below(4) }, (_, at) => make(at)).join(',')
+  switch (random.below(depth === 0 ? 4 : 6)) {
+    case 0:
+      return String(random.below(2 ** 32) - 2 ** 31)
+    case 1:
+      return `${random.below(2) === 0 ? '-' : ''}${1 + random.below(9)}${String(random.below(2 ** 32)).repeat(1 + random.below(3))}`
+    case 2:
+      return ['true', 'false', 'null', '0.1', '1e-7', '1.5e+300'][random.below(6)] ?? ''
+    case 3:
+      return JSON.stringify(['', '\\', '\\"', 'é😀', '\n', '1'.repeat(17)][random.below(6)])
+    case 4:
+      return `[${many(() => randomText(random, depth - 1))}]`
+    default:
+      return `{${many((at) => `"a${at}\\\\":${randomText(random, depth - 1)}`)}}`
+  }
+}
