@@ -5,13 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { killMarked, markOf } from './runner/marked-processes.ts'
 import { runSuite } from './runner/run-suite.ts'
-import { longSuites, suites } from './runner/suites.ts'
+import { longSuites, suites, wholeSeconds } from './runner/suites.ts'
 import type { Suite } from './runner/suites.ts'
 import { NotUnderstood, runCommand } from './support/command-line.ts'
 
 const usage = `
-Runs the suites one after another, each within its budget, printing as it goes. A budget that is exceeded, a failing
-test, a file that does not end or leaves processes behind, or one in which no test ran fails the whole; the others run.
+Runs the suites one after another, each within its budget and all of make test within ${wholeSeconds / 60} minutes, printing as
+it goes. A budget that is exceeded, a failing test, a file that does not end or leaves processes behind, or one in which no
+test ran fails the whole; the others run. What there was no time for is named, and fails.
 
   node dist/test/run.js                 every suite of make test
   node dist/test/run.js unit scenario   only these
@@ -66,8 +67,13 @@ function chosen(
 
 async function main(args: readonly string[]): Promise<number> {
   const total = { passed: 0, failed: 0, skipped: 0 }
+  const endMs = performance.now() + wholeSeconds * 1000
   for (const { suite, files } of chosen(args)) {
-    const count = await runSuite(suite, files, testRoot)
+    const leftSeconds = Math.max(0, Math.floor((endMs - performance.now()) / 1000))
+    const budgetSeconds = suites.includes(suite)
+      ? Math.min(suite.budgetSeconds, leftSeconds)
+      : suite.budgetSeconds
+    const count = await runSuite({ ...suite, budgetSeconds }, files, testRoot)
     total.passed += count.passed
     total.failed += count.failed
     total.skipped += count.skipped
