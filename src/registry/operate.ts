@@ -1,6 +1,7 @@
 import { assert, assertNever } from '../../raft/base/assert.ts'
 import { badRequest, notFound } from '../api/api-errors.ts'
 import { invalidObject } from '../api/field-error.ts'
+import { applyDefaults } from '../api/schema/default.ts'
 import { validateSchema } from '../api/schema/validate.ts'
 import { successStatus } from '../api/status.ts'
 import type { Admission } from './admission.ts'
@@ -98,7 +99,8 @@ async function planOperation(parts: VerbParts, request: VerbRequest, task: Task)
         dryRun: task.dryRun,
         change: (current) => {
           checkPreconditions(on, body.metadata, current)
-          return what.change(current, writingOf(parts, on))
+          // As a client's words are: what is always said is said of new parts too.
+          return filled(parts, on.definition, what.change(current, writingOf(parts, on)))
         },
         onMissing: () => {
           throw notFound(resourceOf(on.definition), on.target.name ?? '')
@@ -107,6 +109,11 @@ async function planOperation(parts: VerbParts, request: VerbRequest, task: Task)
     default:
       return assertNever(what)
   }
+}
+
+function filled(parts: VerbParts, definition: ResourceDefinition, object: AnyObject): AnyObject {
+  // Defaults are added, nothing is taken away: it is of the type it was.
+  return applyDefaults(parts.schemas.of(definition), object) as AnyObject
 }
 
 /** @throws ApiError */
