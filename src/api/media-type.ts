@@ -77,7 +77,7 @@ export const BODY_TYPES: readonly { readonly type: string; readonly format: Enco
   { type: namesOf('k8s.io').protobufMediaType, format: 'protobuf' },
 ]
 
-const SERVED_PARAMETERS = { charset: ['utf-8', 'utf8'], stream: ['watch'] }
+const SERVED_PARAMETERS = { stream: ['watch'] }
 
 /** What objects, lists and watches are sent as. */
 export const ENCODINGS_SERVED: readonly (Served & { readonly encoding: Encoding })[] = BODY_TYPES.map(
@@ -131,12 +131,20 @@ function accepts(entry: MediaType, served: Served): boolean {
   const required = Object.entries(served.required ?? {})
   if (required.some(([name, value]) => entry.parameters.get(name) !== value)) return false
   for (const [name, value] of entry.parameters) {
+    if (!CHOOSING.has(name)) continue
     if (served.required !== undefined && Object.hasOwn(served.required, name)) continue
     const known = served.parameters?.[name]
     if (known === undefined || !known.includes(value.toLowerCase())) return false
   }
   return true
 }
+
+/**
+ * Parameters that say what is wanted. All others are passed over, as clients send of them what they like.
+ *
+ * @source apiserver `pkg/endpoints/handlers/negotiation`
+ */
+const CHOOSING: ReadonlySet<string> = new Set(['as', 'g', 'v', 'stream'])
 
 /** A type named with quality 0 is not sent, even where a wildcard would take it. */
 function refused(wanted: readonly MediaType[], served: Served): boolean {

@@ -4,18 +4,22 @@ import type { Call } from './call.ts'
 import { firstOf } from './query.ts'
 
 /**
- * Whether people will read the answer: they say so with `pretty`, or come with a browser or one of the tools
- * that show what they get. Only JSON is laid out: YAML is for people as it is. Watches never are: their readers take them
- * line by line.
+ * Whether people will read the answer: they say so with `pretty`, in the query or in `Accept`, or come with a
+ * browser or one of the tools that show what they get. Only JSON is laid out: YAML is for people as it is. Watches
+ * never are: their readers take them line by line.
  *
  * @source spec 4.2; apiserver `pkg/endpoints/handlers/negotiation`
  */
 export function wantsPretty(call: Call): boolean {
   const { query } = call.info
   const asked = query.size === 0 ? null : firstOf(query, 'pretty')
+  if (PRETTY_PARAMETER.test(call.raw.headers.accept ?? '')) return true
   if (asked !== null && asked !== '') return YES.test(asked)
   return SHOWING_TOOLS.test(call.userAgent)
 }
+
+/** Of a media type that is accepted; only `1` counts. */
+const PRETTY_PARAMETER = /;[ \t]*pretty="?1"?[ \t]*(?:[;,]|$)/i
 
 /** The words Go reads as true, which clients expect to be understood. */
 const YES = /^(1|t|T|true|TRUE|True)$/

@@ -1,5 +1,7 @@
 import { constants } from 'node:http2'
+import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
+import { Socket } from 'node:net'
 import type { ApiError } from '../api/api-error.ts'
 import { encodeDocument } from '../api/codec/document.ts'
 import { statusSchema } from '../api/schema/shared.ts'
@@ -45,7 +47,9 @@ export function sendBytes(
   writeHead(reply, code, headers)
   if (method === 'HEAD' || bytes.byteLength === 0) reply.end()
   else if ('stream' in reply && bytes.byteLength > CHUNK_BYTES) writeChunks(reply, call, bytes, 0)
-  else reply.end(bytes)
+  else if (!('stream' in reply) && headers['connection'] === 'close' && !reply.req.complete) {
+    endWhenRead(reply, bytes)
+  } else reply.end(bytes)
 }
 
 export function sendText(
@@ -100,6 +104,31 @@ function closeWhenAnswered(reply: RawReply): void {
       if (left < 0) stream.close(constants.NGHTTP2_NO_ERROR)
     })
   })
+}
+
+/**
+ * The same over HTTP/1.1, where the connection ends with the answer: cut off while it still sends, a client would
+ * not come to reading it. The whole answer goes out at once.
+ *
+ * @source RFC 9112 section 9.6
+ */
+function endWhenRead(reply: ServerResponse, bytes: Uint8Array): void {
+  const { req: request, socket } = reply
+  if (!(socket instanceof Socket)) {
+    reply.end(bytes)
+    return
+  }
+  const end = (): void => {
+    reply.end()
+  }
+  let left = UNREAD_BODY_BYTES_MAX
+  request.on('data', (piece: Buffer) => {
+    left -= piece.byteLength
+    if (left < 0) end()
+  })
+  request.once('end', end).once('close', end).resume()
+  socket.setTimeout(UNREAD_BODY_MS_MAX, end)
+  reply.write(bytes)
 }
 
 /** Silence, and bytes, after which a client is not listened to any more. */

@@ -242,6 +242,57 @@ test('a body over the limit is a 413 over both protocols, chunked or not', async
   assert.ok(text.includes('apiserver_current_inflight_requests{request_kind="mutating"} 0\n'))
 })
 
+test('who sends all of a body over the limit before reading comes to read why it was refused', async (t) => {
+  const { fake, port } = await start(t)
+  for (const [length, coding] of [
+    ['content-length', ''],
+    ['transfer-encoding', 'chunked'],
+  ] as const) {
+    const socket = await plainSocket(port)
+    socket.pause()
+    const body = Buffer.alloc(8 * 1024 * 1024, 0x20)
+    socket.write(`POST ${CM} HTTP/1.1\r\nhost: x\r\n${length}: ${coding || body.length}\r\n\r\n`)
+    if (coding !== '') socket.write(`${body.length.toString(16)}\r\n`)
+    await new Promise((resolve) => socket.write(body, resolve))
+    if (coding !== '') socket.write('\r\n0\r\n\r\n')
+    const pieces: Buffer[] = []
+    socket.on('data', (piece: Buffer) => pieces.push(piece))
+    socket.resume()
+    await once(socket, 'close')
+    assert.match(Buffer.concat(pieces).toString(), /^HTTP\/1\.1 413 [^]*"reason":"RequestEntityTooLarge"/)
+  }
+  assert.equal(fake.calls.length, 0)
+})
+
+test('an empty type is none, and a body in another coding is refused in words that say so', async (t) => {
+  const { fake, port, url } = await start(t)
+  const ask = async (header: string): Promise<string> => {
+    const socket = await plainSocket(port)
+    socket.write(`POST ${CM} HTTP/1.1\r\nhost: x\r\n${header}\r\ncontent-length: 2\r\n\r\n{}`)
+    const text = await firstText(socket)
+    socket.destroy()
+    return text
+  }
+  for (const header of [
+    'content-type:',
+    'content-type: ',
+    'content-encoding: identity',
+    'content-encoding:',
+  ]) {
+    assert.match(await ask(header), /^HTTP\/1\.1 201 /, header)
+  }
+  const { length } = fake.calls
+  const words = 'a body is read as it is, not with Content-Encoding: gzip'
+  const refused = await ask('content-encoding: gzip')
+  assert.ok(refused.startsWith('HTTP/1.1 415 ') && refused.includes(words), refused)
+  const client = await session(t, url, admin)
+  const head = { ':path': CM, ':method': 'POST', 'content-encoding': 'gzip' }
+  const { status, text } = await ask2(client, head, '{}')
+  assert.deepEqual([status, text.includes(words)], [415, true])
+  assert.equal(fake.calls.length, length)
+  assert.equal((await ask2(client, { ':path': CM, 'content-encoding': 'gzip' })).status, 200)
+})
+
 test('a body that does not come in time, and a verb that does not end, are a 504', async (t) => {
   const { requestsReadingMax, requestsWritingMax, watchesMax, requestBytesMax } = limits
   const bounds = { requestsReadingMax, requestsWritingMax, watchesMax, requestBytesMax, requestMsMax: 50 }

@@ -1,5 +1,6 @@
 import { LineCounter, isNode, isScalar, parseDocument, visit } from 'yaml'
-import type { Document, Tags } from 'yaml'
+import type { Document, Tags, YAMLError } from 'yaml'
+import type { ApiError } from '../api-error.ts'
 import { badRequest, tooLarge } from '../api-errors.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, setMember } from '../json.ts'
@@ -97,16 +98,34 @@ function parse(text: string, intAsBigInt = false): Parsed {
       lineCounter: lines,
       customTags,
     })
-    const wrong = [...document.errors, ...document.warnings][0]?.message
-    if (wrong !== undefined) throw badRequest(`couldn't parse the body as YAML: ${wrong.slice(0, 200)}`)
+    const wrong = [...document.errors, ...document.warnings][0]
+    if (wrong !== undefined) throw unreadable(wordsOf(wrong, lines))
     const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX })
     return { value, doubled: doubledKeys(document, lines) }
   } catch (cause) {
     // Beyond its own error this library throws ReferenceError for aliases and RangeError for depth.
     if (cause instanceof ReferenceError || cause instanceof RangeError) {
-      throw badRequest("couldn't parse the body as YAML: too many aliases or too deep", { cause })
+      throw unreadable('too many aliases or too deep')
     }
     throw cause
+  }
+}
+
+function unreadable(why: string): ApiError {
+  return badRequest(`couldn't parse the body as YAML: ${why}`)
+}
+
+/** Some of the library's words are for who calls it. */
+function wordsOf({ code, message, pos }: YAMLError, lines: LineCounter): string {
+  switch (code) {
+    case 'MULTIPLE_DOCS':
+      return 'it holds several documents, and one is taken at a time'
+    case 'RESOURCE_EXHAUSTION':
+      return 'too deep'
+    default: {
+      const { line, col } = lines.linePos(pos[0])
+      return `line ${line}, column ${col}: ${message.slice(0, 200)}`
+    }
   }
 }
 

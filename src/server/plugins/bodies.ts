@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { ApiError } from '../../api/api-error.ts'
 import { tooLarge } from '../../api/api-errors.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
 
@@ -8,6 +10,15 @@ export function bodies(app: App, requestBytesMax: number): void {
 
   app.addHook('preParsing', (request, reply, payload, done) => {
     const { headers } = request.raw
+    // As if it were not there: to fastify it would be a type of its own.
+    if (headers['content-type']?.trim() === '') delete headers['content-type']
+    const coding = codingOf(request)
+    if (coding !== null) {
+      done(
+        new ApiError('UnsupportedMediaType', `a body is read as it is, not with Content-Encoding: ${coding}`),
+      )
+      return
+    }
     if (headers.expect !== undefined && headers.expect.toLowerCase() === '100-continue') {
       // Nothing of the body has travelled yet: only who may write, and not too much, is told to go on (RFC
       // 9110 section 10.1.1).
@@ -23,6 +34,18 @@ export function bodies(app: App, requestBytesMax: number): void {
       headers['transfer-encoding'] ??= 'chunked'
     done(null, payload)
   })
+}
+
+/** How a body was changed for its way here; what has none counts as no body. @returns null: not at all */
+function codingOf({ raw }: Request): string | null {
+  const coding = raw.headers['content-encoding']?.trim().toLowerCase() ?? ''
+  if (coding === '' || coding === 'identity') return null
+  const isEmpty = 'stream' in raw ? raw.stream.endAfterHeaders : !saysBody(raw.headers)
+  return isEmpty ? null : coding.slice(0, 64)
+}
+
+function saysBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /**

@@ -15,6 +15,9 @@ test('spec 4.7: what is not served falls back to what is', () => {
     'application/json',
     'Application/JSON; charset=utf-8',
     'application/json;stream=watch',
+    'application/json;pretty=1',
+    'application/json;foo=bar;charset=latin1; pretty="0"',
+    '*/*;foo=bar;q=0.1',
     'application/vnd.kubernetes.protobuf, */*',
     'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,' +
       'application/json',
@@ -29,6 +32,8 @@ test('spec 4.7: when nothing asked for is served the answer is 406', () => {
   for (const accept of [
     'application/yaml',
     'application/json;as=Table;v=v1;g=meta.k8s.io',
+    'application/json;stream=other',
+    'application/json;as=Nothing;pretty=1',
     'application/json;q=0',
     'application/json;q=0, */*',
     'nonsense',

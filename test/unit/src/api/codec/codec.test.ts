@@ -87,7 +87,21 @@ test('YAML that is none, or several documents, is a 400', () => {
   for (const text of ['', 'a', '- a', 'a: 1\n---\nb: 2', 'a: [', 'a: !!js/function x', 'a: .inf']) {
     assert.throws(() => parseYamlObject(text), refusedAs('BadRequest'), text)
   }
-  assert.throws(() => parseYamlObject(`a: ${'['.repeat(20_000)}`), refusedAs('BadRequest'))
+  for (const [text, words] of [
+    ['a: 1\n---\nb: 2\n', 'it holds several documents, and one is taken at a time'],
+    [`a: ${'['.repeat(100_000)}`, 'too deep'],
+    [`a: ${'['.repeat(20_000)}`, 'too deep'],
+    ['a: 1\nb: [1\n', 'line 3, column 1: '],
+  ] as const) {
+    assert.throws(
+      () => parseYamlObject(text),
+      (error) =>
+        error instanceof ApiError &&
+        error.code === 'BadRequest' &&
+        error.message.startsWith(`couldn't parse the body as YAML: ${words}`),
+      words,
+    )
+  }
 })
 
 test('YAML aliases cannot expand without bound', () => {
