@@ -21,7 +21,7 @@ type Stamping = {
  */
 export function stampCreated(object: AnyObject, namespace: string | null, parts: Stamping): AnyObject {
   const { clock, random, definition } = parts
-  const { name, generateName: prefix } = object.metadata
+  const { name, generateName: prefix, generation = 0 } = object.metadata
   const named = !name && prefix ? generateName(prefix, random) : name
   const metadata: ObjectMeta = {
     ...(named ? { name: named } : {}),
@@ -29,6 +29,8 @@ export function stampCreated(object: AnyObject, namespace: string | null, parts:
     ...(namespace === null ? {} : { namespace }),
     uid: randomUid(random),
     ...(definition.tracksGeneration ? { generation: 1 } : {}),
+    // Kept so that validation finds it.
+    ...(!definition.tracksGeneration && generation < 0 ? { generation } : {}),
     creationTimestamp: formatTime(clock.wallMs()),
     ...ownedByClients(object.metadata),
   }
@@ -51,7 +53,12 @@ export function restampCreated(mutated: AnyObject, stamped: AnyObject): AnyObjec
   return { ...mutated, kind: stamped.kind, apiVersion: stamped.apiVersion, metadata }
 }
 
-/** Keeps what no update may change; counts the generation on. */
+/**
+ * Keeps what no update may change; counts the generation on. Of an object that is not being deleted, what is said of its
+ * deletion stays as it was sent, so that validation finds it.
+ *
+ * @source apiserver `pkg/registry/rest/update.go`, BeforeUpdate
+ */
 export function stampUpdated(
   object: AnyObject,
   current: AnyObject,
@@ -59,6 +66,8 @@ export function stampUpdated(
 ): AnyObject {
   const { generateName: prefix } = object.metadata
   const old = current.metadata
+  const deletionTimestamp = old.deletionTimestamp ?? object.metadata.deletionTimestamp
+  const seconds = object.metadata.deletionGracePeriodSeconds ?? old.deletionGracePeriodSeconds
   const metadata: ObjectMeta = {
     ...(old.name === undefined ? {} : { name: old.name }),
     ...(prefix ? { generateName: prefix } : {}),
@@ -66,10 +75,8 @@ export function stampUpdated(
     ...(old.uid === undefined ? {} : { uid: old.uid }),
     ...(definition.tracksGeneration ? { generation: nextGeneration(object, current) } : {}),
     ...(old.creationTimestamp === undefined ? {} : { creationTimestamp: old.creationTimestamp }),
-    ...(old.deletionTimestamp === undefined ? {} : { deletionTimestamp: old.deletionTimestamp }),
-    ...(old.deletionGracePeriodSeconds === undefined
-      ? {}
-      : { deletionGracePeriodSeconds: old.deletionGracePeriodSeconds }),
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(seconds === undefined ? {} : { deletionGracePeriodSeconds: seconds }),
     ...ownedByClients(object.metadata),
     ...(old.managedFields === undefined ? {} : { managedFields: old.managedFields }),
   }

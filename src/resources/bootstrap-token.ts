@@ -43,8 +43,7 @@ function checkExpiration(data: JsonObject): readonly ApiErrorCause[] {
 function checkGroups(data: JsonObject): readonly ApiErrorCause[] {
   if (!Object.hasOwn(data, 'auth-extra-groups')) return []
   const groups = textOf(data, 'auth-extra-groups').split(',')
-  if (groups.every((group) => /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group.trim())))
-    return []
+  if (groups.every((group) => /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group))) return []
   const words = 'each group must start with system:bootstrappers: and consist of a-z, 0-9, `:` and `-`'
   return [invalid(keyPath('data', 'auth-extra-groups'), redacted, words)]
 }

@@ -8,6 +8,7 @@ import type { Names } from '../api/names.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { selectableName } from './parts/selectable-name.ts'
 
 /**
  * A space for names. Deleting one marks it; its finalizer goes when everything in it is gone, and with the
@@ -29,7 +30,7 @@ export function namespaceDefinition(names: Names): ResourceDefinition {
     validateName: checkDns1123Label,
     deleteReturnsObject: true,
     holdsNamespaces: true,
-    selectableFields: ['status.phase'],
+    selectableFields: [selectableName, 'status.phase'],
     columns: [nameColumn, phaseColumn, ageColumn],
     hooks: {
       prepareForCreate: (object) => labelled(withFinalizer(withStatus(object, { phase: 'Active' }), names)),

@@ -11,6 +11,7 @@ import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
 import { checkNoneNegative } from './parts/amounts.ts'
 import { persistentVolumeClaimSpecSchema } from './parts/persistent-volume-claim-spec.ts'
+import { selectableName } from './parts/selectable-name.ts'
 import { textColumn } from './parts/text-column.ts'
 import { keeping, statusSubresource } from './parts/status.ts'
 import {
@@ -38,6 +39,7 @@ export function persistentVolumeClaimDefinition(names: Names): ResourceDefinitio
     schema: claimSchema,
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: true,
+    selectableFields: [selectableName],
     columns: columnsFor(names),
     hooks: {
       prepareForCreate: (object) => withBothSources({ ...object, status: { phase: 'Pending' } }, null, names),

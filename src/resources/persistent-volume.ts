@@ -9,6 +9,7 @@ import { equalUnder } from '../api/schema/equal.ts'
 import { member } from '../api/schema/path.ts'
 import { ageColumn, nameColumn } from '../registry/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { selectableName } from './parts/selectable-name.ts'
 import { checkImmutable } from './parts/immutable.ts'
 import { persistentVolumeSourceSchema, persistentVolumeSpecSchema } from './parts/persistent-volume-spec.ts'
 import { keeping, statusSubresource } from './parts/status.ts'
@@ -37,6 +38,7 @@ export function persistentVolumeDefinition(names: Names): ResourceDefinition {
     schema: volumeSchema,
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: true,
+    selectableFields: [selectableName],
     columns: columnsFor(names),
     hooks: {
       prepareForCreate: (object) => ({ ...object, status: { phase: 'Pending' } }),

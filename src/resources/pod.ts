@@ -6,7 +6,7 @@ import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import type { ObjectMeta } from '../api/object.ts'
 import { part, struct } from '../api/schema/build.ts'
-import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import type { AnyObject, ResourceDefinition, SelectableField } from '../registry/definition.ts'
 import { fillPodAlone, fillPodSpec } from './parts/pod-defaults.ts'
 import { podSpecSchema } from './parts/pod-spec.ts'
 import { checkPodStatus } from './parts/pod-status-rules.ts'
@@ -19,6 +19,7 @@ import { binding } from './binding.ts'
 import { eviction } from './eviction.ts'
 import { checkPodAnnotations, checkPodAnnotationsKept } from './pod-annotations.ts'
 import { podColumns } from './pod-columns.ts'
+import { withSeccompOnBothSides } from './pod-seccomp.ts'
 
 /**
  * Containers that run together on one node. Placed once: what it runs can hardly change. Who deletes one that was placed
@@ -44,7 +45,7 @@ export function podDefinition(names: Names): ResourceDefinition {
       fillDefaults: fillPod,
       gracePeriodSeconds,
       prepareForCreate: (object) => ({
-        ...object,
+        ...withSeccompOnBothSides(object, names),
         status: { phase: 'Pending', qosClass: qosClassOf(specOf(object)) },
       }),
       prepareForUpdate: (object, current) => keeping(object, current, 'status'),
@@ -79,15 +80,21 @@ const podSchema = struct('core.v1.Pod', 'Containers that run together on one nod
   status: part(3, podStatusSchema, 'How it is, as its node tells it.'),
 })
 
-const selectableFields = [
+const selectableFields: readonly (string | SelectableField)[] = [
   'spec.nodeName',
   'spec.restartPolicy',
   'spec.schedulerName',
   'spec.serviceAccountName',
   'status.phase',
   'status.podIP',
+  // As the Pod itself is told them: with a comma between.
+  { name: 'status.podIPs', textOf: (pod) => addressesOf(pod).join(',') },
   'status.nominatedNodeName',
 ]
+
+function addressesOf(pod: AnyObject): readonly string[] {
+  return objectsMember(objectMember(pod, 'status'), 'podIPs').map((one) => textMember(one, 'ip'))
+}
 
 function specOf(object: AnyObject): JsonObject {
   return objectMember(object, 'spec')
@@ -148,10 +155,11 @@ function validateNew(object: AnyObject): readonly ApiErrorCause[] {
 /** A node tells how the Pod is, and nothing else. */
 function onlyStatus(object: AnyObject, current: AnyObject): AnyObject {
   const kept = keeping(object, current, 'spec')
-  const owners = current.metadata.ownerReferences
+  const { ownerReferences: owners, deletionTimestamp } = current.metadata
   const metadata: { -readonly [name in keyof ObjectMeta]: ObjectMeta[name] } = { ...kept.metadata }
   if (owners === undefined) delete metadata.ownerReferences
   else metadata.ownerReferences = owners
+  if (deletionTimestamp === undefined) delete metadata.deletionTimestamp
   return { ...kept, metadata }
 }
 

@@ -41,6 +41,20 @@ void test('spec 2.1: the server sets uid, creation time, namespace and version, 
   assert.equal(object.metadata.creationTimestamp, '2026-01-02T03:04:05Z')
 })
 
+void test('a generation below zero is refused, but where the server counts it', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const metadata = { name: 'a', generation: -1 }
+  const seen = await refused(api.configMap('a', { metadata }))
+  assert.deepEqual([seen.code, ...causes(seen)], [422, 'FieldValueInvalid metadata.generation'])
+  const containers = [{ name: 'c', image: 'i' }]
+  const counted = await api.create({
+    kind: 'PodTemplate',
+    body: { metadata, template: { metadata: {}, spec: { containers } } },
+  })
+  assert.equal(counted.object.metadata.generation, 1)
+})
+
 void test('spec 1.5, 2.1: a name that is taken is AlreadyExists', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())

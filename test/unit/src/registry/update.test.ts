@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Json } from '../../../../src/api/json.ts'
+import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import type { Key } from '../../../../src/store/key.ts'
 import { Turns } from '../../../../src/registry/turns.ts'
 import { Fixture, causes, details, refused } from './fixture.ts'
@@ -289,16 +289,33 @@ void test('metadata that an update may not change is kept or refused', async (t)
   const metadata = {
     name: 'a',
     creationTimestamp: '2001-01-01T00:00:00Z',
-    deletionTimestamp: '2001-01-01T00:00:00Z',
     generation: 9,
     labels: { a: 'b' },
   }
   const got = await api.update({ name: 'a', body: { metadata } })
   assert.equal(got.object.metadata.creationTimestamp, object.metadata.creationTimestamp)
-  assert.equal(got.object.metadata.deletionTimestamp, undefined)
   assert.equal(got.object.metadata.generation, undefined)
   const seen = await refused(api.patch({ name: 'a', body: { metadata: { labels: { 'a b': 'c' } } } }))
   assert.deepEqual(causes(seen), ['FieldValueInvalid metadata.labels'])
+})
+
+void test('an update says of a deletion only what is so', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await api.configMap('a', { metadata: { finalizers: ['x.io/y'] } })
+  const update = (members: JsonObject): ReturnType<Fixture['update']> =>
+    api.update({ name: 'a', body: { metadata: { name: 'a', finalizers: ['x.io/y'], ...members } } })
+  const deletionTimestamp = '2001-01-01T00:00:00Z'
+  const rows: readonly (readonly [JsonObject, string])[] = [
+    [{ deletionTimestamp }, 'FieldValueInvalid metadata.deletionTimestamp'],
+    [{ deletionGracePeriodSeconds: 5 }, 'FieldValueInvalid metadata.deletionGracePeriodSeconds'],
+  ]
+  for (const [members, cause] of rows) assert.deepEqual(causes(await refused(update(members))), [cause])
+  const { object } = await api.delete({ name: 'a' })
+  const deleted = await update({ deletionTimestamp, labels: { a: 'b' } })
+  assert.equal(deleted.object.metadata.deletionTimestamp, object.metadata.deletionTimestamp)
+  const seen = await refused(update({ deletionGracePeriodSeconds: 5 }))
+  assert.deepEqual(causes(seen), ['FieldValueInvalid metadata.deletionGracePeriodSeconds'])
 })
 
 void test('the generation counts changes outside metadata and status, where the kind has one', async (t) => {

@@ -127,11 +127,19 @@ void test('spec 2.4: a bootstrap token is checked when it is written, and its se
     [token(good, 'another'), 'system-ns', 'FieldValueInvalid metadata.name'],
     [token(good), 'default', 'FieldValueInvalid metadata.namespace'],
     [token({ ...good, expiration: 'tomorrow' }), 'system-ns', 'FieldValueInvalid data[expiration]'],
-    [
-      token({ ...good, 'auth-extra-groups': 'system:masters' }),
-      'system-ns',
-      'FieldValueInvalid data[auth-extra-groups]',
-    ],
+    ...[
+      'system:masters',
+      'system:bootstrappers:a, system:bootstrappers:b',
+      'system:bootstrappers:a ',
+      'system:bootstrappers:a,',
+    ].map(
+      (groups) =>
+        [
+          token({ ...good, 'auth-extra-groups': groups }),
+          'system-ns',
+          'FieldValueInvalid data[auth-extra-groups]',
+        ] as const,
+    ),
   ]
   for (const [body, namespace, cause] of rows) {
     const seen = await refused(make(api, body, namespace))
