@@ -12,6 +12,8 @@ import type { TestReport } from './reporter.ts'
 export type FileOptions = {
   /** It is ended then, with all that it started. */
   readonly seconds: number
+  /** How long what it started may run behind its end, on its way out. */
+  readonly graceMs?: number
   /** Ends it before. */
   readonly signal: AbortSignal
   /** Told each line that the file prints behind `# `, without that. */
@@ -36,7 +38,10 @@ let filesRun = 0
  * Runs a test file in a process of its own. Whatever it does, it ends, and with it everything that it started: a test that
  * waits for ever, one that lets nobody else run, one whose process goes on when all its tests have ended.
  */
-export async function runFile(file: string, { seconds, signal, say }: FileOptions): Promise<FileResult> {
+export async function runFile(
+  file: string,
+  { seconds, graceMs = defaultGraceMs, signal, say }: FileOptions,
+): Promise<FileResult> {
   const beganMs = performance.now()
   const scratch = mkdtempSync(join(tmpdir(), 'test-file-'))
   const report = join(scratch, 'report')
@@ -62,7 +67,7 @@ export async function runFile(file: string, { seconds, signal, say }: FileOption
   try {
     if (signal.aborted) stop()
     const [code, killedBy] = (await once(child, 'exit')) as [number | null, string | null]
-    const left = cut === null ? await leftBehind(mark) : []
+    const left = cut === null ? await leftBehind(mark, graceMs) : []
     // What is left may hold the output of the file open.
     killMarked(mark)
     await closed
@@ -82,10 +87,11 @@ export async function runFile(file: string, { seconds, signal, say }: FileOption
   }
 }
 
-const graceMs = 3000
+/** Long, as ending takes its time on a machine with much to do. */
+const defaultGraceMs = 15_000
 
-/** Whoever still runs a moment after the file ended. */
-async function leftBehind(mark: string): Promise<readonly Marked[]> {
+/** Whoever still runs a while after the file ended. */
+async function leftBehind(mark: string, graceMs: number): Promise<readonly Marked[]> {
   const endMs = performance.now() + graceMs
   let left = markedProcesses(mark)
   while (left.length > 0 && performance.now() < endMs) {

@@ -29,7 +29,7 @@ async function ran(code: string, seconds = 60, signal = never): Promise<Ran> {
   ]
   writeFileSync(file, [...imports, code].join('\n'))
   const said: string[] = []
-  const result = await runFile(file, { seconds, signal, say: (line) => said.push(line) })
+  const result = await runFile(file, { seconds, graceMs: 1000, signal, say: (line) => said.push(line) })
   return { ...result, said }
 }
 
