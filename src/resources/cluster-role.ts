@@ -37,7 +37,9 @@ const clusterRoleSchema = struct(
   'rbac.v1.ClusterRole',
   'What may be done in the cluster, or in any namespace.',
   {
-    rules: listOf(2, policyRuleSchema, 'Each allows something; together they are what the role allows.'),
+    rules: listOf(2, policyRuleSchema, 'Each allows something; together they are what the role allows.', {
+      always: true,
+    }),
     aggregationRule: maybe(3, aggregationRuleSchema, 'The rules come from other cluster roles.'),
   },
 )

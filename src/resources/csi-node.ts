@@ -47,7 +47,7 @@ const driverSchema = struct(
   {
     name: text(1, 'Name of the driver.', { required: true }),
     nodeID: text(2, 'The name by which the driver knows the node.', { required: true }),
-    topologyKeys: texts(3, 'Labels of the node that say from where the driver reaches it.'),
+    topologyKeys: texts(3, 'Labels of the node that say from where the driver reaches it.', { always: true }),
     allocatable: maybe(4, resourcesSchema, 'How many volumes of the driver the node can hold.'),
   },
   { check: checkDriver },

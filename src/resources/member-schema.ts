@@ -7,7 +7,12 @@ const conditionSchema: ObjectSchema = {
   properties: {
     type: { type: 'string', description: 'Which aspect: Ready.' },
     status: { type: 'string', description: 'True, False or Unknown.' },
-    lastTransitionTime: { type: 'string', format: 'date-time', description: 'When the status last changed.' },
+    lastTransitionTime: {
+      type: 'string',
+      format: 'date-time',
+      always: true,
+      description: 'When the status last changed.',
+    },
     reason: { type: 'string', description: 'Why, in one word for programs.' },
     message: { type: 'string', description: 'Why, for people.' },
   },

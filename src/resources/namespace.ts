@@ -78,7 +78,7 @@ const conditionSchema: ObjectSchema = {
     lastTransitionTime: {
       type: 'string',
       format: 'date-time',
-      nullable: true,
+      always: true,
       description: 'When the status last changed.',
     },
     reason: { type: 'string', description: 'Why, in one word for programs.' },

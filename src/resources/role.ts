@@ -26,5 +26,7 @@ export function roleDefinition(names: Names): ResourceDefinition {
 }
 
 const roleSchema = struct('rbac.v1.Role', 'What may be done in one namespace.', {
-  rules: listOf(2, policyRuleSchema, 'Each allows something; together they are what the role allows.'),
+  rules: listOf(2, policyRuleSchema, 'Each allows something; together they are what the role allows.', {
+    always: true,
+  }),
 })

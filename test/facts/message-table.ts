@@ -18,6 +18,8 @@ export type MessageMember = {
   readonly type: MemberType
   /** May be unset, which is not its zero. */
   readonly optional: boolean
+  /** JSON says it even where it is its zero, or where nothing was said. */
+  readonly said: boolean
 }
 
 export type MemberType =
@@ -58,13 +60,14 @@ export function readMessageTable(): MessageTable {
 function parseMessage(group: string, isMessage: boolean, text: string): MessageType {
   if (!isMessage) return { kind: 'alias', of: parseType(group, text) }
   const members = text.split(';').map((part) => {
-    const match = /^([\w-]+) (\d+) ([^?]+)(\??)$/.exec(part.trim())
+    const match = /^([\w-]+) (\d+) ([^?!]+)(\??)(!?)$/.exec(part.trim())
     assert.ok(match, `${group}: ${part}`)
-    const [, name = '', number = '', type = '', mark = ''] = match
+    const [, name = '', number = '', type = '', mark = '', said = ''] = match
     const isInline = name === '-'
     return {
       ...{ name: isInline ? null : name, number: Number(number), type: parseType(group, type) },
       optional: mark === '?',
+      said: said === '!',
     }
   })
   return { kind: 'message', members }

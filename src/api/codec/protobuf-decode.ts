@@ -10,7 +10,7 @@ import { planOf } from './protobuf-plan.ts'
 import type { FieldPlan } from './protobuf-plan.ts'
 import { Malformed, ProtobufReader } from './protobuf-reader.ts'
 import { WIRE_BIT64, WIRE_BYTES, WIRE_VARINT } from './protobuf-writer.ts'
-import { zeroOf } from '../schema/zero.ts'
+import { isZero, zeroOf } from '../schema/zero.ts'
 
 const DEPTH_MAX = 100
 
@@ -91,30 +91,6 @@ function readOnto(before: Json | undefined, schema: Schema, place: Place): Json 
     case 'quantity':
     case 'any':
       return readScalar(schema, place)
-    default:
-      return assertNever(schema)
-  }
-}
-
-/** Of members that say nothing when they are this. A map or list that a message says is not empty. */
-function isZero(schema: Schema, value: Json): boolean {
-  switch (schema.type) {
-    case 'string':
-      return value === ''
-    case 'boolean':
-      return value === false
-    case 'integer':
-    case 'number':
-    case 'int-or-string':
-      return value === 0
-    case 'quantity':
-      return value === '0'
-    case 'object':
-      return isJsonObject(value) && Object.keys(value).length === 0
-    case 'list':
-    case 'map':
-    case 'any':
-      return false
     default:
       return assertNever(schema)
   }

@@ -27,7 +27,7 @@ export type Field = { readonly number: number; readonly schema: Schema; readonly
 type Rules = {
   /** In OpenAPI; and absent, empty text, an empty list or map is `FieldValueRequired`, unless it is `always` said. */
   readonly required?: true
-  /** Said in JSON even where it is the zero of its type. */
+  /** Said in JSON even where it is the zero of its type; see `Schema`. */
   readonly always?: true
   /** The zero differs from absent (a pointer in upstream's types). */
   readonly optional?: true
@@ -49,12 +49,12 @@ export function bytes(number: number, words: string, rules: TextRules = {}): Fie
   return field(number, { type: 'string', format: 'bytes' }, words, rules)
 }
 
-/** To the second; see `microTime`. */
-export function time(number: number, words: string, rules: Rules = {}): Field {
+/** To the second; see `microTime`. Said in JSON also when there is none, unless `rules` say otherwise. */
+export function time(number: number, words: string, rules: Rules = { always: true }): Field {
   return field(number, { type: 'string', format: 'date-time' }, words, rules)
 }
 
-export function microTime(number: number, words: string, rules: Rules = {}): Field {
+export function microTime(number: number, words: string, rules: Rules = { always: true }): Field {
   return field(number, { type: 'string', format: 'micro-time' }, words, rules)
 }
 

@@ -8,12 +8,13 @@ import type { Path } from './path.ts'
 import { listIndex, mapKey, member, spellPath } from './path.ts'
 import { checkScalar } from './scalar.ts'
 import type { ListSchema, MapSchema, ObjectSchema, Schema } from './schema.ts'
-import { zeroOf } from './zero.ts'
+import { isZero, saysNull, zeroOf } from './zero.ts'
 
 /** What decoding made of an object. */
 export type Conformed = {
   /**
-   * Of the schema's types; unknown members and nulls left out. The very object sent when it was so already.
+   * Of the schema's types, in the one form that JSON of it has: without unknown members, nulls, and zeros that mean the
+   * same as absent. The very object sent when it was so already.
    */
   readonly value: JsonObject
   /** Paths of members the schema does not have, at most `UNKNOWN_MAX`. */
@@ -25,7 +26,8 @@ export const UNKNOWN_MAX = 64
 
 /**
  * Gives what a client sent the types its kind has: refuses other types and malformed scalars, leaves out
- * members the schema lacks, takes null for absent, and writes times and quantities in their one form.
+ * members the schema lacks, takes null for absent, and a zero where it means the same, and writes times and quantities in
+ * their one form. An empty list is not there, as it is not in protobuf.
  *
  * @param schema of the whole object, as `wholeObject` makes it
  * @throws ApiError BadRequest naming the path: the decode error of upstream
@@ -96,17 +98,28 @@ function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | nu
     const type = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
     if (type === undefined) {
       if (walk.unknown.length < UNKNOWN_MAX) walk.unknown.push(spellPath(member(path, name)))
-    } else if (value !== null || type.nullable === true) {
+    } else {
       const next = value === null ? null : conformValue(type, value, member(path, name), walk)
-      if (next === value) continue
-      draft ??= { ...object }
-      setMember(draft, name, next)
-      continue
+      const isSaid = next !== null && !isUnsaid(type, next, name, schema)
+      if (isSaid || saysNull(type)) {
+        const said = isSaid ? next : null
+        if (said === value) continue
+        draft ??= { ...object }
+        setMember(draft, name, said)
+        continue
+      }
     }
     draft ??= { ...object }
     delete draft[name]
   }
   return draft ?? object
+}
+
+/** Whether a member might as well be absent. What is required is not, so that whoever refuses its zero can tell. */
+function isUnsaid(schema: Schema, value: Json, name: string, struct: ObjectSchema): boolean {
+  if (schema.zeroMatters === true || schema.type === 'object' || !isZero(schema, value)) return false
+  if (schema.default !== undefined || saysNull(schema)) return true
+  return schema.always !== true && struct.required?.includes(name) !== true
 }
 
 function conformMap(schema: MapSchema, map: JsonObject, path: Path, walk: Walk): JsonObject {
@@ -116,7 +129,7 @@ function conformMap(schema: MapSchema, map: JsonObject, path: Path, walk: Walk):
   for (const key of Object.keys(map)) {
     const value = map[key] as Json
     if (plain && typeof value === 'string') continue
-    const next = value === null ? emptyOf(values) : conformValue(values, value, mapKey(path, key), walk)
+    const next = value === null ? zeroOf(values) : conformValue(values, value, mapKey(path, key), walk)
     if (next === value) continue
     draft ??= { ...map }
     setMember(draft, key, next)
@@ -129,17 +142,12 @@ function conformList(schema: ListSchema, list: readonly Json[], path: Path, walk
   for (let at = 0; at < list.length; at++) {
     const value = list[at] as Json
     const next =
-      value === null ? emptyOf(schema.items) : conformValue(schema.items, value, listIndex(path, at), walk)
+      value === null ? zeroOf(schema.items) : conformValue(schema.items, value, listIndex(path, at), walk)
     if (next === value) continue
     draft ??= [...list]
     draft[at] = next
   }
   return draft ?? list
-}
-
-/** What null means where something must stand. */
-function emptyOf(schema: Schema): Json {
-  return schema.nullable === true ? null : zeroOf(schema)
 }
 
 function mismatch(value: Json, path: Path, wanted: string): Mismatch {

@@ -1,13 +1,12 @@
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, setMember } from '../json.ts'
 import type { ObjectSchema, Schema } from './schema.ts'
-import { zeroOf } from './zero.ts'
+import { saysNull, zeroOf } from './zero.ts'
 
 /**
- * Fills in members that are absent and have a default, or are always said; inside of what is there, never around it. An
- * empty text, a zero and `false` are as good as absent where they mean the same.
+ * Fills in members that are absent and have a default, or are always said; inside of what is there, never around it.
  *
- * @param object of the schema's types
+ * @param object as `conform` leaves it
  * @returns the very object when nothing was missing
  */
 export function applyDefaults(schema: ObjectSchema, object: JsonObject): JsonObject {
@@ -15,8 +14,7 @@ export function applyDefaults(schema: ObjectSchema, object: JsonObject): JsonObj
   for (const name in schema.properties) {
     const type = schema.properties[name] as Schema
     const value = Object.hasOwn(object, name) ? object[name] : undefined
-    const next =
-      value === undefined || isUnsaid(type, value) ? missingValue(type) : defaultInside(type, value)
+    const next = value === undefined ? missingValue(type) : defaultInside(type, value)
     if (next === undefined || next === value) continue
     draft ??= { ...object }
     setMember(draft, name, next)
@@ -24,18 +22,11 @@ export function applyDefaults(schema: ObjectSchema, object: JsonObject): JsonObj
   return draft ?? object
 }
 
-/** The zero of a type is the default where there is one, unless the zero means something of its own. */
-function isUnsaid(schema: Schema, value: Json): boolean {
-  if (schema.default === undefined || schema.zeroMatters === true) return false
-  return value === '' || value === 0 || value === false
-}
-
 function missingValue(schema: Schema): Json | undefined {
-  if (schema.default !== undefined) return schema.default
+  if (schema.default !== undefined) return defaultInside(schema, schema.default)
   if (schema.always !== true) return undefined
-  if (schema.type === 'object') return applyDefaults(schema, {})
-  const isScalar = schema.type !== 'map' && schema.type !== 'list' && schema.type !== 'any'
-  return isScalar ? zeroOf(schema) : undefined
+  if (saysNull(schema)) return null
+  return schema.type === 'object' ? applyDefaults(schema, {}) : zeroOf(schema)
 }
 
 function defaultInside(schema: Schema, value: Json): Json {

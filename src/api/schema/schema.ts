@@ -27,14 +27,15 @@ type Common = {
   readonly memberDescription?: string
   /** Filled in where the member is absent. */
   readonly default?: Json
-  /** `null` is a value of its own and not the same as absent. */
-  readonly nullable?: true
   /**
    * `false`, `0`, empty text and an empty struct differ from absent. Of other members that are no list, map or bytes a
    * protobuf message always says the zero.
    */
   readonly zeroMatters?: true
-  /** Said in JSON even where it is the zero of its type: a missing one is filled in. Not for lists, maps, times. */
+  /**
+   * Said in JSON even where it is the zero of its type, or where nothing was said: `null` of a list, a map, a time, and of
+   * what may be unset.
+   */
   readonly always?: true
   /** Empty text, lists and maps are as good as absent: `FieldValueRequired`. */
   readonly nonEmpty?: true

@@ -76,7 +76,7 @@ export const objectMetaSchema: ObjectSchema = {
     generation: { ...int64, description: 'Counts changes of what is wanted; set by the server.' },
     creationTimestamp: {
       ...time,
-      nullable: true,
+      always: true,
       description: 'When the object was created; set by the server.',
     },
     deletionTimestamp: {

@@ -1,6 +1,7 @@
 import { assertNever } from '../../../raft/base/assert.ts'
 import type { Json } from '../json.ts'
-import type { Schema } from './schema.ts'
+import { isJsonList, isJsonObject } from '../json.ts'
+import type { Schema, StringSchema } from './schema.ts'
 
 /** What stands where something must stand and nothing was said. Times: empty text, which is none. */
 export function zeroOf(schema: Schema): Json {
@@ -25,4 +26,59 @@ export function zeroOf(schema: Schema): Json {
     default:
       return assertNever(schema)
   }
+}
+
+/** Whether a value of the schema's type is the zero of it. Of `any` nothing is; of times the first second of all is. */
+export function isZero(schema: Schema, value: Json): boolean {
+  switch (schema.type) {
+    case 'string':
+      return value === '' || (isTime(schema) && typeof value === 'string' && NO_TIME.test(value))
+    case 'boolean':
+      return value === false
+    case 'integer':
+    case 'number':
+    case 'int-or-string':
+      return value === 0
+    case 'quantity':
+      return value === '0'
+    case 'object':
+    case 'map':
+      return isJsonObject(value) && Object.keys(value).length === 0
+    case 'list':
+      return isJsonList(value) && value.length === 0
+    case 'any':
+      return false
+    default:
+      return assertNever(schema)
+  }
+}
+
+/** Whether JSON says `null` where nothing was said: what has no zero to say, or whose zero is something else. */
+export function saysNull(schema: Schema): boolean {
+  if (schema.always !== true || schema.default !== undefined) return false
+  if (schema.zeroMatters === true) return true
+  switch (schema.type) {
+    case 'string':
+      return isTime(schema)
+    case 'list':
+    case 'map':
+    case 'any':
+      return true
+    case 'boolean':
+    case 'integer':
+    case 'number':
+    case 'int-or-string':
+    case 'quantity':
+    case 'object':
+      return false
+    default:
+      return assertNever(schema)
+  }
+}
+
+/** What upstream takes for no time. */
+const NO_TIME = /^0001-01-01T00:00:00(\.0+)?Z$/
+
+function isTime({ format }: StringSchema): boolean {
+  return format === 'date-time' || format === 'micro-time'
 }

@@ -16,7 +16,7 @@ export const containerPortSchema = struct(
       rule: checkPortName,
     }),
     hostPort: int32(2, 'Port of the node that leads there; 0 is none.'),
-    containerPort: int32(3, 'The port, in the network of the Pod.', { required: true }),
+    containerPort: int32(3, 'The port, in the network of the Pod.', { required: true, always: true }),
     protocol: text(4, 'TCP, UDP or SCTP.', { default: 'TCP', enum: ['SCTP', 'TCP', 'UDP'] }),
     hostIP: text(5, 'Address of the node that the host port is bound to; unset is all.'),
   },

@@ -28,7 +28,10 @@ const httpGetActionSchema = struct(
   'Asks the container by HTTP.',
   {
     path: text(1, 'Path of the request.', { default: '/' }),
-    port: intOrString(2, 'Number of the port, or its name in the container.', { required: true }),
+    port: intOrString(2, 'Number of the port, or its name in the container.', {
+      required: true,
+      always: true,
+    }),
     host: text(3, 'Host to ask; unset is the address of the Pod.'),
     scheme: text(4, 'HTTP or HTTPS.', { enum: ['HTTP', 'HTTPS'], default: 'HTTP' }),
     httpHeaders: listOf(5, httpHeaderSchema, 'Headers of the request; a name may stand there twice.'),
@@ -40,7 +43,10 @@ const tcpSocketActionSchema = struct(
   'core.v1.TCPSocketAction',
   'Opens a connection to the container.',
   {
-    port: intOrString(1, 'Number of the port, or its name in the container.', { required: true }),
+    port: intOrString(1, 'Number of the port, or its name in the container.', {
+      required: true,
+      always: true,
+    }),
     host: text(2, 'Host to connect to; unset is the address of the Pod.'),
   },
   { check: (action, at) => checkPort(memberOf(action, 'port'), fieldAt(at, 'port')) },
@@ -50,7 +56,7 @@ const grpcActionSchema = struct(
   'core.v1.GRPCAction',
   'Asks the container by the health protocol of gRPC.',
   {
-    port: int32(1, 'Number of the port.', { required: true }),
+    port: int32(1, 'Number of the port.', { required: true, always: true }),
     service: text(2, 'Name of the service to ask for.', { optional: true, default: '' }),
   },
   { check: checkGrpc },

@@ -55,7 +55,7 @@ const nodeSystemInfoSchema = struct('core.v1.NodeSystemInfo', 'What the machine 
 })
 
 const containerImageSchema = struct('core.v1.ContainerImage', 'An image that the node has.', {
-  names: texts(1, 'What it is called.'),
+  names: texts(1, 'What it is called.', { always: true }),
   sizeBytes: int64(2, 'How large it is, in bytes.'),
 })
 

@@ -11,7 +11,10 @@ export const topologySpreadConstraintSchema = struct(
   'core.v1.TopologySpreadConstraint',
   'How evenly pods of one sort are spread over places.',
   {
-    maxSkew: int32(1, 'How many more pods one place may have than another; at least 1.', { required: true }),
+    maxSkew: int32(1, 'How many more pods one place may have than another; at least 1.', {
+      required: true,
+      always: true,
+    }),
     topologyKey: text(2, 'Nodes with the same value of this label are one place.', { required: true }),
     whenUnsatisfiable: text(3, 'What else: DoNotSchedule waits, ScheduleAnyway prefers where it is least.', {
       required: true,

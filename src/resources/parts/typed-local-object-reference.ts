@@ -11,7 +11,7 @@ export const typedLocalObjectReferenceSchema = struct(
   'core.v1.TypedLocalObjectReference',
   'Names an object of any kind in the same namespace.',
   {
-    apiGroup: text(1, 'Group of the kind; unset means the core group.', { optional: true }),
+    apiGroup: text(1, 'Group of the kind; unset means the core group.', { optional: true, always: true }),
     kind: text(2, 'Kind of the object.', { required: true }),
     name: text(3, 'Name of the object.', { required: true }),
   },

@@ -131,7 +131,7 @@ export const projectedVolumeSourceSchema = struct(
   'core.v1.ProjectedVolumeSource',
   'Files of several sources in one volume.',
   {
-    sources: listOf(1, volumeProjectionSchema, 'Where the files come from.'),
+    sources: listOf(1, volumeProjectionSchema, 'Where the files come from.', { always: true }),
     defaultMode: modeOfProjection,
   },
   { check: checkDistinctPaths },

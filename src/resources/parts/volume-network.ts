@@ -33,7 +33,10 @@ export const azureFilePersistentVolumeSourceSchema = struct(
   'A file share of Azure.',
   {
     ...azureFileMembers,
-    secretNamespace: text(4, "Namespace of the Secret; unset means the claim's.", { optional: true }),
+    secretNamespace: text(4, "Namespace of the Secret; unset means the claim's.", {
+      optional: true,
+      always: true,
+    }),
   },
   {
     check: (source, at) =>

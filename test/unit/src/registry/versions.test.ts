@@ -128,11 +128,11 @@ function shape({ object }: { readonly object: JsonObject }): JsonObject {
 
 const inV1 = (count: number, words: readonly string[]): JsonObject => ({
   ...{ kind: 'Gadget', apiVersion: 'test.example/v1' },
-  spec: { size: count, tags: words },
+  spec: { size: count, ...(words.length === 0 ? {} : { tags: words }) },
 })
 const inBeta = (count: number, words: readonly string[]): JsonObject => ({
   ...{ kind: 'Gadget', apiVersion: 'test.example/v1beta1' },
-  ...{ amount: count, words },
+  ...{ amount: count, ...(words.length === 0 ? {} : { words }) },
 })
 
 void test('spec 9.5: what was written in one version round-trips through the other', async (t) => {

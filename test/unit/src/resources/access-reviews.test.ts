@@ -45,13 +45,13 @@ void test('spec 2.12: SubjectAccessReview says whether somebody may do something
   const api = await open()
   t.after(() => api.close())
   const kind = 'SubjectAccessReview'
-  const deployment = {
+  const deployments = {
     verb: 'delete',
     group: 'apps',
     resource: 'deployments',
     namespace: 'shop',
-    name: 'web',
   }
+  const deployment = { ...deployments, name: 'web' }
   const rows: readonly (readonly [JsonObject, JsonObject])[] = [
     [{ user: 'jane', resourceAttributes: pods }, { allowed: true }],
     [
@@ -73,7 +73,7 @@ void test('spec 2.12: SubjectAccessReview says whether somebody may do something
     ],
     [{ groups: ['staff'], resourceAttributes: deployment }, { allowed: true }],
     [
-      { groups: ['staff'], resourceAttributes: { ...deployment, name: '' } },
+      { groups: ['staff'], resourceAttributes: deployments },
       { allowed: false, reason: 'a person' },
     ],
     [

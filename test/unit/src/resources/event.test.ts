@@ -68,22 +68,27 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
     const { api, core, v1, beta } = await start(t, domain)
     const said = withoutMetadata(older)
     const made = await api.create({ kind: core, body: older })
-    assert.deepEqual(shape(made.object), { ...said, reportingComponent: '', reportingInstance: '' })
+    assert.deepEqual(shape(made.object), {
+      ...said,
+      ...{ eventTime: null, reportingComponent: '', reportingInstance: '' },
+    })
     for (const kind of [v1, beta]) {
       const { object } = await api.get({ kind, name: 'e' })
       assert.equal(object.apiVersion, kind.replace('/Event', ''))
       assert.deepEqual(object.metadata, made.object.metadata)
       assert.deepEqual(shape(object), {
         ...{ regarding: involvedObject, type: 'Warning', reason: 'BackOff', note: ' it failed \n' },
-        ...{ deprecatedCount: 4, deprecatedSource: older.source },
+        ...{ deprecatedCount: 4, deprecatedSource: older.source, eventTime: null },
         deprecatedFirstTimestamp: older.firstTimestamp,
         deprecatedLastTimestamp: older.lastTimestamp,
       })
     }
     await api.create({ kind: v1, body: { ...newer, metadata: { name: 'f' } } })
     const { object } = await api.get({ kind: core, name: 'f' })
-    assert.deepEqual(shape(object), { ...withoutMetadata(newerInCore), source: {} })
-    const inGroup = { ...withoutMetadata(newer), deprecatedSource: {} }
+    const never = { firstTimestamp: null, lastTimestamp: null }
+    assert.deepEqual(shape(object), { ...withoutMetadata(newerInCore), ...never, source: {} })
+    const neverInGroup = { deprecatedFirstTimestamp: null, deprecatedLastTimestamp: null }
+    const inGroup = { ...withoutMetadata(newer), ...neverInGroup, deprecatedSource: {} }
     assert.deepEqual(shape((await api.get({ kind: v1, name: 'f' })).object), inGroup)
 
     const merge = { kind: v1, name: 'f', body: { series: { count: 2, lastObservedTime: newer.eventTime } } }

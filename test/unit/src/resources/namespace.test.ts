@@ -71,7 +71,8 @@ void test('spec and status change only through their own paths', async (t) => {
     body: { spec: { finalizers: [] }, status: { conditions: [condition] } },
   })
   assert.deepEqual(status.object['spec'], { finalizers: ['orch'] })
-  assert.deepEqual(status.object['status'], { phase: 'Active', conditions: [condition] })
+  const seen = { ...condition, lastTransitionTime: null }
+  assert.deepEqual(status.object['status'], { phase: 'Active', conditions: [seen] })
   const phase = await refused(
     api.patch({ kind, name: 'n', subresource: 'status', body: { status: { phase: 'Terminating' } } }),
   )

@@ -62,7 +62,7 @@ void test('each rule of a node, broken once', async (t) => {
       '',
     ],
     [
-      { status: { capacity: { cpu: '-1' }, allocatable: {} } },
+      { status: { capacity: { cpu: '-1' }, allocatable: { cpu: '1' } } },
       ['FieldValueInvalid status.capacity[cpu]'],
       'greater than or equal to 0',
     ],

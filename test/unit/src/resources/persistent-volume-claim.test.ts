@@ -70,7 +70,7 @@ void test('spec 2.6: accessModes, resources, selector, class and mode follow the
 
 void test('spec 2.6: of dataSource and dataSourceRef one says both, and two are equal', async (t) => {
   const api = await opened(t)
-  const claim = { kind: 'PersistentVolumeClaim', name: 'other' }
+  const claim = { apiGroup: null, kind: 'PersistentVolumeClaim', name: 'other' }
   const snapshot = { apiGroup: 'snapshot.storage.orch.io', kind: 'VolumeSnapshot', name: 's' }
   const foreign = { apiGroup: 'x.io', kind: 'Image', name: 'i' }
   const sources = async (more: JsonObject, at: string) => {
@@ -116,7 +116,7 @@ void test('what a claim asks for stays, but for its volume, and growing once it 
   await refusesChange(api, { kind, name }, [[{ spec: { volumeName: 'w' } }, ['FieldValueForbidden spec']]])
   await bind(api)
   const { object } = await api.patch({ kind, name, body: grow('2Gi') })
-  assert.deepEqual((object['spec'] as JsonObject)['resources'], { requests: { storage: '2Gi' }, limits: {} })
+  assert.deepEqual((object['spec'] as JsonObject)['resources'], { requests: { storage: '2Gi' } })
   await refusesChange(api, { kind, name }, [
     [grow('1Gi'), ['FieldValueForbidden spec.resources.requests.storage'], 'less than previous'],
     [{ spec: { resources: { requests: { cpu: '1' } } } }, ['FieldValueForbidden spec']],

@@ -114,6 +114,11 @@ void test('variables have names, and one value each', async () => {
     [from({ secretKeyRef: { name: 'n', key: 'a/b' } }), `FieldValueInvalid ${at}.valueFrom.secretKeyRef.key`],
     [from({ fieldRef: {} }), `FieldValueRequired ${at}.valueFrom.fieldRef.fieldPath`],
     [
+      from({ fieldRef: { apiVersion: 'v2', fieldPath: 'metadata.name' } }),
+      `FieldValueInvalid ${at}.valueFrom.fieldRef.fieldPath`,
+      'error converting fieldPath: unsupported pod version: v2',
+    ],
+    [
       from({ fieldRef: { fieldPath: 'spec.hostname' } }),
       `FieldValueNotSupported ${at}.valueFrom.fieldRef.fieldPath`,
       '"status.podIPs"',
@@ -158,7 +163,7 @@ void test('a handler is one of its types, with what that needs', async () => {
       'more than 1 handler type',
     ],
     [probe({ exec: {} }), `FieldValueRequired ${at}.exec.command`],
-    [probe({ httpGet: {} }), `FieldValueRequired ${at}.httpGet.port`],
+    [probe({ httpGet: {} }), `FieldValueInvalid ${at}.httpGet.port`, 'between 1 and 65535'],
     [probe({ httpGet: { port: 0 } }), `FieldValueInvalid ${at}.httpGet.port`, 'between 1 and 65535'],
     [probe({ httpGet: { port: 'a_b' } }), `FieldValueInvalid ${at}.httpGet.port`, 'only alpha-numeric'],
     [probe({ httpGet: { port: 1, scheme: 'FTP' } }), `FieldValueNotSupported ${at}.httpGet.scheme`],

@@ -43,6 +43,7 @@ test('the comparison sees a wrong number, type and flag, and a member too many o
   assert.deepEqual(walk.wrong, [
     'x.apiVersion has number 2, not 1',
     'x.apiVersion may not be unset: no zeroMatters',
+    'x.fieldPath is not said in JSON',
     'x.fieldPath is integer int32, not string',
     'x.more is not in core/v1.ObjectFieldSelector',
     'x.unnumbered is not in core/v1.ObjectFieldSelector',
@@ -89,6 +90,10 @@ function compareMember(schema: ObjectSchema, member: MessageMember, path: string
       `${path} may ${member.optional ? 'be' : 'not be'} unset: ${member.optional ? '' : 'no '}zeroMatters`,
     )
   }
+  const always = type.always === true
+  // Whatever has to be there, or has a default, is said.
+  const isSaid = always || type.default !== undefined || schema.required?.includes(name) === true
+  if (member.said ? !isSaid : always) walk.wrong.push(`${path} is ${always ? 'always' : 'not'} said in JSON`)
   compareType(type, member.type, path, walk)
 }
 

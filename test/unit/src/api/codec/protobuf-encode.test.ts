@@ -89,7 +89,7 @@ const cases: readonly [string, Schema, JsonObject, string][] = [
     '0a05080710e807',
   ],
   ['an absent time', { ...text, format: 'date-time' }, {}, '0a00'],
-  ['no time', { ...text, format: 'date-time', nullable: true }, { a: null }, '0a00'],
+  ['no time', { ...text, format: 'date-time', always: true }, { a: null }, '0a00'],
   ['the time of nobody', { ...text, format: 'date-time' }, { a: '0001-01-01T00:00:00Z' }, '0a00'],
   ['an absent time that would matter', { ...text, format: 'date-time', zeroMatters: true }, {}, ''],
   ['anything', { type: 'any' }, { a: { b: [1] } }, '0a0b0a097b2262223a5b315d7d'],

@@ -3,7 +3,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../../../src/api/api-error.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
-import { int32, struct, text } from '../../../../../src/api/schema/build.ts'
+import {
+  flag,
+  int32,
+  listOf,
+  maybe,
+  part,
+  struct,
+  text,
+  textMap,
+  texts,
+  time,
+} from '../../../../../src/api/schema/build.ts'
 import { conform, strictDecodingError, unknownFieldWords } from '../../../../../src/api/schema/conform.ts'
 import { applyDefaults } from '../../../../../src/api/schema/default.ts'
 import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'
@@ -42,7 +53,7 @@ const schema: ObjectSchema = wholeObject({
 })
 
 function sample(more: JsonObject): JsonObject {
-  return { kind: 'Thing', apiVersion: 'g.test/v1', metadata: { name: 'a' }, ...more }
+  return { kind: 'Thing', apiVersion: 'g.test/v1', metadata: { name: 'a', creationTimestamp: null }, ...more }
 }
 
 function refusal(more: JsonObject): ApiError {
@@ -125,6 +136,11 @@ test('a key named __proto__ is data like any other', () => {
   assert.equal(({} as JsonObject)['a'], undefined)
 })
 
+/** As a body is read. */
+function read(schema: ObjectSchema, object: JsonObject): JsonObject {
+  return applyDefaults(schema, conform(schema, object).value)
+}
+
 test('a zero that means the same as absent gets the default, one that means something of its own does not', () => {
   const zeros = struct('test.v1.Zeros', 'Zeros.', {
     text: text(1, 'Text.', { default: 'a' }),
@@ -132,9 +148,42 @@ test('a zero that means the same as absent gets the default, one that means some
     own: int32(3, 'A number that may be 0.', { optional: true, default: 30 }),
     plain: int32(4, 'A number without a default.'),
   })
-  const filled = applyDefaults(zeros, { text: '', count: 0, own: 0, plain: 0 })
-  assert.deepEqual(filled, { text: 'a', count: 3, own: 0, plain: 0 })
-  assert.deepEqual(applyDefaults(zeros, {}), { text: 'a', count: 3, own: 30 })
+  assert.deepEqual(read(zeros, { text: '', count: 0, own: 0, plain: 0 }), { text: 'a', count: 3, own: 0 })
+  assert.deepEqual(read(zeros, {}), { text: 'a', count: 3, own: 30 })
+})
+
+test('a zero is said where it always is or means something of its own, and nowhere else', () => {
+  const inner = struct('test.v1.Inner', 'Inner.', {
+    text: text(1, 'Text.'),
+    name: text(2, 'Name.', { always: true }),
+  })
+  const zeros = struct('test.v1.Said', 'Said.', {
+    texts: texts(1, 'Texts.'),
+    map: textMap(2, 'Texts by name.'),
+    at: time(3, 'A time.', { optional: true }),
+    flag: flag(4, 'A flag.'),
+    inners: listOf(5, inner, 'Structs.'),
+    own: text(6, 'Text that may be empty.', { optional: true }),
+    maybe: maybe(7, inner, 'A struct that may be absent.'),
+    saidTexts: texts(11, 'Texts.', { always: true }),
+    saidMap: textMap(12, 'Texts by name.', { always: true }),
+    saidTime: time(13, 'A time.'),
+    saidFlag: flag(14, 'A flag.', { always: true }),
+    saidInner: part(15, inner, 'A struct.'),
+    saidOwn: text(16, 'Text that may be empty.', { optional: true, always: true }),
+  })
+  const nothing = {
+    ...{ saidTexts: null, saidMap: null, saidTime: null, saidFlag: false, saidInner: { name: '' } },
+    saidOwn: null,
+  }
+  assert.deepEqual(read(zeros, {}), nothing)
+  const empty = { texts: [], map: {}, at: null, flag: false, inners: [], own: null, maybe: null }
+  const saidEmpty = { saidTexts: [], saidMap: {}, saidTime: '0001-01-01T00:00:00Z', saidInner: { text: '' } }
+  assert.deepEqual(read(zeros, { ...empty, ...saidEmpty }), nothing)
+  const kept = { inners: [{ text: '' }], own: '', maybe: {}, saidOwn: '' }
+  const made = { ...nothing, ...kept, inners: [{ name: '' }], maybe: { name: '' } }
+  assert.deepEqual(read(zeros, kept), made)
+  assert.equal(read(zeros, made), made)
 })
 
 test('defaults fill what is absent inside of what is there', () => {
