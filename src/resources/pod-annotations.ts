@@ -3,19 +3,25 @@ import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
 import { objectMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
 import type { AnyObject } from '../registry/definition.ts'
+import { checkProfileAnnotations } from './parts/profile-annotations.ts'
 
 /** Annotations that mean something to the node of a Pod. */
 
 const FIELD = 'metadata.annotations'
 
-/** Only a Pod that a node has shows what the node runs by itself. @source facts Pod: mirror annotation */
+/** @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotations; facts Pod: mirror annotation */
 export function checkPodAnnotations(object: AnyObject, names: Names): readonly ApiErrorCause[] {
-  const key = names.label('config.mirror')
   const spec = objectMember(object, 'spec')
-  const mirror = object.metadata.annotations?.[key]
-  if (mirror === undefined || textMember(spec, 'nodeName') !== '') return []
-  const words = 'must set spec.nodeName if mirror pod annotation is set'
-  return [invalid(keyPath(FIELD, key), mirror, words)]
+  const annotations = object.metadata.annotations ?? {}
+  const key = names.label('config.mirror')
+  const mirror = annotations[key]
+  const causes: ApiErrorCause[] = []
+  // Only a Pod that a node has shows what the node runs by itself.
+  if (mirror !== undefined && textMember(spec, 'nodeName') === '') {
+    const words = 'must set spec.nodeName if mirror pod annotation is set'
+    causes.push(invalid(keyPath(FIELD, key), mirror, words))
+  }
+  return [...causes, ...checkProfileAnnotations(annotations, spec, FIELD, names)]
 }
 
 /** They stay as they were. @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotationUpdates */

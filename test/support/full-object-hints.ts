@@ -64,6 +64,7 @@ const volumeHints: Hints = {
   'core.v1.QuobyteVolumeSource.registry': one('registry.example.com:7861,[::1]:7861'),
   ...iscsiHints('core.v1.ISCSIVolumeSource'),
   ...iscsiHints('core.v1.ISCSIPersistentVolumeSource'),
+  'core.v1.ObjectFieldSelector.apiVersion': one('v1'),
   'core.v1.ObjectFieldSelector.fieldPath': one('metadata.name'),
   'core.v1.ResourceFieldSelector.resource': one('limits.cpu'),
   'core.v1.ResourceFieldSelector.divisor': one('1m'),

@@ -42,6 +42,11 @@ export function checkObjectFieldSelector(
 ): readonly ApiErrorCause[] {
   const path = textMember(selector, 'fieldPath')
   if (path === '') return []
+  const version = textMember(selector, 'apiVersion')
+  if (version !== 'v1') {
+    const words = `error converting fieldPath: unsupported pod version: ${version}`
+    return [invalid(fieldAt(at, 'fieldPath'), path, words)]
+  }
   const subscript = /^([^[\]]+)\['([^']*)'\]$/.exec(path)
   if (subscript === null) {
     return fieldPaths.includes(path) ? [] : [notSupported(fieldAt(at, 'fieldPath'), path, fieldPaths)]

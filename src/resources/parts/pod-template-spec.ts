@@ -8,6 +8,7 @@ import { part, struct } from '../../api/schema/build.ts'
 import { objectMetaSchema } from '../../api/schema/shared.ts'
 import { fillPodSpec } from './pod-defaults.ts'
 import { podSpecSchema } from './pod-spec.ts'
+import { checkProfileAnnotations } from './profile-annotations.ts'
 import { checkVolumes } from './volume.ts'
 
 /** What pods are made from; for every kind that makes them. */
@@ -31,9 +32,12 @@ export function fillPodTemplate(template: JsonObject): JsonObject {
  */
 export function checkPodTemplate(template: JsonObject, path: string, names: Names): readonly ApiErrorCause[] {
   const [metadata, spec] = [objectMember(template, 'metadata'), objectMember(template, 'spec')]
+  const annotations = textsIn(metadata, 'annotations')
   const causes = [
     ...validateLabels(textsIn(metadata, 'labels'), `${path}.metadata.labels`),
-    ...validateAnnotations(textsIn(metadata, 'annotations'), `${path}.metadata.annotations`),
+    ...validateAnnotations(annotations, `${path}.metadata.annotations`),
+    // Upstream leaves out where exactly they stand.
+    ...checkProfileAnnotations(annotations, spec, `${path}.annotations`, names),
     ...checkVolumes(objectsMember(spec, 'volumes'), `${path}.spec.volumes`, { names, podName: '' }),
   ]
   if (objectsMember(spec, 'ephemeralContainers').length > 0) {

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { Fixture, causes, refused } from '../registry/fixture.ts'
 import { refuseEach } from './pod-refusals.ts'
-import { podBody } from './pod-samples.ts'
+import { container, podBody } from './pod-samples.ts'
 
 let api: Fixture
 before(async () => void (api = await Fixture.open()))
@@ -182,5 +182,46 @@ void test('annotations for the node of a Pod need one, and stay, in both domains
       `FieldValueForbidden metadata.annotations[${profile}]`,
       `FieldValueForbidden metadata.annotations[${key}]`,
     ])
+  }
+})
+
+void test('annotations name profiles that there can be, of containers that there are, in both domains', async (t) => {
+  for (const [domain, prefix] of [
+    ['orch.io', 'orch.io'],
+    ['k8s.io', 'kubernetes.io'],
+  ] as const) {
+    const own = await Fixture.open({ domain })
+    t.after(() => own.close())
+    const ofPod = `seccomp.security.alpha.${prefix}/pod`
+    const ofContainer = `container.seccomp.security.alpha.${prefix}/none`
+    const armor = `container.apparmor.security.beta.${prefix}/`
+    const rows: readonly (readonly [key: string, profile: string, field: string, words: string])[] = [
+      [ofPod, 'nope', `.${ofPod}`, 'Invalid value: "nope": must be a valid seccomp profile'],
+      [ofPod, '', `.${ofPod}`, 'must be a valid seccomp profile'],
+      [ofPod, 'localhost//etc/a', `.${ofPod}`, 'must be a relative path'],
+      [ofContainer, 'localhost/../a', `.${ofContainer}`, "must not contain '..'"],
+      [`${armor}zz`, 'unconfined', `[${armor}zz]`, 'Invalid value: "zz": container not found'],
+      [`${armor}main`, 'bad', `[${armor}main]`, 'Invalid value: "bad": invalid AppArmor profile name: "bad"'],
+    ]
+    const spec = { containers: [container()] }
+    for (const [key, profile, field, words] of rows) {
+      const metadata = { annotations: { [key]: profile } }
+      const pod = await refused(own.create({ kind: 'Pod', body: podBody({}, metadata) }))
+      assert.deepEqual(causes(pod), [`FieldValueInvalid metadata.annotations${field}`], profile)
+      assert.ok(pod.message.includes(words), pod.message)
+      const body = { metadata: { name: 'a' }, template: { metadata, spec } }
+      const made = await refused(own.create({ kind: 'PodTemplate', body }))
+      assert.deepEqual(causes(made), [`FieldValueInvalid template.annotations${field}`], profile)
+    }
+    const annotations = {
+      ...{ [ofPod]: 'docker/default', [ofContainer]: 'localhost/a/b', [`${armor}main`]: 'localhost/x' },
+      ...{ [`container.seccomp.security.alpha.${prefix}/main`]: 'unconfined', [`${armor}first`]: '' },
+    }
+    const initContainers = [container({ name: 'first' })]
+    const made = await own.create({ kind: 'Pod', body: podBody({ initContainers }, { annotations }) })
+    assert.equal(made.code, 201)
+    const change = { metadata: { annotations: { [ofPod]: 'nope' } } }
+    const changed = await refused(own.patch({ kind: 'Pod', name: 'a', body: change }))
+    assert.deepEqual(causes(changed), [`FieldValueInvalid metadata.annotations.${ofPod}`])
   }
 })

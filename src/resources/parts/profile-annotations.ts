@@ -1,0 +1,54 @@
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { invalid, keyPath } from '../../api/field-error.ts'
+import { objectsMember, textMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import type { Names } from '../../api/names.ts'
+import { checkDescendingPath } from './file-path.ts'
+
+/** Texts by key. */
+type Annotations = { readonly [key: string]: string }
+
+/**
+ * What annotations of a Pod or of a template may say of the profiles that its containers are confined by: which system
+ * calls (seccomp), and which files and capabilities (AppArmor).
+ *
+ * @param path of the annotations
+ * @source core `pkg/apis/core/validation`, ValidateSeccompPodAnnotations and ValidateAppArmorPodAnnotations
+ */
+export function checkProfileAnnotations(
+  annotations: Annotations,
+  spec: JsonObject,
+  path: string,
+  names: Names,
+): readonly ApiErrorCause[] {
+  const pod = names.labelUnder('seccomp.security.alpha', 'pod')
+  const systemCalls = names.labelUnder('container.seccomp.security.alpha', '')
+  const files = names.labelUnder('container.apparmor.security.beta', '')
+  return Object.entries(annotations).flatMap(([key, profile]) => {
+    if (key === pod || key.startsWith(systemCalls)) return checkSeccompProfile(profile, `${path}.${key}`)
+    if (!key.startsWith(files)) return []
+    const field = keyPath(path, key)
+    const container = key.slice(files.length)
+    const found = hasContainer(spec, container) ? [] : [invalid(field, container, 'container not found')]
+    return [...found, ...checkAppArmorProfile(profile, field)]
+  })
+}
+
+const LOCALHOST = 'localhost/'
+
+function checkSeccompProfile(profile: string, field: string): readonly ApiErrorCause[] {
+  if (['runtime/default', 'docker/default', 'unconfined'].includes(profile)) return []
+  if (profile.startsWith(LOCALHOST)) return checkDescendingPath(profile.slice(LOCALHOST.length), field)
+  return [invalid(field, profile, 'must be a valid seccomp profile')]
+}
+
+function checkAppArmorProfile(profile: string, field: string): readonly ApiErrorCause[] {
+  if (['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith(LOCALHOST)) return []
+  return [invalid(field, profile, `invalid AppArmor profile name: ${JSON.stringify(profile)}`)]
+}
+
+function hasContainer(spec: JsonObject, name: string): boolean {
+  return ['initContainers', 'containers', 'ephemeralContainers'].some((list) =>
+    objectsMember(spec, list).some((container) => textMember(container, 'name') === name),
+  )
+}
