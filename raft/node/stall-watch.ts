@@ -66,14 +66,14 @@ export class MoveWatch {
     this.#movedMs = now
   }
 
-  /** Within a second: as long as whoever is slow, but works, may take. */
+  /** Within two seconds: as long as whoever is slow, but works, may take. */
   movedLately(now: number): boolean {
     return now - this.#movedMs < restMs
   }
 }
 
 /** What has not moved for this long has come to rest. */
-const restMs = 1000
+const restMs = 2000
 /** An answer younger than this is on its way. */
 const lateMs = 500
 /** A look that comes later than this was held up itself. */
