@@ -46,8 +46,11 @@ export type LivenessReport = {
 
 /** Bounds of virtual time, in ms. */
 const limits = {
-  /** Each promotion waits for a member to start and to catch up, and they are made one by one. */
-  settle: 60_000,
+  /**
+   * Each promotion waits for a member to start and to catch up, and they are made one by one. With the smallest frames and
+   * the slowest database a state alone is some two hundred writes of up to half a second.
+   */
+  settle: 150_000,
   /** Files are read, and databases verified, on slow disks. */
   start: 20_000,
   /** Of elections whose votes split: each costs one more timeout, and five in a row are not bad luck. */
