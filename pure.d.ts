@@ -22,3 +22,8 @@ declare module 'node:buffer' {
 
   export function isUtf8(bytes: Uint8Array): boolean
 }
+
+/** Of the engine, whatever runs on it: how many lines of its trace an error keeps. */
+interface ErrorConstructor {
+  stackTraceLimit: number
+}

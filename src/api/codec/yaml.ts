@@ -10,12 +10,7 @@ import { wellFormed } from '../utf8.ts'
 import { beyondDouble, exactNumber } from './json-exact.ts'
 import { DUPLICATES_MAX, duplicateFields, duplicateFieldWords } from './json-strict.ts'
 import { checkTree, mayLoseDigits, nameOfType, parseChecked } from './json.ts'
-
-/**
- * Characters. Reading YAML costs about a hundred times what JSON does, and nobody writes this much by hand;
- * programs send JSON, also where the media type says YAML, and that has only the bound of any body.
- */
-export const YAML_LENGTH_MAX = 256 * 1024
+import { checkYamlCost, withoutTraces } from './yaml-cost.ts'
 
 /** Characters of the same as JSON, where every alias stands for a copy. */
 const EXPANDED_LENGTH_MAX = 3 * 1024 * 1024
@@ -38,7 +33,7 @@ export function parseYamlObject(text: string): YamlBody {
     const object = tryJson(text)
     if (object !== null) return { value: object, doubled: duplicateFields(text).map(duplicateFieldWords) }
   }
-  if (text.length > YAML_LENGTH_MAX) throw tooLarge(`limit for YAML is ${YAML_LENGTH_MAX} characters`)
+  checkYamlCost(text)
   const { value, doubled } = parse(text)
   const isExact = checkTree(value, 1)
   if (!isJsonObject(value)) throw badRequest(`the body must be a YAML map, not ${nameOfType(value)}`)
@@ -88,7 +83,7 @@ type Parsed = { readonly value: unknown; readonly doubled: readonly string[] }
 function parse(text: string, intAsBigInt = false): Parsed {
   const lines = new LineCounter()
   try {
-    const document = parseDocument(text, {
+    const options = {
       version: '1.1',
       merge: true,
       uniqueKeys: false,
@@ -97,7 +92,8 @@ function parse(text: string, intAsBigInt = false): Parsed {
       logLevel: 'error',
       lineCounter: lines,
       customTags,
-    })
+    } as const
+    const document = withoutTraces(() => parseDocument(text, options))
     const wrong = [...document.errors, ...document.warnings][0]
     if (wrong !== undefined) throw unreadable(wordsOf(wrong, lines))
     const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX })

@@ -112,5 +112,4 @@ test('YAML aliases cannot expand without bound', () => {
   assert.throws(() => parseYamlObject(levels.join('\n')), refusedAs('BadRequest'))
   const big = `a: &a "${'x'.repeat(500_000)}"\nb: [${Array.from({ length: 50 }, () => '*a').join(', ')}]`
   assert.throws(() => parseYamlObject(big), refusedAs('RequestEntityTooLarge'))
-  assert.throws(() => parseYamlObject(`a: "${'x'.repeat(1024 * 1024)}"`), refusedAs('RequestEntityTooLarge'))
 })

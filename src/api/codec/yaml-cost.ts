@@ -1,0 +1,58 @@
+import { Lexer } from 'yaml'
+import { tooLarge } from '../api-errors.ts'
+
+/**
+ * What reading a YAML body may cost: one for each character, ten more for each token of it, which is about what the
+ * library takes for either: a third of a microsecond, and three. So a megabyte of text in one value is let in, and so is
+ * a list of two thousand small objects, while no body keeps the thread for much longer than a second (half of that when
+ * no number has to be read twice). JSON, also where the media type says YAML, has only the bound of any body.
+ */
+export const YAML_COST_MAX = 2 * 1024 * 1024
+const TOKEN_COST = 10
+
+/** Anchors and aliases together: the library compares each alias with all of them. */
+export const YAML_ANCHORS_MAX = 1000
+
+/**
+ * Looks only at tokens, before anything is made of them.
+ *
+ * @throws ApiError RequestEntityTooLarge
+ */
+export function checkYamlCost(text: string): void {
+  let cost = text.length
+  refuseAbove(cost)
+  let anchors = 0
+  let before = ''
+  for (const token of new Lexer().lex(text)) {
+    cost += TOKEN_COST
+    refuseAbove(cost)
+    if (before !== SCALAR && (token.startsWith('&') || token.startsWith('*'))) anchors++
+    if (anchors > YAML_ANCHORS_MAX) {
+      throw tooLarge(`limit for YAML is ${YAML_ANCHORS_MAX} anchors and aliases; send it without, or as JSON`)
+    }
+    before = token
+  }
+}
+
+/** Stands in front of a plain value or a block of lines. */
+const SCALAR = '\u001f'
+
+function refuseAbove(cost: number): void {
+  if (cost <= YAML_COST_MAX) return
+  const counted = `characters, each token counted as ${TOKEN_COST} more`
+  throw tooLarge(`limit for YAML is ${YAML_COST_MAX} ${counted}; send it as JSON, which may be larger`)
+}
+
+/**
+ * The library makes an error of everything that is wrong, however much there is, and only the first one is told: a trace
+ * of each costs ten times the rest.
+ */
+export function withoutTraces<T>(read: () => T): T {
+  const before = Error.stackTraceLimit
+  Error.stackTraceLimit = 0
+  try {
+    return read()
+  } finally {
+    Error.stackTraceLimit = before
+  }
+}

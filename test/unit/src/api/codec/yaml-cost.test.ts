@@ -1,0 +1,93 @@
+/*
+ * Goal: YAML as large as objects are is read, and what would keep the thread for seconds is refused before it does.
+ * Method: large bodies of both kinds; what they cost was measured when the bound was chosen, as no test goes by time.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '../../../../../src/api/api-error.ts'
+import { YAML_ANCHORS_MAX, YAML_COST_MAX, withoutTraces } from '../../../../../src/api/codec/yaml-cost.ts'
+import { parseYamlObject } from '../../../../../src/api/codec/yaml.ts'
+
+function lines(count: number, line: (at: number) => string): string {
+  return Array.from({ length: count }, (_, at) => `${line(at)}\n`).join('')
+}
+
+function refusal(text: string): ApiError {
+  try {
+    parseYamlObject(text)
+  } catch (cause) {
+    if (cause instanceof ApiError) return cause
+    throw cause
+  }
+  throw new assert.AssertionError({ message: `not refused: ${text.slice(0, 60)}` })
+}
+
+void test('a megabyte of text is read, in a block of lines, in quotes and plain', () => {
+  const line = 'some text of a line that is as long as most of them are'
+  const count = Math.ceil((1024 * 1024) / line.length)
+  const block = parseYamlObject(`data:\n  a: |\n${lines(count, () => `    ${line}`)}`).value
+  assert.deepEqual(block, { data: { a: lines(count, () => line) } })
+  const long = 'aGk='.repeat(350_000)
+  const read = parseYamlObject(`kind: Secret\ndata:\n  a: "${long}"\n`).value
+  assert.deepEqual(read, { kind: 'Secret', data: { a: long } })
+  assert.deepEqual(parseYamlObject(`a: ${long}\n`).value, { a: long })
+})
+
+void test('two thousand small objects are read', () => {
+  const object = (at: number): string =>
+    [
+      '- apiVersion: v1',
+      '  kind: ConfigMap',
+      `  metadata: {name: cm-${at}, labels: {app: x}}`,
+      '  data:',
+      '    key: value of some words',
+    ].join('\n')
+  const { value } = parseYamlObject(`kind: List\nitems:\n${lines(2000, object)}`)
+  assert.equal((value['items'] as readonly unknown[]).length, 2000)
+})
+
+void test('what has too many characters and tokens is refused, whatever they are', () => {
+  const rows: readonly string[] = [
+    `a: "${'x'.repeat(YAML_COST_MAX)}"`,
+    `a: [${','.repeat(300_000)}]`,
+    `a: [${'a,'.repeat(150_000)}]`,
+    lines(100_000, (at) => `k${at}: v`),
+    `a: 1\n${'\n'.repeat(250_000)}`,
+    '}\n'.repeat(150_000),
+    `a: ${'['.repeat(250_000)}`,
+  ]
+  for (const text of rows) {
+    const { code, message } = refusal(text)
+    assert.equal(code, 'RequestEntityTooLarge')
+    assert.match(
+      message,
+      /limit for YAML is 2097152 characters, each token counted as 10 more; send it as JSON/,
+    )
+  }
+})
+
+void test('anchors and aliases are counted, and what only looks like them is not', () => {
+  const pairs = (count: number): string => `a:\n${lines(count / 2, (at) => `- &a${at} 1\n- *a${at}`)}`
+  assert.equal((parseYamlObject(pairs(YAML_ANCHORS_MAX)).value['a'] as readonly unknown[]).length, 1000)
+  const seen = refusal(pairs(YAML_ANCHORS_MAX + 2))
+  assert.equal(seen.code, 'RequestEntityTooLarge')
+  assert.match(seen.message, /limit for YAML is 1000 anchors and aliases/)
+  const text = parseYamlObject(lines(2000, (at) => `k${at}: |\n *x`)).value
+  assert.equal(text['k1999'], '*x\n')
+})
+
+void test('what is read has errors without traces, and traces are as before behind it', () => {
+  const before = Error.stackTraceLimit
+  assert.equal(
+    withoutTraces(() => new Error('a').stack),
+    'Error: a',
+  )
+  assert.throws(() =>
+    withoutTraces(() => {
+      throw new RangeError('b')
+    }),
+  )
+  assert.equal(Error.stackTraceLimit, before)
+  assert.equal(refusal(`a: "${'\\q'.repeat(1000)}"`).code, 'BadRequest')
+  assert.equal(Error.stackTraceLimit, before)
+})
