@@ -74,7 +74,8 @@ const volumeHints: Hints = {
 
 /** Of what is made by it. */
 function metadataOfTemplate(maker: FullObjects): JsonObject {
-  return { labels: { [maker.word()]: maker.word() }, annotations: { [maker.word()]: maker.word() } }
+  const [labels, annotations] = [{ [maker.word()]: maker.word() }, { [maker.word()]: maker.word() }]
+  return { creationTimestamp: null, labels, annotations }
 }
 
 function iscsiHints(shape: string): Hints {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { parse, parseAllDocuments } from 'yaml'
 import { decodeProtobuf } from '../../src/api/codec/protobuf.ts'
+import { applyDefaults } from '../../src/api/schema/default.ts'
 import type { Encoding } from '../../src/api/codec/document.ts'
 import type { JsonObject } from '../../src/api/json.ts'
 import { listMetaSchema } from '../../src/api/schema/shared.ts'
@@ -16,7 +17,7 @@ export function readAs(encoding: Encoding, schema: ObjectSchema, bytes: Uint8Arr
     case 'yaml':
       return parse(text()) as JsonObject
     case 'protobuf':
-      return decodeProtobuf(schema, bytes)
+      return asJson(schema, decodeProtobuf(schema, bytes))
   }
 }
 
@@ -62,7 +63,7 @@ function protobufEvents(schema: (kind: string) => ObjectSchema, bytes: Uint8Arra
     const kind = Buffer.from(type.get(2) ?? []).toString()
     events.push({
       type: Buffer.from(event.get(1) ?? []).toString(),
-      object: decodeProtobuf(schema(kind), body),
+      object: asJson(schema(kind), decodeProtobuf(schema(kind), body)),
     })
     at = end
   }
@@ -79,4 +80,9 @@ function fields(bytes: Uint8Array): ReadonlyMap<number, Uint8Array> {
     found.set(number, reader.bytes())
   }
   return found
+}
+
+/** What a message says, with what JSON always says: a message has no word for nothing. */
+function asJson(schema: ObjectSchema, said: JsonObject): JsonObject {
+  return applyDefaults(schema, said)
 }

@@ -12,6 +12,10 @@ const onCreate: { readonly [kind: string]: Owned } = {
     const spec = { ...objectMember(said, 'spec'), ...caller }
     return { ...withoutMembers({ ...said, spec }, 'spec', 'extra'), status: {} }
   },
+  Event: (said) => {
+    if (said['apiVersion'] === 'v1') return said
+    return { deprecatedFirstTimestamp: null, deprecatedLastTimestamp: null, ...said }
+  },
   Member: (said) => ({ ...said, status: { phase: 'Pending' } }),
   Namespace: (said, names) => {
     const metadata = objectMember(said, 'metadata')
@@ -22,7 +26,10 @@ const onCreate: { readonly [kind: string]: Owned } = {
   Node: withoutOldSettings,
   PersistentVolume: (said) => ({ ...said, status: { phase: 'Pending' } }),
   PersistentVolumeClaim: (said) => ({ ...said, status: { phase: 'Pending' } }),
-  Pod: (said) => ({ ...said, status: { phase: 'Pending', qosClass: 'Guaranteed' } }),
+  Pod: (said, names) => ({
+    ...withProfileAnnotations(said, names),
+    status: { phase: 'Pending', qosClass: 'Guaranteed' },
+  }),
   Secret: (said) => {
     const texts = objectMember(said, 'stringData')
     const bytes = Object.keys(texts).map(
@@ -40,6 +47,29 @@ const onCreate: { readonly [kind: string]: Owned } = {
     secrets: objectsMember(said, 'secrets').map((secret) => ({ name: textMember(secret, 'name') })),
   }),
   VolumeAttachment: (said) => ({ ...said, status: { attached: false } }),
+}
+
+/** What a new Pod says of system calls, it says in annotations too. */
+function withProfileAnnotations(said: JsonObject, names: Names): JsonObject {
+  const spec = objectMember(said, 'spec')
+  const annotations: JsonObjectDraft = {}
+  const add = (key: string, of: JsonObject): void => {
+    const profile = objectMember(objectMember(of, 'securityContext'), 'seccompProfile')
+    const words: { readonly [type: string]: string } = {
+      RuntimeDefault: 'runtime/default',
+      Unconfined: 'unconfined',
+      Localhost: `localhost/${textMember(profile, 'localhostProfile')}`,
+    }
+    const text = words[textMember(profile, 'type')]
+    if (text !== undefined) annotations[key] = text
+  }
+  add(names.labelUnder('seccomp.security.alpha', 'pod'), spec)
+  for (const container of ['initContainers', 'containers'].flatMap((list) => objectsMember(spec, list))) {
+    add(names.labelUnder('container.seccomp.security.alpha', textMember(container, 'name')), container)
+  }
+  const metadata = objectMember(said, 'metadata')
+  const all = { ...objectMember(metadata, 'annotations'), ...annotations }
+  return { ...said, metadata: { ...metadata, annotations: all } }
 }
 
 /** Who asks, as `ADMIN` is known. */
