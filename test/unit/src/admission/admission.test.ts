@@ -39,11 +39,12 @@ void test('all mutate in order, then all validate in order, and see what came be
 })
 
 void test('what only the server gives, admission cannot change', async (t) => {
+  let ending: { readonly deletionTimestamp?: string } = { deletionTimestamp: '2026-01-01T00:00:00Z' }
   const tamper: AdmissionPlugin = {
     name: 'tamper',
     mutate: ({ object }) => {
       if (object === null) return null
-      const metadata = { name: 'other', uid: '', deletionTimestamp: 'now', labels: { a: 'b' } }
+      const metadata = { name: 'other', uid: '', ...ending, labels: { a: 'b' } }
       return { ...object, kind: 'Other', metadata }
     },
   }
@@ -53,6 +54,10 @@ void test('what only the server gives, admission cannot change', async (t) => {
   assert.equal(made.object.kind, 'ConfigMap')
   const members = ['name', 'namespace', 'uid', 'resourceVersion', 'creationTimestamp', 'labels']
   assert.deepEqual(Object.keys(made.object.metadata), members)
+  const refusal = await refused(api.patch({ name: 'x', body: { data: { k: 'v' } } }))
+  assert.equal(refusal.code, 422)
+  assert.match(refusal.message, /metadata\.deletionTimestamp: .*field is immutable/)
+  ending = {}
   const changed = await api.patch({ name: 'x', body: { data: { k: 'v' } } })
   assert.equal(changed.object.kind, 'ConfigMap')
   const { resourceVersion } = made.object.metadata
