@@ -16,6 +16,7 @@ install: node_modules/.package-lock.json
 build: install ## Compile everything to dist/
 	@node node_modules/ts7/bin/tsc -p tsconfig.json
 	@$(MAKE) --no-print-directory build-info
+	@node bundle.js
 
 # What /version tells. The date is the commit's, so that whoever builds it again builds the same. No checkout: unknown.
 build-info:
@@ -27,13 +28,13 @@ build-info:
 lint: install ## Types of the pure rooms, style and formatting
 	@node node_modules/ts7/bin/tsc -p tsconfig.pure.json
 	@$(NODE_BIN)/eslint raft src test bench
-	@$(NODE_BIN)/prettier --check --log-level warn raft src test bench
+	@$(NODE_BIN)/prettier --check --log-level warn raft src test bench bundle.js
 
 fix: install ## Format and repair what can be repaired by machine
 	@$(NODE_BIN)/eslint --fix raft src test bench
 	@$(NODE_BIN)/prettier --write --log-level warn raft src test bench
 
-ORCHCTL = node dist/src/cli/main.js
+ORCHCTL = node dist/bundle/src/cli/main.js
 
 .PHONY: up down status test test-long sim bench spec-coverage scenario mutants
 
@@ -41,7 +42,7 @@ up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io]
 	@$(ORCHCTL) cluster up $(if $(NODES),--nodes $(NODES)) $(if $(DOMAIN),--domain $(DOMAIN))
 
 down: ## Stop it
-	@if [ -f dist/src/cli/main.js ]; then $(ORCHCTL) cluster down; fi
+	@if [ -f dist/bundle/src/cli/main.js ]; then $(ORCHCTL) cluster down; fi
 
 status: build ## Who leads, who follows
 	@$(ORCHCTL) cluster status
@@ -67,7 +68,7 @@ mutants: build ## Make deliberate mistakes, see the tests notice [ONLY=a,b] [SIM
 	@node dist/test/mutants/run.js $(if $(ONLY),--only $(ONLY)) $(if $(SIM),--sim) $(if $(MATRIX),--matrix) $(if $(UPDATE),--update)
 
 bench: build ## Measure a cluster of its own, results in .build/bench [ONLY=get,list QUICK=1 SECONDS=5 ROUNDS=3 ARGS="--clients 1,64"]
-	@node dist/bench/run.js $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick) $(if $(SECONDS),--seconds $(SECONDS)) \
+	@node dist/bundle/bench/run.js $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick) $(if $(SECONDS),--seconds $(SECONDS)) \
 	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(ARGS)
 
 clean: down ## Stop the cluster and remove it, and everything that was built

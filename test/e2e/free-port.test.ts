@@ -12,11 +12,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { isRecord } from '../../raft/base/record.ts'
 import { call, readEndpoints } from '../../src/cli/member-client.ts'
-
-const server = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+import { serverProgram as server } from '../support/programs.ts'
 
 class Alone {
   readonly log: string[] = []

@@ -10,12 +10,11 @@ import { existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { orchctl } from '../support/orchctl.ts'
 import { ProcessCluster, freePorts } from '../support/process-cluster.ts'
+import { serverProgram } from '../support/programs.ts'
 
-const serverProgram = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 const seed = Number(process.env['JOIN_SEED'] ?? 1)
 const killsMax = 8
 

@@ -12,15 +12,13 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { ApiClient } from '../support/api-client.ts'
 import { GapMeter, Reader, Watcher, Writer } from '../support/cluster-traffic.ts'
 import { freePortRange } from '../support/port-range.ts'
 import { orchctl } from '../support/orchctl.ts'
 import { assertReaderNeverBack, assertWritesKept, contentsOf } from '../support/traffic-checks.ts'
+import { orchctlProgram, serverProgram } from '../support/programs.ts'
 
-const serverProgram = fileURLToPath(new URL('../../src/main.js', import.meta.url))
-const cliProgram = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const writersCount = 8
 const namespace = 'churn'
 
@@ -117,7 +115,7 @@ class Churn {
     const traffic = ['--duration', '15s', '--clients', '4', '--rate', '80']
     const child = spawn(
       process.execPath,
-      [cliProgram, 'verify', ...contexts, ...traffic, '--kubeconfig', this.kubeconfig],
+      [orchctlProgram, 'verify', ...contexts, ...traffic, '--kubeconfig', this.kubeconfig],
       { stdio: ['ignore', 'pipe', 'pipe'] },
     )
     this.#processes.push(child)

@@ -9,10 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { freePortRange } from '../support/port-range.ts'
-
-const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+import { orchctlProgram as program } from '../support/programs.ts'
 
 type Ran = { readonly code: number | null; readonly out: string; readonly err: string }
 

@@ -9,13 +9,11 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { parse, stringify } from 'yaml'
 import { NoReply } from '../support/api-client.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import type { MemberProcess } from '../support/process-cluster.ts'
-
-const server = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+import { serverProgram as server } from '../support/programs.ts'
 
 type Ended = { readonly code: number | null; readonly lines: readonly string[] }
 

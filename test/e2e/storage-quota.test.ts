@@ -9,13 +9,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Kubectl } from '../support/kubectl.ts'
 import type { KubectlResult } from '../support/kubectl.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
+import { orchctlProgram as orchctl } from '../support/programs.ts'
 
-const orchctl = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const exec = promisify(execFile)
 
 void test('fill to the quota, read why, delete, and it works again by itself', async (t) => {

@@ -6,10 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { freePortRange } from './port-range.ts'
-
-const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+import { orchctlProgram as program } from './programs.ts'
 
 export type CommandEnd = { readonly code: number | null; readonly out: string; readonly err: string }
 

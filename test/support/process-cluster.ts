@@ -6,7 +6,6 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 import { ControlClient } from '../../src/chaos/links/control.ts'
 import { controlFile, linksFile } from '../../src/chaos/links/links.ts'
@@ -15,9 +14,7 @@ import { RealRandom } from '../../src/host/random.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { ApiClient, NoReply } from './api-client.ts'
 import type { Credentials } from './api-client.ts'
-
-const serverProgram = fileURLToPath(new URL('../../src/main.js', import.meta.url))
-const linksProgram = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+import { orchctlProgram, serverProgram } from './programs.ts'
 
 export type ClusterOptions = {
   readonly members?: number
@@ -293,9 +290,13 @@ export class ProcessCluster {
   async openLinks(): Promise<ControlClient> {
     if (this.#links !== null) return this.#links
     const log = openSync(join(this.directory, 'links.log'), 'a')
-    this.#linksProcess = spawn(process.execPath, [linksProgram, 'chaos', 'links', '--dir', this.directory], {
-      stdio: ['ignore', log, log],
-    })
+    this.#linksProcess = spawn(
+      process.execPath,
+      [orchctlProgram, 'chaos', 'links', '--dir', this.directory],
+      {
+        stdio: ['ignore', log, log],
+      },
+    )
     closeSync(log)
     for (let attempt = 0; ; attempt++) {
       try {
