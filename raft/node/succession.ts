@@ -1,6 +1,6 @@
 import type { ResignAnswer, TransferAnswer } from '../core/errors.ts'
 import type { CoreStatus } from '../core/ready.ts'
-import type { NodeId } from '../core/types.ts'
+import type { LogIndex, NodeId } from '../core/types.ts'
 import { HandOver } from './hand-over.ts'
 import { Debt, MoveWatch, standsStill, StallWatch } from './stall-watch.ts'
 import type { Owed, StallLimits } from './stall-watch.ts'
@@ -9,6 +9,7 @@ import { commitsNothing, healthiestSuccessor, othersWrite } from './status.ts'
 /** The part of the core that leadership is handed on with. */
 export interface SuccessionCore {
   readonly leader: NodeId | null
+  readonly commit: LogIndex
   status(): CoreStatus
   transferLeadership(to: NodeId): TransferAnswer
   resign(): ResignAnswer
@@ -54,7 +55,7 @@ export class Succession {
   tick(now: number, wantsState: boolean): void {
     if (this.#core.leader !== this.#self) return this.#committing.answered(now, false)
     const owed = this.#owed()
-    this.#commits.look(now, this.#core.status().commit)
+    this.#commits.look(now, this.#core.commit)
     if (this.#stall.stalled(now, owed) && !this.#handOver.underWay && this.#helps(now, owed)) {
       this.#stall.gaveWay(now)
       this.counts.gaveWay++

@@ -18,7 +18,7 @@ class FakeCore implements SuccessionCore {
   readonly offered: { readonly to: NodeId; readonly atMs: number }[] = []
   nowMs = 0
   leader: NodeId = nodeId(1)
-  commit = 8
+  commit = logIndex(8)
   persisted = 5
   followers: FollowerStatus[] = [follower(2, 9), follower(3, 8)]
   readonly resignedMs: number[] = []
@@ -33,7 +33,7 @@ class FakeCore implements SuccessionCore {
       leader: this.leader,
       configuration: { ...emptyConfiguration, voters: [nodeId(1), nodeId(2), nodeId(3)] },
       vote: nodeId(1),
-      commit: logIndex(this.commit),
+      commit: this.commit,
       lastIndex: logIndex(9),
       firstIndex: logIndex(1),
       persistedIndex: logIndex(this.persisted),
@@ -123,7 +123,7 @@ void test('a disk that the quorum waits for keeps the leader: without it nobody 
   succession.writing.owes(0)
   run(core, succession, 10_000)
   assert.equal(core.offered.length, 0)
-  core.commit = 9
+  core.commit = logIndex(9)
   run(core, succession, 10_010)
   assert.equal(core.offered.length, 1, 'now the others commit without it')
 })
