@@ -18,11 +18,8 @@ void describe('kubectl on who may do what', () => {
   })
   after(() => cluster.remove())
 
-  const ok = async (args: readonly string[], input?: string): Promise<string> => {
-    const result = await kubectl.run(cluster.kubeconfig, args, input)
-    assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}${result.stdout}`)
-    return result.stdout
-  }
+  const ok = (args: readonly string[], input?: string): Promise<string> =>
+    kubectl.ok(cluster.kubeconfig, args, input)
   const apply = (object: object): Promise<string> => ok(['apply', '-f', '-'], JSON.stringify(object))
 
   void test('auth can-i asks and lists', async () => {

@@ -30,11 +30,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     const run = (args: readonly string[], input?: string): Promise<KubectlResult> =>
       kubectl.run(cluster.kubeconfig, args, input)
 
-    const ok = async (args: readonly string[], input?: string): Promise<string> => {
-      const result = await run(args, input)
-      assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}${result.stdout}`)
-      return result.stdout
-    }
+    const ok = (args: readonly string[], input?: string): Promise<string> =>
+      kubectl.ok(cluster.kubeconfig, args, input)
 
     void test('spec 4.1: every kind is under its group, version and name', async () => {
       const lines = (await ok(['api-resources', '--no-headers', '-o', 'wide'])).trimEnd().split('\n')

@@ -27,11 +27,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
 
     const run = (args: readonly string[], input?: string): Promise<KubectlResult> =>
       kubectl.run(cluster.kubeconfig, args, input)
-    const ok = async (args: readonly string[], input?: string): Promise<string> => {
-      const result = await run(args, input)
-      assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}${result.stdout}`)
-      return result.stdout
-    }
+    const ok = (args: readonly string[], input?: string): Promise<string> =>
+      kubectl.ok(cluster.kubeconfig, args, input)
 
     void test('documents of one file are made, labelled, annotated and deleted together', async () => {
       await ok(['create', 'namespace', 'many'])

@@ -27,11 +27,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     })
     after(() => cluster.remove())
 
-    const ok = async (args: readonly string[], input?: string): Promise<string> => {
-      const result = await kubectl.run(cluster.kubeconfig, args, input)
-      assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}${result.stdout}`)
-      return result.stdout
-    }
+    const ok = (args: readonly string[], input?: string): Promise<string> =>
+      kubectl.ok(cluster.kubeconfig, args, input)
 
     void test('events of both groups are described, listed and chosen', async () => {
       await ok(['run', 'web', '--image=registry.test/app'])

@@ -38,11 +38,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     })
     after(() => cluster.remove())
 
-    const ok = async (args: readonly string[], input?: string): Promise<string> => {
-      const result = await kubectl.run(cluster.kubeconfig, args, input)
-      assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}${result.stdout}`)
-      return result.stdout
-    }
+    const ok = (args: readonly string[], input?: string): Promise<string> =>
+      kubectl.ok(cluster.kubeconfig, args, input)
 
     void test('spec 4.1: api-resources and api-versions name every kind with all it can', async () => {
       const rows = (await ok(['api-resources', '-o', 'wide', '--no-headers'])).split('\n')

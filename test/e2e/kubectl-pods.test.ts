@@ -18,11 +18,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     })
     after(() => cluster.remove())
 
-    const ok = async (args: readonly string[], input?: string): Promise<string> => {
-      const result = await kubectl.run(cluster.kubeconfig, args, input)
-      assert.equal(result.code, 0, `kubectl ${args.join(' ')}\n${result.stderr}${result.stdout}`)
-      return result.stdout
-    }
+    const ok = (args: readonly string[], input?: string): Promise<string> =>
+      kubectl.ok(cluster.kubeconfig, args, input)
     const told = (status: object): Promise<string> => {
       const patch = JSON.stringify({ status })
       return ok(['patch', 'pod', 'web', '--subresource=status', '--type=merge', '-p', patch])

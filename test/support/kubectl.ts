@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -25,6 +26,13 @@ export class Kubectl {
       )
     }
     return new Kubectl(program, version)
+  }
+
+  /** @returns what it printed. @throws AssertionError with all it said, when it ended with anything but 0 */
+  async ok(kubeconfig: string, args: readonly string[], input?: string): Promise<string> {
+    const { code, stdout, stderr } = await this.run(kubeconfig, args, input)
+    assert.equal(code, 0, `kubectl ${args.join(' ')}\n${stderr}${stdout}`)
+    return stdout
   }
 
   async run(kubeconfig: string, args: readonly string[], input?: string): Promise<KubectlResult> {
