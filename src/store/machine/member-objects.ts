@@ -4,6 +4,8 @@ import type { ClusterIdentity, EncodedObject, Operation } from '../command.ts'
 import { keyOf, prefixOf } from '../key.ts'
 import type { Key, KeyPrefix } from '../key.ts'
 import { hash128, newHash, writeHash } from './hash.ts'
+import { spansOf, textOfSpans } from './json-spans.ts'
+import type { JsonSpans } from './json-spans.ts'
 
 /*
  * Members as objects: what a configuration says of them, made and kept by apply itself. Everyone has to make the same
@@ -47,9 +49,9 @@ export function memberOperations(
   const shown = new Set<number>()
   for (const { key, bytes } of shownNow) {
     const object = parse(bytes)
-    const { name } = record(object['metadata'])
+    const { name } = recordOf(object.get('metadata'))
     const member = configuration.members.find((candidate) => candidate.name === name)
-    const { id } = record(object['status'])
+    const { id } = recordOf(object.get('status'))
     const real = typeof id === 'string' && id !== ''
     if (member === undefined) {
       if (real) operations.push({ kind: 'delete', key, conditions: [] })
@@ -61,8 +63,7 @@ export function memberOperations(
       continue
     }
     const next = withMember(object, member, configuration)
-    const text = JSON.stringify(next)
-    if (text !== JSON.stringify(object)) operations.push(put(key, next))
+    if (textOfSpans(next) !== textOfSpans(object)) operations.push(put(key, next))
   }
   for (const member of configuration.members) {
     if (shown.has(member.id)) continue
@@ -80,28 +81,29 @@ function created(key: Key, member: MemberInfo, { configuration, identity, atMs }
     resourceVersion: '',
     creationTimestamp: timeOf(member.addedMs > 0 ? member.addedMs : atMs),
   }
-  const head = { kind: 'Member', apiVersion: `${groupOf(identity.apiDomain)}/v1`, metadata }
+  const head = new Map([
+    ['kind', JSON.stringify('Member')],
+    ['apiVersion', JSON.stringify(`${groupOf(identity.apiDomain)}/v1`)],
+    ['metadata', JSON.stringify(metadata)],
+  ])
   return put(key, withMember(head, member, configuration))
 }
 
 /** The object with what the configuration knows; of its status, how it is doing stays. */
-function withMember(object: JsonRecord, member: MemberInfo, configuration: Configuration): JsonRecord {
+function withMember(object: JsonSpans, member: MemberInfo, configuration: Configuration): JsonSpans {
   const replaced = configuration.members.find(({ id }) => id === member.replaces)
-  return {
-    ...object,
-    spec: {
-      role: roleWord[member.wantedRole],
-      peerAddress: member.peerAddress,
-      clientAddress: member.clientAddress,
-      ...(replaced === undefined ? {} : { replaces: replaced.name }),
-    },
-    status: {
-      ...record(object['status']),
-      id: String(member.id),
-      role: roleWord[member.role],
-      phase: phaseOf(record(object['status'])['phase'], member, configuration),
-    },
+  const spec = {
+    role: roleWord[member.wantedRole],
+    peerAddress: member.peerAddress,
+    clientAddress: member.clientAddress,
+    ...(replaced === undefined ? {} : { replaces: replaced.name }),
   }
+  const { phase } = recordOf(object.get('status'))
+  const status = spansOf(object.get('status') ?? '')
+    .set('id', JSON.stringify(String(member.id)))
+    .set('role', JSON.stringify(roleWord[member.role]))
+    .set('phase', JSON.stringify(phaseOf(phase, member, configuration)))
+  return new Map(object).set('spec', JSON.stringify(spec)).set('status', textOfSpans(status))
 }
 
 const roleWord = { voter: 'Voter', learner: 'Learner' } as const
@@ -115,16 +117,15 @@ function phaseOf(phase: unknown, { id, role, wantedRole }: MemberInfo, configura
   return phase === 'Ready' ? phase : 'NotReady'
 }
 
-function put(key: Key, object: JsonRecord): Operation {
+function put(key: Key, object: JsonSpans): Operation {
   return { kind: 'put', key, conditions: [], object: encode(object) }
 }
 
 /** As the API's own encoder writes objects. @param object kind, apiVersion and metadata first, in that order */
-function encode(object: JsonRecord): EncodedObject {
-  const { kind, apiVersion, metadata } = object
-  const { uid, labels, deletionTimestamp } = record(metadata)
-  const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`
-  const text = JSON.stringify(object)
+function encode(object: JsonSpans): EncodedObject {
+  const { uid, labels, deletionTimestamp } = recordOf(object.get('metadata'))
+  const head = `{"kind":${object.get('kind') ?? ''},"apiVersion":${object.get('apiVersion') ?? ''},`
+  const text = textOfSpans(object)
   assert(text.startsWith(head), 'kind and apiVersion come first')
   // Only scalars stand before it, and inside of a string its quotes would be escaped.
   const revisionAt = text.indexOf(emptyRevision, head.length) + emptyRevision.length - 1
@@ -142,13 +143,15 @@ function encode(object: JsonRecord): EncodedObject {
 const emptyRevision = '"resourceVersion":""'
 
 /** A stored object, with its revision taken out: apply puts the next one in. */
-function parse(bytes: Uint8Array): JsonRecord {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-  const object = record(JSON.parse(text))
-  return { ...object, metadata: { ...record(object['metadata']), resourceVersion: '' } }
+function parse(bytes: Uint8Array): JsonSpans {
+  const object = spansOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+  const metadata = spansOf(object.get('metadata') ?? '').set('resourceVersion', '""')
+  return object.set('metadata', textOfSpans(metadata))
 }
 
-function record(value: unknown): JsonRecord {
+/** @param text of JSON. @returns what it says, to look at; `{}` when it is no object */
+function recordOf(text: string | undefined): JsonRecord {
+  const value: unknown = text === undefined ? null : JSON.parse(text)
   return typeof value === 'object' && value !== null ? (value as JsonRecord) : {}
 }
 

@@ -237,6 +237,33 @@ void test('what others wrote into an object stays, what the configuration says d
   assert.deepEqual(bench.machine.state.objects.get(memberKey('orch.io', 'n2'))?.labels, metadata.labels)
 })
 
+void test('whole numbers beyond 2^53 in what others wrote keep all their digits', () => {
+  const bench = new Bench(3)
+  const managedFields = [
+    {
+      ...{ manager: 'someone "else"\\', operation: 'Update', apiVersion: 'cluster.orch.io/v1' },
+      fieldsV1: { 'f:a': 9007199254740993n, 'f:}"\\': [{}, [-9223372036854775808n], '"]}', 1.5] },
+    },
+  ]
+  bench.change('n2', (object) => ({
+    ...object,
+    metadata: { ...object.metadata, generation: 9007199254740995n, managedFields },
+    status: { ...(object['status'] as object), term: 9007199254740997n, '': [], __: {} },
+  }))
+  const written = bench.object('n2')
+  const moved = [person(1), person(2, 'voter', { peerAddress: 'moved:1' }), person(3)]
+  assert.deepEqual(bench.configure(simple(...moved)), ['updated n2'])
+  const { metadata, status, spec } = bench.object('n2')
+  assert.equal((spec as { peerAddress: string }).peerAddress, 'moved:1')
+  const version = metadata.resourceVersion
+  assert.deepEqual(metadata, { ...written.metadata, resourceVersion: version })
+  assert.deepEqual(status, written['status'])
+  assert.deepEqual(metadata['managedFields'], managedFields, 'nothing was lost before that either')
+  const stored = bench.machine.state.objects.get(memberKey('orch.io', 'n2'))
+  const again = encoded(bench.object('n2'))
+  assert.deepEqual([stored?.revisionOffset, stored?.itemOffset], [again.revisionOffset, again.itemOffset])
+})
+
 void test('an announced member becomes real when one of its name joins; the others stay announced', () => {
   const bench = new Bench(3)
   for (const name of ['n4', 'n5']) {
