@@ -144,7 +144,7 @@ function startRegistry(
   { store, machine, consensus, access }: RegistryParts,
 ): { readonly served: Catalog; readonly registry: Registry; readonly controllers: Controllers } {
   const catalog = new Catalog(definitionsFor(names))
-  const served = new Catalog(servedKinds(catalog.all(), config['runtime-config']))
+  const served = catalog.narrowed(servedKinds(catalog.builtIn(), config['runtime-config']))
   const { isOn, warnings } = config['feature-gates']
   for (const warning of warnings) log.warn(warning)
   const switches: RegistrySwitches = {

@@ -8,6 +8,7 @@ import type { Catalog } from '../registry/catalog.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
 import type { Informer } from '../registry/informer.ts'
 import type { LocalClient } from '../registry/local-client.ts'
+import { storedKinds } from '../registry/stored-kinds.ts'
 import { keyOf } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
@@ -68,10 +69,9 @@ async function reconcile(parts: NamespaceDeletionParts, name: string): Promise<R
 }
 
 function contentKinds(catalog: Catalog): readonly ResourceDefinition[] {
-  return catalog
-    .all()
-    .filter(({ scope, verbs }) => scope === 'Namespaced' && verbs.includes('deletecollection'))
-    .filter(({ storedAs }) => storedAs === undefined)
+  return storedKinds(catalog.all()).filter(
+    ({ scope, verbs }) => scope === 'Namespaced' && verbs.includes('deletecollection'),
+  )
 }
 
 /** Deletes all of a kind in the namespace. @returns what finalizers keep */

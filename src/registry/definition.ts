@@ -57,6 +57,23 @@ export type ResourceDefinition = {
   /** Its objects are not stored: a create is one of that subresource of the object whose name they have. */
   readonly standsFor?: { readonly plural: string; readonly subresource: string }
   readonly subresources: readonly SubresourceDefinition[]
+  /** Unset: the kind is the program's own. */
+  readonly custom?: CustomOrigin
+}
+
+/** A kind that an object in the store defines. */
+export type CustomOrigin = {
+  /** Of that object: when it is deleted and made again, that is another kind. */
+  readonly uid: string
+  /** What lists of it say they are. */
+  readonly listKind: string
+  /** The whole schema, apiVersion, kind and metadata included, as OpenAPI 3.0 says it; null: there is none. */
+  readonly published: JsonObject | null
+}
+
+/** What a list of objects says it is. */
+export function listKindOf({ kind, custom }: Pick<ResourceDefinition, 'kind' | 'custom'>): string {
+  return custom?.listKind ?? `${kind}List`
 }
 
 /** Who asks for a review, where, and who knows the answer. */

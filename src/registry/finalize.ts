@@ -3,9 +3,10 @@ import type { ApiError } from '../api/api-error.ts'
 import type { Condition } from '../store/command.ts'
 import { prefixOf } from '../store/key.ts'
 import type { Revision } from '../store/revision.ts'
-import { isStored, placeOf, resourceOf } from './definition.ts'
+import { placeOf, resourceOf } from './definition.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 import type { VerbParts } from './parts.ts'
+import { storedKinds } from './stored-kinds.ts'
 
 /** Whether anything keeps an object that is being deleted. @source spec 3.1 */
 export function isHeld(definition: ResourceDefinition, object: AnyObject): boolean {
@@ -55,9 +56,7 @@ export function removalConditions(
   const unchanged: Condition = { kind: 'revision-is', revision: current }
   if (definition.holdsNamespaces !== true) return [unchanged]
   const namespace = object.metadata.name ?? ''
-  const namespaced = parts.catalog.all().filter((kind) => {
-    return kind.scope === 'Namespaced' && isStored(kind) && kind.storedAs === undefined
-  })
+  const namespaced = storedKinds(parts.catalog.all()).filter(({ scope }) => scope === 'Namespaced')
   const prefixes = namespaced.map((kind) => prefixOf({ ...placeOf(kind), namespace }))
   return [unchanged, { kind: 'prefix-empty', prefixes }]
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../api/json.ts'
 import type { Answer, VerbRequest } from './answer.ts'
-import { apiVersionOf } from './definition.ts'
+import { apiVersionOf, listKindOf } from './definition.ts'
 import { readListOptions } from './options.ts'
 import { readPage } from './page.ts'
 import type { Page } from './page.ts'
@@ -57,6 +57,6 @@ function listMetadata({ revision, next }: Page, { remainingItemCount }: Registry
 }
 
 function listHead({ definition }: VerbRequest, metadata: JsonObject): string {
-  const type = `"kind":${JSON.stringify(`${definition.kind}List`)},"apiVersion":${JSON.stringify(apiVersionOf(definition))}`
+  const type = `"kind":${JSON.stringify(listKindOf(definition))},"apiVersion":${JSON.stringify(apiVersionOf(definition))}`
   return `{${type},"metadata":${JSON.stringify(metadata)},"items":[`
 }

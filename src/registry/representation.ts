@@ -3,7 +3,7 @@ import type { TypeMeta } from '../api/codec/protobuf-envelope.ts'
 import type { JsonObject } from '../api/json.ts'
 import { partialObjectMetadataSchema } from '../api/schema/shared.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
-import { apiVersionOf } from './definition.ts'
+import { apiVersionOf, listKindOf } from './definition.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 import type { TableShape } from './table.ts'
 
@@ -45,7 +45,7 @@ export function formOf(definition: ResourceDefinition, representation: Converted
   if (representation.as === 'object') {
     const { kind } = definition
     const apiVersion = apiVersionOf(definition)
-    const listType = { apiVersion, kind: `${kind}List` }
+    const listType = { apiVersion, kind: listKindOf(definition) }
     return { schema: whole, type: { apiVersion, kind }, listType, shown: (object) => object }
   }
   const { apiVersion } = representation

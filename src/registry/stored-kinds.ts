@@ -1,0 +1,15 @@
+import { isStored, placeOf } from './definition.ts'
+import type { ResourceDefinition } from './definition.ts'
+
+/**
+ * One kind for each place where objects lie: in the version they are stored in, or in any other where that one is not served.
+ */
+export function storedKinds(kinds: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
+  const byPlace = new Map<string, ResourceDefinition>()
+  for (const kind of kinds.filter(isStored)) {
+    const { group, plural } = placeOf(kind)
+    const place = `${group}/${plural}`
+    if (kind.storedAs === undefined || !byPlace.has(place)) byPlace.set(place, kind)
+  }
+  return [...byPlace.values()]
+}
