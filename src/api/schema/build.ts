@@ -70,6 +70,10 @@ export function int64(number: number, words: string, rules: NumberRules = {}): F
   return field(number, { type: 'integer', format: 'int64' }, words, rules)
 }
 
+export function double(number: number, words: string, rules: Rules = {}): Field {
+  return field(number, { type: 'number' }, words, rules)
+}
+
 export function quantity(number: number, words: string, rules: Rules = {}): Field {
   return field(number, { type: 'quantity' }, words, rules)
 }

@@ -33,11 +33,22 @@ export const UNKNOWN_MAX = 64
  * @throws ApiError BadRequest naming the path: the decode error of upstream
  */
 export function conform(schema: ObjectSchema, object: JsonObject): Conformed {
+  const conformed = conformAt(schema, object, null)
+  if (conformed.kind === 'mismatch') throw cannotBeHandled(object, conformed.words)
+  return conformed
+}
+
+/** As `conform`, of an object that stands inside of another. @param at where; null: it is the whole */
+export function conformAt(
+  schema: ObjectSchema,
+  object: JsonObject,
+  at: Path | null,
+): ({ readonly kind: 'ok' } & Conformed) | { readonly kind: 'mismatch'; readonly words: string } {
   const walk: Walk = { unknown: [] }
   try {
-    return { value: conformObject(schema, object, null, walk), unknown: walk.unknown }
+    return { kind: 'ok', value: conformObject(schema, object, at, walk), unknown: walk.unknown }
   } catch (error) {
-    if (error instanceof Mismatch) throw cannotBeHandled(object, error.message)
+    if (error instanceof Mismatch) return { kind: 'mismatch', words: error.message }
     throw error
   }
 }
@@ -60,14 +71,14 @@ function cannotBeHandled(object: JsonObject, why: string): ApiError {
 
 type Walk = { readonly unknown: string[] }
 
-/** Carries the words from the depth of a walk to `conform`. */
+/** Carries the words from the depth of a walk to `conformAt`. */
 class Mismatch extends Error {}
 
 function conformValue(schema: Schema, value: Json, path: Path, walk: Walk): Json {
   switch (schema.type) {
     case 'object':
-      if (!isJsonObject(value)) throw mismatch(value, path, 'object')
-      return conformObject(schema, value, path, walk)
+      if (isJsonObject(value)) return conformObject(schema, value, path, walk)
+      return conformInstead(schema, value, path, walk)
     case 'map':
       if (!isJsonObject(value)) throw mismatch(value, path, 'map')
       return conformMap(schema, value, path, walk)
@@ -113,6 +124,14 @@ function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | nu
     delete draft[name]
   }
   return draft ?? object
+}
+
+function conformInstead(schema: ObjectSchema, value: Json, path: Path, walk: Walk): Json {
+  const other = schema.instead?.find(({ type }) =>
+    type === 'list' ? isJsonList(value) : typeof value === 'boolean',
+  )
+  if (other === undefined) throw mismatch(value, path, 'object')
+  return conformValue(other, value, path, walk)
 }
 
 /** Whether a member might as well be absent. What is required is not, so that whoever refuses its zero can tell. */

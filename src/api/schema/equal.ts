@@ -39,7 +39,8 @@ export function equalUnder(schema: Schema, a: Json | undefined, b: Json | undefi
 }
 
 function equalObjects(schema: ObjectSchema, a: Json | undefined, b: Json | undefined): boolean {
-  const [left, right] = [isJsonObject(a) ? a : {}, isJsonObject(b) ? b : {}]
+  const [left, right] = [a ?? {}, b ?? {}]
+  if (!isJsonObject(left) || !isJsonObject(right)) return equalJson(left, right)
   return Object.entries(schema.properties).every(([name, type]) =>
     equalUnder(type, memberOf(left, name), memberOf(right, name)),
   )

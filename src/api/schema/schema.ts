@@ -84,6 +84,11 @@ export type ObjectSchema = Common & {
   readonly check?: ShapeCheck
   /** Which member means anything where another one says what, for OpenAPI to tell; `check` sees to it. */
   readonly unions?: readonly UnionShape[]
+  /**
+   * What JSON may say instead of the struct, by its JSON type: `true` or a schema. Such a shape has no message, and OpenAPI
+   * tells nothing of its members.
+   */
+  readonly instead?: readonly (BooleanSchema | ListSchema)[]
   /** Server-side apply: replaced as a whole. */
   readonly mapType?: 'atomic'
   /** Strategic merge patch: the struct is taken as it stands, or clients say which members stay. */

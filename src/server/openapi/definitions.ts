@@ -18,16 +18,18 @@ export type Dialect = 'v2' | 'v3'
 /** Collects the named shapes that a document needs while its parts are rendered. */
 export class Definitions {
   readonly #names: Names
-  readonly #dialect: Dialect
-  readonly #byName = new Map<string, { readonly shape: JsonObject; readonly more: JsonObject }>()
+  readonly dialect: Dialect
+  readonly #byName = new Map<string, Named>()
+
+  readonly #begun = new Set<string>()
 
   constructor(names: Names, dialect: Dialect) {
     this.#names = names
-    this.#dialect = dialect
+    this.dialect = dialect
   }
 
   /** By name, in order of names. */
-  all(): JsonObject {
+  all(): { readonly [name: string]: JsonObject } {
     const entries = [...this.#byName].sort(([a], [b]) => (a < b ? -1 : 1))
     return Object.fromEntries(entries.map(([name, { shape, more }]) => [name, { ...shape, ...more }]))
   }
@@ -40,15 +42,31 @@ export class Definitions {
   reference(neutral: string, schema: ObjectSchema, more: JsonObject = {}): JsonObject {
     const name = this.#names.definition(neutral)
     const known = this.#byName.get(name)
-    if (known === undefined || Object.keys(more).length > 0) {
+    if ((known === undefined && !this.#begun.has(name)) || Object.keys(more).length > 0) {
+      // Shapes may hold themselves.
+      this.#begun.add(name)
       const shape = this.#struct(schema)
+      this.#begun.delete(name)
       // A kind may have been met before, inside of another.
       assert(known === undefined || equalJson(known.shape, shape), `${name} means one shape`)
       const isMarked = known !== undefined && Object.keys(known.more).length > 0
       assert(!isMarked || equalJson(known.more, more), `${name} means one kind`)
-      this.#byName.set(name, { shape, more })
+      this.#byName.set(name, { shape, more, isCustom: false })
     }
-    const prefix = this.#dialect === 'v2' ? '#/definitions/' : '#/components/schemas/'
+    return this.#referenceTo(name)
+  }
+
+  /**
+   * A reference to a shape of a custom kind, by its whole name. Whoever makes kinds can choose names that are taken: a shape
+   * of the program's own has its name, before or after.
+   */
+  custom(name: string, shape: JsonObject): JsonObject {
+    if (!this.#byName.has(name)) this.#byName.set(name, { shape, more: {}, isCustom: true })
+    return this.#referenceTo(name)
+  }
+
+  #referenceTo(name: string): JsonObject {
+    const prefix = this.dialect === 'v2' ? '#/definitions/' : '#/components/schemas/'
     return { $ref: `${prefix}${name}` }
   }
 
@@ -97,13 +115,17 @@ export class Definitions {
     const { definition } = schema
     const strategy = markers(this.#names, 'patch-strategy', schema.patchStrategy)
     if (definition === undefined) return { ...this.#struct(schema), ...said, ...strategy }
-    const reference = this.reference(definition, schema)
-    const beside = { ...said, ...strategy }
-    if (Object.keys(beside).length === 0) return reference
-    return this.#dialect === 'v2' ? { ...beside, ...reference } : { ...beside, allOf: [reference] }
+    return this.beside({ ...said, ...strategy }, this.reference(definition, schema))
+  }
+
+  /** A reference with members beside it. */
+  beside(members: JsonObject, reference: JsonObject): JsonObject {
+    if (Object.keys(members).length === 0) return reference
+    return this.dialect === 'v2' ? { ...members, ...reference } : { ...members, allOf: [reference] }
   }
 
   #struct(schema: ObjectSchema): JsonObject {
+    if (schema.instead !== undefined) return { description: schema.description ?? '' }
     const properties: JsonObjectDraft = {}
     for (const [name, member] of Object.entries(schema.properties)) properties[name] = this.render(member)
     return {
@@ -146,6 +168,8 @@ export class Definitions {
     return Object.fromEntries(said)
   }
 }
+
+type Named = { readonly shape: JsonObject; readonly more: JsonObject; readonly isCustom: boolean }
 
 function valuesOf({ enum: closed, known }: StringSchema): JsonObject {
   const values = closed ?? known

@@ -1,0 +1,41 @@
+import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Names } from '../api/names.ts'
+import type { ResourceDefinition } from '../registry/definition.ts'
+import { definitionSchema } from './definitions/definition-schema.ts'
+import {
+  fillDefaults,
+  onlyStatus,
+  prepareForCreate,
+  prepareForDelete,
+  prepareForUpdate,
+} from './definitions/definition-life.ts'
+import { statusSubresource } from './parts/status.ts'
+
+/** Describes a kind that is served from then on. @source spec 1.1, 9; apiextensions/v1 */
+export function customResourceDefinitionDefinition(names: Names): ResourceDefinition {
+  return Object.freeze({
+    group: names.group('apiextensions'),
+    version: 'v1',
+    kind: 'CustomResourceDefinition',
+    plural: 'customresourcedefinitions',
+    singular: 'customresourcedefinition',
+    shortNames: ['crd', 'crds'],
+    categories: ['api-extensions'],
+    scope: 'Cluster',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    schema: definitionSchema(names),
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: false,
+    updateNeedsVersion: true,
+    tracksGeneration: true,
+    hooks: {
+      fillDefaults,
+      prepareForCreate: (object) => prepareForCreate(object, names),
+      prepareForUpdate: (object, current) => prepareForUpdate(object, current, names),
+      prepareForDelete: (object) => prepareForDelete(object, names),
+      // Its first deletion marks it, whatever finalizers it has; see `prepareForDelete`.
+      isHeld: ({ metadata }) => typeof metadata.deletionTimestamp !== 'string',
+    },
+    subresources: [{ ...statusSubresource(), prepareForUpdate: onlyStatus }],
+  } satisfies ResourceDefinition)
+}

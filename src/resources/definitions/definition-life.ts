@@ -1,0 +1,125 @@
+import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
+import {
+  isJsonList,
+  isJsonObject,
+  memberOf,
+  objectMember,
+  objectsMember,
+  setMember,
+  textMember,
+  textsMember,
+} from '../../api/json.ts'
+import type { Names } from '../../api/names.ts'
+import type { AnyObject } from '../../registry/definition.ts'
+import { keeping } from '../parts/status.ts'
+import { withCondition } from './definition-conditions.ts'
+
+/**
+ * Keeps a definition that is being deleted until its objects are gone. Deleting it puts this on, in the same write that
+ * marks it, so that no definition goes before its objects.
+ */
+export function cleanupFinalizer(names: Names): string {
+  return `customresourcecleanup.${names.group('apiextensions')}`
+}
+
+/** What follows from other members. @source apiextensions/v1 `defaults.go` */
+export function fillDefaults(definition: AnyObject): AnyObject {
+  const spec = objectMember(definition, 'spec')
+  const said = objectMember(spec, 'names')
+  const kind = textMember(said, 'kind')
+  const names = {
+    ...(kind === '' || textMember(said, 'singular') !== '' ? {} : { singular: kind.toLowerCase() }),
+    ...(kind === '' || textMember(said, 'listKind') !== '' ? {} : { listKind: `${kind}List` }),
+  }
+  const isConverted = memberOf(spec, 'conversion') !== undefined
+  if (isConverted && Object.keys(names).length === 0) return definition
+  const conversion = isConverted ? {} : { conversion: { strategy: 'None' } }
+  return { ...definition, spec: { ...spec, names: { ...said, ...names }, ...conversion } }
+}
+
+export function prepareForCreate(definition: AnyObject, names: Names): AnyObject {
+  const spec = withoutRules(objectMember(definition, 'spec'), names)
+  const status = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: null }
+  return withStorageVersion({ ...definition, spec, status })
+}
+
+export function prepareForUpdate(definition: AnyObject, current: AnyObject, names: Names): AnyObject {
+  const kept = keeping(definition, current, 'status')
+  return withStorageVersion({ ...kept, spec: withoutRules(objectMember(definition, 'spec'), names) })
+}
+
+/** What is said of the status, and nothing else. */
+export function onlyStatus(definition: AnyObject, current: AnyObject): AnyObject {
+  return { ...keeping(definition, current, 'spec'), metadata: current.metadata }
+}
+
+/** @source apiextensions-apiserver `pkg/registry/customresourcedefinition/etcd.go` */
+export function prepareForDelete(definition: AnyObject, names: Names): AnyObject {
+  const { finalizers = [], deletionTimestamp = '' } = definition.metadata
+  const finalizer = cleanupFinalizer(names)
+  const held = finalizers.includes(finalizer)
+    ? definition
+    : { ...definition, metadata: { ...definition.metadata, finalizers: [...finalizers, finalizer] } }
+  return withCondition(
+    held,
+    {
+      type: 'Terminating',
+      status: 'True',
+      reason: 'InstanceDeletionPending',
+      message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+    },
+    deletionTimestamp,
+  )
+}
+
+/** Objects may be there in every version that ever was the one to store in, until somebody says that none are left. */
+function withStorageVersion(definition: AnyObject): AnyObject {
+  const status = objectMember(definition, 'status')
+  const stored = textsMember(status, 'storedVersions')
+  const versions = objectsMember(objectMember(definition, 'spec'), 'versions')
+  const storage = versions.find((version) => memberOf(version, 'storage') === true)
+  const name = storage === undefined ? '' : textMember(storage, 'name')
+  if (name === '' || stored.includes(name)) return definition
+  return { ...definition, status: { ...status, storedVersions: [...stored, name] } }
+}
+
+/** Rules in expressions are not evaluated, so nobody shall believe that they hold. */
+function withoutRules(spec: JsonObject, names: Names): JsonObject {
+  const rules = `${names.schemaMarkerPrefix}validations`
+  const versions = memberOf(spec, 'versions')
+  if (!isJsonList(versions)) return spec
+  return { ...spec, versions: versions.map((version) => withoutRulesIn(version, rules)) }
+}
+
+/** Bounded by the depth that JSON may have. */
+function withoutRulesIn(value: Json, rules: string): Json {
+  if (!isJsonObject(value)) return value
+  const schema = objectMember(value, 'schema')
+  const root = memberOf(schema, 'openAPIV3Schema')
+  if (!isJsonObject(root)) return value
+  return { ...value, schema: { ...schema, openAPIV3Schema: schemaWithoutRules(root, rules) } }
+}
+
+const SCHEMA_MEMBERS = ['items', 'not', 'additionalProperties'] as const
+const SCHEMA_LISTS = ['allOf', 'anyOf', 'oneOf'] as const
+
+function schemaWithoutRules(schema: JsonObject, rules: string): JsonObject {
+  const draft: JsonObjectDraft = { ...schema }
+  delete draft[rules]
+  const inside = (value: Json): Json => (isJsonObject(value) ? schemaWithoutRules(value, rules) : value)
+  for (const name of SCHEMA_MEMBERS) {
+    const value = memberOf(schema, name)
+    if (value !== undefined) draft[name] = inside(value)
+  }
+  for (const name of SCHEMA_LISTS) {
+    const value = memberOf(schema, name)
+    if (isJsonList(value)) draft[name] = value.map(inside)
+  }
+  const properties = memberOf(schema, 'properties')
+  if (isJsonObject(properties)) {
+    const members: JsonObjectDraft = {}
+    for (const name of Object.keys(properties)) setMember(members, name, inside(properties[name] as Json))
+    draft['properties'] = members
+  }
+  return draft
+}
