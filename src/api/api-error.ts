@@ -52,6 +52,8 @@ export type ApiErrorDetails = {
   readonly continueToken?: string
   /** Seconds; also sent as `Retry-After`. Never with an unknown outcome. */
   readonly retryAfterSeconds?: number
+  /** Methods that are allowed; no part of the `Status`, but sent as `Allow`. */
+  readonly allow?: readonly string[]
 }
 
 /** A call that ends in a `Status`. Thrown anywhere below the server, rendered there once. */

@@ -90,9 +90,10 @@ export function methodNotSupported(of: GroupResource, action: string): ApiError 
   return new ApiError('MethodNotAllowed', message, about(of, ''))
 }
 
-/** A method that no resource has. */
-export function methodNotAllowed(): ApiError {
-  return new ApiError('MethodNotAllowed', 'the server does not allow this method on the requested resource')
+/** @param allow the methods that there are instead */
+export function methodNotAllowed(allow: readonly string[]): ApiError {
+  const message = 'the server does not allow this method on the requested resource'
+  return new ApiError('MethodNotAllowed', message, { allow })
 }
 
 export function notAcceptable(accepted: readonly string[]): ApiError {

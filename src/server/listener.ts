@@ -6,7 +6,6 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { ApiError } from '../api/api-error.ts'
-import { methodNotAllowed } from '../api/api-errors.ts'
 import { limits } from '../config/limits.ts'
 import type { RawReply, RawRequest } from './call.ts'
 import type { TlsFiles } from './parts.ts'
@@ -48,8 +47,8 @@ export class Listener {
     })
   }
 
-  /** Hands every request to `handler`. */
-  handle(handler: RawHandler): RawServer {
+  /** Hands every request to `handler`, but those for a tunnel. */
+  handle(handler: RawHandler, refuseTunnel: () => ApiError): RawServer {
     const take: RawHandler = (request, reply) => {
       if (!('stream' in request || 'stream' in reply)) this.#exchanges.set(request.socket, { request, reply })
       request.url = originForm(request.url ?? '/')
@@ -63,7 +62,7 @@ export class Listener {
     this.server.on('connect', (request: http.IncomingMessage, to: Duplex | http2.Http2ServerResponse) => {
       if (!('stream' in to)) to.on('error', () => undefined)
       const reply = 'stream' in to ? to : replyOn(request, to)
-      if (reply !== null) sendError(reply, null, request.method, methodNotAllowed())
+      if (reply !== null) sendError(reply, null, request.method, refuseTunnel())
     })
     // With `Upgrade` in a request its connection is given away; one that stays with HTTP is answered and ends.
     this.server.on('upgrade', (request: http.IncomingMessage, socket: Duplex, head: Buffer) => {

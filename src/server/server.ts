@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net'
-import { methodNotAllowed, pathNotFound } from '../api/api-errors.ts'
 import { Compressor } from './compressor.ts'
 import { EVERY_METHOD, appOn, callOf } from './fastify-types.ts'
 import type { App } from './fastify-types.ts'
 import { InFlight } from './in-flight.ts'
 import { Listener } from './listener.ts'
+import { NoRoute } from './no-route.ts'
 import type { ServerParts, TlsFiles } from './parts.ts'
 import { authentication } from './plugins/authentication.ts'
 import { authorization } from './plugins/authorization.ts'
@@ -20,7 +20,7 @@ import { healthRoutes } from './routes/health.ts'
 import { membershipRoutes } from './routes/membership.ts'
 import { metricsRoutes } from './routes/metrics.ts'
 import { openApiRoutes } from './routes/openapi.ts'
-import { resourceRoutes } from './routes/resources.ts'
+import { resourceMethods, resourceRoutes } from './routes/resources.ts'
 import { settingsRoutes } from './routes/settings.ts'
 import { snapshotRoute } from './routes/snapshot.ts'
 import { rootRoutes } from './routes/root.ts'
@@ -33,11 +33,16 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
   const knows = (group: string, version: string, plural: string): boolean =>
     served.find(group, version, plural) !== null
   const inFlight = new InFlight(clock, new RequestMetrics(parts.metrics, knows, () => room))
-  const errorParts = { log: parts.log, requestBytesMax: limits.requestBytesMax, crash: parts.crash }
   const listener = new Listener(parts)
   const discovery = new Discovery(served, parts.names)
+  const noRoute = new NoRoute({
+    resourceMethods: (info) => resourceMethods(served, info),
+    isDiscovery: (path) => discovery.plain.has(path),
+  })
+  const { log, crash } = parts
+  const errorParts = { log, requestBytesMax: limits.requestBytesMax, crash, noRoute }
 
-  const app = appOn((handler) => listener.handle(handler), {
+  const app = appOn((handler) => listener.handle(handler, () => noRoute.refusal(null)), {
     // Names go to 253 characters; the router's default refuses more than 100.
     routerOptions: { maxParamLength: 1024, querystringParser: () => NO_QUERY },
     bodyLimit: limits.requestBytesMax,
@@ -47,6 +52,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     frameworkErrors: (error, request, reply) => answerError(error, request, reply, errorParts),
   })
 
+  app.addHook('onRoute', (route) => noRoute.note(route))
   errors(app, errorParts)
   beginCalls(app, {
     clock,
@@ -82,7 +88,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     })
     const fixed = FIXED_PATHS.filter((path) => path !== '/openapi/v3' || parts.openapi.v3 !== null)
     rootRoutes(scope, [...fixed, ...discovery.plain.keys()])
-    everythingElse(scope, fixed)
+    everythingElse(scope, noRoute)
   })
   await app.ready()
   return new ApiServer(app, listener, inFlight, parts)
@@ -97,13 +103,12 @@ const FIXED_PATHS = [
 ]
 
 /** Paths nobody serves, and known ones with another method: `OPTIONS` among them. */
-function everythingElse(app: App, fixed: readonly string[]): void {
+function everythingElse(app: App, noRoute: NoRoute): void {
   app.route({
     method: EVERY_METHOD,
     url: '/*',
     handler: (request) => {
-      const { path } = callOf(request).info.action
-      throw fixed.includes(path) || path === '/' ? methodNotAllowed() : pathNotFound()
+      throw noRoute.refusal(callOf(request).info)
     },
   })
 }

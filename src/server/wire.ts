@@ -76,7 +76,8 @@ export function sendError(
   const headers = { ...baseHeaders(call, contentType), ...extra }
   // Of refusals only that there is nothing is read from a state.
   if (error.code !== 'NotFound') delete headers['orch-consistency']
-  const { retryAfterSeconds } = error.details
+  const { retryAfterSeconds, allow } = error.details
+  if (allow !== undefined) headers['allow'] = allow.join(', ')
   if (retryAfterSeconds !== undefined) headers['retry-after'] = retryAfterSeconds
   if (error.code === 'Unauthorized') headers['www-authenticate'] = 'Bearer'
   const bytes = encodeDocument(encoding, statusSchema, statusOf(error))

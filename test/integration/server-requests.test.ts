@@ -153,6 +153,20 @@ test('a method a resource has not is a 405 that names the others', async (t) => 
     ['GET', '/api/v1/namespaces/ns/finalize', 'PUT'],
     ['OPTIONS', '/api/v1/namespaces/ns/configmaps/a', 'GET, PUT, PATCH, DELETE, HEAD'],
     ['POST', '/apis/example.io/v1/namespaces/ns/widgets', 'GET, HEAD'],
+    ['PROPFIND', '/api/v1/namespaces/ns/configmaps/a', 'GET, PUT, PATCH, DELETE, HEAD'],
+    ['PROPFIND', '/version', 'GET, HEAD'],
+    ['POST', '/version/', 'GET, HEAD'],
+    ['TRACE', '/', 'GET, HEAD'],
+    ['DELETE', '/healthz', 'GET, HEAD'],
+    ['POST', '/readyz/quorum-contact', 'GET, HEAD'],
+    ['PUT', '/metrics', 'GET, HEAD'],
+    ['POST', '/openapi/v2', 'GET, HEAD'],
+    ['OPTIONS', '/openapi/v3/api/v1', 'GET, HEAD'],
+    ...['/api', '/api/', '/api/v1', '/apis', '/apis/example.io', '/apis/example.io/v1/'].map(
+      (path): [string, string, string] => ['POST', path, 'GET, HEAD'],
+    ),
+    ['PATCH', '/cluster/v1/settings', 'GET, HEAD, POST'],
+    ['GET', '/cluster/v1/join', 'POST'],
   ]
   for (const [method, url, allow] of cases) {
     const reply = await ask(method, url, method === 'GET' ? {} : { payload: '{}' })
@@ -160,7 +174,14 @@ test('a method a resource has not is a 405 that names the others', async (t) => 
     assert.equal(reply.headers['allow'], allow, `${method} ${url}`)
     assert.equal(statusOf(reply)['reason'], 'MethodNotAllowed')
   }
-  assert.equal((await ask('POST', '/version', { payload: '' })).status, 405)
+  for (const method of ['POST', 'PROPFIND', 'OPTIONS']) {
+    for (const path of ['/nowhere', '/versions', '/api/v9', '/apis/unknown.io', '/api/v1/watch/configmaps']) {
+      const reply = await ask(method, path, { payload: '{}' })
+      assert.deepEqual([reply.status, reply.headers['allow']], [404, undefined], `${method} ${path}`)
+    }
+  }
+  const stranger = await ask('PROPFIND', '/version', { headers: { authorization: 'Bearer nobody' } })
+  assert.deepEqual([stranger.status, stranger.headers['allow']], [401, undefined])
 })
 
 test('names that cannot be are refused before any verb', async (t) => {

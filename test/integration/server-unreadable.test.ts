@@ -80,9 +80,11 @@ test('what HTTP/1.1 has no place for is one Status and the end of the connection
     [`${post}transfer-encoding: chunked\r\n\r\nzz\r\n`, 400, 'BadRequest', /is not HTTP\/1\.1/],
   ]
   for (const [sent, code, reason, message] of rows) {
-    const told = toldBy(await conversation(port, sent))
+    const text = await conversation(port, sent)
+    const told = toldBy(text)
     const what = JSON.stringify(sent.slice(0, 100))
     assert.deepEqual(told.slice(0, 2), [code, reason], what)
+    assert.equal(/\r\nallow: (?:[A-Z]+(?:, )?)+\r\n/i.test(text), code === 405, what)
     assert.match(told[2], message, what)
   }
   assert.deepEqual(fake.calls, [])

@@ -1,19 +1,12 @@
 import type { FastifyError } from 'fastify'
 import { BrokenInvariant } from '../../../raft/base/assert.ts'
 import { ApiError } from '../../api/api-error.ts'
-import {
-  badRequest,
-  internal,
-  methodNotAllowed,
-  pathNotFound,
-  tooLarge,
-  unsupportedMediaType,
-} from '../../api/api-errors.ts'
+import { badRequest, internal, pathNotFound, tooLarge, unsupportedMediaType } from '../../api/api-errors.ts'
 import { BODY_TYPES } from '../../api/media-type.ts'
 import { apiErrorOf } from '../../registry/store-errors.ts'
 import type { Call } from '../call.ts'
-import { EVERY_METHOD } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
+import type { NoRoute } from '../no-route.ts'
 import type { ServerLog } from '../parts.ts'
 import { sendError } from '../wire.ts'
 
@@ -21,24 +14,26 @@ export type ErrorParts = {
   readonly log: ServerLog
   readonly requestBytesMax: number
   readonly crash: (broken: Error) => void
+  readonly noRoute: NoRoute
 }
 
 /** Whatever a hook, a parser or a verb throws leaves as a `Status`; an unknown error's text does not. */
 export function errors(app: App, parts: ErrorParts): void {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, parts))
-  app.setNotFoundHandler((request, reply) => answerError(noRoute(request), request, reply, parts))
+  // All methods of ours have a route: what is left is of some other protocol on top of HTTP, or of none.
+  app.setNotFoundHandler((request, reply) => answerError(noRoute(request, parts), request, reply, parts))
 }
 
-/** All known methods have a route: what is left is of some other protocol on top of HTTP, or of none. */
-function noRoute(request: Request): ApiError {
-  return EVERY_METHOD.includes(request.method) ? pathNotFound() : methodNotAllowed()
+/** The hooks have run, but for methods that are not even of another protocol: then there is no call. */
+function noRoute({ call }: Request, parts: ErrorParts): ApiError {
+  return parts.noRoute.refusal(call?.info ?? null)
 }
 
 export function answerError(error: unknown, request: Request, reply: Reply, parts: ErrorParts): void {
   const call = request.call ?? null
   // For methods that Node's HTTP/1.1 does not know the router looks for nothing.
   const isUnrouted = isFastifyError(error) && error.code === 'FST_ERR_NOT_FOUND'
-  const apiError = isUnrouted ? noRoute(request) : asApiError(error, call, parts)
+  const apiError = isUnrouted ? noRoute(request, parts) : asApiError(error, call, parts)
   reply.hijack()
   // A body that was not read to its end would be taken for the next request of the connection.
   const unread = apiError.code === 'RequestEntityTooLarge' || apiError.code === 'UnsupportedMediaType'
@@ -70,8 +65,6 @@ function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | null {
       return badRequest('the body is not as long as Content-Length says')
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return pathNotFound()
-    case 'FST_ERR_ROUTE_METHOD_NOT_SUPPORTED':
-      return methodNotAllowed()
     default:
       // Such as a connection that broke while the body was read.
       return error.statusCode === 400 ? badRequest('the request could not be read') : null

@@ -1,4 +1,4 @@
-import { badRequest, methodNotAllowed, pathNotFound } from '../../api/api-errors.ts'
+import { badRequest, pathNotFound } from '../../api/api-errors.ts'
 import type { ResourceAction } from '../../auth/action.ts'
 import type { Answer, Registry, VerbHandler } from '../../registry/answer.ts'
 import type { Catalog } from '../../registry/catalog.ts'
@@ -17,9 +17,9 @@ import { EVERY_METHOD, callOf } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
 import { wasAbandoned } from '../plugins/bodies.ts'
 import type { ErrorParts } from '../plugins/errors.ts'
-import { sendMethodNotAllowed } from '../method-not-allowed.ts'
 import { laidOut, laidOutPieces } from '../pretty.ts'
 import { isPathSegment } from '../request-info.ts'
+import type { RequestInfo } from '../request-info.ts'
 import { acceptWebSocket } from '../websocket-handshake.ts'
 import { answerWebSocket } from '../websocket-watch.ts'
 import type { WebSocketUpgrade } from '../websocket-watch.ts'
@@ -59,16 +59,13 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       reply.hijack()
       return
     }
-    if (action.kind === 'path' || shape === 'odd') throw pathNotFound()
+    if (action.kind === 'path') throw parts.noRoute.refusal(call.info)
+    if (shape === 'odd') throw pathNotFound()
     const definition = served.find(action.group, action.version, action.resource)
     if (definition === null) throw pathNotFound()
     const target = targetOf(definition, action, named)
     const { verb } = action
-    const verbs = verbsAt(definition, target)
-    if (!isOneOf(verbs, verb)) {
-      sendMethodNotAllowed(reply, call, request.method, methodsOf(verbs, target), methodNotAllowed())
-      return
-    }
+    if (!isOneOf(verbsAt(definition, target), verb)) throw parts.noRoute.refusal(call.info)
     const words = deprecationWords(definition)
     if (words !== null) call.warn(words)
     call.deprecated = definition.deprecated ?? null
@@ -90,6 +87,18 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       answerWebSocket(answer.stream, call, { ...webSocket, ...wanted }, parts)
     } else send(answer, wanted, call, { request, reply, parts })
   }
+}
+
+/** The methods of a path of spec 4.1, whatever it was asked with. @throws ApiError as for those */
+export function resourceMethods(
+  served: Catalog,
+  { action, named, shape }: RequestInfo,
+): readonly string[] | null {
+  if (action.kind === 'path' || shape === 'odd') return null
+  const definition = served.find(action.group, action.version, action.resource)
+  if (definition === null) return null
+  const target = targetOf(definition, action, named)
+  return methodsOf(verbsAt(definition, target), target)
 }
 
 type Agreed = Omit<Parameters<typeof answerWebSocket>[2], keyof WantedObjects>

@@ -1,0 +1,66 @@
+import type { RouteOptions } from 'fastify'
+import { methodNotAllowed, pathNotFound } from '../api/api-errors.ts'
+import type { ApiError } from '../api/api-error.ts'
+import { EVERY_METHOD } from './fastify-types.ts'
+import type { RequestInfo } from './request-info.ts'
+
+type NoRouteParts = {
+  /** @returns null where no kind is served @throws ApiError `BadRequest` for names nothing can have */
+  readonly resourceMethods: (info: RequestInfo) => readonly string[] | null
+  /** Whether discovery has a document there. @param path without a slash at its end */
+  readonly isDiscovery: (path: string) => boolean
+}
+
+/**
+ * What is answered where no route takes a request: 405 with the methods that its path has, as it must name them, or 404.
+ *
+ * @source RFC 9110 sections 10.2.1, 15.5.6
+ */
+export class NoRoute {
+  readonly #parts: NoRouteParts
+  readonly #routes = new Map<string, Set<string>>()
+
+  constructor(parts: NoRouteParts) {
+    this.#parts = parts
+  }
+
+  /** Takes notice of a route; of those that take every method nothing is learned. */
+  note({ url, method }: Pick<RouteOptions, 'url' | 'method'>): void {
+    const methods = typeof method === 'string' ? [method] : method
+    if (methods.length === EVERY_METHOD.length) return
+    this.#routes.set(url, new Set([...(this.#routes.get(url) ?? []), ...methods]))
+  }
+
+  /** @param info null: nobody knows who asks for what, so what single paths have is not told */
+  refusal(info: RequestInfo | null): ApiError {
+    const methods = info === null ? METHODS : this.#methodsAt(info)
+    return methods === null ? pathNotFound() : methodNotAllowed(methods)
+  }
+
+  #methodsAt(info: RequestInfo): readonly string[] | null {
+    const { path } = info.action
+    // Authorized as what it looks like, but no path of ours begins so.
+    if (path.startsWith('//')) return null
+    if (info.action.kind === 'resource') return this.#parts.resourceMethods(info)
+    if (/^\/apis?(?:\/|$)/.test(path)) {
+      return this.#parts.isDiscovery(path.replace(/\/+$/, '')) ? ['GET', 'HEAD'] : null
+    }
+    for (const [url, methods] of this.#routes) if (isAt(url, path)) return [...methods]
+    return null
+  }
+}
+
+/** Some path or other has each of these. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** @param url as routes are written: `:name` stands for a part, `*` for all the rest */
+function isAt(url: string, path: string): boolean {
+  const wanted = url.split('/')
+  const parts = path.split('/')
+  const open = wanted.at(-1) === '*'
+  if (open ? parts.length < wanted.length : parts.length !== wanted.length) return false
+  return wanted.every((part, at) => {
+    const said = parts[at] ?? ''
+    return part === said || ((part.startsWith(':') || part === '*') && said !== '')
+  })
+}
