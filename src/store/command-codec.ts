@@ -138,6 +138,8 @@ function conditionFields(condition: Condition): unknown[] {
       return [number, condition.namespace]
     case 'prefix-empty':
       return [number, condition.prefixes]
+    case 'other-revision-is':
+      return [number, condition.key, condition.revision]
     default:
       return assertNever(condition)
   }
@@ -165,7 +167,7 @@ function operation(value: unknown): Operation {
 }
 
 function condition(value: unknown): Condition {
-  const [kind, field] = array(value, 'condition')
+  const [kind, field, second] = array(value, 'condition')
   switch (kind) {
     case conditionNumber.absent:
       return { kind: 'absent' }
@@ -185,6 +187,8 @@ function condition(value: unknown): Condition {
         kind: 'prefix-empty',
         prefixes: array(field, 'prefixes').map((prefix) => text(prefix, 'prefix')),
       }
+    case conditionNumber['other-revision-is']:
+      return { kind: 'other-revision-is', key: keyIn(field), revision: revisionIn(second) }
     default:
       throw new CommandMalformed('a condition is of no known kind')
   }

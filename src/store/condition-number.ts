@@ -8,4 +8,5 @@ export const conditionNumber = {
   'revision-is': 3,
   'namespace-active': 4,
   'prefix-empty': 5,
+  'other-revision-is': 6,
 } as const satisfies Record<Condition['kind'], number>

@@ -273,5 +273,7 @@ function holds(state: State, key: Key, condition: Condition): boolean {
     }
     case 'prefix-empty':
       return ![...state.keys()].some((other) => condition.prefixes.some((prefix) => other.startsWith(prefix)))
+    case 'other-revision-is':
+      return (state.get(condition.key)?.plain.revision ?? 0) === condition.revision
   }
 }

@@ -77,5 +77,6 @@ function randomCondition(random: SeededRandom, near: number): Condition {
     { kind: 'revision-is', revision: revision(random.below(near + 2)) },
     { kind: 'namespace-active', namespace: random.pick(['a', 'b']) },
     { kind: 'prefix-empty', prefixes: ['/configmaps/b/'] },
+    { kind: 'other-revision-is', key: randomKey(random), revision: revision(random.below(near + 2)) },
   ])
 }

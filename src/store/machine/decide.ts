@@ -91,6 +91,8 @@ function holds(picture: Picture, seen: Seen | null, condition: Condition): boole
       return picture.get(namespaceKey(condition.namespace))?.terminating === false
     case 'prefix-empty':
       return condition.prefixes.every((prefix) => picture.isEmpty(prefix))
+    case 'other-revision-is':
+      return (picture.get(condition.key)?.revision ?? noRevision) === condition.revision
     default:
       return assertNever(condition)
   }

@@ -2,6 +2,7 @@ import { assertNever } from '../../../raft/base/assert.ts'
 import { conditionNumber } from '../condition-number.ts'
 import type { Condition, Outcome } from '../command.ts'
 import { StorageFailure } from '../errors.ts'
+import type { Key } from '../key.ts'
 import { revision } from '../revision.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 
@@ -89,6 +90,10 @@ function writeCondition(writer: ByteWriter, condition: Condition): void {
       writer.u32(condition.prefixes.length)
       for (const prefix of condition.prefixes) writer.text(prefix)
       return
+    case 'other-revision-is':
+      writer.text(condition.key)
+      writer.number(condition.revision)
+      return
     default:
       assertNever(condition)
   }
@@ -109,6 +114,8 @@ function readCondition(reader: ByteReader): Condition {
       return { kind: 'namespace-active', namespace: reader.text() }
     case conditionNumber['prefix-empty']:
       return { kind: 'prefix-empty', prefixes: list(reader, () => reader.text()) }
+    case conditionNumber['other-revision-is']:
+      return { kind: 'other-revision-is', key: reader.text() as Key, revision: revision(reader.number()) }
     default:
       throw new StorageFailure('unsupported', `no condition has the number ${number}`)
   }

@@ -263,6 +263,8 @@ export class Truth {
         return this.#newest(`/namespaces//${condition.namespace}`)?.terminating === false
       case 'prefix-empty':
         return condition.prefixes.every((prefix) => this.list(prefix, this.revision).length === 0)
+      case 'other-revision-is':
+        return (this.#newest(condition.key)?.revision ?? 0) === condition.revision
     }
   }
 }

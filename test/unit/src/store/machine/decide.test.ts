@@ -45,6 +45,10 @@ const cases: readonly (readonly [Condition, holdsHere: boolean, holdsMissing: bo
   [{ kind: 'namespace-active', namespace: 'none' }, false, false],
   [{ kind: 'prefix-empty', prefixes: ['/configmaps/other/', '/pods/'] }, true, true],
   [{ kind: 'prefix-empty', prefixes: ['/pods/', '/configmaps/default/'] }, false, false],
+  [{ kind: 'other-revision-is', key: namespaceKey('live'), revision: revision(1) }, true, true],
+  [{ kind: 'other-revision-is', key: namespaceKey('live'), revision: revision(2) }, false, false],
+  [{ kind: 'other-revision-is', key: namespaceKey('none'), revision: revision(1) }, false, false],
+  [{ kind: 'other-revision-is', key: namespaceKey('none'), revision: noRevision }, true, true],
 ]
 
 for (const [condition, holdsHere, holdsMissing] of cases) {
@@ -90,6 +94,15 @@ void test('emptiness of a prefix counts what the command itself removes and make
     refused(remove(here), put(missing, 'x'), remove(missing), put(namespaceKey('live'), 'n', empty)),
     null,
   )
+})
+
+void test('another object that the command itself wrote is at the version that this makes', () => {
+  const at = (of: number): Condition => {
+    return { kind: 'other-revision-is', key: namespaceKey('live'), revision: revision(of) }
+  }
+  assert.equal(refused(put(namespaceKey('live'), 'n'), put(missing, 'x', at(4))), null)
+  assert.equal(refused(put(namespaceKey('live'), 'n'), put(missing, 'x', at(1)))?.operation, 1)
+  assert.equal(refused(remove(namespaceKey('live')), put(missing, 'x', at(0))), null)
 })
 
 void test('a namespace created by the same command is active for the rest of it', () => {

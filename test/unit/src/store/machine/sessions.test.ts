@@ -11,6 +11,7 @@ import { StorageFailure } from '../../../../../src/store/errors.ts'
 import { hashText, newHash } from '../../../../../src/store/machine/hash.ts'
 import { Sessions } from '../../../../../src/store/machine/sessions.ts'
 import { revision } from '../../../../../src/store/revision.ts'
+import { configMapKey } from '../../../../support/store-kit.ts'
 
 function sumOf(sessions: Sessions): string {
   const sum = newHash()
@@ -25,6 +26,7 @@ const conditions: readonly Condition[] = [
   { kind: 'revision-is', revision: revision(2 ** 40) },
   { kind: 'namespace-active', namespace: 'n' },
   { kind: 'prefix-empty', prefixes: ['a/b/', 'c/d/'] },
+  { kind: 'other-revision-is', key: configMapKey('ü'), revision: revision(2 ** 41) },
 ]
 const outcomes: readonly Outcome[] = [
   { kind: 'nothing' },
