@@ -30,6 +30,8 @@ export class Informer<T> {
   readonly #values = new Map<Key, { readonly version: StoredObject; readonly value: T }>()
   readonly #listeners = new Set<(change: InformerChange<T>) => void>()
   #cursor: WatchCursor | null = null
+  /** Events that come from disk. */
+  #reading: Promise<void> | null = null
   #closed = false
 
   constructor(parts: InformerParts<T>) {
@@ -59,6 +61,19 @@ export class Informer<T> {
     return () => void this.#listeners.delete(listener)
   }
 
+  /**
+   * Takes in all that this member has applied by now, without waiting for its turn: behind it the listeners were told.
+   *
+   * @throws StoreFailure there is no state to follow
+   */
+  async takeIn(): Promise<void> {
+    const { revision } = this.#parts.store.view()
+    while (!this.#closed && (this.#cursor === null || this.#cursor.revision < revision)) {
+      if (this.#reading !== null) await this.#reading
+      else this.#catchUp()
+    }
+  }
+
   close(): void {
     this.#closed = true
     this.#cursor?.close()
@@ -72,6 +87,7 @@ export class Informer<T> {
     const view = store.view()
     const { objects } = view.list(prefix, { after: null, limit: null })
     this.#cursor?.close()
+    this.#reading = null
     this.#cursor = store.watch(prefix, view.revision)
     const present = new Set(objects.map(({ key }) => key))
     for (const key of [...this.#values.keys()]) if (!present.has(key)) this.#remove(key)
@@ -81,17 +97,39 @@ export class Informer<T> {
   }
 
   #pump(): void {
-    const cursor = this.#cursor
-    if (this.#closed || cursor === null) return
-    let events: readonly StoreEvent[] | Promise<readonly StoreEvent[]>
     try {
-      events = cursor.next(eventsPerTurn)
+      this.#step()
     } catch (cause) {
       this.#recover(cause)
+    }
+  }
+
+  /** @throws StoreFailure */
+  #catchUp(): void {
+    try {
+      if (this.#cursor === null) this.#relist()
+      this.#step()
+    } catch (cause) {
+      if (!(cause instanceof StoreFailure) || cause.code !== 'compacted') throw cause
+      this.#relist()
+      this.#step()
+    }
+  }
+
+  /** The next events. @throws StoreFailure */
+  #step(): void {
+    const cursor = this.#cursor
+    // Whoever reads goes on from there.
+    if (this.#closed || cursor === null || this.#reading !== null) return
+    const events = cursor.next(eventsPerTurn)
+    if ('length' in events) {
+      this.#take(cursor, events)
       return
     }
-    if ('length' in events) this.#take(cursor, events)
-    else void this.#takeLater(cursor, events)
+    const reading = this.#takeLater(cursor, events).finally(() => {
+      if (this.#reading === reading) this.#reading = null
+    })
+    this.#reading = reading
   }
 
   async #takeLater(cursor: WatchCursor, later: Promise<readonly StoreEvent[]>): Promise<void> {

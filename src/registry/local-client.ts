@@ -38,10 +38,14 @@ export class LocalClient {
     }
   }
 
-  /** At most `limit` objects of a namespace, and whether there are more. */
+  /**
+   * At most `limit` objects, and whether there are more.
+   *
+   * @param namespace null: of all of them, or of none
+   */
   async list(
     definition: ResourceDefinition,
-    namespace: string,
+    namespace: string | null,
     limit: number,
   ): Promise<{ readonly objects: readonly JsonObject[]; readonly more: boolean }> {
     const target = { namespace, name: null, subresource: null }
@@ -66,7 +70,8 @@ export class LocalClient {
     return objectOf(await this.#parts.registry.update(request))
   }
 
-  async deleteCollection(definition: ResourceDefinition, namespace: string): Promise<void> {
+  /** @param namespace as of `list` */
+  async deleteCollection(definition: ResourceDefinition, namespace: string | null): Promise<void> {
     const target = { namespace, name: null, subresource: null }
     await this.#parts.registry.deleteCollection(this.#request(definition, target))
   }

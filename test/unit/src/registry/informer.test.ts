@@ -36,6 +36,11 @@ void test('an informer follows the store, over cuts of its history too', async (
   await api.configMap('first')
   informer.start()
   assert.equal(informer.size, 1)
+  const sorted = (map: Iterable<readonly [Key, string]>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1))
+  const wanted = () => {
+    const { objects } = api.store.view().list(prefix, { after: null, limit: null })
+    return sorted(objects.map(({ key, revision }) => [key, String(revision)] as const))
+  }
   for (let round = 0; round < 300; round++) {
     const name = `c${random.below(20)}`
     const exists = api.store.view().get(`/configmaps/default/${name}` as Key) !== null
@@ -44,13 +49,16 @@ void test('an informer follows the store, over cuts of its history too', async (
     else await api.patch({ name, body: { data: { k: String(round) } } })
     if (random.chance(0.05)) await api.trim()
     if (random.chance(0.3)) await turn()
+    if (random.chance(0.2)) {
+      const before = api.store.view().revision
+      await informer.takeIn()
+      assert.equal(api.store.view().revision, before)
+      assert.deepEqual(sorted(informer.entries()), wanted(), `seed ${seed}: taken in at once`)
+    }
   }
   for (let at = 0; at < 10; at++) await turn()
-  const { objects } = api.store.view().list(prefix, { after: null, limit: null })
-  const wanted = new Map(objects.map(({ key, revision }) => [key, String(revision)]))
-  const sorted = (map: Iterable<readonly [Key, string]>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1))
-  assert.deepEqual(sorted(informer.entries()), sorted(wanted), `seed ${seed}`)
-  assert.deepEqual(sorted(told), sorted(wanted), `seed ${seed}`)
+  assert.deepEqual(sorted(informer.entries()), wanted(), `seed ${seed}`)
+  assert.deepEqual(sorted(told), wanted(), `seed ${seed}`)
   assert.ok(parsed <= api.store.view().revision, 'a version is parsed once')
   informer.close()
 })
