@@ -1,0 +1,176 @@
+import { textMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import { isTrue, withCondition } from './custom-definition-summary.ts'
+import type { DefinitionNames, DefinitionSummary } from './custom-definition-summary.ts'
+
+/** Names of one group that somebody has. Resources and kinds are apart: they are never mistaken for each other. */
+export type TakenNames = {
+  /** Plurals, singulars and short names. */
+  readonly resources: ReadonlySet<string>
+  /** Kinds of objects and of lists. */
+  readonly kinds: ReadonlySet<string>
+}
+
+/** What a definition's status has to say that it does not say yet. */
+export type NamesDecision = {
+  readonly of: DefinitionSummary
+  readonly accepted: DefinitionNames
+  readonly conditions: readonly JsonObject[]
+}
+
+/**
+ * Which definitions of a group have which of the names they ask for. Who has a name keeps it until it asks for another one
+ * or is gone; among those that ask for one that is free, whoever was made first gets it, and of two made in one second the
+ * one whose name is first. So the answer follows from the objects alone.
+ *
+ * @param taken by the kinds that the server has by itself
+ * @param room how many more definitions may be established
+ * @param now RFC 3339
+ * @returns only what changes
+ * @source apiextensions-apiserver `pkg/controller/status/naming_controller.go`: reasons and messages
+ */
+export function decideNames(
+  definitions: readonly DefinitionSummary[],
+  { taken, room, now }: { readonly taken: TakenNames; readonly room: number; readonly now: string },
+): readonly NamesDecision[] {
+  const claims = new Claims(taken)
+  let left = room
+  for (const definition of definitions) claims.add(definition.accepted)
+  const inOrder = [...definitions].sort(
+    (a, b) => compare(a.createdAt, b.createdAt) || compare(a.name, b.name),
+  )
+  const decisions: NamesDecision[] = []
+  for (const definition of inOrder) {
+    // What is its own is in nobody's way.
+    claims.remove(definition.accepted)
+    const { accepted, conflict } = accept(definition, claims)
+    claims.add(accepted)
+    const conditions = conditionsOf(definition, { conflict, hasRoom: left > 0 }, now)
+    if (!isTrue(definition, 'Established') && isTrue({ conditions }, 'Established')) left--
+    if (!isSame(definition, accepted, conditions)) decisions.push({ of: definition, accepted, conditions })
+  }
+  return decisions
+}
+
+type Conflict = { readonly reason: string; readonly message: string }
+
+/** As many of the names as are free; of the others the old ones stay. */
+function accept(
+  { requested, accepted }: DefinitionSummary,
+  claims: Claims,
+): { readonly accepted: DefinitionNames; readonly conflict: Conflict | null } {
+  let conflict: Conflict | null = null
+  const one = (reason: string, wanted: string, had: string, used: (name: string) => boolean): string => {
+    if (wanted === had || !used(wanted)) return wanted
+    conflict = { reason, message: inUse(wanted) }
+    return had
+  }
+  const isResource = (name: string): boolean => claims.hasResource(name)
+  const isKind = (name: string): boolean => claims.hasKind(name)
+  const plural = one('PluralConflict', requested.plural, accepted.plural, isResource)
+  const singular = one('SingularConflict', requested.singular, accepted.singular, isResource)
+  let { shortNames } = requested
+  const refused = shortNames.filter((name) => !accepted.shortNames.includes(name) && isResource(name))
+  if (refused.length > 0) {
+    const words = refused.map(inUse)
+    conflict = {
+      reason: 'ShortNamesConflict',
+      message: words.length === 1 ? words.join() : `[${words.join(', ')}]`,
+    }
+    shortNames = accepted.shortNames
+  }
+  const kind = one('KindConflict', requested.kind, accepted.kind, isKind)
+  const listKind = one('ListKindConflict', requested.listKind, accepted.listKind, isKind)
+  const { categories } = requested
+  return { accepted: { plural, singular, shortNames, kind, listKind, categories }, conflict }
+}
+
+function inUse(name: string): string {
+  return `${JSON.stringify(name)} is already in use`
+}
+
+/** Once established it stays so: objects may be there. */
+function conditionsOf(
+  definition: DefinitionSummary,
+  { conflict, hasRoom }: { readonly conflict: Conflict | null; readonly hasRoom: boolean },
+  now: string,
+): readonly JsonObject[] {
+  const named =
+    conflict === null
+      ? { status: 'True', reason: 'NoConflicts', message: 'no conflicts found' }
+      : { status: 'False', ...conflict }
+  const conditions = withCondition(definition.conditions, { type: 'NamesAccepted', ...named }, now)
+  if (isTrue(definition, 'Established')) return conditions
+  const established = conflict !== null ? notAccepted : hasRoom ? initialNames : tooMany
+  return withCondition(conditions, { type: 'Established', ...established }, now)
+}
+
+const notAccepted = { status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' }
+const initialNames = {
+  status: 'True',
+  reason: 'InitialNamesAccepted',
+  message: 'the initial names have been accepted',
+}
+const tooMany = {
+  status: 'False',
+  reason: 'TooManyDefinitions',
+  message: 'the cluster serves as many definitions as it may: delete others first',
+}
+
+function isSame(
+  definition: DefinitionSummary,
+  accepted: DefinitionNames,
+  conditions: readonly JsonObject[],
+): boolean {
+  const told = (of: readonly JsonObject[]): string =>
+    JSON.stringify(
+      of.map((one) => ['type', 'status', 'reason', 'message'].map((name) => textMember(one, name))),
+    )
+  return (
+    JSON.stringify(accepted) === JSON.stringify(definition.accepted) &&
+    told(conditions) === told(definition.conditions)
+  )
+}
+
+/** Who has which names, counted: a definition may ask for one name twice. */
+class Claims {
+  readonly #taken: TakenNames
+  readonly #resources = new Map<string, number>()
+  readonly #kinds = new Map<string, number>()
+
+  constructor(taken: TakenNames) {
+    this.#taken = taken
+  }
+
+  hasResource(name: string): boolean {
+    return this.#taken.resources.has(name) || this.#resources.has(name)
+  }
+
+  hasKind(name: string): boolean {
+    return this.#taken.kinds.has(name) || this.#kinds.has(name)
+  }
+
+  add(names: DefinitionNames): void {
+    this.#count(names, 1)
+  }
+
+  remove(names: DefinitionNames): void {
+    this.#count(names, -1)
+  }
+
+  #count({ plural, singular, shortNames, kind, listKind }: DefinitionNames, by: 1 | -1): void {
+    for (const name of [plural, singular, ...shortNames]) count(this.#resources, name, by)
+    for (const name of [kind, listKind]) count(this.#kinds, name, by)
+  }
+}
+
+function count(names: Map<string, number>, name: string, by: 1 | -1): void {
+  if (name === '') return
+  const now = (names.get(name) ?? 0) + by
+  if (now === 0) names.delete(name)
+  else names.set(name, now)
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

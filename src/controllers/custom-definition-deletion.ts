@@ -1,0 +1,185 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import { ApiError } from '../api/api-error.ts'
+import { equalJson, memberOf, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import type { Names } from '../api/names.ts'
+import { formatTime } from '../api/time.ts'
+import type { Catalog } from '../registry/catalog.ts'
+import { placeOf } from '../registry/definition.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import type { Informer } from '../registry/informer.ts'
+import type { LocalClient } from '../registry/local-client.ts'
+import { Controller, defaultControllerLimits } from './controller.ts'
+import type { Reconciled } from './controller.ts'
+import { cleanupFinalizer, definitionKey, definitionPlural } from './custom-definition-summary.ts'
+import { isTrue, summaryOf, withCondition } from './custom-definition-summary.ts'
+import type { DefinitionSummary, KnownDefinition } from './custom-definition-summary.ts'
+
+export type DefinitionDeletionParts = {
+  readonly clock: Clock
+  readonly names: Names
+  readonly catalog: Catalog
+  readonly client: LocalClient
+  /** All definitions, as this member knows them. */
+  readonly definitions: Informer<KnownDefinition>
+  readonly onError: (name: string, cause: unknown) => void
+}
+
+/** Of one definition, looked at to say what keeps it. */
+const remainingLookedAt = 500
+/** Finalizers named in a condition. More: how many others. */
+const finalizersNamed = 10
+
+/**
+ * Deletes all objects of definitions that are being deleted, then lets go of those. Every step starts from what is there, so
+ * another leader simply goes on. The last step is refused at apply while anything is left.
+ *
+ * @source apiextensions-apiserver `pkg/controller/finalizer`: conditions and their words
+ */
+export function customDefinitionDeletion(parts: DefinitionDeletionParts): Controller {
+  const isDue = ({ terminating, finalizers }: DefinitionSummary): boolean =>
+    terminating && finalizers.includes(cleanupFinalizer(parts.names))
+  const controller = new Controller({
+    clock: parts.clock,
+    reconcile: (name) => reconcile(parts, name),
+    keys: () =>
+      [...parts.definitions.entries()]
+        .map(([, one]) => one)
+        .filter(isDue)
+        .map(({ name }) => name),
+    onError: parts.onError,
+    // Whoever has a finalizer on an object may take days, and nothing happens to the definition when it is done.
+    limits: { ...defaultControllerLimits, backoffMsMax: 5000, attemptsMax: Number.MAX_SAFE_INTEGER },
+  })
+  parts.definitions.subscribe((change) => {
+    if (change.kind === 'set' && isDue(change.value)) controller.enqueue(change.value.name)
+  })
+  return controller
+}
+
+async function reconcile(parts: DefinitionDeletionParts, name: string): Promise<Reconciled> {
+  const { client, catalog, names, definitions } = parts
+  const kind = catalog.find(names.group('apiextensions'), 'v1', definitionPlural)
+  if (kind === null || definitions.get(definitionKey(names, name)) === null) return { kind: 'done' }
+  const object = await client.get(kind, { namespace: null, name, subresource: null })
+  if (object === null) return { kind: 'done' }
+  const definition = summaryOf(object)
+  if (!definition.terminating || !definition.finalizers.includes(cleanupFinalizer(names)))
+    return { kind: 'done' }
+  try {
+    return await step({ ...parts, kind }, object, definition)
+  } catch (cause) {
+    // Someone else was first, or an object came in meanwhile: look again.
+    if (cause instanceof ApiError && cause.code === 'Conflict') return { kind: 'again' }
+    if (cause instanceof ApiError && cause.code === 'NotFound') return { kind: 'done' }
+    throw cause
+  }
+}
+
+type Parts = DefinitionDeletionParts & { readonly kind: ResourceDefinition }
+
+async function step(parts: Parts, object: AnyObject, definition: DefinitionSummary): Promise<Reconciled> {
+  if (overlaps(parts.catalog, definition)) return letGo(parts, object, overlapping)
+  // Nothing was ever served from there.
+  if (!isTrue(definition, 'Established')) return letGo(parts, object, neverEstablished)
+  const instances = instancesOf(definition)
+  const before = await parts.client.list(instances, null, 1)
+  if (before.objects.length === 0) return letGo(parts, object, completed)
+  const isNews = terminatingReason(definition) === 'InstanceDeletionPending'
+  const told = isNews ? await tell(parts, object, inProgress) : object
+  await parts.client.deleteCollection(instances, null)
+  const left = await parts.client.list(instances, null, remainingLookedAt)
+  if (left.objects.length === 0) return letGo(parts, told, completed)
+  await tell(parts, told, remaining(left))
+  return { kind: 'again' }
+}
+
+/** What this server has by itself since the definition was made is not the definition's to delete. */
+function overlaps(catalog: Catalog, { group, requested }: DefinitionSummary): boolean {
+  return catalog.builtIn().some((kind) => {
+    const place = placeOf(kind)
+    return place.group === group && place.plural === requested.plural
+  })
+}
+
+/**
+ * The definition's objects as far as deleting them goes: in whatever version they are, served or not, and whatever its
+ * schemas say.
+ */
+function instancesOf({ group, scope, requested, storageVersion }: DefinitionSummary): ResourceDefinition {
+  return {
+    ...{ group, scope, kind: requested.kind, plural: requested.plural, singular: requested.singular },
+    version: storageVersion,
+    ...{ shortNames: [], categories: [], subresources: [], hooks: {} },
+    verbs: ['list', 'delete', 'deletecollection'],
+    schema: { type: 'object', properties: {} },
+    validateName: () => [],
+    deleteReturnsObject: false,
+  }
+}
+
+/** Takes the finalizer off; the definition goes with the last one. */
+async function letGo(parts: Parts, object: AnyObject, last: Terminating): Promise<Reconciled> {
+  const { client, names, kind } = parts
+  const told = await tell(parts, object, last)
+  const finalizers = (told.metadata.finalizers ?? []).filter((one) => one !== cleanupFinalizer(names))
+  const target = { namespace: null, name: told.metadata.name ?? '', subresource: null }
+  await client.update(kind, target, { ...told, metadata: { ...told.metadata, finalizers } })
+  return { kind: 'done' }
+}
+
+type Terminating = { readonly status: 'True' | 'False'; readonly reason: string; readonly message: string }
+
+const inProgress: Terminating = {
+  status: 'True',
+  reason: 'InstanceDeletionInProgress',
+  message: 'CustomResource deletion is in progress',
+}
+const completed: Terminating = {
+  status: 'False',
+  reason: 'InstanceDeletionCompleted',
+  message: 'removed all instances',
+}
+const neverEstablished: Terminating = {
+  status: 'False',
+  reason: 'NeverEstablished',
+  message: 'resource was never established',
+}
+const overlapping: Terminating = {
+  status: 'False',
+  reason: 'OverlappingBuiltInResource',
+  message: 'instances overlap with built-in resources in storage',
+}
+
+/** Says how many are left, and whom they wait for. */
+function remaining(of: { readonly objects: readonly JsonObject[]; readonly more: boolean }): Terminating {
+  const counts = new Map<string, number>()
+  for (const object of of.objects) {
+    for (const finalizer of textsMember(objectMember(object, 'metadata'), 'finalizers')) {
+      counts.set(finalizer, (counts.get(finalizer) ?? 0) + 1)
+    }
+  }
+  const sorted = [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
+  const named = sorted.slice(0, finalizersNamed).map(([finalizer, count]) => `${finalizer} in ${count}`)
+  if (sorted.length > named.length) named.push(`${sorted.length - named.length} others`)
+  const held = named.length === 0 ? '' : `, which have finalizers: ${named.join(', ')}`
+  const many = of.more ? `more than ${of.objects.length}` : String(of.objects.length)
+  const message = `could not confirm zero CustomResources remaining: there are ${many}${held}`
+  return { status: 'True', reason: 'InstanceDeletionCheck', message }
+}
+
+function terminatingReason({ conditions }: DefinitionSummary): string {
+  const condition = conditions.find((one) => textMember(one, 'type') === 'Terminating')
+  return condition === undefined ? 'InstanceDeletionPending' : textMember(condition, 'reason')
+}
+
+/** Says it in the definition's status. @returns the definition as it is then */
+async function tell(parts: Parts, object: AnyObject, condition: Terminating): Promise<AnyObject> {
+  const status = objectMember(object, 'status')
+  const old = objectsMember(status, 'conditions')
+  const now = formatTime(parts.clock.wallMs())
+  const conditions = withCondition(old, { type: 'Terminating', ...condition }, now)
+  if (equalJson(conditions, memberOf(status, 'conditions'))) return object
+  const target = { namespace: null, name: object.metadata.name ?? '', subresource: 'status' }
+  return parts.client.update(parts.kind, target, { ...object, status: { ...status, conditions } })
+}
