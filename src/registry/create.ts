@@ -64,6 +64,7 @@ export async function planCreate(
 ): Promise<Plan<Answer>> {
   const { store, admission } = parts
   const { definition, target } = request
+  if (parts.definitionNow?.().terminating === true) throw definitionTerminating(resourceOf(definition))
   const { namespace } = target
   const stamped = stampCreated(sent, namespace, { ...parts, definition })
   const asked = admissionRequest(request, stamped, dryRun)
@@ -108,7 +109,7 @@ function checkNew(request: VerbRequest, object: AnyObject): void {
   const rules = { namespaced: definition.scope === 'Namespaced', validateName: definition.validateName }
   const causes = [
     ...validateMetaOnCreate(object.metadata, rules),
-    ...validateSchema(definition.schema, object),
+    ...(definition.structural?.validate(object) ?? validateSchema(definition.schema, object)),
     ...(definition.hooks.validate?.(object) ?? []),
     ...(definition.hooks.validateNew?.(object) ?? []),
   ]

@@ -20,7 +20,7 @@ import type { VerbParts } from './parts.ts'
 import type { Target } from './request.ts'
 
 /** What an object can be of. */
-export type DecodedKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema'> & {
+export type DecodedKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema' | 'structural'> & {
   readonly hooks?: Pick<ResourceHooks, 'fillDefaults'>
   /** Versions of one shape with it, which a body may say too. */
   readonly otherVersions?: readonly string[]
@@ -96,13 +96,15 @@ export type Shaping = {
  * @param object carries kind and apiVersion
  */
 export function shape(parts: VerbParts, kind: DecodedKind, object: JsonObject, options: Shaping): AnyObject {
+  const { structural } = kind
   const schema = parts.schemas.of(kind)
-  const { value, unknown } = conform(schema, object)
+  const { value, unknown } = structural?.conform(object) ?? conform(schema, object)
   const findings =
     options.validation === 'Ignore' ? [] : [...options.found, ...unknown.map(unknownFieldWords)]
   if (findings.length > 0 && options.validation === 'Strict') throw strictDecodingError(object, findings)
   for (const finding of findings.slice(0, parts.limits.fieldWarningsMax)) options.warn(finding)
-  const whole = applyDefaults(schema, value['metadata'] === undefined ? { ...value, metadata: {} } : value)
+  const complete = value['metadata'] === undefined ? { ...value, metadata: {} } : value
+  const whole = structural?.applyDefaults(complete) ?? applyDefaults(schema, complete)
   // Conforming to a schema with metadata is the check.
   const typed = whole as AnyObject
   return kind.hooks?.fillDefaults?.(typed) ?? typed

@@ -1,5 +1,6 @@
 import type { ApiErrorCause } from '../api/api-error.ts'
 import type { GroupResource } from '../api/api-errors.ts'
+import type { CompiledSchema } from '../api/custom/structural-schema.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { ApiObject, UserInfo } from '../api/object.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
@@ -29,6 +30,8 @@ export type ResourceDefinition = {
   readonly verbs: readonly Verb[]
   /** The whole object without apiVersion, kind and metadata, which all kinds share. */
   readonly schema: ObjectSchema
+  /** How its objects are decoded and validated. Unset: as `schema` says. Set: that tells their shape, and no rules. */
+  readonly structural?: CompiledSchema
   /** Whether an object's name follows the rule; messages as upstream. */
   readonly validateName: (name: string) => readonly string[]
   /** Deleting answers with the object instead of a `Status`. */

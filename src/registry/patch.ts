@@ -53,6 +53,8 @@ export async function patch(parts: VerbParts, request: VerbRequest): Promise<Ans
 }
 
 const formats: readonly PatchFormat[] = ['json-patch', 'merge-patch', 'strategic-merge-patch']
+/** Who defines a kind says nowhere how its lists merge. @source spec 4.3 */
+const formatsOfCustomKinds: readonly PatchFormat[] = ['json-patch', 'merge-patch']
 
 type ReadPatch = {
   readonly apply: (current: AnyObject) => Json
@@ -62,7 +64,8 @@ type ReadPatch = {
 
 /** The patch as a function; the body is read once, whatever races follow. */
 function readPatch(parts: VerbParts, request: VerbRequest, validation: FieldValidation): ReadPatch {
-  const format = patchFormatOf(request.contentType, formats)
+  const isCustom = request.definition.structural !== undefined
+  const format = patchFormatOf(request.contentType, isCustom ? formatsOfCustomKinds : formats)
   const text = bodyText(request.body)
   switch (format) {
     case 'merge-patch': {

@@ -198,7 +198,7 @@ function checkChanged(
   const own = subresource === null ? hooks.validateUpdate : subresource.validateUpdate
   const causes = [
     ...validateMetaOnUpdate(object.metadata, current.metadata),
-    ...validateSchema(definition.schema, object),
+    ...(definition.structural?.validate(object) ?? validateSchema(definition.schema, object)),
     ...(subresource === null ? (hooks.validate?.(object) ?? []) : []),
     ...(own?.(object, current) ?? []),
   ]

@@ -1,0 +1,61 @@
+import type { ApiErrorCause } from '../api-error.ts'
+import { fieldForbidden, invalid, required } from '../field-error.ts'
+import { isJsonList, isJsonObject, memberOf, textMember } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
+import type { Path } from '../schema/path.ts'
+import { fieldAt, spellPath } from '../schema/path.ts'
+import type { MarkerNames } from './structural.ts'
+
+/** What only the schema of the whole object has to follow. @source apiextensions `pkg/apis/apiextensions/validation` */
+export function checkRoot(
+  json: JsonObject,
+  at: Path,
+  markers: MarkerNames,
+  statusSubresource: boolean,
+): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  const type = textMember(json, 'type')
+  if (type === '' && memberOf(json, markers.preserveUnknown) !== true) {
+    causes.push(required(fieldAt(at, 'type'), 'must not be empty at the root'))
+  } else if (type !== '' && type !== 'object') {
+    causes.push(invalid(fieldAt(at, 'type'), type, 'must be object at the root'))
+  }
+  if (memberOf(json, 'nullable') === true) {
+    causes.push(fieldForbidden(fieldAt(at, 'nullable'), 'nullable cannot be true at the root'))
+  }
+  if (memberOf(json, 'additionalProperties') !== undefined) {
+    causes.push(fieldForbidden(fieldAt(at, 'additionalProperties'), 'must not be used at the root'))
+  }
+  if (!statusSubresource) return causes
+  // The status is checked by what is said of that member alone.
+  const others = Object.keys(json).filter((name) => isSaid(json[name]) && !besideStatus(markers).has(name))
+  if (others.length > 0) {
+    const allowed = [...besideStatus(markers)].join(' ')
+    const words = `only [${allowed}] fields are allowed at the root of the schema if the status subresource is enabled`
+    causes.push(invalid(spellPath(at), others.join(', '), words))
+  }
+  return causes
+}
+
+function isSaid(value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === false || value === '') return false
+  if (isJsonList(value)) return value.length > 0
+  return !isJsonObject(value) || Object.keys(value).length > 0
+}
+
+function besideStatus(markers: MarkerNames): ReadonlySet<string> {
+  return new Set([
+    ...[
+      'description',
+      'type',
+      'format',
+      'title',
+      'maximum',
+      'exclusiveMaximum',
+      'minimum',
+      'exclusiveMinimum',
+    ],
+    ...['maxLength', 'minLength', 'pattern', 'maxItems', 'minItems', 'uniqueItems', 'multipleOf', 'required'],
+    ...['items', 'properties', 'externalDocs', 'example', markers.preserveUnknown],
+  ])
+}

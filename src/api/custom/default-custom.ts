@@ -1,0 +1,87 @@
+import { tooLarge } from '../api-errors.ts'
+import { jsonText } from '../codec/json-text.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
+import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
+import { applyDefaults } from '../schema/default.ts'
+import { partialObjectMetadataSchema } from '../schema/shared.ts'
+import { headOf } from './conform-custom.ts'
+import { customLimits } from './limits.ts'
+import type { Structural } from './structural.ts'
+
+/**
+ * Fills in members that are absent, or null where they may not be, and have a default; inside of what is there, never
+ * around it.
+ *
+ * @param object as `conformCustom` leaves it
+ * @returns the very object when nothing was missing
+ * @throws ApiError RequestEntityTooLarge: a short object and many defaults
+ * @source apiextensions `pkg/apiserver/schema/defaulting/algorithm.go`
+ */
+export function defaultCustom(root: Structural, object: JsonObject): JsonObject {
+  const head = headOf(object)
+  const whole = applyDefaults(partialObjectMetadataSchema, head)
+  const body = fillObject(root, object, { charactersLeft: customLimits.defaultsCharactersMax })
+  return whole === head ? body : { ...body, ...whole }
+}
+
+type Room = { charactersLeft: number }
+
+function fill(node: Structural, value: Json, room: Room): Json {
+  if (!node.holdsDefaults) return value
+  if (isJsonObject(value)) return fillObject(node, value, room)
+  const { items } = node
+  if (!isJsonList(value) || items === null) return value
+  let draft: Json[] | null = null
+  for (let at = 0; at < value.length; at++) {
+    const item = value[at] as Json
+    const next = fill(items, orDefault(items, item, room), room)
+    if (next === item) continue
+    draft ??= [...value]
+    draft[at] = next
+  }
+  return draft ?? value
+}
+
+function fillObject(node: Structural, object: JsonObject, room: Room): JsonObject {
+  if (!node.holdsDefaults) return object
+  let draft: JsonObjectDraft | null = null
+  const set = (name: string, value: Json): void => {
+    if (memberOf(draft ?? object, name) === value) return
+    draft ??= { ...object }
+    setMember(draft, name, value)
+  }
+  for (const [name, schema] of node.defaulted) {
+    const value = memberOf(object, name)
+    const whole = orDefault(schema, value ?? null, room, value === undefined)
+    if (value !== undefined || whole !== null) set(name, fill(schema, whole, room))
+  }
+  const { additional } = node
+  if (typeof additional === 'object' && additional !== null) {
+    for (const name of Object.keys(object)) {
+      if (node.properties.has(name)) continue
+      set(name, fill(additional, orDefault(additional, object[name] as Json, room), room))
+    }
+  }
+  return draft ?? object
+}
+
+/** @param absent the member is not there, which is more than null */
+function orDefault(node: Structural, value: Json, room: Room, absent = false): Json {
+  room.charactersLeft--
+  if (value !== null || (node.nullable && !absent)) return value
+  if (node.default !== null) room.charactersLeft -= lengthOf(node)
+  if (room.charactersLeft < 0) throw tooLarge('the defaults of its schema make the object too large')
+  return node.default
+}
+
+/** Of default values, in characters of JSON; each is measured once. */
+const lengths = new WeakMap<Structural, number>()
+
+function lengthOf(node: Structural): number {
+  let length = lengths.get(node)
+  if (length === undefined) {
+    length = jsonText(node.default).length
+    lengths.set(node, length)
+  }
+  return length
+}

@@ -1,0 +1,26 @@
+/** Bounds of custom schemas, so that no definition makes a member slow. Each says what happens when it is reached. */
+export const customLimits = Object.freeze({
+  /** Schemas inside each other. Deeper: the definition is refused. */
+  schemaDepthMax: 64,
+  /** Schemas in one version of a definition, junctors included. More: the definition is refused. */
+  schemaNodesMax: 50_000,
+  /** Characters of one regular expression. Longer: the definition is refused. */
+  patternCharactersMax: 4096,
+  /** Instructions that one regular expression stands for, as estimated. More: the definition is refused. */
+  patternSizeMax: 10_000,
+  /** Of all regular expressions of a version together. More: the definition is refused. */
+  patternsSizeMax: 50_000,
+  /**
+   * Steps that checking one object may take: one for each value under each schema that applies to it, and for each 64
+   * instructions a regular expression may take. When spent: 422, which says so. Takes about a second.
+   */
+  validationStepsMax: 4_000_000,
+  /** Characters of JSON by which defaults may make one object longer, and a step for each place. When more: 413. */
+  defaultsCharactersMax: 4 * 1024 * 1024,
+  /** Characters of a column's path, its steps, and the characters of a cell. More: refused; cut. */
+  columnPathCharactersMax: 1024,
+  columnPathStepsMax: 64,
+  cellCharactersMax: 4096,
+  /** Values that one step of a column's path may lead to. More: the rest is passed over. */
+  columnValuesMax: 1024,
+})

@@ -1,0 +1,62 @@
+import { RE2JS } from 're2js'
+import { customLimits } from './limits.ts'
+
+/**
+ * A regular expression as Go's `regexp` has them: without what would need backtracking, so that matching takes time in
+ * proportion to the text.
+ *
+ * @source github.com/google/re2/wiki/Syntax
+ */
+export type Pattern = {
+  /** Somewhere in the text. */
+  readonly matches: (text: string) => boolean
+  /** Instructions; matching takes about so many steps for each character. */
+  readonly size: number
+}
+
+/** @returns in words what is wrong with it */
+export function compilePattern(source: string): Pattern | string {
+  const size = source.length > customLimits.patternCharactersMax ? Infinity : estimatedSize(source)
+  if (size > customLimits.patternSizeMax) {
+    const { patternCharactersMax, patternSizeMax } = customLimits
+    return `it is longer than ${patternCharactersMax} characters, or its repetitions stand for more than ${patternSizeMax} instructions`
+  }
+  try {
+    const compiled = RE2JS.compile(source)
+    return { matches: (text) => compiled.test(text), size: compiled.programSize() }
+  } catch (cause) {
+    return cause instanceof Error ? cause.message.slice(0, 200) : 'it cannot be read'
+  }
+}
+
+/**
+ * How many instructions compiling may make, told without doing so, as compiling already takes time and memory for
+ * each: repetitions with a count are written out. More rather than fewer.
+ */
+export function estimatedSize(source: string): number {
+  const open: number[] = []
+  let sum = 0
+  let last = 0
+  for (const [token, low, high] of source.matchAll(TOKEN)) {
+    if (token === '(') {
+      open.push(sum)
+      sum = 0
+      last = 0
+    } else if (token === ')') {
+      last = sum + 2
+      sum = (open.pop() ?? 0) + last
+    } else if (low !== undefined) {
+      const times = Math.max(Number(low), Number(high ?? low), 1)
+      sum += last * (times - 1)
+      last *= times
+    } else {
+      last = 1
+      sum += 1
+    }
+  }
+  return open.reduce((total, outer) => total + outer, sum)
+}
+
+/** A group's ends, a repetition with a count, a class, an escape, or one character. */
+const TOKEN =
+  /[()]|\{([0-9]{1,6})(?:,([0-9]{1,6})?)?\}|\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]|\\[pP]\{[^}]*\}|\\.|./gsu

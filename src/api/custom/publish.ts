@@ -1,0 +1,76 @@
+import { isJsonObject, memberOf, objectMember, setMember, textMember, textsMember } from '../json.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
+import type { MarkerNames } from './structural.ts'
+
+/**
+ * The schema for OpenAPI 3.0, as its author wrote it, with the members that every object has. Of metadata it says what
+ * the author says, and else only that it is an object: a document has a shape for that.
+ *
+ * @source apiextensions `pkg/controller/openapi/builder`
+ */
+export function publishWhole(json: JsonObject): JsonObject {
+  const own = objectMember(json, 'properties')
+  const properties = {
+    ...own,
+    apiVersion: { ...objectMember(own, 'apiVersion'), ...API_VERSION },
+    kind: { ...objectMember(own, 'kind'), ...KIND },
+    metadata: { ...objectMember(own, 'metadata'), type: 'object' },
+  }
+  return { ...json, type: 'object', properties }
+}
+
+const API_VERSION = { type: 'string', description: 'Group and version of the shape this object has.' }
+const KIND = { type: 'string', description: 'What the object is; CamelCase.' }
+
+/**
+ * The schema for OpenAPI 2.0, whose clients cannot read junctors and nulls: those go, and what may be null or anything
+ * is of no type. kubectl fails on members below what it takes for untyped, so those go too.
+ *
+ * @source apiextensions `pkg/controller/openapi/v2/conversion.go`
+ */
+export function publishV2(json: JsonObject, markers: MarkerNames): JsonObject {
+  const draft: JsonObjectDraft = {}
+  const keeps = memberOf(json, markers.preserveUnknown) === true
+  const nullable = memberOf(json, 'nullable') === true
+  for (const [name, value] of Object.entries(json)) {
+    if (NOT_IN_V2.has(name)) continue
+    if ((keeps || nullable) && (name === 'items' || name === 'properties')) continue
+    setMember(draft, name, published(name, value, markers))
+  }
+  const type = textMember(json, 'type')
+  const isUntyped =
+    nullable || (keeps && type === 'object') || (type === 'array' && !isJsonObject(memberOf(draft, 'items')))
+  if (isUntyped) delete draft['type']
+  return withoutNullableRequired(draft, json)
+}
+
+const NOT_IN_V2: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'not', 'nullable'])
+
+function published(name: string, value: Json, markers: MarkerNames): Json {
+  if (!isJsonObject(value)) return value
+  if (name === 'items' || name === 'additionalProperties') return publishV2(value, markers)
+  if (name !== 'properties') return value
+  const draft: JsonObjectDraft = {}
+  for (const [member, of] of Object.entries(value)) {
+    setMember(draft, member, isJsonObject(of) ? publishV2(of, markers) : of)
+  }
+  return draft
+}
+
+/** Clients would ask for a value where null is one. */
+function withoutNullableRequired(draft: JsonObjectDraft, json: JsonObject): JsonObject {
+  const required = textsMember(draft, 'required')
+  if (required.length === 0) return draft
+  const properties = memberOf(json, 'properties')
+  const additional = memberOf(json, 'additionalProperties')
+  const kept = isNullable(additional)
+    ? []
+    : required.filter((name) => !isJsonObject(properties) || !isNullable(memberOf(properties, name)))
+  if (kept.length > 0) draft['required'] = kept
+  else delete draft['required']
+  return draft
+}
+
+function isNullable(schema: Json | undefined): boolean {
+  return isJsonObject(schema) && memberOf(schema, 'nullable') === true
+}

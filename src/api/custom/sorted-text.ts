@@ -1,0 +1,11 @@
+import { jsonText } from '../codec/json-text.ts'
+import type { Json } from '../json.ts'
+import { isJsonList, isJsonObject } from '../json.ts'
+
+/** A value as JSON text, the same for all that are equal: members in order of their names. */
+export function sortedText(value: Json): string {
+  if (isJsonList(value)) return `[${value.map(sortedText).join(',')}]`
+  if (!isJsonObject(value)) return jsonText(value)
+  const members = Object.keys(value).sort()
+  return `{${members.map((name) => `${JSON.stringify(name)}:${sortedText(value[name] as Json)}`).join(',')}}`
+}

@@ -1,0 +1,185 @@
+import {
+  isJsonList,
+  isJsonObject,
+  memberOf,
+  objectMember,
+  objectsMember,
+  textMember,
+  textsMember,
+} from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
+
+/** `''`: nothing is said of the type. */
+export type StructuralType = '' | 'array' | 'boolean' | 'integer' | 'number' | 'object' | 'string'
+
+/**
+ * One node of the schema that a definition of a custom kind gives a version, read once. Junctors (`allOf` and the like)
+ * hold nodes too, of which only the rules count.
+ *
+ * @source apiextensions `pkg/apiserver/schema/structural.go`
+ */
+export type Structural = {
+  readonly type: StructuralType
+  readonly title: string
+  readonly description: string
+  readonly nullable: boolean
+  /** null: none, as a definition says it too. */
+  readonly default: Json
+  readonly properties: ReadonlyMap<string, Structural>
+  /** Of members that `properties` lacks; false: there may be none; null: nothing is said. */
+  readonly additional: Structural | boolean | null
+  readonly items: Structural | null
+  /** Of `properties` those that have a default, or hold some. */
+  readonly defaulted: ReadonlyMap<string, Structural>
+  /** Something below has a default. */
+  readonly holdsDefaults: boolean
+  readonly preserveUnknown: boolean
+  /** An object in itself, with kind, apiVersion and metadata. */
+  readonly embedded: boolean
+  readonly intOrString: boolean
+  readonly listType: 'atomic' | 'set' | 'map' | null
+  readonly listMapKeys: readonly string[]
+  readonly mapType: 'atomic' | 'granular' | null
+  readonly rules: ValueRules
+}
+
+/** What a value has to be beyond its type. null and empty: nothing is said. */
+export type ValueRules = {
+  readonly format: string
+  readonly enum: readonly Json[]
+  readonly minimum: Bound | null
+  readonly maximum: Bound | null
+  readonly multipleOf: number | bigint | null
+  readonly lengthMin: number | null
+  readonly lengthMax: number | null
+  readonly pattern: string
+  readonly itemsMin: number | null
+  readonly itemsMax: number | null
+  readonly propertiesMin: number | null
+  readonly propertiesMax: number | null
+  readonly required: readonly string[]
+  readonly allOf: readonly Structural[]
+  readonly anyOf: readonly Structural[]
+  readonly oneOf: readonly Structural[]
+  readonly not: Structural | null
+}
+
+export type Bound = { readonly value: number | bigint; readonly exclusive: boolean }
+
+/** Members of a schema that are markers, as one domain spells them: `x-orch-list-type` and the like. */
+export type MarkerNames = {
+  readonly preserveUnknown: string
+  readonly embedded: string
+  readonly intOrString: string
+  readonly listType: string
+  readonly listMapKeys: string
+  readonly mapType: string
+}
+
+/** @param prefix `schemaMarkerPrefix` of the domain's names */
+export function markerNames(prefix: string): MarkerNames {
+  return {
+    preserveUnknown: `${prefix}preserve-unknown-fields`,
+    embedded: `${prefix}embedded-resource`,
+    intOrString: `${prefix}int-or-string`,
+    listType: `${prefix}list-type`,
+    listMapKeys: `${prefix}list-map-keys`,
+    mapType: `${prefix}map-type`,
+  }
+}
+
+/**
+ * Reads a schema. What is of no type that a schema has there counts as absent: whoever takes a definition in has
+ * checked its types.
+ *
+ * @param json as deep as JSON may be at most
+ */
+export function readStructural(json: JsonObject, markers: MarkerNames): Structural {
+  const read = (of: JsonObject): Structural => readStructural(of, markers)
+  const itemsJson = memberOf(json, 'items')
+  const items = isJsonObject(itemsJson) ? read(itemsJson) : null
+  const members = Object.entries(objectMember(json, 'properties'))
+  const properties = new Map(members.flatMap(([name, of]) => (isJsonObject(of) ? [[name, read(of)]] : [])))
+  const additional = additionalOf(json, read)
+  const defaulted = new Map([...properties].filter(([, node]) => canFill(node)))
+  return {
+    type: typeOf(json),
+    title: textMember(json, 'title'),
+    description: textMember(json, 'description'),
+    nullable: memberOf(json, 'nullable') === true,
+    default: memberOf(json, 'default') ?? null,
+    properties,
+    additional,
+    items,
+    defaulted,
+    holdsDefaults: defaulted.size > 0 || canFill(items) || canFill(additional),
+    preserveUnknown: memberOf(json, markers.preserveUnknown) === true,
+    embedded: memberOf(json, markers.embedded) === true,
+    intOrString: memberOf(json, markers.intOrString) === true,
+    listType: wordOf(json, markers.listType, ['atomic', 'set', 'map']),
+    listMapKeys: textsMember(json, markers.listMapKeys),
+    mapType: wordOf(json, markers.mapType, ['atomic', 'granular']),
+    rules: readRules(json, read),
+  }
+}
+
+function canFill(node: Structural['additional']): boolean {
+  return typeof node === 'object' && node !== null && (node.default !== null || node.holdsDefaults)
+}
+
+const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'] as const
+
+function typeOf(json: JsonObject): StructuralType {
+  return wordOf(json, 'type', TYPES) ?? ''
+}
+
+function additionalOf(json: JsonObject, read: (of: JsonObject) => Structural): Structural['additional'] {
+  const additional = memberOf(json, 'additionalProperties')
+  if (isJsonObject(additional)) return read(additional)
+  return typeof additional === 'boolean' ? additional : null
+}
+
+function wordOf<T extends string>(json: JsonObject, name: string, known: readonly T[]): T | null {
+  const word = textMember(json, name)
+  return known.find((one) => one === word) ?? null
+}
+
+function readRules(json: JsonObject, read: (of: JsonObject) => Structural): ValueRules {
+  const values = memberOf(json, 'enum')
+  const not = memberOf(json, 'not')
+  return {
+    format: textMember(json, 'format'),
+    enum: isJsonList(values) ? values : [],
+    minimum: boundOf(json, 'minimum', 'exclusiveMinimum'),
+    maximum: boundOf(json, 'maximum', 'exclusiveMaximum'),
+    multipleOf: amount(json, 'multipleOf'),
+    lengthMin: count(json, 'minLength'),
+    lengthMax: count(json, 'maxLength'),
+    pattern: textMember(json, 'pattern'),
+    itemsMin: count(json, 'minItems'),
+    itemsMax: count(json, 'maxItems'),
+    propertiesMin: count(json, 'minProperties'),
+    propertiesMax: count(json, 'maxProperties'),
+    required: textsMember(json, 'required'),
+    allOf: objectsMember(json, 'allOf').map(read),
+    anyOf: objectsMember(json, 'anyOf').map(read),
+    oneOf: objectsMember(json, 'oneOf').map(read),
+    not: isJsonObject(not) ? read(not) : null,
+  }
+}
+
+function boundOf(json: JsonObject, name: string, exclusive: string): Bound | null {
+  const value = amount(json, name)
+  return value === null ? null : { value, exclusive: memberOf(json, exclusive) === true }
+}
+
+function amount(json: JsonObject, name: string): number | bigint | null {
+  const value = memberOf(json, name)
+  return typeof value === 'number' || typeof value === 'bigint' ? value : null
+}
+
+/** Beyond 2^53 it is as good as any other such number. */
+function count(json: JsonObject, name: string): number | null {
+  const value = amount(json, name)
+  return value === null ? null : Number(value)
+}

@@ -1,0 +1,171 @@
+import type { ApiErrorCause } from '../api-error.ts'
+import { invalid, required } from '../field-error.ts'
+import type { Json, JsonObject } from '../json.ts'
+import { isJsonList, isJsonObject } from '../json.ts'
+import type { Path } from '../schema/path.ts'
+import { listIndex, member, spellPath } from '../schema/path.ts'
+import { Findings, TooMuchWork, Work } from './findings.ts'
+import { customLimits } from './limits.ts'
+import type { Structural, ValueRules } from './structural.ts'
+import { checkShapes } from './value-shapes.ts'
+import {
+  checkCount,
+  checkEnum,
+  checkMemberCount,
+  checkNumber,
+  checkText,
+  wrong,
+  wrongType,
+} from './value-rules.ts'
+import { allowedTypes, isOfType, typeOfValue } from './value-type.ts'
+
+/**
+ * Everything a definition's schema says of an object: types, rules for values, junctors; that elements of sets and maps
+ * differ; that objects inside are some.
+ *
+ * @param object as `conformCustom` and `defaultCustom` leave it
+ * @returns as many as are told; the last one says so where the check was given up
+ */
+export function validateCustom(root: Structural, object: JsonObject): readonly ApiErrorCause[] {
+  return bounded(new Work(customLimits.validationStepsMax), (findings, work) => {
+    check(root, object, null, findings, work)
+    checkShapes(root, object, { findings, work })
+  })
+}
+
+/** The same of a value that stands somewhere in an object, such as a default. @param at where it is told to be */
+export function validateValue(node: Structural, value: Json, at: Path, work: Work): readonly ApiErrorCause[] {
+  return bounded(work, (findings) => check(node, value, at, findings, work))
+}
+
+function bounded(work: Work, go: (findings: Findings, work: Work) => void): readonly ApiErrorCause[] {
+  const findings = new Findings()
+  try {
+    go(findings, work)
+    return findings.causes
+  } catch (error) {
+    if (error instanceof TooMuchWork) return [...findings.causes, error.told]
+    throw error
+  }
+}
+
+function check(node: Structural, value: Json, at: Path | null, findings: Findings, work: Work): void {
+  work.spend(1, at)
+  if (findings.isFull) return
+  const { rules } = node
+  findings.add(checkType(node, value, at))
+  if (rules.enum.length > 0) findings.add(checkEnum(rules, value, at, work))
+  if (value === null) return
+  checkJunctors(rules, value, at, findings, work)
+  if (typeof value === 'string') for (const cause of checkText(rules, value, at, work)) findings.add(cause)
+  else if (typeof value === 'number' || typeof value === 'bigint') {
+    for (const cause of checkNumber(rules, value, at)) findings.add(cause)
+  } else if (isJsonList(value)) checkList(node, value, at, findings, work)
+  else if (isJsonObject(value)) checkObject(node, value, at, findings, work)
+}
+
+function checkType(node: Structural, value: Json, at: Path | null): ApiErrorCause | null {
+  const types = allowedTypes(node)
+  const type = typeOfValue(value)
+  if (isOfType(types, type) || (type === 'null' && node.nullable)) return null
+  return wrongType(at, types.join(','), type)
+}
+
+function checkList(
+  node: Structural,
+  list: readonly Json[],
+  at: Path | null,
+  findings: Findings,
+  work: Work,
+): void {
+  const { items, rules } = node
+  if (items !== null) list.forEach((item, index) => check(items, item, listIndex(at, index), findings, work))
+  for (const cause of checkCount(rules, list.length, at)) findings.add(cause)
+}
+
+function checkObject(
+  node: Structural,
+  object: JsonObject,
+  at: Path | null,
+  findings: Findings,
+  work: Work,
+): void {
+  const { rules, properties, additional } = node
+  const names = Object.keys(object)
+  const miscounted = checkMemberCount(rules, names.length, at)
+  findings.add(miscounted)
+  // As upstream: what else is wrong with it is told when there are as many as there should be.
+  if (miscounted !== null) return
+  for (const name of names) {
+    const schema = properties.get(name) ?? additional
+    if (schema === null || schema === true) continue
+    if (schema === false) findings.add(wrong(member(at, name), name, 'is a forbidden property'))
+    else check(schema, object[name] as Json, member(at, name), findings, work)
+  }
+  work.spend(rules.required.length, at)
+  for (const name of rules.required) {
+    findings.add(Object.hasOwn(object, name) ? null : required(spellPath(member(at, name))))
+  }
+}
+
+function checkJunctors(
+  rules: ValueRules,
+  value: Json,
+  at: Path | null,
+  findings: Findings,
+  work: Work,
+): void {
+  const tried = (node: Structural): Findings => {
+    const found = new Findings()
+    check(node, value, at, found, work)
+    return found
+  }
+  const say = (words: string): void => {
+    // A schema is not the field's, but which field it is about is what helps.
+    findings.add(invalid(spellPath(at), '', `${JSON.stringify(spellPath(at))} ${words}`))
+  }
+  const { allOf, anyOf, oneOf, not } = rules
+  if (anyOf.length > 0 && !meetsOne(anyOf, tried, findings)) say('must validate at least one schema (anyOf)')
+  if (oneOf.length > 0) {
+    const found = oneOf.map(tried)
+    const held = found.filter(isClean)
+    if (held.length === 0) {
+      say('must validate one and only one schema (oneOf). Found none valid')
+      findings.merge(nearest(found))
+    } else if (held.length > 1) {
+      say(`must validate one and only one schema (oneOf). Found ${held.length} valid alternatives`)
+    }
+  }
+  if (allOf.length > 0) {
+    const found = allOf.map(tried)
+    for (const one of found) findings.merge(one)
+    const broken = found.filter((one) => !isClean(one)).length
+    const none = broken === found.length ? '. None validated' : ''
+    if (broken > 0) say(`must validate all the schemas (allOf)${none}`)
+  }
+  if (not !== null && isClean(tried(not))) say('must not validate the schema (not)')
+}
+
+function meetsOne(
+  nodes: readonly Structural[],
+  tried: (node: Structural) => Findings,
+  findings: Findings,
+): boolean {
+  const found: Findings[] = []
+  for (const node of nodes) {
+    const one = tried(node)
+    if (isClean(one)) return true
+    found.push(one)
+  }
+  findings.merge(nearest(found))
+  return false
+}
+
+function isClean(found: Findings): boolean {
+  return found.causes.length === 0
+}
+
+/** Of which most rules held: what it lacks is most likely what was forgotten. @param found not empty */
+function nearest(found: readonly Findings[]): Findings {
+  return found.reduce((best, one) => (one.held > best.held ? one : best))
+}

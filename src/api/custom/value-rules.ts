@@ -1,0 +1,168 @@
+import type { ApiErrorCause } from '../api-error.ts'
+import { jsonText } from '../codec/json-text.ts'
+import { invalid, notSupported, tooMany } from '../field-error.ts'
+import type { Json } from '../json.ts'
+import { equalJson } from '../json.ts'
+import type { Path } from '../schema/path.ts'
+import { spellPath } from '../schema/path.ts'
+import type { Work } from './findings.ts'
+import { isOfFormat } from './formats.ts'
+import { compilePattern } from './pattern.ts'
+import type { Pattern } from './pattern.ts'
+import type { Bound, ValueRules } from './structural.ts'
+
+/**
+ * The rules that a schema has for one value beyond its type, each a cause or null where it holds. Rules for other types
+ * than the value's do not count.
+ *
+ * @source kube-openapi `pkg/validation/validate`, for what is asked and in which words
+ */
+
+export function checkEnum(
+  { enum: values }: ValueRules,
+  value: Json,
+  at: Path | null,
+  work: Work,
+): ApiErrorCause | null {
+  if (values.length === 0) return null
+  work.spend(values.length, at)
+  if (values.some((known) => equalJson(known, value))) return null
+  const words = values.map((known) => (typeof known === 'string' ? known : jsonText(known)))
+  return notSupported(spellPath(at), value, words)
+}
+
+export function* checkText(
+  rules: ValueRules,
+  value: string,
+  at: Path | null,
+  work: Work,
+): Iterable<ApiErrorCause | null> {
+  const { lengthMin, lengthMax, pattern, format } = rules
+  if (lengthMin !== null || lengthMax !== null) yield checkLength(rules, value, at)
+  if (pattern !== '') yield checkPattern(rules, value, at, work)
+  if (format !== '' && !isOfFormat(format, value)) yield wrongType(at, format, value)
+}
+
+function checkLength(
+  { lengthMin, lengthMax }: ValueRules,
+  value: string,
+  at: Path | null,
+): ApiErrorCause | null {
+  const length = codePoints(value)
+  if (lengthMax !== null && length > lengthMax) {
+    return {
+      reason: 'FieldValueTooLong',
+      field: spellPath(at),
+      message: `Too long: may not be longer than ${lengthMax}`,
+    }
+  }
+  if (lengthMin === null || length >= lengthMin) return null
+  return wrong(at, value, `should be at least ${lengthMin} chars long`)
+}
+
+function codePoints(text: string): number {
+  let count = text.length
+  for (let at = 0; at < text.length - 1; at++) {
+    const isPair = (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00
+    if (!isPair) continue
+    count--
+    at++
+  }
+  return count
+}
+
+/** Compiled when it is first needed, and as long as its schema lives. */
+const compiled = new WeakMap<ValueRules, Pattern | string>()
+
+function checkPattern(rules: ValueRules, value: string, at: Path | null, work: Work): ApiErrorCause | null {
+  let pattern = compiled.get(rules)
+  if (pattern === undefined) {
+    pattern = compilePattern(rules.pattern)
+    compiled.set(rules, pattern)
+  }
+  // The definition was checked; only limits that were lowered since could lead here.
+  if (typeof pattern === 'string') return wrong(at, value, `cannot be matched, as ${pattern}`)
+  work.spend(Math.ceil((value.length * (pattern.size + OVERHEAD)) / 64), at)
+  return pattern.matches(value) ? null : wrong(at, value, `should match '${rules.pattern}'`)
+}
+
+/** What matching a character costs whatever the expression, in instructions. */
+const OVERHEAD = 100
+
+export function* checkNumber(
+  rules: ValueRules,
+  value: number | bigint,
+  at: Path | null,
+): Iterable<ApiErrorCause | null> {
+  const { minimum, maximum, multipleOf } = rules
+  if (maximum !== null) yield checkMaximum(maximum, value, at)
+  if (minimum !== null) yield checkMinimum(minimum, value, at)
+  if (multipleOf !== null && !isMultiple(value, multipleOf)) {
+    yield wrong(at, value, `should be a multiple of ${multipleOf}`)
+  }
+}
+
+function checkMaximum(
+  { value: bound, exclusive }: Bound,
+  value: number | bigint,
+  at: Path | null,
+): ApiErrorCause | null {
+  if (exclusive ? value < bound : value <= bound) return null
+  return wrong(at, value, `should be less than ${exclusive ? '' : 'or equal to '}${bound}`)
+}
+
+function checkMinimum(
+  { value: bound, exclusive }: Bound,
+  value: number | bigint,
+  at: Path | null,
+): ApiErrorCause | null {
+  if (exclusive ? value > bound : value >= bound) return null
+  return wrong(at, value, `should be greater than ${exclusive ? '' : 'or equal to '}${bound}`)
+}
+
+/** @param factor more than 0, or nothing is a multiple of it */
+function isMultiple(value: number | bigint, factor: number | bigint): boolean {
+  if (factor <= 0) return false
+  if (isWhole(value) && isWhole(factor)) return BigInt(value) % BigInt(factor) === 0n
+  const [amount, by] = [Number(value), Number(factor)]
+  const times = by < 1 ? (1 / by) * amount : amount / by
+  return (
+    Number.isFinite(times) && Math.abs(times - Math.round(times)) <= NEARLY * Math.max(1, Math.abs(times))
+  )
+}
+
+/** Such as 0.3 is three times 0.1 but for the last bits. @source go-openapi `swag` IsFloat64AJSONInteger */
+const NEARLY = 1e-9
+
+function isWhole(value: number | bigint): boolean {
+  return typeof value === 'bigint' || Number.isInteger(value)
+}
+
+export function* checkCount(
+  rules: ValueRules,
+  count: number,
+  at: Path | null,
+): Iterable<ApiErrorCause | null> {
+  const { itemsMin, itemsMax } = rules
+  if (itemsMin !== null)
+    yield count < itemsMin ? wrong(at, count, `should have at least ${itemsMin} items`) : null
+  if (itemsMax !== null) yield count > itemsMax ? tooMany(spellPath(at), count, itemsMax) : null
+}
+
+export function checkMemberCount(rules: ValueRules, count: number, at: Path | null): ApiErrorCause | null {
+  const { propertiesMin, propertiesMax } = rules
+  if (propertiesMin !== null && count < propertiesMin) {
+    return wrong(at, count, `should have at least ${propertiesMin} properties`)
+  }
+  return propertiesMax !== null && count > propertiesMax ? tooMany(spellPath(at), count, propertiesMax) : null
+}
+
+/** @param shown what is told of the value, which is its type where that is the matter */
+export function wrongType(at: Path | null, wanted: string, shown: string): ApiErrorCause {
+  const words = `${spellPath(at)} in body must be of type ${wanted}: ${JSON.stringify(shown)}`
+  return { ...invalid(spellPath(at), shown, words), reason: 'FieldValueTypeInvalid' }
+}
+
+export function wrong(at: Path | null, value: Json, words: string): ApiErrorCause {
+  return invalid(spellPath(at), value, `${spellPath(at)} in body ${words}`)
+}

@@ -1,0 +1,70 @@
+import type { ListSchema, ObjectSchema, Schema } from '../schema/schema.ts'
+import { isHeadMember } from './conform-custom.ts'
+import type { Structural } from './structural.ts'
+
+/**
+ * What everything made from schemas sees of a custom one: the shape, where a zero always differs from absent. No rules
+ * for values, which `validateCustom` has.
+ *
+ * @param root of the whole object
+ * @returns without kind, apiVersion and metadata, which all kinds share
+ */
+export function objectSchemaOf(root: Structural): ObjectSchema {
+  const { properties, ...rest } = structOf(root)
+  const own = Object.entries(properties).filter(([name]) => !isHeadMember(name))
+  return { ...rest, properties: Object.fromEntries(own) }
+}
+
+function structOf(node: Structural): ObjectSchema & Schema {
+  const properties = [...node.properties].map(([name, of]) => [name, schemaOf(of)] as const)
+  return {
+    type: 'object',
+    ...saidOf(node),
+    // Members may be named as nothing else may.
+    properties: Object.fromEntries(properties),
+    ...(node.mapType === 'atomic' ? { mapType: node.mapType } : {}),
+  }
+}
+
+function schemaOf(node: Structural): Schema {
+  const said = { ...saidOf(node), zeroMatters: true } as const
+  if (node.intOrString) return { ...said, type: 'int-or-string' }
+  if (node.preserveUnknown || node.embedded) return { ...said, type: 'any' }
+  switch (node.type) {
+    case 'array':
+      return { ...said, ...listOf(node) }
+    case 'object':
+      return { ...said, ...objectOf(node) }
+    case 'string':
+    case 'boolean':
+    case 'number':
+      return { ...said, type: node.type }
+    case 'integer':
+      return { ...said, type: 'integer', format: node.rules.format === 'int32' ? 'int32' : 'int64' }
+    case '':
+      return { ...said, type: 'any' }
+  }
+}
+
+function objectOf(node: Structural): Schema {
+  const { additional } = node
+  if (additional === null || additional === false || node.properties.size > 0) return structOf(node)
+  const values: Schema = additional === true ? { type: 'any' } : schemaOf(additional)
+  return { type: 'map', values, ...(node.mapType === 'atomic' ? { mapType: node.mapType } : {}) }
+}
+
+function listOf(node: Structural): ListSchema {
+  return {
+    type: 'list',
+    items: node.items === null ? { type: 'any' } : schemaOf(node.items),
+    ...(node.listType === null ? {} : { listType: node.listType }),
+    ...(node.listMapKeys.length === 0 ? {} : { listMapKeys: node.listMapKeys }),
+  }
+}
+
+function saidOf({ description, default: value }: Structural): Pick<Schema, 'description' | 'default'> {
+  return {
+    ...(description === '' ? {} : { description }),
+    ...(value === null ? {} : { default: value }),
+  }
+}

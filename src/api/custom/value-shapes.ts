@@ -1,0 +1,124 @@
+import { duplicate, invalid, required } from '../field-error.ts'
+import { parseGroupVersion } from '../group-version.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
+import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
+import { checkDns1035Label, checkPathSegment } from '../name-rules.ts'
+import { validateMetaOnCreate } from '../object-meta.ts'
+import type { ObjectMeta } from '../object.ts'
+import { conformAt } from '../schema/conform.ts'
+import type { Path } from '../schema/path.ts'
+import { fieldAt, listIndex, mapKey, member, spellPath } from '../schema/path.ts'
+import { objectMetaSchema } from '../schema/shared.ts'
+import type { Findings, Work } from './findings.ts'
+import type { Structural } from './structural.ts'
+import { sortedText } from './sorted-text.ts'
+
+type Check = { readonly findings: Findings; readonly work: Work }
+
+/**
+ * What no rule of a single value can say: objects inside of others are objects, elements of sets differ, and those of
+ * maps by their keys.
+ *
+ * @source apiextensions `pkg/apiserver/schema/{listtype,objectmeta}`
+ */
+export function checkShapes(node: Structural, object: JsonObject, check: Check): void {
+  checkMembers(node, object, null, check)
+}
+
+function checkValue(node: Structural, value: Json, at: Path, check: Check): void {
+  check.work.spend(1, at)
+  if (check.findings.isFull) return
+  if (isJsonObject(value)) {
+    if (node.embedded) checkEmbedded(value, at, check)
+    checkMembers(node, value, at, check)
+    return
+  }
+  if (!isJsonList(value)) return
+  if (node.listType === 'set') checkSet(value, at, check)
+  else if (node.listType === 'map') checkMap(node, value, at, check)
+  const { items } = node
+  if (items !== null) value.forEach((item, index) => checkValue(items, item, listIndex(at, index), check))
+}
+
+function checkMembers(
+  { properties, additional }: Structural,
+  object: JsonObject,
+  at: Path | null,
+  check: Check,
+): void {
+  for (const name of Object.keys(object)) {
+    const own = properties.get(name)
+    const value = object[name] as Json
+    if (own !== undefined) checkValue(own, value, member(at, name), check)
+    else if (typeof additional === 'object' && additional !== null) {
+      checkValue(additional, value, mapKey(at, name), check)
+    }
+  }
+}
+
+/** @param keys what tells each element from the others */
+function checkSet(keys: readonly Json[], at: Path, { findings, work }: Check): void {
+  const seen = new Map<string, number>()
+  keys.forEach((key, index) => {
+    const text = sortedText(key)
+    work.spend(Math.ceil(text.length / 64), at)
+    const times = seen.get(text) ?? 0
+    seen.set(text, times + 1)
+    // Once for all that are like it.
+    if (times === 1) findings.add(duplicate(spellPath(listIndex(at, index)), key))
+  })
+}
+
+function checkMap({ listMapKeys }: Structural, list: readonly Json[], at: Path, check: Check): void {
+  const keys: JsonObject[] = []
+  for (const [index, item] of list.entries()) {
+    if (item !== null && !isJsonObject(item)) {
+      const words = 'must be an object for an array of list-type map'
+      check.findings.add(invalid(spellPath(listIndex(at, index)), item, words))
+      return
+    }
+    const key: JsonObjectDraft = {}
+    for (const name of listMapKeys) {
+      const value = item === null ? undefined : memberOf(item, name)
+      if (value !== undefined) setMember(key, name, value)
+    }
+    keys.push(key)
+  }
+  checkSet(keys, at, check)
+}
+
+function checkEmbedded(object: JsonObject, at: Path, { findings }: Check): void {
+  for (const name of ['apiVersion', 'kind'] as const) {
+    const value = memberOf(object, name)
+    const field = fieldAt(at, name)
+    if (value === undefined || value === '') findings.add(required(field))
+    else if (typeof value !== 'string') findings.add(invalid(field, value, 'must be a string'))
+    else findings.add(name === 'kind' ? checkKind(value, field) : checkVersion(value, field))
+  }
+  const meta = memberOf(object, 'metadata')
+  if (meta === undefined) return
+  const conformed = isJsonObject(meta) ? conformAt(objectMetaSchema, meta, member(at, 'metadata')) : null
+  if (conformed?.kind !== 'ok') {
+    findings.add(invalid(fieldAt(at, 'metadata'), meta, conformed?.words ?? 'must be an object'))
+    return
+  }
+  // What conforms to the schema of metadata is some.
+  const typed = conformed.value as ObjectMeta
+  const named = typed.name ? typed : { ...typed, name: 'unnamed' }
+  const rules = { namespaced: Boolean(typed.namespace), validateName: checkPathSegment }
+  for (const cause of validateMetaOnCreate(named, rules)) {
+    findings.add({ ...cause, field: `${spellPath(at)}.${cause.field}` })
+  }
+}
+
+function checkVersion(version: string, field: string): ReturnType<typeof invalid> | null {
+  return parseGroupVersion(version) === null
+    ? invalid(field, version, `unexpected GroupVersion string: ${version}`)
+    : null
+}
+
+function checkKind(kind: string, field: string): ReturnType<typeof invalid> | null {
+  const wrong = checkDns1035Label(kind.toLowerCase())
+  const words = `may have mixed case, but should otherwise match: ${wrong.join(',')}`
+  return wrong.length === 0 ? null : invalid(field, kind, words)
+}

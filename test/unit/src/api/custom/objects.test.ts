@@ -1,0 +1,234 @@
+/*
+ * Goal: what a definition's schema makes of objects is what upstream makes of them: pruning, nulls, defaults, types, rules
+ *   and the words for what is wrong.
+ * Method: small schemas beside objects, each with what must become of them, all read off upstream's sources by hand.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ApiError } from '../../../../../src/api/api-error.ts'
+import { compileStructural } from '../../../../../src/api/custom/structural-schema.ts'
+import type { CompiledSchema } from '../../../../../src/api/custom/structural-schema.ts'
+import { parseJsonObject } from '../../../../../src/api/codec/json.ts'
+import type { Json, JsonObject } from '../../../../../src/api/json.ts'
+import { namesOf } from '../../../../../src/api/names.ts'
+
+const names = namesOf('orch.io')
+const HEAD = { apiVersion: 'example.com/v1', kind: 'Thing' }
+
+/** A schema with that of `spec` inside. */
+function specSchema(spec: JsonObject): CompiledSchema {
+  return compileStructural({ type: 'object', properties: { spec } }, names)
+}
+
+/** What is stored of an object with that spec. */
+function specOf(schema: CompiledSchema, spec: Json): Json | undefined {
+  const { value } = schema.conform({ ...HEAD, spec })
+  return schema.applyDefaults(value)['spec']
+}
+
+function wrong(schema: CompiledSchema, spec: Json): readonly string[] {
+  const causes = schema.validate({ ...HEAD, spec })
+  return causes.map(({ reason, field, message }) => `${reason} ${field}: ${message}`)
+}
+
+describe('pruning', () => {
+  test('what the schema lacks goes, and is told with its path', () => {
+    const schema = specSchema({
+      type: 'object',
+      properties: {
+        a: { type: 'string' },
+        list: { type: 'array', items: { type: 'object', properties: { b: { type: 'integer' } } } },
+        map: {
+          type: 'object',
+          additionalProperties: { type: 'object', properties: { c: { type: 'string' } } },
+        },
+      },
+    })
+    const { value, unknown } = schema.conform({
+      ...HEAD,
+      extra: 1,
+      spec: { a: 'x', z: {}, list: [{ b: 1, y: 2 }], map: { k: { c: 'v', w: null } } },
+    })
+    assert.deepEqual(value, { ...HEAD, spec: { a: 'x', list: [{ b: 1 }], map: { k: { c: 'v' } } } })
+    assert.deepEqual(unknown, ['extra', 'spec.z', 'spec.list[0].y', 'spec.map.k.w'])
+  })
+
+  test('an object that has nothing of that is the very object', () => {
+    const object = { ...HEAD, metadata: { name: 'a' }, spec: { a: { b: 0 } } }
+    const schema = specSchema({
+      type: 'object',
+      properties: { a: { type: 'object', properties: { b: { type: 'integer' } } } },
+    })
+    assert.equal(schema.conform(object).value, object)
+  })
+
+  test('zeros and empties were meant', () => {
+    const properties = {
+      n: { type: 'integer' },
+      t: { type: 'string' },
+      f: { type: 'boolean' },
+      l: { type: 'array', items: { type: 'string' } },
+      o: { type: 'object' },
+    }
+    const spec = { n: 0, t: '', f: false, l: [], o: {} }
+    assert.deepEqual(specOf(specSchema({ type: 'object', properties }), spec), spec)
+  })
+
+  test('unknown members stay where the schema says so, but not in what it specifies below', () => {
+    const schema = specSchema({
+      type: 'object',
+      'x-orch-preserve-unknown-fields': true,
+      properties: { known: { type: 'object', properties: { a: { type: 'string' } } } },
+    })
+    const spec = { other: { deep: [null] }, known: { a: 'x', b: 'y' } }
+    assert.deepEqual(specOf(schema, spec), { other: { deep: [null] }, known: { a: 'x' } })
+  })
+
+  test('items of a list that keeps unknown members keep them', () => {
+    const items = { type: 'object', properties: { a: { type: 'string' } } }
+    const schema = specSchema({ type: 'array', 'x-orch-preserve-unknown-fields': true, items })
+    assert.deepEqual(specOf(schema, [{ a: 'x', b: 'y' }]), [{ a: 'x', b: 'y' }])
+  })
+
+  test('the metadata of objects inside is metadata, and they keep kind and apiVersion', () => {
+    const schema = specSchema({
+      type: 'object',
+      'x-orch-embedded-resource': true,
+      'x-orch-preserve-unknown-fields': true,
+    })
+    const { value, unknown } = schema.conform({
+      ...HEAD,
+      spec: {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'a', what: 1, labels: {} },
+        data: { a: 'b' },
+      },
+    })
+    assert.deepEqual(value['spec'], {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'a' },
+      data: { a: 'b' },
+    })
+    assert.deepEqual(unknown, ['spec.metadata.what'])
+  })
+
+  test('metadata of the object itself is as for every kind', () => {
+    const schema = specSchema({ type: 'object' })
+    const { value, unknown } = schema.conform({ ...HEAD, metadata: { name: 'a', what: 1 } })
+    assert.deepEqual([value['metadata'], unknown], [{ name: 'a' }, ['metadata.what']])
+    assert.throws(
+      () => schema.conform({ ...HEAD, metadata: { labels: { a: 1 } } }),
+      (error) =>
+        error instanceof ApiError && error.code === 'BadRequest' && error.message.includes('metadata.labels'),
+    )
+  })
+
+  test('markers are those of the domain', () => {
+    const schema = specSchema({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
+    assert.deepEqual(specOf(schema, { a: 1 }), {})
+    const upstream = compileStructural(
+      { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+      namesOf('k8s.io'),
+    )
+    assert.deepEqual(upstream.conform({ ...HEAD, a: 1 }).value, { ...HEAD, a: 1 })
+  })
+})
+
+describe('nulls and defaults', () => {
+  test('a null that may not be goes, or becomes the default', () => {
+    const schema = specSchema({
+      type: 'object',
+      properties: {
+        plain: { type: 'string' },
+        nullable: { type: 'string', nullable: true },
+        filled: { type: 'string', default: 'x' },
+        both: { type: 'string', nullable: true, default: 'y' },
+      },
+    })
+    const spec = { plain: null, nullable: null, filled: null, both: null }
+    assert.deepEqual(specOf(schema, spec), { nullable: null, filled: 'x', both: null })
+    assert.deepEqual(specOf(schema, {}), { filled: 'x', both: 'y' })
+  })
+
+  test('defaults go inside of what is there, and inside of defaults', () => {
+    const inner = { type: 'object', properties: { a: { type: 'integer', default: 1 } } }
+    const schema = specSchema({
+      type: 'object',
+      properties: { absent: inner, made: { ...inner, default: {} }, list: { type: 'array', items: inner } },
+    })
+    assert.deepEqual(specOf(schema, { list: [{}, { a: 0 }] }), { list: [{ a: 1 }, { a: 0 }], made: { a: 1 } })
+  })
+
+  test('a null in a list becomes the default of its items', () => {
+    const schema = specSchema({ type: 'array', items: { type: 'integer', default: 7 } })
+    assert.deepEqual(specOf(schema, [null, 1]), [7, 1])
+  })
+
+  test('defaults of the values of a map', () => {
+    const values = {
+      type: 'object',
+      default: { b: 2 },
+      properties: { a: { type: 'integer', default: 1 }, b: { type: 'integer' } },
+    }
+    const schema = specSchema({ type: 'object', additionalProperties: values })
+    assert.deepEqual(specOf(schema, { k: {}, n: null }), { k: { a: 1 }, n: { b: 2, a: 1 } })
+  })
+
+  test('many defaults for a short object end before they fill the memory', () => {
+    const items = { type: 'object', properties: { text: { type: 'string', default: 'x'.repeat(100_000) } } }
+    const schema = specSchema({ type: 'array', items })
+    const object = { ...HEAD, spec: Array.from({ length: 100_000 }, () => ({})) }
+    assert.throws(
+      () => schema.applyDefaults(object),
+      (error) => error instanceof ApiError && error.code === 'RequestEntityTooLarge',
+    )
+  })
+})
+
+describe('types', () => {
+  const schema = specSchema({
+    type: 'object',
+    properties: {
+      i: { type: 'integer' },
+      n: { type: 'number' },
+      s: { type: 'string' },
+      b: { type: 'boolean' },
+      l: { type: 'array', items: { type: 'string' } },
+      o: { type: 'object' },
+      p: { 'x-orch-int-or-string': true },
+      any: { 'x-orch-preserve-unknown-fields': true },
+    },
+  })
+  for (const [member, value, type, said] of [
+    ['i', 'x', 'integer', 'string'],
+    ['i', 1.5, 'integer', 'number'],
+    ['n', true, 'number', 'boolean'],
+    ['s', 1, 'string', 'integer'],
+    ['b', [], 'boolean', 'array'],
+    ['l', {}, 'array', 'object'],
+    ['o', 'x', 'object', 'string'],
+    ['p', 1.5, 'integer,string', 'number'],
+    ['i', 2n ** 63n, 'integer', 'number'],
+  ] as const) {
+    test(`${said} is no ${type}`, () => {
+      assert.deepEqual(wrong(schema, { [member]: value }), [
+        `FieldValueTypeInvalid spec.${member}: Invalid value: "${said}": ` +
+          `spec.${member} in body must be of type ${type}: "${said}"`,
+      ])
+    })
+  }
+
+  test('a null in a list is of no type', () => {
+    assert.deepEqual(wrong(schema, { l: [null] }), [
+      'FieldValueTypeInvalid spec.l[0]: Invalid value: "null": spec.l[0] in body must be of type string: "null"',
+    ])
+  })
+
+  test('what fits', () => {
+    const spec = { i: 2n ** 62n, n: 1, s: '', b: false, l: [], o: {}, p: 'a', any: { x: [1] } }
+    assert.deepEqual(wrong(schema, spec), [])
+    assert.deepEqual(wrong(schema, { p: 1, n: 0.5, i: parseJsonObject('{"a":1.0}')['a'] ?? null }), [])
+  })
+})
