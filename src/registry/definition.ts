@@ -5,6 +5,7 @@ import type { JsonObject } from '../api/json.ts'
 import type { ApiObject, UserInfo } from '../api/object.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { Names } from '../api/names.ts'
+import type { DefinitionBasis } from './definition-basis.ts'
 import type { Effect } from './effects.ts'
 import type { Reviewers } from './reviewers.ts'
 
@@ -68,6 +69,8 @@ export type ResourceDefinition = {
 export type CustomOrigin = {
   /** Of that object: when it is deleted and made again, that is another kind. */
   readonly uid: string
+  /** What its writes go by. Unset: nothing in this store defines it. */
+  readonly basis?: DefinitionBasis
   /** What lists of it say they are. */
   readonly listKind: string
   /** The whole schema, apiVersion, kind and metadata included, as OpenAPI 3.0 says it; null: there is none. */
@@ -170,6 +173,8 @@ export type ResourceHooks = {
    * `object`, or be deleted (null). What is shown then is for that other place to write.
    */
   readonly follow?: (object: AnyObject | null, current: AnyObject) => readonly Effect[]
+  /** Where other objects lie that go before it: it is removed only when nothing is left there. */
+  readonly contains?: (object: AnyObject) => readonly { readonly group: string; readonly plural: string }[]
   /** Something besides `metadata.finalizers` keeps an object that is being deleted. */
   readonly isHeld?: (object: AnyObject) => boolean
 }

@@ -46,7 +46,7 @@ export function graceSeconds(
 /** Longer than anybody waits, and the time at which it is over can still be written. */
 const graceSecondsMax = 2 ** 31 - 1
 
-/** What must hold when an object is removed. A namespace goes last: nothing may be left in it. */
+/** What must hold when an object is removed. What holds others goes last: nothing may be left in it. */
 export function removalConditions(
   parts: VerbParts,
   definition: ResourceDefinition,
@@ -54,6 +54,11 @@ export function removalConditions(
   current: Revision,
 ): readonly Condition[] {
   const unchanged: Condition = { kind: 'revision-is', revision: current }
+  const places = definition.hooks.contains?.(object) ?? []
+  if (places.length > 0) {
+    const prefixes = places.map((place) => prefixOf({ ...place, namespace: null }))
+    return [unchanged, { kind: 'prefix-empty', prefixes }]
+  }
   if (definition.holdsNamespaces !== true) return [unchanged]
   const namespace = object.metadata.name ?? ''
   const namespaced = storedKinds(parts.catalog.all()).filter(({ scope }) => scope === 'Namespaced')
@@ -61,13 +66,13 @@ export function removalConditions(
   return [unchanged, { kind: 'prefix-empty', prefixes }]
 }
 
-/** A removal that lost: only content of a namespace is worth telling, all else is tried again. */
+/** A removal that lost: only content that is left is worth telling, all else is tried again. */
 export function removalLost(definition: ResourceDefinition, name: string, lost: Condition): ApiError | null {
   if (lost.kind !== 'prefix-empty') return null
-  return conflict(
-    resourceOf(definition),
-    name,
-    'the system is ensuring all content is removed from this namespace. ' +
-      'Upon completion, this namespace will automatically be purged by the system.',
-  )
+  const words =
+    definition.holdsNamespaces === true
+      ? 'the system is ensuring all content is removed from this namespace. ' +
+        'Upon completion, this namespace will automatically be purged by the system.'
+      : 'there are objects left of what it defines: once they are gone, it goes by itself'
+  return conflict(resourceOf(definition), name, words)
 }

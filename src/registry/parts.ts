@@ -6,6 +6,7 @@ import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Admission } from './admission.ts'
 import type { Catalog } from './catalog.ts'
+import type { DefinitionNow } from './definition-basis.ts'
 import type { ResourceDefinition } from './definition.ts'
 import type { Effects } from './effects.ts'
 import type { EventFrames } from './event-frames.ts'
@@ -33,6 +34,8 @@ export type VerbParts = {
   readonly effects?: Effects
   /** Unset: nobody here knows what reviews ask. */
   readonly reviewers?: Reviewers
+  /** How the definition of the kind is by now. Unset: the kind is the program's own. @throws DefinitionChanged */
+  readonly definitionNow?: () => DefinitionNow
 }
 
 /** Each kind's schema with metadata, made when first needed. One per definition, so as many as the catalog has. */

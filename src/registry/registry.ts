@@ -1,8 +1,10 @@
 import { methodNotSupported } from '../api/api-errors.ts'
-import type { Registry, VerbHandler } from './answer.ts'
+import type { Answer, Registry, VerbHandler, VerbRequest } from './answer.ts'
+import { byDefinition } from './by-definition.ts'
 import { create } from './create.ts'
 import { removeCollection } from './delete-collection.ts'
 import { remove } from './delete.ts'
+import { basisOf, DefinitionStates } from './definition-basis.ts'
 import { resourceOf } from './definition.ts'
 import type { ResourceDefinition, Verb } from './definition.ts'
 import { EventFrames } from './event-frames.ts'
@@ -25,8 +27,10 @@ import { watch } from './watch.ts'
 
 export type RegistryParts = Omit<
   VerbParts,
-  'limits' | 'switches' | 'frames' | 'rows' | 'schemas' | 'turns'
+  'limits' | 'switches' | 'frames' | 'rows' | 'schemas' | 'turns' | 'definitionNow'
 > & {
+  /** See `ByDefinitionParts`. */
+  readonly definitionsTakenIn?: () => Promise<void>
   /** Unset: the defaults. */
   readonly limits?: RegistryLimits
   /** Unset: everything is on. */
@@ -44,13 +48,21 @@ export function registry(given: RegistryParts): Registry {
     schemas: new WholeSchemas(),
     turns: new Turns(given.clock),
   }
+  const { store } = given
+  const states = new DefinitionStates(store)
   const versions = new WeakMap<ResourceDefinition, VerbParts>()
   /** As the asked version sees the store. */
   const partsOf = (definition: ResourceDefinition): VerbParts => {
-    if (definition.storedAs === undefined) return parts
+    const { storedAs } = definition
+    const basis = basisOf(definition)
+    if (storedAs === undefined && basis === undefined) return parts
     let found = versions.get(definition)
     if (found === undefined) {
-      found = { ...parts, store: new VersionedStore(parts.store, definition, definition.storedAs) }
+      found = {
+        ...parts,
+        ...(storedAs === undefined ? {} : { store: new VersionedStore(store, definition, storedAs) }),
+        ...(basis === undefined ? {} : { definitionNow: () => states.now(basis) }),
+      }
       versions.set(definition, found)
     }
     return found
@@ -58,13 +70,17 @@ export function registry(given: RegistryParts): Registry {
   const handler =
     (verb: Verb, handle: (parts: VerbParts, ...rest: Parameters<VerbHandler>) => ReturnType<VerbHandler>) =>
     async (...[asked]: Parameters<VerbHandler>) => {
-      const request = asSwitched(asked, parts.switches)
-      const { definition, target } = request
-      // Which verbs a subresource has is its own to say.
-      if (target.subresource === null && !definition.verbs.includes(verb)) {
-        throw methodNotSupported(resourceOf(definition), verb)
+      const run = async (request: VerbRequest): Promise<Answer> => {
+        const { definition, target } = request
+        // Which verbs a subresource has is its own to say.
+        if (target.subresource === null && !definition.verbs.includes(verb)) {
+          throw methodNotSupported(resourceOf(definition), verb)
+        }
+        return represented(parts, request, await handle(partsOf(definition), request))
       }
-      return represented(parts, request, await handle(partsOf(definition), request))
+      const request = asSwitched(asked, parts.switches)
+      if (request.definition.custom === undefined) return run(request)
+      return byDefinition({ ...given, states }, verb, request, run)
     }
   return {
     catalog: given.catalog,

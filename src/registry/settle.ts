@@ -5,6 +5,7 @@ import type { Condition, Operation } from '../store/command.ts'
 import type { Key } from '../store/key.ts'
 import type { Revision } from '../store/revision.ts'
 import type { VerbRequest } from './answer.ts'
+import { restingOn } from './definition-basis.ts'
 import { resourceOf } from './definition.ts'
 import { partlyDone } from './effects.ts'
 import type { Effect } from './effects.ts'
@@ -116,7 +117,8 @@ async function attempt<T>(
   // Somebody else asked for something else meanwhile.
   if (plan.kind === 'effects') return { kind: 'lost' }
   if (plan.kind !== 'write') return { kind: 'settled', value: plan.value }
-  const outcome = await fromStore(store.write({ kind: 'write', operations: plan.operations }, deadlineMs))
+  const operations = restingOn(plan.operations, parts.definitionNow?.())
+  const outcome = await fromStore(store.write({ kind: 'write', operations }, deadlineMs))
   switch (outcome.kind) {
     case 'done':
       return { kind: 'settled', value: plan.done(outcome.revisions) }
