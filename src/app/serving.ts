@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { Registry } from '../registry/answer.ts'
+import { turnOfOthers } from '../registry/slices.ts'
 import { openApiDocuments } from '../server/openapi/documents.ts'
 import { createServer } from '../server/server.ts'
 import type { ApiServer } from '../server/server.ts'
@@ -87,10 +88,10 @@ function serverOf(site: Site, parts: ServingParts): Promise<ApiServer> {
       clusterName: config['cluster-name'],
       barrier: (deadlineMs) => store.barrier(deadlineMs),
     }),
-    openapi: openApiDocuments(served.all(), names, {
-      version: programVersion,
-      v3: config['feature-gates'].isOn.OpenAPIV3,
-    }),
+    openapi: openApiDocuments(
+      { catalog: served, names, version: programVersion, turn: () => turnOfOthers(clock) },
+      config['feature-gates'].isOn.OpenAPIV3,
+    ),
     version: serverVersion(),
     tls: parts.keys.server,
     protocols: config.http2 ? 'http2-and-http1' : 'http1',

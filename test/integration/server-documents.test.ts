@@ -144,7 +144,7 @@ test('OpenAPI is served as JSON or protobuf, and not again to those who have it'
 
 test('without its gate OpenAPI of version 3 is not there, and not listed', async (t) => {
   const { registry } = new FakeRegistry()
-  const openapi = { v2: () => empty, v2Protobuf: async () => empty, v3: null }
+  const openapi = { v2: async () => empty, v2Protobuf: async () => empty, v3: null }
   const { server } = await serverAround(registry, { openapi })
   t.after(() => server.drain({ shutdownDelayMs: 0, graceMs: 0 }))
   const get = (url: string) => server.app.inject({ method: 'GET', url, headers: ADMIN })

@@ -62,10 +62,10 @@ export async function serverAround(
     store: noStore,
     states: { open: () => Promise.reject(new StoreFailure('stopped', 'this server has no state')) },
     openapi: {
-      v2: () => ({ bytes: Buffer.from('{"swagger":"2.0"}'), etag: '"v2"' }),
+      v2: async () => ({ bytes: Buffer.from('{"swagger":"2.0"}'), etag: '"v2"' }),
       v2Protobuf: async () => ({ bytes: Buffer.from([1, 2, 3]), etag: '"v2p"' }),
       v3: {
-        index: () => ({ bytes: Buffer.from('{"paths":{}}'), etag: '"v3"' }),
+        index: async () => ({ bytes: Buffer.from('{"paths":{}}'), etag: '"v3"' }),
         document: (path) =>
           path === 'api/v1' ? { bytes: Buffer.from('{"openapi":"3.0.0"}'), etag: '"a"' } : null,
       },

@@ -4,6 +4,7 @@ import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { deleteOptionsSchema, listMetaSchema, statusSchema, wholeObject } from '../../api/schema/shared.ts'
 import type { BodyKind, ResourceDefinition } from '../../registry/definition.ts'
 import type { Definitions } from './definitions.ts'
+import { addCustomKind } from './custom-kinds.ts'
 import { GVK_MARKER, gvkJson, markers } from './markers.ts'
 
 /** References to the shapes that operations on a kind take and give. */
@@ -14,6 +15,7 @@ export type KindShapes = {
 
 /** Adds a kind's object and list to the document. */
 export function addKind(definitions: Definitions, definition: ResourceDefinition, names: Names): KindShapes {
+  if (definition.custom !== undefined) return addCustomKind(definitions, definition, names)
   const neutral = neutralName(definition, names)
   const of = (kind: string): JsonObject =>
     markers(names, GVK_MARKER, [gvkJson({ group: definition.group, version: definition.version, kind })])

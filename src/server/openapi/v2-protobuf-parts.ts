@@ -1,5 +1,6 @@
 import { WireType } from '@bufbuild/protobuf/wire'
 import type { BinaryWriter } from '@bufbuild/protobuf/wire'
+import { jsonText } from '../../api/codec/json-text.ts'
 import { isJsonList, isJsonObject } from '../../api/json.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 
@@ -41,7 +42,7 @@ export function named(writer: BinaryWriter, field: number, of: JsonObject, write
 /** `Any { yaml = 2 }`: JSON is YAML. */
 export function anyMessage(writer: BinaryWriter, field: number, value: Json): void {
   writer.tag(field, WireType.LengthDelimited).fork()
-  writer.tag(2, WireType.LengthDelimited).string(JSON.stringify(value))
+  writer.tag(2, WireType.LengthDelimited).string(jsonText(value))
   writer.join()
 }
 

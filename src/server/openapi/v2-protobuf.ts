@@ -4,27 +4,48 @@ import { isJsonList, isJsonObject } from '../../api/json.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import { schemaMessage } from './v2-protobuf-schema.ts'
 import { eachVendorExtension, message, named, textMember, texts } from './v2-protobuf-parts.ts'
+import type { WriteMessage } from './v2-protobuf-parts.ts'
+import { SWAGGER } from './v2-forms.ts'
+import type { DocumentForm } from './v2-forms.ts'
+import { API_TITLE } from './words.ts'
 
 /**
  * The Swagger 2.0 document as the protobuf message `openapi.v2.Document`, which clients up to release 1.26
  * ask for. Field numbers stand beside each member.
  *
- * @param document as `openApiV2` makes it; what that never contains is not encoded
  * @source github.com/google/gnostic, `openapiv2/OpenAPIv2.proto`
  */
-export function encodeOpenApiV2(document: JsonObject): Uint8Array {
+export const protobufForm: DocumentForm = {
+  path: (path, item) => memberOf(2, path, item, pathItem),
+  definition: (name, schema) => memberOf(1, name, schema, schemaMessage),
+  whole: (version, paths, definitions) => [
+    head(version),
+    lengthOf(8, paths),
+    ...paths,
+    lengthOf(9, definitions),
+    ...definitions,
+  ],
+}
+
+function head(version: string): Uint8Array {
   const writer = new BinaryWriter()
-  textMember(writer, 1, document['swagger'])
-  message(writer, 2, document['info'], (info, inner) => {
+  textMember(writer, 1, SWAGGER)
+  message(writer, 2, { title: API_TITLE, version }, (info, inner) => {
     textMember(inner, 1, info['title'])
     textMember(inner, 2, info['version'])
   })
-  message(writer, 8, document['paths'], (paths, inner) => {
-    named(inner, 2, paths, pathItem)
-  })
-  message(writer, 9, document['definitions'], (definitions, inner) => {
-    named(inner, 1, definitions, schemaMessage)
-  })
+  return writer.finish()
+}
+
+/** What stands in front of an inner message that is made of these. */
+function lengthOf(field: number, members: readonly Uint8Array[]): Uint8Array {
+  const bytes = members.reduce((sum, member) => sum + member.byteLength, 0)
+  return new BinaryWriter().tag(field, WireType.LengthDelimited).uint32(bytes).finish()
+}
+
+function memberOf(field: number, name: string, value: JsonObject, write: WriteMessage): Uint8Array {
+  const writer = new BinaryWriter()
+  named(writer, field, { [name]: value }, write)
   return writer.finish()
 }
 

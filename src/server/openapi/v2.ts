@@ -8,18 +8,22 @@ import { ACTION_MARKER, GVK_MARKER, gvkJson, markers } from './markers.ts'
 import { answerTypes, pathsOf } from './operations.ts'
 import type { Operation, PathOfKind } from './operations.ts'
 import type { Parameter } from './parameters.ts'
-import { answerOf, CODE_WORDS, PATCH_TYPES, tagOf, UNAUTHORIZED } from './words.ts'
+import { answerOf, CODE_WORDS, patchTypesOf, tagOf, UNAUTHORIZED } from './words.ts'
+
+/** What some kinds add to the document. */
+export type V2Members = { readonly paths: Members; readonly definitions: Members }
+type Members = { readonly [name: string]: JsonObject }
 
 /**
- * The Swagger 2.0 document of all kinds. Clients read from it what objects look like, how they are patched,
- * and what each path takes.
+ * The paths and definitions of kinds in the Swagger 2.0 document, complete in themselves. Clients read from it what objects
+ * look like, how they are patched, and what each path takes.
  *
  * @source OpenAPI Specification 2.0; the vendor extensions are upstream's
  */
-export function openApiV2(kinds: readonly ResourceDefinition[], names: Names, version: string): JsonObject {
+export function openApiV2(kinds: readonly ResourceDefinition[], names: Names): V2Members {
   const definitions = new Definitions(names, 'v2')
   const common = addCommon(definitions, kinds, names)
-  const paths: JsonObjectDraft = {}
+  const paths: { [path: string]: JsonObject } = {}
   for (const kind of kinds) {
     const shapes = { ...common, ...addKind(definitions, kind, names) }
     for (const path of pathsOf(kind, names)) {
@@ -27,12 +31,7 @@ export function openApiV2(kinds: readonly ResourceDefinition[], names: Names, ve
       paths[path.path] = pathItem(path, { ...shapes, ...sent }, names)
     }
   }
-  return {
-    swagger: '2.0',
-    info: { title: 'Cluster control API', version },
-    paths: sorted(paths),
-    definitions: definitions.all(),
-  }
+  return { paths: sorted(paths), definitions: definitions.all() }
 }
 
 type Shapes = KindShapes & ReturnType<typeof addCommon>
@@ -45,7 +44,7 @@ function pathItem(path: PathOfKind, shapes: Shapes, names: Names): JsonObject {
       responses[code] = { description: CODE_WORDS[code], schema: answerOf(operation, shapes) }
     }
     item[operation.method] = {
-      consumes: operation.body === 'patch' ? PATCH_TYPES : ['*/*'],
+      consumes: operation.body === 'patch' ? patchTypesOf(path.definition) : ['*/*'],
       description: operation.description,
       operationId: operation.id,
       parameters: [...bodyOf(operation, shapes), ...operation.parameters.map(parameterOf)],
@@ -84,6 +83,8 @@ function parameterOf(parameter: Parameter): JsonObject {
   }
 }
 
-export function sorted(object: JsonObject): JsonObject {
+export function sorted<T extends Json>(object: {
+  readonly [name: string]: T
+}): { readonly [name: string]: T } {
   return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

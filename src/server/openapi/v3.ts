@@ -10,7 +10,7 @@ import { answerTypes, pathsOf } from './operations.ts'
 import type { Operation, PathOfKind } from './operations.ts'
 import type { Parameter } from './parameters.ts'
 import { sorted } from './v2.ts'
-import { answerOf, CODE_WORDS, PATCH_TYPES, tagOf, UNAUTHORIZED } from './words.ts'
+import { answerOf, API_TITLE, CODE_WORDS, patchTypesOf, tagOf, UNAUTHORIZED } from './words.ts'
 
 /** Where a group and version has its document: `api/v1`, `apis/apps/v1`. */
 export function v3PathOf(of: { readonly group: string; readonly version: string }): string {
@@ -36,7 +36,7 @@ export function openApiV3(kinds: readonly ResourceDefinition[], names: Names, ve
   }
   return {
     openapi: '3.0.0',
-    info: { title: 'Cluster control API', version },
+    info: { title: API_TITLE, version },
     paths: sorted(paths),
     components: { schemas: definitions.all() },
   }
@@ -70,7 +70,7 @@ function pathItem(path: PathOfKind, shapes: Shapes, names: Names): JsonObject {
       description: operation.description,
       operationId: operation.id,
       parameters: operation.parameters.map(parameterOf),
-      ...bodyOf(operation, shapes),
+      ...bodyOf(operation, shapes, patchTypesOf(path.definition)),
       responses: { ...responses, 401: { description: UNAUTHORIZED } },
       ...markers(names, ACTION_MARKER, operation.action),
       ...markers(names, GVK_MARKER, gvkJson(path.body ?? path.definition)),
@@ -79,7 +79,7 @@ function pathItem(path: PathOfKind, shapes: Shapes, names: Names): JsonObject {
   return item
 }
 
-function bodyOf(operation: Operation, shapes: Shapes): JsonObject {
+function bodyOf(operation: Operation, shapes: Shapes, patchTypes: readonly string[]): JsonObject {
   switch (operation.body) {
     case null:
       return {}
@@ -88,7 +88,7 @@ function bodyOf(operation: Operation, shapes: Shapes): JsonObject {
     case 'delete-options':
       return { requestBody: { content: { '*/*': { schema: shapes.deleteOptions } } } }
     case 'patch': {
-      const content = Object.fromEntries(PATCH_TYPES.map((type) => [type, { schema: shapes.patch }]))
+      const content = Object.fromEntries(patchTypes.map((type) => [type, { schema: shapes.patch }]))
       return { requestBody: { content, required: true } }
     }
   }

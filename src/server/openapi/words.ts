@@ -7,12 +7,15 @@ import type { Operation } from './operations.ts'
 /** What both dialects say alike. */
 export const CODE_WORDS = { 200: 'OK', 201: 'Created', 202: 'Accepted' } as const
 export const UNAUTHORIZED = 'Unauthorized'
+export const API_TITLE = 'Cluster control API'
 
-export const PATCH_TYPES: readonly string[] = [
-  patchMediaType('json-patch'),
-  patchMediaType('merge-patch'),
-  patchMediaType('strategic-merge-patch'),
-]
+/** Custom kinds have no merge keys that a strategic merge could go by. */
+export function patchTypesOf({ custom }: ResourceDefinition): readonly string[] {
+  return custom === undefined ? PATCH_TYPES : CUSTOM_PATCH_TYPES
+}
+
+const CUSTOM_PATCH_TYPES = [patchMediaType('json-patch'), patchMediaType('merge-patch')]
+const PATCH_TYPES = [...CUSTOM_PATCH_TYPES, patchMediaType('strategic-merge-patch')]
 
 /** `core_v1`: documentation is grouped by these. */
 export function tagOf(definition: ResourceDefinition, names: Names): string {

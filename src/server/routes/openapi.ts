@@ -7,16 +7,16 @@ import type { StaticDocument } from '../static-document.ts'
 import { JSON_TYPE } from '../wire.ts'
 import { sendJsonDocument } from './json.ts'
 
-/** The documents, each built on first use and kept. */
+/** The documents as the kinds are now, each built on first use and kept. */
 export type OpenApiDocuments = {
   /** `/openapi/v2` as JSON. */
-  readonly v2: () => StaticDocument
+  readonly v2: () => Promise<StaticDocument>
   /** The same as the protobuf message of gnostic; what encodes it is loaded when first asked for. */
   readonly v2Protobuf: () => Promise<StaticDocument>
   /** null: switched off. */
   readonly v3: {
     /** `/openapi/v3`: which documents there are. */
-    readonly index: () => StaticDocument
+    readonly index: () => Promise<StaticDocument>
     /** @param path such as `api/v1` or `apis/apps/v1`. @returns null when there is none */
     readonly document: (path: string) => StaticDocument | null
   } | null
@@ -38,7 +38,7 @@ export function openApiRoutes(app: App, documents: OpenApiDocuments): void {
     url: '/openapi/v2',
     handler: async (request, reply) => {
       const { type } = negotiate(request.raw.headers.accept ?? '', V2_SERVED)
-      if (type === JSON_TYPE) sendDocument(request, reply, documents.v2(), JSON_TYPE)
+      if (type === JSON_TYPE) sendDocument(request, reply, await documents.v2(), JSON_TYPE)
       else sendDocument(request, reply, await documents.v2Protobuf(), PROTOBUF_TYPE)
     },
   })
@@ -47,7 +47,7 @@ export function openApiRoutes(app: App, documents: OpenApiDocuments): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/openapi/v3',
-    handler: (request, reply) => sendJsonDocument(request, reply, v3.index()),
+    handler: async (request, reply) => sendJsonDocument(request, reply, await v3.index()),
   })
   app.route({
     method: ['GET', 'HEAD'],

@@ -117,7 +117,7 @@ function allDefinitions(names: Names, dialect: 'v2' | 'v3'): ReadonlyMap<string,
   const kinds = definitionsFor(names)
   const all =
     dialect === 'v2'
-      ? objectMember(openApiV2(kinds, names, 'v1'), 'definitions')
+      ? openApiV2(kinds, names).definitions
       : objectMember(objectMember(openApiV3(kinds, names, 'v1'), 'components'), 'schemas')
   return new Map(Object.entries(all) as [string, JsonObject][])
 }

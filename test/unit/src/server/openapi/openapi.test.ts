@@ -7,13 +7,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { isJsonList, isJsonObject } from '../../../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import { namesOf } from '../../../../../src/api/names.ts'
+import type { Names } from '../../../../../src/api/names.ts'
+import { Catalog } from '../../../../../src/registry/catalog.ts'
 import type { ResourceDefinition } from '../../../../../src/registry/definition.ts'
 import { definitionsFor } from '../../../../../src/resources/index.ts'
 import { contentHash } from '../../../../../src/server/openapi/content-hash.ts'
 import { openApiDocuments } from '../../../../../src/server/openapi/documents.ts'
 import { openApiV2 } from '../../../../../src/server/openapi/v2.ts'
-import { encodeOpenApiV2 } from '../../../../../src/server/openapi/v2-protobuf.ts'
 import { openApiV3 } from '../../../../../src/server/openapi/v3.ts'
+import type { StaticDocument } from '../../../../../src/server/static-document.ts'
 import { readDocument } from './protobuf-reader.ts'
 
 const upstream = namesOf('k8s.io')
@@ -80,6 +82,18 @@ function references(json: Json): string[] {
   )
 }
 
+function partsOf(kinds: readonly ResourceDefinition[], names: Names, version: string) {
+  return { catalog: new Catalog(kinds), names, version, turn: () => Promise.resolve() }
+}
+
+function documentsOf(kinds: readonly ResourceDefinition[], names: Names, version: string) {
+  return openApiDocuments(partsOf(kinds, names, version), true)
+}
+
+function jsonOf({ bytes }: StaticDocument): JsonObject {
+  return JSON.parse(Buffer.from(bytes).toString('utf8')) as JsonObject
+}
+
 const marker = 'x-kubernetes-group-version-kind'
 
 /** What an operation takes and gives: `[reference, marker of what it leads to, marker of the operation]`. */
@@ -105,12 +119,12 @@ for (const names of [upstream, orch]) {
 
   test(`spec 4.1: what an operation takes and gives is marked as of its kind, ${names.domain}`, () => {
     const isCommon = /meta[.]v1[.](Status|Patch|DeleteOptions)$/
-    const uses = [openApiV2, openApiV3].flatMap((make) => markedUses(make(kinds, names, 'v1')))
+    const uses = [openApiV2(kinds, names), openApiV3(kinds, names, 'v1')].flatMap(markedUses)
     assert.ok(uses.length > 0)
     for (const [reference, of, said] of uses) {
       if (!isCommon.test(reference)) assert.deepEqual([reference, of], [reference, [said]])
     }
-    const definitions = openApiV2(kinds, names, 'v1')['definitions'] as JsonObject
+    const definitions = openApiV2(kinds, names)['definitions'] as JsonObject
     for (const { group, version, kind } of kinds) {
       const marked = Object.values(definitions).filter((of) =>
         isDeepStrictEqual(at(of, marker), [{ group, kind, version }]),
@@ -120,7 +134,7 @@ for (const names of [upstream, orch]) {
   })
 
   test(`references in ${names.domain} documents lead to definitions, and paths agree`, () => {
-    const v2 = openApiV2(kinds, names, 'v1.2.3')
+    const v2 = openApiV2(kinds, names)
     for (const reference of references(v2)) {
       assert.ok(at(v2, 'definitions', reference.replace('#/definitions/', '')), reference)
     }
@@ -133,7 +147,7 @@ for (const names of [upstream, orch]) {
 
   test(`operation ids of the ${names.domain} documents are all different`, () => {
     const ids: Json[] = []
-    for (const path of Object.values(openApiV2(kinds, names, 'v1.2.3')['paths'] as JsonObject)) {
+    for (const path of Object.values(openApiV2(kinds, names)['paths'] as JsonObject)) {
       for (const operation of Object.values(path as JsonObject)) {
         const id = at(operation, 'operationId')
         if (id !== undefined) ids.push(id)
@@ -142,16 +156,19 @@ for (const names of [upstream, orch]) {
     assert.equal(new Set(ids).size, ids.length)
   })
 
-  test(`the ${names.domain} protobuf form says what the JSON form says`, () => {
-    const v2 = openApiV2(kinds, names, 'v1.2.3')
-    assert.deepEqual(readDocument(encodeOpenApiV2(v2)), v2)
+  test(`the ${names.domain} protobuf form says what the JSON form says`, async () => {
+    const { v2, v2Protobuf } = documentsOf(kinds, names, 'v1.2.3')
+    const document = jsonOf(await v2())
+    const head = { swagger: '2.0', info: { title: 'Cluster control API', version: 'v1.2.3' } }
+    assert.deepEqual(document, { ...head, ...openApiV2(kinds, names) })
+    assert.deepEqual(readDocument((await v2Protobuf()).bytes), document)
   })
 }
 
 test('a kind is found by the marker that existing clients look for, in both domains', () => {
   const gvk = [{ group: '', kind: 'ConfigMap', version: 'v1' }]
-  const there = openApiV2(definitionsFor(upstream), upstream, 'v1')
-  const here = openApiV2(definitionsFor(orch), orch, 'v1')
+  const there = openApiV2(definitionsFor(upstream), upstream)
+  const here = openApiV2(definitionsFor(orch), orch)
   const theirs = at(there, 'definitions', 'io.k8s.api.core.v1.ConfigMap')
   const ours = at(here, 'definitions', 'io.orch.api.core.v1.ConfigMap')
   assert.deepEqual(at(theirs, 'x-kubernetes-group-version-kind'), gvk)
@@ -179,13 +196,13 @@ test('an operation is found by its kind and tells its parameters', () => {
   ])
   const types = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
   assert.deepEqual(Object.keys(at(patch, 'responses', '200', 'content') as JsonObject), types)
-  const swagger = openApiV2(definitionsFor(upstream), upstream, 'v1')
+  const swagger = openApiV2(definitionsFor(upstream), upstream)
   const configMap = at(swagger, 'paths', '/api/v1/namespaces/{namespace}/configmaps/{name}', 'get')
   assert.deepEqual(at(configMap, 'produces'), types)
 })
 
 test('spec 4.1: a kind has a path for its collection, its objects and its subresources', () => {
-  const paths = Object.keys(openApiV2(few, upstream, 'v1')['paths'] as JsonObject)
+  const paths = Object.keys(openApiV2(few, upstream)['paths'])
   assert.deepEqual(paths, [
     '/api/v1/configmaps',
     '/api/v1/namespaces',
@@ -200,7 +217,7 @@ test('spec 4.1: a kind has a path for its collection, its objects and its subres
     '/apis/cluster.k8s.io/v1/members',
     '/apis/cluster.k8s.io/v1/members/{name}',
   ])
-  const document = openApiV2([widget], upstream, 'v1')
+  const document = openApiV2([widget], upstream)
   const collection = at(document, 'paths', '/apis/storage.k8s.io/v1beta1/widgets')
   assert.equal(at(collection, 'delete', 'operationId'), 'deleteStorageV1beta1CollectionWidget')
   assert.deepEqual(at(collection, 'post', 'responses', '201', 'schema'), {
@@ -212,7 +229,7 @@ test('what is done to an object is a post of another kind, answered with a Statu
   const kinds = definitionsFor(orch).filter(({ group }) => group === '')
   const eviction = { group: 'policy', kind: 'Eviction', version: 'v1' }
   const path = '/api/v1/namespaces/{namespace}/pods/{name}/eviction'
-  const v2 = openApiV2(kinds, orch, 'v1')
+  const v2 = openApiV2(kinds, orch)
   const post = at(v2, 'paths', path, 'post')
   assert.equal(at(post, 'operationId'), 'createCoreV1NamespacedPodEviction')
   assert.deepEqual(at(post, 'x-kubernetes-group-version-kind'), eviction)
@@ -241,7 +258,7 @@ test('what is done to an object is a post of another kind, answered with a Statu
 
 test('a schema keeps its lists, merge keys, bounds and defaults', () => {
   const properties = at(
-    openApiV2([widget], upstream, 'v1'),
+    openApiV2([widget], upstream),
     'definitions',
     'io.k8s.api.storage.v1beta1.Widget',
     'properties',
@@ -258,7 +275,7 @@ test('a schema keeps its lists, merge keys, bounds and defaults', () => {
     'x-kubernetes-patch-strategy': 'merge',
   })
   const owners = at(
-    openApiV2([widget], orch, 'v1'),
+    openApiV2([widget], orch),
     'definitions',
     'io.orch.api.meta.v1.ObjectMeta',
     'properties',
@@ -268,13 +285,13 @@ test('a schema keeps its lists, merge keys, bounds and defaults', () => {
   assert.equal(at(owners, 'x-kubernetes-patch-merge-key'), 'uid')
 })
 
-test('the index names every group and version with a hash that follows the content', () => {
+test('the index names every group and version with a hash that follows the content', async () => {
   const kinds = [...few, widget]
-  const first = openApiDocuments(kinds, upstream, { version: 'v1', v3: true })
-  const second = openApiDocuments(kinds, upstream, { version: 'v2', v3: true })
+  const first = documentsOf(kinds, upstream, 'v1')
+  const second = documentsOf(kinds, upstream, 'v2')
   const { v3 } = first
   assert.ok(v3 !== null && second.v3 !== null)
-  const index = JSON.parse(Buffer.from(v3.index().bytes).toString()) as JsonObject
+  const index = jsonOf(await v3.index())
   const paths = Object.keys(index['paths'] as JsonObject)
   assert.deepEqual(paths, paths.toSorted())
   for (const path of ['api/v1', 'apis/cluster.k8s.io/v1', 'apis/storage.k8s.io/v1beta1']) {
@@ -286,9 +303,9 @@ test('the index names every group and version with a hash that follows the conte
   assert.equal(v3.document('api/v1')?.etag, `"${url.split('=')[1]}"`)
   assert.notEqual(second.v3.document('api/v1')?.etag, v3.document('api/v1')?.etag)
   assert.equal(v3.document('apis/none/v1'), null)
-  assert.equal(openApiDocuments(kinds, upstream, { version: 'v1', v3: false }).v3, null)
-  assert.equal(first.v2(), first.v2())
-  assert.notEqual(first.v2().etag, second.v2().etag)
+  assert.equal(openApiDocuments(partsOf(kinds, upstream, 'v1'), false).v3, null)
+  assert.equal(await first.v2(), await first.v2())
+  assert.notEqual((await first.v2()).etag, (await second.v2()).etag)
 })
 
 test('a hash differs when bytes change places', () => {
@@ -303,7 +320,7 @@ test('what a member is for stands beside the reference, and a definition keeps i
   const secret = 'io.k8s.api.core.v1.SecretReference'
   const member = ['io.k8s.api.core.v1.CSIPersistentVolumeSource', 'properties', 'nodeStageSecretRef']
   const description = 'The Secret for preparing the volume on a node.'
-  const v2 = openApiV2(kinds, upstream, 'v1')
+  const v2 = openApiV2(kinds, upstream)
   assert.equal(at(v2, 'definitions', secret, 'description'), 'Names a Secret of any namespace.')
   assert.deepEqual(at(v2, 'definitions', ...member), { description, $ref: `#/definitions/${secret}` })
   const v3 = openApiV3(kinds, upstream, 'v1')

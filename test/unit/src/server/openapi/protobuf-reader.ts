@@ -14,6 +14,8 @@ export function readDocument(bytes: Uint8Array): JsonObject {
 type Field =
   | { readonly name: string; readonly kind: 'text' | 'texts' | 'flag' | 'double' | 'count' | 'any' | 'anys' }
   | { readonly name: string; readonly kind: 'message'; readonly fields: Fields | (() => Fields) }
+  /** As `message`, but the member may be a flag inside of it. */
+  | { readonly name: string; readonly kind: 'either'; readonly fields: () => Fields }
   /** Members of the inner message belong to this one. */
   | { readonly kind: 'wrapper'; readonly fields: Fields | (() => Fields) }
   /** As `message`, but the member is a list of such, or of what a wrapper inside holds. */
@@ -32,27 +34,41 @@ function map(fields: () => Fields): Field {
   return { kind: 'map', fields }
 }
 
+const EITHER = 'either'
+
 const typeItem: Fields = { 1: text('type') }
 
 const schema: Fields = {
   1: text('$ref'),
   2: text('format'),
+  3: text('title'),
   4: text('description'),
   5: { name: 'default', kind: 'any' },
+  6: { name: 'multipleOf', kind: 'double' },
   7: { name: 'maximum', kind: 'double' },
+  8: { name: 'exclusiveMaximum', kind: 'flag' },
   9: { name: 'minimum', kind: 'double' },
+  10: { name: 'exclusiveMinimum', kind: 'flag' },
   11: { name: 'maxLength', kind: 'count' },
+  12: { name: 'minLength', kind: 'count' },
+  13: text('pattern'),
   14: { name: 'maxItems', kind: 'count' },
+  15: { name: 'minItems', kind: 'count' },
+  16: { name: 'uniqueItems', kind: 'flag' },
+  17: { name: 'maxProperties', kind: 'count' },
+  18: { name: 'minProperties', kind: 'count' },
   19: { name: 'required', kind: 'texts' },
   20: { name: 'enum', kind: 'anys' },
   21: {
     name: 'additionalProperties',
-    kind: 'message',
-    fields: () => ({ 1: { kind: 'wrapper', fields: () => schema } }),
+    kind: 'either',
+    fields: () => ({ 1: { kind: 'wrapper', fields: () => schema }, 2: { name: EITHER, kind: 'flag' } }),
   },
   22: { kind: 'wrapper', fields: typeItem },
   23: { name: 'items', kind: 'message', fields: () => ({ 1: { kind: 'wrapper', fields: () => schema } }) },
   25: { name: 'properties', kind: 'message', fields: { 1: map(() => schema) } },
+  29: { name: 'externalDocs', kind: 'message', fields: { 1: text('description'), 2: text('url') } },
+  30: { name: 'example', kind: 'any' },
   31: { kind: 'extensions' },
 }
 
@@ -181,6 +197,11 @@ function readField(reader: BinaryReader, field: Field, into: JsonObjectDraft): v
     case 'list':
       append(into, field.name, read(reader.bytes(), fieldsOf(field.fields)))
       return
+    case 'either': {
+      const inner = read(reader.bytes(), field.fields())
+      into[field.name] = inner[EITHER] ?? inner
+      return
+    }
     case 'message':
       into[field.name] = read(reader.bytes(), fieldsOf(field.fields))
       return

@@ -1,0 +1,76 @@
+import { publishV2 } from '../../api/custom/publish.ts'
+import { markerNames } from '../../api/custom/structural.ts'
+import { isJsonList, isJsonObject, memberOf, objectMember, setMember } from '../../api/json.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
+import type { Names } from '../../api/names.ts'
+import type { Dialect } from './definitions.ts'
+
+/** What objects have whatever their author says of them. */
+export type SharedMembers = {
+  readonly apiVersion: JsonObject
+  readonly kind: JsonObject
+  readonly metadata: JsonObject
+}
+
+export type PublishedWith = {
+  readonly dialect: Dialect
+  readonly names: Names
+  readonly shared: SharedMembers
+}
+
+/**
+ * The schema of a custom kind as a document says it: that of its author, with what all objects share, and with its
+ * extensions by the names that existing clients look for as well.
+ *
+ * @param schema OpenAPI 3.0, the extensions in the domain's spelling; null: nothing is known but that it is an object
+ * @source apiextensions-apiserver `pkg/controller/openapi/builder` of release 1.24
+ */
+export function publishedSchema(schema: JsonObject | null, context: PublishedWith): JsonObject {
+  const { dialect, shared, names } = context
+  if (schema === null) return OBJECT
+  const markers = markerNames(names.schemaMarkerPrefix)
+  // Readers of version 2 would take some members for all there are.
+  if (dialect === 'v2' && memberOf(schema, markers.preserveUnknown) === true) return OBJECT
+  const whole = published(dialect === 'v2' ? publishV2(schema, markers) : schema, context)
+  return { ...whole, properties: { ...objectMember(whole, 'properties'), ...shared } }
+}
+
+const OBJECT: JsonObject = { type: 'object' }
+
+function published(schema: JsonObject, context: PublishedWith): JsonObject {
+  const { names, dialect, shared } = context
+  const result: JsonObjectDraft = {}
+  for (const [word, value] of Object.entries(schema)) {
+    const inner = innerOf(word, value, context)
+    setMember(result, word, inner)
+    if (word.startsWith(names.schemaMarkerPrefix)) {
+      result[`${names.clientMarkerPrefix}${word.slice(names.schemaMarkerPrefix.length)}`] = inner
+    }
+  }
+  const { embedded, preserveUnknown } = markerNames(names.schemaMarkerPrefix)
+  const isOpen = memberOf(schema, preserveUnknown) === true || memberOf(schema, 'type') !== 'object'
+  if (memberOf(schema, embedded) === true && !(dialect === 'v2' && isOpen)) {
+    result['properties'] = { ...objectMember(result, 'properties'), ...shared }
+  }
+  return result
+}
+
+/** Schemas inside of a schema are published alike; anything else is as it was written. */
+function innerOf(word: string, value: Json, context: PublishedWith): Json {
+  const one = (of: Json): Json => (isJsonObject(of) ? published(of, context) : of)
+  switch (word) {
+    case 'items':
+    case 'additionalProperties':
+    case 'not':
+      return one(value)
+    case 'allOf':
+    case 'anyOf':
+    case 'oneOf':
+      return isJsonList(value) ? value.map(one) : value
+    case 'properties':
+      if (!isJsonObject(value)) return value
+      return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, one(of)]))
+    default:
+      return value
+  }
+}

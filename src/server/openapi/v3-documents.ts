@@ -1,0 +1,84 @@
+import { Buffer } from 'node:buffer'
+import { jsonText } from '../../api/codec/json-text.ts'
+import type { ResourceDefinition } from '../../registry/definition.ts'
+import type { StaticDocument } from '../static-document.ts'
+import { contentHash } from './content-hash.ts'
+import { openApiV3, openApiV3Index, v3PathOf } from './v3.ts'
+import type { DocumentParts } from './v2-document.ts'
+
+type Kept = {
+  readonly kinds: readonly ResourceDefinition[]
+  /** null: nobody has asked for it yet. */
+  document: StaticDocument | null
+}
+
+/** The documents of OpenAPI 3.0, one for each group and version: made when asked for, and kept until their kinds change. */
+export class V3Documents {
+  readonly #parts: DocumentParts
+  #byPath = new Map<string, Kept>()
+  /** Of the catalog, when the above was looked over. */
+  #version = -1
+
+  constructor(parts: DocumentParts) {
+    this.#parts = parts
+  }
+
+  /** @param path such as `api/v1` or `apis/apps/v1`. @returns null when there is none */
+  document(path: string): StaticDocument | null {
+    const kept = this.#current().get(path)
+    return kept === undefined ? null : this.#documentOf(kept)
+  }
+
+  /** Which documents there are: all are made for it, one a turn. */
+  async index(): Promise<StaticDocument> {
+    const entries: { path: string; hash: string }[] = []
+    for (const [path, kept] of this.#current()) {
+      if (kept.document === null) await this.#parts.turn()
+      entries.push({ path, hash: this.#documentOf(kept).etag.replaceAll('"', '') })
+    }
+    return documentOf(Buffer.from(jsonText(openApiV3Index(entries))))
+  }
+
+  #current(): ReadonlyMap<string, Kept> {
+    const { catalog } = this.#parts
+    if (this.#version !== catalog.version) {
+      const byPath = new Map<string, Kept>()
+      for (const [path, kinds] of kindsByPath(catalog.all())) {
+        const before = this.#byPath.get(path)
+        byPath.set(
+          path,
+          before !== undefined && isSame(before.kinds, kinds) ? before : { kinds, document: null },
+        )
+      }
+      this.#byPath = byPath
+      this.#version = catalog.version
+    }
+    return this.#byPath
+  }
+
+  #documentOf(kept: Kept): StaticDocument {
+    const { names, version } = this.#parts
+    return (kept.document ??= documentOf(Buffer.from(jsonText(openApiV3(kept.kinds, names, version)))))
+  }
+}
+
+function kindsByPath(
+  kinds: readonly ResourceDefinition[],
+): ReadonlyMap<string, readonly ResourceDefinition[]> {
+  const paths = new Map<string, ResourceDefinition[]>()
+  for (const kind of kinds) {
+    const path = v3PathOf(kind)
+    const members = paths.get(path)
+    if (members === undefined) paths.set(path, [kind])
+    else members.push(kind)
+  }
+  return paths
+}
+
+function isSame(a: readonly ResourceDefinition[], b: readonly ResourceDefinition[]): boolean {
+  return a.length === b.length && a.every((kind, at) => kind === b[at])
+}
+
+function documentOf(bytes: Uint8Array): StaticDocument {
+  return { bytes, etag: `"${contentHash(bytes)}"` }
+}
