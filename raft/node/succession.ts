@@ -85,7 +85,9 @@ export class Succession {
   #helps(now: number, owed: Owed): boolean {
     const status = this.#core.status()
     const commitWithout = status.commit > status.persistedIndex && this.#commits.movedLately(now)
-    const electable = owed.writingSinceMs === null || commitWithout || othersWrite(status)
+    // Writes that are under way, and come back, are no disk that stands still.
+    const diskWorks = !standsStill({ ...owed, applyingSinceMs: null }, now)
+    const electable = diskWorks || commitWithout || othersWrite(status)
     return electable && healthiestSuccessor(status) !== null
   }
 

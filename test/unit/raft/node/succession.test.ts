@@ -93,6 +93,21 @@ void test('a stalled leader offers leadership to the one furthest along, then to
   assert.ok((second ?? 0) - (first ?? 0) >= transferMs, 'one at a time')
 })
 
+void test('so does one whose api thread stands still while its log writes on, and everybody has something to write', () => {
+  const { core, succession } = made()
+  core.persisted = 8
+  core.followers = [follower(2, 8, true, 1), follower(3, 8, true, 1)]
+  succession.applying.owes(0)
+  for (; core.nowMs <= 4000; core.nowMs += 10) {
+    succession.writing.answered(core.nowMs, true)
+    succession.tick(core.nowMs, false)
+  }
+  assert.deepEqual(
+    core.offered.map(({ to }) => to),
+    [2, 3],
+  )
+})
+
 void test('whoever takes it ends the search', () => {
   const { core, succession } = made()
   succession.applying.owes(0)
