@@ -79,6 +79,8 @@ export type RecoveredLog = {
   readonly termRuns: readonly { readonly first: LogIndex; readonly term: Term }[]
   /** All configuration entries from `base.index + 1` on, so that truncation can revert one. */
   readonly configurations: readonly { readonly index: LogIndex; readonly configuration: Configuration }[]
+  /** Of all entries above the base, as they lie there. */
+  readonly bytes: number
   /** One line on what repair did, for the log; null when nothing. */
   readonly repaired: string | null
 }

@@ -69,6 +69,13 @@ export class EntryIndex {
     return index >= this.#first && index < this.#first + this.#count
   }
 
+  /** Of all records together. Looks at each. */
+  get bytes(): number {
+    let bytes = 0
+    for (let at = 0; at < this.#count; at++) bytes += this.#lengths[this.#head + at] ?? 0
+    return bytes
+  }
+
   /** Forgets everything below `first`. */
   cut(first: LogIndex): void {
     if (first <= this.#first) return

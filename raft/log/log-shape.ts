@@ -88,7 +88,7 @@ export class LogShape {
     this.#configurations = this.#configurations.filter((placed) => placed.index > base.index)
   }
 
-  describe(found: Pick<RecoveredLog, 'logId' | 'repaired'>): RecoveredLog {
+  describe(found: Pick<RecoveredLog, 'logId' | 'bytes' | 'repaired'>): RecoveredLog {
     return {
       logId: found.logId,
       hardState: this.#hardState,
@@ -98,6 +98,7 @@ export class LogShape {
       lastTerm: this.#lastTerm,
       termRuns: [...this.#runs],
       configurations: [...this.#configurations],
+      bytes: found.bytes,
       repaired: found.repaired,
     }
   }

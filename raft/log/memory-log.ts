@@ -16,7 +16,9 @@ export class MemoryLog implements LogStore {
   constructor(left?: MemoryLog) {
     this.#shape = left === undefined ? new LogShape(noSnapshot) : left.#shape
     if (left !== undefined) this.#entries = left.#entries
-    this.recovered = this.#shape.describe({ logId: '', repaired: null })
+    let bytes = 0
+    for (const entry of this.#entries) bytes += entryBytes(entry)
+    this.recovered = this.#shape.describe({ logId: '', bytes, repaired: null })
   }
 
   append(writes: readonly LogWrite[]): void {

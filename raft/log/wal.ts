@@ -72,6 +72,7 @@ export class Wal implements LogStore {
     this.#sequence = files.sequence
     this.recovered = this.#shape.describe({
       logId: Buffer.from(files.logId).toString('hex'),
+      bytes: this.#index.bytes,
       repaired: files.repaired,
     })
     this.#guard(() => this.#removeUnneeded())

@@ -1,5 +1,5 @@
 import type { LogIndex, SnapshotMeta } from '../core/types.ts'
-import type { LogNeeds } from './log-needs.ts'
+import type { LogNeed } from './log-needs.ts'
 
 export type CutLimits = {
   /** A follower that lags no further than both of these is brought back by log, not by snapshot. */
@@ -9,17 +9,25 @@ export type CutLimits = {
 
 /**
  * Decides where the log may be cut: at a point the database durably held, far enough behind the end that slow
- * followers find what they need. For those that are in touch more is kept than the retention, `inTouchFactor` times its
- * bytes at most: whoever is further behind is sent a state.
+ * followers find what they need. For whoever is in touch more is kept than the retention, `lengthFactorMax` times its bytes
+ * at most, or as much as the state has that it was sent: whoever is further behind is sent a state.
+ *
+ * What a process found in its log it knows the size of, and no point to cut at. So that short lives do not add up, a log as
+ * a whole is cut when it has `lengthFactorMax` times the retention, though less than the retention is left then.
  */
 export class CutPlanner {
   readonly #limits: CutLimits
   /** Points the database reached, ascending; `bytes` had been appended by then. */
-  #points: { readonly snapshot: SnapshotMeta; readonly bytes: number }[] = []
-  #bytes = 0
+  #points: Point[] = []
+  /** Where the log begins. */
+  #base: Point
+  #bytes: number
 
-  constructor(limits: CutLimits) {
+  /** @param bytes of the entries above `base` that the log has already */
+  constructor(limits: CutLimits, base: SnapshotMeta, bytes: number) {
     this.#limits = limits
+    this.#base = { snapshot: base, bytes: 0 }
+    this.#bytes = bytes
   }
 
   appended(bytes: number): void {
@@ -34,33 +42,59 @@ export class CutPlanner {
     if (this.#points.length > pointsMax) this.#points = this.#points.filter((_, at) => at % 2 === 1)
   }
 
-  /** The log was replaced. */
-  reset(): void {
+  /** The log was replaced, and begins behind `base`. */
+  reset(base: SnapshotMeta): void {
     this.#points = []
+    this.#base = { snapshot: base, bytes: this.#bytes }
+  }
+
+  /** The log begins behind `base` now, whatever was planned, and goes on from there as it did. */
+  beginsBehind(base: SnapshotMeta): void {
+    const gone = this.#points.filter(({ snapshot }) => snapshot.index <= base.index)
+    this.#base = { snapshot: base, bytes: gone.at(-1)?.bytes ?? this.#base.bytes }
+    this.#points.splice(0, gone.length)
   }
 
   /**
    * @returns where to cut now; null: nowhere
    */
-  next(lastIndex: LogIndex, { streams, followers }: LogNeeds): SnapshotMeta | null {
-    const { retentionEntries, retentionBytes } = this.#limits
-    let best = -1
-    for (const [at, { snapshot, bytes }] of this.#points.entries()) {
-      if (streams !== null && snapshot.index > streams) break
-      const entries = lastIndex - snapshot.index
-      const kept = this.#bytes - bytes
-      const isNeeded = followers !== null && snapshot.index > followers
-      if (isNeeded && kept < inTouchFactor * retentionBytes) break
-      if (entries < retentionEntries && kept < retentionBytes) break
-      best = at
+  next(lastIndex: LogIndex, needs: readonly LogNeed[]): SnapshotMeta | null {
+    let base = this.#base
+    let count = 0
+    for (const point of this.#points) {
+      if (needs.some((need) => this.#isKeptFor(need, base, point))) break
+      if (!this.#leavesEnough(point, lastIndex) && !this.#isTooLong(base, lastIndex)) break
+      base = point
+      count++
     }
-    if (best < 0) return null
-    const cut = this.#points[best]?.snapshot ?? null
-    this.#points.splice(0, best + 1)
-    return cut
+    if (count === 0) return null
+    this.#points.splice(0, count)
+    this.#base = base
+    return base.snapshot
+  }
+
+  /** @param base where the log would begin otherwise */
+  #isKeptFor({ from, stateBytes }: LogNeed, base: Point, { snapshot }: Point): boolean {
+    const bytesMax = Math.max(lengthFactorMax * this.#limits.retentionBytes, stateBytes)
+    return snapshot.index > from && this.#bytes - base.bytes < bytesMax
+  }
+
+  #leavesEnough({ snapshot, bytes }: Point, lastIndex: LogIndex): boolean {
+    const { retentionEntries, retentionBytes } = this.#limits
+    return lastIndex - snapshot.index >= retentionEntries || this.#bytes - bytes >= retentionBytes
+  }
+
+  #isTooLong({ snapshot, bytes }: Point, lastIndex: LogIndex): boolean {
+    const { retentionEntries, retentionBytes } = this.#limits
+    const entries = lastIndex - snapshot.index
+    return (
+      entries >= lengthFactorMax * retentionEntries || this.#bytes - bytes >= lengthFactorMax * retentionBytes
+    )
   }
 }
 
+type Point = { readonly snapshot: SnapshotMeta; readonly bytes: number }
+
 const pointsMax = 256
-/** So many times the retention in bytes is kept for followers that are in touch. */
-const inTouchFactor = 4
+/** So many times the retention the log may be, unless a state has more that somebody goes on from. */
+const lengthFactorMax = 4

@@ -12,7 +12,6 @@ import { EntryFeed } from './entry-feed.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { LogCutter } from './log-cutter.ts'
 import { LogExtent } from './log-extent.ts'
-import { neededByFollowers } from './log-needs.ts'
 import { checkNodeOptions, coreConfigOf } from './options.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { Relays } from './relays.ts'
@@ -66,7 +65,7 @@ export class Driver {
       { creditBytes: limits.entryCreditBytes, tailBytesMax: limits.entryTailBytesMax, post },
       recovered.lastIndex,
     )
-    this.#extent = new LogExtent(limits, recovered.base, recovered.lastIndex)
+    this.#extent = new LogExtent(limits, recovered)
     this.#gate = new CommandGate({
       now: () => this.#now(),
       tell: (event) => post({ kind: 'peer-event', event }),
@@ -319,11 +318,7 @@ export class Driver {
     this.#core.applied(snapshot.index)
     const { outbox } = this.#relays
     if (outbox.opening) return
-    const { followers } = this.#core.status()
-    this.#cutter.durable({
-      streams: outbox.lowestIndex,
-      followers: neededByFollowers(followers, (id) => outbox.deliveredTo(id)),
-    })
+    this.#cutter.durable(outbox.logNeeds(this.#core.status().followers))
   }
 }
 

@@ -1,7 +1,7 @@
 import type { LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { Raft } from '../core/raft.ts'
 import type { LogExtent } from './log-extent.ts'
-import type { LogNeeds } from './log-needs.ts'
+import type { LogNeed } from './log-needs.ts'
 
 /** What the cutter asks of the driver. */
 export interface LogCutterNeeds {
@@ -24,7 +24,7 @@ export class LogCutter {
   }
 
   /** The database holds more than it did. @param needs what peers need of the log */
-  durable(needs: LogNeeds): void {
+  durable(needs: readonly LogNeed[]): void {
     const base = this.#needs.extent.cut(needs)
     if (base === null) return
     this.#needs.core.cut(base)

@@ -1,8 +1,11 @@
 import { entryBytes } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
+import type { RecoveredLog } from '../ports.ts'
 import { CutPlanner } from './cut-planner.ts'
 import type { CutLimits } from './cut-planner.ts'
-import type { LogNeeds } from './log-needs.ts'
+import type { LogNeed } from './log-needs.ts'
+
+type FoundLog = Pick<RecoveredLog, 'base' | 'lastIndex' | 'bytes'>
 
 /** Where this member's log begins and ends, as it was handed to the log, and where it may be cut. */
 export class LogExtent {
@@ -10,8 +13,8 @@ export class LogExtent {
   #base: SnapshotMeta
   #lastIndex: LogIndex
 
-  constructor(limits: CutLimits, base: SnapshotMeta, lastIndex: LogIndex) {
-    this.#planner = new CutPlanner(limits)
+  constructor(limits: CutLimits, { base, lastIndex, bytes }: FoundLog) {
+    this.#planner = new CutPlanner(limits, base, bytes)
     this.#base = base
     this.#lastIndex = lastIndex
   }
@@ -21,7 +24,7 @@ export class LogExtent {
     if (snapshot !== null) {
       this.#base = snapshot
       this.#lastIndex = snapshot.index
-      this.#planner.reset()
+      this.#planner.reset(snapshot)
     }
     const last = entries[entries.length - 1]
     if (last === undefined) return
@@ -42,7 +45,7 @@ export class LogExtent {
   }
 
   /** @returns where the log is to be cut now; null: nowhere */
-  cut(needs: LogNeeds): SnapshotMeta | null {
+  cut(needs: readonly LogNeed[]): SnapshotMeta | null {
     const base = this.#planner.next(this.#lastIndex, needs)
     if (base === null || base.index <= this.#base.index) return null
     this.#base = base
@@ -56,7 +59,9 @@ export class LogExtent {
 
   /** The log begins behind `base`, whatever the plan was. */
   beginBehind(base: SnapshotMeta): void {
-    if (base.index > this.#base.index) this.#base = base
+    if (base.index <= this.#base.index) return
+    this.#base = base
+    this.#planner.beginsBehind(base)
   }
 
   /** A state machine that saw no configuration entry yet is still under the one the log began with. */

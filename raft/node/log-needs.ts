@@ -1,12 +1,22 @@
 import type { FollowerStatus } from '../core/ready.ts'
 import type { LogIndex, NodeId } from '../core/types.ts'
 
-/** What peers of this member still need of its log: it is not cut above these indexes. null: nobody needs any. */
-export type LogNeeds = {
-  /** Of states on their way: they go on from there. */
-  readonly streams: LogIndex | null
-  /** Of followers that are in touch, up to a bound of its own: see `CutPlanner`. */
-  readonly followers: LogIndex | null
+/** What a peer still needs of this member's log: it is not cut above `from`, within the bounds of `CutPlanner`. */
+export type LogNeed = {
+  readonly from: LogIndex
+  /**
+   * Of the state that it goes on from, as far as that was sent: so much log is kept for it. Were the log written faster than
+   * the state is sent, the peer could not be brought back by this one anyway. 0: it goes on from the log.
+   */
+  readonly stateBytes: number
+}
+
+/** A state that a peer took whole. */
+export type SentState = {
+  readonly index: LogIndex
+  readonly bytes: number
+  /** What was committed by then: there the peer has made up for the time that it took. */
+  readonly commit: LogIndex
 }
 
 /**
@@ -14,19 +24,23 @@ export type LogNeeds = {
  * written further than it is kept for those that lag, and cut as soon as the state has arrived, then the next one would be
  * needed at once, and so on for as long as others write.
  *
- * @param deliveredTo where the state stands that a follower was sent last; null: none
+ * @param sentTo the state that a follower took last; null: none
  */
 export function neededByFollowers(
   followers: readonly FollowerStatus[],
-  deliveredTo: (id: NodeId) => LogIndex | null,
-): LogIndex | null {
-  let lowest: LogIndex | null = null
+  sentTo: (id: NodeId) => SentState | null,
+): readonly LogNeed[] {
+  const needs: LogNeed[] = []
   for (const { id, state, match, recentlyActive } of followers) {
     // Whoever is away is kept for by the retention alone: nobody knows for how long.
     if (!recentlyActive) continue
-    // One that waits for a state has no place to go on from yet.
-    const from = state === 'snapshot' ? deliveredTo(id) : match
-    if (from !== null && (lowest === null || from < lowest)) lowest = from
+    const sent = sentTo(id)
+    if (sent !== null && match < sent.commit) {
+      needs.push({ from: match > sent.index ? match : sent.index, stateBytes: sent.bytes })
+    } else if (state !== 'snapshot') {
+      // One that waits for a state has no place to go on from yet.
+      needs.push({ from: match, stateBytes: 0 })
+    }
   }
-  return lowest
+  return needs
 }

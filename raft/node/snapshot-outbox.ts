@@ -1,6 +1,9 @@
 import { Deferred } from '../base/deferred.ts'
+import type { FollowerStatus } from '../core/ready.ts'
 import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import type { Transport } from '../ports.ts'
+import { neededByFollowers } from './log-needs.ts'
+import type { LogNeed, SentState } from './log-needs.ts'
 import { oneLine } from './snapshot-desk.ts'
 import type { RaftToApi, SnapshotOutAnswer } from './protocol.ts'
 
@@ -8,6 +11,7 @@ import type { RaftToApi, SnapshotOutAnswer } from './protocol.ts'
 export interface SnapshotOutboxNeeds {
   readonly self: NodeId
   readonly term: Term
+  readonly commit: LogIndex
   readonly transport: Transport
   post(message: RaftToApi): void
   /** The state machine's own idea of the membership, or the log's where it has none. */
@@ -32,8 +36,8 @@ export class SnapshotOutbox {
    * leaves room for others. Bounded by the configuration.
    */
   readonly #waiting = new Map<NodeId, { readonly term: Term; readonly atLeast: LogIndex | null }>()
-  /** Where the states stand that peers were sent last. Bounded by the configuration. */
-  readonly #delivered = new Map<NodeId, LogIndex>()
+  /** The states that peers took last. Of those who follow: the others are forgotten when the log is to be cut. */
+  readonly #delivered = new Map<NodeId, SentState>()
   #nextStream = 1
 
   constructor(needs: SnapshotOutboxNeeds, limits: SnapshotOutboxLimits) {
@@ -41,18 +45,14 @@ export class SnapshotOutbox {
     this.#limits = limits
   }
 
-  /** The lowest index a peer will continue from: the log is not cut above it. null: none under way. */
-  get lowestIndex(): LogIndex | null {
-    let lowest: LogIndex | null = null
-    for (const { snapshot } of this.#streams.values()) {
-      if (snapshot !== null && (lowest === null || snapshot.index < lowest)) lowest = snapshot.index
-    }
-    return lowest
-  }
-
-  /** Where the state stands that this peer was sent last, whole; null: none, or another is on its way. */
-  deliveredTo(peer: NodeId): LogIndex | null {
-    return this.#delivered.get(peer) ?? null
+  /** What peers need of the log: those that are sent a state, and the others. @param followers of the core, now */
+  logNeeds(followers: readonly FollowerStatus[]): readonly LogNeed[] {
+    for (const peer of this.#delivered.keys())
+      if (!followers.some(({ id }) => id === peer)) this.#delivered.delete(peer)
+    const needs = [...neededByFollowers(followers, (id) => this.#delivered.get(id) ?? null)]
+    for (const { snapshot, bytes } of this.#streams.values())
+      if (snapshot !== null) needs.push({ from: snapshot.index, stateBytes: bytes })
+    return needs
   }
 
   /** Whether a stream has been asked for and its index is not known yet. */
@@ -133,6 +133,7 @@ export class SnapshotOutbox {
       atLeast,
       coreWaits,
       snapshot: null,
+      bytes: 0,
       ready: [],
       waiting: null,
     })
@@ -159,13 +160,15 @@ export class SnapshotOutbox {
   async #next(stream: Stream): Promise<Uint8Array | null> {
     if (stream.failed !== undefined) throw new Error(oneLine(stream.failed))
     const ready = stream.ready.shift()
-    if (ready !== undefined) {
-      if (ready !== null) this.#pull(stream)
-      return ready
-    }
+    if (ready !== undefined) return this.#taken(stream, ready)
     stream.waiting = new Deferred()
-    const bytes = await stream.waiting.promise
-    if (bytes !== null) this.#pull(stream)
+    return this.#taken(stream, await stream.waiting.promise)
+  }
+
+  #taken(stream: Stream, bytes: Uint8Array | null): Uint8Array | null {
+    if (bytes === null) return null
+    stream.bytes += bytes.byteLength
+    this.#pull(stream)
     return bytes
   }
 
@@ -176,8 +179,10 @@ export class SnapshotOutbox {
   #end(stream: Stream, outcome: 'finished' | 'failed'): void {
     if (!this.#streams.delete(stream.id)) return
     this.#needs.post({ kind: 'source-close', stream: stream.id })
-    if (outcome === 'finished' && stream.snapshot !== null)
-      this.#delivered.set(stream.to, stream.snapshot.index)
+    if (outcome === 'finished' && stream.snapshot !== null) {
+      const { commit } = this.#needs
+      this.#delivered.set(stream.to, { index: stream.snapshot.index, bytes: stream.bytes, commit })
+    }
     // Before the core hears of it, which may want a state for this peer once more.
     this.#openNext()
     if (stream.coreWaits) this.#needs.report(stream.to, stream.atLeast === null ? outcome : 'failed')
@@ -204,6 +209,8 @@ type Stream = {
   /** The core wants to hear how it ended. */
   coreWaits: boolean
   snapshot: SnapshotMeta | null
+  /** Handed to the peer so far. */
+  bytes: number
   readonly ready: (Uint8Array | null)[]
   waiting: Deferred<Uint8Array | null> | null
   failed?: string

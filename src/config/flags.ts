@@ -167,7 +167,7 @@ export const flags = {
   'log-retention-bytes': wholeNumber(
     64 * mebibyte,
     { min: 0, max: 1024 * 1024 * mebibyte },
-    'At most so many bytes of them; four times as many while one that is in touch needs them.',
+    'At most so many bytes of them; while one that is in touch needs them four times as many, or as many as the state has that it goes on from.',
   ),
 
   'log-level': choice(

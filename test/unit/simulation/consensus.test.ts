@@ -56,6 +56,7 @@ class Logs {
         configuration: base.configuration,
         termRuns: [],
         configurations: [],
+        bytes: 0,
         repaired: null,
       },
       hardState: {

@@ -13,7 +13,8 @@ export type LogOperation =
 
 /** Everything a log promises to keep. */
 export function stateOf(store: LogStore): unknown {
-  return { ...store.recovered, logId: '', repaired: null, entries: contents(store) }
+  // How many bytes records have is each store's own.
+  return { ...store.recovered, logId: '', bytes: 0, repaired: null, entries: contents(store) }
 }
 
 /** What a log in memory would find after a restart. */

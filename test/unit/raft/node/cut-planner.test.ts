@@ -1,64 +1,122 @@
-/* Goal: the log is cut only where the database was, and keeps what slow followers and snapshots need. */
+/* Goal: the log is cut only where the database was, keeps what slow followers and snapshots need, and never grows without end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyConfiguration, logIndex, term } from '../../../../raft/core/types.ts'
-import type { SnapshotMeta } from '../../../../raft/core/types.ts'
+import type { Entry, SnapshotMeta } from '../../../../raft/core/types.ts'
 import { CutPlanner } from '../../../../raft/node/cut-planner.ts'
-
-const nobody = { streams: null, followers: null }
+import { LogExtent } from '../../../../raft/node/log-extent.ts'
+import type { LogNeed } from '../../../../raft/node/log-needs.ts'
 
 function at(index: number): SnapshotMeta {
   return { index: logIndex(index), term: term(1), configuration: emptyConfiguration }
 }
 
+function planned(retentionEntries: number, retentionBytes: number, found = 0): CutPlanner {
+  return new CutPlanner({ retentionEntries, retentionBytes }, at(0), found)
+}
+
+function need(from: number, stateBytes = 0): readonly LogNeed[] {
+  return [{ from: logIndex(from), stateBytes }]
+}
+
 void test('nothing is cut while the retention in entries and in bytes is not reached', () => {
-  const planner = new CutPlanner({ retentionEntries: 100, retentionBytes: 1000 })
+  const planner = planned(100, 1000)
   planner.durable(at(50))
   planner.appended(999)
-  assert.equal(planner.next(logIndex(149), nobody), null)
-  assert.equal(planner.next(logIndex(150), nobody)?.index, 50)
-  assert.equal(planner.next(logIndex(500), nobody), null, 'a point is used once')
+  assert.equal(planner.next(logIndex(149), []), null)
+  assert.equal(planner.next(logIndex(150), [])?.index, 50)
+  assert.equal(planner.next(logIndex(500), []), null, 'a point is used once')
 })
 
 void test('many bytes are cut even when they are few entries', () => {
-  const planner = new CutPlanner({ retentionEntries: 100, retentionBytes: 1000 })
+  const planner = planned(100, 1000)
   planner.durable(at(5))
   planner.appended(1000)
-  assert.equal(planner.next(logIndex(6), nobody)?.index, 5)
+  assert.equal(planner.next(logIndex(6), [])?.index, 5)
 })
 
 void test('the latest point is taken, though none above what a snapshot under way needs', () => {
-  const planner = new CutPlanner({ retentionEntries: 10, retentionBytes: 1e9 })
+  const planner = planned(10, 1e9)
   for (const index of [10, 20, 30, 40]) planner.durable(at(index))
-  assert.equal(planner.next(logIndex(45), { streams: logIndex(25), followers: null })?.index, 20)
-  assert.equal(planner.next(logIndex(45), nobody)?.index, 30)
+  assert.equal(planner.next(logIndex(45), need(25))?.index, 20)
+  assert.equal(planner.next(logIndex(45), [])?.index, 30)
 })
 
 void test('points stay few however long nothing is cut', () => {
-  const planner = new CutPlanner({ retentionEntries: 10, retentionBytes: 1e9 })
+  const planner = planned(10, 1e9)
   for (let index = 1; index <= 100_000; index++) planner.durable(at(index))
-  const cut = planner.next(logIndex(100_000), nobody)
+  const cut = planner.next(logIndex(100_000), [])
   assert.ok(cut !== null && cut.index <= 99_990 && cut.index > 50_000)
 })
 
-void test('followers in touch find what they need, up to four times the retention in bytes', () => {
-  const planner = new CutPlanner({ retentionEntries: 10, retentionBytes: 1000 })
+function withPoints(): CutPlanner {
+  const planner = planned(10, 1000)
   for (const index of [10, 20, 30, 40]) {
     planner.durable(at(index))
     planner.appended(1000)
   }
-  const needs = { streams: null, followers: logIndex(25) }
+  return planner
+}
+
+void test('followers in touch find what they need, while the log has less than four times the retention in bytes', () => {
+  const planner = withPoints()
+  const needs = need(25)
   assert.equal(planner.next(logIndex(60), needs)?.index, 20)
   assert.equal(planner.next(logIndex(60), needs), null, 'kept, though it is behind both retentions')
-  planner.appended(1999)
+  planner.appended(999)
   assert.equal(planner.next(logIndex(90), needs), null)
   planner.appended(1)
   assert.equal(planner.next(logIndex(90), needs)?.index, 30, 'no more than four times')
+  assert.equal(planner.next(logIndex(90), needs), null)
 })
 
-void test('what a state under way needs is kept however much it is', () => {
-  const planner = new CutPlanner({ retentionEntries: 10, retentionBytes: 1000 })
-  planner.durable(at(10))
-  planner.appended(1_000_000)
-  assert.equal(planner.next(logIndex(1_000), { streams: logIndex(5), followers: null }), null)
+void test('whoever goes on from a state finds as much log as that has', () => {
+  const planner = withPoints()
+  planner.appended(2000)
+  assert.equal(planner.next(logIndex(90), need(5, 6001)), null)
+  assert.equal(planner.next(logIndex(90), [...need(80), ...need(5, 6001)]), null)
+  assert.equal(planner.next(logIndex(90), need(5, 6000))?.index, 20, 'the log has as much')
+  assert.equal(planner.next(logIndex(90), need(5, 5001)), null)
+  assert.equal(planner.next(logIndex(90), need(5, 100))?.index, 40, 'a state that crawls holds nothing up')
+})
+
+void test('a log that was replaced, or begins elsewhere by other means, is as long as what follows', () => {
+  const planner = withPoints()
+  planner.reset(at(50))
+  planner.appended(3999)
+  planner.durable(at(55))
+  assert.equal(planner.next(logIndex(60), need(52)), null)
+  const other = withPoints()
+  other.beginsBehind(at(35))
+  other.appended(1999)
+  assert.equal(other.next(logIndex(60), need(36)), null)
+  other.appended(1)
+  assert.equal(other.next(logIndex(60), need(36))?.index, 40)
+})
+
+void test('lives that are each too short to cut anything leave no log without end', () => {
+  const limits = { retentionEntries: 100, retentionBytes: 1e6 }
+  for (const [what, size] of [
+    ['entries', 10],
+    ['bytes', 20_000],
+  ] as const) {
+    let [base, lastIndex, bytes] = [at(0), logIndex(0), 0]
+    for (let life = 0; life < 40; life++) {
+      const extent = new LogExtent(limits, { base, lastIndex, bytes })
+      for (let count = 0; count < 20; count++) {
+        const data = new Uint8Array(size)
+        const entry: Entry = { kind: 'command', index: logIndex(lastIndex + 1), term: term(1), data }
+        extent.writing(null, [entry])
+        lastIndex = entry.index
+        extent.durable(at(lastIndex))
+        if (extent.cut([]) !== null) base = extent.base
+      }
+      bytes = (lastIndex - base.index) * size
+      assert.ok(
+        lastIndex - base.index <= 4 * limits.retentionEntries,
+        `${what}: life ${life}, ${lastIndex - base.index}`,
+      )
+      assert.ok(bytes <= 4 * limits.retentionBytes, `${what}: life ${life}, ${bytes}`)
+    }
+  }
 })

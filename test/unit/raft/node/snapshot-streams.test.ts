@@ -4,8 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Deferred } from '../../../../raft/base/deferred.ts'
 import type { Message } from '../../../../raft/core/message.ts'
 import { emptyConfiguration, logIndex, nodeId, noIndex, term } from '../../../../raft/core/types.ts'
+import type { FollowerStatus } from '../../../../raft/core/ready.ts'
 import type { LogIndex, SnapshotMeta } from '../../../../raft/core/types.ts'
 import type { RaftToApi } from '../../../../raft/node/protocol.ts'
 import { SnapshotInbox } from '../../../../raft/node/snapshot-inbox.ts'
@@ -33,12 +35,17 @@ function outbox() {
   const needs = {
     self,
     term: term(4),
+    commit: logIndex(10),
     transport,
     post: (message: RaftToApi) => void posted.push(message),
     complete: (snapshot: SnapshotMeta) => snapshot,
     report: (peer: number, outcome: string) => void reports.push(`${outcome} ${peer}`),
   }
   return { needs, sent, reports, posted, box: new SnapshotOutbox(needs, { streamsMax: 2, windowChunks: 1 }) }
+}
+
+function follower(id: number, match: number, state: FollowerStatus['state']): FollowerStatus {
+  return { id: nodeId(id), state, match: logIndex(match), next: logIndex(match + 1), recentlyActive: true }
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -56,7 +63,7 @@ void test('a state asked for in a reign that ended is not sent in the name of th
   )
   assert.deepEqual(reports, ['failed 2'])
   assert.equal(posted.at(-1)?.kind, 'source-close')
-  assert.equal(box.lowestIndex, null)
+  assert.deepEqual(box.logNeeds([]), [])
 })
 
 void test('a state asked for in this reign is sent in its term', async () => {
@@ -69,6 +76,38 @@ void test('a state asked for in this reign is sent in its term', async () => {
     [4],
   )
   assert.deepEqual(reports, ['finished 2'])
+})
+
+void test('the log is kept for a state as it is sent, and then until its peer has made up for the time that took', async () => {
+  const { box, needs } = outbox()
+  const [delivered, failed] = [new Deferred<void>(), new Deferred<void>()]
+  const pulled: (() => Promise<Uint8Array | null>)[] = []
+  needs.transport.sendSnapshot = (to, _header, next) => {
+    pulled.push(next)
+    return (to === other ? delivered : failed).promise
+  }
+  const [one, two] = [follower(2, 3, 'snapshot'), follower(3, 4, 'snapshot')]
+  box.wanted(one.id)
+  assert.deepEqual(box.logNeeds([one]), [], 'nobody knows yet where it stands')
+  box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
+  box.wanted(two.id)
+  box.take({ kind: 'source-opened', stream: 2, snapshot: at(12) })
+  const piece = pulled[0]?.()
+  box.take({ kind: 'source-chunk', stream: 1, bytes: new Uint8Array(700) })
+  await piece
+  assert.deepEqual(box.logNeeds([one, two]), [
+    { from: 10, stateBytes: 700 },
+    { from: 12, stateBytes: 0 },
+  ])
+  needs.commit = logIndex(30)
+  delivered.resolve()
+  failed.reject(new Error('the link broke'))
+  await settled()
+  assert.deepEqual(box.logNeeds([one, two]), [{ from: 10, stateBytes: 700 }])
+  assert.deepEqual(box.logNeeds([follower(2, 29, 'replicate')]), [{ from: 29, stateBytes: 700 }])
+  assert.deepEqual(box.logNeeds([follower(2, 30, 'replicate')]), [{ from: 30, stateBytes: 0 }])
+  assert.deepEqual(box.logNeeds([]), [], 'it leads no more')
+  assert.deepEqual(box.logNeeds([follower(2, 3, 'probe')]), [{ from: 3, stateBytes: 0 }], 'another reign')
 })
 
 void test('who found no place gets the next one, before a peer whose stream just broke', async () => {
