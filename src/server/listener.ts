@@ -10,7 +10,7 @@ import { limits } from '../config/limits.ts'
 import type { RawReply, RawRequest } from './call.ts'
 import type { TlsFiles } from './parts.ts'
 import { originForm } from './request-target.ts'
-import { answerUnreadable } from './unreadable-request.ts'
+import { answerUnreadable, answerWithoutTls } from './unreadable-request.ts'
 import type { Exchange, ParserError } from './unreadable-request.ts'
 import type { WebSocketUpgrade } from './websocket-watch.ts'
 import { sendError } from './wire.ts'
@@ -26,6 +26,8 @@ export type RawHandler = (request: RawRequest, reply: RawReply) => void
 export class Listener {
   readonly server: RawServer
   readonly #sockets = new Set<Socket>()
+  /** The same by where they come from: that much of them is known above TLS, too. */
+  readonly #origins = new Map<string, Socket>()
   readonly #sessions = new Set<ServerHttp2Session>()
   readonly #upgrades = new WeakMap<RawRequest, WebSocketUpgrade>()
   /** Of each connection of HTTP/1.1. */
@@ -35,8 +37,17 @@ export class Listener {
     this.server = serverOf(options)
     this.server.maxConnections = limits.connectionsMax
     this.server.on('connection', (socket: Socket) => {
+      const origin = originOf(socket)
       this.#sockets.add(socket)
-      socket.on('close', () => this.#sockets.delete(socket))
+      this.#origins.set(origin, socket)
+      socket.on('close', () => {
+        this.#sockets.delete(socket)
+        if (this.#origins.get(origin) === socket) this.#origins.delete(origin)
+      })
+    })
+    this.server.on('tlsClientError', (error: ParserError, socket: TLSSocket) => {
+      const below = this.#origins.get(originOf(socket))
+      if (below !== undefined) answerWithoutTls(error, below)
     })
     this.server.on('secureConnection', deliverThroughStream)
     this.server.on('session', (session: ServerHttp2Session) => {
@@ -102,6 +113,11 @@ export class Listener {
     for (const session of this.#sessions) session.destroy()
     for (const socket of this.#sockets) socket.destroy()
   }
+}
+
+/** One connection at a time comes from there. */
+function originOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${remotePort} ${remoteAddress}`
 }
 
 /** @returns null when an earlier request of the connection waits for its answer: the connection is cut */

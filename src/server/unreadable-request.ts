@@ -40,6 +40,25 @@ export function answerUnreadable(error: ParserError, socket: Duplex, last: Excha
   }
 }
 
+/**
+ * Tells a client that speaks HTTP where TLS is spoken. OpenSSL sees it by the first bytes (of GET, HEAD, POST and PUT)
+ * when it gives up on them, so that other connections cost nothing for it.
+ *
+ * @param socket below TLS; closed by whoever gave up
+ * @source `net/http`, which upstream is built on, in the same words
+ */
+export function answerWithoutTls(error: ParserError, socket: Socket): void {
+  if (error.code !== 'ERR_SSL_HTTP_REQUEST' || !socket.writable) return
+  const body = 'Client sent an HTTP request to an HTTPS server.\n'
+  const head = [
+    'HTTP/1.0 400 Bad Request',
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
 /** Cut off while it still sends, a client would not come to reading its answer. @source RFC 9112 section 9.6 */
 function readPast(socket: Duplex): void {
   let left = UNREAD_BYTES_MAX

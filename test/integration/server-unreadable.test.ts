@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import * as http2 from 'node:http2'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { limits } from '../../src/config/limits.ts'
@@ -17,6 +18,18 @@ async function conversation(port: number, sent: string): Promise<string> {
   const socket = await plainSocket(port)
   const closed = once(socket, 'close')
   let text = ''
+  socket.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')))
+  socket.write(sent, 'latin1')
+  await closed
+  return text
+}
+
+/** The same without TLS. */
+async function plainConversation(port: number, sent: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  const closed = once(socket, 'close')
+  let text = ''
+  socket.on('error', () => undefined)
   socket.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')))
   socket.write(sent, 'latin1')
   await closed
@@ -90,6 +103,22 @@ test('what HTTP/1.1 has no place for is one Status and the end of the connection
   assert.deepEqual(fake.calls, [])
   assert.equal((await ask11(`${url}/version`, admin)).status, 200)
 })
+
+for (const protocols of ['http2-and-http1', 'http1'] as const) {
+  test(`HTTP where TLS is spoken is told so in plain text, and closed (${protocols})`, async (t) => {
+    const { fake, port, url } = await start(t, protocols)
+    for (const line of [`GET ${CM}`, `HEAD /version`, `POST ${CM}`, `PUT ${CM}/a`]) {
+      const text = await plainConversation(port, `${line} HTTP/1.1\r\n${last}\r\n`)
+      assert.match(text, /^HTTP\/1\.0 400 Bad Request\r\n[^]*\r\nConnection: close\r\n/, line)
+      assert.match(text, /\r\n\r\nClient sent an HTTP request to an HTTPS server\.\n$/, line)
+    }
+    // A TLS alert may be told, but nothing in plain text.
+    for (const nonsense of ['SSH-2.0-x\r\n', '\0'.repeat(20), '\x16\x03\x01\0\x05GET /'])
+      assert.doesNotMatch(await plainConversation(port, nonsense), /HTTP/, nonsense)
+    assert.deepEqual(fake.calls, [])
+    assert.equal((await ask11(`${url}/version`, admin)).status, 200)
+  })
+}
 
 test('a target that names the server as well, trailers and a NUL in a name are what they say', async (t) => {
   const { fake, port } = await start(t)
