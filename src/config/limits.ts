@@ -42,6 +42,8 @@ export const limits = Object.freeze({
   /** `Warning` headers of one answer, and the length of each. When full: later ones are dropped, long ones cut. */
   warningsMax: 16,
   warningCharactersMax: 256,
+  /** Custom kinds, ever, that metrics count by their names. When full: later ones are counted with what is unknown. */
+  customKindSeriesMax: 1000,
   /** Synced writes that measure the disk at the start, and how long they may take together. */
   diskProbeWrites: 64,
   diskProbeWriteBytes: 4 * KiB,
@@ -65,6 +67,8 @@ export const limits = Object.freeze({
   joinMsMax: 120_000,
   /** How long an event stays after it was last written, unless somebody says otherwise. When over: it is deleted. */
   eventMsMax: 3_600_000,
+  /** Definitions of custom kinds that are served. When full: the next is not established, and its status says so. */
+  customDefinitionsMax: 2000,
   /** How long a connection's credentials are believed without looking again. */
   authenticationMemoMs: 10_000,
 })

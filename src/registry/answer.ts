@@ -1,6 +1,7 @@
 import type { Catalog } from './catalog.ts'
 import type { RequestContext, Target } from './request.ts'
 import type { ResourceDefinition } from './definition.ts'
+import type { LateKinds } from './late-kinds.ts'
 import type { Representation } from './representation.ts'
 
 /** What a verb was asked with, besides who and what: still raw, each verb parses what it knows. */
@@ -57,6 +58,8 @@ export type VerbHandler = (request: VerbRequest) => Promise<Answer>
 /** The door of this room: the server finds the definition in the catalog and calls the verb. */
 export type Registry = {
   readonly catalog: Catalog
+  /** Asked before a kind is said not to be there. null: none comes while the server runs. */
+  readonly lateKinds: Pick<LateKinds, 'takenIn'> | null
   readonly get: VerbHandler
   readonly list: VerbHandler
   readonly watch: VerbHandler

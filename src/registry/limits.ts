@@ -10,6 +10,10 @@ export type RegistryLimits = {
   readonly futureWaitMs: number
   /** How long a most-recent read waits for a quorum; several failovers fit. When over: 504. */
   readonly quorumWaitMs: number
+  /** How long a request for a kind that this member does not know waits for a quorum. When over: 504. */
+  readonly unknownKindWaitMs: number
+  /** Requests that wait so. When full: 429, `Retry-After: 1`. */
+  readonly unknownKindWaitsMax: number
   /** Lists and watches leave in pieces of about this size; an object larger than it is a piece of its own. */
   readonly pieceBytes: number
   /** Bytes of objects that one request parses before others have their turn. */
@@ -38,6 +42,8 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   rewriteAttemptsMax: 6,
   futureWaitMs: 3000,
   quorumWaitMs: 10_000,
+  unknownKindWaitMs: 3000,
+  unknownKindWaitsMax: 200,
   pieceBytes: 64 * KiB,
   readTurnBytes: 256 * KiB,
   heldBytesMax: 1024 * KiB,

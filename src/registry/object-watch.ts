@@ -29,6 +29,8 @@ export type ObjectWatchParts = {
   /** Annotation of the bookmark that closes the initial events; null: none. */
   readonly initialEnd: string | null
   readonly timeoutMs: number
+  /** Calls `end` when the watch has no more to follow. @returns called when the watch has ended, however */
+  readonly until: (end: () => void) => () => void
 }
 
 /** One watch: what its connection may send now, made when the connection asks. Nothing is queued here. */
@@ -43,7 +45,10 @@ export class ObjectWatch implements WatchStream {
   #pendingAt = 0
   #bookmarkDue = false
   #timedOut = false
+  /** Ends once it has told what there is to tell. */
+  #ending = false
   #closed = false
+  readonly #leave: () => void
   #failure: ApiError | null = null
   #wake: (() => void) | null = null
 
@@ -53,6 +58,10 @@ export class ObjectWatch implements WatchStream {
     this.#cursor = cursor
     this.#end = parts.clock.after(parts.timeoutMs, () => {
       this.#timedOut = true
+      this.#wakeUp()
+    })
+    this.#leave = parts.until(() => {
+      this.#ending = true
       this.#wakeUp()
     })
     this.#scheduleBookmark()
@@ -73,7 +82,8 @@ export class ObjectWatch implements WatchStream {
   onMore(wake: () => void): void {
     this.#wake = wake
     const pending = this.#initial !== null || this.#pendingAt < this.#pending.length
-    if (pending || this.#closed || this.#failure !== null || this.#timedOut || this.#bookmarkDue) {
+    const ends = this.#closed || this.#failure !== null || this.#timedOut || this.#ending
+    if (pending || ends || this.#bookmarkDue) {
       this.#parts.clock.soon(() => this.#wakeUp())
       return
     }
@@ -84,6 +94,7 @@ export class ObjectWatch implements WatchStream {
     this.#closed = true
     this.#end.cancel()
     this.#bookmark?.cancel()
+    this.#leave()
     this.#cursor?.close()
     this.#initial = null
     this.#pending = []
@@ -193,10 +204,11 @@ export class ObjectWatch implements WatchStream {
   /** Nothing to tell: a bookmark where one is due, the end where it has come. */
   #quiet(cursor: WatchCursor | null): Uint8Array | null {
     const { bookmarks, framing } = this.#parts
-    if (!this.#bookmarkDue && !this.#timedOut) return nothing
+    const ends = this.#timedOut || this.#ending
+    if (!this.#bookmarkDue && !ends) return nothing
     const bookmark = bookmarks && cursor !== null ? framing.bookmark(cursor.revision, null) : nothing
     this.#bookmarkDue = false
-    if (this.#timedOut) this.close()
+    if (ends) this.close()
     else this.#scheduleBookmark()
     return this.#closed && bookmark.length === 0 ? null : bookmark
   }

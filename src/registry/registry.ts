@@ -9,6 +9,8 @@ import { resourceOf } from './definition.ts'
 import type { ResourceDefinition, Verb } from './definition.ts'
 import { EventFrames } from './event-frames.ts'
 import { get } from './get.ts'
+import { KindWatches } from './kind-watches.ts'
+import { LateKinds } from './late-kinds.ts'
 import { defaultRegistryLimits } from './limits.ts'
 import type { RegistryLimits } from './limits.ts'
 import { list } from './list.ts'
@@ -17,6 +19,7 @@ import { WholeSchemas } from './parts.ts'
 import type { VerbParts } from './parts.ts'
 import { patch } from './patch.ts'
 import { represented } from './represent.ts'
+import { fromStore } from './store-errors.ts'
 import { VersionedStore } from './stored-version.ts'
 import { asSwitched, everythingOn } from './switches.ts'
 import type { RegistrySwitches } from './switches.ts'
@@ -27,7 +30,7 @@ import { watch } from './watch.ts'
 
 export type RegistryParts = Omit<
   VerbParts,
-  'limits' | 'switches' | 'frames' | 'rows' | 'schemas' | 'turns' | 'definitionNow'
+  'limits' | 'switches' | 'frames' | 'rows' | 'schemas' | 'turns' | 'kindWatches' | 'definitionNow'
 > & {
   /** See `ByDefinitionParts`. */
   readonly definitionsTakenIn?: () => Promise<void>
@@ -47,6 +50,7 @@ export function registry(given: RegistryParts): Registry {
     rows: new EventRows(),
     schemas: new WholeSchemas(),
     turns: new Turns(given.clock),
+    kindWatches: new KindWatches(given.catalog, given.clock),
   }
   const { store } = given
   const states = new DefinitionStates(store)
@@ -67,6 +71,8 @@ export function registry(given: RegistryParts): Registry {
     }
     return found
   }
+  /** A namespace is only gone when it is empty of all kinds there are. */
+  const takenIn = (): Promise<void> => fromStore(given.definitionsTakenIn?.() ?? Promise.resolve())
   const handler =
     (verb: Verb, handle: (parts: VerbParts, ...rest: Parameters<VerbHandler>) => ReturnType<VerbHandler>) =>
     async (...[asked]: Parameters<VerbHandler>) => {
@@ -76,14 +82,17 @@ export function registry(given: RegistryParts): Registry {
         if (target.subresource === null && !definition.verbs.includes(verb)) {
           throw methodNotSupported(resourceOf(definition), verb)
         }
+        if (definition.holdsNamespaces === true && !READS.has(verb)) await takenIn()
         return represented(parts, request, await handle(partsOf(definition), request))
       }
       const request = asSwitched(asked, parts.switches)
       if (request.definition.custom === undefined) return run(request)
       return byDefinition({ ...given, states }, verb, request, run)
     }
+  const { definitionsTakenIn } = given
   return {
     catalog: given.catalog,
+    lateKinds: definitionsTakenIn === undefined ? null : new LateKinds({ ...parts, definitionsTakenIn }),
     get: handler('get', get),
     list: handler('list', list),
     watch: handler('watch', watch),
@@ -94,3 +103,5 @@ export function registry(given: RegistryParts): Registry {
     deleteCollection: handler('deletecollection', removeCollection),
   }
 }
+
+const READS: ReadonlySet<Verb> = new Set(['get', 'list', 'watch'])

@@ -1,4 +1,4 @@
-import { isStored, placeOf } from './definition.ts'
+import { isStored, placeOf, storedTypeOf } from './definition.ts'
 import type { ResourceDefinition } from './definition.ts'
 
 /**
@@ -9,7 +9,9 @@ export function storedKinds(kinds: readonly ResourceDefinition[]): readonly Reso
   for (const kind of kinds.filter(isStored)) {
     const { group, plural } = placeOf(kind)
     const place = `${group}/${plural}`
-    if (kind.storedAs === undefined || !byPlace.has(place)) byPlace.set(place, kind)
+    const stored = storedTypeOf(kind)
+    const isAsStored = stored.group === kind.group && stored.version === kind.version
+    if (isAsStored || !byPlace.has(place)) byPlace.set(place, kind)
   }
   return [...byPlace.values()]
 }

@@ -46,6 +46,7 @@ export async function watch(parts: VerbParts, request: VerbRequest): Promise<Ans
     bookmarks: options.bookmarks,
     initialEnd: options.initialEventsEnd ? `${parts.names.domain}/${INITIAL_EVENTS_END}` : null,
     timeoutMs,
+    until: (end) => parts.kindWatches.add(definition, end),
   })
   return { kind: 'watch', stream }
 }

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { Call } from './call.ts'
+import type { KindSeries } from './kind-series.ts'
 import { ReadMetrics } from './read-metrics.ts'
 
 /** Counts and times every answer. Names and labels are upstream's, as dashboards expect them. */
@@ -9,15 +10,15 @@ export class RequestMetrics {
   readonly #seconds: Histogram<'verb' | 'group' | 'version' | 'resource' | 'subresource'>
   readonly #deprecated: Gauge<'group' | 'version' | 'resource' | 'subresource' | 'removed_release'>
   readonly #reads: ReadMetrics
-  readonly #knows: (group: string, version: string, resource: string) => boolean
+  readonly #series: Pick<KindSeries, 'has'>
 
-  /** @param knows whether a resource exists: others are counted together, or strangers could make series */
+  /** @param series the resources that have their own: others are counted together, or strangers could make series */
   constructor(
     registry: Registry,
-    knows: (group: string, version: string, resource: string) => boolean,
+    series: Pick<KindSeries, 'has'>,
     inFlight: () => { readonly reading: number; readonly writing: number; readonly watching: number },
   ) {
-    this.#knows = knows
+    this.#series = series
     const registers = [registry]
     this.#reads = new ReadMetrics(registry)
     this.#total = new Counter({
@@ -62,7 +63,8 @@ export class RequestMetrics {
 
   observe(call: Call, nowMs: number): void {
     const { action } = call.info
-    const known = action.kind === 'resource' && this.#knows(action.group, action.version, action.resource)
+    const known =
+      action.kind === 'resource' && this.#series.has(action.group, action.version, action.resource)
     const labels = {
       verb: KNOWN_VERBS.has(action.verb) ? action.verb : 'other',
       group: known ? action.group : '',

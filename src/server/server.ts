@@ -1,8 +1,10 @@
 import type { AddressInfo } from 'node:net'
 import { Compressor } from './compressor.ts'
+import { Discovery } from './discovery/discovery.ts'
 import { EVERY_METHOD, appOn, callOf } from './fastify-types.ts'
 import type { App } from './fastify-types.ts'
 import { InFlight } from './in-flight.ts'
+import { KindSeries } from './kind-series.ts'
 import { Listener } from './listener.ts'
 import { NoRoute } from './no-route.ts'
 import type { ServerParts, TlsFiles } from './parts.ts'
@@ -15,7 +17,7 @@ import { Room, flowControl } from './plugins/flow-control.ts'
 import { beginCalls } from './plugins/request-id.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { clusterRoutes } from './routes/cluster.ts'
-import { Discovery, discoveryRoutes } from './routes/discovery.ts'
+import { discoveryRoutes } from './routes/discovery.ts'
 import { healthRoutes } from './routes/health.ts'
 import { membershipRoutes } from './routes/membership.ts'
 import { metricsRoutes } from './routes/metrics.ts'
@@ -30,14 +32,13 @@ import { versionRoutes } from './routes/version.ts'
 export async function createServer(parts: ServerParts): Promise<ApiServer> {
   const { registry, served, limits, clock } = parts
   const room = new Room()
-  const knows = (group: string, version: string, plural: string): boolean =>
-    served.find(group, version, plural) !== null
-  const inFlight = new InFlight(clock, new RequestMetrics(parts.metrics, knows, () => room))
+  const series = new KindSeries(served)
+  const inFlight = new InFlight(clock, new RequestMetrics(parts.metrics, series, () => room))
   const listener = new Listener(parts)
   const discovery = new Discovery(served, parts.names)
   const noRoute = new NoRoute({
     resourceMethods: (info) => resourceMethods(served, info),
-    isDiscovery: (path) => discovery.plain.has(path),
+    isDiscovery: (path) => discovery.plain(path) !== null,
   })
   const { log, crash } = parts
   const errorParts = { log, requestBytesMax: limits.requestBytesMax, crash, noRoute }
@@ -78,7 +79,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     settingsRoutes(scope, parts)
     snapshotRoute(scope, { ...errorParts, states: parts.states })
     openApiRoutes(scope, parts.openapi)
-    discoveryRoutes(scope, discovery)
+    discoveryRoutes(scope, { discovery, lateKinds: registry.lateKinds })
     resourceRoutes(scope, {
       registry,
       served,
@@ -87,7 +88,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
       ...errorParts,
     })
     const fixed = FIXED_PATHS.filter((path) => path !== '/openapi/v3' || parts.openapi.v3 !== null)
-    rootRoutes(scope, [...fixed, ...discovery.plain.keys()])
+    rootRoutes(scope, () => [...fixed, ...discovery.paths()])
     everythingElse(scope, noRoute)
   })
   await app.ready()

@@ -22,6 +22,7 @@ export class FakeRegistry {
       }
     this.registry = {
       catalog: new Catalog(definitions),
+      lateKinds: null,
       get: verb('get'),
       list: verb('list'),
       watch: verb('watch'),

@@ -32,8 +32,11 @@ export function discoveredGroups(
     versions.set(kind.version, members)
     members.push(kind)
   }
+  // Custom kinds alone may make up a group that has the stem of one of ours.
+  const own = new Set(kinds.filter(({ custom }) => custom === undefined).map(({ group }) => group))
+  const place = (group: string): number => (own.has(group) ? placeOf(stemOf(group)) : ORDER.length)
   return [...groups.keys()]
-    .toSorted((a, b) => placeOf(stemOf(a)) - placeOf(stemOf(b)) || (a < b ? -1 : 1))
+    .toSorted((a, b) => place(a) - place(b) || (a < b ? -1 : 1))
     .map((name) => ({ name, versions: versionsOf(groups.get(name) ?? new Map()) }))
 }
 

@@ -3,33 +3,49 @@ import type { DiscoveredGroup, DiscoveredVersion } from './groups.ts'
 import { storageVersionHash } from './storage-version-hash.ts'
 
 /**
- * The documents of `/api`, `/apis` and below, each about one group or version. By path, without a slash at the end.
+ * One of the documents of `/api`, `/apis` and below, each about one group or version.
  *
+ * @param path without a slash at the end
+ * @returns null when there is none there
  * @source spec 4.1, 9.2; meta/v1 APIVersions, APIGroupList, APIGroup, APIResourceList
  */
-export function plainDocuments(groups: readonly DiscoveredGroup[]): ReadonlyMap<string, object> {
-  const documents = new Map<string, object>()
-  const core: string[] = []
-  const named: object[] = []
-  for (const { name, versions } of groups) {
-    for (const version of versions) {
-      const prefix = name === '' ? `/api/${version.version}` : `/apis/${name}/${version.version}`
-      documents.set(prefix, resourceList(name, version))
-    }
-    if (name === '') {
-      core.push(...versions.map(({ version }) => version))
-      continue
-    }
-    const all = versions.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }))
-    const entry = { name, versions: all, preferredVersion: all[0] }
-    named.push(entry)
-    documents.set(`/apis/${name}`, { kind: 'APIGroup', apiVersion: 'v1', ...entry })
-  }
+export function plainDocument(groups: readonly DiscoveredGroup[], path: string): object | null {
+  if (path === '/api') return coreVersions(groups)
+  if (path === '/apis')
+    return { kind: 'APIGroupList', apiVersion: 'v1', groups: named(groups).map(groupEntry) }
+  const [, root, ...parts] = path.split('/')
+  const [name, versionName] = root === 'api' ? ['', ...parts] : parts
+  const group = (root === 'api' ? groups : named(groups)).find((one) => one.name === name)
+  if (group === undefined) return null
+  if (versionName === undefined) return { kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group) }
+  const version = group.versions.find((one) => one.version === versionName)
+  return version === undefined ? null : resourceList(group.name, version)
+}
+
+/** Where the documents are. */
+export function plainPaths(groups: readonly DiscoveredGroup[]): readonly string[] {
+  const below = groups.flatMap(({ name, versions }) => {
+    const prefix = name === '' ? '/api' : `/apis/${name}`
+    return [prefix, ...versions.map(({ version }) => `${prefix}/${version}`)]
+  })
+  return [...new Set(['/api', '/apis', ...below])]
+}
+
+function named(groups: readonly DiscoveredGroup[]): readonly DiscoveredGroup[] {
+  return groups.filter(({ name }) => name !== '')
+}
+
+function groupEntry({ name, versions }: DiscoveredGroup): object {
+  const all = versions.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }))
+  return { name, versions: all, preferredVersion: all[0] }
+}
+
+function coreVersions(groups: readonly DiscoveredGroup[]): object {
   // Upstream tells each network the address to use; one cluster, one network here: whatever was dialled.
   const anyAddress = [{ clientCIDR: '0.0.0.0/0', serverAddress: '' }]
-  documents.set('/api', { kind: 'APIVersions', versions: core, serverAddressByClientCIDRs: anyAddress })
-  documents.set('/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups: named })
-  return documents
+  const core = groups.find(({ name }) => name === '')?.versions ?? []
+  const versions = core.map(({ version }) => version)
+  return { kind: 'APIVersions', versions, serverAddressByClientCIDRs: anyAddress }
 }
 
 function resourceList(group: string, { version, kinds }: DiscoveredVersion): object {
@@ -43,14 +59,16 @@ function resourceList(group: string, { version, kinds }: DiscoveredVersion): obj
 }
 
 /** Release 1.24 leaves the singular name of its own kinds empty; clients lower the kind's name themselves. */
-const SINGULAR = { singularName: '' } as const
+function singularOf({ custom, singular }: ResourceDefinition): string {
+  return custom === undefined ? '' : singular
+}
 
 function resourceEntry(definition: ResourceDefinition): { readonly name: string } {
   const { shortNames, categories } = definition
   const hash = storageVersionHash(definition)
   return {
     name: definition.plural,
-    ...{ ...SINGULAR, namespaced: definition.scope === 'Namespaced' },
+    ...{ singularName: singularOf(definition), namespaced: definition.scope === 'Namespaced' },
     ...{ kind: definition.kind, verbs: definition.verbs.toSorted() },
     ...(shortNames.length === 0 ? {} : { shortNames }),
     ...(categories.length === 0 ? {} : { categories }),
@@ -61,7 +79,7 @@ function resourceEntry(definition: ResourceDefinition): { readonly name: string 
 function subresourceEntries(definition: ResourceDefinition): readonly { readonly name: string }[] {
   return definition.subresources.map(({ name, verbs, body }) => ({
     name: `${definition.plural}/${name}`,
-    ...{ ...SINGULAR, namespaced: definition.scope === 'Namespaced' },
+    ...{ singularName: '', namespaced: definition.scope === 'Namespaced' },
     ...(body === undefined ? {} : { group: body.group, version: body.version }),
     ...{ kind: body?.kind ?? definition.kind, verbs: verbs.toSorted() },
   }))

@@ -2,21 +2,21 @@ import { pathNotFound } from '../../api/api-errors.ts'
 import { ENCODINGS_SERVED, negotiate } from '../../api/media-type.ts'
 import type { Served } from '../../api/media-type.ts'
 import { namesOf } from '../../api/names.ts'
-import type { Names } from '../../api/names.ts'
-import type { Catalog } from '../../registry/catalog.ts'
-import { AGGREGATED_KIND, aggregatedDocument } from '../discovery/aggregated.ts'
-import { discoveredGroups } from '../discovery/groups.ts'
-import { plainDocuments } from '../discovery/plain.ts'
+import type { Registry } from '../../registry/answer.ts'
+import { AGGREGATED_KIND } from '../discovery/aggregated.ts'
+import type { Discovery } from '../discovery/discovery.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
-import { contentHash } from '../openapi/content-hash.ts'
 import { sendDocument } from '../static-document.ts'
-import type { StaticDocument } from '../static-document.ts'
 import { sendDiscoveryDocument } from './discovery-document.ts'
-import { jsonBytes } from './json.ts'
 
-/** Which groups, versions and resources there are: `/api`, `/apis` and below. Each document is built once. */
-export function discoveryRoutes(app: App, discovery: Discovery): void {
+type DiscoveryParts = {
+  readonly discovery: Discovery
+  readonly lateKinds: Registry['lateKinds']
+}
+
+/** Which groups, versions and resources there are: `/api`, `/apis` and below. */
+export function discoveryRoutes(app: App, { discovery, lateKinds }: DiscoveryParts): void {
   for (const url of ['/api', '/api/', '/api/:version', '/api/:version/', '/apis', '/apis/']) serve(app, url)
   for (const url of ['/apis/:group', '/apis/:group/', '/apis/:group/:version', '/apis/:group/:version/']) {
     serve(app, url)
@@ -26,8 +26,9 @@ export function discoveryRoutes(app: App, discovery: Discovery): void {
     scope.route({
       method: ['GET', 'HEAD'],
       url,
-      handler: (request, reply) => {
-        const path = callOf(request).info.action.path.replace(/\/+$/, '')
+      handler: async (request, reply) => {
+        const call = callOf(request)
+        const path = call.info.action.path.replace(/\/+$/, '')
         if (isRoot(path)) {
           const { aggregated } = negotiate(request.raw.headers.accept ?? '', SERVED_AT_ROOTS)
           if (aggregated !== undefined) {
@@ -36,8 +37,12 @@ export function discoveryRoutes(app: App, discovery: Discovery): void {
             return
           }
         }
-        const document = discovery.plain.get(path)
-        if (document === undefined) throw pathNotFound()
+        let document = discovery.plain(path)
+        if (document === null && lateKinds !== null && path.startsWith('/apis/')) {
+          await lateKinds.takenIn(call.deadlineMs)
+          document = discovery.plain(path)
+        }
+        if (document === null) throw pathNotFound()
         sendDiscoveryDocument(request, reply, document)
       },
     })
@@ -48,38 +53,6 @@ type Root = '/api' | '/apis'
 
 function isRoot(path: string): path is Root {
   return path === '/api' || path === '/apis'
-}
-
-export class Discovery {
-  /** By path, without a slash at the end. */
-  readonly plain: ReadonlyMap<string, StaticDocument>
-  readonly #groups: ReturnType<typeof discoveredGroups>
-  /** One for each root and name that `SERVED_AT_ROOTS` knows. */
-  readonly #aggregated = new Map<string, StaticDocument>()
-
-  constructor(catalog: Catalog, names: Names) {
-    this.#groups = discoveredGroups(catalog.all(), names.groupStem)
-    this.plain = new Map(
-      [...plainDocuments(this.#groups)].map(([path, value]) => [path, documentOf(value)] as const),
-    )
-  }
-
-  /** @param apiVersion of `SERVED_AT_ROOTS` */
-  aggregated(root: Root, apiVersion: string): StaticDocument {
-    const key = `${root} ${apiVersion}`
-    let document = this.#aggregated.get(key)
-    if (document === undefined) {
-      const groups = this.#groups.filter(({ name }) => (name === '') === (root === '/api'))
-      document = documentOf(aggregatedDocument(groups, apiVersion))
-      this.#aggregated.set(key, document)
-    }
-    return document
-  }
-}
-
-function documentOf(value: object): StaticDocument {
-  const bytes = jsonBytes(value)
-  return { bytes, etag: `"${contentHash(bytes)}"` }
 }
 
 type ServedAtRoots = Served & {

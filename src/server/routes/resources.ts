@@ -41,6 +41,15 @@ type DispatchParts = ErrorParts & {
 
 function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => Promise<void> {
   const { registry, served } = parts
+  /** Looks again once all that was acknowledged is known here. Of the core group nobody can define a kind. */
+  const late = async (
+    call: Call,
+    { group, version, resource }: ResourceAction,
+  ): Promise<ResourceDefinition | null> => {
+    if (registry.lateKinds === null || group === '') return null
+    await registry.lateKinds.takenIn(call.deadlineMs)
+    return served.find(group, version, resource)
+  }
   const handlers = {
     get: registry.get,
     list: registry.list,
@@ -61,7 +70,8 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
     }
     if (action.kind === 'path') throw parts.noRoute.refusal(call.info)
     if (shape === 'odd') throw pathNotFound()
-    const definition = served.find(action.group, action.version, action.resource)
+    const definition =
+      served.find(action.group, action.version, action.resource) ?? (await late(call, action))
     if (definition === null) throw pathNotFound()
     const target = targetOf(definition, action, named)
     const { verb } = action

@@ -12,6 +12,7 @@ import { parseStored } from '../../../../src/registry/encode.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
+import { customKind } from '../../../support/custom-kind.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 
 type Running = { readonly close: () => void }
@@ -126,4 +127,59 @@ void test('a namespace whose own finalizer of someone else stays is not touched 
   await turns()
   assert.equal(api.store.view().revision, before)
   member.close()
+})
+
+void test('what is there of custom kinds is deleted too, in whatever versions they are served', async (t) => {
+  const api = await filled()
+  t.after(() => api.close())
+  const errors: unknown[] = []
+  const tabs = customKind({ group: 'example.com', plural: 'tabs', kind: 'Tab' })
+  const v2 = { ...tabs, version: 'v2', storedAs: { name: 'v1' } }
+  // Of the other kind the stored version is not served.
+  const rows = customKind({ group: 'example.com', plural: 'rows', kind: 'Row', storedAs: { name: 'v0' } })
+  const member = lead(api, errors)
+  await turns()
+  api.catalog.setCustom([v2, tabs, rows])
+  for (const kind of ['Tab', 'Row']) {
+    for (const name of ['a', 'b']) await api.create({ kind, namespace: 'n', body: { metadata: { name } } })
+    await api.create({ kind, body: { metadata: { name: 'other' } } })
+  }
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  await turns()
+  assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
+  for (const kind of ['Tab', 'Row']) {
+    const { items } = await api.list({ namespace: null, kind })
+    assert.deepEqual(
+      items.map(({ metadata }) => metadata.name),
+      ['other'],
+      kind,
+    )
+  }
+  assert.deepEqual(errors, [])
+  member.close()
+})
+
+void test('a namespace does not go while it holds objects of a kind that this member has yet to take in', async (t) => {
+  const tabs = customKind({ group: 'example.com', plural: 'tabs', kind: 'Tab' })
+  let takenIn = 0
+  const api: Fixture = await Fixture.open({
+    definitionsTakenIn: async () => {
+      takenIn++
+      await turn()
+      api.catalog.setCustom([tabs])
+    },
+  })
+  t.after(() => api.close())
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
+  api.catalog.setCustom([tabs])
+  await api.create({ kind: 'Tab', namespace: 'n', body: { metadata: { name: 'a' } } })
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  api.catalog.setCustom([])
+  const before = takenIn
+  const call = { kind: 'Namespace', name: 'n', subresource: 'finalize' }
+  const { object } = await api.get({ kind: 'Namespace', name: 'n' })
+  const refusal = await refused(api.update({ ...call, body: { ...object, spec: { finalizers: [] } } }))
+  assert.equal(refusal.code, 409)
+  assert.ok(takenIn > before)
+  assert.equal((await api.get({ kind: 'Namespace', name: 'n' })).code, 200)
 })

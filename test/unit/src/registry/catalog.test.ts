@@ -77,6 +77,9 @@ test('each place has one kind, in its stored version where that is served', () =
   const other = { ...v2, storedAs: { name: 'v1' } }
   assert.deepEqual(storedKinds([pods, other, v1]), [pods, v1])
   assert.deepEqual(storedKinds([v1, other]), [v1])
+  // Custom kinds always say what they are stored as.
+  const own = { ...v1, storedAs: { name: 'v1' } }
+  assert.deepEqual(storedKinds([other, own]), [own])
   const stored = { ...v2, storedAs: { name: 'v3' } }
   const older = { ...v1, storedAs: { name: 'v3' } }
   assert.deepEqual(storedKinds([stored, older]), [stored])

@@ -79,6 +79,7 @@ export type FixtureOptions = {
   readonly wrap?: (store: ObjectStore) => ObjectStore
   readonly admission?: Admission
   readonly reviewers?: Reviewers
+  readonly definitionsTakenIn?: () => Promise<void>
 }
 
 export type Call = {
@@ -142,6 +143,8 @@ export class Fixture {
       limits: { ...defaultRegistryLimits, ...options.limits },
       ...(options.switches === undefined ? {} : { switches: options.switches }),
       ...(options.reviewers === undefined ? {} : { reviewers: options.reviewers }),
+      ...(options.definitionsTakenIn === undefined ? {} : { definitionsTakenIn: options.definitionsTakenIn }),
+      ...(options.definitionsTakenIn === undefined ? {} : { definitionsTakenIn: options.definitionsTakenIn }),
       effects: new MemberEffects({
         ...{ consensus, names, clock: this.clock },
         applied: () => machine.appliedMemory,

@@ -34,14 +34,7 @@ for (const how of ['endStreams', 'drain'] as const) {
   void test(`${how} of 950 watches takes ten turns, and each ends once`, () => {
     const clock = new TurnClock()
     const room = { reading: 0, writing: 0, watching: 0 }
-    const inFlight = new InFlight(
-      clock,
-      new RequestMetrics(
-        new Registry(),
-        () => true,
-        () => room,
-      ),
-    )
+    const inFlight = new InFlight(clock, new RequestMetrics(new Registry(), { has: () => true }, () => room))
     const ended = new Map<Call, number>()
     const calls = Array.from({ length: 950 }, () => watchOn(clock, inFlight))
     for (const call of calls) call.endStream = () => void ended.set(call, (ended.get(call) ?? 0) + 1)

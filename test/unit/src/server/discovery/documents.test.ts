@@ -9,7 +9,7 @@ import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'
 import type { ResourceDefinition } from '../../../../../src/registry/definition.ts'
 import { aggregatedDocument } from '../../../../../src/server/discovery/aggregated.ts'
 import { discoveredGroups } from '../../../../../src/server/discovery/groups.ts'
-import { plainDocuments } from '../../../../../src/server/discovery/plain.ts'
+import { plainDocument } from '../../../../../src/server/discovery/plain.ts'
 import { storageVersionHash } from '../../../../../src/server/discovery/storage-version-hash.ts'
 
 function kind(group: string, version: string, name: string): ResourceDefinition {
@@ -42,8 +42,7 @@ test('spec 9.1: of several versions the most stable one is preferred, then the h
     versions.map((version) => kind('storage.k8s.io', version, 'Thing')),
     stem,
   )
-  const documents = plainDocuments(groups)
-  const group = documents.get('/apis/storage.k8s.io') as {
+  const group = plainDocument(groups, '/apis/storage.k8s.io') as {
     readonly versions: readonly { readonly version: string }[]
     readonly preferredVersion: object
   }
@@ -67,7 +66,7 @@ test('a subresource whose body is another kind says which', () => {
     ],
   }
   const groups = discoveredGroups([pods], stem)
-  const { resources } = plainDocuments(groups).get('/api/v1') as { readonly resources: readonly object[] }
+  const { resources } = plainDocument(groups, '/api/v1') as { readonly resources: readonly object[] }
   assert.deepEqual(resources[1], {
     name: 'pods/eviction',
     ...{ singularName: '', namespaced: true, group: 'policy', version: 'v1', kind: 'Eviction' },

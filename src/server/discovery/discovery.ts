@@ -1,0 +1,70 @@
+import type { Names } from '../../api/names.ts'
+import type { Catalog } from '../../registry/catalog.ts'
+import { contentHash } from '../openapi/content-hash.ts'
+import { jsonBytes } from '../routes/json.ts'
+import type { StaticDocument } from '../static-document.ts'
+import { aggregatedDocument } from './aggregated.ts'
+import { discoveredGroups } from './groups.ts'
+import type { DiscoveredGroup } from './groups.ts'
+import { plainDocument, plainPaths } from './plain.ts'
+
+/**
+ * The documents of discovery, as the kinds are now: each is made when somebody asks for it, and made anew only behind a
+ * change. One that says the same after it stays what it was, with the forms that were made of it.
+ */
+export class Discovery {
+  readonly #catalog: Catalog
+  readonly #names: Names
+  #version = -1
+  #groups: readonly DiscoveredGroup[] = []
+  /** By path, of this version of the catalog: as many as there are documents. */
+  #documents = new Map<string, StaticDocument>()
+  /** Of the version before. */
+  #before: ReadonlyMap<string, StaticDocument> = new Map()
+
+  constructor(catalog: Catalog, names: Names) {
+    this.#catalog = catalog
+    this.#names = names
+  }
+
+  /** @param path without a slash at the end. @returns null when there is none there */
+  plain(path: string): StaticDocument | null {
+    this.#renew()
+    const known = this.#documents.get(path)
+    if (known !== undefined) return known
+    const value = plainDocument(this.#groups, path)
+    return value === null ? null : this.#keep(path, value)
+  }
+
+  /** @param apiVersion as clients are served it */
+  aggregated(root: '/api' | '/apis', apiVersion: string): StaticDocument {
+    this.#renew()
+    const key = `${root} ${apiVersion}`
+    const groups = this.#groups.filter(({ name }) => (name === '') === (root === '/api'))
+    return this.#documents.get(key) ?? this.#keep(key, aggregatedDocument(groups, apiVersion))
+  }
+
+  /** Where the plain ones are. */
+  paths(): readonly string[] {
+    this.#renew()
+    return plainPaths(this.#groups)
+  }
+
+  #renew(): void {
+    const { version } = this.#catalog
+    if (this.#version === version) return
+    this.#version = version
+    this.#groups = discoveredGroups(this.#catalog.all(), this.#names.groupStem)
+    this.#before = this.#documents
+    this.#documents = new Map()
+  }
+
+  #keep(key: string, value: object): StaticDocument {
+    const bytes = jsonBytes(value)
+    const before = this.#before.get(key)
+    const isSame = before !== undefined && Buffer.compare(before.bytes, bytes) === 0
+    const document = isSame ? before : { bytes, etag: `"${contentHash(bytes)}"` }
+    this.#documents.set(key, document)
+    return document
+  }
+}
