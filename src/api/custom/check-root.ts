@@ -1,6 +1,6 @@
 import type { ApiErrorCause } from '../api-error.ts'
-import { fieldForbidden, invalid, required } from '../field-error.ts'
-import { isJsonList, isJsonObject, memberOf, textMember } from '../json.ts'
+import { fieldForbidden, invalid } from '../field-error.ts'
+import { isJsonList, isJsonObject, memberOf } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt, spellPath } from '../schema/path.ts'
@@ -14,17 +14,8 @@ export function checkRoot(
   statusSubresource: boolean,
 ): readonly ApiErrorCause[] {
   const causes: ApiErrorCause[] = []
-  const type = textMember(json, 'type')
-  if (type === '' && memberOf(json, markers.preserveUnknown) !== true) {
-    causes.push(required(fieldAt(at, 'type'), 'must not be empty at the root'))
-  } else if (type !== '' && type !== 'object') {
-    causes.push(invalid(fieldAt(at, 'type'), type, 'must be object at the root'))
-  }
   if (memberOf(json, 'nullable') === true) {
     causes.push(fieldForbidden(fieldAt(at, 'nullable'), 'nullable cannot be true at the root'))
-  }
-  if (memberOf(json, 'additionalProperties') !== undefined) {
-    causes.push(fieldForbidden(fieldAt(at, 'additionalProperties'), 'must not be used at the root'))
   }
   if (!statusSubresource) return causes
   // The status is checked by what is said of that member alone.

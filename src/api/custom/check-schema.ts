@@ -1,7 +1,13 @@
 import type { ApiErrorCause } from '../api-error.ts'
 import type { JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
+import { checkDefaults } from './check-defaults.ts'
+import { checkKeywords } from './check-keywords.ts'
 import { checkRoot } from './check-root.ts'
+import { checkSize } from './check-size.ts'
+import { checkStructure } from './check-structure.ts'
+import { Findings } from './findings.ts'
+import { readStructural } from './structural.ts'
 import type { MarkerNames } from './structural.ts'
 
 export type CheckOptions = {
@@ -16,5 +22,16 @@ export function checkSchema(
   markers: MarkerNames,
   { statusSubresource }: CheckOptions,
 ): readonly ApiErrorCause[] {
-  return checkRoot(json, at, markers, statusSubresource)
+  const findings = new Findings()
+  for (const cause of checkSize(json, at)) findings.add(cause)
+  // Nothing goes through a schema that is too large.
+  if (findings.causes.some(({ reason }) => reason === 'FieldValueForbidden')) return findings.causes
+  for (const cause of checkRoot(json, at, markers, statusSubresource)) findings.add(cause)
+  const check = { markers, findings }
+  const root = readStructural(json, markers)
+  checkStructure(root, at, check)
+  checkKeywords(json, at, { isRoot: true, insideMeta: false, noDefaults: null }, check)
+  // What defaults have to follow has to be right itself.
+  if (findings.causes.length === 0) for (const cause of checkDefaults(root, at)) findings.add(cause)
+  return findings.causes
 }

@@ -1,6 +1,111 @@
+import { isJsonList, isJsonObject, memberOf } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
+import { readColumnPath } from './column-path-syntax.ts'
+import type { Comparison, Operand, Step } from './column-path-syntax.ts'
+import { customLimits } from './limits.ts'
 
-/** @returns in words what is wrong with the path */
+/**
+ * A path as printer columns have them: `.spec.a`, `.metadata.labels['x']`, `.status.conditions[?(@.type=="Ready")].status`,
+ * `[*]`, `[0]`, `[-1]`, `[0:2]`, `..name`. Pure; what it looks at is bounded.
+ *
+ * @returns a function to the first value that the path leads to, null where there is none; or in words what is wrong with
+ *   the path
+ * @source client-go `util/jsonpath`, which upstream reads it with
+ */
 export function compileColumnPath(path: string): ((object: JsonObject) => Json) | string {
-  return path === '' ? 'must not be empty' : () => null
+  const steps = readColumnPath(path)
+  if (typeof steps === 'string') return steps
+  return (object) => follow(steps, [object])[0] ?? null
+}
+
+/** @returns at most `columnValuesMax` */
+function follow(steps: readonly Step[], from: readonly Json[]): readonly Json[] {
+  let values = from
+  for (const step of steps) {
+    const next: Json[] = []
+    for (const value of values) {
+      for (const found of taken(step, value)) {
+        if (next.length >= customLimits.columnValuesMax) break
+        next.push(found)
+      }
+    }
+    if (next.length === 0) return next
+    values = next
+  }
+  return values
+}
+
+function* taken(step: Step, value: Json): Iterable<Json> {
+  switch (step.kind) {
+    case 'member': {
+      const found = isJsonObject(value) ? memberOf(value, step.name) : undefined
+      if (found !== undefined) yield found
+      return
+    }
+    case 'all':
+      yield* elementsOf(value)
+      return
+    case 'slice':
+      if (isJsonList(value)) yield* sliced(step, value)
+      return
+    case 'filter':
+      for (const element of elementsOf(value)) if (holds(step.condition, element)) yield element
+      return
+    case 'union':
+      for (const one of step.steps) yield* taken(one, value)
+      return
+    case 'below':
+      yield* below(value)
+      return
+  }
+}
+
+function elementsOf(value: Json): Iterable<Json> {
+  if (isJsonList(value)) return value
+  return isJsonObject(value) ? Object.values(value) : []
+}
+
+/** The value itself and all inside of it, whoever asks for more than may be stops asking. */
+function* below(value: Json): Iterable<Json> {
+  yield value
+  for (const element of elementsOf(value)) yield* below(element)
+}
+
+function* sliced({ from, to, by }: Extract<Step, { kind: 'slice' }>, list: readonly Json[]): Iterable<Json> {
+  const place = (at: number): number => (at < 0 ? at + list.length : at)
+  const start = Math.max(0, place(from))
+  const end = Math.min(list.length, to === null ? list.length : place(to))
+  // One element that is not there is none, not the first of those that are.
+  if (place(from) < 0) return
+  for (let at = start; at < end; at += by) yield list[at] as Json
+}
+
+function holds({ left, right }: Comparison, element: Json): boolean {
+  const value = valueOf(left, element)
+  if (right === null) return value !== undefined
+  const other = valueOf(right.operand, element)
+  if (value === undefined || other === undefined || typeof value !== typeof other) return false
+  if (!isComparable(value) || !isComparable(other)) return false
+  switch (right.operator) {
+    case '==':
+      return value === other
+    case '!=':
+      return value !== other
+    case '<':
+      return value < other
+    case '<=':
+      return value <= other
+    case '>':
+      return value > other
+    case '>=':
+      return value >= other
+  }
+}
+
+function isComparable(value: Json): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+function valueOf(operand: Operand, element: Json): Json | undefined {
+  return operand.kind === 'literal' ? operand.value : follow(operand.steps, [element])[0]
 }

@@ -48,6 +48,13 @@ function withoutHead(object: JsonObject): JsonObject {
   return body
 }
 
+/** Paths of what would be pruned from a value that stands somewhere in an object; at most `UNKNOWN_MAX`. */
+export function unknownIn(node: Structural, value: Json, at: Path): readonly string[] {
+  const unknown: string[] = []
+  prune(node, value, at, { unknown })
+  return unknown
+}
+
 type Walk = { readonly unknown: string[] }
 /** `keeps`: members that the schema lacks stay here. */
 type Mode = Walk & { readonly keeps: boolean }

@@ -14,7 +14,7 @@ export const customLimits = Object.freeze({
    * Steps that checking one object may take: one for each value under each schema that applies to it, and for each 64
    * instructions a regular expression may take. When spent: 422, which says so. Takes about a second.
    */
-  validationStepsMax: 4_000_000,
+  validationStepsMax: 2_000_000,
   /** Characters of JSON by which defaults may make one object longer, and a step for each place. When more: 413. */
   defaultsCharactersMax: 4 * 1024 * 1024,
   /** Characters of a column's path, its steps, and the characters of a cell. More: refused; cut. */

@@ -29,13 +29,16 @@ import { allowedTypes, isOfType, typeOfValue } from './value-type.ts'
 export function validateCustom(root: Structural, object: JsonObject): readonly ApiErrorCause[] {
   return bounded(new Work(customLimits.validationStepsMax), (findings, work) => {
     check(root, object, null, findings, work)
-    checkShapes(root, object, { findings, work })
+    checkShapes({ ...root, embedded: false }, object, null, { findings, work })
   })
 }
 
 /** The same of a value that stands somewhere in an object, such as a default. @param at where it is told to be */
 export function validateValue(node: Structural, value: Json, at: Path, work: Work): readonly ApiErrorCause[] {
-  return bounded(work, (findings) => check(node, value, at, findings, work))
+  return bounded(work, (findings) => {
+    check(node, value, at, findings, work)
+    checkShapes(node, value, at, { findings, work })
+  })
 }
 
 function bounded(work: Work, go: (findings: Findings, work: Work) => void): readonly ApiErrorCause[] {

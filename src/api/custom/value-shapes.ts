@@ -21,15 +21,11 @@ type Check = { readonly findings: Findings; readonly work: Work }
  *
  * @source apiextensions `pkg/apiserver/schema/{listtype,objectmeta}`
  */
-export function checkShapes(node: Structural, object: JsonObject, check: Check): void {
-  checkMembers(node, object, null, check)
-}
-
-function checkValue(node: Structural, value: Json, at: Path, check: Check): void {
+export function checkShapes(node: Structural, value: Json, at: Path | null, check: Check): void {
   check.work.spend(1, at)
   if (check.findings.isFull) return
   if (isJsonObject(value)) {
-    if (node.embedded) checkEmbedded(value, at, check)
+    if (node.embedded) checkEmbedded(value, at, check.findings)
     checkMembers(node, value, at, check)
     return
   }
@@ -37,7 +33,7 @@ function checkValue(node: Structural, value: Json, at: Path, check: Check): void
   if (node.listType === 'set') checkSet(value, at, check)
   else if (node.listType === 'map') checkMap(node, value, at, check)
   const { items } = node
-  if (items !== null) value.forEach((item, index) => checkValue(items, item, listIndex(at, index), check))
+  if (items !== null) value.forEach((item, index) => checkShapes(items, item, listIndex(at, index), check))
 }
 
 function checkMembers(
@@ -49,15 +45,15 @@ function checkMembers(
   for (const name of Object.keys(object)) {
     const own = properties.get(name)
     const value = object[name] as Json
-    if (own !== undefined) checkValue(own, value, member(at, name), check)
+    if (own !== undefined) checkShapes(own, value, member(at, name), check)
     else if (typeof additional === 'object' && additional !== null) {
-      checkValue(additional, value, mapKey(at, name), check)
+      checkShapes(additional, value, mapKey(at, name), check)
     }
   }
 }
 
 /** @param keys what tells each element from the others */
-function checkSet(keys: readonly Json[], at: Path, { findings, work }: Check): void {
+function checkSet(keys: readonly Json[], at: Path | null, { findings, work }: Check): void {
   const seen = new Map<string, number>()
   keys.forEach((key, index) => {
     const text = sortedText(key)
@@ -69,7 +65,7 @@ function checkSet(keys: readonly Json[], at: Path, { findings, work }: Check): v
   })
 }
 
-function checkMap({ listMapKeys }: Structural, list: readonly Json[], at: Path, check: Check): void {
+function checkMap({ listMapKeys }: Structural, list: readonly Json[], at: Path | null, check: Check): void {
   const keys: JsonObject[] = []
   for (const [index, item] of list.entries()) {
     if (item !== null && !isJsonObject(item)) {
@@ -87,7 +83,8 @@ function checkMap({ listMapKeys }: Structural, list: readonly Json[], at: Path, 
   checkSet(keys, at, check)
 }
 
-function checkEmbedded(object: JsonObject, at: Path, { findings }: Check): void {
+/** What every object has. @param at where it stands; null: nowhere in particular */
+export function checkEmbedded(object: JsonObject, at: Path | null, findings: Findings): void {
   for (const name of ['apiVersion', 'kind'] as const) {
     const value = memberOf(object, name)
     const field = fieldAt(at, name)
@@ -107,7 +104,7 @@ function checkEmbedded(object: JsonObject, at: Path, { findings }: Check): void 
   const named = typed.name ? typed : { ...typed, name: 'unnamed' }
   const rules = { namespaced: Boolean(typed.namespace), validateName: checkPathSegment }
   for (const cause of validateMetaOnCreate(named, rules)) {
-    findings.add({ ...cause, field: `${spellPath(at)}.${cause.field}` })
+    findings.add(at === null ? cause : { ...cause, field: `${spellPath(at)}.${cause.field}` })
   }
 }
 

@@ -1,0 +1,47 @@
+import type { ApiErrorCause } from '../api-error.ts'
+import { fieldForbidden, invalid } from '../field-error.ts'
+import { textMember } from '../json.ts'
+import type { JsonObject } from '../json.ts'
+import type { Path } from '../schema/path.ts'
+import { fieldAt, spellPath } from '../schema/path.ts'
+import { customLimits } from './limits.ts'
+import { compilePattern, estimatedSize } from './pattern.ts'
+import { childrenOf } from './schema-children.ts'
+
+/**
+ * Whether a schema is one that members can bear, looked at before anything else is done with it. Its regular expressions
+ * are compiled here, as long as all of them are not too large together.
+ *
+ * @returns none: it is
+ */
+export function checkSize(json: JsonObject, at: Path): readonly ApiErrorCause[] {
+  const { schemaNodesMax, schemaDepthMax, patternsSizeMax } = customLimits
+  let nodes = 0
+  let patternsSize = 0
+  const causes: ApiErrorCause[] = []
+  const visit = (node: JsonObject, place: Path, depth: number): string | null => {
+    nodes++
+    if (nodes > schemaNodesMax) return `must have at most ${schemaNodesMax} schemas inside`
+    if (depth > schemaDepthMax) return `must be at most ${schemaDepthMax} schemas deep`
+    const pattern = textMember(node, 'pattern')
+    patternsSize += estimatedSize(pattern.slice(0, customLimits.patternCharactersMax))
+    if (patternsSize > patternsSizeMax) {
+      return `its regular expressions must stand for at most ${patternsSizeMax} instructions together`
+    }
+    if (pattern !== '') causes.push(...checkPattern(pattern, place))
+    for (const child of childrenOf(node, place)) {
+      const words = visit(child.json, child.at, depth + 1)
+      if (words !== null) return words
+    }
+    return null
+  }
+  const words = visit(json, at, 1)
+  return words === null ? causes : [fieldForbidden(spellPath(at), words)]
+}
+
+function checkPattern(pattern: string, at: Path): readonly ApiErrorCause[] {
+  const compiled = compilePattern(pattern)
+  if (typeof compiled !== 'string') return []
+  const words = `must be a valid regular expression, but isn't: ${compiled}`
+  return [invalid(fieldAt(at, 'pattern'), pattern.slice(0, 256), words)]
+}

@@ -1,0 +1,41 @@
+import { jsonText } from '../codec/json-text.ts'
+import type { Json } from '../json.ts'
+import { parseTimeMs } from '../time.ts'
+import { customLimits } from './limits.ts'
+
+/** As `additionalPrinterColumns` say it. */
+export type ColumnType = 'integer' | 'number' | 'string' | 'boolean' | 'date'
+
+/**
+ * A cell of a table: the value as its column's type has it, null where it is of none.
+ *
+ * @returns of a date how long ago that was, which whoever shows it computes
+ * @source apiextensions `pkg/registry/customresource/tableconvertor`
+ */
+export function columnCell(
+  type: ColumnType,
+  value: Json,
+): string | number | boolean | null | { readonly since: string } {
+  if (value === null) return null
+  switch (type) {
+    case 'string':
+      return textOf(value).slice(0, customLimits.cellCharactersMax)
+    case 'integer':
+      return isNumber(value) ? Math.trunc(Number(value)) : null
+    case 'number':
+      return isNumber(value) ? Number(value) : null
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null
+    case 'date':
+      if (typeof value !== 'string') return null
+      return parseTimeMs(value) === null ? '<invalid>' : { since: value }
+  }
+}
+
+function textOf(value: Json): string {
+  return typeof value === 'string' ? value : jsonText(value)
+}
+
+function isNumber(value: Json): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint'
+}

@@ -1,0 +1,19 @@
+import type { Structural } from './structural.ts'
+
+/** Whether a schema says nothing. @param type that it may say */
+export function saysOnly(node: Structural, type: Structural['type']): boolean {
+  const { rules, properties, additional, items } = node
+  if (node.type !== type || node.title !== '' || node.description !== '' || node.default !== null)
+    return false
+  if (properties.size > 0 || additional !== null || items !== null || isMarked(node) || node.nullable)
+    return false
+  return Object.values(rules).every(
+    (rule) => rule === null || rule === '' || (Array.isArray(rule) && rule.length === 0),
+  )
+}
+
+function isMarked(node: Structural): boolean {
+  const { preserveUnknown, embedded, intOrString, listType, listMapKeys, mapType } = node
+  const isFlagged = preserveUnknown || embedded || intOrString
+  return isFlagged || listType !== null || listMapKeys.length > 0 || mapType !== null
+}

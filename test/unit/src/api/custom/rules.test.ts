@@ -1,0 +1,279 @@
+/*
+ * Goal: rules for values hold or are told in upstream's words, and checking one object ends, whatever its schema.
+ * Method: one rule at a time beside values that keep it and values that do not; schemas and objects made to cost much.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { customLimits } from '../../../../../src/api/custom/limits.ts'
+import { compilePattern, estimatedSize } from '../../../../../src/api/custom/pattern.ts'
+import { compileStructural } from '../../../../../src/api/custom/structural-schema.ts'
+import type { Json, JsonObject } from '../../../../../src/api/json.ts'
+import { namesOf } from '../../../../../src/api/names.ts'
+import { CAUSES_MAX } from '../../../../../src/api/schema/validate.ts'
+
+/** @returns reasons, fields and messages of what is wrong with an object that says `a` */
+function wrong(a: JsonObject, value: Json, names = namesOf('orch.io')): readonly string[] {
+  const { validate } = compileStructural({ type: 'object', properties: { a } }, names)
+  const causes = validate({ apiVersion: 'example.com/v1', kind: 'Thing', a: value })
+  return causes.map(({ reason, field, message }) => `${reason} ${field}: ${message}`)
+}
+
+const INVALID = 'FieldValueInvalid a: Invalid value:'
+
+for (const [schema, kept, broken, words] of [
+  [{ maximum: 10 }, 10, 11, `${INVALID} 11: a in body should be less than or equal to 10`],
+  [{ maximum: 10, exclusiveMaximum: true }, 9, 10, `${INVALID} 10: a in body should be less than 10`],
+  [{ minimum: 1 }, 1, 0, `${INVALID} 0: a in body should be greater than or equal to 1`],
+  [{ minimum: 1.5, exclusiveMinimum: true }, 2, 1.5, `${INVALID} 1.5: a in body should be greater than 1.5`],
+  [{ multipleOf: 3 }, 9, 10, `${INVALID} 10: a in body should be a multiple of 3`],
+  [{ multipleOf: 0.1 }, 0.3, 0.35, `${INVALID} 0.35: a in body should be a multiple of 0.1`],
+  [
+    { multipleOf: 2 },
+    2n ** 60n,
+    2n ** 60n + 1n,
+    `${INVALID} 1152921504606846977: a in body should be a multiple of 2`,
+  ],
+  [{ minLength: 2 }, 'ab', '\u{1f600}', `${INVALID} "\u{1f600}": a in body should be at least 2 chars long`],
+  [{ maxLength: 1 }, '\u{1f600}', 'ab', 'FieldValueTooLong a: Too long: may not be longer than 1'],
+  [{ pattern: '^a+$' }, 'aa', 'ab', `${INVALID} "ab": a in body should match '^a+$'`],
+  [{ pattern: 'b' }, 'abc', 'ac', `${INVALID} "ac": a in body should match 'b'`],
+  [{ minItems: 1 }, [1], [], `${INVALID} 0: a in body should have at least 1 items`],
+  [{ maxItems: 1 }, [1], [1, 2], 'FieldValueTooMany a: Too many: 2: must have at most 1 items'],
+  [{ minProperties: 1 }, { b: 1 }, {}, `${INVALID} 0: a in body should have at least 1 properties`],
+  [{ maxProperties: 0 }, {}, { b: 1 }, 'FieldValueTooMany a: Too many: 1: must have at most 0 items'],
+  [{ required: ['b'] }, { b: 0 }, {}, 'FieldValueRequired a.b: Required value'],
+  [{ enum: ['x', 1] }, 1, 2, 'FieldValueNotSupported a: Unsupported value: 2: supported values: "x", "1"'],
+  [
+    { enum: [{ b: [1] }] },
+    { b: [1] },
+    { b: [2] },
+    'FieldValueNotSupported a: Unsupported value: {"b":[2]}: supported values: "{\\"b\\":[1]}"',
+  ],
+  [
+    { additionalProperties: false },
+    {},
+    { b: 1 },
+    'FieldValueInvalid a.b: Invalid value: "b": a.b in body is a forbidden property',
+  ],
+  [
+    { format: 'date' },
+    '2026-02-28',
+    '2026-02-29',
+    'FieldValueTypeInvalid a: Invalid value: "2026-02-29": a in body must be of type date: "2026-02-29"',
+  ],
+  [{ not: { enum: [1] } }, 2, 1, `${INVALID} "": "a" must not validate the schema (not)`],
+  [
+    { anyOf: [{ minimum: 5 }, { enum: [1] }] },
+    1,
+    2,
+    [
+      `${INVALID} 2: a in body should be greater than or equal to 5`,
+      `${INVALID} "": "a" must validate at least one schema (anyOf)`,
+    ],
+  ],
+  [
+    { oneOf: [{ minimum: 5 }, { maximum: 1 }] },
+    1,
+    3,
+    [
+      `${INVALID} "": "a" must validate one and only one schema (oneOf). Found none valid`,
+      `${INVALID} 3: a in body should be greater than or equal to 5`,
+    ],
+  ],
+  [
+    { oneOf: [{ minimum: 5 }, { minimum: 6 }] },
+    5,
+    7,
+    `${INVALID} "": "a" must validate one and only one schema (oneOf). Found 2 valid alternatives`,
+  ],
+  [
+    { allOf: [{ minimum: 5 }, { maximum: 9 }] },
+    7,
+    10,
+    [
+      `${INVALID} 10: a in body should be less than or equal to 9`,
+      `${INVALID} "": "a" must validate all the schemas (allOf)`,
+    ],
+  ],
+  [
+    { allOf: [{ minimum: 5 }] },
+    5,
+    4,
+    [
+      `${INVALID} 4: a in body should be greater than or equal to 5`,
+      `${INVALID} "": "a" must validate all the schemas (allOf). None validated`,
+    ],
+  ],
+] satisfies readonly (readonly [JsonObject, Json, Json, string | readonly string[]])[]) {
+  test(`${JSON.stringify(schema)} holds, or is told`, () => {
+    const untyped = { 'x-orch-preserve-unknown-fields': true, ...schema }
+    assert.deepEqual(wrong(untyped, kept), [])
+    assert.deepEqual(wrong(untyped, broken), typeof words === 'string' ? [words] : words)
+  })
+}
+
+test('of several alternatives that do not hold the nearest is told', () => {
+  const alternative = (kind: string, required: string): JsonObject => ({
+    required: [required],
+    properties: { kind: { enum: [kind] } },
+  })
+  const schema = {
+    type: 'object',
+    properties: { kind: { type: 'string' }, disk: { type: 'string' }, net: { type: 'string' } },
+    anyOf: [alternative('disk', 'disk'), alternative('net', 'net')],
+  }
+  const causes = wrong(schema, { kind: 'net' })
+  assert.deepEqual(causes[0], 'FieldValueRequired a.net: Required value')
+})
+
+test('rules for other types than the value has do not count', () => {
+  const schema = {
+    'x-orch-preserve-unknown-fields': true,
+    minimum: 5,
+    minLength: 5,
+    minItems: 5,
+    minProperties: 5,
+    pattern: 'x',
+  }
+  assert.deepEqual(wrong(schema, true), [])
+})
+
+describe('sets and maps', () => {
+  const item = {
+    type: 'object',
+    'x-orch-map-type': 'atomic',
+    properties: { k: { type: 'string' }, n: { type: 'integer' } },
+  }
+  const set = { type: 'array', 'x-orch-list-type': 'set', items: item }
+  const map = { type: 'array', 'x-orch-list-type': 'map', 'x-orch-list-map-keys': ['k'], items: item }
+
+  test('elements of a set differ as wholes, whatever the order of their members', () => {
+    assert.deepEqual(
+      wrong(set, [
+        { k: 'x', n: 1 },
+        { k: 'x', n: 2 },
+      ]),
+      [],
+    )
+    assert.deepEqual(
+      wrong(set, [
+        { k: 'x', n: 1 },
+        { n: 1, k: 'x' },
+        { k: 'x', n: 1 },
+      ]),
+      ['FieldValueDuplicate a[1]: Duplicate value: {"n":1,"k":"x"}'],
+    )
+  })
+
+  test('elements of a map differ by their keys', () => {
+    assert.deepEqual(
+      wrong(map, [
+        { k: 'x', n: 1 },
+        { k: 'y', n: 1 },
+      ]),
+      [],
+    )
+    assert.deepEqual(
+      wrong(map, [
+        { k: 'x', n: 1 },
+        { k: 'x', n: 2 },
+      ]),
+      ['FieldValueDuplicate a[1]: Duplicate value: {"k":"x"}'],
+    )
+  })
+
+  test('a map of what are no objects', () => {
+    const causes = wrong(map, ['x'])
+    assert.ok(causes.some((cause) => cause.endsWith('"x": must be an object for an array of list-type map')))
+  })
+})
+
+test('objects inside say their kind and apiVersion, and have metadata', () => {
+  const schema = { type: 'object', 'x-orch-embedded-resource': true, 'x-orch-preserve-unknown-fields': true }
+  assert.deepEqual(wrong(schema, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } }), [])
+  assert.deepEqual(
+    wrong(schema, { kind: 'a b', metadata: { labels: { '-': '' } } }).map((cause) => cause.split(':')[0]),
+    ['FieldValueRequired a.apiVersion', 'FieldValueInvalid a.kind', 'FieldValueInvalid a.metadata.labels'],
+  )
+  assert.match(
+    wrong(schema, { apiVersion: 'v1', kind: 'Pod', metadata: { labels: 1 } })[0] ?? '',
+    /a\.metadata: Invalid value/,
+  )
+})
+
+describe('formats', () => {
+  for (const [format, good, bad] of [
+    [
+      'date-time',
+      ['2026-01-02T03:04:05Z', '2026-01-02t03:04:05.123+01:00'],
+      ['2026-01-02', '2026-01-02T25:00:00Z'],
+    ],
+    ['date', ['2024-02-29'], ['2023-02-29', '2024-2-29', '']],
+    ['duration', ['1h30m', '1.5s', '0', '3 days', '-2ms'], ['1', 'x', '3 dogs', '']],
+    ['email', ['a@b.example', 'A B <a.b@c.example>', '"x y"@z.example'], ['a', '@b', 'a@', 'a b@c.example']],
+    ['ipv4', ['10.0.0.1'], ['10.0.0.256', '::1', '010.0.0.1']],
+    ['ipv6', ['::1', 'fe80::a'], ['10.0.0.1', 'fe80::1%eth0']],
+    ['cidr', ['10.0.0.0/8', '::/0'], ['10.0.0.0', '10.0.0.0/33', '10.0.0.0/08']],
+    ['mac', ['00:1a:2b:3c:4d:5e', '001a.2b3c.4d5e'], ['00:1a', '00:1a:2b-3c:4d:5e']],
+    ['uri', ['https://a.example:8080/b?c', '/a/b', 'mailto:a@b'], ['a/b', '', 'https://a b/', '/%zz']],
+    ['hostname', ['a', 'a.example', '1-2.example'], ['-a', 'a..b', 'a_b', 'a'.repeat(70)]],
+    ['uuid', ['123E4567-e89b-12d3-a456-426614174000', '123e4567e89b12d3a456426614174000'], ['123e4567', '']],
+    ['uuid4', ['123e4567-e89b-42d3-a456-426614174000'], ['123e4567-e89b-12d3-a456-426614174000']],
+    ['byte', ['YQ=='], ['YQ=', '', 'a b=']],
+    ['isbn', ['0321751043', '978-0321751041'], ['0321751044', '978-0321751042']],
+    ['creditcard', ['4111 1111 1111 1111'], ['4111 1111 1111 1112', '1']],
+    ['ssn', ['111-22-3333'], ['11-22-3333']],
+    ['hexcolor', ['#fff', 'A0b1C2'], ['#ffff']],
+    ['rgbcolor', ['rgb(1, 2,255)'], ['rgb(1,2,256)', 'rgb(01,2,3)']],
+    ['bsonobjectid', ['507f1f77bcf86cd799439011'], ['507f']],
+    ['password', ['x', ''], []],
+    ['nobody-knows', ['x'], []],
+  ] satisfies readonly (readonly [string, readonly string[], readonly string[]])[]) {
+    test(format, () => {
+      for (const text of good) assert.deepEqual(wrong({ type: 'string', format }, text), [], text)
+      for (const text of bad) assert.equal(wrong({ type: 'string', format }, text).length, 1, text)
+    })
+  }
+})
+
+describe('what costs too much', () => {
+  test('regular expressions take time in proportion to the text', () => {
+    assert.deepEqual(wrong({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(50_000)}b`).length, 1)
+  })
+
+  test('how large an expression becomes is told without compiling it, and never too small', () => {
+    for (const source of [
+      'a',
+      '^(a{1,30}){1,30}$',
+      '[a-z]{0,500}x',
+      '(?:ab|c{9}){3}',
+      '\\Q(\\E(a){9}',
+      'a{3,}',
+      '(((a){5}){5}){5}',
+    ]) {
+      const compiled = compilePattern(source)
+      assert.ok(typeof compiled === 'object', source)
+      // Some instructions stand for none of its characters: the ends, and the choices of `?`.
+      assert.ok(
+        3 * estimatedSize(source) + 8 >= compiled.size,
+        `${source}: ${estimatedSize(source)} and ${compiled.size}`,
+      )
+    }
+    const compiled = compilePattern('(?:a{100}b){1000}')
+    assert.ok(typeof compiled === 'string' && compiled.includes('more than 10000 instructions'))
+  })
+
+  test('a list of many elements under many alternatives is given up', () => {
+    const anyOf = Array.from({ length: 1000 }, (_, at) => ({ enum: [`never ${at}`] }))
+    const list = Array.from({ length: 100_000 }, () => 'x')
+    const causes = wrong({ type: 'array', maxItems: 1_000_000, items: { type: 'string', anyOf } }, list)
+    assert.ok(causes.length <= CAUSES_MAX + 1)
+    const valid = wrong({ type: 'array', items: { type: 'string', not: { anyOf } } }, list)
+    assert.match(valid.join(), new RegExp(`takes more than ${customLimits.validationStepsMax} steps`))
+  })
+
+  test('an object full of mistakes is told the first ones', () => {
+    const list = Array.from({ length: 10_000 }, () => 1)
+    assert.equal(wrong({ type: 'array', items: { type: 'string' } }, list).length, CAUSES_MAX)
+  })
+})
