@@ -98,7 +98,7 @@ export class MemberProcess {
   /** @returns the exit code, or the signal that ended it */
   async stop(name: NodeJS.Signals = 'SIGTERM'): Promise<number | string> {
     const child = this.#child
-    if (child === null || !this.running) return child?.exitCode ?? 0
+    if (child === null || !this.running) return child?.exitCode ?? child?.signalCode ?? 0
     const exited = once(child, 'exit')
     child.kill(name)
     const alarm = sleep(20_000, 'stuck' as const, { ref: false })

@@ -12,6 +12,7 @@ import type {
   KeyValueStore,
 } from './key-value-store.ts'
 import { storageFailure, writeFailure } from './storage-failure.ts'
+import { checkTables } from './tables/check-tables.ts'
 
 /**
  * LevelDB databases, one directory each, under one directory that belongs to this process alone (our own
@@ -19,6 +20,8 @@ import { storageFailure, writeFailure } from './storage-failure.ts'
  */
 export class LevelKeyValueHome implements KeyValueHome {
   readonly #directory: string
+  /** Tables of these were looked at; what was written since is this process's own. */
+  readonly #checked = new Set<string>()
 
   /** @param directory need not exist */
   constructor(directory: string) {
@@ -50,13 +53,21 @@ export class LevelKeyValueHome implements KeyValueHome {
     })
     try {
       await ownersAlone(this.#directory)
+      await this.#check(name)
       await level.open()
       // LevelDB makes its own files durable, not its place among the other databases.
       await syncDirectory(this.#directory)
     } catch (cause) {
-      throw storageFailure(cause)
+      throw cause instanceof StorageFailure ? cause : storageFailure(cause)
     }
     return new LevelKeyValueStore(level)
+  }
+
+  /** Once: a start opens its database twice. */
+  async #check(name: string): Promise<void> {
+    if (this.#checked.has(name)) return
+    await checkTables(join(this.#directory, name))
+    this.#checked.add(name)
   }
 
   /** Renamed first: a crash in the middle must not leave half a database under a name that counts. */

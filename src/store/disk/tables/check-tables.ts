@@ -1,0 +1,121 @@
+import { open, readFile } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { StorageFailure } from '../../errors.ts'
+import { liveTables } from './manifest.ts'
+import type { LiveTable } from './manifest.ts'
+import { footerBytes, isIntact, readFooter, readIndex, trailerBytes } from './table-format.ts'
+import type { BlockPlace } from './table-format.ts'
+import { Malformed } from './varint-reader.ts'
+
+/**
+ * Looks at every checksum in the tables of a database before LevelDB opens it. LevelDB as it is built here looks at none
+ * when it reads, and on some damaged blocks it ends the whole process, which then would do so at each start.
+ *
+ * What else may be wrong (no tables, no manifest, one that is none, a table that is gone) LevelDB says itself.
+ *
+ * @param directory of one database, which nobody has open
+ * @throws StorageFailure `damaged`
+ */
+export async function checkTables(directory: string): Promise<void> {
+  for (const table of await tablesOf(directory)) {
+    const file = await openTable(directory, table)
+    if (file === null) continue
+    try {
+      await checkTable(file, table.bytes)
+    } catch (cause) {
+      if (cause instanceof Malformed) {
+        throw new StorageFailure('damaged', `table ${nameOf(table, 'ldb')}: ${cause.message}`, { cause })
+      }
+      if (!isUnreadable(cause)) throw cause
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+async function tablesOf(directory: string): Promise<readonly LiveTable[]> {
+  try {
+    const manifest = (await readFile(join(directory, 'CURRENT'), 'latin1')).trim()
+    return /^MANIFEST-\d+$/.test(manifest) ? liveTables(await readFile(join(directory, manifest))) : []
+  } catch (cause) {
+    if (cause instanceof Malformed || isUnreadable(cause)) return []
+    throw cause
+  }
+}
+
+/** @returns null: LevelDB will say why it cannot be read */
+async function openTable(directory: string, table: LiveTable): Promise<FileHandle | null> {
+  for (const extension of ['ldb', 'sst']) {
+    try {
+      return await open(join(directory, nameOf(table, extension)), 'r')
+    } catch (cause) {
+      if (!isUnreadable(cause)) throw cause
+    }
+  }
+  return null
+}
+
+function nameOf({ number }: LiveTable, extension: string): string {
+  return `${String(number).padStart(6, '0')}.${extension}`
+}
+
+async function checkTable(file: FileHandle, bytes: number): Promise<void> {
+  const blocksEnd = bytes - footerBytes
+  if (blocksEnd < 0) throw new Malformed('it is too short for a table')
+  const window = new FileWindow(file, bytes)
+  const checked = async ({ offset, size }: BlockPlace): Promise<Uint8Array> => {
+    if (offset + size + trailerBytes > blocksEnd) throw new Malformed(`it has no block at ${offset}`)
+    const stored = await window.at(offset, size + trailerBytes)
+    if (!isIntact(stored)) throw new Malformed(`the block at ${offset} is not what was written`)
+    return stored
+  }
+  const { metaIndex, index } = readFooter(await window.at(blocksEnd, footerBytes))
+  const filters = readIndex(await checked(metaIndex))
+  const blocks = readIndex(await checked(index))
+  for (const place of [...blocks, ...filters]) await checked(place)
+}
+
+/** Parts of a file, most of them in ascending order. */
+class FileWindow {
+  readonly #file: FileHandle
+  readonly #fileBytes: number
+  #bytes = new Uint8Array(0)
+  #offset = 0
+
+  constructor(file: FileHandle, fileBytes: number) {
+    this.#file = file
+    this.#fileBytes = fileBytes
+  }
+
+  /** @returns valid until the next call @throws Malformed where the file ends early */
+  async at(offset: number, count: number): Promise<Uint8Array> {
+    const begin = offset - this.#offset
+    if (begin >= 0 && begin + count <= this.#bytes.byteLength)
+      return this.#bytes.subarray(begin, begin + count)
+    await this.#load(offset, Math.min(Math.max(count, WINDOW_BYTES), this.#fileBytes - offset))
+    if (this.#bytes.byteLength < count) throw new Malformed('it ends early')
+    return this.#bytes.subarray(0, count)
+  }
+
+  async #load(offset: number, count: number): Promise<void> {
+    if (this.#bytes.buffer.byteLength < count) this.#bytes = new Uint8Array(count)
+    const buffer = new Uint8Array(this.#bytes.buffer)
+    let read = 0
+    while (read < count) {
+      const { bytesRead } = await this.#file.read(buffer, read, count - read, offset + read)
+      if (bytesRead === 0) break
+      read += bytesRead
+    }
+    this.#bytes = buffer.subarray(0, read)
+    this.#offset = offset
+  }
+}
+
+/** Read at once: many blocks, and not so many that one look at the event loop takes long. */
+const WINDOW_BYTES = 1024 * 1024
+
+/** Whoever may not read it, or finds the disk faltering, hears that from LevelDB, in the same words as ever. */
+function isUnreadable(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause
+}

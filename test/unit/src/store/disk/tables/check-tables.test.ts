@@ -1,0 +1,157 @@
+/*
+ * Goal: no damaged table of a database reaches LevelDB, which ends the process on some; nothing else is held against it.
+ * Method: real databases, written and compacted by LevelDB; every kind of byte changed, one at a time; files cut, added and
+ * left half written as a crash leaves them.
+ */
+import assert from 'node:assert/strict'
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { Level } from 'level'
+import { SeededRandom } from '../../../../../../raft/base/random.ts'
+import { StorageFailure } from '../../../../../../src/store/errors.ts'
+import { LevelKeyValueHome } from '../../../../../../src/store/disk/level-key-value-store.ts'
+import { checkTables } from '../../../../../../src/store/disk/tables/check-tables.ts'
+
+const seed = Number(process.env['SEED'] ?? 7)
+let root = ''
+let good = ''
+
+before(async () => {
+  root = mkdtempSync(join(tmpdir(), 'tables-'))
+  good = join(root, 'db-0')
+  await writeDatabase(good)
+})
+
+after(() => rmSync(root, { recursive: true, force: true }))
+
+void test('what LevelDB wrote is as it should be: compressed and not, compacted, with long keys and large values', async () => {
+  assert.ok(tablesIn(good).length >= 3, 'several tables')
+  await checkTables(good)
+})
+
+void test(`a byte changed anywhere in a table but in the padding of its end is seen (seed ${seed})`, async () => {
+  const random = new SeededRandom(seed)
+  for (let round = 0; round < 150; round++) {
+    const copy = copied()
+    const table = random.pick(tablesIn(copy))
+    const bytes = readFileSync(join(copy, table))
+    // Blocks, then the index and the end, which are few bytes of many.
+    const at = random.chance(0.5) ? random.below(bytes.length) : bytes.length - 1 - random.below(300)
+    const was = bytes[at] ?? 0
+    bytes[at] = was ^ (1 << random.below(8))
+    writeFileSync(join(copy, table), bytes)
+    if (isPadding(bytes, at)) await checkTables(copy)
+    else
+      await assert.rejects(
+        checkTables(copy),
+        isDamage,
+        `seed ${seed}: ${table} byte ${at} of ${bytes.length}`,
+      )
+  }
+})
+
+void test('a table that ends early is damaged, one that is gone is for LevelDB to miss', async () => {
+  const cut = copied()
+  const [first = ''] = tablesIn(cut)
+  truncateSync(join(cut, first), Math.floor(statSync(join(cut, first)).size / 2))
+  await assert.rejects(checkTables(cut), isDamage)
+  const gone = copied()
+  rmSync(join(gone, first))
+  await checkTables(gone)
+  await assert.rejects(new LevelKeyValueHome(root).open('copy'), isDamage)
+})
+
+void test('what no manifest names is nobody’s: a table half written when the process ended', async () => {
+  const copy = copied()
+  const [first = ''] = tablesIn(copy)
+  writeFileSync(join(copy, '999990.ldb'), readFileSync(join(copy, first)).subarray(100))
+  writeFileSync(join(copy, '999991.ldb'), new Uint8Array(4096))
+  await checkTables(copy)
+})
+
+void test('a manifest that ends in a record being written, is none, or is gone, is for LevelDB to judge', async () => {
+  const torn = copied()
+  appendFileSync(join(torn, manifestOf(torn)), Uint8Array.of(1, 2, 3, 4, 200, 0, 1, 9))
+  await checkTables(torn)
+  const spoiled = copied()
+  writeFileSync(join(spoiled, manifestOf(spoiled)), new SeededRandom(seed).bytes(500))
+  await checkTables(spoiled)
+  const missing = copied()
+  rmSync(join(missing, 'CURRENT'))
+  await checkTables(missing)
+  await checkTables(join(root, 'never-was'))
+})
+
+void test('a damaged table is refused before LevelDB sees it, and only the first opening looks', async () => {
+  const copy = copied()
+  const table = tablesIn(copy)[0] ?? ''
+  const bytes = readFileSync(join(copy, table))
+  writeFileSync(join(copy, table), bytes.fill(0xff, 10, 20))
+  await assert.rejects(new LevelKeyValueHome(root).open('copy'), isDamage)
+  const home = new LevelKeyValueHome(root)
+  await (await home.open('db-0')).close()
+  await (await home.open('db-0')).close()
+})
+
+async function writeDatabase(directory: string): Promise<void> {
+  const random = new SeededRandom(seed)
+  const level = new Level<Uint8Array, Uint8Array>(directory, {
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+    writeBufferSize: 64 * 1024,
+    maxFileSize: 256 * 1024,
+  })
+  await level.open()
+  for (let n = 0; n < 1500; n++) {
+    const key = Buffer.from(`/configmaps/${String(n).padStart(6, '0')}/${'k'.repeat(random.below(200))}`)
+    const value = n % 2 === 0 ? random.bytes(random.below(2000)) : new Uint8Array(random.below(3000)).fill(n)
+    await level.put(key, n % 500 === 0 ? random.bytes(300_000) : value)
+    if (n % 7 === 0) await level.del(key)
+  }
+  await level.close()
+}
+
+function copied(): string {
+  const copy = join(root, 'copy')
+  rmSync(copy, { recursive: true, force: true })
+  cpSync(good, copy, { recursive: true })
+  return copy
+}
+
+function tablesIn(directory: string): readonly string[] {
+  return readdirSync(directory).filter((name) => name.endsWith('.ldb'))
+}
+
+function manifestOf(directory: string): string {
+  return readdirSync(directory).find((name) => name.startsWith('MANIFEST')) ?? assert.fail('no manifest')
+}
+
+/** Zeros between the two places and the magic number of the last 48 bytes. */
+function isPadding(bytes: Uint8Array, changed: number): boolean {
+  const end = bytes.length - 8
+  if (changed >= end || changed < bytes.length - 48) return false
+  let numbers = 0
+  for (let at = bytes.length - 48; at < end; at++) {
+    const byte = at === changed ? null : (bytes[at] ?? 0)
+    if (numbers === 4) return changed >= at
+    if (byte === null) return false
+    if (byte < 0x80) numbers++
+  }
+  return false
+}
+
+function isDamage(cause: unknown): boolean {
+  return cause instanceof StorageFailure && cause.code === 'damaged'
+}
