@@ -142,7 +142,9 @@ class Run {
 
   async #commands(random: SeededRandom, count: number): Promise<void> {
     for (let left = count; left > 0; left--) {
-      const command = random.chance(0.03) ? this.#change(random) : randomCommand(random, this.#model.revision)
+      const command = random.chance(0.03)
+        ? this.#change(random)
+        : randomCommand(random, this.#model.revision, 'all')
       if (command.kind !== 'expire-sessions') await this.#command(command)
     }
     this.#compareNow()

@@ -39,14 +39,21 @@ export function bootstrapOf(
   }
 }
 
+/** Recorded digests are of what was drawn from the `first` ones, and seeds were chosen for it. */
+export type DrawnConditions = 'first' | 'all'
+
 /** A command of any kind, often with conditions that do not hold. @param near about where revisions are */
-export function randomCommand(random: SeededRandom, near: number): Command {
+export function randomCommand(
+  random: SeededRandom,
+  near: number,
+  conditions: DrawnConditions = 'first',
+): Command {
   const kind = random.below(100)
   if (kind < 4) return { kind: 'trim', upTo: revision(random.below(near + 10)) }
   if (kind < 5) return { kind: 'expire-sessions', before: random.below(near + 1) }
   if (kind < 6) return bootstrapOf(`c${near}`)
   const operations = Array.from({ length: random.chance(0.7) ? 1 : random.below(5) }, () =>
-    randomOperation(random, near),
+    randomOperation(random, near, conditions),
   )
   return { kind: 'write', operations }
 }
@@ -57,9 +64,9 @@ export function randomKey(random: SeededRandom): Key {
   return random.chance(0.1) ? namespaceKey(namespace) : configMapKey(`c${random.below(12)}`, namespace)
 }
 
-function randomOperation(random: SeededRandom, near: number): Operation {
+function randomOperation(random: SeededRandom, near: number, drawn: DrawnConditions): Operation {
   const key = randomKey(random)
-  const conditions = random.chance(0.6) ? [] : [randomCondition(random, near)]
+  const conditions = random.chance(0.6) ? [] : [randomCondition(random, near, drawn)]
   if (random.chance(0.3)) return { kind: 'delete', key, conditions }
   const object = encoded('x'.repeat(random.below(50)) + String(near), {
     uid: `u${random.below(3)}`,
@@ -69,7 +76,10 @@ function randomOperation(random: SeededRandom, near: number): Operation {
   return { kind: 'put', key, conditions, object }
 }
 
-function randomCondition(random: SeededRandom, near: number): Condition {
+function randomCondition(random: SeededRandom, near: number, drawn: DrawnConditions): Condition {
+  if (drawn === 'all' && random.chance(1 / 7)) {
+    return { kind: 'other-revision-is', key: randomKey(random), revision: revision(random.below(near + 2)) }
+  }
   return random.pick<Condition>([
     { kind: 'absent' },
     { kind: 'exists' },
@@ -77,6 +87,5 @@ function randomCondition(random: SeededRandom, near: number): Condition {
     { kind: 'revision-is', revision: revision(random.below(near + 2)) },
     { kind: 'namespace-active', namespace: random.pick(['a', 'b']) },
     { kind: 'prefix-empty', prefixes: ['/configmaps/b/'] },
-    { kind: 'other-revision-is', key: randomKey(random), revision: revision(random.below(near + 2)) },
   ])
 }

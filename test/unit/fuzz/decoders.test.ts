@@ -100,7 +100,7 @@ function group(random: SeededRandom): Uint8Array {
 }
 
 function command(random: SeededRandom): Uint8Array {
-  return encodeCommand(random.chance(0.05) ? bootstrapOf('c') : randomCommand(random, 100))
+  return encodeCommand(random.chance(0.05) ? bootstrapOf('c') : randomCommand(random, 100, 'all'))
 }
 
 const targets: readonly Target[] = [

@@ -54,7 +54,7 @@ void test('every kind of command reads back as it was', () => {
   for (const command of each) assert.deepEqual(plain(decodeCommand(encodeCommand(command))), plain(command))
   const random = new SeededRandom(9)
   for (let at = 0; at < 2000; at++) {
-    const command = randomCommand(random, at)
+    const command = randomCommand(random, at, 'all')
     assert.deepEqual(plain(decodeCommand(encodeCommand(command))), plain(command))
   }
 })
