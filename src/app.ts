@@ -1,6 +1,7 @@
 import { Registry as MetricsRegistry, collectDefaultMetrics } from 'prom-client'
 import type { Consensus, LogIndex } from '../raft/index.ts'
 import { namesOf } from './api/names.ts'
+import { openAuditTrail } from './app/audit-trail.ts'
 import { tellCatchUp } from './app/catch-up-progress.ts'
 import { withClientPort } from './app/client-port.ts'
 import { Closing } from './app/closing.ts'
@@ -75,6 +76,8 @@ export async function startApp(config: Config, host: AppHost, seams: AppSeams = 
 
 async function build(site: Site, directory: string, seams: AppSeams): Promise<App> {
   const { clock, log, onFatal, names, id, joined, closing } = site
+  const metrics = new MetricsRegistry()
+  const audit = await openAuditTrail(site, metrics)
   const disk = watchDisk(site, directory)
   const keys = memberKeys(site, directory, joined === null ? 'maybe-alone' : 'among-others')
   const threads = new ConsensusMetrics()
@@ -94,14 +97,13 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   caughtUp.start()
   closing.add(() => caughtUp.close())
   const health = watchHealth(site, { store, machine, consensus, watch, caughtUp })
-  const metrics = new MetricsRegistry()
   collectDefaultMetrics({ register: metrics })
   disk?.register(metrics)
   threads.register(metrics)
   registerClusterMetrics(metrics, { consensus, node, store, machine, watch })
   controllers.register(metrics)
   const url = await serve(site, {
-    ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys, access },
+    ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys, access, audit },
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
   })
   log.info({ url, id, domain: names.domain }, 'serving')

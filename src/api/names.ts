@@ -50,6 +50,8 @@ export type Names = {
   readonly auditAnnotations: {
     /** Set to `true` on calls of deprecated endpoints. */
     readonly deprecated: string
+    /** The release that no longer serves it, such as `1.27`. */
+    readonly removedRelease: string
     /** Followed by `round_<n>_index_<n>`. */
     readonly mutationWebhookPrefix: string
     readonly patchWebhookPrefix: string
@@ -139,6 +141,7 @@ const orchNames: Names = Object.freeze({
   }),
   auditAnnotations: Object.freeze({
     deprecated: 'orch.io/deprecated',
+    removedRelease: 'orch.io/removed-release',
     mutationWebhookPrefix: 'mutation.webhook.admission.orch.io/',
     patchWebhookPrefix: 'patch.webhook.admission.orch.io/',
   }),
@@ -183,6 +186,7 @@ const upstreamNames: Names = Object.freeze({
   }),
   auditAnnotations: Object.freeze({
     deprecated: 'k8s.io/deprecated',
+    removedRelease: 'k8s.io/removed-release',
     mutationWebhookPrefix: 'mutation.webhook.admission.k8s.io/',
     patchWebhookPrefix: 'patch.webhook.admission.k8s.io/',
   }),

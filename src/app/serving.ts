@@ -7,6 +7,7 @@ import { WatchGuard } from '../cluster/watch-guard.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import type { Catalog } from '../registry/catalog.ts'
+import type { AuditTrail } from '../observe/audit/trail.ts'
 import type { Registry } from '../registry/answer.ts'
 import { turnOfOthers } from '../registry/slices.ts'
 import { openApiDocuments } from '../server/openapi/documents.ts'
@@ -39,6 +40,7 @@ export type ServingParts = {
   readonly metrics: MetricsRegistry
   readonly keys: MemberKeys
   readonly access: Access
+  readonly audit: AuditTrail | null
   /** See `RaftNode.renewPeerKeys`. */
   readonly renewPeerKeys: (credentials: PeerCredentials) => void
 }
@@ -66,11 +68,11 @@ export async function serve(site: Site, parts: ServingParts): Promise<string> {
 
 function serverOf(site: Site, parts: ServingParts): Promise<ApiServer> {
   const { config, names, clock, random, log, onFatal } = site
-  const { store, machine, consensus, registry, served, health, metrics, access } = parts
+  const { store, machine, consensus, registry, served, health, metrics, access, audit } = parts
   const desks = membershipDesks(site, parts)
   return createServer({
     ...desks,
-    ...{ registry, served, names, clock, random, log, metrics, health },
+    ...{ registry, served, names, clock, random, log, metrics, health, audit },
     authenticator: authenticatorOf(config, { clock, access, more: [joinTokens(desks.joinDesk, clock)] }),
     authorizer: access.authorizer,
     members: new Members({

@@ -100,6 +100,36 @@ export const flags = {
   ),
   'authorization-mode': list(['RBAC'], 'MODE,…', 'Who decides, in order: RBAC, AlwaysAllow, AlwaysDeny.'),
 
+  'audit-policy-file': file(
+    'What the audit log keeps of which requests: a Policy of the group audit, YAML or JSON. Goes with --audit-log-path.',
+  ),
+  'audit-log-path': text(
+    '',
+    'FILE',
+    'Where audit events go, a JSON line each; full ones are put aside in its directory. - is standard output. Not synced: a power cut may cost the last ones.',
+  ),
+  'audit-log-maxsize': wholeNumber(
+    0,
+    { min: 0, max: 1_000_000 },
+    'MiB at which the audit log is put aside; 0: 100.',
+  ),
+  'audit-log-maxbackup': wholeNumber(
+    0,
+    { min: 0, max: 100_000 },
+    'Audit logs put aside that are kept; 0: all.',
+  ),
+  'audit-log-maxage': wholeNumber(
+    0,
+    { min: 0, max: 36_500 },
+    'Days that an audit log put aside is kept; 0: for ever.',
+  ),
+  'audit-log-format': choice(['json'], 'json', 'How audit events are written.'),
+  'audit-log-mode': choice(
+    ['blocking', 'blocking-strict', 'batch'],
+    'blocking',
+    'blocking: a request waits until its first event is written, or lost; blocking-strict: and is refused when it is lost; batch: none waits, and of more than 10000 unwritten events the newest are lost.',
+  ),
+
   'runtime-config': runtimeConfigFlag(),
   'feature-gates': featureGatesFlag(),
 

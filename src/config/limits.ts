@@ -69,6 +69,23 @@ export const limits = Object.freeze({
   eventMsMax: 3_600_000,
   /** Definitions of custom kinds that are served. When full: the next is not established, and its status says so. */
   customDefinitionsMax: 2000,
+  /** Audit events that wait to be written. When full: `observe/audit/log-writer` says who waits and what is lost. */
+  auditBufferLinesMax: 10_000,
+  auditBufferBytesMax: 32 * MiB,
+  /** One event. When over: it goes without the bodies of request and answer, and says so. */
+  auditEventBytesMax: 1 * MiB,
+  /** One write to the audit log; one event always fits. */
+  auditWriteBytesMax: 1 * MiB,
+  /** Keys and values of one event's annotations, in characters. When full: later ones are dropped. */
+  auditAnnotationCharactersMax: 256 * KiB,
+  /** Addresses that a request says it came by. When more: the nearest ones count. */
+  auditSourceIpsMax: 32,
+  /** Of what a client calls itself. When over: it is cut, and says so. */
+  auditUserAgentCharactersMax: 1024,
+  /** How often at most it is told that audit events are lost. */
+  auditToldMs: 60_000,
+  /** How long the last events may take to be written when a member ends. When over: they are lost. */
+  auditCloseMsMax: 5000,
   /** How long a connection's credentials are believed without looking again. */
   authenticationMemoMs: 10_000,
 })

@@ -190,6 +190,7 @@ function checkTogether(config: Config): void {
     )
   }
   if (config['secure-port'] === 0) checkAnyPort(config, wrong)
+  checkAudit(config, wrong)
   checkJoin(config, wrong)
   for (const [one, other] of pairs) {
     if ((config[one] === '') !== (config[other] === '')) wrong(`--${one} and --${other} go together`)
@@ -210,6 +211,19 @@ function checkAnyPort(config: Config, wrong: (message: string) => never): void {
     wrong(`${any}, and --initial-members tells all members which: give a fixed --secure-port`)
   if (config.join.length > 0)
     wrong(`${any}, and with --join the cluster is told which: give a fixed --secure-port`)
+}
+
+function checkAudit(config: Config, wrong: (message: string) => never): void {
+  const path = config['audit-log-path']
+  if (path === '' && config['audit-policy-file'] !== '')
+    wrong('--audit-policy-file says what to keep of requests: say with --audit-log-path where')
+  if (path !== '' && config['audit-policy-file'] === '')
+    wrong('--audit-log-path is where requests are written down: say with --audit-policy-file what of them')
+  if (path !== '' && path !== '-') return
+  for (const name of ['audit-log-maxsize', 'audit-log-maxbackup', 'audit-log-maxage'] as const) {
+    if (config[name] === 0) continue
+    wrong(`--${name} is about a file: leave it out, or name one with --audit-log-path`)
+  }
 }
 
 function checkJoin(config: Config, wrong: (message: string) => never): void {

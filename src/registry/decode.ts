@@ -64,7 +64,13 @@ const ALL_FORMATS = ['json', 'yaml', 'protobuf'] as const
 const TEXT_FORMATS = ['json', 'yaml'] as const
 
 /** A body in any accepted media type. */
-export function readBody(request: VerbRequest, { schema, validation, known = ALL_FORMATS }: Reading): Body {
+export function readBody(request: VerbRequest, reading: Reading): Body {
+  const body = parseBody(request, reading)
+  request.context.received?.(body.value)
+  return body
+}
+
+function parseBody(request: VerbRequest, { schema, validation, known = ALL_FORMATS }: Reading): Body {
   const format = bodyFormatOf(request.contentType, known)
   if (format === 'protobuf') return { value: decodeProtobuf(schema, request.body), doubled: [] }
   const text = bodyText(request.body)

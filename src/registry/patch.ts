@@ -70,10 +70,12 @@ function readPatch(parts: VerbParts, request: VerbRequest, validation: FieldVali
   switch (format) {
     case 'merge-patch': {
       const patch = parseJsonObject(text)
+      request.context.received?.(patch)
       return { found: doubledIn(text, validation), apply: (current) => mergePatch(current, patch) }
     }
     case 'json-patch': {
       const patch = parseJson(text)
+      request.context.received?.(patch)
       const found = [...unknownInJsonPatch(patch).map(unknownFieldWords), ...doubledIn(text, validation)]
       return {
         // Its paths are those of the patch, not of the object.
@@ -83,6 +85,7 @@ function readPatch(parts: VerbParts, request: VerbRequest, validation: FieldVali
     }
     case 'strategic-merge-patch': {
       const patch = parseJsonObject(text)
+      request.context.received?.(patch)
       const schema = parts.schemas.of(request.definition)
       const found = doubledIn(text, validation)
       return { found, apply: (current) => strategicMerge(schema, current, patch) }

@@ -10,7 +10,9 @@ import { tableOfOne } from './table.ts'
 /** One object or `Status` as the caller wants it; lists and watches are made that way from the start. */
 export function represented(parts: VerbParts, request: VerbRequest, answer: Answer): Answer {
   const { definition, representation = STORED_FORM } = request
-  if (answer.kind !== 'document' || isStoredForm(representation)) return answer
+  if (answer.kind !== 'document') return answer
+  if (representation.as !== 'partial') request.context.answered?.(answer.bytes, answer.isStatus === true)
+  if (isStoredForm(representation)) return answer
   const { bytes } = answer
   if (answer.isStatus === true) {
     if (representation.encoding === 'json') return answer

@@ -1,4 +1,5 @@
 import { notFound } from '../api/api-errors.ts'
+import type { Json } from '../api/json.ts'
 import type { UserInfo } from '../api/object.ts'
 import { keyOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
@@ -18,6 +19,12 @@ export type RequestContext = {
   readonly warn: (text: string) => void
   /** Told what is proven of a read, once it is. Unset: nobody wants to know. */
   proven?(proof: ReadProof): void
+  /** Told what the body says, once it was read. Unset, as the next two: nobody writes it down. */
+  received?(body: Json): void
+  /** Told the object or `Status` that is the answer, in JSON, where not only its metadata was wanted. */
+  answered?(bytes: Uint8Array, isStatus: boolean): void
+  /** Has the audit log say this of the call; the first value of a key stays. @param from the level that keeps it, `Metadata` when unset */
+  readonly annotate?: (key: string, value: string, from?: 'Metadata' | 'Request') => void
 }
 
 /** The object or collection a call is about. */

@@ -52,6 +52,7 @@ export function answerWatch(
 
 /** Carries a watch until it ends by itself, the client leaves, or the server drains. */
 export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, parts: ErrorParts): void {
+  call.audit?.streamStarted()
   let ended = false
   const end = (drained: boolean): void => {
     if (ended) return

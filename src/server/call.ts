@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { assert, present } from '../../raft/base/assert.ts'
 import type { Clock } from '../../raft/base/clock.ts'
+import type { Json } from '../api/json.ts'
 import type { UserInfo } from '../api/object.ts'
 import type { Credentials, PeerCertificate } from '../auth/credentials.ts'
 import type { ReadProof } from '../registry/consistency.ts'
@@ -9,6 +10,7 @@ import type { Deprecation } from '../registry/definition.ts'
 import type { RequestContext } from '../registry/request.ts'
 import { limits } from '../config/limits.ts'
 import { connectionOf, peerCertificateOf } from './peer.ts'
+import type { AuditedCall } from './plugins/audited-call.ts'
 import type { RequestInfo } from './request-info.ts'
 import type { WebSocketOffer } from './websocket-handshake.ts'
 import { warningHeader } from './warning.ts'
@@ -37,6 +39,8 @@ export class Call implements RequestContext, Credentials {
   lastOnConnection = false
   /** Of the kind it is about, once that is known. */
   deprecated: Deprecation | null = null
+  /** What the audit log will say of it; null: there is none. */
+  audit: AuditedCall | null = null
   /** The answer has ended, one way or the other. */
   closed = false
   #user: UserInfo | null = null
@@ -132,6 +136,19 @@ export class Call implements RequestContext, Credentials {
   readonly warn = (text: string): void => {
     this.#warnings ??= []
     if (this.#warnings.length < limits.warningsMax) this.#warnings.push(warningHeader(text))
+  }
+
+  received(body: Json): void {
+    this.audit?.received(body)
+  }
+
+  answered(bytes: Uint8Array, isStatus: boolean): void {
+    this.audit?.answered(bytes, isStatus)
+  }
+
+  /** An arrow, as `warn`. */
+  readonly annotate = (key: string, value: string, from?: 'Metadata' | 'Request'): void => {
+    this.audit?.annotate(key, value, from)
   }
 
   /** What is proven of a read, once it is; null: this is none, or it is not that far. */

@@ -8,6 +8,7 @@ import type { Health } from '../cluster/health.ts'
 import type { JoinDesk } from '../cluster/join-desk.ts'
 import type { MemberDesk } from '../cluster/member-desk.ts'
 import type { Members } from '../cluster/members.ts'
+import type { AuditTrail } from '../observe/audit/trail.ts'
 import type { Registry } from '../registry/answer.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { OpenApiDocuments } from './routes/openapi.ts'
@@ -39,6 +40,8 @@ export type ServerParts = {
   readonly random: Random
   readonly log: ServerLog
   readonly metrics: MetricsRegistry
+  /** Where calls are written down. Unset or null: nowhere. */
+  readonly audit?: AuditTrail | null
   /** null: no TLS, and so no client certificates. For tests, and behind a proxy on the same machine. */
   readonly tls: TlsFiles | null
   /** HTTP/2 costs more processor time per small request; without it, clients that would choose it use 1.1. */

@@ -1,13 +1,39 @@
+import { isIP } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { PeerCertificate as NodePeerCertificate } from 'node:tls'
 import { parseTime } from '../api/time.ts'
 import type { PeerCertificate } from '../auth/credentials.ts'
+import { limits } from '../config/limits.ts'
 import type { RawRequest } from './call.ts'
 
 /** One object for each connection, whichever protocol it speaks. */
 export function connectionOf(raw: RawRequest): object | null {
   if ('stream' in raw) return raw.stream.session ?? null
   return raw.socket instanceof TLSSocket ? raw.socket : null
+}
+
+/**
+ * Where a request came from, the nearest last: what proxies say of it, and who dialed this server.
+ *
+ * @source apimachinery `pkg/util/net/http.go`, `SourceIPs`
+ */
+export function sourceIpsOf(raw: RawRequest): readonly string[] {
+  const told: string[] = []
+  for (const part of textOf(raw.headers['x-forwarded-for']).split(',')) {
+    const ip = part.trim()
+    if (isIP(ip) !== 0) told.push(ip)
+  }
+  const real = textOf(raw.headers['x-real-ip']).trim()
+  if (isIP(real) !== 0 && !told.includes(real)) told.push(real)
+  const socket = 'stream' in raw ? raw.stream.session?.socket : raw.socket
+  // IPv4 on a socket for both families.
+  const peer = (socket?.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
+  if (peer !== '' && told.at(-1) !== peer) told.push(peer)
+  return told.slice(-limits.auditSourceIpsMax)
+}
+
+function textOf(header: string | readonly string[] | undefined): string {
+  return typeof header === 'string' ? header : (header?.join(',') ?? '')
 }
 
 /** What the connection's client certificate says; null without one. */

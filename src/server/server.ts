@@ -8,6 +8,7 @@ import { KindSeries } from './kind-series.ts'
 import { Listener } from './listener.ts'
 import { NoRoute } from './no-route.ts'
 import type { ServerParts, TlsFiles } from './parts.ts'
+import { auditCalls, auditKnownCallers } from './plugins/audit.ts'
 import { authentication } from './plugins/authentication.ts'
 import { authorization } from './plugins/authorization.ts'
 import { bodies } from './plugins/bodies.ts'
@@ -63,7 +64,10 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     member: parts.memberName,
     domain: parts.names.domain,
   })
+  const trail = parts.audit ?? null
+  if (trail !== null) auditCalls(app, { trail, clock, names: parts.names })
   authentication(app, parts.authenticator)
+  if (trail !== null) auditKnownCallers(app)
   authorization(app, parts.authorizer)
   bodies(app, limits.requestBytesMax)
   // A probe must be answered however busy the server is.

@@ -80,6 +80,7 @@ export function sendError(
   if (allow !== undefined) headers['allow'] = allow.join(', ')
   if (retryAfterSeconds !== undefined) headers['retry-after'] = retryAfterSeconds
   if (error.code === 'Unauthorized') headers['www-authenticate'] = 'Bearer'
+  if (!reply.headersSent) call?.audit?.refused(error)
   const bytes = encodeDocument(encoding, statusSchema, statusOf(error))
   sendBytes(reply, call, method, httpCodeOf(error.code), headers, laidOut(call, encoding, bytes))
 }

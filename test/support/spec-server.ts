@@ -47,6 +47,8 @@ export type Asking = {
   readonly body?: unknown
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** The client leaves. */
+  readonly signal?: AbortSignal
 }
 
 export type WatchEvent = { readonly type: string; readonly object: Doc }
@@ -89,6 +91,7 @@ export class SpecServer {
       method,
       headers: { ...ADMIN, ...(body === undefined ? {} : { 'content-type': type }), ...asking.headers },
       ...(sent === undefined ? {} : { body: sent }),
+      ...(asking.signal === undefined ? {} : { signal: asking.signal }),
     })
     const bytes = new Uint8Array(await response.arrayBuffer())
     const text = Buffer.from(bytes).toString('utf8')

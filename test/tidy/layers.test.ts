@@ -30,7 +30,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'raft/node',
   ],
   'src/host': ['raft/base'],
-  'src/observe': ['raft/base', 'src/config'],
+  'src/observe': ['raft/base', 'src/api', 'src/config'],
   'src/config': ['raft/base'],
   'src/api': ['raft/base'],
   'src/store': ['raft/base', 'raft/index'],

@@ -11,6 +11,7 @@ export function authorization(app: App, authorizer: Authorizer): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const call = callOf(request)
     const settle = (decision: Decision): void => {
+      call.audit?.authorized(decision)
       if (decision.kind === 'allow') done()
       else done(refusal(call, decision.reason))
     }

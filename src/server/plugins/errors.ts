@@ -47,6 +47,7 @@ export function asApiError(error: unknown, call: Call | null, parts: ErrorParts)
   const known = isFastifyError(error) ? ofFastify(error, parts) : null
   if (known !== null) return known
   const id = call?.id ?? ''
+  call?.audit?.broke()
   parts.log.error({ err: error, request: id, path: call?.info.action.path }, 'request failed unexpectedly')
   if (error instanceof BrokenInvariant) parts.crash(error)
   return internal(`unexpected; the server's log says more under request ${JSON.stringify(id)}`)

@@ -1,0 +1,190 @@
+import { Failure } from '../../../raft/base/failure.ts'
+import { ApiError } from '../../api/api-error.ts'
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { parseYamlObject } from '../../api/codec/yaml.ts'
+import { invalid, required } from '../../api/field-error.ts'
+import { memberOf, objectsMember, textMember, textsMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { checkDns1123Subdomain } from '../../api/name-rules.ts'
+import type { Names } from '../../api/names.ts'
+import { flag, listOf, struct, text, texts } from '../../api/schema/build.ts'
+import { conform } from '../../api/schema/conform.ts'
+import { fieldAt } from '../../api/schema/path.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { wholeObject } from '../../api/schema/shared.ts'
+import { validateSchema } from '../../api/schema/validate.ts'
+import { AUDIT_LEVELS, AUDIT_STAGES } from './policy.ts'
+import type { AuditedResources, AuditLevel, AuditPolicy, AuditRule, AuditStage } from './policy.ts'
+
+/** The file says what cannot be. One line that names the place and what would be right. */
+export class AuditPolicyMalformed extends Failure<'audit-policy-malformed'> {
+  constructor(message: string, options?: { readonly cause?: unknown }) {
+    super('audit-policy-malformed', message, options)
+  }
+}
+
+/** Group and version of policies and events. */
+export function auditApiVersion(names: Names): string {
+  return `${names.group('audit')}/v1`
+}
+
+/**
+ * A policy as its file says it, in YAML or JSON. What is not understood is refused: a rule that is read as less than it says
+ * would let through what its author wanted to see.
+ *
+ * @throws AuditPolicyMalformed
+ * @source apiserver `pkg/apis/audit/v1` and `pkg/apis/audit/validation`
+ */
+export function parseAuditPolicy(content: string, names: Names): AuditPolicy {
+  const { value, doubled } = understood(() => parseYamlObject(content))
+  const [twice] = doubled
+  if (twice !== undefined) throw new AuditPolicyMalformed(`${twice}: say it once`)
+  checkType(value, auditApiVersion(names))
+  const { value: policy, unknown } = understood(() => conform(policySchema, value))
+  const [stranger] = unknown
+  if (stranger !== undefined) throw new AuditPolicyMalformed(unknownWords(stranger))
+  const [wrong] = validateSchema(policySchema, policy)
+  if (wrong !== undefined) throw new AuditPolicyMalformed(`${wrong.field}: ${wrong.message}`)
+  return policyOf(policy)
+}
+
+function policyOf(policy: JsonObject): AuditPolicy {
+  const omitStages = stagesOf(policy)
+  const omitManagedFields = memberOf(policy, 'omitManagedFields') === true
+  return {
+    rules: objectsMember(policy, 'rules').map((rule): AuditRule => {
+      const own = memberOf(rule, 'omitManagedFields')
+      return {
+        level: levelOf(rule),
+        users: new Set(textsMember(rule, 'users')),
+        userGroups: new Set(textsMember(rule, 'userGroups')),
+        verbs: new Set(textsMember(rule, 'verbs')),
+        resources: objectsMember(rule, 'resources').map(resourcesOf),
+        namespaces: new Set(textsMember(rule, 'namespaces')),
+        nonResourceURLs: textsMember(rule, 'nonResourceURLs'),
+        omitStages: new Set([...omitStages, ...stagesOf(rule)]),
+        omitManagedFields: typeof own === 'boolean' ? own : omitManagedFields,
+      }
+    }),
+  }
+}
+
+function resourcesOf(of: JsonObject): AuditedResources {
+  return {
+    group: textMember(of, 'group'),
+    resources: textsMember(of, 'resources'),
+    resourceNames: new Set(textsMember(of, 'resourceNames')),
+  }
+}
+
+/** The schema has seen to it that it is one. */
+function levelOf(rule: JsonObject): AuditLevel {
+  const said = textMember(rule, 'level')
+  return AUDIT_LEVELS.find((level) => level === said) ?? 'None'
+}
+
+function stagesOf(of: JsonObject): readonly AuditStage[] {
+  const said = textsMember(of, 'omitStages')
+  return AUDIT_STAGES.filter((stage) => said.includes(stage))
+}
+
+function understood<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause
+    // In a file there is no body, and only one kind.
+    const words = cause.message
+      .replace(/^.*? cannot be handled as a Policy: (?:json: )?/, '')
+      .replace("couldn't parse the body as YAML: ", '')
+      .replace('the body must be', 'it must be')
+    throw new AuditPolicyMalformed(words, { cause })
+  }
+}
+
+function checkType(value: JsonObject, apiVersion: string): void {
+  for (const [name, wanted] of [
+    ['apiVersion', apiVersion],
+    ['kind', 'Policy'],
+  ] as const) {
+    const said = memberOf(value, name)
+    if (said === wanted) continue
+    const found = typeof said === 'string' ? JSON.stringify(said.slice(0, 256)) : 'nothing that it could be'
+    throw new AuditPolicyMalformed(`${name}: it says ${found}, and must say ${wanted}`)
+  }
+}
+
+function unknownWords(path: string): string {
+  const at = path.slice(0, path.lastIndexOf('.') + 1)
+  const struct = at.includes('.resources[') ? resourcesSchema : at === '' ? policySchema : ruleSchema
+  return `unknown field ${JSON.stringify(path)}: known are ${Object.keys(struct.properties).join(', ')}`
+}
+
+const stageItem = { type: 'string', enum: AUDIT_STAGES } as const
+
+const resourcesSchema = struct(
+  'audit.v1.GroupResources',
+  'Resources of a group.',
+  {
+    group: text(1, 'The group; empty is the core one.', { rule: checkDns1123Subdomain }),
+    resources: texts(2, 'The resources; a star stands for any, before or behind a slash too.'),
+    resourceNames: texts(3, 'Names of objects; none: whatever they are called.'),
+  },
+  { check: checkResources },
+)
+
+const ruleSchema = struct(
+  'audit.v1.PolicyRule',
+  'What is kept of the requests that it matches.',
+  {
+    level: text(1, 'How much.', { required: true, enum: AUDIT_LEVELS }),
+    users: texts(2, 'Who asks; none: anybody.'),
+    userGroups: texts(3, 'Groups of those who ask.'),
+    verbs: texts(4, 'What they do.'),
+    resources: listOf(5, resourcesSchema, 'To what.'),
+    namespaces: texts(6, 'Where; empty text is what lies in no namespace.'),
+    nonResourceURLs: texts(7, 'Paths that are no resources; a star at the end stands for any rest.'),
+    omitStages: listOf(8, stageItem, 'Of which stages nothing is kept.'),
+    omitManagedFields: flag(9, 'Without what the server notes about managers of fields.', { optional: true }),
+  },
+  { check: checkRule },
+)
+
+const policySchema = wholeObject(
+  struct(
+    'audit.v1.Policy',
+    'What is kept of requests.',
+    {
+      rules: listOf(2, ruleSchema, 'In order: the first that matches decides.', { required: true }),
+      omitStages: listOf(3, stageItem, 'Of which stages no rule keeps anything.'),
+      omitManagedFields: flag(4, 'What rules do that do not say it themselves.'),
+    },
+    {},
+  ),
+)
+
+function checkResources(of: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  if (textsMember(of, 'resourceNames').length === 0 || textsMember(of, 'resources').length > 0) return []
+  return [required(fieldAt(at, 'resources'), 'names are of objects of some resource')]
+}
+
+function checkRule(rule: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+  const paths = textsMember(rule, 'nonResourceURLs')
+  const field = fieldAt(at, 'nonResourceURLs')
+  if (paths.length > 0 && (isSaid(rule, 'resources') || isSaid(rule, 'namespaces'))) {
+    const words = 'a rule is about resources and namespaces, or about such paths: make two of it'
+    return [invalid(field, [...paths], words)]
+  }
+  return paths.flatMap((path, index) => {
+    const star = path.indexOf('*')
+    const inside = star !== -1 && star !== path.length - 1
+    if (path === '*' || (path.startsWith('/') && !inside)) return []
+    const words = 'must begin with a slash, and may have a star at its end; or be a star'
+    return [invalid(`${field}[${index}]`, path, words)]
+  })
+}
+
+function isSaid(rule: JsonObject, name: string): boolean {
+  const value = memberOf(rule, name)
+  return Array.isArray(value) && value.length > 0
+}

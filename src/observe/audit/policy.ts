@@ -1,0 +1,122 @@
+import type { UserInfo } from '../../api/object.ts'
+
+/** How much of a request is kept, from nothing to all. */
+export const AUDIT_LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] as const
+export type AuditLevel = (typeof AUDIT_LEVELS)[number]
+
+/** When something is said of a request. A watch is said to have started; `Panic` stands for the end where the server failed. */
+export const AUDIT_STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const
+export type AuditStage = (typeof AUDIT_STAGES)[number]
+
+/** The first rule that matches decides; without one, nothing is kept. */
+export type AuditPolicy = { readonly rules: readonly AuditRule[] }
+
+/** Where a set or list is empty, anything matches. */
+export type AuditRule = {
+  readonly level: AuditLevel
+  readonly users: ReadonlySet<string>
+  readonly userGroups: ReadonlySet<string>
+  readonly verbs: ReadonlySet<string>
+  /** With any of these, or any namespace, the rule is about resources only; with paths, about nothing else. */
+  readonly resources: readonly AuditedResources[]
+  /** Empty text stands for what lies in no namespace. */
+  readonly namespaces: ReadonlySet<string>
+  readonly nonResourceURLs: readonly string[]
+  /** Its own, and those of the policy. */
+  readonly omitStages: ReadonlySet<AuditStage>
+  readonly omitManagedFields: boolean
+}
+
+export type AuditedResources = {
+  /** Empty: the core group. */
+  readonly group: string
+  /** `pods`, `pods/log`, `pods/*`, `*`; a star before `/status`. Empty: all of the group. */
+  readonly resources: readonly string[]
+  /** Empty: any. */
+  readonly resourceNames: ReadonlySet<string>
+}
+
+/** What a caller wants, as far as rules look at it. */
+export type AuditedAction =
+  | {
+      readonly kind: 'resource'
+      readonly verb: string
+      readonly path: string
+      readonly group: string
+      readonly version: string
+      readonly resource: string
+      readonly subresource: string
+      readonly namespace: string
+      readonly name: string
+    }
+  | { readonly kind: 'path'; readonly verb: string; readonly path: string }
+
+export type AuditDecision = Pick<AuditRule, 'level' | 'omitStages' | 'omitManagedFields'>
+
+const nothing: AuditDecision = Object.freeze({
+  level: 'None',
+  omitStages: new Set<AuditStage>(),
+  omitManagedFields: false,
+})
+
+/**
+ * What is kept of a request.
+ *
+ * @param user null: nobody knows who it is; rules that name users or groups do not match
+ * @source apiserver `pkg/audit/policy/checker.go`
+ */
+export function auditDecision(
+  policy: AuditPolicy,
+  user: UserInfo | null,
+  action: AuditedAction,
+): AuditDecision {
+  for (const rule of policy.rules) {
+    if (matchesUser(rule, user) && isAmong(rule.verbs, action.verb) && matchesAction(rule, action))
+      return rule
+  }
+  return nothing
+}
+
+/** @returns whether what is kept at `level` includes what is kept at `other` */
+export function isAtLeast(level: AuditLevel, other: AuditLevel): boolean {
+  return AUDIT_LEVELS.indexOf(level) >= AUDIT_LEVELS.indexOf(other)
+}
+
+function matchesUser({ users, userGroups }: AuditRule, user: UserInfo | null): boolean {
+  if (user === null) return users.size === 0 && userGroups.size === 0
+  if (!isAmong(users, user.name)) return false
+  return userGroups.size === 0 || user.groups.some((group) => userGroups.has(group))
+}
+
+function matchesAction(rule: AuditRule, action: AuditedAction): boolean {
+  if (rule.namespaces.size > 0 || rule.resources.length > 0) {
+    if (action.kind === 'path' || !isAmong(rule.namespaces, action.namespace)) return false
+    return rule.resources.length === 0 || rule.resources.some((one) => coversResource(one, action))
+  }
+  if (rule.nonResourceURLs.length === 0) return true
+  return action.kind === 'path' && rule.nonResourceURLs.some((pattern) => coversPath(pattern, action.path))
+}
+
+function coversResource(
+  { group, resources, resourceNames }: AuditedResources,
+  action: Extract<AuditedAction, { readonly kind: 'resource' }>,
+): boolean {
+  if (group !== action.group) return false
+  if (resources.length === 0) return true
+  if (!isAmong(resourceNames, action.name)) return false
+  const { resource, subresource } = action
+  const whole = subresource === '' ? resource : `${resource}/${subresource}`
+  return resources.some((pattern) => {
+    if (pattern === '*' || pattern === whole) return true
+    if (pattern === `${resource}/*`) return true
+    return subresource !== '' && pattern === `*/${subresource}`
+  })
+}
+
+function coversPath(pattern: string, path: string): boolean {
+  return pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern
+}
+
+function isAmong(set: ReadonlySet<string>, text: string): boolean {
+  return set.size === 0 || set.has(text)
+}

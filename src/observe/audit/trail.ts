@@ -1,0 +1,86 @@
+import type { UserInfo } from '../../api/object.ts'
+import { limits } from '../../config/limits.ts'
+import { eventLine } from './event.ts'
+import type { AuditEvent, AuditNames } from './event.ts'
+import type { AuditLogWriter } from './log-writer.ts'
+import type { AuditMetrics } from './metrics.ts'
+import { auditDecision } from './policy.ts'
+import type { AuditDecision, AuditedAction, AuditPolicy } from './policy.ts'
+
+export const AUDIT_MODES = ['blocking', 'blocking-strict', 'batch'] as const
+
+/**
+ * What becomes of a request while its first event is not written:
+ * - `blocking`: it waits, and goes on when the event is written or lost; also while the buffer is full
+ * - `blocking-strict`: likewise, and is refused when the event is lost
+ * - `batch`: it does not wait
+ */
+export type AuditMode = (typeof AUDIT_MODES)[number]
+
+/** How an event is written down. */
+const lineAs = { json: eventLine } as const
+export type AuditFormat = keyof typeof lineAs
+
+export type AuditTrailParts = {
+  readonly policy: AuditPolicy
+  readonly names: AuditNames
+  readonly mode: AuditMode
+  readonly format: AuditFormat
+  readonly writer: Pick<AuditLogWriter, 'add' | 'isFull' | 'whenSettled'>
+  readonly metrics: AuditMetrics
+}
+
+/** What requests leave behind, as the policy says. */
+export class AuditTrail {
+  readonly #parts: AuditTrailParts
+
+  constructor(parts: AuditTrailParts) {
+    this.#parts = parts
+  }
+
+  /** What is kept of a request. Once for each. */
+  decide(user: UserInfo | null, action: AuditedAction): AuditDecision {
+    const decision = auditDecision(this.#parts.policy, user, action)
+    this.#parts.metrics.decided(decision.level)
+    return decision
+  }
+
+  /** @returns false: it was lost at once */
+  record(event: AuditEvent): boolean {
+    const { names, writer, metrics, format } = this.#parts
+    metrics.made()
+    return writer.add(lineAs[format](event, names, limits.auditEventBytesMax))
+  }
+
+  /**
+   * Calls `go` when the request may go on, which may be at once.
+   *
+   * @param recorded what `record` said of its first event; null: there is none
+   * @param go `false`: it must be refused
+   * @returns how to wait no longer, for a request that ended before `go` was called; null: it was
+   */
+  admit(recorded: boolean | null, go: (may: boolean) => void): (() => void) | null {
+    const { mode, writer, metrics } = this.#parts
+    const isStrict = mode === 'blocking-strict'
+    const answer = (written: boolean): void => {
+      const may = written || !isStrict
+      if (!may) metrics.rejected()
+      go(may)
+    }
+    if (isStrict && recorded === false) {
+      answer(false)
+      return null
+    }
+    const waits = mode !== 'batch' && (recorded !== null || writer.isFull)
+    if (!waits) {
+      go(true)
+      return null
+    }
+    // Of lines of others it only matters that they are through.
+    const cancel = writer.whenSettled((written) => answer(written || recorded === null))
+    return () => {
+      metrics.rejected()
+      cancel()
+    }
+  }
+}

@@ -1,0 +1,227 @@
+/*
+ * Goal: an operator who writes a policy finds in the log who did what, also when the log is put aside under load; what cannot be
+ * written is said to clients and operator as the mode has it; a policy or a path that cannot be is refused in one line.
+ * Method: a real server process, a real kubectl, real files; /dev/full for a disk without room.
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eventsIn } from '../support/audit-kit.ts'
+import type { LoggedEvent } from '../support/audit-kit.ts'
+import { Kubectl } from '../support/kubectl.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+import type { MemberProcess } from '../support/process-cluster.ts'
+import { serverProgram } from '../support/programs.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'orch-audit-'))
+after(() => rmSync(home, { recursive: true, force: true }))
+
+function policyFile(name: string, text: string): string {
+  const path = join(home, name)
+  writeFileSync(path, `apiVersion: audit.k8s.io/v1\nkind: Policy\n${text}`)
+  return path
+}
+
+async function start(
+  t: TestContext,
+  config: Readonly<Record<string, unknown>>,
+): Promise<{ readonly cluster: ProcessCluster; readonly member: MemberProcess }> {
+  const cluster = await ProcessCluster.start({ members: 1, config })
+  t.after(() => cluster.remove())
+  return { cluster, member: cluster.members[0] ?? assert.fail('one member') }
+}
+
+/** The first event that is as wanted, once it is there. */
+async function found(path: string, wanted: (event: LoggedEvent) => boolean): Promise<LoggedEvent> {
+  for (let attempt = 0; attempt < 500; attempt++) {
+    const event = eventsIn(readFileSync(path, 'utf8')).find(wanted)
+    if (event !== undefined) return event
+    await sleep(20)
+  }
+  return assert.fail(`no such event in\n${readFileSync(path, 'utf8')}`)
+}
+
+void test('spec 6.2: kubectl reads a deprecated kind, and the log says who did and that it goes away', async (t) => {
+  const path = join(home, 'deprecated.log')
+  const rules = [
+    'rules:',
+    '- {level: Metadata, resources: [{resources: [secrets]}]}',
+    '- {level: RequestResponse, resources: [{group: storage.k8s.io}]}',
+    'omitStages: [RequestReceived]',
+  ]
+  const { cluster, member } = await start(t, {
+    'audit-policy-file': policyFile('deprecated.yaml', rules.join('\n')),
+    'audit-log-path': path,
+  })
+  const kubectl = Kubectl.find()
+  await kubectl.ok(cluster.kubeconfig, ['get', 'csistoragecapacities.v1beta1.storage.k8s.io', '-A'])
+  const event = await found(path, ({ objectRef }) => objectRef?.['apiVersion'] === 'v1beta1')
+  assert.equal(event.apiVersion, 'audit.k8s.io/v1')
+  assert.equal(event.verb, 'list')
+  assert.equal(event.responseStatus?.code, 200)
+  assert.ok(event.user.groups?.includes('system:masters'))
+  assert.match(event.userAgent ?? '', /^kubectl/)
+  assert.deepEqual(event.sourceIPs, ['127.0.0.1'])
+  assert.equal(event.annotations?.['k8s.io/deprecated'], 'true')
+  assert.equal(event.annotations['k8s.io/removed-release'], '1.27')
+  assert.equal(event.annotations['authorization.k8s.io/decision'], 'allow')
+
+  await kubectl.ok(cluster.kubeconfig, ['create', 'secret', 'generic', 's', '--from-literal=k=pass-word-1'])
+  await kubectl.ok(cluster.kubeconfig, ['create', 'configmap', 'c', '--from-literal=k=v'])
+  const made = await found(path, ({ verb, objectRef }) => verb === 'create' && objectRef?.['name'] === 's')
+  assert.equal(made.level, 'Metadata')
+  assert.equal(await member.stop(), 0)
+  const text = readFileSync(path, 'utf8')
+  assert.doesNotMatch(text, /pass-word-1|cGFzcy13b3JkLTE/)
+  assert.ok(eventsIn(text).every(({ objectRef }) => objectRef?.['resource'] !== 'configmaps'))
+})
+
+void test('a log that is put aside under load loses nothing but what may go', async (t) => {
+  const directory = join(home, 'rotated')
+  const { member } = await start(t, {
+    'audit-policy-file': policyFile(
+      'rotated.yaml',
+      'rules: [{level: Request, verbs: [create], resources: [{resources: [configmaps]}]}]\nomitStages: [RequestReceived]',
+    ),
+    'audit-log-path': join(directory, 'audit.log'),
+    'audit-log-maxsize': 1,
+    'audit-log-maxbackup': 2,
+  })
+  const data = { k: 'x'.repeat(50_000) }
+  const names = Array.from({ length: 120 }, (_, at) => `load-${String(at).padStart(3, '0')}`)
+  const waiting = [...names]
+  const one = async (): Promise<void> => {
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+      const body = { metadata: { name }, data }
+      const { status, text } = await member.client.post('/api/v1/namespaces/default/configmaps', body)
+      assert.equal(status, 201, text)
+    }
+  }
+  await Promise.all([one(), one(), one(), one()])
+  assert.equal(await member.stop(), 0)
+  const files = readdirSync(directory).sort()
+  assert.equal(files.length, 3, files.join(' '))
+  assert.match(files[0] ?? '', /^audit-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}\.log$/)
+  assert.equal(files[2], 'audit.log')
+  const logged: string[] = []
+  for (const file of files) {
+    const text = readFileSync(join(directory, file), 'utf8')
+    assert.ok(text.length <= 1024 * 1024, `${file} has ${text.length}`)
+    assert.ok(text.endsWith('}\n'))
+    logged.push(...eventsIn(text).map(({ objectRef }) => objectRef?.['name'] ?? ''))
+  }
+  // Of four that ask at once, the order may change by that many.
+  const oldest = logged.toSorted()[4] ?? ''
+  const kept = names.filter((name) => name >= oldest)
+  assert.ok(kept.length > 40, `${kept.length} are left`)
+  assert.deepEqual(
+    kept.filter((name) => !logged.includes(name)),
+    [],
+  )
+  assert.equal(new Set(logged).size, logged.length)
+})
+
+void describe('a log on a full disk', () => {
+  const policy = (name: string): string =>
+    policyFile(name, 'rules: [{level: Metadata, resources: [{resources: [configmaps]}]}]')
+  const configMap = (name: string) => ({ metadata: { name } })
+  const path = '/api/v1/namespaces/default/configmaps'
+
+  void test('keeps nobody, and the operator is told, once', async (t) => {
+    const { member } = await start(t, {
+      'audit-policy-file': policy('full.yaml'),
+      'audit-log-path': '/dev/full',
+    })
+    for (const name of ['a', 'b', 'c']) {
+      assert.equal((await member.client.post(path, configMap(name))).status, 201)
+    }
+    const metrics = (await member.client.get('/metrics')).text
+    assert.match(metrics, /apiserver_audit_error_total\{plugin="log"\} [1-9]/)
+    assert.match(metrics, /apiserver_audit_requests_rejected_total 0/)
+    const lines = readFileSync(join(member.directory, 'server.log'), 'utf8').split('\n')
+    const told = lines.filter((line) => line.includes('audit events are lost'))
+    assert.equal(told.length, 1)
+    assert.match(told[0] ?? '', /\/dev\/full.*ENOSPC.*make room/)
+    assert.equal(await member.stop(), 0)
+  })
+
+  void test('where each request must stand in it, none that must is carried out, and all others are', async (t) => {
+    const { member } = await start(t, {
+      'audit-policy-file': policy('strict.yaml'),
+      'audit-log-path': '/dev/full',
+      'audit-log-mode': 'blocking-strict',
+    })
+    const refused = await member.client.post(path, configMap('a'))
+    assert.equal(refused.status, 500)
+    assert.match(refused.text, /failed to store audit event/)
+    assert.equal((await member.client.post('/api/v1/namespaces', { metadata: { name: 'a' } })).status, 201)
+    const metrics = (await member.client.get('/metrics')).text
+    assert.match(metrics, /apiserver_audit_requests_rejected_total 1/)
+  })
+})
+
+void describe('what cannot be is refused in one line', () => {
+  const good = policyFile('good.yaml', 'rules: [{level: None}]')
+  const bad = policyFile('bad.yaml', 'rules: [{level: Metadata, verb: [get]}]')
+  const log = join(home, 'never.log')
+  const table: readonly (readonly [string, readonly string[], RegExp])[] = [
+    [
+      'a policy with a field that no rule has',
+      ['--audit-policy-file', bad, '--audit-log-path', log],
+      /--audit-policy-file: .*bad\.yaml: unknown field "rules\[0\]\.verb": known are level, /,
+    ],
+    [
+      'a policy that is not there',
+      ['--audit-policy-file', join(home, 'none.yaml'), '--audit-log-path', log],
+      /--audit-policy-file: .*none\.yaml cannot be read \(ENOENT\)/,
+    ],
+    [
+      'a log where no file can be',
+      ['--audit-policy-file', good, '--audit-log-path', join(good, 'audit.log')],
+      /--audit-log-path .* cannot be written \(E[A-Z]+: .*\): name a file that this process may write/,
+    ],
+    ['a policy without a log', ['--audit-policy-file', good], /say with --audit-log-path where/],
+    ['a log without a policy', ['--audit-log-path', log], /say with --audit-policy-file what/],
+    [
+      'a size of standard output',
+      ['--audit-policy-file', good, '--audit-log-path', '-', '--audit-log-maxsize', '5'],
+      /--audit-log-maxsize is about a file/,
+    ],
+    [
+      'an unknown mode',
+      ['--audit-policy-file', good, '--audit-log-path', log, '--audit-log-mode', 'async'],
+      /--audit-log-mode \(command line\) must be one of blocking, blocking-strict, batch/,
+    ],
+  ]
+  for (const [what, flags, words] of table) {
+    void test(what, () => {
+      const args = [serverProgram, '--in-memory', '--secure-port', '0', '--api-domain', 'k8s.io', ...flags]
+      const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 60_000 })
+      assert.equal(status, 2, stderr)
+      const lines = stderr.split('\n').filter((line) => line !== '')
+      assert.equal(lines.length, 1, stderr)
+      assert.match(lines[0] ?? '', words)
+    })
+  }
+})
+
+void test('on standard output events stand between the log lines', async (t) => {
+  const { member } = await start(t, {
+    'audit-policy-file': policyFile('out.yaml', 'rules: [{level: Metadata, nonResourceURLs: [/version]}]'),
+    'audit-log-path': '-',
+  })
+  assert.equal((await member.client.get('/version')).status, 200)
+  assert.equal(await member.stop(), 0)
+  const lines = readFileSync(join(member.directory, 'server.log'), 'utf8').split('\n')
+  const events = lines.filter((line) => line.includes('"kind":"Event"'))
+  assert.deepEqual(
+    events.flatMap((line) => eventsIn(line)).map(({ stage, verb }) => `${verb} ${stage}`),
+    ['get RequestReceived', 'get ResponseComplete'],
+  )
+  for (const line of lines) if (line !== '') assert.doesNotThrow(() => JSON.parse(line) as unknown, line)
+})

@@ -1,0 +1,277 @@
+/*
+ * Goal: what requests leave in the audit log is what the policy says, as upstream's events say it, and nothing else: no body below
+ * its level, no credential at any. Who asks waits for the log only where the mode says so.
+ * Method: the shipped server, verbs and machine over a socket; a log in memory that the tests hold up and break.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '../../src/config/limits.ts'
+import { memoryTrail } from '../support/audit-kit.ts'
+import type { LoggedEvent } from '../support/audit-kit.ts'
+import { FakeRegistry } from '../support/fake-registry.ts'
+import { ADMIN, NOBODY, serverAround } from '../support/server-fixture.ts'
+import { SpecServer } from '../support/spec-server.ts'
+
+type Of = Parameters<typeof memoryTrail>[0]
+
+async function start(t: TestContext, of: Of) {
+  const kit = await memoryTrail(of)
+  const server = await SpecServer.start(t, { domain: of.domain ?? 'orch.io', parts: { audit: kit.trail } })
+  t.after(() => kit.close())
+  let count = 0
+  /** Asks, and waits for its events. */
+  const asked = async (
+    events: number,
+    ...[method, path, asking = {}]: Parameters<SpecServer['ask']>
+  ): Promise<readonly LoggedEvent[]> => {
+    const id = `test-${++count}`
+    await server.ask(method, path, { ...asking, headers: { ...asking.headers, 'audit-id': id } })
+    return kit.log.of(id, events)
+  }
+  return { ...kit, server, asked }
+}
+
+const configMaps = '/api/v1/namespaces/default/configmaps'
+const everything = [{ level: 'RequestResponse' }]
+const ended = { policy: { omitStages: ['RequestReceived'] } }
+
+function only(events: readonly LoggedEvent[]): LoggedEvent {
+  assert.equal(events.length, 1)
+  return events[0] ?? assert.fail('one event')
+}
+
+void describe('an event', () => {
+  void test('says who asked for what, when it came and when it was answered', async (t) => {
+    const { asked } = await start(t, { rules: [{ level: 'Metadata' }] })
+    const headers = { 'user-agent': 'robot/1.0', 'x-forwarded-for': '10.1.1.1, nonsense, 10.2.2.2' }
+    const body = { metadata: { name: 'a' }, data: { k: 'hidden' } }
+    const events = await asked(2, 'POST', `${configMaps}?fieldManager=me`, { body, headers })
+    assert.deepEqual(
+      events.map(({ stage }) => stage),
+      ['RequestReceived', 'ResponseComplete'],
+    )
+    const [first, last] = events as [LoggedEvent, LoggedEvent]
+    assert.equal(first.stageTimestamp, first.requestReceivedTimestamp)
+    assert.ok(!('responseStatus' in first))
+    assert.ok(last.stageTimestamp >= last.requestReceivedTimestamp)
+    assert.match(last.stageTimestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+    const { stageTimestamp, requestReceivedTimestamp, auditID } = last
+    assert.deepEqual(last, {
+      ...{ stageTimestamp, requestReceivedTimestamp, auditID },
+      kind: 'Event',
+      apiVersion: 'audit.orch.io/v1',
+      level: 'Metadata',
+      stage: 'ResponseComplete',
+      requestURI: `${configMaps}?fieldManager=me`,
+      verb: 'create',
+      user: { username: 'admin', uid: '1', groups: ['system:masters', 'system:authenticated'] },
+      sourceIPs: ['10.1.1.1', '10.2.2.2', '127.0.0.1'],
+      userAgent: 'robot/1.0',
+      objectRef: { resource: 'configmaps', namespace: 'default', name: 'a', apiVersion: 'v1' },
+      responseStatus: { metadata: {}, code: 201 },
+      annotations: { 'authorization.orch.io/decision': 'allow', 'authorization.orch.io/reason': '' },
+    })
+    assert.doesNotMatch(JSON.stringify(events), /hidden/)
+  })
+
+  void test('has the bodies that its level keeps, whatever they were written in', async (t) => {
+    const requests = { level: 'Request', verbs: ['create', 'patch', 'delete'] }
+    const { asked } = await start(t, { rules: [requests, ...everything], ...ended })
+    const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n'
+    const made = only(await asked(1, 'POST', configMaps, { body: yaml, type: 'application/yaml' }))
+    assert.deepEqual(made.requestObject, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'a' },
+      data: { k: 'v' },
+    })
+    assert.ok(!('responseObject' in made))
+    const patch = [{ op: 'add', path: '/data/n', value: 'm' }]
+    const patched = only(
+      await asked(1, 'PATCH', `${configMaps}/a`, { body: patch, type: 'application/json-patch+json' }),
+    )
+    assert.deepEqual(patched.requestObject, patch)
+    const headers = { accept: 'application/vnd.orch.protobuf' }
+    const got = only(await asked(1, 'GET', `${configMaps}/a`, { headers }))
+    const { data, kind } = got.responseObject as { readonly data: unknown; readonly kind: string }
+    assert.deepEqual([kind, data], ['ConfigMap', { k: 'v', n: 'm' }])
+    const removed = only(
+      await asked(1, 'DELETE', `${configMaps}/a`, { body: { kind: 'DeleteOptions', apiVersion: 'v1' } }),
+    )
+    assert.deepEqual(removed.requestObject, { kind: 'DeleteOptions', apiVersion: 'v1' })
+    assert.equal(removed.responseStatus?.status, 'Success')
+    assert.equal(removed.responseStatus.code, 200)
+  })
+
+  void test('of a list has no objects, and of a watch none, but two ends', async (t) => {
+    const { log, asked, server } = await start(t, { rules: everything })
+    const [, listed] = await asked(2, 'GET', '/api/v1/namespaces')
+    assert.equal(listed?.responseStatus?.code, 200)
+    assert.ok(!('responseObject' in listed))
+    const watching = await server.watch('/api/v1/namespaces?watch=true', { 'audit-id': 'watch-1' })
+    await watching.take(1)
+    assert.deepEqual(
+      (await log.of('watch-1', 2)).map(({ stage, verb }) => `${verb} ${stage}`),
+      ['watch RequestReceived', 'watch ResponseStarted'],
+    )
+    watching.leave()
+    const last = (await log.of('watch-1', 3))[2]
+    assert.equal(last?.stage, 'ResponseComplete')
+    assert.equal(last.responseStatus?.code, 200)
+    assert.ok(!('responseObject' in last))
+  })
+
+  void test('says how a refusal was worded, and what authorization decided', async (t) => {
+    const { asked } = await start(t, { rules: everything, ...ended })
+    const path = '/api/v1/namespaces/default/secrets/a'
+    const forbidden = only(await asked(1, 'GET', path, { headers: NOBODY }))
+    assert.equal(forbidden.user.username, 'nobody')
+    assert.equal(forbidden.responseStatus?.code, 403)
+    assert.equal(forbidden.responseStatus.reason, 'Forbidden')
+    assert.match(forbidden.responseStatus.message ?? '', /cannot get resource "secrets"/)
+    assert.equal(forbidden.annotations?.['authorization.orch.io/decision'], 'forbid')
+    assert.equal((forbidden.responseObject as { readonly kind: string }).kind, 'Status')
+    const missing = only(await asked(1, 'GET', path))
+    assert.equal(missing.responseStatus?.reason, 'NotFound')
+    assert.equal(missing.annotations?.['authorization.orch.io/decision'], 'allow')
+  })
+
+  void test('of somebody who proves to be nobody is that they were answered', async (t) => {
+    const { asked } = await start(t, { rules: [{ level: 'Metadata' }] })
+    const headers = { authorization: 'Bearer stolen-token' }
+    const event = only(await asked(1, 'GET', '/api/v1/nodes', { headers }))
+    assert.equal(event.stage, 'ResponseStarted')
+    assert.deepEqual(event.user, {})
+    assert.equal(event.responseStatus?.code, 401)
+    assert.doesNotMatch(JSON.stringify(event), /stolen-token/)
+  })
+
+  void test('of a server that failed is a panic', async (t) => {
+    const kit = await memoryTrail({ rules: everything })
+    const fake = new FakeRegistry()
+    fake.answer = () => {
+      throw new Error('unforeseen')
+    }
+    const { server } = await serverAround(fake.registry, { audit: kit.trail })
+    const { port } = await server.listen('127.0.0.1', 0)
+    t.after(async () => {
+      await server.drain({ shutdownDelayMs: 0, graceMs: 0 })
+      await kit.close()
+    })
+    const headers = { ...ADMIN, 'audit-id': 'p' }
+    await (await fetch(`http://127.0.0.1:${port}${configMaps}/a`, { headers })).text()
+    const [, last] = await kit.log.of('p', 2)
+    assert.equal(last?.stage, 'Panic')
+    assert.equal(last.responseStatus?.code, 500)
+  })
+})
+
+void describe('secrets', () => {
+  void test('stay out of the log at the level of metadata, and tokens at every level', async (t) => {
+    const rules = [{ level: 'Metadata', resources: [{ resources: ['secrets'] }] }, ...everything]
+    const { asked, log } = await start(t, { rules })
+    const secret = { metadata: { name: 's' }, stringData: { password: 'pass-word-1' } }
+    await asked(2, 'POST', '/api/v1/namespaces/default/secrets', { body: secret })
+    await asked(2, 'GET', '/api/v1/namespaces/default/secrets/s')
+    const review = { spec: { token: 'admin-token' } }
+    const asking = { body: review }
+    const [, reviewed] = await asked(2, 'POST', '/apis/authentication.orch.io/v1/tokenreviews', asking)
+    assert.equal(reviewed?.responseStatus?.code, 201)
+    assert.deepEqual((reviewed.requestObject as { readonly spec: unknown }).spec, { token: '[withheld]' })
+    const { status } = reviewed.responseObject as { readonly status: { readonly authenticated: boolean } }
+    assert.equal(status.authenticated, true, 'the rest is there')
+    assert.doesNotMatch(log.text, /pass-word-1|cGFzcy13b3JkLTE|admin-token/)
+  })
+
+  void test('and bodies that are too long leave a word instead', async (t) => {
+    const { asked } = await start(t, { rules: everything, ...ended })
+    const data = { k: 'x'.repeat(limits.auditEventBytesMax / 2) }
+    const event = only(await asked(1, 'POST', configMaps, { body: { metadata: { name: 'long' }, data } }))
+    assert.equal(event.annotations?.['audit.orch.io/truncated'], 'true')
+    assert.ok(!('requestObject' in event) && !('responseObject' in event))
+    assert.equal(event.objectRef?.['name'], 'long')
+  })
+})
+
+for (const domain of ['orch.io', 'k8s.io'] as const) {
+  void test(`spec 6.2: requests to deprecated endpoints add ${domain}/deprecated to their audit event`, async (t) => {
+    const { asked } = await start(t, { rules: [{ level: 'Metadata' }], domain, ...ended })
+    const group = `/apis/storage.${domain}`
+    const old = only(await asked(1, 'GET', `${group}/v1beta1/csistoragecapacities`))
+    assert.equal(old.annotations?.[`${domain}/deprecated`], 'true')
+    assert.equal(old.annotations[`${domain}/removed-release`], '1.27')
+    const stable = only(await asked(1, 'GET', `${group}/v1/csistoragecapacities`))
+    assert.equal(stable.annotations?.[`${domain}/deprecated`], undefined)
+  })
+}
+
+void describe('a log that is slow or broken', () => {
+  const within = (what: Promise<unknown>): Promise<string> =>
+    Promise.race([what.then(() => 'answered'), sleep(300, 'waits')])
+
+  void test('blocking: a request waits until its event is written, or lost', async (t) => {
+    const { server, log, told, metrics } = await start(t, { rules: [{ level: 'Metadata' }] })
+    const go = log.holdUp()
+    const asking = server.ask('GET', '/version')
+    assert.equal(await within(asking), 'waits')
+    go()
+    assert.equal((await asking).status, 200)
+    log.broken = 'ENOSPC: no space left on device'
+    assert.equal((await server.ask('GET', '/version')).status, 200)
+    assert.match(told.join('\n'), /audit events are lost.*ENOSPC/)
+    assert.match(await metrics.metrics(), /apiserver_audit_error_total\{plugin="log"\} [1-9]/)
+    assert.match(await metrics.metrics(), /apiserver_audit_requests_rejected_total 0/)
+  })
+
+  void test('what no rule keeps waits for nothing', async (t) => {
+    const { server, log, metrics } = await start(t, { rules: [{ level: 'None' }], mode: 'blocking-strict' })
+    log.holdUp()
+    assert.equal((await server.ask('GET', '/version')).status, 200)
+    assert.equal(log.text, '')
+    assert.match(await metrics.metrics(), /apiserver_audit_level_total\{level="None"\} 1/)
+  })
+
+  void test('blocking-strict: a request whose event is lost is refused before anything is done', async (t) => {
+    const { server, log, metrics } = await start(t, { rules: everything, mode: 'blocking-strict' })
+    log.broken = 'EIO'
+    const refused = await server.ask('POST', configMaps, { body: { metadata: { name: 'never' } } })
+    assert.equal(refused.status, 500)
+    assert.match(refused.doc.message ?? '', /failed to store audit event/)
+    log.broken = null
+    assert.equal((await server.ask('GET', `${configMaps}/never`)).status, 404)
+    assert.match(await metrics.metrics(), /apiserver_audit_requests_rejected_total 1/)
+  })
+
+  void test('batch: nobody waits', async (t) => {
+    const { server, log, asked } = await start(t, { rules: [{ level: 'Metadata' }], mode: 'batch' })
+    const go = log.holdUp()
+    assert.equal((await server.ask('GET', '/version')).status, 200)
+    assert.equal(log.text, '')
+    go()
+    await asked(2, 'GET', '/version')
+  })
+
+  void test('a client that leaves while it waits is done nothing for, and forgotten', async (t) => {
+    const { server, log, metrics } = await start(t, { rules: everything })
+    const go = log.holdUp()
+    const stop = new AbortController()
+    const body = { metadata: { name: 'left' } }
+    const asking = server.ask('POST', configMaps, {
+      body,
+      headers: { 'audit-id': 'left' },
+      signal: stop.signal,
+    })
+    assert.equal(await within(asking.catch(() => undefined)), 'waits')
+    stop.abort()
+    await assert.rejects(asking)
+    const isCounted = async (): Promise<boolean> => /requests_rejected_total 1/.test(await metrics.metrics())
+    for (let attempt = 0; attempt < 1000 && !(await isCounted()); attempt++) await sleep(10)
+    assert.ok(await isCounted())
+    go()
+    const [, last] = await log.of('left', 2)
+    assert.equal(last?.responseStatus?.code, 499)
+    assert.equal((await server.ask('GET', `${configMaps}/left`)).status, 404)
+  })
+})

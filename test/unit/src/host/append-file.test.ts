@@ -1,0 +1,46 @@
+/*
+ * Goal: a log of lines on a real disk holds whole lines only, also behind a process that died within one and a disk that is full.
+ * Method: real files; /dev/full for a disk without room.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { appendedFiles } from '../../../../src/host/append-file.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'orch-append-'))
+after(() => rmSync(home, { recursive: true, force: true }))
+
+void test('what is there stays, its unfinished line is ended, and directories are made', async () => {
+  const path = join(home, 'logs', 'deep', 'audit.log')
+  const first = await appendedFiles.open(path)
+  await first.append(Buffer.from('one\ntw'))
+  assert.equal(first.size, 6)
+  await first.close()
+  assert.equal(statSync(path).mode & 0o777, 0o600, 'for its owner alone')
+  const second = await appendedFiles.open(path)
+  await second.append(Buffer.from('three\n'))
+  assert.equal(second.size, 13)
+  await second.close()
+  assert.equal(readFileSync(path, 'utf8'), 'one\ntw\nthree\n')
+})
+
+void test('files are listed, renamed and removed; one that is gone is no error', async () => {
+  const path = join(home, 'a')
+  writeFileSync(path, '')
+  await appendedFiles.rename(path, join(home, 'b'))
+  assert.ok((await appendedFiles.list(home)).includes('b'))
+  await appendedFiles.remove(join(home, 'b'))
+  await appendedFiles.remove(join(home, 'b'))
+  assert.ok(!(await appendedFiles.list(home)).includes('b'))
+})
+
+void test('a disk without room rejects, and so does a directory that is none', async () => {
+  const full = await appendedFiles.open('/dev/full')
+  await assert.rejects(() => full.append(Buffer.from('x\n')), /ENOSPC/)
+  assert.equal(full.size, 0)
+  await full.close()
+  writeFileSync(join(home, 'file'), '')
+  await assert.rejects(() => appendedFiles.open(join(home, 'file', 'audit.log')), /ENOTDIR|EEXIST/)
+})

@@ -1,0 +1,284 @@
+/*
+ * Goal: lines come to the log in order, all of them or counted as lost; full files are put aside and old ones go; a disk that is
+ * slow, full or dead keeps nobody but those who want to wait, and costs bounded memory.
+ * Method: files in memory that a test holds up and breaks, and a clock that stands still.
+ */
+import assert from 'node:assert/strict'
+import { beforeEach, describe, test } from 'node:test'
+import { limits } from '../../../../../src/config/limits.ts'
+import { backupName, expiredBackups } from '../../../../../src/observe/audit/backups.ts'
+import type { LogFile, LogFiles } from '../../../../../src/observe/audit/log-files.ts'
+import { AuditLogWriter } from '../../../../../src/observe/audit/log-writer.ts'
+import type { AuditLogOptions } from '../../../../../src/observe/audit/log-writer.ts'
+import { ManualClock } from '../../../../support/manual-clock.ts'
+
+class MemoryFiles implements LogFiles {
+  readonly contents = new Map<string, string>()
+  /** Bytes of each append. */
+  readonly appends: string[] = []
+  /** Set: what the next calls fail with. */
+  broken: string | null = null
+  brokenRename: string | null = null
+  /** Set: appends wait until it resolves. */
+  gate: Promise<void> = Promise.resolve()
+
+  async open(path: string): Promise<LogFile> {
+    this.#check()
+    if (!this.contents.has(path)) this.contents.set(path, '')
+    const { contents } = this
+    return {
+      get size() {
+        return (contents.get(path) ?? '').length
+      },
+      append: async (bytes) => {
+        await this.gate
+        this.#check()
+        const text = Buffer.from(bytes).toString('utf8')
+        this.appends.push(text)
+        this.contents.set(path, (this.contents.get(path) ?? '') + text)
+      },
+      close: () => Promise.resolve(),
+    }
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    if (this.brokenRename !== null) throw new Error(this.brokenRename)
+    assert.ok(!this.contents.has(to), `${to} is not written over`)
+    this.contents.set(to, this.contents.get(from) ?? '')
+    this.contents.delete(from)
+  }
+
+  async list(directory: string): Promise<readonly string[]> {
+    return [...this.contents.keys()].map((path) => path.slice(directory.length + 1))
+  }
+
+  async remove(path: string): Promise<void> {
+    this.contents.delete(path)
+  }
+
+  #check(): void {
+    if (this.broken !== null) throw new Error(this.broken)
+  }
+}
+
+const path = '/var/log/audit.log'
+let files = new MemoryFiles()
+let clock = new ManualClock()
+let told: string[] = []
+let lost = { log: 0, buffered: 0 }
+
+beforeEach(() => {
+  files = new MemoryFiles()
+  clock = new ManualClock()
+  told = []
+  lost = { log: 0, buffered: 0 }
+})
+
+function open(change: Partial<AuditLogOptions> = {}): Promise<AuditLogWriter> {
+  return AuditLogWriter.open(
+    { path, bytesMax: 1000, backupsMax: 0, backupMsMax: 0, ...change },
+    {
+      clock,
+      files,
+      log: {
+        error: (fields, message) => void told.push(`error ${message} ${JSON.stringify(fields)}`),
+        info: (fields, message) => void told.push(`info ${message} ${JSON.stringify(fields)}`),
+      },
+      onLost: (plugin, count) => {
+        lost[plugin] += count
+      },
+    },
+  )
+}
+
+function line(text: string): Uint8Array {
+  return Buffer.from(`${text}\n`)
+}
+
+/** Lets the disk be as slow as the test wants. */
+function holdUp(): () => void {
+  let go = (): void => undefined
+  files.gate = new Promise((resolve) => {
+    go = resolve
+  })
+  return go
+}
+
+void describe('writing', () => {
+  void test('what comes while a write is under way is the next one, in order', async () => {
+    const writer = await open()
+    const go = holdUp()
+    writer.add(line('a'))
+    writer.add(line('b'))
+    await clock.settle()
+    for (const text of ['c', 'd', 'e']) writer.add(line(text))
+    go()
+    await clock.settle()
+    assert.deepEqual(files.appends, ['a\nb\n', 'c\nd\ne\n'])
+    await writer.close()
+  })
+
+  void test('who waits is woken when its line is written, and not before', async () => {
+    const writer = await open()
+    const go = holdUp()
+    const woken: string[] = []
+    writer.add(line('a'))
+    writer.whenSettled((written) => void woken.push(`a ${written}`))
+    await clock.settle()
+    writer.add(line('b'))
+    const stop = writer.whenSettled(() => void woken.push('b'))
+    assert.equal(woken.length, 0)
+    stop()
+    go()
+    await clock.settle()
+    assert.deepEqual(woken, ['a true'])
+    writer.whenSettled((written) => void woken.push(`now ${written}`))
+    assert.deepEqual(woken, ['a true', 'now true'], 'nothing is under way')
+    await writer.close()
+  })
+
+  void test('an end writes what waits, and does not wait for a dead disk', async () => {
+    const quick = await open()
+    quick.add(line('last'))
+    await quick.close()
+    assert.deepEqual(files.appends, ['last\n'])
+    const writer = await open()
+    holdUp()
+    writer.add(line('x'))
+    writer.add(line('y'))
+    const closed = writer.close()
+    await clock.advance(limits.auditCloseMsMax)
+    await closed
+    assert.equal(lost.log, 2)
+    assert.match(told.join('\n'), /the disk does not answer.*"lost":2/)
+  })
+})
+
+void describe('a disk that fails', () => {
+  void test('loses what it was given, which is told once a minute, and what comes later is tried again', async () => {
+    const writer = await open()
+    const woken: boolean[] = []
+    files.broken = 'ENOSPC: no space left'
+    for (let count = 0; count < 3; count++) {
+      writer.add(line('gone'))
+      writer.whenSettled((written) => void woken.push(written))
+      await clock.settle()
+    }
+    assert.deepEqual(woken, [false, false, false])
+    assert.equal(lost.log, 3)
+    assert.equal(told.length, 1)
+    assert.match(told[0] ?? '', /^error audit events are lost: make room.*ENOSPC.*"lost":1/)
+    await clock.advance(limits.auditToldMs)
+    writer.add(line('gone'))
+    await clock.settle()
+    assert.match(told[1] ?? '', /"lost":4/)
+    files.broken = null
+    writer.add(line('back'))
+    await clock.settle()
+    assert.equal(files.contents.get(path), 'back\n')
+    assert.match(told[2] ?? '', /^info audit events are written again.*"lost":4/)
+    writer.add(line('more'))
+    await clock.settle()
+    assert.equal(told.length, 3)
+    await writer.close()
+  })
+
+  void test('that only does not answer costs bounded memory: lines, then bytes', async () => {
+    const writer = await open({ bytesMax: Infinity })
+    const go = holdUp()
+    writer.add(line('under way'))
+    await clock.settle()
+    for (let count = 0; count < limits.auditBufferLinesMax; count++) assert.ok(writer.add(line('x')))
+    assert.ok(!writer.add(line('one too many')))
+    assert.deepEqual(lost, { log: 0, buffered: 1 })
+    go()
+    await clock.settle()
+    const goAgain = holdUp()
+    const big = Buffer.alloc(limits.auditEventBytesMax, 0x61)
+    writer.add(line('under way'))
+    await clock.settle()
+    const most = Math.floor(limits.auditBufferBytesMax / big.byteLength)
+    for (let count = 0; count < most; count++) {
+      assert.equal(writer.isFull, count >= most / 2, `${count}`)
+      assert.ok(writer.add(big))
+    }
+    assert.ok(!writer.add(big))
+    assert.equal(lost.buffered, 2)
+    goAgain()
+    await writer.close()
+    assert.ok(files.appends.every((text) => text.length <= limits.auditWriteBytesMax))
+    assert.equal(writer.isFull, false)
+    assert.deepEqual(lost, { log: 0, buffered: 2 })
+  })
+})
+
+void describe('a full file', () => {
+  void test('is put aside between lines, under the time it was full, and nothing is lost', async () => {
+    const writer = await open({ bytesMax: 100 })
+    const lines = Array.from({ length: 40 }, (_, at) => `line ${String(at).padStart(3, '0')}`)
+    for (const [at, text] of lines.entries()) {
+      writer.add(line(text))
+      if (at % 7 === 0) await clock.settle()
+    }
+    await clock.settle()
+    const paths = [...files.contents.keys()].sort()
+    assert.equal(paths.length, 4)
+    assert.ok([...files.contents.values()].every((text) => text.length <= 100 && text.endsWith('\n')))
+    const backups = paths.filter((one) => one !== path)
+    for (const one of backups) assert.match(one, /^\/var\/log\/audit-2023-11-14T22-13-21\.00\d\.log$/)
+    const all = [...backups, path].map((one) => files.contents.get(one) ?? '').join('')
+    assert.deepEqual(all.trimEnd().split('\n'), lines)
+    await writer.close()
+  })
+
+  void test('that cannot be put aside grows on, and is tried again when it has grown by as much', async () => {
+    const writer = await open({ bytesMax: 100 })
+    files.brokenRename = 'EPERM'
+    for (let at = 0; at < 25; at++) {
+      writer.add(line('0123456'))
+      await clock.settle()
+    }
+    assert.equal(told.filter((words) => words.includes('cannot be put aside')).length, 2)
+    assert.equal(lost.log, 0)
+    assert.equal(files.contents.get(path)?.length, 200)
+    files.brokenRename = null
+    for (let at = 0; at < 20; at++) {
+      writer.add(line('0123456'))
+      await clock.settle()
+    }
+    assert.equal(files.contents.size, 2)
+    await writer.close()
+  })
+
+  void test('old ones go: by number and by age, and nothing else does', () => {
+    const at = (ms: number): string => backupName('audit.log', ms)
+    const day = 86_400_000
+    const nowMs = 1_767_323_045_678
+    const there = [at(nowMs - 3 * day), at(nowMs - day), at(nowMs), 'audit.log', 'audit-old.log', 'x.txt']
+    const expired = (countMax: number, ageMsMax: number): readonly string[] =>
+      expiredBackups('audit.log', there, { countMax, ageMsMax, nowMs })
+    assert.equal(at(nowMs), 'audit-2026-01-02T03-04-05.678.log')
+    assert.deepEqual(expired(0, 0), [])
+    assert.deepEqual(expired(2, 0), [at(nowMs - 3 * day)])
+    assert.deepEqual(expired(1, 0), [at(nowMs - day), at(nowMs - 3 * day)])
+    assert.deepEqual(expired(0, 2 * day), [at(nowMs - 3 * day)])
+    assert.deepEqual(
+      expiredBackups('log', ['log-2026-01-02T03-04-05.678'], { countMax: 0, ageMsMax: 1, nowMs: nowMs + 2 }),
+      ['log-2026-01-02T03-04-05.678'],
+    )
+  })
+
+  void test('old ones go at the start and whenever a file is put aside', async () => {
+    for (const day of ['01', '02', '03'])
+      files.contents.set(`/var/log/audit-2023-01-${day}T00-00-00.000.log`, '')
+    const writer = await open({ bytesMax: 10, backupsMax: 2 })
+    assert.equal(files.contents.size, 3)
+    for (let at = 0; at < 6; at++) {
+      writer.add(line('01234567'))
+      await clock.advance(1)
+    }
+    assert.equal(files.contents.size, 3)
+    assert.ok([...files.contents.keys()].every((one) => !one.includes('2023-01')))
+    await writer.close()
+  })
+})
