@@ -21,9 +21,14 @@ export const ANNOTATIONS_BYTES_MAX = 256 * 1024
 export const FOREGROUND_FINALIZER = 'foregroundDeletion'
 export const ORPHAN_FINALIZER = 'orphan'
 
-export type MetaRules = {
+export type MetaRules = UpdateRules & {
   readonly namespaced: boolean
   readonly validateName: NameRule
+}
+
+export type UpdateRules = {
+  /** Finalizers need no prefix. */
+  readonly plainFinalizers?: boolean
 }
 
 /**
@@ -33,7 +38,7 @@ export type MetaRules = {
  * @source apimachinery `pkg/api/validation/objectmeta.go`
  */
 export function validateMetaOnCreate(meta: ObjectMeta, rules: MetaRules): readonly ApiErrorCause[] {
-  return [...checkNames(meta, rules), ...checkCommon(meta)]
+  return [...checkNames(meta, rules), ...checkCommon(meta, rules)]
 }
 
 /**
@@ -41,7 +46,11 @@ export function validateMetaOnCreate(meta: ObjectMeta, rules: MetaRules): readon
  *
  * @source apimachinery `pkg/api/validation/objectmeta.go` ValidateObjectMetaUpdate
  */
-export function validateMetaOnUpdate(meta: ObjectMeta, stored: ObjectMeta): readonly ApiErrorCause[] {
+export function validateMetaOnUpdate(
+  meta: ObjectMeta,
+  stored: ObjectMeta,
+  rules: UpdateRules = {},
+): readonly ApiErrorCause[] {
   const causes: ApiErrorCause[] = []
   if (stored.deletionTimestamp) {
     const known = new Set(stored.finalizers ?? [])
@@ -62,7 +71,7 @@ export function validateMetaOnUpdate(meta: ObjectMeta, stored: ObjectMeta): read
       causes.push(invalid(`metadata.${field}`, value, 'field is immutable'))
     }
   }
-  return [...causes, ...checkCommon(meta)]
+  return [...causes, ...checkCommon(meta, rules)]
 }
 
 const IMMUTABLE = [
@@ -111,7 +120,7 @@ function checkNames(meta: ObjectMeta, rules: MetaRules): ApiErrorCause[] {
   return causes
 }
 
-function checkCommon(meta: ObjectMeta): ApiErrorCause[] {
+function checkCommon(meta: ObjectMeta, rules: UpdateRules): ApiErrorCause[] {
   const causes: ApiErrorCause[] = []
   if ((meta.generation ?? 0) < 0) {
     causes.push(invalid('metadata.generation', meta.generation, 'must be greater than or equal to 0'))
@@ -119,7 +128,7 @@ function checkCommon(meta: ObjectMeta): ApiErrorCause[] {
   causes.push(...validateLabels(meta.labels ?? {}, 'metadata.labels'))
   causes.push(...validateAnnotations(meta.annotations ?? {}, 'metadata.annotations'))
   causes.push(...checkOwners(meta.ownerReferences ?? []))
-  causes.push(...checkFinalizers(meta.finalizers ?? []))
+  causes.push(...checkFinalizers(meta.finalizers ?? [], rules))
   causes.push(...checkManagedFields(meta.managedFields ?? []))
   return causes
 }
@@ -185,13 +194,17 @@ function checkOwners(owners: readonly JsonObject[]): ApiErrorCause[] {
 }
 
 /** Well-known ones need no prefix; kinds with finalizers of their own check those themselves. */
-function checkFinalizers(finalizers: readonly string[]): ApiErrorCause[] {
+function checkFinalizers(
+  finalizers: readonly string[],
+  { plainFinalizers = false }: UpdateRules,
+): ApiErrorCause[] {
   const field = 'metadata.finalizers'
   const causes: ApiErrorCause[] = []
   finalizers.forEach((finalizer, at) => {
     const wrong = checkQualifiedName(finalizer)
     for (const words of wrong) causes.push(invalid(field, finalizer, words))
-    if (wrong.length === 0 && !finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
+    const isPlain = wrong.length === 0 && !finalizer.includes('/')
+    if (isPlain && !plainFinalizers && !STANDARD_FINALIZERS.has(finalizer)) {
       const words = 'name is neither a standard finalizer name nor is it fully qualified'
       causes.push(invalid(`${field}[${at}]`, finalizer, words))
     }

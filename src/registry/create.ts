@@ -107,7 +107,8 @@ function admissionRequest(request: VerbRequest, object: AnyObject, dryRun: boole
 
 function checkNew(request: VerbRequest, object: AnyObject): void {
   const { definition } = request
-  const rules = { namespaced: definition.scope === 'Namespaced', validateName: definition.validateName }
+  const { validateName, plainFinalizers = false } = definition
+  const rules = { namespaced: definition.scope === 'Namespaced', validateName, plainFinalizers }
   const causes = [
     ...validateMetaOnCreate(object.metadata, rules),
     ...(definition.structural?.validate(object) ?? validateSchema(definition.schema, object)),

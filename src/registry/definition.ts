@@ -35,6 +35,8 @@ export type ResourceDefinition = {
   readonly structural?: CompiledSchema
   /** Whether an object's name follows the rule; messages as upstream. */
   readonly validateName: (name: string) => readonly string[]
+  /** Finalizers need no prefix, as upstream has it for this kind. */
+  readonly plainFinalizers?: true
   /** Deleting answers with the object instead of a `Status`. */
   readonly deleteReturnsObject: boolean
   /** A PUT to a missing object creates it in every domain, as upstream for this kind. */

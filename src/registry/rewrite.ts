@@ -194,10 +194,10 @@ function checkChanged(
   current: AnyObject,
 ): void {
   const { definition } = request
-  const { hooks } = definition
+  const { hooks, plainFinalizers = false } = definition
   const own = subresource === null ? hooks.validateUpdate : subresource.validateUpdate
   const causes = [
-    ...validateMetaOnUpdate(object.metadata, current.metadata),
+    ...validateMetaOnUpdate(object.metadata, current.metadata, { plainFinalizers }),
     ...(definition.structural?.validate(object) ?? validateSchema(definition.schema, object)),
     ...(subresource === null ? (hooks.validate?.(object) ?? []) : []),
     ...(own?.(object, current) ?? []),

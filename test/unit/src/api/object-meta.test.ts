@@ -102,6 +102,11 @@ test('owners are whole, and one of them controls', () => {
 test('finalizers are qualified or well known, and do not contradict each other', () => {
   assert.equal(messages({ ...good, finalizers: ['mine'] }).length, 1)
   assert.equal(messages({ ...good, finalizers: ['foregroundDeletion', 'orphan'] }).length, 1)
+  // Of kinds that upstream does not check for that.
+  const plain = { ...rules, plainFinalizers: true }
+  assert.deepEqual(validateMetaOnCreate({ ...good, finalizers: ['mine'] }, plain), [])
+  assert.deepEqual(validateMetaOnUpdate({ ...good, finalizers: ['mine'] }, good, plain), [])
+  assert.equal(validateMetaOnUpdate({ ...good, finalizers: ['a b'] }, good, plain).length, 1)
 })
 
 test('an update cannot change what is fixed', () => {
