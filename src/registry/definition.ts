@@ -43,13 +43,16 @@ export type ResourceDefinition = {
   readonly putCreates?: true
   /** A PUT says which version it replaces, as upstream has it for this kind. */
   readonly updateNeedsVersion?: true
-  /** `metadata.generation` counts changes outside metadata and status. */
-  readonly tracksGeneration?: true
+  /** `metadata.generation` counts changes outside metadata and status; `status-too`: outside metadata. */
+  readonly tracksGeneration?: true | 'status-too'
   /** Its objects are namespaces: one goes only when nothing is left in it. */
   readonly holdsNamespaces?: true
   /** What field selectors may name besides name and namespace: dotted paths of string members, or made of them. */
   readonly selectableFields?: readonly (string | SelectableField)[]
-  /** Its objects are stored in another version, which is declared too. Unset: as they are. */
+  /**
+   * Its objects are stored in another version, which is declared too; for custom kinds also: in this one, but perhaps under
+   * a schema that was another then. Unset: as they are.
+   */
   readonly storedAs?: StoredVersion
   /** Still served, but clients should turn to another version. */
   readonly deprecated?: Deprecation
@@ -106,32 +109,37 @@ export type StoredVersion = {
   /** As in `ResourceDefinition`; unset: the same. */
   readonly group?: string
   /**
-   * Pure, the one undoing the other, so that nothing is lost on the way through either version. Metadata stays as it is,
-   * and apiVersion is not theirs. Unset: the two versions have one shape.
+   * Pure, the one undoing the other, so that nothing is lost on the way through either version; custom kinds lose what
+   * the other version's schema lacks. Metadata stays as it is, and apiVersion is not theirs. Unset: the two versions have
+   * one shape.
    */
   readonly conversion?: {
     readonly toStored: (object: AnyObject) => AnyObject
+    /** The very object it is given where nothing changes: then its bytes are shown as they are. */
     readonly fromStored: (object: AnyObject) => AnyObject
   }
 }
 
 /** @source spec 6.2, 9.5, 9.6 */
-export type Deprecation = {
-  /** Releases of the API, such as `1.24`. */
-  readonly since: string
-  readonly removed: string
-  readonly replacement: { readonly group: string; readonly version: string; readonly kind: string }
-}
+export type Deprecation =
+  | {
+      /** Releases of the API, such as `1.24`. */
+      readonly since: string
+      readonly removed: string
+      readonly replacement: { readonly group: string; readonly version: string; readonly kind: string }
+    }
+  /** Of custom kinds: what clients are told; nobody knows when they go. */
+  | { readonly words: string; readonly removed: '' }
 
 /** One column of a kind's tables, on every path: get, list and watch. */
 export type Column = {
   readonly name: string
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
-  /** `name`: what the object is called. */
-  readonly format?: 'name'
+  /** `name`: what the object is called. Custom kinds may say others. */
+  readonly format?: string
   readonly description: string
-  /** 1: only where a client shows all there is. Unset: 0. */
-  readonly priority?: 0 | 1
+  /** Above 0: only where a client shows all there is. Unset: 0. */
+  readonly priority?: number
   /** Pure. What it is given was stored, so its schema holds. */
   readonly cell: (object: AnyObject) => Cell
 }
@@ -168,6 +176,8 @@ export type ResourceHooks = {
   /** What only a new object must not say. */
   readonly validateNew?: (object: AnyObject) => readonly ApiErrorCause[]
   readonly validateUpdate?: (object: AnyObject, current: AnyObject) => readonly ApiErrorCause[]
+  /** What to tell who writes a valid object; made one by one as they are taken. @param current null: it is new */
+  readonly warnings?: (object: AnyObject, current: AnyObject | null) => Iterable<string>
   /** Of a new object, among all others. Only for cluster-scoped kinds of which there are few. */
   readonly validateAmong?: (object: AnyObject, others: readonly AnyObject[]) => readonly ApiErrorCause[]
   /**
@@ -182,13 +192,14 @@ export type ResourceHooks = {
 }
 
 /** A path under an object. */
-export type SubresourceDefinition = PartSubresource | OperationSubresource
+export type SubresourceDefinition = PartSubresource | ViewSubresource | OperationSubresource
 
 /** Reads or writes part of the object (`status`, `finalize`). */
 export type PartSubresource = {
   readonly name: string
   readonly verbs: readonly PartVerb[]
   readonly body?: undefined
+  readonly view?: undefined
   /** What of the sent object counts; the rest stays as it is. */
   readonly prepareForUpdate: (object: AnyObject, current: AnyObject, writing: Writing) => AnyObject
   readonly validateUpdate?: (object: AnyObject, current: AnyObject) => readonly ApiErrorCause[]
@@ -196,11 +207,30 @@ export type PartSubresource = {
 
 export type PartVerb = 'get' | 'update' | 'patch'
 
+/** Shows part of the object as one of another kind, and takes that back (`scale`). Those are not stored. */
+export type ViewSubresource = {
+  readonly name: string
+  readonly verbs: readonly PartVerb[]
+  readonly body: BodyKind
+  readonly view: ObjectView
+  readonly operation?: undefined
+}
+
+/** Pure; all throw `ApiError` where the object cannot be shown like this. */
+export type ObjectView = {
+  readonly show: (object: AnyObject) => AnyObject
+  /** What a patch is applied to: also of an object that does not say yet what it is to say then. */
+  readonly patched: (object: AnyObject) => AnyObject
+  /** The object with what was said in the other shape; its metadata is not the view's. @param said of the schema, and valid */
+  readonly change: (said: AnyObject, current: AnyObject) => AnyObject
+}
+
 /** Has something done to the object (`eviction`). What it is sent is of another kind, and not stored. @source spec 1.4 */
 export type OperationSubresource = {
   readonly name: string
   readonly verbs: readonly ['create']
   readonly body: BodyKind
+  readonly view?: undefined
   /** What is to be done for a body of that name. Pure. */
   readonly operation: (body: AnyObject) => ObjectOperation
 }

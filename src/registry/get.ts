@@ -6,15 +6,18 @@ import { readGetOptions } from './options.ts'
 import type { VerbParts } from './parts.ts'
 import { readState } from './read-state.ts'
 import { keyOfTarget } from './request.ts'
-import { partOf } from './subresource.ts'
+import { partOf, viewOf } from './subresource.ts'
+import { shownAs } from './view.ts'
 
-/** Answers with the stored bytes; nothing is parsed or copied. */
+/** Answers with the stored bytes; nothing is parsed or copied, but for what is shown as another kind. */
 export async function get(parts: VerbParts, request: VerbRequest): Promise<Answer> {
   const { definition, target, context } = request
-  partOf(definition, target, 'get')
+  const view = viewOf(definition, target, 'get')
+  if (view === null) partOf(definition, target, 'get')
   const wanted = wantedBy(request, readGetOptions(request.query))
   const key = keyOfTarget(definition, target)
   const stored = await readState(parts, context, wanted, { take: () => parts.store.view().get(key) })
   if (stored === null) throw notFound(resourceOf(definition), target.name ?? '')
-  return { kind: 'document', code: 200, bytes: stored.bytes }
+  const answer: Answer = { kind: 'document', code: 200, bytes: stored.bytes }
+  return view === null ? answer : shownAs(view, answer)
 }

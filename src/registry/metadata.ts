@@ -73,7 +73,7 @@ export function stampUpdated(
     ...(prefix ? { generateName: prefix } : {}),
     ...(old.namespace === undefined ? {} : { namespace: old.namespace }),
     ...(old.uid === undefined ? {} : { uid: old.uid }),
-    ...(definition.tracksGeneration ? { generation: nextGeneration(object, current) } : {}),
+    ...(definition.tracksGeneration ? { generation: nextGeneration(object, current, definition) } : {}),
     ...(old.creationTimestamp === undefined ? {} : { creationTimestamp: old.creationTimestamp }),
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     ...(seconds === undefined ? {} : { deletionGracePeriodSeconds: seconds }),
@@ -122,12 +122,16 @@ function hasMembers<T extends object>(map: T | undefined): map is T {
   return false
 }
 
-/** Counts changes of what the object shall be: everything but metadata and status. */
-function nextGeneration(object: AnyObject, current: AnyObject): number {
+/** Counts changes of what the object shall be: everything but metadata and, for most kinds, status. */
+function nextGeneration(
+  object: AnyObject,
+  current: AnyObject,
+  { tracksGeneration }: ResourceDefinition,
+): number {
   const before = current.metadata.generation ?? 0
   const names = new Set([...Object.keys(object), ...Object.keys(current)])
   for (const name of names) {
-    if (name === 'metadata' || name === 'status') continue
+    if (name === 'metadata' || (name === 'status' && tracksGeneration !== 'status-too')) continue
     if (!equalJson(object[name], current[name])) return before + 1
   }
   return before

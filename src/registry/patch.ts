@@ -11,7 +11,7 @@ import { patchFormatOf } from '../api/media-type.ts'
 import type { PatchFormat } from '../api/media-type.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { bodyText, checkNames, checkType, doubledIn, shape } from './decode.ts'
-import type { Shaping } from './decode.ts'
+import type { DecodedKind, Shaping } from './decode.ts'
 import { resourceOf } from './definition.ts'
 import type { AnyObject } from './definition.ts'
 import { removalLost } from './finalize.ts'
@@ -21,7 +21,8 @@ import type { VerbParts } from './parts.ts'
 import { keyOfTarget } from './request.ts'
 import { planRewrite } from './rewrite.ts'
 import { settle } from './settle.ts'
-import { partOf } from './subresource.ts'
+import { partOf, viewOf } from './subresource.ts'
+import { changeThrough, shownAs } from './view.ts'
 
 /**
  * Changes an object by a patch. A patch that names no resourceVersion is applied again to whatever won a
@@ -32,24 +33,29 @@ import { partOf } from './subresource.ts'
  */
 export async function patch(parts: VerbParts, request: VerbRequest): Promise<Answer> {
   const { definition, target } = request
-  const subresource = partOf(definition, target, 'patch')
+  const view = viewOf(definition, target, 'patch')
+  const subresource = view === null ? partOf(definition, target, 'patch') : null
+  const kind = view?.body ?? definition
   const options = readWriteOptions(request.query)
   const validation = options.fieldValidation
-  const { apply, found } = readPatch(parts, request, validation)
+  const { apply, found } = readPatch(parts, request, { kind, validation })
   const shaping = { validation, found, warn: onceEach(request.context.warn) }
+  const change = (current: AnyObject): AnyObject =>
+    changed(parts, request, { kind, patched: apply(current) }, shaping)
   const rewrite = {
     subresource,
     dryRun: options.dryRun,
-    change: (current: AnyObject) => changed(parts, request, apply(current), shaping),
+    change: view === null ? change : changeThrough(view, (current) => change(view.view.patched(current))),
     onMissing: () => {
       throw notFound(resourceOf(definition), target.name ?? '')
     },
   }
-  return settle(parts, request, () => planRewrite(parts, request, rewrite), {
+  const answer = await settle(parts, request, () => planRewrite(parts, request, rewrite), {
     attemptsMax: parts.limits.rewriteAttemptsMax,
     key: keyOfTarget(definition, target),
     onLost: (lost) => removalLost(definition, target.name ?? '', lost),
   })
+  return view === null ? answer : shownAs(view, answer)
 }
 
 const formats: readonly PatchFormat[] = ['json-patch', 'merge-patch', 'strategic-merge-patch']
@@ -63,8 +69,12 @@ type ReadPatch = {
 }
 
 /** The patch as a function; the body is read once, whatever races follow. */
-function readPatch(parts: VerbParts, request: VerbRequest, validation: FieldValidation): ReadPatch {
-  const isCustom = request.definition.structural !== undefined
+function readPatch(
+  parts: VerbParts,
+  request: VerbRequest,
+  { kind, validation }: { readonly kind: DecodedKind; readonly validation: FieldValidation },
+): ReadPatch {
+  const isCustom = kind.structural !== undefined
   const format = patchFormatOf(request.contentType, isCustom ? formatsOfCustomKinds : formats)
   const text = bodyText(request.body)
   switch (format) {
@@ -86,7 +96,7 @@ function readPatch(parts: VerbParts, request: VerbRequest, validation: FieldVali
     case 'strategic-merge-patch': {
       const patch = parseJsonObject(text)
       request.context.received?.(patch)
-      const schema = parts.schemas.of(request.definition)
+      const schema = parts.schemas.of(kind)
       const found = doubledIn(text, validation)
       return { found, apply: (current) => strategicMerge(schema, current, patch) }
     }
@@ -108,10 +118,14 @@ function withManagedFields(current: AnyObject): AnyObject {
     : current
 }
 
-function changed(parts: VerbParts, request: VerbRequest, patched: Json, shaping: Shaping): AnyObject {
-  const { definition, target } = request
+function changed(
+  parts: VerbParts,
+  { target }: VerbRequest,
+  { kind, patched }: { readonly kind: DecodedKind; readonly patched: Json },
+  shaping: Shaping,
+): AnyObject {
   if (!isJsonObject(patched)) throw badRequest('the patch leaves no object')
-  const object = shape(parts, definition, checkType(patched, definition), shaping)
+  const object = shape(parts, kind, checkType(patched, kind), shaping)
   checkNames(object, target)
   return object
 }

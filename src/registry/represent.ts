@@ -2,6 +2,8 @@ import { encodeDocument } from '../api/codec/document.ts'
 import { yamlText } from '../api/codec/yaml-writer.ts'
 import { statusSchema } from '../api/schema/shared.ts'
 import type { Answer, VerbRequest } from './answer.ts'
+import { defaultColumns } from './columns.ts'
+import type { ResourceDefinition } from './definition.ts'
 import { parseBytes, parsedJson } from './encode.ts'
 import type { VerbParts } from './parts.ts'
 import { STORED_FORM, formOf, isStoredForm } from './representation.ts'
@@ -9,7 +11,7 @@ import { tableOfOne } from './table.ts'
 
 /** One object or `Status` as the caller wants it; lists and watches are made that way from the start. */
 export function represented(parts: VerbParts, request: VerbRequest, answer: Answer): Answer {
-  const { definition, representation = STORED_FORM } = request
+  const { representation = STORED_FORM } = request
   if (answer.kind !== 'document') return answer
   if (representation.as !== 'partial') request.context.answered?.(answer.bytes, answer.isStatus === true)
   if (isStoredForm(representation)) return answer
@@ -18,6 +20,7 @@ export function represented(parts: VerbParts, request: VerbRequest, answer: Answ
     if (representation.encoding === 'json') return answer
     return { ...answer, bytes: encodeDocument(representation.encoding, statusSchema, parsedJson(bytes)) }
   }
+  const definition = shownKind(request)
   if (representation.as === 'table') {
     const table = tableOfOne(definition, representation.shape, bytes, parts.clock.wallMs())
     if (representation.encoding === 'json') return { ...answer, bytes: table }
@@ -25,4 +28,11 @@ export function represented(parts: VerbParts, request: VerbRequest, answer: Answ
   }
   const { schema, shown } = formOf(definition, representation, parts.schemas.of(definition))
   return { ...answer, bytes: encodeDocument(representation.encoding, schema, shown(parseBytes(bytes))) }
+}
+
+/** What is answered may be of another kind than the path. */
+function shownKind({ definition, target }: VerbRequest): ResourceDefinition {
+  if (target.subresource === null) return definition
+  const found = definition.subresources.find(({ name }) => name === target.subresource)
+  return found?.view === undefined ? definition : { ...definition, ...found.body, columns: defaultColumns }
 }

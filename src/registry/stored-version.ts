@@ -35,6 +35,7 @@ export class VersionedStore implements ObjectStore {
       ...(version.conversion === undefined ? {} : { conversion: version.conversion }),
       asked: { kind, apiVersion: apiVersionOf(definition) },
       stored: { kind, apiVersion: apiVersionOf(storedTypeOf(definition)) },
+      asIs: new WeakSet(),
     }
   }
 
@@ -141,7 +142,15 @@ export class VersionedStore implements ObjectStore {
 }
 
 type Type = { readonly kind: string; readonly apiVersion: string }
-type Version = Pick<StoredVersion, 'conversion'> & { readonly asked: Type; readonly stored: Type }
+type Version = Pick<StoredVersion, 'conversion'> & {
+  readonly asked: Type
+  readonly stored: Type
+  /**
+   * What is the same in both: so each object is read once to find out, as long as the store keeps that version of it, and
+   * not with every list.
+   */
+  readonly asIs: WeakSet<StoredObject>
+}
 
 /**
  * A stored object in another version. Its bytes are made when they are asked for: a list of a whole collection holds
@@ -191,15 +200,23 @@ class ConvertedObject implements StoredObject {
   }
 }
 
-function asAsked(stored: StoredObject, { conversion, asked }: Version): Uint8Array {
+function asAsked(stored: StoredObject, { conversion, asked, asIs }: Version): Uint8Array {
+  if (asIs.has(stored)) return stored.bytes
   // Where only the name of the version differs, nothing needs to be read.
   if (conversion === undefined) return withHead(asked, stored)
   const object = parseStored(stored)
+  const converted = conversion.fromStored(object)
+  if (converted === object) {
+    if (object.apiVersion !== asked.apiVersion || object.kind !== asked.kind) return withHead(asked, stored)
+    asIs.add(stored)
+    return stored.bytes
+  }
   const version = revisionOf(Number(object.metadata.resourceVersion))
-  return withRevision(encode({ ...conversion.fromStored(object), ...asked }), version)
+  return withRevision(encode({ ...converted, ...asked }), version)
 }
 
-function asStored(object: EncodedObject, { conversion, stored }: Version): EncodedObject {
+function asStored(object: EncodedObject, { conversion, asked, stored }: Version): EncodedObject {
+  if (asked.apiVersion === stored.apiVersion) return object
   if (conversion === undefined) {
     const bytes = withHead(stored, object)
     const longer = bytes.byteLength - object.bytes.byteLength

@@ -6,6 +6,7 @@ import type {
   PartVerb,
   ResourceDefinition,
   SubresourceDefinition,
+  ViewSubresource,
 } from './definition.ts'
 import type { Target } from './request.ts'
 
@@ -28,6 +29,23 @@ export function partOf(
 }
 
 /**
+ * As what else a call shows and changes the object; null: as it is.
+ *
+ * @throws ApiError as `partOf`
+ */
+export function viewOf(
+  definition: ResourceDefinition,
+  target: Target,
+  verb: PartVerb,
+): ViewSubresource | null {
+  if (target.subresource === null) return null
+  const found = subresourceOf(definition, target)
+  if (found.view === undefined) return null
+  if (!found.verbs.includes(verb)) throw methodNotSupported(resourceOf(definition), verb)
+  return found
+}
+
+/**
  * What a create at that path has done to an object; null: an object is to be created.
  *
  * @throws ApiError as `partOf`
@@ -35,7 +53,8 @@ export function partOf(
 export function operationOf(definition: ResourceDefinition, target: Target): OperationSubresource | null {
   if (target.subresource === null) return null
   const found = subresourceOf(definition, target)
-  if (found.body === undefined) throw methodNotSupported(resourceOf(definition), 'create')
+  if (found.body === undefined || found.view !== undefined)
+    throw methodNotSupported(resourceOf(definition), 'create')
   return found
 }
 

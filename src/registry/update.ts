@@ -13,7 +13,8 @@ import { keyOfTarget } from './request.ts'
 import { planRewrite } from './rewrite.ts'
 import { settle } from './settle.ts'
 import type { Plan } from './settle.ts'
-import { partOf } from './subresource.ts'
+import { partOf, viewOf } from './subresource.ts'
+import { changeThrough, shownAs } from './view.ts'
 
 /**
  * Replaces an object: 200, or 201 where a missing one may be created. A body with a resourceVersion
@@ -23,29 +24,29 @@ import { partOf } from './subresource.ts'
  */
 export async function update(parts: VerbParts, request: VerbRequest): Promise<Answer> {
   const { definition, target } = request
-  const subresource = partOf(definition, target, 'update')
+  const view = viewOf(definition, target, 'update')
+  const subresource = view === null ? partOf(definition, target, 'update') : null
   const options = readWriteOptions(request.query)
-  const sent = decodeObject(parts, request, options.fieldValidation)
+  const sent = decodeObject(parts, request, options.fieldValidation, view?.body ?? definition)
   checkNames(sent, target)
   const rewrite = {
     subresource,
     dryRun: options.dryRun,
-    change: () => {
-      checkVersion(definition, sent)
-      return sent
-    },
+    change: view === null ? () => withVersion(definition, sent) : changeThrough(view, () => sent),
     onMissing: () => planMissing(parts, request, sent, options),
   }
-  return settle(parts, request, () => planRewrite(parts, request, rewrite), {
+  const answer = await settle(parts, request, () => planRewrite(parts, request, rewrite), {
     attemptsMax: parts.limits.rewriteAttemptsMax,
     key: keyOfTarget(definition, target),
     onLost: (lost) => removalLost(definition, target.name ?? '', lost),
   })
+  return view === null ? answer : shownAs(view, answer)
 }
 
 /** @throws ApiError `Invalid` for kinds that nobody may overwrite without having seen what is there */
-function checkVersion(definition: ResourceDefinition, { metadata }: AnyObject): void {
-  if (definition.updateNeedsVersion !== true || metadata.resourceVersion) return
+function withVersion(definition: ResourceDefinition, sent: AnyObject): AnyObject {
+  const { metadata } = sent
+  if (definition.updateNeedsVersion !== true || metadata.resourceVersion) return sent
   const causes = [invalid('metadata.resourceVersion', '', 'must be specified for an update')]
   throw invalidObject(definition, metadata.name ?? '', causes)
 }

@@ -9,6 +9,7 @@ import {
   prepareForDelete,
   prepareForUpdate,
 } from './definitions/definition-life.ts'
+import { checkChangedDefinition, checkNewDefinition, checkStatus } from './definitions/definition-rules.ts'
 import { statusSubresource } from './parts/status.ts'
 
 /** Describes a kind that is served from then on. @source spec 1.1, 9; apiextensions/v1 */
@@ -35,7 +36,9 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
       prepareForDelete: (object) => prepareForDelete(object, names),
       // Its first deletion marks it, whatever finalizers it has; see `prepareForDelete`.
       isHeld: ({ metadata }) => typeof metadata.deletionTimestamp !== 'string',
+      validateNew: (object) => checkNewDefinition(object, names),
+      validateUpdate: (object, current) => checkChangedDefinition(object, current, names),
     },
-    subresources: [{ ...statusSubresource(), prepareForUpdate: onlyStatus }],
+    subresources: [{ ...statusSubresource(checkStatus), prepareForUpdate: onlyStatus }],
   } satisfies ResourceDefinition)
 }

@@ -9,6 +9,7 @@ import type { ResourceDefinition } from '../registry/definition.ts'
 export function deprecationWords(definition: ResourceDefinition): string | null {
   const { deprecated, kind } = definition
   if (deprecated === undefined) return null
+  if ('words' in deprecated) return deprecated.words
   const { since, removed, replacement } = deprecated
   const gone = `${formatGroupVersion(definition)} ${kind} is deprecated in v${since}+, unavailable in v${removed}+`
   return `${gone}; use ${formatGroupVersion(replacement)} ${replacement.kind}`

@@ -1,6 +1,6 @@
 import type { Names } from '../../api/names.ts'
 import {
-  any,
+  any as anyJson,
   double,
   flag,
   int64,
@@ -59,7 +59,7 @@ function ownFields(schema: ObjectSchema): { readonly [name: string]: Field } {
     type: text(5, 'JSON type of the value.'),
     format: text(6, 'Form of a text, or size of a number; unknown ones say nothing.'),
     title: text(7, 'Short name of the value.'),
-    default: any(8, 'Filled in where the value is absent.', optional),
+    default: anyJson(8, 'Filled in where the value is absent.', optional),
     maximum: double(9, 'Largest number.', optional),
     exclusiveMaximum: flag(10, 'The largest number itself is too large.'),
     minimum: double(11, 'Smallest number.', optional),
@@ -87,7 +87,7 @@ function ownFields(schema: ObjectSchema): { readonly [name: string]: Field } {
     additionalItems: maybe(33, schemaOrBool, 'Not taken.'),
     definitions: mapOf(34, schema, 'Not taken.'),
     externalDocs: maybe(35, externalDocs, 'Where more is said of the value.'),
-    example: any(36, 'A value, to show.', optional),
+    example: anyJson(36, 'A value, to show.', optional),
     nullable: flag(37, 'The value may be null.'),
   }
 }

@@ -1,0 +1,202 @@
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { checkStructural } from '../../api/custom/structural-schema.ts'
+import { invalid, notSupported, required } from '../../api/field-error.ts'
+import { equalJson, isJsonObject, memberOf, objectMember, objectsMember, textMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { checkDns1035Label, checkDns1123Subdomain } from '../../api/name-rules.ts'
+import type { Names } from '../../api/names.ts'
+import { fieldAt, listIndex, member } from '../../api/schema/path.ts'
+import type { Path } from '../../api/schema/path.ts'
+import type { AnyObject } from '../../registry/definition.ts'
+import { checkApproval } from './definition-approval.ts'
+import { isTrue } from './definition-conditions.ts'
+import { checkConversion } from './definition-conversion.ts'
+import { checkNames, requireNames } from './definition-name-rules.ts'
+import { checkVersion } from './definition-version-rules.ts'
+
+/** @source apiextensions-apiserver `pkg/apis/apiextensions/validation`, release 1.24, for rules and words */
+
+const SPEC = member(null, 'spec')
+const VERSIONS = member(SPEC, 'versions')
+
+/** What a new definition has to be. */
+export function checkNewDefinition(definition: AnyObject, names: Names): readonly ApiErrorCause[] {
+  return [
+    ...checkName(definition),
+    ...checkSpec(definition, null, names),
+    ...checkStatus(definition),
+    ...checkApproval(definition, null, names),
+  ]
+}
+
+/** What may become of one that is there. */
+export function checkChangedDefinition(
+  definition: AnyObject,
+  current: AnyObject,
+  names: Names,
+): readonly ApiErrorCause[] {
+  return [
+    ...checkSpec(definition, current, names),
+    ...checkFixed(definition, current),
+    ...checkStatus(definition),
+    ...checkApproval(definition, current, names),
+  ]
+}
+
+/** What the server, or whoever moves objects to another version, may say became of a definition. */
+export function checkStatus(definition: AnyObject): readonly ApiErrorCause[] {
+  const status = member(null, 'status')
+  return [
+    ...checkNames(
+      objectMember(objectMember(definition, 'status'), 'acceptedNames'),
+      member(status, 'acceptedNames'),
+    ),
+    ...checkStoredVersions(definition, member(status, 'storedVersions')),
+  ]
+}
+
+function checkName({ metadata, ...definition }: AnyObject): readonly ApiErrorCause[] {
+  const { name = '' } = metadata
+  const spec = objectMember(definition, 'spec')
+  const wanted = `${textMember(objectMember(spec, 'names'), 'plural')}.${textMember(spec, 'group')}`
+  return name === wanted ? [] : [invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group')]
+}
+
+function checkSpec(definition: AnyObject, current: AnyObject | null, names: Names): readonly ApiErrorCause[] {
+  const spec = objectMember(definition, 'spec')
+  const before = current === null ? null : objectMember(current, 'spec')
+  const asked = objectMember(spec, 'names')
+  return [
+    ...checkGroup(textMember(spec, 'group')),
+    ...checkScope(textMember(spec, 'scope')),
+    ...requireSchemas(spec),
+    ...checkVersions(spec, before, names),
+    ...requireNames(asked, member(SPEC, 'names')),
+    ...checkNames(asked, member(SPEC, 'names')),
+    ...checkConversion(objectMember(spec, 'conversion'), member(SPEC, 'conversion')),
+    ...checkPreserving(spec, before, names),
+  ]
+}
+
+function checkGroup(group: string): readonly ApiErrorCause[] {
+  const field = fieldAt(SPEC, 'group')
+  if (group === '') return [required(field)]
+  const wrong = checkDns1123Subdomain(group)
+  if (wrong.length > 0) return [invalid(field, group, wrong.join(','))]
+  return group.includes('.') ? [] : [invalid(field, group, 'should be a domain with at least one dot')]
+}
+
+const SCOPES = ['Cluster', 'Namespaced']
+
+function checkScope(scope: string): readonly ApiErrorCause[] {
+  if (scope === '') return [required(fieldAt(SPEC, 'scope'))]
+  return SCOPES.includes(scope) ? [] : [notSupported(fieldAt(SPEC, 'scope'), scope, SCOPES)]
+}
+
+function requireSchemas(spec: JsonObject): readonly ApiErrorCause[] {
+  return objectsMember(spec, 'versions').flatMap((version, at) => {
+    const isThere = isJsonObject(memberOf(objectMember(version, 'schema'), 'openAPIV3Schema'))
+    return isThere
+      ? []
+      : [required(fieldAt(VERSIONS, at, 'schema', 'openAPIV3Schema'), 'schemas are required')]
+  })
+}
+
+function checkVersions(spec: JsonObject, before: JsonObject | null, names: Names): readonly ApiErrorCause[] {
+  const versions = objectsMember(spec, 'versions')
+  const causes = versions.flatMap((version, at) => {
+    const place = listIndex(VERSIONS, at)
+    const name = textMember(version, 'name')
+    const wrong = checkDns1035Label(name)
+    const same = before === null ? undefined : versionIn(before, name)
+    return [
+      ...(wrong.length === 0 ? [] : [invalid(fieldAt(place, 'name'), name, wrong.join(','))]),
+      ...checkVersion(version, place),
+      ...(isSameShape(version, same) ? [] : checkSchemaOf(version, place, names)),
+    ]
+  })
+  const every = versions.map((version) => textMember(version, 'name'))
+  const shown = every.join(',')
+  if (new Set(every).size < every.length) {
+    causes.push(invalid(fieldAt(VERSIONS), shown, 'must contain unique version names'))
+  }
+  if (versions.filter((version) => memberOf(version, 'storage') === true).length !== 1) {
+    const words = 'must have exactly one version marked as storage version'
+    causes.push(invalid(fieldAt(VERSIONS), shown, words))
+  }
+  return causes
+}
+
+function versionIn(spec: JsonObject, name: string): JsonObject | undefined {
+  return objectsMember(spec, 'versions').find((version) => textMember(version, 'name') === name)
+}
+
+/** A schema that was taken before is not looked at again: rules may have become stricter since. */
+function isSameShape(version: JsonObject, before: JsonObject | undefined): boolean {
+  if (before === undefined) return false
+  const shapeOf = (of: JsonObject) => memberOf(objectMember(of, 'schema'), 'openAPIV3Schema')
+  return equalJson(shapeOf(version), shapeOf(before)) && hasStatus(version) === hasStatus(before)
+}
+
+function checkSchemaOf(version: JsonObject, place: Path, names: Names): readonly ApiErrorCause[] {
+  const schema = memberOf(objectMember(version, 'schema'), 'openAPIV3Schema')
+  if (!isJsonObject(schema)) return []
+  const at = member(member(place, 'schema'), 'openAPIV3Schema')
+  return checkStructural(schema, at, names, { statusSubresource: hasStatus(version) })
+}
+
+function hasStatus(version: JsonObject): boolean {
+  return memberOf(objectMember(version, 'subresources'), 'status') !== undefined
+}
+
+/** One that is so from before may stay so. */
+function checkPreserving(
+  spec: JsonObject,
+  before: JsonObject | null,
+  names: Names,
+): readonly ApiErrorCause[] {
+  const isSo = (of: JsonObject) => memberOf(of, 'preserveUnknownFields') === true
+  if (!isSo(spec) || (before !== null && isSo(before))) return []
+  const marker = `${names.schemaMarkerPrefix}preserve-unknown-fields`
+  const words = `cannot set to true, set ${marker} to true in spec.versions[*].schema instead`
+  return [invalid(fieldAt(SPEC, 'preserveUnknownFields'), true, words)]
+}
+
+/** Where objects lie, and what they say they are, stays. */
+function checkFixed(definition: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+  const spec = objectMember(definition, 'spec')
+  const before = objectMember(current, 'spec')
+  const always = [['group'], ['names', 'plural']] as const
+  const inUse = isTrue(current, 'Established') ? ([['scope'], ['names', 'kind']] as const) : []
+  return [...inUse, ...always].flatMap((steps) => {
+    const value = textAt(spec, steps)
+    return value === textAt(before, steps)
+      ? []
+      : [invalid(fieldAt(SPEC, ...steps), value, 'field is immutable')]
+  })
+}
+
+function textAt(of: JsonObject, steps: readonly string[]): string {
+  const [first = '', ...rest] = steps
+  return rest.length === 0 ? textMember(of, first) : textAt(objectMember(of, first), rest)
+}
+
+function checkStoredVersions(definition: AnyObject, at: Path): readonly ApiErrorCause[] {
+  const stored = memberOf(objectMember(definition, 'status'), 'storedVersions')
+  const list = Array.isArray(stored) ? stored.filter((name) => typeof name === 'string') : []
+  const field = fieldAt(at)
+  if (list.length === 0) return [invalid(field, list, 'must have at least one stored version')]
+  const versions = objectsMember(objectMember(definition, 'spec'), 'versions')
+  const known = versions.map((version) => textMember(version, 'name'))
+  const storage = versions
+    .filter((version) => memberOf(version, 'storage') === true)
+    .map((version) => textMember(version, 'name'))
+  return [
+    ...storage
+      .filter((name) => !list.includes(name))
+      .map((name) => invalid(field, list, `must have the storage version ${name}`)),
+    ...list.flatMap((name, index) =>
+      known.includes(name) ? [] : [invalid(fieldAt(at, index), name, 'must appear in spec.versions')],
+    ),
+  ]
+}

@@ -1,0 +1,93 @@
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { compileColumnPath } from '../../api/custom/column-path.ts'
+import { invalid, required } from '../../api/field-error.ts'
+import { isJsonObject, memberOf, objectMember, objectsMember, textMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { fieldAt, listIndex, member } from '../../api/schema/path.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { utf8Length } from '../../api/utf8.ts'
+import { parseScalePath } from './scale-path.ts'
+
+/** What a version says beside its name and its schema. */
+export function checkVersion(version: JsonObject, at: Path): readonly ApiErrorCause[] {
+  return [
+    ...checkWarning(version, fieldAt(at, 'deprecationWarning')),
+    ...checkScale(objectMember(version, 'subresources'), member(at, 'subresources')),
+    ...objectsMember(version, 'additionalPrinterColumns').flatMap((column, index) =>
+      checkColumn(column, listIndex(member(at, 'additionalPrinterColumns'), index)),
+    ),
+  ]
+}
+
+/** Bytes. */
+const WARNING_LENGTH_MAX = 256
+
+function checkWarning(version: JsonObject, field: string): readonly ApiErrorCause[] {
+  const warning = memberOf(version, 'deprecationWarning')
+  if (typeof warning !== 'string') return []
+  const say = (words: string) => invalid(field, warning, words)
+  if (memberOf(version, 'deprecated') !== true) return [say('can only be set for deprecated versions')]
+  const causes: ApiErrorCause[] = []
+  if (utf8Length(warning) > WARNING_LENGTH_MAX) causes.push(say('must be <= 256 characters long'))
+  if (warning === '') causes.push(say('must not be an empty string'))
+  // Letters, marks, numbers, signs, and the one plain space.
+  const at = warning.search(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u)
+  if (at >= 0) {
+    const begin = 'must only contain printable UTF-8 characters; non-printable character found at index'
+    causes.push(say(`${begin} ${utf8Length(warning.slice(0, at))}`))
+  }
+  return causes
+}
+
+const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string']
+const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password']
+
+function checkColumn(column: JsonObject, at: Path): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  const type = textMember(column, 'type')
+  const format = textMember(column, 'format')
+  const path = textMember(column, 'jsonPath')
+  if (textMember(column, 'name') === '') causes.push(required(fieldAt(at, 'name')))
+  const types = `must be one of ${COLUMN_TYPES.join(',')}`
+  if (type === '') causes.push(required(fieldAt(at, 'type'), types))
+  else if (!COLUMN_TYPES.includes(type)) causes.push(invalid(fieldAt(at, 'type'), type, types))
+  if (format !== '' && !COLUMN_FORMATS.includes(format)) {
+    causes.push(invalid(fieldAt(at, 'format'), format, `must be one of ${COLUMN_FORMATS.join(',')}`))
+  }
+  if (path === '') causes.push(required(fieldAt(at, 'jsonPath')))
+  else {
+    const compiled = path.startsWith('.') ? compileColumnPath(path) : NO_PATH
+    if (typeof compiled === 'string') causes.push(invalid(fieldAt(at, 'jsonPath'), path, compiled))
+  }
+  return causes
+}
+
+const NO_PATH = 'must be a simple json path starting with .'
+
+const SCALE_PATHS = [
+  { name: 'specReplicasPath', under: ['.spec.'], words: 'should be a json path under .spec', required: true },
+  {
+    name: 'statusReplicasPath',
+    under: ['.status.'],
+    words: 'should be a json path under .status',
+    required: true,
+  },
+  {
+    ...{ name: 'labelSelectorPath', under: ['.spec.', '.status.'], required: false },
+    words: 'should be a json path under either .spec or .status',
+  },
+]
+
+function checkScale(subresources: JsonObject, at: Path): readonly ApiErrorCause[] {
+  const scale = memberOf(subresources, 'scale')
+  if (!isJsonObject(scale)) return []
+  return SCALE_PATHS.flatMap(({ name, under, words, required: isRequired }) => {
+    const path = textMember(scale, name)
+    const field = fieldAt(at, `scale.${name}`)
+    if (path === '') return isRequired ? [required(field)] : []
+    if (!path.startsWith('.')) return [invalid(field, path, NO_PATH)]
+    if (!under.some((prefix) => path.startsWith(prefix))) return [invalid(field, path, words)]
+    if (parseScalePath(path) !== null) return []
+    return [invalid(field, path, 'must be a json path in the dot notation, without indexes')]
+  })
+}

@@ -1,0 +1,40 @@
+import type { Json, JsonObject } from '../../api/json.ts'
+import { isJsonObject, memberOf, setMember } from '../../api/json.ts'
+import type { JsonObjectDraft } from '../../api/json.ts'
+
+/** Steps from the whole object to a member, from the outside in. */
+export type ScalePath = readonly string[]
+
+/** Steps at most; deeper an object of sense does not say how many it is. */
+const STEPS_MAX = 32
+
+/** @param path in the dot notation, such as `.spec.replicas` @returns null: it is none, or has brackets */
+export function parseScalePath(path: string): ScalePath | null {
+  if (!path.startsWith('.') || /[[\]]/.test(path)) return null
+  const steps = path.slice(1).split('.')
+  return steps.includes('') || steps.length > STEPS_MAX ? null : steps
+}
+
+/** @returns undefined: there is nothing */
+export function valueAt(object: JsonObject, path: ScalePath): Json | undefined {
+  let value: Json | undefined = object
+  for (const step of path) value = isJsonObject(value) ? memberOf(value, step) : undefined
+  return value
+}
+
+/** The object with that value there; objects on the way are made. @returns null: something else than an object is on the way */
+export function withValueAt(object: JsonObject, path: ScalePath, value: Json): JsonObject | null {
+  const [step, ...rest] = path
+  if (step === undefined) return null
+  const draft: JsonObjectDraft = { ...object }
+  if (rest.length === 0) {
+    setMember(draft, step, value)
+    return draft
+  }
+  const inner = memberOf(object, step) ?? {}
+  if (!isJsonObject(inner)) return null
+  const next = withValueAt(inner, rest, value)
+  if (next === null) return null
+  setMember(draft, step, next)
+  return draft
+}

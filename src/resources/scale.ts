@@ -1,0 +1,92 @@
+import { badRequest, internal } from '../api/api-errors.ts'
+import { numberMember, objectMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import { int32, part, struct, text } from '../api/schema/build.ts'
+import type { AnyObject, ViewSubresource } from '../registry/definition.ts'
+import { valueAt, withValueAt } from './definitions/scale-path.ts'
+import type { ScalePath } from './definitions/scale-path.ts'
+
+export type ScalePaths = {
+  readonly specReplicas: ScalePath
+  readonly statusReplicas: ScalePath
+  /** null: the object says no selector. */
+  readonly labelSelector: ScalePath | null
+}
+
+/**
+ * `/scale`: how many copies an object stands for, in the one shape that all have who may be scaled.
+ *
+ * @source autoscaling/v1 Scale; apiextensions-apiserver `pkg/registry/customresource/etcd.go`
+ */
+export function scaleSubresource(paths: ScalePaths): ViewSubresource {
+  return {
+    name: 'scale',
+    verbs: ['get', 'patch', 'update'],
+    body: { group: 'autoscaling', version: 'v1', kind: 'Scale', schema: scaleSchema },
+    view: {
+      show: (object) => {
+        const path = paths.specReplicas
+        if (valueAt(object, path) === undefined) {
+          throw internal(`the spec replicas field ".${path.join('.')}" does not exist`)
+        }
+        return shown(object, paths)
+      },
+      patched: (object) => shown(object, paths),
+      change: (scale, current) => scaled(scale, current, paths),
+    },
+  }
+}
+
+const scaleSchema = struct('autoscaling.v1.Scale', 'How many copies something stands for.', {
+  spec: part(
+    2,
+    struct('autoscaling.v1.ScaleSpec', 'How many there shall be.', {
+      replicas: int32(1, 'How many there shall be.', { minimum: 0 }),
+    }),
+    'How many there shall be.',
+  ),
+  status: part(
+    3,
+    struct('autoscaling.v1.ScaleStatus', 'How many there are.', {
+      replicas: int32(1, 'How many there are.', { required: true, always: true }),
+      selector: text(2, 'By which labels they are found.'),
+    }),
+    'How many there are.',
+  ),
+})
+
+function shown(object: AnyObject, paths: ScalePaths): AnyObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
+  const wanted = countAt(object, paths.specReplicas) ?? 0
+  const selector = paths.labelSelector === null ? undefined : valueAt(object, paths.labelSelector)
+  const isSelecting = typeof selector === 'string' && selector !== ''
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: {
+      ...(name === undefined ? {} : { name }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      creationTimestamp: creationTimestamp ?? null,
+    },
+    spec: wanted === 0 ? {} : { replicas: wanted },
+    status: { replicas: countAt(object, paths.statusReplicas) ?? 0, ...(isSelecting ? { selector } : {}) },
+  }
+}
+
+function scaled(scale: AnyObject, current: AnyObject, { specReplicas }: ScalePaths): AnyObject {
+  const replicas = numberMember(objectMember(scale, 'spec'), 'replicas') ?? 0
+  const changed: JsonObject | null = withValueAt(current, specReplicas, replicas)
+  if (changed === null) throw badRequest(`the object has no place for .${specReplicas.join('.')}`)
+  const { apiVersion, kind, metadata } = current
+  return { ...changed, apiVersion, kind, metadata }
+}
+
+/** @returns null: nothing is said @throws ApiError `InternalError`: it says something that is no count, as upstream */
+function countAt(object: AnyObject, path: ScalePath): number | null {
+  const value = valueAt(object, path)
+  if (value === undefined) return null
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value
+  throw internal(`.${path.join('.')} accessor error: it is no integer`)
+}
