@@ -26,6 +26,7 @@ import type { VerbParts } from './parts.ts'
 import { answerReview } from './review.ts'
 import { settle } from './settle.ts'
 import type { Plan } from './settle.ts'
+import { warnOfObject } from './warnings.ts'
 
 /**
  * Answers 201 with the stored object.
@@ -72,6 +73,7 @@ export async function planCreate(
   const mutated = restampCreated((await admission.mutate(asked)) ?? stamped, stamped)
   const object = definition.hooks.prepareForCreate?.(mutated, writingOf(parts, request)) ?? mutated
   checkNew(request, object)
+  warnOfObject(parts, request, object, null)
   await admission.validate({ ...asked, object })
 
   const name = object.metadata.name ?? ''

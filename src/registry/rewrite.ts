@@ -18,6 +18,7 @@ import { stampUpdated, writingOf } from './metadata.ts'
 import type { VerbParts } from './parts.ts'
 import { keyOfTarget } from './request.ts'
 import type { Plan } from './settle.ts'
+import { warnOfObject } from './warnings.ts'
 
 export type Rewrite = {
   readonly subresource: PartSubresource | null
@@ -168,6 +169,7 @@ async function admitted(
   const prepare = rewrite.subresource?.prepareForUpdate ?? definition.hooks.prepareForUpdate
   const object = prepare?.(mutated, current, writingOf(parts, request)) ?? mutated
   checkChanged(request, rewrite.subresource, object, current)
+  if (rewrite.subresource === null) warnOfObject(parts, request, object, current)
   await parts.admission.validate({ ...asked, object })
   return object
 }

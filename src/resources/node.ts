@@ -35,6 +35,7 @@ export function nodeDefinition(names: Names): ResourceDefinition {
       prepareForCreate: withoutOldSettings,
       prepareForUpdate: (object, current) => withoutOldSettings(keeping(object, current, 'status')),
       validate: checkAmounts,
+      warnings,
       validateUpdate: (object, current) => [...checkSpec(object, current), ...checkAddresses(object)],
     },
     subresources: [
@@ -66,6 +67,12 @@ function withoutOldSettings(object: AnyObject): AnyObject {
   delete spec['configSource']
   delete status['config']
   return { ...object, spec, status }
+}
+
+/** @source upstream `pkg/registry/core/node`: fieldIsDeprecatedWarnings; what else it warns of is not kept here */
+function warnings(object: AnyObject): readonly string[] {
+  if (textMember(objectMember(object, 'spec'), 'externalID') === '') return []
+  return ['spec.externalID: this field is deprecated, and is unused by Kubernetes']
 }
 
 /** @source upstream `pkg/apis/core/validation`: ValidateNodeResources */

@@ -3,6 +3,7 @@ import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
 import { objectMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
 import type { AnyObject } from '../registry/definition.ts'
+import { checkDeletionCost } from './parts/deletion-cost.ts'
 import { checkProfileAnnotations } from './parts/profile-annotations.ts'
 
 /** Annotations that mean something to the node of a Pod. */
@@ -22,6 +23,11 @@ export function checkPodAnnotations(object: AnyObject, names: Names): readonly A
     causes.push(invalid(keyPath(FIELD, key), mirror, words))
   }
   return [...causes, ...checkProfileAnnotations(annotations, spec, FIELD, names)]
+}
+
+/** @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotations */
+export function checkPodCost(object: AnyObject, names: Names): readonly ApiErrorCause[] {
+  return checkDeletionCost(object.metadata.annotations ?? {}, FIELD, names)
 }
 
 /** They stay as they were. @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotationUpdates */

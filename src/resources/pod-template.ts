@@ -5,7 +5,12 @@ import type { Names } from '../api/names.ts'
 import { part, struct } from '../api/schema/build.ts'
 import { nameColumn } from '../registry/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
-import { checkPodTemplate, fillPodTemplate, podTemplateSpecSchema } from './parts/pod-template-spec.ts'
+import {
+  checkPodTemplate,
+  fillPodTemplate,
+  podTemplateSpecSchema,
+  podTemplateWarnings,
+} from './parts/pod-template-spec.ts'
 import { textColumn } from './parts/text-column.ts'
 
 /** A template that is kept for itself; nothing is made of it by the server. */
@@ -32,6 +37,10 @@ export function podTemplateDefinition(names: Names): ResourceDefinition {
         return filled === template ? object : { ...object, template: filled }
       },
       validate: (object) => checkPodTemplate(templateOf(object), 'template', names),
+      warnings: (object, current) =>
+        object.metadata.generation === current?.metadata.generation
+          ? []
+          : podTemplateWarnings(templateOf(object), 'template', names),
     },
     subresources: [],
   } satisfies ResourceDefinition)

@@ -12,12 +12,13 @@ import { podSpecSchema } from './parts/pod-spec.ts'
 import { checkPodStatus } from './parts/pod-status-rules.ts'
 import { podStatusSchema } from './parts/pod-status.ts'
 import { checkEphemeralUpdate, checkPodUpdate } from './parts/pod-update.ts'
+import { podWarnings } from './parts/pod-warnings.ts'
 import { qosClassOf } from './parts/qos-class.ts'
 import { keeping } from './parts/status.ts'
 import { checkVolumes } from './parts/volume.ts'
 import { binding } from './binding.ts'
 import { eviction } from './eviction.ts'
-import { checkPodAnnotations, checkPodAnnotationsKept } from './pod-annotations.ts'
+import { checkPodAnnotations, checkPodAnnotationsKept, checkPodCost } from './pod-annotations.ts'
 import { podColumns } from './pod-columns.ts'
 import { withSeccompOnBothSides } from './pod-seccomp.ts'
 
@@ -50,10 +51,14 @@ export function podDefinition(names: Names): ResourceDefinition {
       }),
       prepareForUpdate: (object, current) => keeping(object, current, 'status'),
       validate: (object) => checkPod(object, names),
-      validateNew,
+      validateNew: (object) => [...validateNew(object), ...checkPodCost(object, names)],
+      // Who changes Pods is hardly ever somebody who reads.
+      warnings: (object, current) => (current === null ? warningsOf(object, names) : []),
       validateUpdate: (object, current) => [
         ...checkPodUpdate(specOf(object), specOf(current)),
         ...checkPodAnnotationsKept(object, current, names),
+        // One that was stored with another stays changeable.
+        ...(checkPodCost(current, names).length > 0 ? [] : checkPodCost(object, names)),
       ],
     },
     subresources: [
@@ -133,6 +138,10 @@ function checkPod(object: AnyObject, names: Names): readonly ApiErrorCause[] {
     ...checkImages(spec),
     ...checkPodAnnotations(object, names),
   ]
+}
+
+function warningsOf(object: AnyObject, names: Names): Iterable<string> {
+  return podWarnings({ spec: specOf(object), annotations: object.metadata.annotations ?? {}, at: '', names })
 }
 
 /** Templates may say such images, as long as nothing is made of them. */

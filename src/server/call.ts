@@ -132,10 +132,12 @@ export class Call implements RequestContext, Credentials {
     return this.#warnings
   }
 
-  /** An arrow, as verbs may hand it on. */
+  /** An arrow, as verbs may hand it on. What is said again, as when a write is evaluated again, is told once. */
   readonly warn = (text: string): void => {
     this.#warnings ??= []
-    if (this.#warnings.length < limits.warningsMax) this.#warnings.push(warningHeader(text))
+    if (this.#warnings.length >= limits.warningsMax) return
+    const header = warningHeader(text)
+    if (!this.#warnings.includes(header)) this.#warnings.push(header)
   }
 
   received(body: Json): void {

@@ -330,14 +330,14 @@ test('spec 7: an error that names a time to retry says so in Retry-After, too', 
   assert.equal(reply.headers['retry-after'], '1')
 })
 
-test('warnings of a verb become headers, without line breaks', async (t) => {
+test('warnings of a verb become headers, each once, without line breaks', async (t) => {
   const { fake, ask } = await start(t)
   fake.answer = (_verb, request) => {
-    request.context.warn('old "thing"\r\nSet-Cookie: x')
+    for (const words of ['old "thing"\r\nSet-Cookie: x', 'other', 'other']) request.context.warn(words)
     return { kind: 'document', code: 200, bytes: Buffer.from('{}') }
   }
   const reply = await ask('GET', '/api/v1/configmaps')
-  assert.deepEqual(reply.headers['warning'], ['299 - "old \\"thing\\" Set-Cookie: x"'])
+  assert.deepEqual(reply.headers['warning'], ['299 - "old \\"thing\\" Set-Cookie: x"', '299 - "other"'])
 })
 
 test('a full house answers 429 at once, and still answers probes', async (t) => {

@@ -7,7 +7,9 @@ import type { Names } from '../../api/names.ts'
 import { part, struct } from '../../api/schema/build.ts'
 import { objectMetaSchema } from '../../api/schema/shared.ts'
 import { fillPodSpec } from './pod-defaults.ts'
+import { checkDeletionCost } from './deletion-cost.ts'
 import { podSpecSchema } from './pod-spec.ts'
+import { podWarnings } from './pod-warnings.ts'
 import { checkProfileAnnotations } from './profile-annotations.ts'
 import { checkVolumes } from './volume.ts'
 
@@ -38,6 +40,7 @@ export function checkPodTemplate(template: JsonObject, path: string, names: Name
     ...validateAnnotations(annotations, `${path}.metadata.annotations`),
     // Upstream leaves out where exactly they stand.
     ...checkProfileAnnotations(annotations, spec, `${path}.annotations`, names),
+    ...checkDeletionCost(annotations, `${path}.annotations`, names),
     ...checkVolumes(objectsMember(spec, 'volumes'), `${path}.spec.volumes`, { names, podName: '' }),
   ]
   if (objectsMember(spec, 'ephemeralContainers').length > 0) {
@@ -45,6 +48,12 @@ export function checkPodTemplate(template: JsonObject, path: string, names: Name
     causes.push(fieldForbidden(`${path}.spec.ephemeralContainers`, words))
   }
   return causes
+}
+
+/** @param path where it stands: `spec.template` */
+export function podTemplateWarnings(template: JsonObject, path: string, names: Names): Iterable<string> {
+  const annotations = textsIn(objectMember(template, 'metadata'), 'annotations')
+  return podWarnings({ spec: objectMember(template, 'spec'), annotations, at: `${path}.`, names })
 }
 
 function textsIn(metadata: JsonObject, member: string): { readonly [key: string]: string } {
