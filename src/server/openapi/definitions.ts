@@ -41,7 +41,8 @@ export class Definitions {
    */
   reference(neutral: string, schema: ObjectSchema, more: JsonObject = {}): JsonObject {
     const name = this.#names.definition(neutral)
-    const known = this.#byName.get(name)
+    const found = this.#byName.get(name)
+    const known = found?.isCustom === true ? undefined : found
     if ((known === undefined && !this.#begun.has(name)) || Object.keys(more).length > 0) {
       // Shapes may hold themselves.
       this.#begun.add(name)

@@ -10,7 +10,8 @@ import { isJsonList, isJsonObject, objectMember } from '../../../../../src/api/j
 import { namesOf } from '../../../../../src/api/names.ts'
 import type { Names } from '../../../../../src/api/names.ts'
 import { Catalog } from '../../../../../src/registry/catalog.ts'
-import type { ResourceDefinition } from '../../../../../src/registry/definition.ts'
+import type { ObjectSchema, Schema } from '../../../../../src/api/schema/schema.ts'
+import type { ResourceDefinition, SubresourceDefinition } from '../../../../../src/registry/definition.ts'
 import { definitionsFor } from '../../../../../src/resources/index.ts'
 import { openApiDocuments } from '../../../../../src/server/openapi/documents.ts'
 import type { StaticDocument } from '../../../../../src/server/static-document.ts'
@@ -68,8 +69,8 @@ function leadSomewhere(document: JsonObject): void {
   assert.ok(found.length > 0)
   for (const reference of found) {
     let at: Json = document
-    for (const step of reference.slice(2).split('/')) at = objectMember(at as JsonObject, step)
-    assert.ok(Object.keys(at as JsonObject).length > 0, reference)
+    for (const step of reference.slice(2).split('/')) at = objectMember(at, step)
+    assert.ok(Object.keys(at).length > 0, reference)
   }
 }
 
@@ -259,8 +260,21 @@ test('no name that a custom kind may have changes what is told of the server’s
   const before = objectMember(await all.v2(), 'definitions')
   const named = (group: string, kind: string): ResourceDefinition =>
     customKind({ group, kind, plural: `${kind.toLowerCase()}s`, published: tabSchema('x-kubernetes-') })
+  const replicas: Schema = { type: 'integer', format: 'int32' }
+  const spec: Schema = { type: 'object', definition: 'autoscaling.v1.ScaleSpec', properties: { replicas } }
+  const schema: ObjectSchema = { type: 'object', definition: 'autoscaling.v1.Scale', properties: { spec } }
+  const scale: SubresourceDefinition = {
+    name: 'scale',
+    verbs: ['create'],
+    body: { group: 'autoscaling', version: 'v1', kind: 'Scale', schema },
+    operation: () => ({ kind: 'delete', options: {} }),
+  }
   all.catalog.setCustom([
     named('core.api.k8s.io', 'ConfigMap'),
+    ...['Scale', 'ScaleSpec'].map((kind) => ({
+      ...named('autoscaling.api.k8s.io', kind),
+      subresources: [scale],
+    })),
     ...['ObjectMeta', 'ListMeta', 'Status', 'DeleteOptions', 'Patch', 'StatusDetails'].map((kind) =>
       named('meta.apis.pkg.apimachinery.k8s.io', kind),
     ),
@@ -272,6 +286,11 @@ test('no name that a custom kind may have changes what is told of the server’s
   assert.deepEqual(readDocument((await all.documents.v2Protobuf()).bytes), v2)
   leadSomewhere(all.v3('apis/meta.apis.pkg.apimachinery.k8s.io/v1'))
   leadSomewhere(all.v3('apis/core.api.k8s.io/v1'))
+  const v3 = all.v3('apis/autoscaling.api.k8s.io/v1')
+  leadSomewhere(v3)
+  const schemas = objectMember(objectMember(v3, 'components'), 'schemas')
+  const shape = objectMember(objectMember(schemas, 'io.k8s.api.autoscaling.v1.ScaleSpec'), 'properties')
+  assert.deepEqual(Object.keys(shape), ['replicas'])
 })
 
 test('a list whose name is that of another kind of the group leaves it as it is', async () => {
