@@ -48,6 +48,11 @@ function withoutHead(object: JsonObject): JsonObject {
   return body
 }
 
+/** A default that nobody looked at before, as those of maps are, may say what the schema lacks. */
+export function prunedDefault(node: Structural): Json {
+  return prune(node, node.default, member(null, 'default'), { unknown: [] })
+}
+
 /** Paths of what would be pruned from a value that stands somewhere in an object; at most `UNKNOWN_MAX`. */
 export function unknownIn(node: Structural, value: Json, at: Path): readonly string[] {
   const unknown: string[] = []

@@ -4,7 +4,7 @@ import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
 import { applyDefaults } from '../schema/default.ts'
 import { partialObjectMetadataSchema } from '../schema/shared.ts'
-import { headOf } from './conform-custom.ts'
+import { headOf, prunedDefault } from './conform-custom.ts'
 import { customLimits } from './limits.ts'
 import type { Structural } from './structural.ts'
 
@@ -69,19 +69,25 @@ function fillObject(node: Structural, object: JsonObject, room: Room): JsonObjec
 function orDefault(node: Structural, value: Json, room: Room, absent = false): Json {
   room.charactersLeft--
   if (value !== null || (node.nullable && !absent)) return value
-  if (node.default !== null) room.charactersLeft -= lengthOf(node)
+  const { value: filled, characters } = defaultOf(node)
+  room.charactersLeft -= characters
   if (room.charactersLeft < 0) throw tooLarge('the defaults of its schema make the object too large')
-  return node.default
+  return filled
 }
 
-/** Of default values, in characters of JSON; each is measured once. */
-const lengths = new WeakMap<Structural, number>()
+type Default = { readonly value: Json; readonly characters: number }
 
-function lengthOf(node: Structural): number {
-  let length = lengths.get(node)
-  if (length === undefined) {
-    length = jsonText(node.default).length
-    lengths.set(node, length)
+/** Each is looked at once. */
+const defaults = new WeakMap<Structural, Default>()
+const NONE: Default = { value: null, characters: 0 }
+
+function defaultOf(node: Structural): Default {
+  if (node.default === null) return NONE
+  let found = defaults.get(node)
+  if (found === undefined) {
+    const value = prunedDefault(node)
+    found = { value, characters: jsonText(value).length }
+    defaults.set(node, found)
   }
-  return length
+  return found
 }
