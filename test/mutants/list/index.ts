@@ -1,5 +1,6 @@
 import type { Mutant } from '../mutant.ts'
 import { consensusMutants } from './consensus.ts'
+import { controllerMutants } from './controllers.ts'
 import { logMutants } from './log.ts'
 import { machineMutants } from './machine.ts'
 import { memberMutants } from './members.ts'
@@ -20,4 +21,5 @@ export const mutants: readonly Mutant[] = [
   ...readMutants,
   ...leaseMutants,
   ...watchMutants,
+  ...controllerMutants,
 ]

@@ -154,6 +154,29 @@ void test('what could not be done is done at the next look', async (t) => {
   assert.deepEqual(all.names, [])
 })
 
+void test('what was left because others of its batch were written again and again goes at the next look', async (t) => {
+  const all = await Members.start(t)
+  const { store } = all.api
+  const late: string[] = []
+  const member = all.join({
+    view: () => store.view(),
+    write: async (command, deadlineMs) => {
+      const name = late.shift()
+      if (name !== undefined) await all.write(name)
+      return store.write(command, deadlineMs)
+    },
+  })
+  member.lead()
+  for (const name of ['a', 'b', 'c', 'd']) await all.write(name)
+  late.push('b', 'c', 'd')
+  await all.pass(ttlMs)
+  // As often as one look tries.
+  for (let at = 0; at < lateMsMax && late.length > 0; at += 1000) await all.pass(1000)
+  assert.deepEqual([late, all.names, member.expired], [[], ['a', 'b', 'c', 'd'], 0])
+  await all.pass(lateMsMax)
+  assert.deepEqual([all.names, member.expired], [['b', 'c', 'd'], 1])
+})
+
 void test('a flood goes in small commands, one at a time, with a pause in which others have their turn', async (t) => {
   const all = await Members.start(t)
   const { store, clock } = all.api
