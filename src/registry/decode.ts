@@ -2,6 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { badRequest } from '../api/api-errors.ts'
 import { duplicateFields, duplicateFieldWords } from '../api/codec/json-strict.ts'
 import type { Encoding } from '../api/codec/document.ts'
+import { findFractions, NO_FRACTIONS } from '../api/codec/json-exact.ts'
+import type { Fractions } from '../api/codec/json-exact.ts'
 import { parseJsonObject } from '../api/codec/json.ts'
 import { jsonText } from '../api/codec/json-text.ts'
 import { decodeProtobuf } from '../api/codec/protobuf.ts'
@@ -40,15 +42,18 @@ export function decodeObject(
 ): AnyObject {
   const schema = parts.schemas.of(kind)
   const known = hasProtobuf(kind) ? ALL_FORMATS : TEXT_FORMATS
-  const { value, doubled } = readBody(request, { schema, validation, known })
+  const { value, doubled, fractions } = readBody(request, { schema, validation, known })
   const typed = checkType(value, kind)
-  return shape(parts, kind, typed, { validation, found: doubled, warn: request.context.warn })
+  const { warn } = request.context
+  return shape(parts, kind, typed, { validation, found: doubled, fractions, warn })
 }
 
 export type Body = {
   readonly value: JsonObject
   /** In words: members that stand there twice; none where nobody asked. */
   readonly doubled: readonly string[]
+  /** Of JSON; other formats do not tell such numbers from others. */
+  readonly fractions: Fractions
 }
 
 export type Reading = {
@@ -72,10 +77,16 @@ export function readBody(request: VerbRequest, reading: Reading): Body {
 
 function parseBody(request: VerbRequest, { schema, validation, known = ALL_FORMATS }: Reading): Body {
   const format = bodyFormatOf(request.contentType, known)
-  if (format === 'protobuf') return { value: decodeProtobuf(schema, request.body), doubled: [] }
+  if (format === 'protobuf') {
+    return { value: decodeProtobuf(schema, request.body), doubled: [], fractions: NO_FRACTIONS }
+  }
   const text = bodyText(request.body)
-  if (format === 'yaml') return parseYamlObject(text)
-  return { value: parseJsonObject(text), doubled: doubledIn(text, validation) }
+  if (format === 'yaml') return { ...parseYamlObject(text), fractions: NO_FRACTIONS }
+  return {
+    value: parseJsonObject(text),
+    doubled: doubledIn(text, validation),
+    fractions: findFractions(text),
+  }
 }
 
 /** @param text well-formed JSON @returns words */
@@ -92,6 +103,8 @@ export type Shaping = {
   readonly validation: FieldValidation
   /** What the body was found to say amiss, in words. */
   readonly found: readonly string[]
+  /** Of the body, where the object is one. */
+  readonly fractions?: Fractions
   readonly warn: (text: string) => void
 }
 
@@ -104,7 +117,7 @@ export type Shaping = {
 export function shape(parts: VerbParts, kind: DecodedKind, object: JsonObject, options: Shaping): AnyObject {
   const { structural } = kind
   const schema = parts.schemas.of(kind)
-  const { value, unknown } = structural?.conform(object) ?? conform(schema, object)
+  const { value, unknown } = structural?.conform(object) ?? conform(schema, object, options.fractions)
   const findings =
     options.validation === 'Ignore' ? [] : [...options.found, ...unknown.map(unknownFieldWords)]
   if (findings.length > 0 && options.validation === 'Strict') throw strictDecodingError(object, findings)

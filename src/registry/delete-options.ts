@@ -39,13 +39,13 @@ export function readDeleteOptions(request: VerbRequest): DeleteOptions {
 }
 
 function fromBody(request: VerbRequest): DeleteOptions {
-  const sent = readBody(request, { schema: deleteOptionsSchema, validation: 'Ignore' }).value
+  const { value: sent, fractions } = readBody(request, { schema: deleteOptionsSchema, validation: 'Ignore' })
   const kind = textMember(sent, 'kind')
   if (kind !== '' && kind !== 'DeleteOptions') {
     throw badRequest(`${kind.slice(0, 256)} cannot be handled as DeleteOptions`)
   }
   return deleteOptionsOf(
-    conform(deleteOptionsSchema, { apiVersion: 'v1', ...sent, kind: 'DeleteOptions' }).value,
+    conform(deleteOptionsSchema, { apiVersion: 'v1', ...sent, kind: 'DeleteOptions' }, fractions).value,
   )
 }
 

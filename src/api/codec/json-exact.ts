@@ -1,7 +1,7 @@
 import { badRequest } from '../api-errors.ts'
 import type { Json, JsonObjectDraft } from '../json.ts'
 import { setMember } from '../json.ts'
-import { listIndex, member, spellPath } from '../schema/path.ts'
+import { listIndex, member, pathKey, spellPath } from '../schema/path.ts'
 import type { Path } from '../schema/path.ts'
 import { wellFormed } from '../utf8.ts'
 
@@ -17,6 +17,27 @@ import { wellFormed } from '../utf8.ts'
 export function parseExactly(text: string): Json {
   return new ExactReader(text).value(null)
 }
+
+/** By `pathKey`: whole numbers that are spelled as if they were none, `1.0` and `1e3`, as they are spelled. */
+export type Fractions = ReadonlyMap<string, string>
+
+/**
+ * Members of integer types take no such number, and a parser does not tell it from others.
+ *
+ * @param text that `parseExactly` takes
+ * @source Go's encoding/json
+ */
+export function findFractions(text: string): Fractions {
+  if (!MAY_HAVE_FRACTIONS.test(text)) return NO_FRACTIONS
+  const found = new Map<string, string>()
+  new ExactReader(text, found).value(null)
+  return found
+}
+
+export const NO_FRACTIONS: Fractions = new Map()
+
+/** Cheap; texts that look like that are rare. */
+const MAY_HAVE_FRACTIONS = /[:[,\s]-?[0-9]+(?:\.[0-9]|[eE])/
 
 /**
  * The one form that a number has in a tree: bigint where it is whole and beyond 2^53, whose digits JSON writes out.
@@ -45,10 +66,13 @@ const WHOLE = /^-?[0-9]+$/
 /** Goes through a text that is known to be well-formed. */
 class ExactReader {
   readonly #text: string
+  readonly #fractions: Map<string, string> | null
   #at = 0
 
-  constructor(text: string) {
+  /** @param fractions where to note them; unset: nowhere */
+  constructor(text: string, fractions: Map<string, string> | null = null) {
     this.#text = text
+    this.#fractions = fractions
   }
 
   value(path: Path | null): Json {
@@ -114,6 +138,11 @@ class ExactReader {
     this.#at += spelled.length
     const value = Number(spelled)
     if (!Number.isFinite(value)) throw beyondDouble(spelled, path)
+    if (this.#fractions !== null && path !== null && Number.isInteger(value)) {
+      // Of members with one name the last one counts.
+      if (WHOLE.test(spelled)) this.#fractions.delete(pathKey(path))
+      else this.#fractions.set(pathKey(path), spelled)
+    }
     if (Number.isSafeInteger(value)) return value
     return WHOLE.test(spelled) ? BigInt(spelled) : exactNumber(value)
   }

@@ -1,13 +1,23 @@
 import { assertNever } from '../../../raft/base/assert.ts'
 import { badRequest } from '../api-errors.ts'
 import type { ApiError } from '../api-error.ts'
+import { NO_FRACTIONS } from '../codec/json-exact.ts'
+import type { Fractions } from '../codec/json-exact.ts'
 import { nameOfType } from '../codec/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, setMember, textMember } from '../json.ts'
 import type { Path } from './path.ts'
-import { listIndex, mapKey, member, spellPath } from './path.ts'
+import { listIndex, mapKey, member, pathKey, spellPath } from './path.ts'
 import { checkScalar } from './scalar.ts'
-import type { ListSchema, MapSchema, ObjectSchema, Schema } from './schema.ts'
+import type { ScalarSchema } from './scalar.ts'
+import type {
+  IntegerSchema,
+  IntOrStringSchema,
+  ListSchema,
+  MapSchema,
+  ObjectSchema,
+  Schema,
+} from './schema.ts'
 import { isZero, saysNull, zeroOf } from './zero.ts'
 
 /** What decoding made of an object. */
@@ -30,10 +40,11 @@ export const UNKNOWN_MAX = 64
  * their one form. An empty list is not there, as it is not in protobuf.
  *
  * @param schema of the whole object, as `wholeObject` makes it
+ * @param fractions of the text it was read from: no integers, though the object cannot tell
  * @throws ApiError BadRequest naming the path: the decode error of upstream
  */
-export function conform(schema: ObjectSchema, object: JsonObject): Conformed {
-  const conformed = conformAt(schema, object, null)
+export function conform(schema: ObjectSchema, object: JsonObject, fractions = NO_FRACTIONS): Conformed {
+  const conformed = conformAt(schema, object, null, fractions)
   if (conformed.kind === 'mismatch') throw cannotBeHandled(object, conformed.words)
   return conformed
 }
@@ -43,8 +54,9 @@ export function conformAt(
   schema: ObjectSchema,
   object: JsonObject,
   at: Path | null,
+  fractions = NO_FRACTIONS,
 ): ({ readonly kind: 'ok' } & Conformed) | { readonly kind: 'mismatch'; readonly words: string } {
-  const walk: Walk = { unknown: [] }
+  const walk: Walk = { unknown: [], fractions }
   try {
     return { kind: 'ok', value: conformObject(schema, object, at, walk), unknown: walk.unknown }
   } catch (error) {
@@ -69,7 +81,7 @@ function cannotBeHandled(object: JsonObject, why: string): ApiError {
   return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`)
 }
 
-type Walk = { readonly unknown: string[] }
+type Walk = { readonly unknown: string[]; readonly fractions: Fractions }
 
 /** Carries the words from the depth of a walk to `conformAt`. */
 class Mismatch extends Error {}
@@ -85,21 +97,33 @@ function conformValue(schema: Schema, value: Json, path: Path, walk: Walk): Json
     case 'list':
       if (!isJsonList(value)) throw mismatch(value, path, 'list')
       return conformList(schema, value, path, walk)
+    case 'integer':
+    case 'int-or-string':
+      if (walk.fractions.size > 0) checkSpelling(schema, path, walk)
+      return conformScalar(schema, value, path)
     case 'string':
     case 'boolean':
-    case 'integer':
     case 'number':
     case 'quantity':
-    case 'int-or-string':
-    case 'any': {
-      const checked = checkScalar(schema, value)
-      if (checked.kind === 'ok') return checked.value
-      if (checked.kind === 'mismatch') throw mismatch(value, path, checked.wanted)
-      throw new Mismatch(`${spellPath(path)}: ${checked.words}`)
-    }
+    case 'any':
+      return conformScalar(schema, value, path)
     default:
       return assertNever(schema)
   }
+}
+
+function conformScalar(schema: ScalarSchema, value: Json, path: Path): Json {
+  const checked = checkScalar(schema, value)
+  if (checked.kind === 'ok') return checked.value
+  if (checked.kind === 'mismatch') throw mismatch(value, path, checked.wanted)
+  throw new Mismatch(`${spellPath(path)}: ${checked.words}`)
+}
+
+function checkSpelling(schema: IntegerSchema | IntOrStringSchema, path: Path, walk: Walk): void {
+  const spelled = walk.fractions.get(pathKey(path))
+  if (spelled === undefined) return
+  const wanted = schema.type === 'integer' ? schema.format : 'int32'
+  throw cannotUnmarshal(`number ${spelled.slice(0, NUMBER_SHOWN_MAX)}`, path, wanted)
 }
 
 function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | null, walk: Walk): JsonObject {
@@ -174,6 +198,10 @@ function mismatch(value: Json, path: Path, wanted: string): Mismatch {
   // As upstream: which number is only said where another one could stand.
   const isNumber = typeof value === 'number' || typeof value === 'bigint'
   if (isNumber && wanted.startsWith('int')) what += ` ${value.toString().slice(0, NUMBER_SHOWN_MAX)}`
+  return cannotUnmarshal(what, path, wanted)
+}
+
+function cannotUnmarshal(what: string, path: Path, wanted: string): Mismatch {
   return new Mismatch(`json: cannot unmarshal ${what} into field ${spellPath(path)} of type ${wanted}`)
 }
 

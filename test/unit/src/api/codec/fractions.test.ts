@@ -1,0 +1,59 @@
+/*
+ * Goal: a whole number that JSON spells as a fraction is no integer to kinds of the program, as upstream's parser has it;
+ *   to others it is the number it is.
+ * Method: texts through what finds such numbers, and objects that say them where integers and others stand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '../../../../../src/api/api-error.ts'
+import { findFractions } from '../../../../../src/api/codec/json-exact.ts'
+import { parseJsonObject } from '../../../../../src/api/codec/json.ts'
+import { conform } from '../../../../../src/api/schema/conform.ts'
+import { int32, intOrString, listOf, mapOf, quantity, struct } from '../../../../../src/api/schema/build.ts'
+
+const schema = struct('test.v1.Numbers', 'Numbers.', {
+  count: int32(1, 'How many.'),
+  port: intOrString(2, 'Where.'),
+  amount: quantity(3, 'How much.'),
+  counts: mapOf(4, { type: 'integer', format: 'int64' }, 'By name.'),
+  list: listOf(5, { type: 'integer', format: 'int32' }, 'In order.'),
+})
+
+function read(text: string): unknown {
+  return conform(schema, parseJsonObject(text), findFractions(text)).value
+}
+
+for (const [text, spelled, place] of [
+  ['{"count":1.0}', '1.0', 'count of type int32'],
+  ['{"count": 1e3}', '1e3', 'count of type int32'],
+  ['{"count":-1.0E0}', '-1.0E0', 'count of type int32'],
+  ['{"port":80.0}', '80.0', 'port of type int32'],
+  ['{"counts":{"a.b":1,"c":2.0}}', '2.0', 'counts[c] of type int64'],
+  ['{"list":[1,2.0]}', '2.0', 'list[1] of type int32'],
+  ['{"count":1,"count":2.0}', '2.0', 'count of type int32'],
+] as const) {
+  test(`${text} is refused`, () => {
+    assert.throws(
+      () => read(text),
+      (error) =>
+        error instanceof ApiError &&
+        error.code === 'BadRequest' &&
+        error.message.endsWith(`json: cannot unmarshal number ${spelled} into field ${place}`),
+    )
+  })
+}
+
+for (const [text, value] of [
+  ['{"count":1}', { count: 1 }],
+  ['{"count":2.0,"count":1}', { count: 1 }],
+  ['{"amount":1.0}', { amount: '1' }],
+  ['{"port":"80.0"}', { port: '80.0' }],
+  ['{"count":7,"unknown":{"count":1.0}}', { count: 7 }],
+] as const) {
+  test(`${text} is taken`, () => assert.deepEqual(read(text), value))
+}
+
+test('texts are looked through only where such a number may be', () => {
+  assert.equal(findFractions('{"image":"a:1.5","n":10,"f":"1e3"}').size, 0)
+  assert.deepEqual([...findFractions('{"a":[{"b":1.50},{"b":1.0}]}').values()], ['1.0'])
+})
