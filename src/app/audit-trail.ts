@@ -6,9 +6,15 @@ import { AuditMetrics } from '../observe/audit/metrics.ts'
 import { AuditPolicyMalformed, auditApiVersion, parseAuditPolicy } from '../observe/audit/policy-file.ts'
 import type { AuditPolicy } from '../observe/audit/policy.ts'
 import { AuditTrail } from '../observe/audit/trail.ts'
+import { AuditWebhook } from '../observe/audit/webhook.ts'
+import { readClientConfig } from '../pki/client-config.ts'
+import type { ClientConfig } from '../pki/client-config.ts'
 import { readTextFile } from '../pki/files.ts'
+import { HttpAuditReceiver } from './audit-receiver.ts'
 import { StartFailure } from './errors.ts'
 import type { Site } from './site.ts'
+
+type AuditSite = Pick<Site, 'config' | 'names' | 'clock' | 'random' | 'log' | 'closing'>
 
 const mebibyte = 1024 * 1024
 const dayMs = 24 * 3_600_000
@@ -18,15 +24,78 @@ const dayMs = 24 * 3_600_000
  *
  * @throws StartFailure `usage`: the policy is none, or the log cannot be written
  */
-export async function openAuditTrail(
-  site: Pick<Site, 'config' | 'names' | 'clock' | 'log' | 'closing'>,
-  register: MetricsRegistry,
-): Promise<AuditTrail | null> {
-  const { config, names, clock, log, closing } = site
-  const path = config['audit-log-path']
-  if (path === '') return null
+export async function openAuditTrail(site: AuditSite, register: MetricsRegistry): Promise<AuditTrail | null> {
+  const { config, names } = site
+  if (config['audit-policy-file'] === '') return null
   const policy = policyOf(config['audit-policy-file'], names)
   const metrics = new AuditMetrics(register)
+  return new AuditTrail({
+    policy,
+    names: {
+      apiVersion: auditApiVersion(names),
+      truncated: `${names.group('audit')}/truncated`,
+    },
+    mode: config['audit-log-mode'],
+    format: config['audit-log-format'],
+    webhook: webhookOf(site, metrics),
+    log: await logOf(site, metrics),
+    metrics,
+  })
+}
+
+function policyOf(path: string, names: Site['names']): AuditPolicy {
+  try {
+    return parseAuditPolicy(readTextFile(path), names)
+  } catch (cause) {
+    const words = cause instanceof Error ? cause.message : String(cause)
+    const where = cause instanceof AuditPolicyMalformed ? `${path}: ` : ''
+    throw new StartFailure('usage', `--audit-policy-file: ${where}${words}`, { cause })
+  }
+}
+
+function webhookOf(
+  { config, names, clock, random, log, closing }: AuditSite,
+  metrics: AuditMetrics,
+): AuditWebhook | null {
+  const path = config['audit-webhook-config-file']
+  if (path === '') return null
+  const client = clientOf(path)
+  const receiver = new HttpAuditReceiver(client)
+  const webhook = new AuditWebhook(
+    {
+      apiVersion: auditApiVersion(names),
+      // Without the words that a URL may carry.
+      url: `${client.url.origin}${client.url.pathname}`,
+      batchMsMax: config['audit-webhook-batch-max-wait'],
+      backOffMs: config['audit-webhook-initial-backoff'],
+    },
+    { clock, random, receiver, log, onLost: (plugin, count) => metrics.lost(plugin, count) },
+  )
+  closing.add(async () => {
+    await webhook.close()
+    receiver.close()
+  })
+  return webhook
+}
+
+function clientOf(path: string): ClientConfig {
+  try {
+    return readClientConfig(path)
+  } catch (cause) {
+    const words = cause instanceof Error ? cause.message : String(cause)
+    throw new StartFailure('usage', `--audit-webhook-config-file: ${words}`, { cause })
+  }
+}
+
+/** As upstream's writer has it where nobody says otherwise. */
+const defaultMebibytes = 100
+
+async function logOf(
+  { config, clock, log, closing }: AuditSite,
+  metrics: AuditMetrics,
+): Promise<AuditLogWriter | null> {
+  const path = config['audit-log-path']
+  if (path === '') return null
   const writer = await openLog(
     {
       path,
@@ -37,30 +106,7 @@ export async function openAuditTrail(
     { clock, log, files: appendedFiles, onLost: (plugin, count) => metrics.lost(plugin, count) },
   )
   closing.add(() => writer.close())
-  return new AuditTrail({
-    policy,
-    names: {
-      apiVersion: auditApiVersion(names),
-      truncated: `${names.group('audit')}/truncated`,
-    },
-    mode: config['audit-log-mode'],
-    format: config['audit-log-format'],
-    writer,
-    metrics,
-  })
-}
-
-/** As upstream's writer has it where nobody says otherwise. */
-const defaultMebibytes = 100
-
-function policyOf(path: string, names: Site['names']): AuditPolicy {
-  try {
-    return parseAuditPolicy(readTextFile(path), names)
-  } catch (cause) {
-    const words = cause instanceof Error ? cause.message : String(cause)
-    const where = cause instanceof AuditPolicyMalformed ? `${path}: ` : ''
-    throw new StartFailure('usage', `--audit-policy-file: ${where}${words}`, { cause })
-  }
+  return writer
 }
 
 async function openLog(options: AuditLogOptions, parts: AuditLogParts): Promise<AuditLogWriter> {

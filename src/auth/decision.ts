@@ -3,7 +3,8 @@ import type { Action } from './action.ts'
 import type { PolicyRule } from './rules.ts'
 
 export type Decision =
-  | { readonly kind: 'allow' }
+  /** @param reason for the audit log; unset: there is nothing to say */
+  | { readonly kind: 'allow'; readonly reason?: string }
   | { readonly kind: 'deny'; readonly reason: string }
   | { readonly kind: 'no-opinion'; readonly reason: string }
 

@@ -101,7 +101,7 @@ export const flags = {
   'authorization-mode': list(['RBAC'], 'MODE,…', 'Who decides, in order: RBAC, AlwaysAllow, AlwaysDeny.'),
 
   'audit-policy-file': file(
-    'What the audit log keeps of which requests: a Policy of the group audit, YAML or JSON. Goes with --audit-log-path.',
+    'What the audit log keeps of which requests: a Policy of the group audit, YAML or JSON.',
   ),
   'audit-log-path': text(
     '',
@@ -128,6 +128,19 @@ export const flags = {
     ['blocking', 'blocking-strict', 'batch'],
     'blocking',
     'blocking: a request waits until its first event is written, or lost; blocking-strict: and is refused when it is lost; batch: none waits, and of more than 10000 unwritten events the newest are lost.',
+  ),
+  'audit-webhook-config-file': file(
+    'Kubeconfig whose server is sent audit events, too, as lists by POST; nobody waits for that. Goes with --audit-policy-file.',
+  ),
+  'audit-webhook-batch-max-wait': duration(
+    30_000,
+    { minMs: 1, maxMs: hourMs },
+    'How long an event waits for others, up to 400, to be sent with.',
+  ),
+  'audit-webhook-initial-backoff': duration(
+    10_000,
+    { minMs: 1, maxMs: hourMs },
+    'How long after a list was not taken it is sent again; then longer each time, five times in all.',
   ),
 
   'runtime-config': runtimeConfigFlag(),

@@ -82,6 +82,13 @@ export const limits = Object.freeze({
   auditSourceIpsMax: 32,
   /** Of what a client calls itself. When over: it is cut, and says so. */
   auditUserAgentCharactersMax: 1024,
+  /** Events, and bytes of them, in one list that is sent to a webhook; one event always fits. */
+  auditWebhookEventsMax: 400,
+  auditWebhookBytesMax: 10 * MiB,
+  /** How often such a list is sent that is not taken. When over: its events are lost. */
+  auditWebhookTriesMax: 5,
+  /** How long a webhook may take to answer. When over: as if it had not been there. */
+  auditWebhookMsMax: 30_000,
   /** How often at most it is told that audit events are lost. */
   auditToldMs: 60_000,
   /** How long the last events may take to be written when a member ends. When over: they are lost. */

@@ -215,8 +215,13 @@ function checkAnyPort(config: Config, wrong: (message: string) => never): void {
 
 function checkAudit(config: Config, wrong: (message: string) => never): void {
   const path = config['audit-log-path']
-  if (path === '' && config['audit-policy-file'] !== '')
-    wrong('--audit-policy-file says what to keep of requests: say with --audit-log-path where')
+  const webhook = config['audit-webhook-config-file']
+  if (path === '' && webhook === '' && config['audit-policy-file'] !== '') {
+    const where = '--audit-log-path or --audit-webhook-config-file'
+    wrong(`--audit-policy-file says what to keep of requests: say with ${where} where`)
+  }
+  if (webhook !== '' && config['audit-policy-file'] === '')
+    wrong('--audit-webhook-config-file is where audit events are sent: say with --audit-policy-file which')
   if (path !== '' && config['audit-policy-file'] === '')
     wrong('--audit-log-path is where requests are written down: say with --audit-policy-file what of them')
   if (path !== '' && path !== '-') return

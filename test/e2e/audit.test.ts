@@ -5,7 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -165,6 +167,63 @@ void describe('a log on a full disk', () => {
   })
 })
 
+void test('a webhook is sent the events, also those that it did not take at first and the last ones', async (t) => {
+  const posts: { readonly authorization: string; readonly items: readonly LoggedEvent[] }[] = []
+  let failing = 2
+  const receiver = createServer((request, reply) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      if (failing-- > 0) {
+        reply.writeHead(503).end()
+        return
+      }
+      const list = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { readonly items: LoggedEvent[] }
+      posts.push({ authorization: request.headers.authorization ?? '', items: list.items })
+      reply.writeHead(200).end()
+    })
+  })
+  receiver.listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  t.after(() => receiver.close())
+  const address = receiver.address()
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
+  const kubeconfig = join(home, 'hook.kubeconfig')
+  const cluster = { server: `http://127.0.0.1:${address.port}/events` }
+  const config = {
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user: { token: 'hook-token' } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  }
+  writeFileSync(kubeconfig, JSON.stringify(config))
+  const { member } = await start(t, {
+    'audit-policy-file': policyFile(
+      'hook.yaml',
+      'rules: [{level: Metadata, resources: [{resources: [configmaps]}]}]',
+    ),
+    'audit-webhook-config-file': kubeconfig,
+    'audit-webhook-batch-max-wait': '200ms',
+    'audit-webhook-initial-backoff': '50ms',
+  })
+  const make = async (name: string): Promise<void> => {
+    const made = await member.client.post('/api/v1/namespaces/default/configmaps', { metadata: { name } })
+    assert.equal(made.status, 201, made.text)
+  }
+  const names = (): readonly (string | undefined)[] =>
+    posts
+      .flatMap(({ items }) => items)
+      .filter(({ stage, verb }) => stage === 'ResponseComplete' && verb === 'create')
+      .map(({ objectRef }) => objectRef?.['name'])
+  await make('first')
+  for (let attempt = 0; attempt < 500 && names().length === 0; attempt++) await sleep(20)
+  assert.deepEqual(names(), ['first'])
+  assert.equal(posts[0]?.authorization, 'Bearer hook-token')
+  await make('last')
+  assert.equal(await member.stop(), 0)
+  assert.deepEqual(names(), ['first', 'last'])
+})
+
 void describe('what cannot be is refused in one line', () => {
   const good = policyFile('good.yaml', 'rules: [{level: None}]')
   const bad = policyFile('bad.yaml', 'rules: [{level: Metadata, verb: [get]}]')
@@ -185,7 +244,21 @@ void describe('what cannot be is refused in one line', () => {
       ['--audit-policy-file', good, '--audit-log-path', join(good, 'audit.log')],
       /--audit-log-path .* cannot be written \(E[A-Z]+: .*\): name a file that this process may write/,
     ],
-    ['a policy without a log', ['--audit-policy-file', good], /say with --audit-log-path where/],
+    [
+      'a policy without a place',
+      ['--audit-policy-file', good],
+      /say with --audit-log-path or --audit-webhook-config-file where/,
+    ],
+    [
+      'a webhook without a policy',
+      ['--audit-webhook-config-file', good],
+      /say with --audit-policy-file which/,
+    ],
+    [
+      'a webhook that is no kubeconfig',
+      ['--audit-policy-file', good, '--audit-webhook-config-file', good],
+      /--audit-webhook-config-file: .*good\.yaml: contexts lacks the context/,
+    ],
     ['a log without a policy', ['--audit-log-path', log], /say with --audit-policy-file what/],
     [
       'a size of standard output',

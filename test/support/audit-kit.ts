@@ -139,7 +139,7 @@ export async function memoryTrail(of: {
   const trail = new AuditTrail({
     policy: parseAuditPolicy(JSON.stringify(file), names),
     names: { apiVersion, truncated: `${names.group('audit')}/truncated` },
-    ...{ mode: of.mode ?? 'blocking', format: 'json' as const, writer, metrics },
+    ...{ mode: of.mode ?? 'blocking', format: 'json' as const, log: writer, webhook: null, metrics },
   })
   return { trail, log, metrics: registry, told, close: () => writer.close() }
 }

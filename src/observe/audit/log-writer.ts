@@ -3,6 +3,8 @@ import type { Clock } from '../../../raft/base/clock.ts'
 import { limits } from '../../config/limits.ts'
 import { backupName, expiredBackups } from './backups.ts'
 import type { LogFile, LogFiles } from './log-files.ts'
+import { LossTeller } from './loss-teller.ts'
+import type { LossTellerParts } from './loss-teller.ts'
 
 export type AuditLogOptions = {
   readonly path: string
@@ -17,10 +19,7 @@ export type AuditLogOptions = {
 export type AuditLogParts = {
   readonly clock: Clock
   readonly files: LogFiles
-  readonly log: {
-    readonly error: (fields: object, message: string) => void
-    readonly info: (fields: object, message: string) => void
-  }
+  readonly log: LossTellerParts['log']
   /** Lines that could not be written, or did not fit. */
   readonly onLost: (plugin: 'log' | 'buffered', count: number) => void
 }
@@ -47,9 +46,7 @@ export class AuditLogWriter {
   #file: LogFile | null
   #rotateAt: number
   #writing: Promise<void> | null = null
-  #lost = 0
-  #toldMs = Number.NEGATIVE_INFINITY
-  #isTold = false
+  readonly #teller: LossTeller
 
   /** @param file at `path`, open */
   constructor(file: LogFile, options: AuditLogOptions, parts: AuditLogParts) {
@@ -57,6 +54,10 @@ export class AuditLogWriter {
     this.#options = options
     this.#parts = parts
     this.#rotateAt = options.bytesMax
+    this.#teller = new LossTeller({
+      ...{ clock: parts.clock, log: parts.log, where: { path: options.path } },
+      remedy: 'make room on the disk of the audit log, and give access to it',
+    })
   }
 
   /** @throws Error of the operating system */
@@ -81,7 +82,7 @@ export class AuditLogWriter {
       this.#queuedBytes + line.byteLength > auditBufferBytesMax
     ) {
       this.#parts.onLost('buffered', 1)
-      this.#tell(1, 'too many of them wait to be written')
+      this.#teller.lost(1, 'too many of them wait to be written')
       return false
     }
     this.#queue.push(line)
@@ -141,7 +142,7 @@ export class AuditLogWriter {
     try {
       this.#file ??= await this.#parts.files.open(this.#options.path)
       await this.#file.append(Buffer.concat(lines))
-      this.#works()
+      if (!this.isFull) this.#teller.works()
       this.#settle(lines.length, true)
     } catch (cause) {
       await this.#dropFile()
@@ -232,25 +233,7 @@ export class AuditLogWriter {
 
   #lose(count: number, cause: string): void {
     this.#parts.onLost('log', count)
-    this.#tell(count, cause)
-  }
-
-  #tell(count: number, cause: string): void {
-    const { clock, log } = this.#parts
-    this.#lost += count
-    if (clock.monotonicMs() - this.#toldMs < limits.auditToldMs) return
-    this.#toldMs = clock.monotonicMs()
-    this.#isTold = true
-    const fields = { path: this.#options.path, cause, lost: this.#lost }
-    log.error(fields, 'audit events are lost: make room on the disk of the audit log, and give access to it')
-  }
-
-  #works(): void {
-    if (!this.#isTold || this.isFull) return
-    const { path } = this.#options
-    this.#parts.log.info({ path, lost: this.#lost }, 'audit events are written again')
-    this.#lost = 0
-    this.#isTold = false
+    this.#teller.lost(count, cause)
   }
 }
 

@@ -18,7 +18,7 @@ export class AuditMetrics {
     })
     this.#errors = new Counter({
       name: 'apiserver_audit_error_total',
-      help: 'Audit events that were lost: log, as they could not be written; buffered, as too many waited to be.',
+      help: 'Audit events that were lost: log, webhook: as they could not be written or sent; buffered: as too many waited for that.',
       labelNames: ['plugin'],
       registers,
     })
@@ -39,7 +39,7 @@ export class AuditMetrics {
     this.#events.inc()
   }
 
-  lost(plugin: 'log' | 'buffered', count: number): void {
+  lost(plugin: 'log' | 'webhook' | 'buffered', count: number): void {
     this.#errors.inc({ plugin }, count)
   }
 

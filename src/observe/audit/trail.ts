@@ -6,6 +6,7 @@ import type { AuditLogWriter } from './log-writer.ts'
 import type { AuditMetrics } from './metrics.ts'
 import { auditDecision } from './policy.ts'
 import type { AuditDecision, AuditedAction, AuditPolicy } from './policy.ts'
+import type { AuditWebhook } from './webhook.ts'
 
 export const AUDIT_MODES = ['blocking', 'blocking-strict', 'batch'] as const
 
@@ -14,6 +15,8 @@ export const AUDIT_MODES = ['blocking', 'blocking-strict', 'batch'] as const
  * - `blocking`: it waits, and goes on when the event is written or lost; also while the buffer is full
  * - `blocking-strict`: likewise, and is refused when the event is lost
  * - `batch`: it does not wait
+ *
+ * For a webhook nobody waits.
  */
 export type AuditMode = (typeof AUDIT_MODES)[number]
 
@@ -26,7 +29,10 @@ export type AuditTrailParts = {
   readonly names: AuditNames
   readonly mode: AuditMode
   readonly format: AuditFormat
-  readonly writer: Pick<AuditLogWriter, 'add' | 'isFull' | 'whenSettled'>
+  /** null: none is written. */
+  readonly log: Pick<AuditLogWriter, 'add' | 'isFull' | 'whenSettled'> | null
+  /** null: nobody is sent any. */
+  readonly webhook: Pick<AuditWebhook, 'add'> | null
   readonly metrics: AuditMetrics
 }
 
@@ -45,11 +51,13 @@ export class AuditTrail {
     return decision
   }
 
-  /** @returns false: it was lost at once */
+  /** @returns false: the log has lost it at once */
   record(event: AuditEvent): boolean {
-    const { names, writer, metrics, format } = this.#parts
+    const { names, log, webhook, metrics, format } = this.#parts
     metrics.made()
-    return writer.add(lineAs[format](event, names, limits.auditEventBytesMax))
+    const line = lineAs[format](event, names, limits.auditEventBytesMax)
+    webhook?.add(line)
+    return log?.add(line) ?? true
   }
 
   /**
@@ -60,7 +68,7 @@ export class AuditTrail {
    * @returns how to wait no longer, for a request that ended before `go` was called; null: it was
    */
   admit(recorded: boolean | null, go: (may: boolean) => void): (() => void) | null {
-    const { mode, writer, metrics } = this.#parts
+    const { mode, log, metrics } = this.#parts
     const isStrict = mode === 'blocking-strict'
     const answer = (written: boolean): void => {
       const may = written || !isStrict
@@ -71,13 +79,13 @@ export class AuditTrail {
       answer(false)
       return null
     }
-    const waits = mode !== 'batch' && (recorded !== null || writer.isFull)
+    const waits = mode !== 'batch' && log !== null && (recorded !== null || log.isFull)
     if (!waits) {
       go(true)
       return null
     }
     // Of lines of others it only matters that they are through.
-    const cancel = writer.whenSettled((written) => answer(written || recorded === null))
+    const cancel = log.whenSettled((written) => answer(written || recorded === null))
     return () => {
       metrics.rejected()
       cancel()

@@ -85,7 +85,7 @@ export class AuditedCall {
   authorized(decision: Decision): void {
     const group = this.#parts.names.group('authorization')
     this.annotate(`${group}/decision`, decision.kind === 'allow' ? 'allow' : 'forbid')
-    this.annotate(`${group}/reason`, decision.kind === 'allow' ? '' : decision.reason)
+    this.annotate(`${group}/reason`, decision.reason ?? '')
   }
 
   /** The body was read. */

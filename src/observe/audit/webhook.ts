@@ -1,0 +1,192 @@
+import type { Clock } from '../../../raft/base/clock.ts'
+import type { Random } from '../../../raft/base/random.ts'
+import { limits } from '../../config/limits.ts'
+import { LossTeller } from './loss-teller.ts'
+import type { LossTellerParts } from './loss-teller.ts'
+
+/** Who takes lists of events, one at a time. */
+export interface AuditReceiver {
+  /** @param list JSON of an `EventList`. Never rejects. */
+  send(list: Uint8Array): Promise<SendOutcome>
+}
+
+export type SendOutcome =
+  | { readonly kind: 'taken' }
+  /** It may take it another time. */
+  | { readonly kind: 'not-now'; readonly why: string }
+  /** It never will. */
+  | { readonly kind: 'refused'; readonly why: string }
+
+export type AuditWebhookOptions = {
+  /** As `audit.orch.io/v1`. */
+  readonly apiVersion: string
+  /** Where they go, for the operator. */
+  readonly url: string
+  /** How long an event waits for others to go with it. */
+  readonly batchMsMax: number
+  /** Before the second try; each later one waits one and a half times as long. */
+  readonly backOffMs: number
+}
+
+export type AuditWebhookParts = {
+  readonly clock: Clock
+  readonly random: Random
+  readonly receiver: AuditReceiver
+  readonly log: LossTellerParts['log']
+  readonly onLost: (plugin: 'webhook' | 'buffered', count: number) => void
+}
+
+/**
+ * Sends events in lists, one after the other, in the background; nobody waits for it. A list that is not taken is tried again, a
+ * bounded number of times, while others wait behind it. Bounded in events and bytes. When full: an event is dropped and counted.
+ *
+ * @source apiserver `plugin/pkg/audit/webhook`, `plugin/pkg/audit/buffered`
+ */
+export class AuditWebhook {
+  readonly #options: AuditWebhookOptions
+  readonly #parts: AuditWebhookParts
+  readonly #teller: LossTeller
+  #queue: Uint8Array[] = []
+  #queuedBytes = 0
+  #sending: Promise<void> | null = null
+  /** Events that were taken out of the queue and are being sent. */
+  #inHand = 0
+  #waitsForMore = false
+  #isClosing = false
+  /** Ends a pause before its time. */
+  #wake: (() => void) | null = null
+
+  constructor(options: AuditWebhookOptions, parts: AuditWebhookParts) {
+    this.#options = options
+    this.#parts = parts
+    this.#teller = new LossTeller({
+      ...{ clock: parts.clock, log: parts.log, where: { url: options.url } },
+      remedy: 'see to the server that they are sent to, and to --audit-webhook-config-file',
+    })
+  }
+
+  /** @param line one event @returns false: there is no room for it */
+  add(line: Uint8Array): boolean {
+    const { auditBufferLinesMax, auditBufferBytesMax } = limits
+    const bytes = this.#queuedBytes + line.byteLength
+    if (this.#queue.length >= auditBufferLinesMax || bytes > auditBufferBytesMax) {
+      this.#parts.onLost('buffered', 1)
+      this.#teller.lost(1, 'too many of them wait to be sent')
+      return false
+    }
+    this.#queue.push(line)
+    this.#queuedBytes = bytes
+    if (this.#waitsForMore && this.#isBatch) this.#wake?.()
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = null
+    })
+    return true
+  }
+
+  /** Sends what waits, once and for no longer than that may take. Nothing may be added afterwards. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    this.#wake?.()
+    const pending = this.#sending
+    if (pending === null) return
+    const isDone = await new Promise<boolean>((resolve) => {
+      const timer = this.#parts.clock.after(limits.auditCloseMsMax, () => resolve(false))
+      void pending.then(() => {
+        timer.cancel()
+        resolve(true)
+      })
+    })
+    if (!isDone) this.#lose(this.#inHand + this.#takeBatch(Infinity, Infinity).length, 'the member ends')
+  }
+
+  /** Enough for a list waits. */
+  get #isBatch(): boolean {
+    const { auditWebhookEventsMax, auditWebhookBytesMax } = limits
+    return this.#queue.length >= auditWebhookEventsMax || this.#queuedBytes >= auditWebhookBytesMax
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#queue.length > 0) {
+      if (!this.#isBatch) {
+        this.#waitsForMore = true
+        await this.#pause(this.#options.batchMsMax)
+        this.#waitsForMore = false
+      }
+      const batch = this.#takeBatch(limits.auditWebhookEventsMax, limits.auditWebhookBytesMax)
+      this.#inHand = batch.length
+      if (batch.length > 0) await this.#send(batch)
+      this.#inHand = 0
+    }
+  }
+
+  async #send(batch: readonly Uint8Array[]): Promise<void> {
+    const { receiver, random } = this.#parts
+    const list = eventList(this.#options.apiVersion, batch)
+    let backOffMs = this.#options.backOffMs
+    for (let tries = 1; ; tries++) {
+      const outcome = await receiver.send(list)
+      if (outcome.kind === 'taken') {
+        this.#teller.works()
+        return
+      }
+      if (outcome.kind === 'refused' || tries === limits.auditWebhookTriesMax || this.#isClosing) {
+        this.#lose(batch.length, outcome.why)
+        return
+      }
+      // Members that lost the same server must not come back to it all at once.
+      await this.#pause(backOffMs * (1 + (random.below(1000) / 1000) * JITTER))
+      backOffMs *= BACK_OFF_FACTOR
+    }
+  }
+
+  async #pause(pauseMs: number): Promise<void> {
+    if (this.#isClosing) return
+    await new Promise<void>((resolve) => {
+      const timer = this.#parts.clock.after(pauseMs, resolve)
+      this.#wake = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+    this.#wake = null
+  }
+
+  /** At least one, unless there is none. */
+  #takeBatch(countMax: number, bytesMax: number): readonly Uint8Array[] {
+    let count = 0
+    let bytes = 0
+    for (const line of this.#queue) {
+      if (count === countMax || (count > 0 && bytes + line.byteLength > bytesMax)) break
+      bytes += line.byteLength
+      count++
+    }
+    this.#queuedBytes -= bytes
+    return this.#queue.splice(0, count)
+  }
+
+  #lose(count: number, cause: string): void {
+    if (count === 0) return
+    this.#parts.onLost('webhook', count)
+    this.#teller.lost(count, cause)
+  }
+}
+
+const BACK_OFF_FACTOR = 1.5
+const JITTER = 0.2
+
+function eventList(apiVersion: string, events: readonly Uint8Array[]): Uint8Array {
+  const head = JSON.stringify({ kind: 'EventList', apiVersion, metadata: {}, items: [] }).slice(
+    0,
+    -']}'.length,
+  )
+  const parts: Uint8Array[] = [Buffer.from(head)]
+  for (const [at, event] of events.entries()) {
+    if (at > 0) parts.push(comma)
+    parts.push(event)
+  }
+  parts.push(end)
+  return Buffer.concat(parts)
+}
+
+const comma = Buffer.from(',')
+const end = Buffer.from(']}')

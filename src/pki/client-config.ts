@@ -1,0 +1,100 @@
+import { dirname, resolve } from 'node:path'
+import { parse } from 'yaml'
+import { isRecord } from '../../raft/base/record.ts'
+import { PkiFailure } from './errors.ts'
+import { readTextFile } from './files.ts'
+
+/** A server that this one is a client of, and what it shows there. */
+export type ClientConfig = {
+  readonly url: URL
+  /** Whom alone to believe, PEM; null: those that the machine believes. */
+  readonly authority: string | null
+  /** PEM; null: none. */
+  readonly identity: { readonly certificate: string; readonly key: string } | null
+  /** Value of the `Authorization` header; null: none. */
+  readonly authorization: string | null
+}
+
+/**
+ * The current context of a kubeconfig, whose entries may lie in it or in files beside it.
+ *
+ * @throws PkiFailure `malformed`, `unusable`, with one line that names the file and the place
+ */
+export function readClientConfig(path: string): ClientConfig {
+  const config = parsed(path)
+  const current = config['current-context']
+  const context = entryOf(config, { list: 'contexts', name: current, member: 'context' }, path)
+  const cluster = entryOf(config, { list: 'clusters', name: context['cluster'], member: 'cluster' }, path)
+  const nobody = context['user'] === undefined || context['user'] === ''
+  const user = nobody ? {} : entryOf(config, { list: 'users', name: context['user'], member: 'user' }, path)
+  if (cluster['insecure-skip-tls-verify'] === true) {
+    throw malformed(path, 'insecure-skip-tls-verify would believe anybody: give certificate-authority-data')
+  }
+  const certificate = contentOf(user, 'client-certificate', path)
+  const key = contentOf(user, 'client-key', path)
+  if ((certificate === null) !== (key === null)) {
+    throw malformed(path, 'client-certificate and client-key go together')
+  }
+  return {
+    url: urlOf(cluster['server'], path),
+    authority: contentOf(cluster, 'certificate-authority', path),
+    identity: certificate === null || key === null ? null : { certificate, key },
+    authorization: authorizationOf(user, path),
+  }
+}
+
+function urlOf(server: unknown, path: string): URL {
+  const url = typeof server === 'string' && URL.canParse(server) ? new URL(server) : null
+  if (url !== null && (url.protocol === 'https:' || url.protocol === 'http:')) return url
+  throw malformed(path, 'server must be a URL such as https://10.0.0.9:8443/audit')
+}
+
+function authorizationOf(user: Readonly<Record<string, unknown>>, path: string): string | null {
+  const { token, tokenFile, username, password } = user
+  if (typeof token === 'string' && token !== '') return `Bearer ${token}`
+  if (typeof tokenFile === 'string' && tokenFile !== '') {
+    return `Bearer ${readTextFile(resolve(dirname(path), tokenFile)).trim()}`
+  }
+  if (typeof username !== 'string' || username === '') return null
+  const words = `${username}:${typeof password === 'string' ? password : ''}`
+  return `Basic ${Buffer.from(words).toString('base64')}`
+}
+
+/** In the file itself, or in one that it names. @returns null: neither */
+function contentOf(from: Readonly<Record<string, unknown>>, name: string, path: string): string | null {
+  const inside = from[`${name}-data`]
+  if (typeof inside === 'string' && inside !== '') return Buffer.from(inside, 'base64').toString('utf8')
+  const beside = from[name]
+  return typeof beside === 'string' && beside !== '' ? readTextFile(resolve(dirname(path), beside)) : null
+}
+
+function entryOf(
+  config: Readonly<Record<string, unknown>>,
+  of: { readonly list: string; readonly name: unknown; readonly member: string },
+  path: string,
+): Readonly<Record<string, unknown>> {
+  const list = config[of.list]
+  const found: unknown = Array.isArray(list)
+    ? list.find((entry) => isRecord(entry) && entry['name'] === of.name)
+    : undefined
+  const value = isRecord(found) ? found[of.member] : undefined
+  if (isRecord(value)) return value
+  const name = typeof of.name === 'string' ? JSON.stringify(of.name) : 'that is named'
+  throw malformed(path, `${of.list} lacks the ${of.member} ${name}`)
+}
+
+function parsed(path: string): Readonly<Record<string, unknown>> {
+  const text = readTextFile(path)
+  let value: unknown
+  try {
+    value = parse(text, { maxAliasCount: 0 })
+  } catch (cause) {
+    throw new PkiFailure('malformed', `${path} is not YAML`, { cause })
+  }
+  if (isRecord(value)) return value
+  throw malformed(path, 'it is no kubeconfig')
+}
+
+function malformed(path: string, why: string): PkiFailure {
+  return new PkiFailure('malformed', `${path}: ${why}`)
+}

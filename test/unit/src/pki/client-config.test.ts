@@ -1,0 +1,74 @@
+/*
+ * Goal: a kubeconfig says which server this one is a client of and what it shows there; what cannot be is refused in one line that
+ * names the file and the place.
+ * Method: real files.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { readClientConfig } from '../../../../src/pki/client-config.ts'
+import { PkiFailure } from '../../../../src/pki/errors.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'orch-client-config-'))
+after(() => rmSync(home, { recursive: true, force: true }))
+
+type Parts = { readonly cluster?: object; readonly user?: object; readonly current?: string }
+
+function file({ cluster = {}, user, current = 'there' }: Parts): string {
+  const path = join(home, 'hook.kubeconfig')
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster: { server: 'https://10.0.0.9:8443/audit', ...cluster } }],
+    ...(user === undefined ? {} : { users: [{ name: 'u', user }] }),
+    contexts: [{ name: 'there', context: { cluster: 'c', ...(user === undefined ? {} : { user: 'u' }) } }],
+    'current-context': current,
+  }
+  writeFileSync(path, JSON.stringify(config))
+  return path
+}
+
+void test('entries lie in the file, or in files beside it', () => {
+  const data = (text: string): string => Buffer.from(text).toString('base64')
+  const cluster = { 'certificate-authority-data': data('CA') }
+  const inside = readClientConfig(
+    file({ cluster, user: { 'client-certificate-data': data('CERT'), 'client-key-data': data('KEY') } }),
+  )
+  assert.equal(inside.url.href, 'https://10.0.0.9:8443/audit')
+  assert.equal(inside.authority, 'CA')
+  assert.deepEqual(inside.identity, { certificate: 'CERT', key: 'KEY' })
+  assert.equal(inside.authorization, null)
+  writeFileSync(join(home, 'ca.pem'), 'CA-FILE')
+  writeFileSync(join(home, 'token'), 'from-file\n')
+  const beside = readClientConfig(
+    file({ cluster: { 'certificate-authority': 'ca.pem' }, user: { tokenFile: 'token' } }),
+  )
+  assert.equal(beside.authority, 'CA-FILE')
+  assert.equal(beside.authorization, 'Bearer from-file')
+  assert.equal(readClientConfig(file({ user: { token: 't' } })).authorization, 'Bearer t')
+  const basic = readClientConfig(file({ user: { username: 'a', password: 'b' } })).authorization
+  assert.equal(basic, `Basic ${data('a:b')}`)
+  const nobody = readClientConfig(file({}))
+  assert.deepEqual([nobody.authority, nobody.identity, nobody.authorization], [null, null, null])
+})
+
+void test('what cannot be is refused with its place', () => {
+  const table: readonly (readonly [Parts, RegExp])[] = [
+    [{ current: 'elsewhere' }, /hook\.kubeconfig: contexts lacks the context "elsewhere"$/],
+    [{ cluster: { server: 'not a url' } }, /server must be a URL such as/],
+    [{ cluster: { server: 'ftp://x' } }, /server must be a URL such as/],
+    [{ cluster: { 'insecure-skip-tls-verify': true } }, /insecure-skip-tls-verify would believe anybody/],
+    [{ user: { 'client-certificate-data': 'QQ==' } }, /client-certificate and client-key go together/],
+    [{ user: { tokenFile: 'gone' } }, /gone cannot be read \(ENOENT\)/],
+  ]
+  for (const [parts, words] of table) {
+    assert.throws(
+      () => readClientConfig(file(parts)),
+      (cause) => cause instanceof PkiFailure && words.test(cause.message) && !cause.message.includes('\n'),
+    )
+  }
+  writeFileSync(join(home, 'bad'), '[')
+  assert.throws(() => readClientConfig(join(home, 'bad')), /bad is not YAML/)
+})
