@@ -229,14 +229,19 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
     await until('what else is said sends nobody away', () => b.receiver.messages.length > 0)
     const { info } = c
     const word = { from: info.id, to: b.info.id, term: term(1), commit: logIndex(1), context: null }
-    c.transport.send({ kind: 'core', message: { kind: 'heartbeat', ...word } })
+    const leads = { kind: 'core', message: { kind: 'heartbeat', ...word } } as const
+    c.transport.send(leads)
     await until('it is heard', () => b.receiver.messages.some(({ kind }) => kind === 'core'))
-    const before = b.receiver.messages.length
     for (let time = 0; time < 20; time++) {
+      // Or its word is forgotten meanwhile, on a busy machine.
+      c.transport.send(leads)
       a.transport.send(probe(a, b, 3))
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    assert.equal(b.receiver.messages.length, before)
+    const late = b.receiver.messages.filter(
+      (message) => message.kind === 'read-request' && message.round === 3,
+    )
+    assert.deepEqual(late, [])
   })
 
   scenario('nobody is let in by a decision that is no later, or without an address', async (harness) => {

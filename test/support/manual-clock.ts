@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../../raft/base/clock.ts'
 /** Time that stands still until told. `soon` comes with the next `advance` or `settle`. */
 export class ManualClock implements Clock {
   #nowMs = 1000
+  #wallAheadMs = 1_700_000_000_000
   #order = 0
   #waiting: Waiting[] = []
 
@@ -11,7 +12,12 @@ export class ManualClock implements Clock {
   }
 
   wallMs(): number {
-    return 1_700_000_000_000 + this.#nowMs
+    return this.#wallAheadMs + this.#nowMs
+  }
+
+  /** Somebody sets the wall clock; nothing else notices. */
+  jumpWall(ms: number): void {
+    this.#wallAheadMs += ms
   }
 
   after(delayMs: number, action: () => void): Timer {

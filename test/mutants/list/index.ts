@@ -1,6 +1,7 @@
 import type { Mutant } from '../mutant.ts'
 import { consensusMutants } from './consensus.ts'
 import { controllerMutants } from './controllers.ts'
+import { faultMutants } from './faults.ts'
 import { logMutants } from './log.ts'
 import { machineMutants } from './machine.ts'
 import { memberMutants } from './members.ts'
@@ -22,4 +23,5 @@ export const mutants: readonly Mutant[] = [
   ...leaseMutants,
   ...watchMutants,
   ...controllerMutants,
+  ...faultMutants,
 ]

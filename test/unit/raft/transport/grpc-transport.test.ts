@@ -346,7 +346,7 @@ void test('a caller without a certificate, or without TLS, gets nowhere', async 
   })
 })
 
-void test('a snapshot that does not match its checksum is aborted, never finished', async () => {
+void test('a snapshot that does not match its checksum, or ends before it, is aborted, never finished', async () => {
   await withHarness(ours, async (harness) => {
     const [a, b] = await pair(harness)
     const { authorityPem, keyPem, certificatePem } = ours('n1')
@@ -358,23 +358,26 @@ void test('a snapshot that does not match its checksum is aborted, never finishe
     const options = { 'grpc.ssl_target_name_override': serverNameOf('n2') }
     const client = new Client(b.info.peerAddress, secure, options)
     const { term: sent, snapshot } = headerOf(a, b)
-    const trailers = [
-      { kind: 'trailer', bytes: 3, sha256: new Uint8Array(32) },
-      { kind: 'trailer', bytes: 4, sha256: new Uint8Array(32) },
-    ] as const
-    for (const trailer of trailers) {
+    const chunk = { kind: 'chunk', bytes: Uint8Array.of(1, 2, 3) } as const
+    const codes: (number | undefined)[] = []
+    for (const frames of [
+      [chunk, { kind: 'trailer', bytes: 3, sha256: new Uint8Array(32) }],
+      [chunk, { kind: 'trailer', bytes: 4, sha256: new Uint8Array(32) }],
+      [chunk],
+      [],
+    ] as const) {
       const error = await new Promise<ServiceError | null>((resolve) => {
         const stream = client.makeClientStreamRequest<Buffer, Buffer>(method.snapshot, asIs, asIs, resolve)
         const opening = { kind: 'opening', hello, term: sent, purpose: 'catch-up', snapshot } as const
-        for (const frame of [opening, { kind: 'chunk', bytes: Uint8Array.of(1, 2, 3) } as const, trailer]) {
-          stream.write(asBuffer(encodeSnapshotFrame(frame)))
-        }
+        for (const frame of [opening, ...frames]) stream.write(asBuffer(encodeSnapshotFrame(frame)))
         stream.end()
       })
-      assert.equal(error?.code, status.DATA_LOSS)
+      codes.push(error?.code)
     }
     client.close()
-    assert.equal(b.receiver.snapshots.length, 2)
+    const { DATA_LOSS, ABORTED } = status
+    assert.deepEqual(codes, [DATA_LOSS, DATA_LOSS, ABORTED, ABORTED])
+    assert.equal(b.receiver.snapshots.length, 4)
     for (const sink of b.receiver.snapshots) {
       assert.equal(sink.finished, 0)
       assert.equal(sink.aborted.length, 1)

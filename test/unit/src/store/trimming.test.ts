@@ -74,6 +74,19 @@ void test('what is younger than the window stays', async () => {
   await end()
 })
 
+void test('a wall clock that jumps, or goes back, makes nothing any older or younger', async () => {
+  const { machine, clock, writes, end } = await open()
+  await writes(50)
+  await clock.advance(30_000)
+  clock.jumpWall(86_400_000)
+  await clock.advance(10_000)
+  assert.equal(machine.state.history.trimmed, 0)
+  clock.jumpWall(-172_800_000)
+  await clock.advance(23_000)
+  assert.equal(machine.state.history.trimmed, 45)
+  await end()
+})
+
 void test('while the storage is full the floor of events holds nothing, and room comes back by itself', async () => {
   const { machine, store, clock, writes, end } = await open()
   await store.write({ kind: 'raise-feature-level', level: 2 }, 0)

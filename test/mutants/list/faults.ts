@@ -1,0 +1,127 @@
+import { tests } from '../mutant.ts'
+import type { Mutant } from '../mutant.ts'
+
+/** Mistakes that show in one class of faults only: clocks, links in one direction, streams, copies, upgrades, keys, load. */
+export const faultMutants: readonly Mutant[] = [
+  {
+    id: 'clocks-do-not-drift',
+    file: 'raft/core/lease.ts',
+    edits: [{ find: 'promisedMs * (1 - leaseDriftMax)', replace: 'promisedMs' }],
+    breaks: 'a leader whose clock is slow reads by its lease when the others have elected another',
+    standsFor: 'Raft thesis §6.4.1: bounded drift of clocks',
+    invariant: 'I10',
+    killedBy: tests('unit/raft/core/lease'),
+  },
+  {
+    id: 'history-by-the-wall-clock',
+    file: 'src/store/trimming.ts',
+    edits: [{ find: 'const nowMs = clock.monotonicMs()', replace: 'const nowMs = clock.wallMs()' }],
+    breaks: 'a wall clock that jumps has all history forgotten at once, or none of it for long',
+    standsFor: 'decision 19: every member notes by its own monotonic clock',
+    invariant: 'I22',
+    killedBy: tests('unit/src/store/trimming'),
+  },
+  {
+    id: 'later-term-untold',
+    file: 'raft/core/step.ts',
+    edits: [
+      {
+        find: "return sendAtOnce(state, { kind: 'heartbeat-response', ...answer, context: null })",
+        replace: 'return',
+      },
+    ],
+    breaks: 'a member of a later term lets its leader speak for ever and never comes back to it',
+    standsFor: 'Raft paper §5.1; links that were cut in one direction, with pre-vote',
+    invariant: 'L3',
+    killedBy: tests('scenario/scenario'),
+  },
+  {
+    id: 'lost-answer-not-asked-again',
+    file: 'raft/core/leader.ts',
+    edits: [
+      { find: 'progress.nudge = progress.match < state.log.lastIndex', replace: 'progress.nudge = false' },
+    ],
+    breaks: 'a follower whose last acknowledgement was lost counts as one that lags until the next write',
+    standsFor: 'loss of single messages on a link that stays up',
+    invariant: 'L2',
+    killedBy: tests('unit/raft/core/replication'),
+  },
+  {
+    id: 'torn-state-taken',
+    file: 'raft/transport/inbound-snapshots.ts',
+    edits: [
+      {
+        find: "if (frame?.kind !== 'trailer')\n        throw new TransportFailure('aborted', 'the stream ended before its trailer')\n      checkTrailer(frame, bytes, hash.digest())",
+        replace: "if (frame?.kind === 'trailer') checkTrailer(frame, bytes, hash.digest())",
+      },
+    ],
+    breaks: 'a stream that ends early is taken for a whole state',
+    standsFor: 'a snapshot cut short by its connection',
+    invariant: 'I14',
+    killedBy: tests('unit/raft/transport/grpc-transport'),
+  },
+  {
+    id: 'two-processes-as-one-member',
+    file: 'raft/transport/inbound-links.ts',
+    edits: [{ find: 'other !== 0 && hello.process !== 0 && other !== hello.process', replace: 'other < 0' }],
+    breaks: 'a copy of a data directory speaks as its member beside it, and both acknowledge in one name',
+    standsFor: 'a clone of a data directory: two members with one id',
+    invariant: 'I5',
+    killedBy: tests('unit/raft/transport/grpc-transport'),
+  },
+  {
+    id: 'state-told-in-newer-words',
+    file: 'src/store/store-machine.ts',
+    edits: [{ find: 'if (protocol < descentProtocol) return null', replace: '' }],
+    breaks: 'a member of the version before is sent a state that it cannot read, and never catches up',
+    standsFor: 'rolling upgrades',
+    invariant: 'L3',
+    killedBy: tests('unit/src/store/disk/snapshot-descent'),
+  },
+  {
+    id: 'renewed-keys-unused',
+    file: 'raft/transport/grpc-transport.ts',
+    edits: [{ find: '      this.#tls.renew(credentials)\n', replace: '' }],
+    breaks: 'renewed keys are not used between members, which part when the old ones expire',
+    standsFor: 'etcd#11555: certificates that only a restart renews',
+    invariant: 'L1',
+    killedBy: tests('unit/raft/transport/grpc-transport'),
+  },
+  {
+    id: 'queue-without-bytes',
+    file: 'raft/transport/outbound-queue.ts',
+    edits: [
+      {
+        find: 'if (this.#queue.size > 0 && this.#bytes + bytes > this.#limits.queueBytesMax) return false',
+        replace: '',
+      },
+    ],
+    breaks: 'what waits for a peer that reads slowly is bounded in number and not in bytes',
+    standsFor: 'overload: one slow peer takes the memory of its leader',
+    invariant: 'L2',
+    killedBy: tests('unit/raft/transport/outbound-queue'),
+  },
+  {
+    id: 'restore-goes-back',
+    file: 'src/backup/life.ts',
+    edits: [
+      {
+        find: 'revision(byTime > last && byTime <= byTimeMax ? byTime : last + leastRaise)',
+        replace: 'byTime > byTimeMax ? revision(byTime) : last',
+      },
+    ],
+    breaks: 'a restored cluster issues the revisions of the old one again',
+    standsFor: 'etcd#16028: restores go back in time, and caches keep what never was',
+    invariant: 'I12',
+    killedBy: tests('unit/src/backup/life'),
+  },
+  {
+    id: 'survivor-by-its-term-alone',
+    file: 'src/backup/choose-survivor.ts',
+    edits: [{ find: '(able.length > 0 ? able : whole)', replace: 'whole' }],
+    breaks: 'recovery goes on from a log that lacks what another survivor knows to be committed',
+    standsFor: 'Raft paper §5.4.2; k3s#2227: recovery by hand',
+    invariant: 'I15',
+    killedBy: tests('unit/src/backup/choose-survivor'),
+  },
+]

@@ -1,0 +1,74 @@
+/* Goal: what waits for one peer is bounded in number and in bytes, keeps its order, and leaves in frames of a bounded size. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import type { PeerMessage } from '../../../../raft/ports.ts'
+import { defaultTransportLimits } from '../../../../raft/transport/options.ts'
+import { OutboundQueue } from '../../../../raft/transport/outbound-queue.ts'
+
+const address = { from: nodeId(1), to: nodeId(2), term: term(1) }
+
+/** @param bytes of its one entry, which counts for a little more */
+function append(index: number, bytes: number): PeerMessage {
+  const entry = {
+    index: logIndex(index),
+    term: term(1),
+    kind: 'command',
+    data: new Uint8Array(bytes),
+  } as const
+  const previous = { previousIndex: logIndex(index - 1), previousTerm: term(1), commit: logIndex(0) }
+  return { kind: 'core', message: { kind: 'append-request', ...address, ...previous, entries: [entry] } }
+}
+
+function indexesOf(messages: readonly PeerMessage[]): readonly number[] {
+  return messages.map((message) =>
+    message.kind === 'core' && message.message.kind === 'append-request'
+      ? message.message.previousIndex + 1
+      : 0,
+  )
+}
+
+function queue(limits: {
+  readonly queueMessagesMax: number
+  readonly queueBytesMax: number
+  readonly frameBytesMax: number
+}): OutboundQueue {
+  return new OutboundQueue({ ...defaultTransportLimits, ...limits })
+}
+
+void test('no more bytes wait than the limit says, and there is room again for what left', () => {
+  const waiting = queue({ queueMessagesMax: 100, queueBytesMax: 5000, frameBytesMax: 2500 })
+  const taken = [1, 2, 3, 4, 5, 6].filter((index) => waiting.offer(append(index, 1000)))
+  assert.deepEqual(taken, [1, 2, 3, 4])
+  assert.ok(waiting.bytes > 4000 && waiting.bytes <= 5000)
+  assert.deepEqual(indexesOf(waiting.takeFrame()), [1, 2])
+  assert.equal(waiting.offer(append(7, 1000)), true)
+  assert.deepEqual(indexesOf(waiting.takeFrame()), [3, 4])
+  assert.deepEqual(indexesOf(waiting.takeFrame()), [7])
+  assert.deepEqual([waiting.size, waiting.bytes], [0, 0])
+})
+
+void test('nor more messages, however small', () => {
+  const waiting = queue({ queueMessagesMax: 3, queueBytesMax: 1e6, frameBytesMax: 1e5 })
+  const taken = [1, 2, 3, 4].filter((index) => waiting.offer(append(index, 1)))
+  assert.deepEqual(taken, [1, 2, 3])
+})
+
+void test('one message finds its way however large it is, alone', () => {
+  const waiting = queue({ queueMessagesMax: 100, queueBytesMax: 5000, frameBytesMax: 2500 })
+  assert.equal(waiting.offer(append(1, 9000)), true)
+  assert.equal(waiting.offer(append(2, 1)), false)
+  assert.deepEqual(indexesOf(waiting.takeFrame()), [1])
+  assert.equal(waiting.offer(append(2, 1)), true)
+  assert.equal(waiting.offer(append(3, 4000)), true)
+  assert.deepEqual(indexesOf(waiting.takeFrame()), [2], 'the large one does not fit behind it')
+  assert.deepEqual(indexesOf(waiting.takeFrame()), [3])
+})
+
+void test('what is given up counts for nothing', () => {
+  const waiting = queue({ queueMessagesMax: 100, queueBytesMax: 5000, frameBytesMax: 2500 })
+  waiting.offer(append(1, 4000))
+  waiting.clear()
+  assert.deepEqual([waiting.size, waiting.bytes], [0, 0])
+  assert.equal(waiting.offer(append(2, 4000)), true)
+})
