@@ -1,10 +1,9 @@
+import { columnCell } from '../../api/custom/column-cell.ts'
 import { compileColumnPath } from '../../api/custom/column-path.ts'
-import { jsonText } from '../../api/codec/json-text.ts'
 import { numberMember, textMember } from '../../api/json.ts'
-import type { Json, JsonObject } from '../../api/json.ts'
-import { canonicalTime } from '../../api/time.ts'
+import type { JsonObject } from '../../api/json.ts'
 import { nameColumn } from '../../registry/columns.ts'
-import type { Cell, Column } from '../../registry/definition.ts'
+import type { Column } from '../../registry/definition.ts'
 
 /**
  * The columns that a version of a definition says, behind the name; without any the age.
@@ -37,7 +36,7 @@ function columnOf(column: JsonObject): Column {
       `Custom resource definition column (in JSONPath format): ${textMember(column, 'jsonPath')}`,
     priority: numberMember(column, 'priority') ?? 0,
     // A path that an older release took and this one does not: the cells are empty.
-    cell: (object) => (typeof path === 'string' ? null : cellOf(type, path(object))),
+    cell: (object) => (typeof path === 'string' ? null : columnCell(type, path(object))),
   }
 }
 
@@ -45,26 +44,4 @@ const TYPES: readonly Column['type'][] = ['integer', 'number', 'string', 'boolea
 
 function typeOf(text: string): Column['type'] {
   return TYPES.find((type) => type === text) ?? 'string'
-}
-
-/** @returns null: there is nothing of that type */
-function cellOf(type: Column['type'], value: Json): Cell {
-  if (value === null) return null
-  switch (type) {
-    case 'string':
-      return typeof value === 'string' ? value : jsonText(value)
-    case 'boolean':
-      return typeof value === 'boolean' ? value : null
-    case 'integer':
-      return isNumber(value) ? Math.trunc(Number(value)) : null
-    case 'number':
-      return isNumber(value) ? Number(value) : null
-    case 'date':
-      if (typeof value !== 'string') return null
-      return canonicalTime(value) === null ? '<invalid>' : { since: value }
-  }
-}
-
-function isNumber(value: Json): value is number | bigint {
-  return typeof value === 'number' || typeof value === 'bigint'
 }
