@@ -7,6 +7,7 @@ import { withClientPort } from './app/client-port.ts'
 import { Closing } from './app/closing.ts'
 import { ConsensusMetrics } from './app/consensus-metrics.ts'
 import { Controllers } from './app/controllers.ts'
+import { CustomKinds } from './app/custom-kinds.ts'
 import { MemberDisk } from './app/disk-check.ts'
 import { checkIdentity } from './app/identity-check.ts'
 import { memberKeys } from './app/keys.ts'
@@ -26,10 +27,13 @@ import type { AppHost, Site } from './app/site.ts'
 import { startUpkeep } from './app/upkeep.ts'
 import { CaughtUp } from './cluster/caught-up.ts'
 import type { Config } from './config/config.ts'
+import { definitionsPrefix, knownDefinition } from './controllers/custom-definition-summary.ts'
 import { Catalog } from './registry/catalog.ts'
+import { Informer } from './registry/informer.ts'
 import { registry as registryOf } from './registry/registry.ts'
 import type { Registry } from './registry/answer.ts'
 import type { RegistrySwitches } from './registry/switches.ts'
+import { customKinds } from './resources/custom-kind.ts'
 import { definitionsFor } from './resources/index.ts'
 import type { Outcome } from './store/command.ts'
 import type { StoreMachine } from './store/store-machine.ts'
@@ -157,18 +161,26 @@ function startRegistry(
   const reviewers = reviewersFor(access, names)
   const admission = admissionOf(names, store, reviewers)
   const applied = (): LogIndex => machine.appliedMemory
+  const prefix = definitionsPrefix(names)
+  const definitions = new Informer({ store, clock, prefix, parse: knownDefinition })
+  const custom = new CustomKinds({ clock, log, names, catalog, definitions, kindsOf: customKinds })
   const effects = new MemberEffects({
     ...{ consensus, applied, clock, names },
     configuration: () => machine.configuration,
   })
   const registry = registryOf({
     ...{ store, clock, random, names, catalog, admission, effects, switches, reviewers },
+    definitionsTakenIn: () => custom.takenIn(),
   })
   const controllers = new Controllers({
-    ...{ registry, store, consensus, clock, names, catalog, log },
+    ...{ registry, store, consensus, clock, names, catalog, definitions, log },
     eventTtlMs: config['event-ttl'],
   })
   controllers.start()
-  closing.add(() => controllers.stop())
+  custom.start()
+  closing.add(() => {
+    controllers.stop()
+    custom.close()
+  })
   return { served, registry, controllers }
 }

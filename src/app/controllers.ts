@@ -3,6 +3,12 @@ import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Consensus } from '../../raft/index.ts'
 import type { Names } from '../api/names.ts'
+import { limits } from '../config/limits.ts'
+import type { Controller } from '../controllers/controller.ts'
+import { customDefinitionDeletion } from '../controllers/custom-definition-deletion.ts'
+import { customDefinitionNames } from '../controllers/custom-definition-names.ts'
+import { takenNames } from '../controllers/custom-definition-claims.ts'
+import type { KnownDefinition } from '../controllers/custom-definition-summary.ts'
 import { EventExpiry } from '../controllers/event-expiry.ts'
 import { whileLeading } from '../controllers/leadership.ts'
 import type { Leadership } from '../controllers/leadership.ts'
@@ -24,6 +30,8 @@ export type ControllersParts = {
   readonly clock: Clock
   readonly names: Names
   readonly catalog: Catalog
+  /** Of custom kinds; started by whoever made it. */
+  readonly definitions: Informer<KnownDefinition>
   readonly log: Logger
   /** 0: events stay until somebody deletes them. */
   readonly eventTtlMs: number
@@ -51,7 +59,7 @@ export class Controllers {
   }
 
   start(): void {
-    this.#stops = [...this.#startExpiry(), ...this.#startDeletion()]
+    this.#stops = [...this.#startExpiry(), ...this.#startDeletion(), ...this.#startDefinitions()]
   }
 
   stop(): void {
@@ -91,11 +99,34 @@ export class Controllers {
       onError: (key, cause) => log.warn({ namespace: key, err: cause }, 'namespace not emptied yet'),
     })
     namespaces.start()
-    return [
-      () => namespaces.close(),
-      whileLeading(leadershipOf(consensus), { start: () => deletion.start(), stop: () => deletion.stop() }),
-    ]
+    return [() => namespaces.close(), working(consensus, deletion)]
   }
+
+  /** As whom upstream's server writes its own definitions. */
+  #startDefinitions(): readonly (() => void)[] {
+    const { registry, consensus, clock, names, catalog, definitions, log } = this.#parts
+    const groups = ['system:masters', 'system:authenticated']
+    const user = { name: 'system:apiserver', uid: '', groups, extra: {} }
+    const client = new LocalClient({ registry, clock, user, timeoutMs: callMsMax })
+    const parts = { clock, names, catalog, client, definitions }
+    const accepting = customDefinitionNames({
+      ...parts,
+      taken: (group) => takenNames(catalog.builtIn(), group),
+      establishedMax: limits.customDefinitionsMax,
+      onError: (group, cause) => log.warn({ group, err: cause }, 'names of definitions not accepted yet'),
+    })
+    const deletion = customDefinitionDeletion({
+      ...parts,
+      onError: (name, cause) => log.warn({ definition: name, err: cause }, 'definition not emptied yet'),
+    })
+    return [working(consensus, accepting), working(consensus, deletion)]
+  }
+}
+
+/** While this member leads. @returns ends it for good */
+function working(consensus: Consensus<Outcome>, controller: Controller): () => void {
+  const work = { start: () => controller.start(), stop: () => controller.stop() }
+  return whileLeading(leadershipOf(consensus), work)
 }
 
 function leadershipOf(consensus: Consensus<Outcome>): Leadership {

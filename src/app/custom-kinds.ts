@@ -13,7 +13,7 @@ export type CustomKindsParts = {
   readonly log: Logger
   readonly names: Names
   readonly catalog: Catalog
-  /** All definitions. Whoever made it starts it, after this. */
+  /** All definitions; started here, once everybody listens. */
   readonly definitions: Informer<KnownDefinition>
   /** The kinds that a definition makes, one for each version that is served. Pure. */
   readonly kindsOf: (definition: AnyObject, names: Names) => readonly ResourceDefinition[]
@@ -45,6 +45,12 @@ export class CustomKinds {
     this.#unsubscribe = parts.definitions.subscribe((change) => this.#see(change))
   }
 
+  /** Takes in what is there. Before the first client is served. */
+  start(): void {
+    this.#parts.definitions.start()
+    this.#publish()
+  }
+
   /** Once the catalog has all that this member has applied by now. @throws StoreFailure there is no state to follow */
   async takenIn(): Promise<void> {
     await this.#parts.definitions.takeIn()
@@ -53,6 +59,7 @@ export class CustomKinds {
 
   close(): void {
     this.#unsubscribe()
+    this.#parts.definitions.close()
   }
 
   #see(change: InformerChange<KnownDefinition>): void {

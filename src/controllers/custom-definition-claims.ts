@@ -1,5 +1,7 @@
 import { textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
+import { listKindOf } from '../registry/definition.ts'
+import type { ResourceDefinition } from '../registry/definition.ts'
 import { isTrue, withCondition } from './custom-definition-summary.ts'
 import type { DefinitionNames, DefinitionSummary } from './custom-definition-summary.ts'
 
@@ -9,6 +11,17 @@ export type TakenNames = {
   readonly resources: ReadonlySet<string>
   /** Kinds of objects and of lists. */
   readonly kinds: ReadonlySet<string>
+}
+
+/** The names that kinds of a group have. */
+export function takenNames(kinds: readonly ResourceDefinition[], of: string): TakenNames {
+  const ofGroup = kinds.filter(({ group }) => group === of)
+  return {
+    resources: new Set(
+      ofGroup.flatMap(({ plural, singular, shortNames }) => [plural, singular, ...shortNames]),
+    ),
+    kinds: new Set(ofGroup.flatMap((kind) => [kind.kind, listKindOf(kind)])),
+  }
 }
 
 /** What a definition's status has to say that it does not say yet. */

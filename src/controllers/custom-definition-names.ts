@@ -103,8 +103,8 @@ async function tell(parts: DefinitionNamesParts, decision: NamesDecision): Promi
   return { kind: 'done' }
 }
 
-/** What is empty is not said. */
+/** What is empty is not said, but for those that always are. */
 function acceptedNames({ accepted }: NamesDecision): JsonObject {
   const said = Object.entries(accepted).filter(([, name]) => name.length > 0)
-  return Object.fromEntries(said)
+  return { plural: '', kind: '', ...Object.fromEntries(said) }
 }

@@ -1,6 +1,8 @@
+import { objectMember, textMember } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
-import type { ResourceDefinition } from '../registry/definition.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import { isTrue } from './definitions/definition-conditions.ts'
 import { definitionSchema } from './definitions/definition-schema.ts'
 import {
   fillDefaults,
@@ -28,12 +30,14 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
     updateNeedsVersion: true,
+    plainFinalizers: true,
     tracksGeneration: true,
     hooks: {
       fillDefaults,
       prepareForCreate: (object) => prepareForCreate(object, names),
       prepareForUpdate: (object, current) => prepareForUpdate(object, current, names),
       prepareForDelete: (object) => prepareForDelete(object, names),
+      contains: placeOfObjects,
       // Its first deletion marks it, whatever finalizers it has; see `prepareForDelete`.
       isHeld: ({ metadata }) => typeof metadata.deletionTimestamp !== 'string',
       validateNew: (object) => checkNewDefinition(object, names),
@@ -41,4 +45,13 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
     },
     subresources: [{ ...statusSubresource(checkStatus), prepareForUpdate: onlyStatus }],
   } satisfies ResourceDefinition)
+}
+
+/** Nothing lies there for one that never was established, or it is somebody else's. */
+function placeOfObjects(
+  definition: AnyObject,
+): readonly { readonly group: string; readonly plural: string }[] {
+  if (!isTrue(definition, 'Established')) return []
+  const spec = objectMember(definition, 'spec')
+  return [{ group: textMember(spec, 'group'), plural: textMember(objectMember(spec, 'names'), 'plural') }]
 }

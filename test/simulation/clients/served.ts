@@ -5,7 +5,9 @@ import { Controllers } from '../../../src/app/controllers.ts'
 import { namesOf } from '../../../src/api/names.ts'
 import type { ApiDomain } from '../../../src/api/names.ts'
 import type { Registry } from '../../../src/registry/answer.ts'
+import { definitionsPrefix, knownDefinition } from '../../../src/controllers/custom-definition-summary.ts'
 import { Catalog } from '../../../src/registry/catalog.ts'
+import { Informer } from '../../../src/registry/informer.ts'
 import { defaultRegistryLimits } from '../../../src/registry/limits.ts'
 import type { RegistryLimits } from '../../../src/registry/limits.ts'
 import { registry } from '../../../src/registry/registry.ts'
@@ -93,8 +95,10 @@ export class Served {
       ...{ consensus, machine, clock, onFailure },
       limits: { ...storeLimits, trimPeriodMs: 300, sessionIdleMs },
     })
+    const prefix = definitionsPrefix(names)
+    const definitions = new Informer({ store, clock, prefix, parse: knownDefinition })
     const controllers = new Controllers({
-      ...{ registry: this.registry, store, consensus, clock, names, catalog },
+      ...{ registry: this.registry, store, consensus, clock, names, catalog, definitions },
       log: pino({ level: 'silent' }),
       // Nobody writes any here.
       eventTtlMs: 0,
@@ -102,7 +106,9 @@ export class Served {
     bootstrap.start(onFailure)
     trimmer.start()
     controllers.start()
+    definitions.start()
     this.#closes.push(
+      () => definitions.close(),
       () => bootstrap.stop(),
       () => trimmer.stop(),
       () => controllers.stop(),

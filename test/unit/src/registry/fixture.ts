@@ -144,7 +144,6 @@ export class Fixture {
       ...(options.switches === undefined ? {} : { switches: options.switches }),
       ...(options.reviewers === undefined ? {} : { reviewers: options.reviewers }),
       ...(options.definitionsTakenIn === undefined ? {} : { definitionsTakenIn: options.definitionsTakenIn }),
-      ...(options.definitionsTakenIn === undefined ? {} : { definitionsTakenIn: options.definitionsTakenIn }),
       effects: new MemberEffects({
         ...{ consensus, names, clock: this.clock },
         applied: () => machine.appliedMemory,

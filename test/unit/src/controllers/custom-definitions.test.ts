@@ -1,0 +1,344 @@
+/*
+ * Goal: a definition makes a kind, and takes its objects along when it goes, whatever leader does it and whoever writes
+ * meanwhile.
+ * Method: the shipped controllers and verbs on one store in memory, a clock that moves by hand, and a store that can hold a
+ * write back.
+ */
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { test } from 'node:test'
+import pino from 'pino'
+import { objectMember, objectsMember, textMember } from '../../../../src/api/json.ts'
+import type { JsonObject } from '../../../../src/api/json.ts'
+import { namesOf } from '../../../../src/api/names.ts'
+import { CustomKinds } from '../../../../src/app/custom-kinds.ts'
+import { takenNames } from '../../../../src/controllers/custom-definition-claims.ts'
+import { customDefinitionDeletion } from '../../../../src/controllers/custom-definition-deletion.ts'
+import { customDefinitionNames } from '../../../../src/controllers/custom-definition-names.ts'
+import { definitionsPrefix, knownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
+import { Informer } from '../../../../src/registry/informer.ts'
+import { LocalClient } from '../../../../src/registry/local-client.ts'
+import { customKinds } from '../../../../src/resources/custom-kind.ts'
+import { customResourceDefinitionDefinition } from '../../../../src/resources/custom-resource-definition.ts'
+import { definitionsFor } from '../../../../src/resources/index.ts'
+import { prefixOf } from '../../../../src/store/key.ts'
+import type { ObjectStore } from '../../../../src/store/object-store.ts'
+import { customDefinition, customVersion } from '../../../support/custom-definition.ts'
+import type { DefinitionWords } from '../../../support/custom-definition.ts'
+import { Fixture, refused } from '../registry/fixture.ts'
+import type { Obj } from '../registry/fixture.ts'
+
+const names = namesOf('orch.io')
+const kind = 'CustomResourceDefinition'
+const name = 'widgets.example.com'
+
+/** A member that serves and may lead. */
+class Member {
+  readonly api: Fixture
+  readonly errors: unknown[] = []
+  readonly #definitions: Informer<ReturnType<typeof knownDefinition>>
+  readonly #custom: CustomKinds
+  #leading: (() => void) | null = null
+
+  private constructor(api: Fixture) {
+    this.api = api
+    const { clock, catalog, store } = api
+    const prefix = definitionsPrefix(names)
+    this.#definitions = new Informer({ store, clock, prefix, parse: knownDefinition })
+    const log = pino({ level: 'silent' })
+    this.#custom = new CustomKinds({
+      ...{ clock, log, names, catalog, definitions: this.#definitions },
+      kindsOf: customKinds,
+    })
+  }
+
+  static async open(wrap?: (store: ObjectStore) => ObjectStore): Promise<Member> {
+    const taken = { in: (): Promise<void> => Promise.resolve() }
+    const definitionsTakenIn = (): Promise<void> => taken.in()
+    const definition = customResourceDefinitionDefinition(names)
+    const isThere = definitionsFor(names).some(({ plural }) => plural === definition.plural)
+    const api = await Fixture.open({
+      ...{ definitionsTakenIn, extra: isThere ? [] : [definition] },
+      ...(wrap === undefined ? {} : { wrap }),
+    })
+    const member = new Member(api)
+    taken.in = () => member.#custom.takenIn()
+    member.#custom.start()
+    return member
+  }
+
+  lead(): void {
+    const { clock, catalog, registry } = this.api
+    const user = { name: 'system:apiserver', uid: '', groups: [], extra: {} }
+    const client = new LocalClient({ registry, clock, user, timeoutMs: 10_000 })
+    const parts = { clock, names, catalog, client, definitions: this.#definitions }
+    const onError = (key: string, cause: unknown) => void this.errors.push([key, cause])
+    const taken = (group: string) => takenNames(catalog.builtIn(), group)
+    const accepting = customDefinitionNames({ ...parts, taken, establishedMax: 3, onError })
+    const deletion = customDefinitionDeletion({ ...parts, onError })
+    accepting.start()
+    deletion.start()
+    this.#leading = () => {
+      accepting.stop()
+      deletion.stop()
+    }
+  }
+
+  follow(): void {
+    this.#leading?.()
+    this.#leading = null
+  }
+
+  async close(): Promise<void> {
+    this.follow()
+    this.#custom.close()
+    await this.api.close()
+  }
+
+  takenIn(): Promise<void> {
+    return this.#custom.takenIn()
+  }
+
+  async define(words: DefinitionWords = {}): Promise<Obj> {
+    return (await this.api.create({ kind, body: customDefinition(names, words) })).object
+  }
+
+  async widget(at: string, more: JsonObject = {}): Promise<void> {
+    const body = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: at }, spec: {}, ...more }
+    await this.api.create({ kind: 'Widget', body })
+  }
+
+  async condition(type: string, of = name): Promise<string> {
+    const { object } = await this.api.get({ kind, name: of })
+    const conditions = objectsMember(objectMember(object, 'status'), 'conditions')
+    const found = conditions.find((one) => textMember(one, 'type') === type)
+    return found === undefined ? 'none' : `${textMember(found, 'status')} ${textMember(found, 'reason')}`
+  }
+
+  /** Objects of the kind in the store, whoever serves them. */
+  get left(): number {
+    return this.api.store.view().count(prefixOf({ group: 'example.com', plural: 'widgets', namespace: null }))
+  }
+
+  /** Until the definition says so. */
+  async until(type: string, wanted: string, of = name): Promise<void> {
+    for (let turns = 0; turns < 500; turns++) {
+      if ((await this.condition(type, of)) === wanted) return
+      await this.next()
+    }
+    assert.equal(await this.condition(type, of), wanted, this.errors.join('\n'))
+  }
+
+  /** Until there is no such definition. */
+  async untilGone(): Promise<void> {
+    for (let turns = 0; turns < 500; turns++) {
+      const { items } = await this.api.list({ kind })
+      if (items.every(({ metadata }) => metadata.name !== name)) return this.takenIn()
+      await this.next()
+    }
+    assert.fail(`still there: ${await this.condition('Terminating')}`)
+  }
+
+  async next(): Promise<void> {
+    await turn()
+    this.api.clock.advance(50)
+  }
+}
+
+async function defined(words: DefinitionWords = {}): Promise<Member> {
+  const member = await Member.open()
+  member.lead()
+  await member.define(words)
+  await member.until('Established', 'True InitialNamesAccepted')
+  await member.takenIn()
+  return member
+}
+
+void test('a definition is established, serves its kind, and frees its names for the next one', async (t) => {
+  const member = await defined({ names: { shortNames: ['wd'], categories: ['toys'] } })
+  t.after(() => member.close())
+  await member.widget('a')
+  const served = member.api.definition('Widget')
+  assert.deepEqual([served.shortNames, served.categories, served.singular], [['wd'], ['toys'], 'widget'])
+  const rival = 'gadgets.example.com'
+  await member.define({ kind: 'Gadget', names: { shortNames: ['wd'] } })
+  await member.until('NamesAccepted', 'False ShortNamesConflict', rival)
+  assert.equal(await member.condition('Established', rival), 'False NotAccepted')
+  assert.equal(member.api.catalog.find('example.com', 'v1', 'gadgets'), null)
+  await member.api.delete({ kind, name })
+  await member.untilGone()
+  await member.until('Established', 'True InitialNamesAccepted', rival)
+  assert.deepEqual(member.errors, [])
+})
+
+void test('as many definitions are established as there is room for', async (t) => {
+  const member = await defined()
+  t.after(() => member.close())
+  for (const other of ['One', 'Two', 'Three'])
+    await member.define({ kind: other, group: `${other.toLowerCase()}.org` })
+  const waits = 'threes.three.org'
+  await member.until('Established', 'False TooManyDefinitions', waits)
+  assert.equal(await member.condition('NamesAccepted', waits), 'True NoConflicts')
+  await member.api.delete({ kind, name })
+  await member.until('Established', 'True InitialNamesAccepted', waits)
+})
+
+void test('spec 3.1: a definition that is deleted goes when its objects are gone, and no more come', async (t) => {
+  const member = await defined()
+  t.after(() => member.close())
+  for (let at = 0; at < 70; at++) await member.widget(`w${at}`)
+  await member.widget('kept', { metadata: { name: 'kept', finalizers: ['x.io/a'] } })
+  await member.api.configMap('other')
+  member.follow()
+  const gone = await member.api.delete({ kind, name })
+  assert.equal(gone.code, 202)
+  assert.equal(await member.condition('Terminating'), 'True InstanceDeletionPending')
+  const late = await refused(member.widget('late'))
+  assert.deepEqual(
+    [late.code, late.message],
+    [405, 'create not allowed while custom resource definition is terminating'],
+  )
+  member.lead()
+  await member.until('Terminating', 'True InstanceDeletionCheck')
+  assert.equal(member.left, 1)
+  const { object } = await member.api.get({ kind, name })
+  const [, , told] = objectsMember(objectMember(object, 'status'), 'conditions')
+  const words =
+    'could not confirm zero CustomResources remaining: there are 1, which have finalizers: x.io/a in 1'
+  assert.equal(told?.['message'], words)
+  const byHand = await refused(member.api.patch({ kind, name, body: { metadata: { finalizers: null } } }))
+  assert.equal(byHand.code, 409, byHand.message)
+  await member.api.patch({ kind: 'Widget', name: 'kept', body: { metadata: { finalizers: null } } })
+  await member.untilGone()
+  assert.equal(member.left, 0)
+  assert.equal(member.api.catalog.find('example.com', 'v1', 'widgets'), null)
+  assert.equal((await member.api.list({})).items.length, 1, 'others are left alone')
+  assert.deepEqual(member.errors, [])
+})
+
+void test('a definition whose names were never accepted takes nothing along', async (t) => {
+  const member = await defined()
+  t.after(() => member.close())
+  await member.widget('a')
+  const rival = 'gadgets.example.com'
+  await member.define({ kind: 'Gadget', names: { singular: 'widget' } })
+  await member.until('NamesAccepted', 'False SingularConflict', rival)
+  await member.api.delete({ kind, name: rival })
+  for (let at = 0; at < 100; at++) await member.next()
+  assert.equal((await refused(member.api.get({ kind, name: rival }))).code, 404)
+  assert.equal(member.left, 1)
+})
+
+void test('another leader goes on wherever the one before it stopped', async (t) => {
+  for (let turns = 0; turns < 24; turns += 3) {
+    const member = await Member.open()
+    t.after(() => member.close())
+    const relay = async (): Promise<void> => {
+      member.lead()
+      for (let at = 0; at < turns; at++) await member.next()
+      member.follow()
+      member.lead()
+    }
+    await member.define()
+    await relay()
+    await member.until('Established', 'True InitialNamesAccepted')
+    await member.takenIn()
+    for (let at = 0; at < 5; at++) await member.widget(`w${at}`)
+    await member.api.delete({ kind, name })
+    member.follow()
+    await relay()
+    await member.untilGone()
+    assert.equal(member.left, 0, `after ${turns} turns`)
+    assert.deepEqual(member.errors, [])
+  }
+})
+
+void test('an object that was decided on before its definition went is not written behind it', async (t) => {
+  const gate = new Gate()
+  const member = await Member.open((store) => gate.before(store))
+  t.after(() => member.close())
+  member.lead()
+  await member.define()
+  await member.until('Established', 'True InitialNamesAccepted')
+  await member.takenIn()
+  gate.close((key) => key.startsWith('example.com/widgets/'))
+  const late = refused(member.widget('late'))
+  await gate.held
+  await member.api.delete({ kind, name })
+  await member.untilGone()
+  gate.open()
+  assert.equal((await late).code, 404)
+  assert.equal(member.left, 0)
+})
+
+void test('an object is written by the definition as it is, though this member knew an older one', async (t) => {
+  const gate = new Gate()
+  const member = await Member.open((store) => gate.before(store))
+  t.after(() => member.close())
+  member.lead()
+  await member.define()
+  await member.until('Established', 'True InitialNamesAccepted')
+  await member.takenIn()
+  gate.close((key) => key.startsWith('example.com/widgets/'))
+  const late = member.widget('late', { spec: { size: 1, color: 'red' } })
+  await gate.held
+  const properties = { size: { type: 'integer' }, color: { type: 'string', default: 'blue' } }
+  const spec = { versions: [customVersion('v1', { properties })] }
+  await member.api.patch({ kind, name, body: { spec } })
+  gate.open()
+  await late
+  const { object } = await member.api.get({ kind: 'Widget', name: 'late' })
+  assert.deepEqual(object['spec'], { size: 1, color: 'red' })
+  // And what is refused is refused by the new one, in the very turn in which that was written.
+  const older = member.api.definition('Widget')
+  const changed = customVersion('v1', { properties: { size: { type: 'string' } } })
+  const patched = member.api.patch({ kind, name, body: { spec: { versions: [changed] } } })
+  const request = member.api.request({
+    kind: 'Widget',
+    body: { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'text' }, spec: { size: 'L' } },
+  })
+  await patched
+  assert.equal(request.definition, older)
+  await member.api.registry.create(request)
+  assert.equal(
+    objectMember((await member.api.get({ kind: 'Widget', name: 'text' })).object, 'spec')['size'],
+    'L',
+  )
+})
+
+/** Holds writes back. */
+class Gate {
+  #isHeld: (key: string) => boolean = () => false
+  #reached: () => void = () => undefined
+  #release: () => void = () => undefined
+  #opened: Promise<void> = Promise.resolve()
+  held: Promise<void> = Promise.resolve()
+
+  close(isHeld: (key: string) => boolean): void {
+    this.#isHeld = isHeld
+    this.held = new Promise((resolve) => (this.#reached = resolve))
+    this.#opened = new Promise((resolve) => (this.#release = resolve))
+  }
+
+  open(): void {
+    this.#isHeld = () => false
+    this.#release()
+  }
+
+  before(store: ObjectStore): ObjectStore {
+    const write: ObjectStore['write'] = async (command, deadlineMs) => {
+      if (command.kind === 'write' && command.operations.some(({ key }) => this.#isHeld(key))) {
+        this.#reached()
+        await this.#opened
+      }
+      return store.write(command, deadlineMs)
+    }
+    return new Proxy(store, {
+      get: (target, property) => {
+        if (property === 'write') return write
+        const value: unknown = Reflect.get(target, property, target)
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      },
+    })
+  }
+}
