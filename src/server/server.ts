@@ -82,7 +82,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     membershipRoutes(scope, parts)
     settingsRoutes(scope, parts)
     snapshotRoute(scope, { ...errorParts, states: parts.states })
-    openApiRoutes(scope, parts.openapi)
+    openApiRoutes(scope, parts.openapi, registry.lateKinds)
     discoveryRoutes(scope, { discovery, lateKinds: registry.lateKinds })
     resourceRoutes(scope, {
       registry,

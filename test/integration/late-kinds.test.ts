@@ -8,9 +8,11 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { logIndex } from '../../raft/core/types.ts'
 import { ReadBarrier } from '../../raft/node/read-barrier.ts'
+import { namesOf } from '../../src/api/names.ts'
 import type { Catalog } from '../../src/registry/catalog.ts'
 import { defaultRegistryLimits } from '../../src/registry/limits.ts'
 import { LateKinds } from '../../src/registry/late-kinds.ts'
+import { openApiDocuments } from '../../src/server/openapi/documents.ts'
 import { StoreFailure } from '../../src/store/errors.ts'
 import { customKind } from '../support/custom-kind.ts'
 import { FakeRegistry } from '../support/fake-registry.ts'
@@ -57,7 +59,9 @@ async function start(t: TestContext, { answer, takeIn, waitMs, waitsMax }: Leade
       unknownKindWaitsMax: waitsMax ?? defaultRegistryLimits.unknownKindWaitsMax,
     },
   })
-  const { server } = await serverAround({ ...registry, lateKinds })
+  const turn = (): Promise<void> => Promise.resolve()
+  const openapi = openApiDocuments({ catalog, names: namesOf('k8s.io'), version: 'v1', turn }, true)
+  const { server } = await serverAround({ ...registry, lateKinds }, { openapi })
   t.after(async () => {
     barrier.stop()
     await server.drain({ shutdownDelayMs: 0, graceMs: 0 })
@@ -69,7 +73,14 @@ async function start(t: TestContext, { answer, takeIn, waitMs, waitsMax }: Leade
 
 const OBJECTS = '/apis/stable.example.com/v1/namespaces/default/crontabs'
 
-for (const url of [OBJECTS, `${OBJECTS}/one`, '/apis/stable.example.com', '/apis/stable.example.com/v1/']) {
+const V3 = '/openapi/v3/apis/stable.example.com/v1'
+for (const url of [
+  OBJECTS,
+  `${OBJECTS}/one`,
+  '/apis/stable.example.com',
+  '/apis/stable.example.com/v1/',
+  V3,
+]) {
   test(`what was defined a moment ago is there: ${url}`, async (t) => {
     let taken = 0
     const { get, rounds } = await start(t, {
@@ -91,7 +102,8 @@ for (const url of [OBJECTS, `${OBJECTS}/one`, '/apis/stable.example.com', '/apis
 
 test('what nobody defined is 404 behind one round; of the core group, and of odd paths, it needs none', async (t) => {
   const { get, rounds } = await start(t, { answer: (confirm) => setImmediate(confirm) })
-  for (const url of [OBJECTS, '/apis/none.example.com', '/apis/none.example.com/v1']) {
+  const none = '/apis/none.example.com'
+  for (const url of [OBJECTS, none, `${none}/v1`, `/openapi/v3${none}/v1`]) {
     const before = rounds()
     const answer = await get(url)
     assert.equal(answer.statusCode, 404, url)
@@ -99,7 +111,13 @@ test('what nobody defined is 404 behind one round; of the core group, and of odd
     assert.equal(rounds(), before + 1, url)
   }
   const before = rounds()
-  for (const url of ['/api/v1/nothings', '/api/v9', '/nothing', '/apis/stable.example.com/v1/a/b/c/d/e/f']) {
+  for (const url of [
+    '/openapi/v3/api/v9',
+    '/api/v1/nothings',
+    '/api/v9',
+    '/nothing',
+    '/apis/stable.example.com/v1/a/b/c/d/e/f',
+  ]) {
     assert.equal((await get(url)).statusCode, 404, url)
   }
   // Whoever may not ask costs nothing either.

@@ -1,5 +1,6 @@
 import { pathNotFound } from '../../api/api-errors.ts'
 import { negotiate } from '../../api/media-type.ts'
+import type { Registry } from '../../registry/answer.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
 import { sendDocument } from '../static-document.ts'
@@ -31,8 +32,8 @@ const V2_SERVED = [
   { type: PROTOBUF_TYPE },
 ] as const
 
-/** `/openapi/v2` and `/openapi/v3`. */
-export function openApiRoutes(app: App, documents: OpenApiDocuments): void {
+/** `/openapi/v2` and `/openapi/v3`. @param lateKinds asked before a document is said not to be there */
+export function openApiRoutes(app: App, documents: OpenApiDocuments, lateKinds: Registry['lateKinds']): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/openapi/v2',
@@ -52,8 +53,14 @@ export function openApiRoutes(app: App, documents: OpenApiDocuments): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/openapi/v3/*',
-    handler: (request, reply) => {
-      const document = v3.document(callOf(request).info.action.path.slice('/openapi/v3/'.length))
+    handler: async (request, reply) => {
+      const { info, deadlineMs } = callOf(request)
+      const path = info.action.path.slice('/openapi/v3/'.length)
+      let document = v3.document(path)
+      if (document === null && lateKinds !== null && path.startsWith('apis/')) {
+        await lateKinds.takenIn(deadlineMs)
+        document = v3.document(path)
+      }
       if (document === null) throw pathNotFound()
       sendJsonDocument(request, reply, document)
     },
