@@ -20,6 +20,8 @@ export type RegistryLimits = {
   readonly readTurnBytes: number
   /** Bytes of a list in protobuf that one request keeps until it knows how long the whole is. More: encoded twice. */
   readonly heldBytesMax: number
+  /** The same of all requests together. When full: the next ones encode twice. */
+  readonly heldBytesTotalMax: number
   /** Objects that one request looks at before others have their turn, and that an unlimited list holds at once. */
   readonly sliceObjectsMax: number
   /** Objects that deletecollection deletes at once. More: the next slice. */
@@ -46,7 +48,8 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   unknownKindWaitsMax: 200,
   pieceBytes: 64 * KiB,
   readTurnBytes: 256 * KiB,
-  heldBytesMax: 1024 * KiB,
+  heldBytesMax: 16 * 1024 * KiB,
+  heldBytesTotalMax: 64 * 1024 * KiB,
   sliceObjectsMax: 2000,
   deleteCollectionAtOnce: 64,
   continueTokenBytesMax: 2 * KiB,

@@ -10,6 +10,7 @@ import type { DefinitionNow } from './definition-basis.ts'
 import type { ResourceDefinition } from './definition.ts'
 import type { Effects } from './effects.ts'
 import type { EventFrames } from './event-frames.ts'
+import type { HeldBytes } from './held-bytes.ts'
 import type { KindWatches } from './kind-watches.ts'
 import type { RegistryLimits } from './limits.ts'
 import type { RegistrySwitches } from './switches.ts'
@@ -31,6 +32,7 @@ export type VerbParts = {
   readonly rows: EventRows
   readonly schemas: WholeSchemas
   readonly turns: Turns
+  readonly held: HeldBytes
   readonly kindWatches: KindWatches
   /** Unset: nothing here can ask for any. */
   readonly effects?: Effects

@@ -9,17 +9,18 @@ import {
 } from '../api/codec/protobuf-envelope.ts'
 import type { JsonObject } from '../api/json.ts'
 import { parseBytes } from './encode.ts'
+import type { HeldBytes } from './held-bytes.ts'
 import type { RegistryLimits } from './limits.ts'
 import type { Form } from './representation.ts'
 import { turnOfOthers } from './slices.ts'
 import type { Batches } from './slices.ts'
 
-type Parts = { readonly clock: Clock; readonly limits: RegistryLimits }
+type Parts = { readonly clock: Clock; readonly limits: RegistryLimits; readonly held: HeldBytes }
 
 /**
  * A list as one message of protobuf, in pieces of about `pieceBytes`. A message begins with its length, so all objects are
- * encoded before the first piece leaves; what is beyond `heldBytesMax` is not kept but encoded once more when its piece is
- * asked for.
+ * encoded before the first piece leaves. The pieces are kept until then, up to `heldBytesMax` and as long as there is room
+ * beside those of other lists; what is behind that is encoded once more when it is asked for.
  *
  * @param batches are walked twice where not all is kept
  */
@@ -29,35 +30,45 @@ export async function* protobufPieces(
   batches: Batches,
   parts: Parts,
 ): AsyncGenerator<Uint8Array, void> {
-  const { pieceBytes, heldBytesMax } = parts.limits
-  const held: Uint8Array[] = []
-  let heldBytes = 0
-  let itemsBytes = 0
-  for await (const message of messages(form, batches, 0, parts)) {
-    itemsBytes += protobufListItemBytes(message.length)
-    if (itemsBytes > heldBytesMax) continue
-    held.push(message)
-    heldBytes = itemsBytes
-  }
-  const piece = new Piece(pieceBytes)
-  piece.add(protobufListHead({ ...form.listType, metadata, itemsBytes }))
-  for (const message of held) {
-    piece.add(protobufListItemHead(message.length))
-    piece.add(message)
-    if (piece.full) yield piece.take()
-  }
-  if (itemsBytes > heldBytes) {
-    let left = itemsBytes - heldBytes
-    for await (const message of messages(form, batches, held.length, parts)) {
-      left -= protobufListItemBytes(message.length)
-      piece.add(protobufListItemHead(message.length))
-      piece.add(message)
-      if (piece.full) yield piece.take()
+  const { limits, held } = parts
+  const piece = new Piece(limits.pieceBytes)
+  const kept: Uint8Array[] = []
+  let [isRoom, keptMessages, keptBytes, itemsBytes] = [true, 0, 0, 0]
+  try {
+    for await (const message of messages(form, batches, 0, parts)) {
+      const bytes = protobufListItemBytes(message.length)
+      itemsBytes += bytes
+      isRoom &&= itemsBytes <= limits.heldBytesMax && held.take(bytes)
+      if (!isRoom) continue
+      keptMessages++
+      keptBytes += bytes
+      piece.addItem(message)
+      if (piece.full) kept.push(piece.take())
     }
-    assert(left === 0, 'versions do not change')
+    let left = itemsBytes - keptBytes
+    const head = protobufListHead({ ...form.listType, metadata, itemsBytes })
+    const first = kept.shift()
+    if (first === undefined) piece.addFirst(head)
+    else yield Buffer.concat([head, first])
+    // Those that left are of no interest any more, however slowly the others go.
+    for (let next = kept.shift(); next !== undefined; next = kept.shift()) {
+      keptBytes -= next.length
+      held.give(next.length)
+      yield next
+    }
+    if (left > 0) {
+      for await (const message of messages(form, batches, keptMessages, parts)) {
+        left -= protobufListItemBytes(message.length)
+        piece.addItem(message)
+        if (piece.full) yield piece.take()
+      }
+      assert(left === 0, 'versions do not change')
+    }
+    piece.add(PROTOBUF_TAIL)
+    yield piece.take()
+  } finally {
+    held.give(keptBytes)
   }
-  piece.add(PROTOBUF_TAIL)
-  yield piece.take()
 }
 
 /** @param skipped so many objects at the beginning */
@@ -65,7 +76,7 @@ async function* messages(
   { schema, shown }: Form,
   batches: Batches,
   skipped: number,
-  { clock, limits }: Parts,
+  { clock, limits }: Pick<Parts, 'clock' | 'limits'>,
 ): AsyncGenerator<Uint8Array, void> {
   let readBytes = 0
   let at = 0
@@ -100,6 +111,17 @@ class Piece {
   add(part: Uint8Array): void {
     this.#parts.push(part)
     this.#bytes += part.length
+  }
+
+  /** Before all that is in it. */
+  addFirst(part: Uint8Array): void {
+    this.#parts.unshift(part)
+    this.#bytes += part.length
+  }
+
+  addItem(message: Uint8Array): void {
+    this.add(protobufListItemHead(message.length))
+    this.add(message)
   }
 
   take(): Uint8Array {

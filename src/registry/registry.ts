@@ -11,6 +11,7 @@ import { EventFrames } from './event-frames.ts'
 import { get } from './get.ts'
 import { KindWatches } from './kind-watches.ts'
 import { LateKinds } from './late-kinds.ts'
+import { HeldBytes } from './held-bytes.ts'
 import { defaultRegistryLimits } from './limits.ts'
 import type { RegistryLimits } from './limits.ts'
 import { list } from './list.ts'
@@ -30,7 +31,7 @@ import { watch } from './watch.ts'
 
 export type RegistryParts = Omit<
   VerbParts,
-  'limits' | 'switches' | 'frames' | 'rows' | 'schemas' | 'turns' | 'kindWatches' | 'definitionNow'
+  'limits' | 'switches' | 'frames' | 'rows' | 'schemas' | 'turns' | 'held' | 'kindWatches' | 'definitionNow'
 > & {
   /** See `ByDefinitionParts`. */
   readonly definitionsTakenIn?: () => Promise<void>
@@ -42,14 +43,16 @@ export type RegistryParts = Omit<
 
 /** The verbs over one member's store. */
 export function registry(given: RegistryParts): Registry {
+  const limits = given.limits ?? defaultRegistryLimits
   const parts: VerbParts = {
     ...given,
-    limits: given.limits ?? defaultRegistryLimits,
+    limits,
     switches: given.switches ?? everythingOn,
     frames: new EventFrames(),
     rows: new EventRows(),
     schemas: new WholeSchemas(),
     turns: new Turns(given.clock),
+    held: new HeldBytes(limits.heldBytesTotalMax),
     kindWatches: new KindWatches(given.catalog, given.clock),
   }
   const { store } = given

@@ -56,11 +56,18 @@ function pullerOf(pieces: Pieces): Puller {
   return Symbol.iterator in pieces ? pieces[Symbol.iterator]() : pieces[Symbol.asyncIterator]()
 }
 
-async function pump(
-  puller: Puller,
-  call: Call,
-  { request, reply, more }: { readonly request: Request; readonly reply: Reply; readonly more: ReplyHeaders },
-): Promise<void> {
+async function pump(puller: Puller, call: Call, to: Sink): Promise<void> {
+  try {
+    await pumped(puller, call, to)
+  } finally {
+    // However that ended: whoever makes the pieces may hold something for them.
+    await puller.return?.()
+  }
+}
+
+type Sink = { readonly request: Request; readonly reply: Reply; readonly more: ReplyHeaders }
+
+async function pumped(puller: Puller, call: Call, { request, reply, more }: Sink): Promise<void> {
   const raw = reply.raw
   const first = await puller.next()
   const second = first.done === true ? first : await puller.next()
@@ -69,24 +76,17 @@ async function pump(
     sendBytes(raw, call, request.method, 200, headers, first.done === true ? new Uint8Array(0) : first.value)
     return
   }
-  if (raw.headersSent || raw.destroyed) {
-    await puller.return?.()
-    return
-  }
+  if (raw.headersSent || raw.destroyed) return
   writeHead(raw, 200, headers)
   if (request.method === 'HEAD') {
     raw.end()
-    await puller.return?.()
     return
   }
   writePiece(raw, first.value as Uint8Array)
   let next: IteratorResult<Uint8Array, unknown> = second
   while (next.done !== true) {
     if (!writePiece(raw, next.value)) await takenByClient(call, raw)
-    if (call.closed) {
-      await puller.return?.()
-      return
-    }
+    if (call.closed) return
     const pulled = puller.next()
     next = pulled instanceof Promise ? await pulled : pulled
   }

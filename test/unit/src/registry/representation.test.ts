@@ -1,5 +1,5 @@
 /*
- * Goal: other forms of objects cost what they must: each event is converted once, long lists are neither held whole nor
+ * Goal: other forms of objects cost what they must: each event is converted once, long lists are held within bounds and not
  * made in one turn, and what is converted is what was stored.
  * Method: the verbs over the shipped machine, with small limits and a clock that counts turns.
  */
@@ -9,10 +9,13 @@ import type { TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { statusSchema, wholeObject } from '../../../../src/api/schema/shared.ts'
 import type { Answer } from '../../../../src/registry/answer.ts'
+import { HeldBytes } from '../../../../src/registry/held-bytes.ts'
 import { defaultRegistryLimits } from '../../../../src/registry/limits.ts'
 import type { RegistryLimits } from '../../../../src/registry/limits.ts'
+import { protobufPieces } from '../../../../src/registry/protobuf-pieces.ts'
 import type { Representation } from '../../../../src/registry/representation.ts'
 import { STORED_FORM } from '../../../../src/registry/representation.ts'
+import { prefixOf } from '../../../../src/store/key.ts'
 import { eventsAs, listSchema, readAs } from '../../../support/representations.ts'
 import type { SeenEvent } from '../../../support/representations.ts'
 import { Fixture } from './fixture.ts'
@@ -114,8 +117,13 @@ void test('a bookmark says how far it got, and an ERROR event why there is no mo
 
 void test('a list in protobuf is the same message however little of it is held', async (t) => {
   let known: Buffer | null = null
-  for (const heldBytesMax of [0, 1000, defaultRegistryLimits.heldBytesMax]) {
-    const api = await open(t, { heldBytesMax, sliceObjectsMax: 4, pieceBytes: 500, readTurnBytes: 1000 })
+  const { heldBytesMax: most, heldBytesTotalMax: all } = defaultRegistryLimits
+  for (const [heldBytesMax, heldBytesTotalMax] of [
+    ...[0, 1000, most].map((bytes) => [bytes, all] as const),
+    ...[0, 1000].map((bytes) => [most, bytes] as const),
+  ] as const) {
+    const limits = { heldBytesMax, heldBytesTotalMax, pieceBytes: 500 }
+    const api = await open(t, { ...limits, sliceObjectsMax: 4, readTurnBytes: 1000 })
     const names = Array.from({ length: 30 }, (_, at) => `m${String(at).padStart(2, '0')}`)
     for (const name of names) await api.configMap(name, { data: { text: name.repeat(30) } })
     const before = api.list({})
@@ -145,6 +153,54 @@ void test('a list in protobuf is the same message however little of it is held',
     assert.ok(known.equals(Buffer.concat(pieces)))
   }
 })
+
+void test('lists in protobuf share the room for what they keep, and give it back however they end', async (t) => {
+  const api = await open(t)
+  for (let at = 0; at < 20; at++) await api.configMap(`m${at}`, { data: { text: 'x'.repeat(200) } })
+  const held = new HeldBytes(10_000)
+  const schema = schemaIn(api)
+  let encoded = 0
+  const form = {
+    ...{ schema, type: { apiVersion: 'v1', kind: 'ConfigMap' } },
+    listType: { apiVersion: 'v1', kind: 'ConfigMapList' },
+    shown: (object: JsonObject) => {
+      encoded++
+      return object
+    },
+  }
+  const { objects } = api.store.view().list(configMaps, { after: null, limit: null })
+  const limits = { ...defaultRegistryLimits, pieceBytes: 500 }
+  const begin = (): AsyncGenerator<Uint8Array, void> =>
+    protobufPieces(form, {}, [objects], { clock: api.clock, limits, held })
+  const first = begin()
+  await first.next()
+  const taken = held.bytes
+  assert.ok(encoded === 20 && taken > 20 * 200 && taken < 10_000, `${taken}`)
+  await first.next()
+  assert.ok(held.bytes < taken, 'what left is given back')
+  const second = begin()
+  encoded = 0
+  for await (const piece of second) assert.ok(piece.length > 0)
+  assert.ok(encoded > 20 && encoded < 40, 'there was room for some')
+  const third = begin()
+  await third.next()
+  await first.return()
+  await third.return()
+  assert.equal(held.bytes, 0)
+  const whole: Uint8Array[] = []
+  encoded = 0
+  for await (const piece of begin()) whole.push(piece)
+  assert.deepEqual([encoded, held.bytes], [20, 0])
+  const failing = protobufPieces({ ...form, shown: fails }, {}, [objects], { clock: api.clock, limits, held })
+  await assert.rejects(() => failing.next())
+  assert.equal(held.bytes, 0)
+})
+
+const configMaps = prefixOf({ group: '', plural: 'configmaps', namespace: null })
+
+function fails(): never {
+  throw new Error('no')
+}
 
 void test('a list in protobuf shows one version, whatever changes while it is sent', async (t) => {
   const api = await open(t, { heldBytesMax: 300, sliceObjectsMax: 2, pieceBytes: 100 })
