@@ -120,6 +120,7 @@ function reading(on: On): void {
       lastTerm: 0,
       termRuns: [],
       configurations: [],
+      bytes: 0,
       repaired: null,
     })
   })
@@ -272,6 +273,28 @@ function forgetting(on: On): void {
     assert.deepEqual(store.recovered.base, meta(30, 1, 1, 2))
     assert.deepEqual(store.recovered.hardState, hard(1, 1, 40))
   })
+
+  on(
+    'whoever opens a log is told about how many bytes its entries have, without those that are gone',
+    (open, reopen) => {
+      let store = open()
+      assert.equal(store.recovered.bytes, 0)
+      const large = (from: number, to: number, at: number): readonly Entry[] =>
+        commands(from, to, at).map(({ index }) => command(index, at, 'x'.repeat(1000)))
+      store.append([write(large(1, 50, 1))])
+      store.append([write(large(41, 60, 2))])
+      const opened = (entries: number): void => {
+        store = reopen(store)
+        const { bytes } = store.recovered
+        assert.ok(bytes >= entries * 1000 && bytes <= entries * 1100, `${bytes} bytes of ${entries} entries`)
+      }
+      opened(60)
+      store.cut(meta(20, 1, 1))
+      opened(40)
+      store.append([{ snapshot: meta(70, 3, 1), entries: large(71, 75, 3), hardState: null }])
+      opened(5)
+    },
+  )
 
   on('a cut at or below the base does nothing', (open, reopen) => {
     let store = open()
