@@ -1,26 +1,31 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
+import { createSecureContext } from 'node:tls'
 import { limits } from '../config/limits.ts'
 import type { AuditReceiver, SendOutcome } from '../observe/audit/webhook.ts'
 import type { ClientConfig } from '../pki/client-config.ts'
 
-/** A server that takes lists of audit events by POST, over one connection that is kept. */
+/**
+ * A server that takes lists of audit events by POST, over one connection that is kept.
+ *
+ * @throws Error when what the configuration says cannot be shown to anybody
+ */
 export class HttpAuditReceiver implements AuditReceiver {
   readonly #config: ClientConfig
   readonly #agent: http.Agent
 
   constructor(config: ClientConfig) {
     this.#config = config
-    const { authority, identity } = config
+    const { url, authority, identity, authorization } = config
+    if (authorization !== null) http.validateHeaderValue('authorization', authorization)
+    const shown = {
+      ...(authority === null ? {} : { ca: authority }),
+      ...(identity === null ? {} : { cert: identity.certificate, key: identity.key }),
+    }
+    // What is wrong with it should be found now.
+    createSecureContext(shown)
     const kept = { keepAlive: true, maxSockets: 1 }
-    this.#agent =
-      config.url.protocol === 'http:'
-        ? new http.Agent(kept)
-        : new https.Agent({
-            ...kept,
-            ...(authority === null ? {} : { ca: authority }),
-            ...(identity === null ? {} : { cert: identity.certificate, key: identity.key }),
-          })
+    this.#agent = url.protocol === 'http:' ? new http.Agent(kept) : new https.Agent({ ...kept, ...shown })
   }
 
   send(list: Uint8Array): Promise<SendOutcome> {

@@ -9,6 +9,7 @@ import { AuditTrail } from '../observe/audit/trail.ts'
 import { AuditWebhook } from '../observe/audit/webhook.ts'
 import { readClientConfig } from '../pki/client-config.ts'
 import type { ClientConfig } from '../pki/client-config.ts'
+import { PkiFailure } from '../pki/errors.ts'
 import { readTextFile } from '../pki/files.ts'
 import { HttpAuditReceiver } from './audit-receiver.ts'
 import { StartFailure } from './errors.ts'
@@ -22,7 +23,7 @@ const dayMs = 24 * 3_600_000
 /**
  * What requests leave behind, as the flags say; null: nothing.
  *
- * @throws StartFailure `usage`: the policy is none, or the log cannot be written
+ * @throws StartFailure `usage`: a file is not what it should be, or the log cannot be written
  */
 export async function openAuditTrail(site: AuditSite, register: MetricsRegistry): Promise<AuditTrail | null> {
   const { config, names } = site
@@ -59,8 +60,7 @@ function webhookOf(
 ): AuditWebhook | null {
   const path = config['audit-webhook-config-file']
   if (path === '') return null
-  const client = clientOf(path)
-  const receiver = new HttpAuditReceiver(client)
+  const { client, receiver } = receiverOf(path)
   const webhook = new AuditWebhook(
     {
       apiVersion: auditApiVersion(names),
@@ -78,12 +78,14 @@ function webhookOf(
   return webhook
 }
 
-function clientOf(path: string): ClientConfig {
+function receiverOf(path: string): { readonly client: ClientConfig; readonly receiver: HttpAuditReceiver } {
   try {
-    return readClientConfig(path)
+    const client = readClientConfig(path)
+    return { client, receiver: new HttpAuditReceiver(client) }
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : String(cause)
-    throw new StartFailure('usage', `--audit-webhook-config-file: ${words}`, { cause })
+    const where = cause instanceof PkiFailure ? '' : `${path}: `
+    throw new StartFailure('usage', `--audit-webhook-config-file: ${where}${words}`, { cause })
   }
 }
 

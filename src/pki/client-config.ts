@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { isRecord } from '../../raft/base/record.ts'
@@ -30,14 +31,14 @@ export function readClientConfig(path: string): ClientConfig {
   if (cluster['insecure-skip-tls-verify'] === true) {
     throw malformed(path, 'insecure-skip-tls-verify would believe anybody: give certificate-authority-data')
   }
-  const certificate = contentOf(user, 'client-certificate', path)
+  const certificate = certificateOf(user, 'client-certificate', path)
   const key = contentOf(user, 'client-key', path)
   if ((certificate === null) !== (key === null)) {
     throw malformed(path, 'client-certificate and client-key go together')
   }
   return {
     url: urlOf(cluster['server'], path),
-    authority: contentOf(cluster, 'certificate-authority', path),
+    authority: certificateOf(cluster, 'certificate-authority', path),
     identity: certificate === null || key === null ? null : { certificate, key },
     authorization: authorizationOf(user, path),
   }
@@ -58,6 +59,18 @@ function authorizationOf(user: Readonly<Record<string, unknown>>, path: string):
   if (typeof username !== 'string' || username === '') return null
   const words = `${username}:${typeof password === 'string' ? password : ''}`
   return `Basic ${Buffer.from(words).toString('base64')}`
+}
+
+/** TLS would pass over one that it cannot read. @returns PEM; null: none */
+function certificateOf(from: Readonly<Record<string, unknown>>, name: string, path: string): string | null {
+  const pem = contentOf(from, name, path)
+  if (pem === null) return null
+  try {
+    new X509Certificate(pem)
+    return pem
+  } catch (cause) {
+    throw new PkiFailure('malformed', `${path}: ${name} is no certificate in PEM`, { cause })
+  }
 }
 
 /** In the file itself, or in one that it names. @returns null: neither */

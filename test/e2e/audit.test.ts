@@ -228,6 +228,17 @@ void describe('what cannot be is refused in one line', () => {
   const good = policyFile('good.yaml', 'rules: [{level: None}]')
   const bad = policyFile('bad.yaml', 'rules: [{level: Metadata, verb: [get]}]')
   const log = join(home, 'never.log')
+  const noAuthority = (): string => {
+    const path = join(home, 'spoiled.kubeconfig')
+    const data = Buffer.from('-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----').toString(
+      'base64',
+    )
+    const cluster = { server: 'https://127.0.0.1:1', 'certificate-authority-data': data }
+    const contexts = [{ name: 'x', context: { cluster: 'c' } }]
+    const clusters = [{ name: 'c', cluster }]
+    writeFileSync(path, JSON.stringify({ clusters, contexts, 'current-context': 'x' }))
+    return path
+  }
   const table: readonly (readonly [string, readonly string[], RegExp])[] = [
     [
       'a policy with a field that no rule has',
@@ -253,6 +264,11 @@ void describe('what cannot be is refused in one line', () => {
       'a webhook without a policy',
       ['--audit-webhook-config-file', good],
       /say with --audit-policy-file which/,
+    ],
+    [
+      'a webhook whose authority is none',
+      ['--audit-policy-file', good, '--audit-webhook-config-file', noAuthority()],
+      /--audit-webhook-config-file: .*spoiled\.kubeconfig: certificate-authority is no certificate in PEM/,
     ],
     [
       'a webhook that is no kubeconfig',

@@ -139,15 +139,21 @@ export class AuditLogWriter {
   async #writeSome(): Promise<void> {
     const room = await this.#room()
     const lines = this.#takeLines(room)
+    const cause = await this.#append(Buffer.concat(lines))
+    if (cause !== null) this.#lose(lines.length, cause)
+    else if (!this.isFull) this.#teller.works()
+    this.#settle(lines.length, cause === null)
+  }
+
+  /** @returns why it is not written; null: it is */
+  async #append(bytes: Uint8Array): Promise<string | null> {
     try {
       this.#file ??= await this.#parts.files.open(this.#options.path)
-      await this.#file.append(Buffer.concat(lines))
-      if (!this.isFull) this.#teller.works()
-      this.#settle(lines.length, true)
+      await this.#file.append(bytes)
+      return null
     } catch (cause) {
       await this.#dropFile()
-      this.#lose(lines.length, cause instanceof Error ? cause.message : String(cause))
-      this.#settle(lines.length, false)
+      return words(cause)
     }
   }
 

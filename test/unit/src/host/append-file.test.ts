@@ -3,6 +3,7 @@
  * Method: real files; /dev/full for a disk without room.
  */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,6 +35,26 @@ void test('files are listed, renamed and removed; one that is gone is no error',
   await appendedFiles.remove(join(home, 'b'))
   await appendedFiles.remove(join(home, 'b'))
   assert.ok(!(await appendedFiles.list(home)).includes('b'))
+})
+
+void test('what a disk takes only a part of is taken back', () => {
+  const path = join(home, 'limited.log')
+  // A file may have 1 KiB: the second write ends in the middle.
+  const program = `
+    import { appendedFiles } from ${JSON.stringify(new URL('../../../../src/host/append-file.js', import.meta.url).href)}
+    process.on('SIGXFSZ', () => undefined)
+    const file = await appendedFiles.open(${JSON.stringify(path)})
+    await file.append(Buffer.from('a'.repeat(999) + '\\n'))
+    const why = await file.append(Buffer.from('b'.repeat(999) + '\\n')).catch((cause) => cause.code)
+    await file.append(Buffer.from('c\\n'))
+    console.log(why, file.size)`
+  const { stdout, stderr } = spawnSync(
+    'bash',
+    ['-c', 'ulimit -f 1; exec "$@"', 'bash', process.execPath, '--input-type=module', '-e', program],
+    { encoding: 'utf8', timeout: 60_000 },
+  )
+  assert.equal(stdout, 'EFBIG 1002\n', stderr)
+  assert.equal(readFileSync(path, 'utf8'), `${'a'.repeat(999)}\nc\n`)
 })
 
 void test('a disk without room rejects, and so does a directory that is none', async () => {

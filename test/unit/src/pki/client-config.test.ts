@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { readClientConfig } from '../../../../src/pki/client-config.ts'
 import { PkiFailure } from '../../../../src/pki/errors.ts'
+import { TestAuthority } from '../../../support/server-fixture.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-client-config-'))
 after(() => rmSync(home, { recursive: true, force: true }))
@@ -32,20 +33,22 @@ function file({ cluster = {}, user, current = 'there' }: Parts): string {
 
 void test('entries lie in the file, or in files beside it', () => {
   const data = (text: string): string => Buffer.from(text).toString('base64')
-  const cluster = { 'certificate-authority-data': data('CA') }
+  const authority = new TestAuthority()
+  const { cert, key } = authority.client('hook', [])
+  const cluster = { 'certificate-authority-data': data(authority.pem) }
   const inside = readClientConfig(
-    file({ cluster, user: { 'client-certificate-data': data('CERT'), 'client-key-data': data('KEY') } }),
+    file({ cluster, user: { 'client-certificate-data': data(cert), 'client-key-data': data(key) } }),
   )
   assert.equal(inside.url.href, 'https://10.0.0.9:8443/audit')
-  assert.equal(inside.authority, 'CA')
-  assert.deepEqual(inside.identity, { certificate: 'CERT', key: 'KEY' })
+  assert.equal(inside.authority, authority.pem)
+  assert.deepEqual(inside.identity, { certificate: cert, key })
   assert.equal(inside.authorization, null)
-  writeFileSync(join(home, 'ca.pem'), 'CA-FILE')
+  writeFileSync(join(home, 'ca.pem'), authority.pem)
   writeFileSync(join(home, 'token'), 'from-file\n')
   const beside = readClientConfig(
     file({ cluster: { 'certificate-authority': 'ca.pem' }, user: { tokenFile: 'token' } }),
   )
-  assert.equal(beside.authority, 'CA-FILE')
+  assert.equal(beside.authority, authority.pem)
   assert.equal(beside.authorization, 'Bearer from-file')
   assert.equal(readClientConfig(file({ user: { token: 't' } })).authorization, 'Bearer t')
   const basic = readClientConfig(file({ user: { username: 'a', password: 'b' } })).authorization
@@ -60,7 +63,9 @@ void test('what cannot be is refused with its place', () => {
     [{ cluster: { server: 'not a url' } }, /server must be a URL such as/],
     [{ cluster: { server: 'ftp://x' } }, /server must be a URL such as/],
     [{ cluster: { 'insecure-skip-tls-verify': true } }, /insecure-skip-tls-verify would believe anybody/],
-    [{ user: { 'client-certificate-data': 'QQ==' } }, /client-certificate and client-key go together/],
+    [{ user: { 'client-key-data': 'QQ==' } }, /client-certificate and client-key go together/],
+    [{ user: { 'client-certificate-data': 'QQ==' } }, /client-certificate is no certificate in PEM/],
+    [{ cluster: { 'certificate-authority-data': 'QQ==' } }, /certificate-authority is no certificate in PEM/],
     [{ user: { tokenFile: 'gone' } }, /gone cannot be read \(ENOENT\)/],
   ]
   for (const [parts, words] of table) {

@@ -1,0 +1,88 @@
+/*
+ * Goal: a server that takes audit events is believed by its authority alone, sees who sends, and its answer is understood.
+ * Method: a real HTTPS server that asks for a certificate and answers what the test says.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import { TLSSocket } from 'node:tls'
+import { test } from 'node:test'
+import { HttpAuditReceiver } from '../../src/app/audit-receiver.ts'
+import type { ClientConfig } from '../../src/pki/client-config.ts'
+import { TestAuthority } from '../support/server-fixture.ts'
+
+void test('what a receiver answers is taken, not now, or refused', async (t) => {
+  const authority = new TestAuthority()
+  const own = authority.server()
+  const seen: string[] = []
+  let status = 200
+  const server = createServer({ ...own, ca: authority.pem, requestCert: true }, (request, reply) => {
+    const { socket, url = '', headers } = request
+    const name =
+      socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate().subject.CN : ''
+    let body = ''
+    request.on('data', (chunk: Buffer) => {
+      body += chunk.toString('utf8')
+    })
+    request.on('end', () => {
+      seen.push([request.method, url, name, headers['content-type'], headers.authorization, body].join(' '))
+      reply.writeHead(status).end('words')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
+  const { cert, key } = authority.client('hook', [])
+  const config: ClientConfig = {
+    url: new URL(`https://localhost:${address.port}/events?from=n1`),
+    authority: authority.pem,
+    identity: { certificate: cert, key },
+    authorization: 'Bearer t',
+  }
+  const receiver = new HttpAuditReceiver(config)
+  t.after(() => receiver.close())
+  const list = Buffer.from('{}')
+  assert.deepEqual(await receiver.send(list), { kind: 'taken' })
+  assert.deepEqual(seen, ['POST /events?from=n1 hook application/json Bearer t {}'])
+  for (const [code, kind] of [
+    [503, 'not-now'],
+    [429, 'not-now'],
+    [403, 'refused'],
+    [302, 'refused'],
+  ] as const) {
+    status = code
+    assert.deepEqual(await receiver.send(list), { kind, why: `the server answers ${code}` })
+  }
+
+  const stranger = new HttpAuditReceiver({ ...config, authority: new TestAuthority('other').pem })
+  t.after(() => stranger.close())
+  const unbelieved = await stranger.send(list)
+  assert.equal(unbelieved.kind, 'not-now')
+  assert.equal(seen.length, 5, 'nothing was said to it')
+
+  server.closeAllConnections()
+  server.close()
+  const gone = await receiver.send(list)
+  assert.equal(gone.kind, 'not-now')
+})
+
+void test('what cannot be shown to anybody is found before anything is sent', () => {
+  const config: ClientConfig = {
+    url: new URL('https://localhost:1/'),
+    authority: null,
+    identity: null,
+    authorization: 'Bearer a\nb',
+  }
+  assert.throws(() => new HttpAuditReceiver(config), /Invalid character in header content/)
+  const [one, other] = [new TestAuthority().client('a', []), new TestAuthority().client('b', [])]
+  const identity = { certificate: one.cert, key: other.key }
+  assert.throws(
+    () => new HttpAuditReceiver({ ...config, authorization: null, identity }),
+    /key values mismatch/,
+  )
+})
