@@ -96,6 +96,7 @@ function kindOf(version: JsonObject, structural: CompiledSchema, of: Making): Re
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
     updateNeedsVersion: true,
+    plainFinalizers: true,
     tracksGeneration: hasStatus ? true : 'status-too',
     storedAs: { name: storage, conversion: storedConversion({ schemas, asked: name, storage }) },
     ...deprecationOf(version, of),

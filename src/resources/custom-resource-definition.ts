@@ -3,6 +3,7 @@ import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
 import { isTrue } from './definitions/definition-conditions.ts'
+import { customKindsLevel } from '../store/machine/feature-level.ts'
 import { definitionSchema } from './definitions/definition-schema.ts'
 import {
   fillDefaults,
@@ -31,6 +32,8 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
     deleteReturnsObject: false,
     updateNeedsVersion: true,
     plainFinalizers: true,
+    // Programs that know no custom kinds would not find what is left in a namespace.
+    sinceFeatureLevel: customKindsLevel,
     tracksGeneration: true,
     hooks: {
       fillDefaults,

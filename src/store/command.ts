@@ -79,7 +79,7 @@ export type Condition =
   | { readonly kind: 'namespace-active'; readonly namespace: string }
   /** No object lies under the prefix: the last condition of a namespace's removal. */
   | { readonly kind: 'prefix-empty'; readonly prefixes: readonly string[] }
-  /** Another object is at that version: what was decided by it still holds. From feature level 4 on. */
+  /** Another object is at that version: what was decided by it still holds. From feature level 3 on. */
   | { readonly kind: 'other-revision-is'; readonly key: Key; readonly revision: Revision }
 
 export type ClusterIdentity = {

@@ -7,6 +7,9 @@ export const storageRulesLevel = 2
 /** From here on apply shows the members as objects, and a configuration may say whom a member replaces and since when. */
 export const memberObjectsLevel = 3
 
+/** From here on a write may rest on the version of another object, so kinds may be defined by objects. */
+export const customKindsLevel = 3
+
 /**
  * This member may not decide by the cluster's rules, so it must not decide at all.
  *

@@ -15,14 +15,19 @@ import { CustomKinds } from '../../../../src/app/custom-kinds.ts'
 import { takenNames } from '../../../../src/controllers/custom-definition-claims.ts'
 import { customDefinitionDeletion } from '../../../../src/controllers/custom-definition-deletion.ts'
 import { customDefinitionNames } from '../../../../src/controllers/custom-definition-names.ts'
-import { definitionsPrefix, knownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
+import {
+  definitionKey,
+  definitionsPrefix,
+  knownDefinition,
+} from '../../../../src/controllers/custom-definition-summary.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { customKinds } from '../../../../src/resources/custom-kind.ts'
 import { customResourceDefinitionDefinition } from '../../../../src/resources/custom-resource-definition.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
-import type { ObjectStore } from '../../../../src/store/object-store.ts'
+import type { Key } from '../../../../src/store/key.ts'
+import type { ObjectStore, StoredObject, View } from '../../../../src/store/object-store.ts'
 import { customDefinition, customVersion } from '../../../support/custom-definition.ts'
 import type { DefinitionWords } from '../../../support/custom-definition.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
@@ -306,6 +311,75 @@ void test('an object is written by the definition as it is, though this member k
   )
 })
 
+void test('what a definition in old memory refuses is asked again of the newest', async (t) => {
+  const behind = new Behind()
+  const member = await Member.open((store) => behind.before(store))
+  t.after(() => member.close())
+  member.lead()
+  await member.define()
+  await member.until('Established', 'True InitialNamesAccepted')
+  await member.takenIn()
+  member.follow()
+  const ask = (of: string, spec: JsonObject) => {
+    const body = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: of }, spec }
+    return member.api.request({ kind: 'Widget', query: { fieldValidation: 'Strict' }, body })
+  }
+  const change = async (properties: JsonObject): Promise<void> => {
+    behind.fallBack(definitionKey(names, name))
+    const spec = { versions: [customVersion('v1', { properties })] }
+    await member.api.patch({ kind, name, body: { spec } })
+  }
+  const refusals = [
+    // As it is read, and as it is checked.
+    { spec: { size: 1, color: 'red' }, properties: { size: { type: 'integer' }, color: { type: 'string' } } },
+    { spec: { size: 'L' }, properties: { size: { type: 'string' } } },
+  ]
+  for (const [at, { spec, properties }] of refusals.entries()) {
+    const request = ask(`w${at}`, spec)
+    await change(properties)
+    await member.api.registry.create(request)
+    assert.equal(behind.barriers, at + 1, 'nobody would have asked otherwise')
+    assert.deepEqual((await member.api.get({ kind: 'Widget', name: `w${at}` })).object['spec'], spec)
+  }
+  // What the newest refuses too is refused.
+  assert.equal((await refused(member.api.registry.create(ask('x', { size: 1 })))).code, 422)
+  assert.equal((await refused(member.api.registry.create(ask('x', { color: 'red' })))).code, 400)
+})
+
+/** Shows one object as it was, and tells nobody of changes, until somebody makes sure. */
+class Behind {
+  barriers = 0
+  #key: Key | null = null
+  #old: StoredObject | null = null
+  #isBehind = false
+  #newest: ((key: Key) => StoredObject | null) | null = null
+
+  fallBack(key: Key): void {
+    this.#key = key
+    this.#old = this.#newest?.(key) ?? null
+    this.#isBehind = true
+  }
+
+  before(store: ObjectStore): ObjectStore {
+    this.#newest = (key) => store.view().get(key)
+    const view = (): View => {
+      const now = store.view()
+      const get = (key: Key): StoredObject | null => (this.#isShown(key) ? this.#old : now.get(key))
+      return { revision: now.revision, get, list: (...of) => now.list(...of), count: (of) => now.count(of) }
+    }
+    const barrier = async (deadlineMs: number): Promise<void> => {
+      await store.barrier(deadlineMs)
+      if (this.#isBehind) this.barriers++
+      this.#isBehind = false
+    }
+    return instead(store, { view, barrier })
+  }
+
+  #isShown(key: Key): boolean {
+    return this.#isBehind && key === this.#key
+  }
+}
+
 /** Holds writes back. */
 class Gate {
   #isHeld: (key: string) => boolean = () => false
@@ -333,12 +407,15 @@ class Gate {
       }
       return store.write(command, deadlineMs)
     }
-    return new Proxy(store, {
-      get: (target, property) => {
-        if (property === 'write') return write
-        const value: unknown = Reflect.get(target, property, target)
-        return typeof value === 'function' ? (value.bind(target) as unknown) : value
-      },
-    })
+    return instead(store, { write })
   }
+}
+
+function instead(store: ObjectStore, parts: Partial<ObjectStore>): ObjectStore {
+  return new Proxy(store, {
+    get: (target, property) => {
+      const value: unknown = Reflect.get(parts, property) ?? Reflect.get(target, property, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
 }
