@@ -43,7 +43,8 @@ export class NoRoute {
     if (path.startsWith('//')) return null
     if (info.action.kind === 'resource') return this.#parts.resourceMethods(info)
     if (/^\/apis?(?:\/|$)/.test(path)) {
-      return this.#parts.isDiscovery(path.replace(/\/+$/, '')) ? ['GET', 'HEAD'] : null
+      const document = path.replace(/\/$/, '')
+      return !document.endsWith('/') && this.#parts.isDiscovery(document) ? ['GET', 'HEAD'] : null
     }
     for (const [url, methods] of this.#routes) if (isAt(url, path)) return [...methods]
     return null

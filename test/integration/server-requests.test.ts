@@ -127,6 +127,9 @@ test('what leads nowhere is a 404 Status', async (t) => {
     '/apis/example.io/v2/widgets',
     '/openapi/v3/api/v9',
     '/healthz/nothing',
+    '/version//',
+    '/api/v1//',
+    '/apis/example.io/v1//',
   ]
   for (const path of paths) {
     const reply = await ask('GET', path)
