@@ -228,6 +228,15 @@ describe('junctors', () => {
     })
   }
 
+  test('what is missing outside is told once, however much is said below it', () => {
+    const inside = {
+      not: { properties: { c: { properties: { d: { minLength: 1 } }, items: { enum: [1] } } } },
+    }
+    assert.deepEqual(wrong(around({ ...shape, ...inside })), [
+      `${P}.properties[c]: Required value: because it is defined in ${P}.not.properties[c]`,
+    ])
+  })
+
   test('metadata is not restricted inside of them', () => {
     const schema = {
       type: 'object',

@@ -84,10 +84,21 @@ describe('pruning', () => {
     assert.deepEqual(specOf(schema, spec), { other: { deep: [null] }, known: { a: 'x' } })
   })
 
-  test('items of a list that keeps unknown members keep them', () => {
-    const items = { type: 'object', properties: { a: { type: 'string' } } }
+  test('items of a list that keeps unknown members keep them, but not in what is specified of them', () => {
+    const inner = { type: 'object', properties: { c: { type: 'string' } } }
+    const items = { type: 'object', properties: { a: inner } }
     const schema = specSchema({ type: 'array', 'x-orch-preserve-unknown-fields': true, items })
-    assert.deepEqual(specOf(schema, [{ a: 'x', b: 'y' }]), [{ a: 'x', b: 'y' }])
+    assert.deepEqual(specOf(schema, [{ a: { c: 'x', d: 'y' }, b: 'y' }]), [{ a: { c: 'x' }, b: 'y' }])
+  })
+
+  test('metadata of an object inside that is null goes', () => {
+    const schema = specSchema({
+      type: 'object',
+      'x-orch-embedded-resource': true,
+      properties: { data: { type: 'object' } },
+    })
+    const spec = { apiVersion: 'v1', kind: 'ConfigMap', metadata: null, data: {} }
+    assert.deepEqual(specOf(schema, spec), { apiVersion: 'v1', kind: 'ConfigMap', data: {} })
   })
 
   test('the metadata of objects inside is metadata, and they keep kind and apiVersion', () => {

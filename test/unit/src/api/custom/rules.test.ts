@@ -272,6 +272,11 @@ describe('what costs too much', () => {
     assert.match(valid.join(), new RegExp(`takes more than ${customLimits.validationStepsMax} steps`))
   })
 
+  test('a long text is not held against an expression that would take too many steps', () => {
+    const told = wrong({ type: 'string', pattern: '^(?:ab?)+$' }, 'a'.repeat(2_000_000))
+    assert.match(told.join(), /^FieldValueForbidden a: Forbidden: .* is given up$/)
+  })
+
   test('an object full of mistakes is told the first ones', () => {
     const list = Array.from({ length: 10_000 }, () => 1)
     assert.equal(wrong({ type: 'array', items: { type: 'string' } }, list).length, CAUSES_MAX)
