@@ -15,6 +15,7 @@ import { csiNodeDefinition } from './csi-node.ts'
 import { csiStorageCapacityV1beta1Definition } from './csi-storage-capacity-v1beta1.ts'
 import { csiStorageCapacityDefinition } from './csi-storage-capacity.ts'
 import { groupedEventDefinition } from './event-in-group.ts'
+import { customResourceDefinitionDefinition } from './custom-resource-definition.ts'
 import { eventDefinition } from './event.ts'
 import { leaseDefinition } from './lease.ts'
 import { memberDefinition } from './member.ts'
@@ -62,6 +63,7 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     groupedEventDefinition(names, 'v1beta1'),
     mutatingWebhookConfigurationDefinition(names),
     validatingWebhookConfigurationDefinition(names),
+    customResourceDefinitionDefinition(names),
     clusterRoleDefinition(names),
     clusterRoleBindingDefinition(names),
     roleDefinition(names),

@@ -7,6 +7,7 @@ import {
   wholeObject,
 } from '../../src/api/schema/shared.ts'
 import type { ObjectSchema } from '../../src/api/schema/schema.ts'
+import { hasProtobuf } from '../../src/registry/representation.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import type { MessageTable } from './message-table.ts'
 
@@ -16,12 +17,14 @@ export type MessageSubject = { readonly name: string; readonly schema: ObjectSch
 /** Every kind of the server as one domain names them, and what is exchanged besides. */
 export function messageSubjects(table: MessageTable, domain: ApiDomain): readonly MessageSubject[] {
   const names = namesOf(domain)
-  const kinds = definitionsFor(names).map(({ group, version, kind, schema }) => {
-    const stem = names.groupStem(group) || 'core'
-    const name = `${stem}/${version}.${kind}`
-    // A beta of a kind has the messages of the version that it became.
-    return { name: table.has(name) ? name : `${stem}/v1.${kind}`, schema: wholeObject(schema) }
-  })
+  const kinds = definitionsFor(names)
+    .filter(hasProtobuf)
+    .map(({ group, version, kind, schema }) => {
+      const stem = names.groupStem(group) || 'core'
+      const name = `${stem}/${version}.${kind}`
+      // A beta of a kind has the messages of the version that it became.
+      return { name: table.has(name) ? name : `${stem}/v1.${kind}`, schema: wholeObject(schema) }
+    })
   const bodies = definitionsFor(names).flatMap(({ subresources }) =>
     subresources.flatMap(({ body }) => (body === undefined || body.group === '' ? [] : [body])),
   )

@@ -14,7 +14,7 @@ import { isStored } from '../../src/registry/definition.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import { FullObjects, variantsOf } from '../support/full-object.ts'
 import { ephemeralContainers } from '../support/full-pod-hints.ts'
-import { KindClient, encodings } from '../support/kind-client.ts'
+import { KindClient } from '../support/kind-client.ts'
 import { nameOf } from '../support/kind-path.ts'
 import { ObjectLife } from '../support/object-life.ts'
 import { SaidMembers } from '../support/said-members.ts'
@@ -32,6 +32,23 @@ const neverSaid = [
   ...['cluster.v1.MemberSpec.replaces', 'cluster.v1.MemberStatus.', 'cluster.v1.MemberCondition.'],
   ...['FirstTimestamp', 'LastTimestamp', 'Count'].map((name) => `events.v1.Event.deprecated${name}`),
   ...forbidden.map((name) => `core.v1.EphemeralContainer.${name}`),
+  // A schema that says these is refused, or they are dropped; conversion webhooks are not called, and no version keeps all.
+  ...[
+    'id',
+    '$ref',
+    '$schema',
+    'uniqueItems',
+    'patternProperties',
+    'dependencies',
+    'additionalItems',
+    'definitions',
+  ].map((name) => `apiextensions.v1.JSONSchemaProps.${name}`),
+  ...['x-kubernetes-validations', 'x-orch-validations'].map(
+    (name) => `apiextensions.v1.JSONSchemaProps.${name}`,
+  ),
+  ...['JSONSchemaPropsOr', 'CustomResourceConversion.webhook', 'CustomResourceDefinitionSpec.preserve'].map(
+    (name) => `apiextensions.v1.${name}`,
+  ),
 ]
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
@@ -125,7 +142,7 @@ const subresources: readonly Subresource[] = [
 
 /** It is done to a Pod, and answered with a `Status`. */
 async function operateAll(client: KindClient, maker: FullObjects, said: SaidMembers): Promise<void> {
-  const { api, definition, collection } = client
+  const { api, definition, collection, encodings } = client
   for (const [turn, encoding] of encodings.entries()) {
     const path = await makeStoodFor(api)
     const sent = maker.object(definition, turn)
@@ -145,7 +162,7 @@ async function operateAll(client: KindClient, maker: FullObjects, said: SaidMemb
 
 /** Nothing is stored: the answer is what was asked, and what is true of it. */
 async function reviewAll(client: KindClient, maker: FullObjects, said: SaidMembers): Promise<void> {
-  const { definition, collection } = client
+  const { definition, collection, encodings } = client
   // Of a namespace nothing can be asked but what is done with its resources.
   const count = definition.scope === 'Namespaced' ? 1 : variantsOf(definition)
   for (let variant = 0; variant < count; variant++) {

@@ -114,7 +114,8 @@ function faultsOf(type: Schema): readonly Fault[] {
     case 'int-or-string':
       return [mismatch(true, 'int32'), mismatch(2 ** 31, 'int32')]
     case 'object':
-      return [mismatch([], 'object')]
+      // Whether something else may stand there is not told by its type alone.
+      return type.instead === undefined ? [mismatch([], 'object')] : [mismatch(7, 'object')]
     case 'list':
       return [mismatch({}, 'list')]
     case 'map':

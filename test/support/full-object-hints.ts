@@ -1,4 +1,4 @@
-import { objectMember } from '../../src/api/json.ts'
+import { objectMember, textMember } from '../../src/api/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../src/api/json.ts'
 import { persistentVolumeSources } from '../../src/resources/parts/persistent-volume-spec.ts'
 import { volumeSources } from '../../src/resources/parts/volume.ts'
@@ -7,6 +7,7 @@ import { roleGroup } from '../../src/resources/parts/rbac.ts'
 import { certificateRequest } from './certificate-request.ts'
 import type { FullObjects } from './full-object.ts'
 import { containerHints, containerMends, podHints, podMends } from './full-pod-hints.ts'
+import { definitionHints } from './full-definition-hints.ts'
 import { hostileTexts } from './hostile-texts.ts'
 import { TestAuthority } from './server-fixture.ts'
 
@@ -216,7 +217,16 @@ const eventHints: Hints = {
   'events.v1.Event.deprecatedCount': leftOut,
 }
 
+/** What objects are called whose name follows from what they say. */
+export const namesOfKinds: { readonly [kind: string]: (object: JsonObject) => string } = {
+  CustomResourceDefinition: (definition) => {
+    const spec = objectMember(definition, 'spec')
+    return `${textMember(objectMember(spec, 'names'), 'plural')}.${textMember(spec, 'group')}`
+  },
+}
+
 export const hints: Hints = {
+  ...definitionHints,
   ...dataHints,
   ...eventHints,
   ...volumeHints,

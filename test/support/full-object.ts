@@ -12,7 +12,7 @@ import type {
 } from '../../src/api/schema/schema.ts'
 import { apiVersionOf, isStored } from '../../src/registry/definition.ts'
 import type { ResourceDefinition } from '../../src/registry/definition.ts'
-import { hints, mends, unions } from './full-object-hints.ts'
+import { hints, mends, namesOfKinds, unions } from './full-object-hints.ts'
 import { hostileTexts } from './hostile-texts.ts'
 
 /**
@@ -36,11 +36,13 @@ export class FullObjects {
   object(definition: ResourceDefinition, variant: number): JsonObject {
     const { kind } = definition
     const metadata = isStored(definition) ? this.#metadata(definition) : unstoredMetadata(definition)
+    const members = this.struct(definition.schema, variant)
+    const name = namesOfKinds[kind]?.(members)
     return {
       apiVersion: apiVersionOf(definition),
       kind,
-      metadata,
-      ...this.struct(definition.schema, variant),
+      metadata: name === undefined ? metadata : { ...metadata, name },
+      ...members,
     }
   }
 

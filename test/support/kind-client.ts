@@ -8,6 +8,7 @@ import type { Names } from '../../src/api/names.ts'
 import type { ObjectSchema } from '../../src/api/schema/schema.ts'
 import { wholeObject } from '../../src/api/schema/shared.ts'
 import type { ResourceDefinition } from '../../src/registry/definition.ts'
+import { hasProtobuf } from '../../src/registry/representation.ts'
 import { collectionOf } from './kind-path.ts'
 import { eventsAs, listSchema, readAs } from './representations.ts'
 import type { SeenEvent } from './representations.ts'
@@ -15,8 +16,9 @@ import type { Reply, SpecServer } from './spec-server.ts'
 
 export const encodings: readonly Encoding[] = ['json', 'yaml', 'protobuf']
 
-/** One kind of a server, written and read in every encoding. */
+/** One kind of a server, written and read in every encoding that it has. */
 export class KindClient {
+  readonly encodings: readonly Encoding[]
   readonly api: SpecServer
   readonly names: Names
   readonly definition: ResourceDefinition
@@ -27,6 +29,7 @@ export class KindClient {
     this.api = api
     this.names = names
     this.definition = definition
+    this.encodings = hasProtobuf(definition) ? encodings : ['json', 'yaml']
     this.schema = wholeObject(definition.schema)
     this.collection = collectionOf(definition)
   }

@@ -12,6 +12,10 @@ const onCreate: { readonly [kind: string]: Owned } = {
     const spec = { ...objectMember(said, 'spec'), ...caller }
     return { ...withoutMembers({ ...said, spec }, 'spec', 'extra'), status: {} }
   },
+  CustomResourceDefinition: (said) => ({
+    ...said,
+    status: { acceptedNames: { kind: '', plural: '' }, conditions: null, storedVersions: ['v1'] },
+  }),
   Event: (said) => {
     if (said['apiVersion'] === 'v1') return said
     return { deprecatedFirstTimestamp: null, deprecatedLastTimestamp: null, ...said }

@@ -138,4 +138,8 @@ export type ListSchema = Common & {
 export type QuantitySchema = Common & { readonly type: 'quantity' }
 export type IntOrStringSchema = Common & { readonly type: 'int-or-string' }
 /** Anything, kept as it came (RawExtension, FieldsV1). */
-export type AnySchema = Common & { readonly type: 'any' }
+export type AnySchema = Common & {
+  readonly type: 'any'
+  /** As of `ObjectSchema`: OpenAPI says of such a shape that it may be of every type; of others that they are structs. */
+  readonly definition?: string
+}

@@ -1,18 +1,7 @@
 import type { Names } from '../../api/names.ts'
-import {
-  any as anyJson,
-  double,
-  flag,
-  int64,
-  listOf,
-  mapOf,
-  maybe,
-  struct,
-  text,
-  texts,
-} from '../../api/schema/build.ts'
+import { double, flag, int64, listOf, mapOf, maybe, struct, text, texts } from '../../api/schema/build.ts'
 import type { Field } from '../../api/schema/build.ts'
-import type { ObjectSchema, Schema } from '../../api/schema/schema.ts'
+import type { AnySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts'
 
 /**
  * The shape of schemas that definitions carry: JSON Schema as OpenAPI 3.0 has it. It holds itself, so whoever walks it
@@ -59,7 +48,7 @@ function ownFields(schema: ObjectSchema): { readonly [name: string]: Field } {
     type: text(5, 'JSON type of the value.'),
     format: text(6, 'Form of a text, or size of a number; unknown ones say nothing.'),
     title: text(7, 'Short name of the value.'),
-    default: anyJson(8, 'Filled in where the value is absent.', optional),
+    default: anyJson(8, 'Filled in where the value is absent.'),
     maximum: double(9, 'Largest number.', optional),
     exclusiveMaximum: flag(10, 'The largest number itself is too large.'),
     minimum: double(11, 'Smallest number.', optional),
@@ -71,7 +60,7 @@ function ownFields(schema: ObjectSchema): { readonly [name: string]: Field } {
     minItems: int64(17, 'Fewest elements of a list.', optional),
     uniqueItems: flag(18, 'Not taken as true: it takes too long to check.'),
     multipleOf: double(19, 'What a number must be a multiple of.', optional),
-    enum: listOf(20, { type: 'any' }, 'The values there are.'),
+    enum: listOf(20, json, 'The values there are.'),
     maxProperties: int64(21, 'Most members of an object.', optional),
     minProperties: int64(22, 'Fewest members of an object.', optional),
     required: texts(23, 'Members that must be there.'),
@@ -87,7 +76,7 @@ function ownFields(schema: ObjectSchema): { readonly [name: string]: Field } {
     additionalItems: maybe(33, schemaOrBool, 'Not taken.'),
     definitions: mapOf(34, schema, 'Not taken.'),
     externalDocs: maybe(35, externalDocs, 'Where more is said of the value.'),
-    example: anyJson(36, 'A value, to show.', optional),
+    example: anyJson(36, 'A value, to show.'),
     nullable: flag(37, 'The value may be null.'),
   }
 }
@@ -120,6 +109,12 @@ const validationRule = struct('apiextensions.v1.ValidationRule', 'A rule as an e
   rule: text(1, 'The expression.', { required: true }),
   message: text(2, 'What is said where it does not hold.'),
 })
+
+const json: AnySchema = { type: 'any', definition: 'apiextensions.v1.JSON', description: 'Any JSON value.' }
+
+function anyJson(number: number, words: string): Field {
+  return { number, required: false, schema: { ...json, memberDescription: words, zeroMatters: true } }
+}
 
 function instead(
   schema: ObjectSchema,

@@ -3,6 +3,7 @@ import { equalJson } from '../../api/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
 import type {
+  AnySchema,
   ListSchema,
   MapSchema,
   ObjectSchema,
@@ -39,14 +40,14 @@ export class Definitions {
    *
    * @param more members of the definition itself, such as its kind
    */
-  reference(neutral: string, schema: ObjectSchema, more: JsonObject = {}): JsonObject {
+  reference(neutral: string, schema: ObjectSchema | AnySchema, more: JsonObject = {}): JsonObject {
     const name = this.#names.definition(neutral)
     const found = this.#byName.get(name)
     const known = found?.isCustom === true ? undefined : found
     if ((known === undefined && !this.#begun.has(name)) || Object.keys(more).length > 0) {
       // Shapes may hold themselves.
       this.#begun.add(name)
-      const shape = this.#struct(schema)
+      const shape = schema.type === 'any' ? openShape(schema) : this.#struct(schema)
       this.#begun.delete(name)
       // A kind may have been met before, inside of another.
       assert(known === undefined || equalJson(known.shape, shape), `${name} means one shape`)
@@ -100,7 +101,8 @@ export class Definitions {
       case 'int-or-string':
         return { ...said, type: 'string', format: 'int-or-string' }
       case 'any':
-        return { ...said, type: 'object' }
+        if (schema.definition === undefined) return { ...said, type: 'object' }
+        return this.beside(said, this.reference(schema.definition, schema))
       case 'map':
         return { ...said, ...this.#map(schema) }
       case 'list':
@@ -126,7 +128,7 @@ export class Definitions {
   }
 
   #struct(schema: ObjectSchema): JsonObject {
-    if (schema.instead !== undefined) return { description: schema.description ?? '' }
+    if (schema.instead !== undefined) return openShape(schema)
     const properties: JsonObjectDraft = {}
     for (const [name, member] of Object.entries(schema.properties)) properties[name] = this.render(member)
     return {
@@ -161,7 +163,7 @@ export class Definitions {
 
   /** The description of a struct with a name belongs to its definition; what it is for here stands beside the reference. */
   #said(schema: Schema): JsonObject {
-    const named = schema.type === 'object' && schema.definition !== undefined
+    const named = (schema.type === 'object' || schema.type === 'any') && schema.definition !== undefined
     const said: [string, Json][] = []
     const words = named ? schema.memberDescription : schema.description
     if (words !== undefined) said.push(['description', words])
@@ -171,6 +173,11 @@ export class Definitions {
 }
 
 type Named = { readonly shape: JsonObject; readonly more: JsonObject; readonly isCustom: boolean }
+
+/** Of what may be of several types. */
+function openShape({ description }: ObjectSchema | AnySchema): JsonObject {
+  return description === undefined ? {} : { description }
+}
 
 function valuesOf({ enum: closed, known }: StringSchema): JsonObject {
   const values = closed ?? known

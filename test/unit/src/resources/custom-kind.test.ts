@@ -12,9 +12,8 @@ import type { AnyObject, ResourceDefinition } from '../../../../src/registry/def
 import { tableOfOne } from '../../../../src/registry/table.ts'
 import { customKinds } from '../../../../src/resources/custom-kind.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
-import { causes, refused } from '../registry/fixture.ts'
-import type { Fixture } from '../registry/fixture.ts'
-import { definitionBody, definitionKind, openWithDefinitions, without } from './definition-samples.ts'
+import { Fixture, causes, refused } from '../registry/fixture.ts'
+import { definitionBody, definitionKind, without } from './definition-samples.ts'
 
 const name = 'gadgets.test.example'
 const count = { type: 'integer', minimum: 0 }
@@ -54,7 +53,7 @@ async function start(
   t: TestContext,
   { domain = 'orch.io', version = {}, shape = schema, versions = null }: Options = {},
 ): Promise<Kit> {
-  const api = await openWithDefinitions(domain)
+  const api = await Fixture.open({ domain })
   t.after(() => api.close())
   const body = definitionBody({ schema: shape, version })
   const spec = { ...body.spec, names, ...(versions === null ? {} : { versions }) }

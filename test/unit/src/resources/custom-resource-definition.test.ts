@@ -8,15 +8,14 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import type { ApiDomain } from '../../../../src/api/names.ts'
-import type { Fixture } from '../registry/fixture.ts'
-import { causes, refused } from '../registry/fixture.ts'
-import { definitionBody, definitionKind as kind, openWithDefinitions, without } from './definition-samples.ts'
+import { Fixture, causes, refused } from '../registry/fixture.ts'
+import { definitionBody, definitionKind as kind, without } from './definition-samples.ts'
 import { refusesChange, refusesNew } from './parts/broken-rules.ts'
 
 const name = 'gadgets.test.example'
 
 async function open(t: TestContext, domain: ApiDomain = 'orch.io'): Promise<Fixture> {
-  const api = await openWithDefinitions(domain)
+  const api = await Fixture.open({ domain })
   t.after(() => api.close())
   return api
 }

@@ -1,8 +1,4 @@
 import type { JsonObject } from '../../../../src/api/json.ts'
-import { namesOf } from '../../../../src/api/names.ts'
-import type { ApiDomain } from '../../../../src/api/names.ts'
-import { customResourceDefinitionDefinition } from '../../../../src/resources/custom-resource-definition.ts'
-import { Fixture } from '../registry/fixture.ts'
 
 export const definitionKind = 'CustomResourceDefinition'
 
@@ -24,11 +20,6 @@ export function definitionBody({
     metadata: { name: `gadgets.${group}` },
     spec: { group, names: { plural: 'gadgets', kind: 'Gadget' }, scope: 'Namespaced', versions: [v1] },
   }
-}
-
-/** The verbs with the kind of definitions; nobody accepts any names. */
-export function openWithDefinitions(domain: ApiDomain): Promise<Fixture> {
-  return Fixture.open({ domain, extra: [customResourceDefinitionDefinition(namesOf(domain))] })
 }
 
 export function without(object: object, name: string): JsonObject {

@@ -59,7 +59,11 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
           prefix: names.clientMarkerPrefix,
           neutral: (reference) => neutralOf(names, reference).replace('.v1beta1.', '.v1.'),
         })
-        for (const [place, line] of differences(neutral.replace('.v1beta1.', '.v1.'), wanted, found)) {
+        const ours = {
+          ...found,
+          members: new Map([...found.members].map(([of, line]) => [inUpstream(names, of), line])),
+        }
+        for (const [place, line] of differences(neutral.replace('.v1beta1.', '.v1.'), wanted, ours)) {
           if (others.has(place)) told.add(place)
           else wrong.push(line)
         }
@@ -129,6 +133,13 @@ function neutralOf(names: Names, text: string): string {
   const neutral = `${group ?? ''}.${version ?? ''}.${kind ?? ''}`
   assert.equal(names.definition(neutral), name)
   return neutral
+}
+
+/** Members of schemas are called as the extensions that they become. */
+function inUpstream({ schemaMarkerPrefix, clientMarkerPrefix }: Names, member: string): string {
+  return member.startsWith(schemaMarkerPrefix)
+    ? clientMarkerPrefix + member.slice(schemaMarkerPrefix.length)
+    : member
 }
 
 /** What the server fills in is told too; release 1.24 tells it of three members. */
