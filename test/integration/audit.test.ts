@@ -253,6 +253,22 @@ void describe('a log that is slow or broken', () => {
     await asked(2, 'GET', '/version')
   })
 
+  void test('a request that waits for longer than it may is told so, and nothing is done', async (t) => {
+    const kit = await memoryTrail({ rules: everything })
+    t.after(() => kit.close())
+    const { requestsReadingMax, requestsWritingMax, watchesMax, requestBytesMax } = limits
+    const bounds = { requestsReadingMax, requestsWritingMax, watchesMax, requestBytesMax, requestMsMax: 2000 }
+    const server = await SpecServer.start(t, { parts: { audit: kit.trail, limits: bounds } })
+    const go = kit.log.holdUp()
+    const late = await server.ask('POST', configMaps, { body: { metadata: { name: 'late' } } })
+    assert.equal(late.status, 504)
+    go()
+    const events = await kit.log.of(late.headers.get('audit-id') ?? '', 2)
+    assert.match(await kit.metrics.metrics(), /apiserver_audit_requests_rejected_total 1/)
+    assert.equal(events[1]?.responseStatus?.code, 504)
+    assert.equal((await server.ask('GET', `${configMaps}/late`)).status, 404)
+  })
+
   void test('a client that leaves while it waits is done nothing for, and forgotten', async (t) => {
     const { server, log, metrics } = await start(t, { rules: everything })
     const go = log.holdUp()

@@ -1,0 +1,94 @@
+/*
+ * Goal: who waits for the audit log, and who is refused, is what the mode says, with and without a first event, with room and without.
+ * Method: a log that does what the test says, for every mode.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Registry as MetricsRegistry } from 'prom-client'
+import { AuditMetrics } from '../../../../../src/observe/audit/metrics.ts'
+import { AUDIT_MODES, AuditTrail } from '../../../../../src/observe/audit/trail.ts'
+import type { AuditMode } from '../../../../../src/observe/audit/trail.ts'
+
+type Said = 'goes on' | 'is refused' | 'waits'
+
+type Case = {
+  /** What became of its first event; null: it has none. */
+  readonly recorded: boolean | null
+  readonly isFull: boolean
+  /** What became of all that was in the log; null: nothing yet. */
+  readonly written: boolean | null
+}
+
+async function saidOf(
+  mode: AuditMode,
+  { recorded, isFull, written }: Case,
+): Promise<readonly [Said, number]> {
+  const registry = new MetricsRegistry()
+  const log = {
+    add: () => true,
+    isFull,
+    whenSettled: (wake: (written: boolean) => void) => {
+      if (written !== null) wake(written)
+      return () => undefined
+    },
+  }
+  const trail = new AuditTrail({
+    policy: { rules: [] },
+    names: { apiVersion: 'audit.orch.io/v1', truncated: '' },
+    ...{ mode, format: 'json', log, webhook: null, metrics: new AuditMetrics(registry) },
+  })
+  let said: Said = 'waits'
+  trail.admit(recorded, (may) => {
+    said = may ? 'goes on' : 'is refused'
+  })
+  const text = await registry.metrics()
+  return [said, Number(/requests_rejected_total (\d+)/.exec(text)?.[1])]
+}
+
+const table: readonly (readonly [string, Case, readonly [Said, Said, Said]])[] = [
+  [
+    'its event is being written',
+    { recorded: true, isFull: false, written: null },
+    ['waits', 'waits', 'goes on'],
+  ],
+  [
+    'its event is written',
+    { recorded: true, isFull: false, written: true },
+    ['goes on', 'goes on', 'goes on'],
+  ],
+  [
+    'its event could not be written',
+    { recorded: true, isFull: false, written: false },
+    ['goes on', 'is refused', 'goes on'],
+  ],
+  [
+    'its event found no room',
+    { recorded: false, isFull: true, written: null },
+    ['waits', 'is refused', 'goes on'],
+  ],
+  [
+    'it has no first event',
+    { recorded: null, isFull: false, written: null },
+    ['goes on', 'goes on', 'goes on'],
+  ],
+  [
+    'it has none, and the log is full',
+    { recorded: null, isFull: true, written: null },
+    ['waits', 'waits', 'goes on'],
+  ],
+  [
+    'it has none, and others were lost',
+    { recorded: null, isFull: true, written: false },
+    ['goes on', 'goes on', 'goes on'],
+  ],
+]
+
+for (const [what, of, expected] of table) {
+  void test(`a request: ${what}`, async () => {
+    for (const [at, mode] of AUDIT_MODES.entries()) {
+      const [said, rejected] = await saidOf(mode, of)
+      assert.equal(said, expected[at], mode)
+      assert.equal(rejected, said === 'is refused' ? 1 : 0, mode)
+    }
+  })
+}
