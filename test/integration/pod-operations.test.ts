@@ -124,6 +124,7 @@ const subresources = `
   pods/status Pod get,patch,update
   certificatesigningrequests/approval CertificateSigningRequest get,patch,update
   certificatesigningrequests/status CertificateSigningRequest get,patch,update
+  customresourcedefinitions/status CustomResourceDefinition get,patch,update
   volumeattachments/status VolumeAttachment get,patch,update`
 
 type Listed = {
