@@ -8,8 +8,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { namesOf } from '../../src/api/names.ts'
 import { featureLevelMax } from '../../src/version.ts'
 import type { ApiClient } from '../support/api-client.ts'
+import { customDefinition } from '../support/custom-definition.ts'
 import { GapMeter, Writer } from '../support/cluster-traffic.ts'
 import { DigestWatch } from '../support/digest-watch.ts'
 import { endsWith } from '../support/ends-with.ts'
@@ -90,6 +92,10 @@ const rules: Readonly<Record<number, Rule>> = {
     const { items } = JSON.parse(text) as { items: readonly { metadata: { name: string } }[] }
     const names = items.map(({ metadata }) => metadata.name)
     assert.deepEqual(names, when === 'before' ? [] : ['n1', 'n2', 'n3'])
+    const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+    const made = await client.post(definitions, customDefinition(namesOf('k8s.io')))
+    assert.equal(made.status, when === 'before' ? 503 : 201, made.text)
+    if (when === 'before') assert.match(made.text, /begin with feature level 3, the cluster is at 2/)
   },
 }
 
