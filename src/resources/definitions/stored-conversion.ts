@@ -15,8 +15,9 @@ type Versions = {
  * schema, or in a version that was the storage version then: it loses what the schema of its own version lacks, gets the
  * defaults of that, and then loses what the version asked for lacks. Nothing of that is written back.
  *
- * So every object has to be read once for every schema of its kind, on every member (measured on this code: 12 µs for one
- * of 1 KiB); the store's wrapper remembers which of them came out as they went in, which is nearly all.
+ * So every object has to be read once for every schema of its kind, on every member: 64 µs of CPU for one of 900 bytes,
+ * measured in a process that had just begun on a busy machine. The store's wrapper remembers which came out as they went
+ * in, which is nearly all: 0.1 µs from then on. What comes out changed is made anew with each list.
  *
  * @source apiextensions-apiserver `customresource_handler.go`: the codecs of its storage; strategy None
  */
