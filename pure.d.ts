@@ -1,5 +1,5 @@
 /**
- * Bytes are all of Node that the pure rooms may use: they know no clock and no disk. Of `tsconfig.pure.json` alone, where
+ * Bytes, and what is an address, are all of Node that the pure rooms may use: they know no clock, no disk and no network. Of `tsconfig.pure.json` alone, where
  * nothing else of Node has a name; the whole project has Node's own types.
  */
 declare module 'node:buffer' {
@@ -21,6 +21,13 @@ declare module 'node:buffer' {
   }
 
   export function isUtf8(bytes: Uint8Array): boolean
+}
+
+declare module 'node:net' {
+  /** 4, 6, or 0 for what is none. */
+  export function isIP(text: string): number
+  export function isIPv4(text: string): boolean
+  export function isIPv6(text: string): boolean
 }
 
 /** Of the engine, whatever runs on it: how many lines of its trace an error keeps. */

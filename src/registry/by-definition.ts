@@ -35,7 +35,7 @@ export async function byDefinition(
 ): Promise<Answer> {
   let asked = request
   for (let tries = 1; tries <= triesMax; tries++) {
-    let refusal: unknown = null
+    let refusal: ApiError | null = null
     try {
       check(parts, asked.definition)
       const answer = await run(asked)
@@ -65,7 +65,7 @@ function check({ states }: ByDefinitionParts, definition: ResourceDefinition): v
 }
 
 /** Whether a newer definition might have allowed it: what nobody but the definition decides. */
-function mayBeOfDefinition(cause: unknown, { target }: VerbRequest): boolean {
+function mayBeOfDefinition(cause: unknown, { target }: VerbRequest): cause is ApiError {
   if (!(cause instanceof ApiError)) return false
   switch (cause.code) {
     case 'BadRequest':
