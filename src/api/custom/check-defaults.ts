@@ -4,8 +4,8 @@ import type { Json, JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt, mapKey, member, spellPath } from '../schema/path.ts'
 import { isHeadMember, unknownIn } from './conform-custom.ts'
-import { Findings, Work } from './findings.ts'
-import { customLimits } from './limits.ts'
+import { Findings } from './findings.ts'
+import type { Work } from './findings.ts'
 import type { Structural } from './structural.ts'
 import { validateValue } from './validate-custom.ts'
 import { checkEmbedded } from './value-shapes.ts'
@@ -18,11 +18,11 @@ type Surround = (value: Json) => JsonObject
  * Those inside of `additionalProperties` were never looked at by upstream either.
  *
  * @param root follows all other rules
+ * @param work what it may cost
  * @source apiextensions `pkg/apiserver/schema/defaulting/validation.go`
  */
-export function checkDefaults(root: Structural, at: Path): readonly ApiErrorCause[] {
+export function checkDefaults(root: Structural, at: Path, work: Work): readonly ApiErrorCause[] {
   const findings = new Findings()
-  const work = new Work(customLimits.validationStepsMax)
   visit(root, at, null, { findings, work })
   return findings.causes
 }

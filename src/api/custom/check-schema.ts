@@ -1,6 +1,8 @@
 import type { ApiErrorCause } from '../api-error.ts'
 import type { JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
+import { newCheckBudget } from './check-budget.ts'
+import type { CheckBudget } from './check-budget.ts'
 import { checkDefaults } from './check-defaults.ts'
 import { checkKeywords } from './check-keywords.ts'
 import { checkRoot } from './check-root.ts'
@@ -13,6 +15,8 @@ import type { MarkerNames } from './structural.ts'
 export type CheckOptions = {
   /** The version has a status subresource: at the root only what says nothing of the whole may stand. */
   readonly statusSubresource: boolean
+  /** Shared by all versions of a definition. Unset: there is only this one. */
+  readonly budget?: CheckBudget
 }
 
 /** Every rule that a definition's schema has to follow; see `checkStructural`. */
@@ -20,10 +24,10 @@ export function checkSchema(
   json: JsonObject,
   at: Path,
   markers: MarkerNames,
-  { statusSubresource }: CheckOptions,
+  { statusSubresource, budget = newCheckBudget() }: CheckOptions,
 ): readonly ApiErrorCause[] {
   const findings = new Findings()
-  for (const cause of checkSize(json, at)) findings.add(cause)
+  for (const cause of checkSize(json, at, budget)) findings.add(cause)
   // Nothing goes through a schema that is too large.
   if (findings.causes.some(({ reason }) => reason === 'FieldValueForbidden')) return findings.causes
   for (const cause of checkRoot(json, at, markers, statusSubresource)) findings.add(cause)
@@ -32,6 +36,7 @@ export function checkSchema(
   checkStructure(root, at, check)
   checkKeywords(json, at, { isRoot: true, insideMeta: false, noDefaults: null }, check)
   // What defaults have to follow has to be right itself.
-  if (findings.causes.length === 0) for (const cause of checkDefaults(root, at)) findings.add(cause)
+  if (findings.causes.length === 0)
+    for (const cause of checkDefaults(root, at, budget.work)) findings.add(cause)
   return findings.causes
 }

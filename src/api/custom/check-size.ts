@@ -4,6 +4,7 @@ import { textMember } from '../json.ts'
 import type { JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt, spellPath } from '../schema/path.ts'
+import type { CheckBudget } from './check-budget.ts'
 import { customLimits } from './limits.ts'
 import { compilePattern, estimatedSize } from './pattern.ts'
 import { childrenOf } from './schema-children.ts'
@@ -14,8 +15,8 @@ import { childrenOf } from './schema-children.ts'
  *
  * @returns none: it is
  */
-export function checkSize(json: JsonObject, at: Path): readonly ApiErrorCause[] {
-  const { schemaNodesMax, schemaDepthMax, patternsSizeMax } = customLimits
+export function checkSize(json: JsonObject, at: Path, budget: CheckBudget): readonly ApiErrorCause[] {
+  const { schemaNodesMax, schemaDepthMax, patternsSizeMax, definitionPatternsSizeMax } = customLimits
   let nodes = 0
   let patternsSize = 0
   const causes: ApiErrorCause[] = []
@@ -24,9 +25,14 @@ export function checkSize(json: JsonObject, at: Path): readonly ApiErrorCause[] 
     if (nodes > schemaNodesMax) return `must have at most ${schemaNodesMax} schemas inside`
     if (depth > schemaDepthMax) return `must be at most ${schemaDepthMax} schemas deep`
     const pattern = textMember(node, 'pattern')
-    patternsSize += estimatedSize(pattern.slice(0, customLimits.patternCharactersMax))
+    const size = estimatedSize(pattern.slice(0, customLimits.patternCharactersMax))
+    patternsSize += size
+    budget.patternsSizeLeft -= size
     if (patternsSize > patternsSizeMax) {
       return `its regular expressions must stand for at most ${patternsSizeMax} instructions together`
+    }
+    if (budget.patternsSizeLeft < 0) {
+      return `regular expressions of all versions must stand for at most ${definitionPatternsSizeMax} instructions together`
     }
     if (pattern !== '') causes.push(...checkPattern(pattern, place))
     for (const child of childrenOf(node, place)) {

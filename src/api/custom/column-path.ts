@@ -15,16 +15,20 @@ import { customLimits } from './limits.ts'
 export function compileColumnPath(path: string): ((object: JsonObject) => Json) | string {
   const steps = readColumnPath(path)
   if (typeof steps === 'string') return steps
-  return (object) => follow(steps, [object])[0] ?? null
+  return (object) => follow(steps, [object], { left: customLimits.columnLooksMax })[0] ?? null
 }
 
-/** @returns at most `columnValuesMax` */
-function follow(steps: readonly Step[], from: readonly Json[]): readonly Json[] {
+/** How many values may still be looked at. */
+type Looks = { left: number }
+
+/** @returns at most `columnValuesMax`; none when there are no looks left */
+function follow(steps: readonly Step[], from: readonly Json[], looks: Looks): readonly Json[] {
   let values = from
   for (const step of steps) {
     const next: Json[] = []
     for (const value of values) {
-      for (const found of taken(step, value)) {
+      for (const found of taken(step, value, looks)) {
+        if (looks.left-- <= 0) return []
         if (next.length >= customLimits.columnValuesMax) break
         next.push(found)
       }
@@ -35,7 +39,7 @@ function follow(steps: readonly Step[], from: readonly Json[]): readonly Json[] 
   return values
 }
 
-function* taken(step: Step, value: Json): Iterable<Json> {
+function* taken(step: Step, value: Json, looks: Looks): Iterable<Json> {
   switch (step.kind) {
     case 'member': {
       const found = isJsonObject(value) ? memberOf(value, step.name) : undefined
@@ -49,10 +53,13 @@ function* taken(step: Step, value: Json): Iterable<Json> {
       if (isJsonList(value)) yield* sliced(step, value)
       return
     case 'filter':
-      for (const element of elementsOf(value)) if (holds(step.condition, element)) yield element
+      for (const element of elementsOf(value)) {
+        if (looks.left-- <= 0) return
+        if (holds(step.condition, element, looks)) yield element
+      }
       return
     case 'union':
-      for (const one of step.steps) yield* taken(one, value)
+      for (const one of step.steps) yield* taken(one, value, looks)
       return
     case 'below':
       yield* below(value)
@@ -80,10 +87,10 @@ function* sliced({ from, to, by }: Extract<Step, { kind: 'slice' }>, list: reado
   for (let at = start; at < end; at += by) yield list[at] as Json
 }
 
-function holds({ left, right }: Comparison, element: Json): boolean {
-  const value = valueOf(left, element)
+function holds({ left, right }: Comparison, element: Json, looks: Looks): boolean {
+  const value = valueOf(left, element, looks)
   if (right === null) return value !== undefined
-  const other = valueOf(right.operand, element)
+  const other = valueOf(right.operand, element, looks)
   if (value === undefined || other === undefined || typeof value !== typeof other) return false
   if (!isComparable(value) || !isComparable(other)) return false
   switch (right.operator) {
@@ -106,6 +113,6 @@ function isComparable(value: Json): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-function valueOf(operand: Operand, element: Json): Json | undefined {
-  return operand.kind === 'literal' ? operand.value : follow(operand.steps, [element])[0]
+function valueOf(operand: Operand, element: Json, looks: Looks): Json | undefined {
+  return operand.kind === 'literal' ? operand.value : follow(operand.steps, [element], looks)[0]
 }

@@ -38,10 +38,15 @@ export function* checkText(
   work: Work,
 ): Iterable<ApiErrorCause | null> {
   const { lengthMin, lengthMax, pattern, format } = rules
-  if (lengthMin !== null || lengthMax !== null) yield checkLength(rules, value, at)
+  const isLimited = lengthMin !== null || lengthMax !== null
+  if (isLimited || format !== '') work.spend(Math.ceil(value.length / CHARACTERS_A_STEP), at)
+  if (isLimited) yield checkLength(rules, value, at)
   if (pattern !== '') yield checkPattern(rules, value, at, work)
   if (format !== '' && !isOfFormat(format, value)) yield wrongType(at, format, value)
 }
+
+/** Counting characters, or looking whether they are of a format. */
+const CHARACTERS_A_STEP = 64
 
 function checkLength(
   { lengthMin, lengthMax }: ValueRules,

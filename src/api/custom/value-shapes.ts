@@ -73,6 +73,7 @@ function checkMap({ listMapKeys }: Structural, list: readonly Json[], at: Path |
       check.findings.add(invalid(spellPath(listIndex(at, index)), item, words))
       return
     }
+    check.work.spend(listMapKeys.length, at)
     const key: JsonObjectDraft = {}
     for (const name of listMapKeys) {
       const value = item === null ? undefined : memberOf(item, name)

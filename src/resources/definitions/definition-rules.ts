@@ -1,4 +1,6 @@
 import type { ApiErrorCause } from '../../api/api-error.ts'
+import { newCheckBudget } from '../../api/custom/check-budget.ts'
+import type { CheckBudget } from '../../api/custom/check-budget.ts'
 import { checkStructural } from '../../api/custom/structural-schema.ts'
 import { invalid, notSupported, required } from '../../api/field-error.ts'
 import { equalJson, isJsonObject, memberOf, objectMember, objectsMember, textMember } from '../../api/json.ts'
@@ -104,6 +106,7 @@ function requireSchemas(spec: JsonObject): readonly ApiErrorCause[] {
 
 function checkVersions(spec: JsonObject, before: JsonObject | null, names: Names): readonly ApiErrorCause[] {
   const versions = objectsMember(spec, 'versions')
+  const budget = newCheckBudget()
   const causes = versions.flatMap((version, at) => {
     const place = listIndex(VERSIONS, at)
     const name = textMember(version, 'name')
@@ -112,7 +115,7 @@ function checkVersions(spec: JsonObject, before: JsonObject | null, names: Names
     return [
       ...(wrong.length === 0 ? [] : [invalid(fieldAt(place, 'name'), name, wrong.join(','))]),
       ...checkVersion(version, place),
-      ...(isSameShape(version, same) ? [] : checkSchemaOf(version, place, names)),
+      ...(isSameShape(version, same) ? [] : checkSchemaOf(version, place, names, budget)),
     ]
   })
   const every = versions.map((version) => textMember(version, 'name'))
@@ -138,11 +141,16 @@ function isSameShape(version: JsonObject, before: JsonObject | undefined): boole
   return equalJson(shapeOf(version), shapeOf(before)) && hasStatus(version) === hasStatus(before)
 }
 
-function checkSchemaOf(version: JsonObject, place: Path, names: Names): readonly ApiErrorCause[] {
+function checkSchemaOf(
+  version: JsonObject,
+  place: Path,
+  names: Names,
+  budget: CheckBudget,
+): readonly ApiErrorCause[] {
   const schema = memberOf(objectMember(version, 'schema'), 'openAPIV3Schema')
   if (!isJsonObject(schema)) return []
   const at = member(member(place, 'schema'), 'openAPIV3Schema')
-  return checkStructural(schema, at, names, { statusSubresource: hasStatus(version) })
+  return checkStructural(schema, at, names, { statusSubresource: hasStatus(version), budget })
 }
 
 function hasStatus(version: JsonObject): boolean {

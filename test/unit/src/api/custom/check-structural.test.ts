@@ -6,6 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { newCheckBudget } from '../../../../../src/api/custom/check-budget.ts'
 import { customLimits } from '../../../../../src/api/custom/limits.ts'
 import { checkStructural } from '../../../../../src/api/custom/structural-schema.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
@@ -15,8 +16,8 @@ import { CAUSES_MAX } from '../../../../../src/api/schema/validate.ts'
 
 const at = member(null, 's')
 
-function wrong(schema: JsonObject, statusSubresource = false): readonly string[] {
-  const causes = checkStructural(schema, at, namesOf('k8s.io'), { statusSubresource })
+function wrong(schema: JsonObject, statusSubresource = false, budget = newCheckBudget()): readonly string[] {
+  const causes = checkStructural(schema, at, namesOf('k8s.io'), { statusSubresource, budget })
   return causes.map(({ field, message }) => `${field}: ${message}`)
 }
 
@@ -332,6 +333,28 @@ describe('bounds', () => {
       wrong({ type: 'object', properties }).join(),
       /must stand for at most 50000 instructions together/,
     )
+  })
+
+  test('regular expressions of all versions together', () => {
+    const pattern = '[a-z]{1000}[0-9]{1000}[a-f]{1000}'
+    const properties = Object.fromEntries(
+      Array.from({ length: 15 }, (_, n) => [`p${n}`, { ...text, pattern }]),
+    )
+    const budget = newCheckBudget()
+    const told = [1, 2, 3, 4, 5].map(() => wrong({ type: 'object', properties }, false, budget).join())
+    assert.deepEqual(told.slice(0, 4), ['', '', '', ''])
+    assert.match(told[4] ?? '', /of all versions must stand for at most 200000 instructions together/)
+  })
+
+  test('defaults of all versions together', () => {
+    const value = Array.from({ length: 3000 }, () => 'x')
+    const anyOf = Array.from({ length: 300 }, (_, n) => ({ enum: [`never ${n}`] }))
+    const items = { ...text, not: { anyOf } }
+    const schema = around({ type: 'array', items, default: value })
+    const budget = newCheckBudget()
+    const told = [1, 2].map(() => wrong(schema, false, budget).join())
+    assert.equal(told[0], '')
+    assert.match(told[1] ?? '', /takes more than 2000000 steps/)
   })
 
   test('mistakes', () => {

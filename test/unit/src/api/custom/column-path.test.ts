@@ -102,6 +102,25 @@ test('a path that leads to everything looks at no more than it may', () => {
   assert.ok(looked <= customLimits.columnValuesMax + 1, `${looked} objects`)
 })
 
+test('conditions inside of conditions look at no more than they may', () => {
+  let looked = 0
+  const counting = (inside: JsonObject): JsonObject =>
+    new Proxy(inside, {
+      ownKeys: (target) => {
+        looked++
+        return Reflect.ownKeys(target)
+      },
+    })
+  let deep: JsonObject = {}
+  for (let depth = 0; depth < 22; depth++) deep = counting({ a: deep })
+  const inside = (depth: number): string => (depth === 0 ? '..x' : `..[?(@${inside(depth - 1)})]`)
+  const compiled = compileColumnPath(inside(5))
+  assert.ok(typeof compiled === 'function')
+  assert.equal(compiled(deep), null)
+  // Where nothing ends it there are three times as many, and more with each condition.
+  assert.ok(looked <= customLimits.columnLooksMax, `${looked} objects`)
+})
+
 for (const [type, value, cell] of [
   ['string', 'a', 'a'],
   ['string', 3, '3'],

@@ -277,6 +277,29 @@ describe('what costs too much', () => {
     assert.match(told.join(), /^FieldValueForbidden a: Forbidden: .* is given up$/)
   })
 
+  // Each of these alternatives is one step for the text or the object as a whole, however long that is.
+  const always = (rule: JsonObject) => Array.from({ length: 300 }, () => rule)
+  const long = `/${'x'.repeat(1_000_000)}`
+  const members = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`m${at}`, 1]))
+  for (const [what, schema, value] of [
+    ['length of a long text', { type: 'string', allOf: always({ maxLength: 2_000_000 }) }, long],
+    ['format of a long text', { type: 'string', allOf: always({ format: 'uri' }) }, long],
+    [
+      'members of an object',
+      {
+        ...{ type: 'object', 'x-orch-preserve-unknown-fields': true },
+        allOf: always({ properties: { none: { minimum: 1 } } }),
+      },
+      members,
+    ],
+  ] as const) {
+    test(`many rules for the ${what} are given up`, () => {
+      assert.match(wrong(schema, value).join(), /^FieldValueForbidden a: Forbidden: .* is given up$/)
+      const { allOf, ...once } = schema
+      assert.deepEqual(wrong({ ...once, allOf: allOf.slice(0, 10) }, value), [])
+    })
+  }
+
   test('an object full of mistakes is told the first ones', () => {
     const list = Array.from({ length: 10_000 }, () => 1)
     assert.equal(wrong({ type: 'array', items: { type: 'string' } }, list).length, CAUSES_MAX)

@@ -1,0 +1,17 @@
+import { Work } from './findings.ts'
+import { customLimits } from './limits.ts'
+
+/** What looking at all schemas of one definition may still cost: there may be many versions. */
+export type CheckBudget = {
+  /** Instructions of regular expressions. */
+  patternsSizeLeft: number
+  /** For all that defaults are checked against. */
+  readonly work: Work
+}
+
+export function newCheckBudget(): CheckBudget {
+  return {
+    patternsSizeLeft: customLimits.definitionPatternsSizeMax,
+    work: new Work(customLimits.validationStepsMax),
+  }
+}
