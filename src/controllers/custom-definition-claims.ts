@@ -65,6 +65,9 @@ export function decideNames(
   return decisions
 }
 
+/** Short names that a condition says are in use. More: how many others. */
+const refusedToldMax = 10
+
 type Conflict = { readonly reason: string; readonly message: string }
 
 /** As many of the names as are free; of the others the old ones stay. */
@@ -83,9 +86,11 @@ function accept(
   const plural = one('PluralConflict', requested.plural, accepted.plural, isResource)
   const singular = one('SingularConflict', requested.singular, accepted.singular, isResource)
   let { shortNames } = requested
-  const refused = shortNames.filter((name) => !accepted.shortNames.includes(name) && isResource(name))
+  const own = new Set(accepted.shortNames)
+  const refused = shortNames.filter((name) => !own.has(name) && isResource(name))
   if (refused.length > 0) {
-    const words = refused.map(inUse)
+    const told = refused.slice(0, refusedToldMax).map(inUse)
+    const words = refused.length > told.length ? [...told, `${refused.length - told.length} others`] : told
     conflict = {
       reason: 'ShortNamesConflict',
       message: words.length === 1 ? words.join() : `[${words.join(', ')}]`,

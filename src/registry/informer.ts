@@ -64,13 +64,20 @@ export class Informer<T> {
   /**
    * Takes in all that this member has applied by now, without waiting for its turn: behind it the listeners were told.
    *
-   * @throws StoreFailure there is no state to follow
+   * @throws StoreFailure there is no state to follow; `stopped` where the store has ended what follows it
    */
   async takeIn(): Promise<void> {
     const { revision } = this.#parts.store.view()
     while (!this.#closed && (this.#cursor === null || this.#cursor.revision < revision)) {
-      if (this.#reading !== null) await this.#reading
-      else this.#catchUp()
+      if (this.#reading !== null) {
+        await this.#reading
+        continue
+      }
+      const before = { cursor: this.#cursor, revision: this.#cursor?.revision }
+      this.#catchUp()
+      const isSame = this.#cursor === before.cursor && this.#cursor?.revision === before.revision
+      // A cursor that was closed stays where it is.
+      if (isSame && this.#reading === null) throw new StoreFailure('stopped', 'no event follows any more')
     }
   }
 

@@ -68,6 +68,15 @@ function messages({ conditions }: DefinitionSummary): readonly string[] {
 const good = ['NamesAccepted True NoConflicts', 'Established True InitialNamesAccepted']
 const refused = (reason: string) => [`NamesAccepted False ${reason}`, 'Established False NotAccepted']
 
+void test('of short names that are in use some are told, and how many others', () => {
+  const shortNames = Array.from({ length: 1000 }, (_, at) => `s${at}`)
+  const taken = { resources: new Set(shortNames), kinds: new Set<string>() }
+  const [one] = settled([definition('alfas', {}, { shortNames })], { taken })
+  assert.ok(one !== undefined)
+  const [told = ''] = messages(one)
+  assert.match(told, /^\["s0" is already in use, .*"s9" is already in use, 990 others\]$/)
+})
+
 void test('a definition without rivals has its names and is established', () => {
   const names = { shortNames: ['a', 'al'], categories: ['all'] }
   const [one] = settled([definition('alfas', {}, names)])

@@ -10,6 +10,8 @@ import { parseStored } from '../../../../src/registry/encode.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
 import type { Key } from '../../../../src/store/key.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
+import type { ObjectStore } from '../../../../src/store/object-store.ts'
+import { Store } from '../../../../src/store/store.ts'
 import { Fixture } from './fixture.ts'
 
 void test('an informer follows the store, over cuts of its history too', async (t) => {
@@ -61,4 +63,23 @@ void test('an informer follows the store, over cuts of its history too', async (
   assert.deepEqual(sorted(told), wanted(), `seed ${seed}`)
   assert.ok(parsed <= api.store.view().revision, 'a version is parsed once')
   informer.close()
+})
+
+void test('what the store has ended takes nothing in any more, and says so', async (t) => {
+  const ends: (() => void)[] = []
+  const wrap = (store: ObjectStore): ObjectStore => {
+    assert.ok(store instanceof Store)
+    ends.push(() => store.close())
+    return store
+  }
+  const api = await Fixture.open({ wrap })
+  t.after(() => api.close())
+  const prefix = prefixOf({ group: '', plural: 'configmaps', namespace: null })
+  const informer = new Informer({ store: api.store, clock: api.clock, prefix, parse: ({ key }) => key })
+  informer.start()
+  for (const end of ends) end()
+  await api.configMap('later')
+  await assert.rejects(informer.takeIn(), { code: 'stopped' })
+  informer.close()
+  await informer.takeIn()
 })
