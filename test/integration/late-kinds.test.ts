@@ -10,6 +10,7 @@ import { logIndex } from '../../raft/core/types.ts'
 import { ReadBarrier } from '../../raft/node/read-barrier.ts'
 import { namesOf } from '../../src/api/names.ts'
 import type { Catalog } from '../../src/registry/catalog.ts'
+import type { AnyObject } from '../../src/registry/definition.ts'
 import { defaultRegistryLimits } from '../../src/registry/limits.ts'
 import { LateKinds } from '../../src/registry/late-kinds.ts'
 import { openApiDocuments } from '../../src/server/openapi/documents.ts'
@@ -68,10 +69,12 @@ async function start(t: TestContext, { answer, takeIn, waitMs, waitsMax }: Leade
   })
   const get = (url: string, headers: Record<string, string> = ADMIN) =>
     server.app.inject({ method: 'GET', url, headers })
-  return { get, catalog, rounds: () => rounds }
+  const send = (method: 'GET' | 'POST', url: string) => server.app.inject({ method, url, headers: ADMIN })
+  return { get, send, catalog, rounds: () => rounds }
 }
 
 const OBJECTS = '/apis/stable.example.com/v1/namespaces/default/crontabs'
+const ACROSS = '/apis/stable.example.com/v1/crontabs'
 
 const V3 = '/openapi/v3/apis/stable.example.com/v1'
 for (const url of [
@@ -97,6 +100,29 @@ for (const url of [
     assert.equal((await get(url)).statusCode, 200)
     assert.equal((await get('/api/v1/configmaps')).statusCode, 200)
     assert.deepEqual([rounds(), taken], [1, 1])
+  })
+}
+
+const status = {
+  name: 'status',
+  verbs: ['get', 'patch', 'update'],
+  prepareForUpdate: (sent: AnyObject) => sent,
+} as const
+for (const [what, before, now, method, url] of [
+  ['a subresource', tabs, { ...tabs, subresources: [status] }, 'GET', `${OBJECTS}/one/status`],
+  ['objects in namespaces', { ...tabs, scope: 'Cluster' }, tabs, 'GET', OBJECTS],
+  ['objects outside', tabs, { ...tabs, scope: 'Cluster' }, 'GET', `${ACROSS}/one`],
+  ['new objects outside', tabs, { ...tabs, scope: 'Cluster' }, 'POST', ACROSS],
+] as const) {
+  test(`what the definition has had for a moment is there: ${what}`, async (t) => {
+    const { send, catalog, rounds } = await start(t, {
+      answer: (confirm) => setImmediate(confirm),
+      takeIn: (catalog) => Promise.resolve(void catalog.setCustom([now])),
+    })
+    catalog.setCustom([before])
+    assert.ok((await send(method, url)).statusCode < 400)
+    assert.ok((await send(method, url)).statusCode < 400)
+    assert.equal(rounds(), 1)
   })
 }
 

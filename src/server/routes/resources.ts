@@ -46,8 +46,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
     call: Call,
     { group, version, resource }: ResourceAction,
   ): Promise<ResourceDefinition | null> => {
-    if (registry.lateKinds === null || group === '') return null
-    await registry.lateKinds.takenIn(call.deadlineMs)
+    if (registry.lateKinds !== null && group !== '') await registry.lateKinds.takenIn(call.deadlineMs)
     return served.find(group, version, resource)
   }
   const handlers = {
@@ -70,8 +69,8 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
     }
     if (action.kind === 'path') throw parts.noRoute.refusal(call.info)
     if (shape === 'odd') throw pathNotFound()
-    const definition =
-      served.find(action.group, action.version, action.resource) ?? (await late(call, action))
+    const known = served.find(action.group, action.version, action.resource)
+    const definition = known !== null && hasPath(known, call.info) ? known : await late(call, action)
     if (definition === null) throw pathNotFound()
     const target = targetOf(definition, action, named)
     const { verb } = action
@@ -136,6 +135,18 @@ function consistencyOf({ raw }: Request, verb: Verb): { readonly consistency?: s
 }
 
 const NO_BODY = new Uint8Array(0)
+
+/** False where a custom kind has no such path as far as is known here: its definition may have changed. */
+function hasPath(
+  { custom, scope, subresources }: ResourceDefinition,
+  { action, named }: RequestInfo,
+): boolean {
+  if (custom === undefined || action.kind === 'path') return true
+  const { namespace, subresource, verb } = action
+  const isAcross = !named && (verb === 'list' || verb === 'watch')
+  const inScope = scope === 'Namespaced' ? namespace !== '' || isAcross : namespace === ''
+  return inScope && (subresource === '' || subresources.some(({ name }) => name === subresource))
+}
 
 /** @throws ApiError `NotFound` where such a path is not served, `BadRequest` for names nothing can have */
 function targetOf(definition: ResourceDefinition, action: ResourceAction, named: boolean): Target {
