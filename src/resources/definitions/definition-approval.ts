@@ -29,11 +29,11 @@ export function checkApproval(
 }
 
 /** `api-approved.orch.io` or `api-approved.kubernetes.io`. */
-export function approvalAnnotation(names: Names): string {
+function approvalAnnotation(names: Names): string {
   return `api-approved.${labelDomain(names)}`
 }
 
-export function isProtected(group: string, names: Names): boolean {
+function isProtected(group: string, names: Names): boolean {
   return [names.domain, labelDomain(names)].some((domain) => group === domain || group.endsWith(`.${domain}`))
 }
 
