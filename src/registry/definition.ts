@@ -148,7 +148,7 @@ export type Column = {
  * `since` is shown as how long ago that was, at the moment somebody reads it, between the words before and after;
  * null: nobody knows.
  */
-export type Cell = string | number | boolean | null | AgeCell
+export type Cell = string | number | bigint | boolean | null | AgeCell
 type AgeCell = { readonly since: string | null; readonly before?: string; readonly after?: string }
 
 /** Who writes, and when: for kinds whose objects say so. */

@@ -15,13 +15,13 @@ export type ColumnType = 'integer' | 'number' | 'string' | 'boolean' | 'date'
 export function columnCell(
   type: ColumnType,
   value: Json,
-): string | number | boolean | null | { readonly since: string } {
+): string | number | bigint | boolean | null | { readonly since: string } {
   if (value === null) return null
   switch (type) {
     case 'string':
       return textOf(value).slice(0, customLimits.cellCharactersMax)
     case 'integer':
-      return isNumber(value) ? Math.trunc(Number(value)) : null
+      return isNumber(value) ? wholeOf(value) : null
     case 'number':
       return isNumber(value) ? Number(value) : null
     case 'boolean':
@@ -34,6 +34,11 @@ export function columnCell(
 
 function textOf(value: Json): string {
   return typeof value === 'string' ? value : jsonText(value)
+}
+
+/** With all of its digits: beyond 2^53 it is a bigint. */
+function wholeOf(value: number | bigint): number | bigint {
+  return typeof value === 'bigint' ? value : Math.trunc(value)
 }
 
 function isNumber(value: Json): value is number | bigint {

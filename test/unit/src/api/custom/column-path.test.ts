@@ -129,6 +129,7 @@ for (const [type, value, cell] of [
   ['string', 'x'.repeat(9000), 'x'.repeat(customLimits.cellCharactersMax)],
   ['integer', 3, 3],
   ['integer', 3.7, 3],
+  ['integer', 2n ** 53n + 1n, 2n ** 53n + 1n],
   ['integer', '3', null],
   ['number', 0.5, 0.5],
   ['boolean', false, false],
