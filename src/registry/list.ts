@@ -1,6 +1,7 @@
 import type { JsonObject } from '../api/json.ts'
 import type { Answer, VerbRequest } from './answer.ts'
 import { apiVersionOf, listKindOf } from './definition.ts'
+import type { ResourceDefinition } from './definition.ts'
 import { readListOptions } from './options.ts'
 import { readPage } from './page.ts'
 import type { Page } from './page.ts'
@@ -29,7 +30,8 @@ function piecesOf(
   const { batches } = page
   const metadata = listMetadata(page, parts.switches)
   if (isStoredForm(representation)) {
-    return listPieces(listHead(request, metadata), batches, parts.limits.pieceBytes)
+    const form = { head: listHead(request, metadata), typedItems: hasTypedItems(definition) }
+    return listPieces(form, batches, parts.limits.pieceBytes)
   }
   if (representation.as === 'table') {
     const of = { definition, shape: representation.shape, nowMs: () => parts.clock.wallMs() }
@@ -54,6 +56,14 @@ function listMetadata({ revision, next }: Page, { remainingItemCount }: Registry
     ...(next === null ? {} : { continue: next.token }),
     ...(remaining === null ? {} : { remainingItemCount: remaining }),
   }
+}
+
+/**
+ * A definition may call its lists anything, so clients cannot tell from a list's kind what its items are, as they do
+ * with the program's own kinds: `FooList` has items `Foo`.
+ */
+function hasTypedItems({ custom }: ResourceDefinition): boolean {
+  return custom !== undefined
 }
 
 function listHead({ definition }: VerbRequest, metadata: JsonObject): string {

@@ -1,16 +1,21 @@
 import type { StoredObject } from '../store/object-store.ts'
 import type { Batches } from './slices.ts'
 
+export type ListForm = {
+  /** Up to and with `"items":[`. */
+  readonly head: string
+  /** Whether each item has its kind and apiVersion. */
+  readonly typedItems: boolean
+}
+
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
 /**
- * The JSON of a list, in pieces of about `pieceBytes`. Items are the stored bytes behind kind and
- * apiVersion, copied once into the piece that leaves; the next piece is made when it is asked for.
- *
- * @param head up to and with `"items":[`
+ * The JSON of a list, in pieces of about `pieceBytes`. Items are stored bytes, copied once into the piece
+ * that leaves; the next piece is made when it is asked for.
  */
-export function listPieces(head: string, batches: Batches, pieceBytes: number): Pieces {
-  const writer = new PieceWriter(head, pieceBytes)
+export function listPieces(form: ListForm, batches: Batches, pieceBytes: number): Pieces {
+  const writer = new PieceWriter(form, pieceBytes)
   return Symbol.iterator in batches ? piecesNow(writer, batches) : piecesLater(writer, batches)
 }
 
@@ -33,12 +38,14 @@ async function* piecesLater(
 /** Fills one piece after the other. */
 class PieceWriter {
   readonly #pieceBytes: number
+  readonly #typedItems: boolean
   #piece: Buffer
   #at: number
   #first = true
 
-  constructor(head: string, pieceBytes: number) {
+  constructor({ head, typedItems }: ListForm, pieceBytes: number) {
     this.#pieceBytes = pieceBytes
+    this.#typedItems = typedItems
     this.#piece = Buffer.allocUnsafe(Math.max(pieceBytes, head.length * 3))
     this.#at = this.#piece.write(head)
   }
@@ -46,7 +53,8 @@ class PieceWriter {
   /** Pieces that are full. */
   *add(batch: readonly StoredObject[]): Generator<Uint8Array, void> {
     for (const { bytes, itemOffset } of batch) {
-      const length = bytes.length - itemOffset + 2
+      const from = this.#typedItems ? openBraceBytes : itemOffset
+      const length = bytes.length - from + 2
       if (this.#at + length > this.#piece.length) {
         yield this.#piece.subarray(0, this.#at)
         this.#piece = Buffer.allocUnsafe(Math.max(this.#pieceBytes, length))
@@ -55,8 +63,8 @@ class PieceWriter {
       if (!this.#first) this.#piece[this.#at++] = comma
       this.#first = false
       this.#piece[this.#at++] = openBrace
-      this.#piece.set(itemOffset === 0 ? bytes : bytes.subarray(itemOffset), this.#at)
-      this.#at += bytes.length - itemOffset
+      this.#piece.set(bytes.subarray(from), this.#at)
+      this.#at += bytes.length - from
     }
   }
 
@@ -73,4 +81,5 @@ class PieceWriter {
 
 const comma = 0x2c
 const openBrace = 0x7b
+const openBraceBytes = 1
 const tail = Buffer.from(']}\n')

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { textMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
+import { customKind } from '../../../support/custom-kind.ts'
 import { Fixture, causes, details, refused } from './fixture.ts'
 import type { Call, List } from './fixture.ts'
 
@@ -35,6 +36,23 @@ void test('spec 2.1: a list has its kind, a version and items without kind and a
   assert.deepEqual(Object.keys(list.items[0] ?? {}), ['metadata'])
   const empty = await api.list({ kind: 'Secret' })
   assert.deepEqual(empty.items, [])
+})
+
+void test('items of a custom kind say what they are: its lists may be called anything', async (t) => {
+  const custom = { uid: 'uid-1', listKind: 'Rodents', published: null }
+  const mice = customKind({ group: 'stable.example.com', plural: 'mice', kind: 'Mouse', custom })
+  const api = await Fixture.open({ extra: [mice], limits: { pieceBytes: 200 } })
+  t.after(() => api.close())
+  for (const name of ['a', 'b', 'c']) await api.create({ kind: 'Mouse', body: { metadata: { name } } })
+  const list = await api.list({ kind: 'Mouse' })
+  assert.equal(list.kind, 'Rodents')
+  const types = list.items.map((item) => ({ ...item, metadata: item.metadata.name }))
+  const type = { kind: 'Mouse', apiVersion: 'stable.example.com/v1' }
+  assert.deepEqual(types, [
+    { ...type, metadata: 'a' },
+    { ...type, metadata: 'b' },
+    { ...type, metadata: 'c' },
+  ])
 })
 
 void test('a list leaves in pieces of about the size asked for, and is whole', async (t) => {
