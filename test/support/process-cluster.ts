@@ -122,7 +122,10 @@ export class MemberProcess {
   async waitReady(withinMs = 120_000): Promise<void> {
     const endMs = performance.now() + withinMs
     while (!(await this.isReady())) {
-      if (!this.running) throw new Error(`${this.name} ended while it was awaited\n${this.logTail()}`)
+      if (!this.running) {
+        const by = this.#child?.exitCode ?? this.#child?.signalCode ?? 'nothing: it was not started'
+        throw new Error(`${this.name} ended while it was awaited, by ${by}\n${this.logTail()}`)
+      }
       if (performance.now() > endMs)
         throw new Error(`${this.name} is not ready\n${await this.#why()}\n${this.logTail()}`)
       await sleep(20)
