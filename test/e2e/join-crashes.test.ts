@@ -12,7 +12,8 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { orchctl } from '../support/orchctl.ts'
-import { ProcessCluster, freePorts } from '../support/process-cluster.ts'
+import { freePorts } from '../support/port-range.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
 import { serverProgram } from '../support/programs.ts'
 
 const seed = Number(process.env['JOIN_SEED'] ?? 1)

@@ -29,7 +29,7 @@ import { lockDirectory } from '../../src/host/directory-lock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { readTextFile } from '../../src/pki/files.ts'
-import { freePorts } from '../support/process-cluster.ts'
+import { freePorts } from '../support/port-range.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-bad-files-'))
 after(() => rmSync(home, { recursive: true, force: true }))

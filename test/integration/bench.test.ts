@@ -21,7 +21,7 @@ import type { Endpoint } from '../../src/verify/endpoint.ts'
 import type { Registry } from '../../src/registry/answer.ts'
 import { droppedEvent } from '../support/broken-servers.ts'
 import { orchctl } from '../support/orchctl.ts'
-import { freePorts } from '../support/process-cluster.ts'
+import { freePorts } from '../support/port-range.ts'
 import { freshRandom } from '../support/system.ts'
 import { verifiedServer } from '../support/verified-server.ts'
 

@@ -31,7 +31,7 @@ import { lockDirectory } from '../../src/host/directory-lock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { encodeCommand } from '../../src/store/command-codec.ts'
 import { orchctl } from '../support/orchctl.ts'
-import { freePorts } from '../support/process-cluster.ts'
+import { freePorts } from '../support/port-range.ts'
 import { fileOf, streamOf } from '../support/saved-state.ts'
 import { configMapKey, put, write } from '../support/store-kit.ts'
 

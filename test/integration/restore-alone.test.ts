@@ -18,7 +18,7 @@ import { RealClock } from '../../src/host/clock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { readTextFile } from '../../src/pki/files.ts'
 import { orchctl } from '../support/orchctl.ts'
-import { freePorts } from '../support/process-cluster.ts'
+import { freePorts } from '../support/port-range.ts'
 
 type Running = { readonly app: App; readonly fatal: string[]; readonly kubeconfig: string }
 

@@ -1,9 +1,16 @@
 import { createServer } from 'node:net'
 
+/**
+ * All below the ports that the system gives away by itself: a member that is down for a while would find its own taken by
+ * somebody's connection.
+ */
 const firstPort = 20_000
-/** Below the ports that the system gives away by itself. */
 const slots = 600
 const slotPorts = 20
+const firstSinglePort = 10_000
+const singlePorts = 10_000
+/** How many of them this process looked at. */
+let looked = 0
 
 /**
  * The first of `count` neighbours that nobody listens on, at most 20. Processes that ask at the same time begin to look in different
@@ -17,6 +24,18 @@ export async function freePortRange(count: number): Promise<number> {
     if (free.every(Boolean)) return first
   }
   throw new Error('no free ports')
+}
+
+/** Ports that nobody listens on at the moment, and that this process did not give away lately. */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports: number[] = []
+  for (let look = 0; ports.length < count && look < singlePorts; look++) {
+    // Processes that start one after the other begin far from each other.
+    const port = firstSinglePort + ((process.pid * 97 + looked++) % singlePorts)
+    if (await isFree(port)) ports.push(port)
+  }
+  if (ports.length < count) throw new Error('no free ports')
+  return ports
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,6 +13,7 @@ import { RealRandom } from '../../src/host/random.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { ApiClient, NoReply } from './api-client.ts'
 import type { Credentials } from './api-client.ts'
+import { freePorts } from './port-range.ts'
 import { orchctlProgram, serverProgram } from './programs.ts'
 
 export type ClusterOptions = {
@@ -324,23 +324,4 @@ export class ProcessCluster {
     this.#linksProcess?.kill('SIGKILL')
     rmSync(this.directory, { recursive: true, force: true })
   }
-}
-
-/** Ports nobody listens on at the moment. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      server.listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      return server
-    }),
-  )
-  const ports = servers.map((server) => {
-    const address = server.address()
-    if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
-    return address.port
-  })
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }

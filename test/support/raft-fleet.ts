@@ -1,7 +1,6 @@
 /* Members of the consensus library in this process that come and go: over memory, or threads with gRPC and files. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -28,6 +27,7 @@ import { RealClock } from '../../src/host/clock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { memberInfo, peerCredentials, testAuthority } from '../unit/raft/transport/fixtures.ts'
 import { ListMachine } from './list-machine.ts'
+import { freePorts } from './port-range.ts'
 
 export const clock = new RealClock()
 const random = new RealRandom()
@@ -175,13 +175,7 @@ export function addition(info: MemberInfo, replaces?: number): MemberChange {
   }
 }
 
-/** A port nobody has right now, found by having it for a moment. */
 async function freeAddress(): Promise<string> {
-  const server = createServer()
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null
-    ? `127.0.0.1:${address.port}`
-    : assert.fail('it listens')
+  const [port] = await freePorts(1)
+  return `127.0.0.1:${port}`
 }

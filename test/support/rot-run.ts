@@ -29,6 +29,7 @@ export type RotTable = ReadonlyMap<FileKind, Readonly<Record<RotVerdict, number>
 const path = '/api/v1/namespaces/default/configmaps'
 const everything = '/api/v1/configmaps?resourceVersion=0'
 const startMsMax = 60_000
+const electionMs = 1500
 
 /**
  * Three processes; one is stopped after traffic and a snapshot, its directory kept. Again and again the directory is
@@ -41,7 +42,7 @@ export async function runRot(options: RotRunOptions): Promise<{ changes: RotTabl
       'log-retention-entries': 200,
       'log-retention-bytes': 1024 * 1024 * 1024,
       // Nothing may move by itself: a directory brought back must be what the member had.
-      'election-timeout': '1500ms',
+      'election-timeout': `${electionMs}ms`,
       // From level 3 on a leader writes down who is well, with each start and end of the victim.
       'feature-level-max': 2,
       'initial-history-window': '1h',
@@ -70,7 +71,11 @@ async function prepare(
   { traffic }: RotRunOptions,
 ): Promise<void> {
   assert.equal(await victim.stop(), 0)
-  await inParallel(1500, 32, (n) => create(leader, `small-${n}`, 200))
+  await inParallel(1400, 32, (n) => create(leader, `small-${n}`, 200))
+  // For one that was there a moment ago the log is kept longer.
+  await sleep(2 * electionMs)
+  await inParallel(100, 1, (n) => create(leader, `more-${n}`, 200))
+  await untilOnDisk(leader)
   victim.start()
   await victim.waitReady(startMsMax)
   assert.match(victim.logTail(), /snapshot installed/, 'a snapshot was needed')
@@ -83,6 +88,13 @@ async function prepare(
     assert.equal(reply.status, 200, reply.text)
   })
   await inParallel(100, 8, (n) => create(victim, `late-${n}`, 300))
+}
+
+/** What the leader has applied so far is in its database: where that gets further, the log may be cut. */
+async function untilOnDisk(leader: MemberProcess): Promise<void> {
+  const { appliedMemory } = await leader.status()
+  for (let wait = 0; wait < 200 && (await leader.status()).appliedDisk < appliedMemory; wait++)
+    await sleep(50)
 }
 
 async function create(member: MemberProcess, name: string, bytes: number): Promise<void> {
