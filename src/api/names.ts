@@ -32,6 +32,8 @@ export type Names = {
   readonly schemaMarkerPrefix: string
   /** What existing clients look for in OpenAPI documents, whosever names the cluster speaks. */
   readonly clientMarkerPrefix: string
+  /** As `group`, for groups that existing clients ask by a name built into them, whatever discovery tells. */
+  readonly clientGroup: (stem: string) => string
   readonly secretTypes: {
     readonly serviceAccountToken: string
     readonly bootstrapToken: string
@@ -124,6 +126,7 @@ const orchNames: Names = Object.freeze({
   protobufMediaType: 'application/vnd.orch.protobuf',
   schemaMarkerPrefix: 'x-orch-',
   clientMarkerPrefix: 'x-kubernetes-',
+  clientGroup: (stem: string) => groupOf(stem, 'k8s.io'),
   secretTypes: Object.freeze({
     serviceAccountToken: 'orch.io/service-account-token',
     bootstrapToken: 'bootstrap.orch.io/token',
@@ -169,6 +172,7 @@ const upstreamNames: Names = Object.freeze({
   protobufMediaType: 'application/vnd.kubernetes.protobuf',
   schemaMarkerPrefix: 'x-kubernetes-',
   clientMarkerPrefix: 'x-kubernetes-',
+  clientGroup: (stem: string) => groupOf(stem, 'k8s.io'),
   secretTypes: Object.freeze({
     serviceAccountToken: 'kubernetes.io/service-account-token',
     bootstrapToken: 'bootstrap.kubernetes.io/token',

@@ -8,18 +8,16 @@ import type { ResourceDefinition } from './definition.ts'
  */
 export class Catalog {
   readonly #builtIn: ReadonlyMap<string, ResourceDefinition>
+  /** Found when they are asked for, and listed nowhere. */
+  readonly #aliases: ReadonlyMap<string, ResourceDefinition>
   readonly #custom: CustomSet
   #all: { readonly version: number; readonly kinds: readonly ResourceDefinition[] } | null = null
 
   /** @param custom as another catalog has them; unset: none yet */
   constructor(definitions: readonly ResourceDefinition[], custom = new CustomSet(definitions)) {
-    const byPath = new Map<string, ResourceDefinition>()
-    for (const definition of definitions) {
-      const path = pathOf(definition)
-      assert(!byPath.has(path), `${path} is declared once`)
-      byPath.set(path, definition)
-    }
-    this.#builtIn = byPath
+    this.#builtIn = byPathOf(definitions)
+    this.#aliases = byPathOf(aliasesOf(definitions))
+    for (const path of this.#aliases.keys()) assert(!this.#builtIn.has(path), `${path} is declared once`)
     this.#custom = custom
   }
 
@@ -30,7 +28,7 @@ export class Catalog {
 
   find(group: string, version: string, plural: string): ResourceDefinition | null {
     const path = `${group}/${version}/${plural}`
-    return this.#builtIn.get(path) ?? this.#custom.byPath.get(path) ?? null
+    return this.#builtIn.get(path) ?? this.#custom.byPath.get(path) ?? this.#aliases.get(path) ?? null
   }
 
   /** As they are in this turn: the program's own in order of declaration, then the custom ones. */
@@ -79,7 +77,8 @@ class CustomSet {
   version = 0
 
   constructor(builtIn: readonly ResourceDefinition[]) {
-    this.#taken = new Set(builtIn.flatMap((kind) => [pathOf(kind), placeKeyOf(kind)]))
+    const all = [...builtIn, ...aliasesOf(builtIn)]
+    this.#taken = new Set(all.flatMap((kind) => [pathOf(kind), placeKeyOf(kind)]))
   }
 
   replace(kinds: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
@@ -102,6 +101,20 @@ class CustomSet {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
+}
+
+function aliasesOf(definitions: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
+  return definitions.flatMap(({ aliases }) => aliases ?? [])
+}
+
+function byPathOf(definitions: readonly ResourceDefinition[]): ReadonlyMap<string, ResourceDefinition> {
+  const byPath = new Map<string, ResourceDefinition>()
+  for (const definition of definitions) {
+    const path = pathOf(definition)
+    assert(!byPath.has(path), `${path} is declared once`)
+    byPath.set(path, definition)
+  }
+  return byPath
 }
 
 function isSame(

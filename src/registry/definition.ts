@@ -66,6 +66,11 @@ export type ResourceDefinition = {
   /** Its objects are not stored: a create is one of that subresource of the object whose name they have. */
   readonly standsFor?: { readonly plural: string; readonly subresource: string }
   readonly subresources: readonly SubresourceDefinition[]
+  /**
+   * Other versions of it that are served but told of nowhere, for clients with names built into them. Switched on and off
+   * with it.
+   */
+  readonly aliases?: readonly ResourceDefinition[]
   /** Unset: the kind is the program's own. */
   readonly custom?: CustomOrigin
 }

@@ -4,6 +4,7 @@ import type { Names } from '../api/names.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
 import { isTrue } from './definitions/definition-conditions.ts'
 import { customKindsLevel } from '../store/machine/feature-level.ts'
+import { clientAliases } from './definitions/client-alias.ts'
 import { definitionSchema } from './definitions/definition-schema.ts'
 import {
   fillDefaults,
@@ -17,7 +18,7 @@ import { statusSubresource } from './parts/status.ts'
 
 /** Describes a kind that is served from then on. @source spec 1.1, 9; apiextensions/v1 */
 export function customResourceDefinitionDefinition(names: Names): ResourceDefinition {
-  return Object.freeze({
+  const definition = {
     group: names.group('apiextensions'),
     version: 'v1',
     kind: 'CustomResourceDefinition',
@@ -47,7 +48,8 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
       validateUpdate: (object, current) => checkChangedDefinition(object, current, names),
     },
     subresources: [{ ...statusSubresource(checkStatus), prepareForUpdate: onlyStatus }],
-  } satisfies ResourceDefinition)
+  } satisfies ResourceDefinition
+  return Object.freeze({ ...definition, aliases: clientAliases(definition, names) })
 }
 
 /** Nothing lies there for one that never was established, or it is somebody else's. */

@@ -80,8 +80,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       const reviews = asked.map((definition) => manifest(maker, definition))
       const made = await ok(['create', validate, '-f', '-'], documents(objects.map(({ object }) => object)))
       assert.equal(made.trim().split('\n').length, objects.length, made)
-      // What cannot be patched kubectl takes for custom, and asks for definitions of those.
-      const answered = await ok(['create', '--validate=false', '-f', '-'], documents(reviews))
+      // What cannot be patched kubectl takes for custom, and asks for definitions of those, whatever discovery tells.
+      const answered = await ok(['create', validate, '-f', '-'], documents(reviews))
       assert.equal(answered.trim().split('\n').length, reviews.length, answered)
       for (const { definition, object } of objects) {
         const path = `${collectionOf(definition)}/${nameOf(object)}`

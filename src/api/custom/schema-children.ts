@@ -1,5 +1,5 @@
-import { isJsonObject, memberOf, objectMember, objectsMember } from '../json.ts'
-import type { JsonObject } from '../json.ts'
+import { isJsonList, isJsonObject, memberOf, objectMember, objectsMember, setMember } from '../json.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { listIndex, mapKey, member } from '../schema/path.ts'
 
@@ -29,5 +29,34 @@ export function* childrenOf(json: JsonObject, at: Path): Iterable<SchemaChild> {
     for (const [index, of] of objectsMember(json, relation).entries()) {
       yield { relation, name: '', json: of, at: listIndex(member(at, relation), index) }
     }
+  }
+}
+
+/** The schema with each one directly inside of it changed; all else as it was written. */
+export function withChildren(json: JsonObject, change: (child: JsonObject) => JsonObject): JsonObject {
+  const one = (of: Json): Json => (isJsonObject(of) ? change(of) : of)
+  const result: JsonObjectDraft = {}
+  for (const [word, value] of Object.entries(json)) setMember(result, word, changed(word, value, one))
+  return result
+}
+
+function changed(word: string, value: Json, one: (of: Json) => Json): Json {
+  switch (word) {
+    case 'items':
+    case 'additionalProperties':
+    case 'not':
+      return one(value)
+    case 'allOf':
+    case 'anyOf':
+    case 'oneOf':
+      return isJsonList(value) ? value.map(one) : value
+    case 'properties': {
+      if (!isJsonObject(value)) return value
+      const properties: JsonObjectDraft = {}
+      for (const [name, of] of Object.entries(value)) setMember(properties, name, one(of))
+      return properties
+    }
+    default:
+      return value
   }
 }

@@ -1,7 +1,8 @@
 import { publishV2 } from '../../api/custom/publish.ts'
+import { withChildren } from '../../api/custom/schema-children.ts'
 import { markerNames } from '../../api/custom/structural.ts'
-import { isJsonList, isJsonObject, memberOf, objectMember, setMember } from '../../api/json.ts'
-import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
+import { memberOf, objectMember, setMember } from '../../api/json.ts'
+import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
 import type { Dialect } from './definitions.ts'
 
@@ -40,8 +41,7 @@ const OBJECT: JsonObject = { type: 'object' }
 function published(schema: JsonObject, context: PublishedWith): JsonObject {
   const { names, dialect, shared } = context
   const result: JsonObjectDraft = {}
-  for (const [word, value] of Object.entries(schema)) {
-    const inner = innerOf(word, value, context)
+  for (const [word, inner] of Object.entries(withChildren(schema, (child) => published(child, context)))) {
     setMember(result, word, inner)
     if (word.startsWith(names.schemaMarkerPrefix)) {
       result[`${names.clientMarkerPrefix}${word.slice(names.schemaMarkerPrefix.length)}`] = inner
@@ -53,24 +53,4 @@ function published(schema: JsonObject, context: PublishedWith): JsonObject {
     result['properties'] = { ...objectMember(result, 'properties'), ...shared }
   }
   return result
-}
-
-/** Schemas inside of a schema are published alike; anything else is as it was written. */
-function innerOf(word: string, value: Json, context: PublishedWith): Json {
-  const one = (of: Json): Json => (isJsonObject(of) ? published(of, context) : of)
-  switch (word) {
-    case 'items':
-    case 'additionalProperties':
-    case 'not':
-      return one(value)
-    case 'allOf':
-    case 'anyOf':
-    case 'oneOf':
-      return isJsonList(value) ? value.map(one) : value
-    case 'properties':
-      if (!isJsonObject(value)) return value
-      return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, one(of)]))
-    default:
-      return value
-  }
 }

@@ -84,3 +84,18 @@ test('each place has one kind, in its stored version where that is served', () =
   const older = { ...v1, storedAs: { name: 'v3' } }
   assert.deepEqual(storedKinds([stored, older]), [stored])
 })
+
+test('an alias is found by its path, is listed nowhere, and comes and goes with its kind', () => {
+  const alias = customKind({ group: 'upstream.example', plural: 'jobs', kind: 'Job' })
+  const withAlias = { ...jobs, aliases: [{ ...alias, storedAs: { name: 'v1', group: 'batch' } }] }
+  const catalog = new Catalog([pods, withAlias])
+  const [asked] = withAlias.aliases
+  assert.equal(catalog.find('upstream.example', 'v1', 'jobs'), asked)
+  assert.deepEqual(catalog.all(), [pods, withAlias])
+  assert.deepEqual(catalog.builtIn(), [pods, withAlias])
+  assert.equal(catalog.narrowed([pods]).find('upstream.example', 'v1', 'jobs'), null)
+  assert.equal(catalog.narrowed([withAlias]).find('upstream.example', 'v1', 'jobs'), asked)
+  // Nobody defines a kind in its place.
+  assert.deepEqual(catalog.setCustom([alias]), [alias])
+  assert.throws(() => new Catalog([alias, withAlias]), /declared once/)
+})

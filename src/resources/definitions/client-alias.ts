@@ -1,0 +1,56 @@
+import { withChildren } from '../../api/custom/schema-children.ts'
+import { isJsonObject, memberOf, objectMember, objectsMember, setMember } from '../../api/json.ts'
+import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
+import type { Names } from '../../api/names.ts'
+import type { AnyObject, ResourceDefinition } from '../../registry/definition.ts'
+import { definitionSchema } from './definition-schema.ts'
+
+/**
+ * Definitions under the name that clients have built in where the cluster speaks others: kubectl lists them before it creates
+ * an object of a kind that nobody can patch, to learn whether that is a custom one. To look at only.
+ *
+ * @param definition the kind as this cluster names it
+ * @returns none where the names are the same
+ */
+export function clientAliases(definition: ResourceDefinition, names: Names): readonly ResourceDefinition[] {
+  const group = names.clientGroup('apiextensions')
+  if (group === definition.group) return []
+  const { schemaMarkerPrefix: own, clientMarkerPrefix: theirs } = names
+  const alias = {
+    ...definition,
+    group,
+    verbs: ['get', 'list', 'watch'],
+    schema: definitionSchema({ ...names, schemaMarkerPrefix: theirs }),
+    storedAs: {
+      name: definition.version,
+      group: definition.group,
+      conversion: {
+        toStored: (object) => withMarkers(object, theirs, own),
+        fromStored: (object) => withMarkers(object, own, theirs),
+      },
+    },
+    subresources: [],
+  } satisfies ResourceDefinition
+  return [Object.freeze(alias)]
+}
+
+/** The definition with the markers in its schemas spelled another way. */
+function withMarkers(definition: AnyObject, from: string, to: string): AnyObject {
+  const spec = objectMember(definition, 'spec')
+  const versions = objectsMember(spec, 'versions').map((version) => {
+    const schema = objectMember(version, 'schema')
+    const whole = memberOf(schema, 'openAPIV3Schema')
+    if (!isJsonObject(whole)) return version
+    return { ...version, schema: { ...schema, openAPIV3Schema: schemaWithMarkers(whole, from, to) } }
+  })
+  return { ...definition, spec: { ...spec, versions } }
+}
+
+function schemaWithMarkers(schema: JsonObject, from: string, to: string): JsonObject {
+  const result: JsonObjectDraft = {}
+  const spelled = withChildren(schema, (child) => schemaWithMarkers(child, from, to))
+  for (const [word, value] of Object.entries(spelled)) {
+    setMember(result, word.startsWith(from) ? `${to}${word.slice(from.length)}` : word, value)
+  }
+  return result
+}
