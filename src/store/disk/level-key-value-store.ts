@@ -42,25 +42,26 @@ export class LevelKeyValueHome implements KeyValueHome {
   }
 
   async open(name: string): Promise<KeyValueStore> {
-    const level = new Level<Uint8Array, Uint8Array>(join(this.#directory, name), {
-      keyEncoding: 'view',
-      valueEncoding: 'view',
-      // Memory before a table is written: large, because every value is written once and read rarely.
-      writeBufferSize: 16 * 1024 * 1024,
-      // Values are read in key order at start and one by one behind that; memory holds what is hot.
-      cacheSize: 4 * 1024 * 1024,
-      maxFileSize: 8 * 1024 * 1024,
-    })
     try {
       await ownersAlone(this.#directory)
       await this.#check(name)
+      // Not earlier: it opens by itself as soon as it is made.
+      const level = new Level<Uint8Array, Uint8Array>(join(this.#directory, name), {
+        keyEncoding: 'view',
+        valueEncoding: 'view',
+        // Memory before a table is written: large, because every value is written once and read rarely.
+        writeBufferSize: 16 * 1024 * 1024,
+        // Values are read in key order at start and one by one behind that; memory holds what is hot.
+        cacheSize: 4 * 1024 * 1024,
+        maxFileSize: 8 * 1024 * 1024,
+      })
       await level.open()
       // LevelDB makes its own files durable, not its place among the other databases.
       await syncDirectory(this.#directory)
+      return new LevelKeyValueStore(level)
     } catch (cause) {
       throw cause instanceof StorageFailure ? cause : storageFailure(cause)
     }
-    return new LevelKeyValueStore(level)
   }
 
   /** Once: a start opens its database twice. */

@@ -4,6 +4,7 @@
  * left half written as a crash leaves them.
  */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import {
   appendFileSync,
   cpSync,
@@ -100,8 +101,12 @@ void test('a damaged table is refused before LevelDB sees it, and only the first
   const copy = copied()
   const table = tablesIn(copy)[0] ?? ''
   const bytes = readFileSync(join(copy, table))
-  writeFileSync(join(copy, table), bytes.fill(0xff, 10, 20))
+  writeFileSync(join(copy, table), Buffer.from(bytes).fill(0xff, 10, 20))
+  const before = filesOf(copy)
   await assert.rejects(new LevelKeyValueHome(root).open('copy'), isDamage)
+  assert.deepEqual(filesOf(copy), before, 'nothing has opened it')
+  writeFileSync(join(copy, table), bytes)
+  await (await new LevelKeyValueHome(root).open('copy')).close()
   const home = new LevelKeyValueHome(root)
   await (await home.open('db-0')).close()
   await (await home.open('db-0')).close()
@@ -130,6 +135,14 @@ function copied(): string {
   rmSync(copy, { recursive: true, force: true })
   cpSync(good, copy, { recursive: true })
   return copy
+}
+
+function filesOf(directory: string): readonly string[] {
+  const print = (name: string): string =>
+    createHash('sha256')
+      .update(readFileSync(join(directory, name)))
+      .digest('hex')
+  return readdirSync(directory).map((name) => `${name} ${print(name)}`)
 }
 
 /** Those that belong to the database: LevelDB may end while it makes others. */
