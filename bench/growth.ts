@@ -6,10 +6,10 @@
  *
  * --loaded: at which of these counts 64 clients write for --load-seconds. The generator shares the machine.
  */
-import { mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { makeDirectoriesSync } from '../raft/base/make-directories.ts'
 import type { BenchContext } from '../src/bench/context.ts'
 import { fill } from '../src/bench/fill.ts'
 import { Generator } from '../src/bench/generator/generator.ts'
@@ -48,7 +48,7 @@ const directory = `${results}/growth-cluster`
 const clock = new MachineClock()
 const generator = new Generator(availableParallelism())
 
-mkdirSync(results, { recursive: true })
+makeDirectoriesSync(results)
 try {
   await run(await OwnCluster.up(directory))
 } finally {

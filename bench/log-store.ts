@@ -4,9 +4,10 @@
  *
  *   node dist/bench/log-store.js [directory]
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { makeDirectoriesSync } from '../raft/base/make-directories.ts'
 import { SeededRandom } from '../raft/base/random.ts'
 import { logIndex, nodeId, term } from '../raft/core/types.ts'
 import type { Entry } from '../raft/core/types.ts'
@@ -17,7 +18,7 @@ const entryDataBytes = 1536
 const secondsPerRow = 5
 
 const parent = process.argv[2] ?? tmpdir()
-mkdirSync(parent, { recursive: true })
+makeDirectoriesSync(parent)
 console.log(
   `log store, ${entryDataBytes} B entries, ${cpus()[0]?.model ?? 'unknown cpu'}, node ${process.version}`,
 )

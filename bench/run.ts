@@ -2,15 +2,16 @@
  * `make bench`: a durable cluster of three on this machine, all that `orchctl bench` measures, and the page; then the cluster
  * goes. Arguments are those of `orchctl bench`; the results stay in .build/bench.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { makeDirectoriesSync } from '../raft/base/make-directories.ts'
 import { cli } from '../src/cli/cli.ts'
 import { OwnCluster, takeDown, terminal } from './support/own-cluster.ts'
 
 const results = resolve('.build/bench')
 const directory = join(results, 'cluster')
 
-mkdirSync(results, { recursive: true })
+makeDirectoriesSync(results)
 try {
   const { flags } = await OwnCluster.up(directory)
   const files = ['--json', join(results, 'results.json'), '--html', join(results, 'results.html')]

@@ -8,11 +8,12 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { get } from 'node:https'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { makeDirectoriesSync } from '../raft/base/make-directories.ts'
 import { cpuMsOf, residentMiBOf } from '../src/bench/process-usage.ts'
 import { freePortRange } from '../test/support/port-range.ts'
 import { takeDown } from './support/own-cluster.ts'
@@ -25,7 +26,7 @@ const directory = resolve('.build/bench/starts')
 const waitMsMax = 60_000
 
 const found = new Map<string, number[]>()
-mkdirSync(directory, { recursive: true })
+makeDirectoriesSync(directory)
 try {
   for (let round = 0; round < Number(options.rounds); round++) await oneRound(`${directory}/${round}`)
 } finally {

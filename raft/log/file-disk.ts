@@ -4,7 +4,6 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readSync,
   readdirSync,
@@ -13,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { makeDirectoriesSync } from '../base/make-directories.ts'
 import type { LogDisk, LogFile } from '../ports.ts'
 import { LogFailure } from './errors.ts'
 
@@ -104,8 +104,8 @@ class RealFile implements LogFile {
 
 /** A log whose directory a power cut takes away is forgotten without a trace, its vote with it. */
 function makeDurably(directory: string): void {
-  const made = mkdirSync(directory, { recursive: true, mode: 0o700 })
-  if (made === undefined) return
+  const made = makeDirectoriesSync(directory)
+  if (made === null) return
   for (let path = directory; path.length >= made.length; path = dirname(path)) syncEntries(dirname(path))
 }
 

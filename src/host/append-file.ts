@@ -1,6 +1,7 @@
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { open, readdir, rename, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeDirectories } from '../../raft/base/make-directories.ts'
 
 /** Files that only grow, in the background; of a log of lines. */
 export const appendedFiles = {
@@ -23,7 +24,7 @@ export class AppendedFile {
 
   /** Ends a line that a process left unfinished when it died. */
   static async open(path: string): Promise<AppendedFile> {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    await makeDirectories(dirname(path))
     const handle = await open(path, 'a+', 0o600)
     try {
       const stat = await handle.stat()

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, linkSync, lstatSync, openSync, readSync } from 'node:fs'
 import { renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { makeDirectoriesSync } from '../../raft/base/make-directories.ts'
 import { PkiFailure } from './errors.ts'
 
 /** Who may read a file: keys and what embeds them are their owner's alone. */
@@ -19,15 +20,8 @@ const fileBytesMax = 4 * 1024 * 1024
  */
 export function makeDirectory(path: string): void {
   const directory = resolve(path)
-  const made = translated(`directory ${path} cannot be used`, () => {
-    // Where the system denies that the parent it shows is there (/proc), the recursive one would try for ever.
-    const parent = dirname(directory)
-    const isLeaf = !existsSync(directory) && existsSync(parent)
-    if (!isLeaf) return mkdirSync(directory, { recursive: true, mode: 0o700 })
-    mkdirSync(directory, { mode: 0o700 })
-    return directory
-  })
-  if (made === undefined) return
+  const made = translated(`directory ${path} cannot be used`, () => makeDirectoriesSync(directory))
+  if (made === null) return
   for (let at = directory; at.length >= made.length; at = dirname(at)) syncDirectory(dirname(at))
 }
 

@@ -110,6 +110,18 @@ const bans: readonly Ban[] = [
     except: ['src/host/'],
   },
   {
+    words: /\bmkdir(Sync)?\(.*recursive/,
+    instead: 'makeDirectories of raft/base, which ends where the system denies the parent it shows',
+    rooms: [...everywhere, 'bench/'],
+    except: [],
+  },
+  {
+    words: /'node:fs|make-directories/,
+    instead: 'what its caller read',
+    rooms: ['raft/core/', 'src/api/', 'src/store/machine/'],
+    except: [],
+  },
+  {
     words: /:\s*any\b|\bas any\b|<any>/,
     instead: 'unknown, then narrow it',
     rooms: [...everywhere, 'test/', 'bench/'],

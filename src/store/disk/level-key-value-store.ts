@@ -1,6 +1,7 @@
-import { chmod, lstat, mkdir, open, readFile, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
+import { chmod, lstat, open, readFile, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
+import { makeDirectories } from '../../../raft/base/make-directories.ts'
 import { StorageFailure } from '../errors.ts'
 import { rangeBytesMax } from './key-value-store.ts'
 import type {
@@ -251,7 +252,7 @@ async function bytesUnder(directory: string): Promise<number> {
 
 /** Every Secret lies in it, and LevelDB's own files are as open as the process lets them be. */
 async function ownersAlone(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await makeDirectories(directory)
   if (((await stat(directory)).mode & 0o077) !== 0) await chmod(directory, 0o700)
 }
 

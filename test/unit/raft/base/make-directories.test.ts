@@ -1,0 +1,97 @@
+/*
+ * Goal: a directory is made with all above it, or refused with the path that stands in the way; never does it take for ever.
+ * Method: real directories, /proc, which shows parents that it denies; a process of its own for those, as one that never ends
+ * could not be told otherwise; everybody who makes directories is tried there.
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import {
+  DirectoryFailure,
+  makeDirectories,
+  makeDirectoriesSync,
+} from '../../../../raft/base/make-directories.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'orch-directories-'))
+after(() => rmSync(home, { recursive: true, force: true }))
+
+/** Both ways, as one that can be awaited. */
+const ways: readonly (readonly [string, (path: string) => Promise<string | null>])[] = [
+  ['at once', async (path) => makeDirectoriesSync(path)],
+  ['in the background', makeDirectories],
+]
+
+for (const [way, make] of ways) {
+  const below = join(home, way)
+
+  void test(`${way}: made with all above it, for its owner alone, and told from where on`, async () => {
+    const deep = join(below, 'b/c/d')
+    assert.equal(await make(deep), below)
+    assert.equal(await make(deep), null, 'it is there')
+    assert.equal(await make(join(below, 'b/c/e/f')), join(below, 'b/c/e'))
+    for (const path of [below, deep, join(below, 'b/c/e/f')]) assert.equal(statSync(path).mode & 0o777, 0o700)
+    symlinkSync(deep, join(below, 'link'))
+    assert.equal(await make(join(below, 'link/x')), join(below, 'link/x'), 'through a link')
+    assert.equal(await make('.'), null)
+    assert.equal(await make('/'), null)
+  })
+
+  void test(`${way}: made by several at once, each finds it made`, async () => {
+    const path = join(home, `several ${way}`, 'x/y')
+    await Promise.all([make(path), makeDirectories(path), make(path)])
+    assert.ok(statSync(path).isDirectory())
+  })
+
+  void test(`${way}: what stands in the way is named`, async () => {
+    writeFileSync(join(home, `file ${way}`), '')
+    symlinkSync(join(home, 'nowhere'), join(home, `dangling ${way}`))
+    const refused: readonly (readonly [string, string, string])[] = [
+      [`file ${way}`, 'ENOTDIR', `file ${way}`],
+      [`file ${way}/x/y`, 'ENOTDIR', `file ${way}`],
+      [`dangling ${way}/x`, 'EEXIST', `dangling ${way}`],
+      [`${'a'.repeat(300)}/x`, 'ENAMETOOLONG', `${'a'.repeat(300)}/x`],
+    ]
+    for (const [path, code, culprit] of refused) {
+      const named = join(home, culprit)
+      await assert.rejects(make(join(home, path)), (cause) => {
+        assert.ok(cause instanceof DirectoryFailure)
+        assert.equal(cause.message, `directory ${named} cannot be made (${code})`)
+        assert.deepEqual([cause.code, cause.path], [code, named])
+        return true
+      })
+    }
+  })
+}
+
+/** What each is called with, of the module it is in. */
+const makers: readonly (readonly [string, string, string])[] = [
+  ['the helper', 'raft/base/make-directories.js', 'm.makeDirectoriesSync(path)'],
+  ['the helper in the background', 'raft/base/make-directories.js', 'm.makeDirectories(path)'],
+  ['files of keys', 'src/pki/files.js', 'm.makeDirectory(path)'],
+  ['the log', 'raft/log/file-disk.js', 'new m.FileDisk(path)'],
+  ['the database', 'src/store/disk/level-key-value-store.js', "new m.LevelKeyValueHome(path).open('db-0')"],
+  ['a log of lines', 'src/host/append-file.js', "m.appendedFiles.open(path + '/audit.log')"],
+]
+
+for (const [who, module, call] of makers) {
+  void test(`${who}: a system that denies the parent it shows does not keep us for ever`, (t) => {
+    if (process.platform !== 'linux') return t.skip('there is no /proc')
+    const from = new URL(`../../../../${module}`, import.meta.url).href
+    for (const path of ['/proc/nope/x', '/proc/nope']) {
+      const program = `
+        import * as m from ${JSON.stringify(from)}
+        const path = ${JSON.stringify(path)}
+        const said = await new Promise((resolve) => resolve(${call})).then(() => 'made', (cause) => cause.message)
+        console.log(said)`
+      const { stdout, stderr, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+        encoding: 'utf8',
+        timeout: 30_000,
+      })
+      assert.equal(signal, null, 'it ends by itself')
+      assert.match(stdout, /\/proc\/nope.*ENOENT|ENOENT.*\/proc\/nope/, stderr)
+    }
+  })
+}
