@@ -104,13 +104,14 @@ export class Controllers {
 
   /** As whom upstream's server writes its own definitions. */
   #startDefinitions(): readonly (() => void)[] {
-    const { registry, consensus, clock, names, catalog, definitions, log } = this.#parts
+    const { registry, store, consensus, clock, names, catalog, definitions, log } = this.#parts
     const groups = ['system:masters', 'system:authenticated']
     const user = { name: 'system:apiserver', uid: '', groups, extra: {} }
     const client = new LocalClient({ registry, clock, user, timeoutMs: callMsMax })
     const parts = { clock, names, catalog, client, definitions }
     const accepting = customDefinitionNames({
       ...parts,
+      store,
       taken: (group) => takenNames(catalog.builtIn(), group),
       establishedMax: limits.customDefinitionsMax,
       onError: (group, cause) => log.warn({ group, err: cause }, 'names of definitions not accepted yet'),

@@ -25,8 +25,8 @@ export function takenNames(kinds: readonly ResourceDefinition[], of: string): Ta
 }
 
 /** What a definition's status has to say that it does not say yet. */
-export type NamesDecision = {
-  readonly of: DefinitionSummary
+export type NamesDecision<T extends DefinitionSummary = DefinitionSummary> = {
+  readonly of: T
   readonly accepted: DefinitionNames
   readonly conditions: readonly JsonObject[]
 }
@@ -39,20 +39,20 @@ export type NamesDecision = {
  * @param taken by the kinds that the server has by itself
  * @param room how many more definitions may be established
  * @param now RFC 3339
- * @returns only what changes
+ * @returns only what changes; each rests on those before it
  * @source apiextensions-apiserver `pkg/controller/status/naming_controller.go`: reasons and messages
  */
-export function decideNames(
-  definitions: readonly DefinitionSummary[],
+export function decideNames<T extends DefinitionSummary>(
+  definitions: readonly T[],
   { taken, room, now }: { readonly taken: TakenNames; readonly room: number; readonly now: string },
-): readonly NamesDecision[] {
+): readonly NamesDecision<T>[] {
   const claims = new Claims(taken)
   let left = room
   for (const definition of definitions) claims.add(definition.accepted)
   const inOrder = [...definitions].sort(
     (a, b) => compare(a.createdAt, b.createdAt) || compare(a.name, b.name),
   )
-  const decisions: NamesDecision[] = []
+  const decisions: NamesDecision<T>[] = []
   for (const definition of inOrder) {
     // What is its own is in nobody's way.
     claims.remove(definition.accepted)

@@ -1,21 +1,26 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import { ApiError } from '../api/api-error.ts'
-import { equalJson, objectMember } from '../api/json.ts'
+import { objectMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
 import { formatTime } from '../api/time.ts'
 import type { Catalog } from '../registry/catalog.ts'
+import { parseBytes } from '../registry/encode.ts'
 import type { Informer } from '../registry/informer.ts'
 import type { LocalClient } from '../registry/local-client.ts'
+import type { OtherRevision } from '../store/command.ts'
+import type { ObjectStore } from '../store/object-store.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
 import { decideNames } from './custom-definition-claims.ts'
 import type { NamesDecision, TakenNames } from './custom-definition-claims.ts'
-import { definitionKey, definitionPlural, isTrue } from './custom-definition-summary.ts'
+import { definitionPlural, isTrue } from './custom-definition-summary.ts'
 import type { DefinitionSummary, KnownDefinition } from './custom-definition-summary.ts'
+import { Fence } from './fence.ts'
 
 export type DefinitionNamesParts = {
   readonly clock: Clock
+  readonly store: Pick<ObjectStore, 'view' | 'write'>
   readonly names: Names
   readonly catalog: Catalog
   readonly client: LocalClient
@@ -28,6 +33,10 @@ export type DefinitionNamesParts = {
   readonly onError: (group: string, cause: unknown) => void
 }
 
+type Parts = DefinitionNamesParts & { readonly fence: Fence }
+
+const fenceMsMax = 30_000
+
 /**
  * Says of every definition which of its names it has, and so from when on its kind is there: conditions `NamesAccepted` and
  * `Established`. Works on whole groups, as names are of one group, and from what is there alone, so any leader goes on.
@@ -35,7 +44,8 @@ export type DefinitionNamesParts = {
  * @source apiextensions-apiserver `pkg/controller/status` and `pkg/controller/establish`; both in one step here, as a member
  *   that has not heard of the kind yet asks before it says that there is none
  */
-export function customDefinitionNames(parts: DefinitionNamesParts): Controller {
+export function customDefinitionNames(given: DefinitionNamesParts): Controller {
+  const parts: Parts = { ...given, fence: new Fence({ ...given, name: 'custom-definition-names' }) }
   const controller = new Controller({
     clock: parts.clock,
     reconcile: (group) => reconcile(parts, group),
@@ -49,7 +59,7 @@ export function customDefinitionNames(parts: DefinitionNamesParts): Controller {
   return controller
 }
 
-function all({ definitions }: DefinitionNamesParts): readonly DefinitionSummary[] {
+function all({ definitions }: DefinitionNamesParts): readonly KnownDefinition[] {
   return [...definitions.entries()].map(([, definition]) => definition)
 }
 
@@ -59,48 +69,60 @@ function freedBy(parts: DefinitionNamesParts, gone: DefinitionSummary): Readonly
   return new Set([gone.group, ...waiting.map(({ group }) => group)])
 }
 
-async function reconcile(parts: DefinitionNamesParts, group: string): Promise<Reconciled> {
+/**
+ * Names that definitions have must not be given again, so what is decided must rest on all that was decided before, also by
+ * another leader, whose writes this member may not have applied yet. That a write is bound to the version of the definition it
+ * changes does not help: two decisions about one name change two definitions, one of which the other leader may never have
+ * heard of. Hence the fence: whoever has it knows all decisions before, and those of whoever had it before are void from then
+ * on. Nobody else writes accepted names, so nothing else has to be as it was. It is taken only where there is something to write.
+ */
+async function reconcile(parts: Parts, group: string): Promise<Reconciled> {
+  if ((await decided(parts, group)).length === 0) return { kind: 'done' }
+  const held = await parts.fence.take(fenceMsMax)
+  for (const decision of await decided(parts, group)) {
+    // Those behind it may give away what this one was to let go of.
+    if (!(await tell(parts, decision, held))) return { kind: 'again' }
+  }
+  return { kind: 'done' }
+}
+
+/** By all that this member has applied. */
+async function decided(
+  parts: DefinitionNamesParts,
+  group: string,
+): Promise<readonly NamesDecision<KnownDefinition>[]> {
   await parts.definitions.takeIn()
   const known = all(parts)
   const ofGroup = known.filter((definition) => definition.group === group)
   const established = known.filter((definition) => isTrue(definition, 'Established')).length
   const room = parts.establishedMax - established
   const now = formatTime(parts.clock.wallMs())
-  const decisions = decideNames(ofGroup, { taken: parts.taken(group), room, now })
-  let result: Reconciled = { kind: 'done' }
-  for (const decision of decisions) {
-    const told = await tell(parts, decision)
-    if (told.kind === 'again') result = told
-  }
-  return result
+  return decideNames(ofGroup, { taken: parts.taken(group), room, now })
 }
 
-/** Writes what was decided over what it was decided from. */
-async function tell(parts: DefinitionNamesParts, decision: NamesDecision): Promise<Reconciled> {
-  const { client, catalog, names } = parts
+/** Writes what was decided over what it was decided from. @returns false: that is not what is there any more */
+async function tell(
+  { client, catalog, names, fence }: Parts,
+  decision: NamesDecision<KnownDefinition>,
+  held: OtherRevision,
+): Promise<boolean> {
   const definition = catalog.find(names.group('apiextensions'), 'v1', definitionPlural)
-  if (definition === null) return { kind: 'done' }
-  const target = { namespace: null, name: decision.of.name, subresource: null }
-  const current = await client.get(definition, target)
-  if (current === null || current.metadata.uid !== decision.of.uid) return { kind: 'again' }
-  const known = parts.definitions.get(definitionKey(names, decision.of.name))
-  // Somebody wrote it since: what was decided may be wrong by now, and the informer will say so.
-  if (known !== decision.of || current.metadata.generation !== decision.of.generation)
-    return { kind: 'again' }
-  const old = objectMember(current, 'status')
-  if (!equalJson(old['conditions'] ?? [], decision.of.conditions)) return { kind: 'again' }
+  if (definition === null) return true
+  const target = { namespace: null, name: decision.of.name, subresource: 'status' }
+  const object = parseBytes(decision.of.bytes)
   const status: JsonObject = {
-    ...old,
+    ...objectMember(object, 'status'),
     acceptedNames: acceptedNames(decision),
     conditions: decision.conditions,
   }
   try {
-    await client.update(definition, { ...target, subresource: 'status' }, { ...current, status })
+    await client.update(definition, target, { ...object, status }, held)
+    return true
   } catch (cause) {
-    if (!(cause instanceof ApiError && (cause.code === 'Conflict' || cause.code === 'NotFound'))) throw cause
-    return { kind: 'again' }
+    if (cause instanceof ApiError && (cause.code === 'Conflict' || cause.code === 'NotFound')) return false
+    fence.letGo()
+    throw cause
   }
-  return { kind: 'done' }
 }
 
 /** What is empty is not said, but for those that always are. */

@@ -1,3 +1,4 @@
+import type { OtherRevision } from '../store/command.ts'
 import type { Catalog } from './catalog.ts'
 import type { RequestContext, Target } from './request.ts'
 import type { ResourceDefinition } from './definition.ts'
@@ -19,6 +20,8 @@ export type VerbRequest = {
   readonly consistency?: string
   /** How the answer is wanted. A `Status` only takes its encoding. Unset: as the objects are stored. */
   readonly representation?: Representation
+  /** Of the server's own writes: they are made only while that holds, else it is a `Conflict`. Unset: whatever it is. */
+  readonly onlyWhile?: OtherRevision
 }
 
 /** What goes back to the client: bytes that are ready to send. */

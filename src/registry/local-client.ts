@@ -6,6 +6,7 @@ import { parseOwnJson } from '../api/codec/json.ts'
 import { isJsonList, isJsonObject, memberOf } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { UserInfo } from '../api/object.ts'
+import type { OtherRevision } from '../store/command.ts'
 import type { Answer, Registry, VerbRequest } from './answer.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 import type { Target } from './request.ts'
@@ -64,9 +65,19 @@ export class LocalClient {
     }
   }
 
-  async update(definition: ResourceDefinition, target: Target, object: AnyObject): Promise<AnyObject> {
+  /** @param onlyWhile see `VerbRequest` */
+  async update(
+    definition: ResourceDefinition,
+    target: Target,
+    object: AnyObject,
+    onlyWhile?: OtherRevision,
+  ): Promise<AnyObject> {
     const body = Buffer.from(jsonText(object))
-    const request = { ...this.#request(definition, target), body, contentType: 'application/json' }
+    const request = {
+      ...this.#request(definition, target),
+      ...{ body, contentType: 'application/json' },
+      ...(onlyWhile === undefined ? {} : { onlyWhile }),
+    }
     return objectOf(await this.#parts.registry.update(request))
   }
 

@@ -117,13 +117,13 @@ async function attempt<T>(
   // Somebody else asked for something else meanwhile.
   if (plan.kind === 'effects') return { kind: 'lost' }
   if (plan.kind !== 'write') return { kind: 'settled', value: plan.value }
-  const operations = restingOn(plan.operations, parts.definitionNow?.())
+  const operations = onlyWhile(request, restingOn(plan.operations, parts.definitionNow?.()))
   const outcome = await fromStore(store.write({ kind: 'write', operations }, deadlineMs))
   switch (outcome.kind) {
     case 'done':
       return { kind: 'settled', value: plan.done(outcome.revisions) }
     case 'refused': {
-      const error = options.onLost?.(outcome.condition) ?? null
+      const error = options.onLost?.(outcome.condition) ?? lostForGood(request, outcome.condition)
       if (error !== null) throw error
       return { kind: 'lost' }
     }
@@ -135,6 +135,18 @@ async function attempt<T>(
     default:
       return assertNever(outcome)
   }
+}
+
+function onlyWhile({ onlyWhile }: VerbRequest, operations: readonly Operation[]): readonly Operation[] {
+  const [first, ...rest] = operations
+  if (onlyWhile === undefined || first === undefined) return operations
+  return [{ ...first, conditions: [...first.conditions, onlyWhile] }, ...rest]
+}
+
+/** What the caller went by is not so any more, and never will be again. */
+function lostForGood({ onlyWhile, definition, target }: VerbRequest, lost: Condition): ApiError | null {
+  if (lost.kind !== 'other-revision-is' || lost.key !== onlyWhile?.key) return null
+  return modifiedConflict(resourceOf(definition), target.name ?? '')
 }
 
 /** @throws ApiError also when what is to be written would have no room */

@@ -82,6 +82,8 @@ export type Condition =
   /** Another object is at that version: what was decided by it still holds. From feature level 3 on. */
   | { readonly kind: 'other-revision-is'; readonly key: Key; readonly revision: Revision }
 
+export type OtherRevision = Extract<Condition, { readonly kind: 'other-revision-is' }>
+
 export type ClusterIdentity = {
   /** Random; members of another cluster are strangers. */
   readonly clusterId: string
