@@ -1,5 +1,5 @@
 import type { UserInfo } from '../api/object.ts'
-import type { Action } from './action.ts'
+import type { Action } from '../api/action.ts'
 import { alwaysAllow, alwaysDeny } from './always.ts'
 import { noOpinion } from './decision.ts'
 import type { Authorizer, Decision, RuleList } from './decision.ts'

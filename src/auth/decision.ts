@@ -1,5 +1,5 @@
 import type { UserInfo } from '../api/object.ts'
-import type { Action } from './action.ts'
+import type { Action } from '../api/action.ts'
 import type { PolicyRule } from './rules.ts'
 
 export type Decision =

@@ -1,5 +1,5 @@
 import type { UserInfo } from '../api/object.ts'
-import type { Action } from './action.ts'
+import type { Action } from '../api/action.ts'
 import { allowed, noOpinion } from './decision.ts'
 import type { Authorizer } from './decision.ts'
 import { ruleAllows } from './rules.ts'

@@ -1,6 +1,5 @@
 import type { UserInfo } from '../api/object.ts'
-import type { Deed, KnownRules, Recognized, Reviewers, Verdict } from '../registry/reviewers.ts'
-import type { Action } from './action.ts'
+import type { KnownRules, Recognized, Reviewers, Verdict } from '../registry/reviewers.ts'
 import { rulesOfMode } from './authorize.ts'
 import type { AuthenticationMethod, Credentials } from './credentials.ts'
 import type { Authorizer, Decision } from './decision.ts'
@@ -17,8 +16,8 @@ export type ReviewersParts = {
 export function reviewersOf(parts: ReviewersParts): Reviewers {
   const { authorizer, tokens } = parts
   return {
-    mayDo: (user, deed) => {
-      const decision = authorizer.authorize(user, actionOf(deed))
+    mayDo: (user, action) => {
+      const decision = authorizer.authorize(user, action)
       return decision instanceof Promise ? decision.then(verdictOf) : verdictOf(decision)
     },
     rulesOf: (user, namespace) => knownRules(authorizer, user, namespace),
@@ -32,10 +31,6 @@ export function reviewersOf(parts: ReviewersParts): Reviewers {
       return recognize(tokens, token, own)
     },
   }
-}
-
-function actionOf(deed: Deed): Action {
-  return deed.kind === 'path' ? deed : { ...deed, path: '' }
 }
 
 function verdictOf(decision: Decision): Verdict {

@@ -1,5 +1,5 @@
 import type { UserInfo } from '../api/object.ts'
-import type { Action, PathAction, ResourceAction } from './action.ts'
+import type { Action, PathAction, ResourceAction } from '../api/action.ts'
 
 /** One permission of a role. All lists must match; an empty list matches nothing, but for names. */
 export type PolicyRule = {

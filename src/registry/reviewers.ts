@@ -1,21 +1,5 @@
+import type { Action } from '../api/action.ts'
 import type { UserInfo } from '../api/object.ts'
-
-/** What somebody may want to do, as a review describes it. Verbs are those of spec 5.7. */
-export type Deed =
-  | {
-      readonly kind: 'resource'
-      readonly verb: string
-      /** Empty: the core group. */
-      readonly group: string
-      readonly version: string
-      readonly resource: string
-      readonly subresource: string
-      /** Empty: cluster scope, or all namespaces. */
-      readonly namespace: string
-      /** Empty: the collection. */
-      readonly name: string
-    }
-  | { readonly kind: 'path'; readonly verb: string; readonly path: string }
 
 export type Verdict = {
   readonly allowed: boolean
@@ -47,7 +31,7 @@ export type Recognized =
 
 /** What this server goes by when it is asked itself, for those who ask on behalf of others. `src/auth` fills it. */
 export interface Reviewers {
-  mayDo(user: UserInfo, deed: Deed): Verdict | Promise<Verdict>
+  mayDo(user: UserInfo, action: Action): Verdict | Promise<Verdict>
   rulesOf(user: UserInfo, namespace: string): KnownRules
   /** @param audiences of which the token has to be meant for one; empty: for this server */
   recognize(token: string, audiences: readonly string[]): Recognized | Promise<Recognized>

@@ -7,7 +7,7 @@ import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
 import {
   answerAccess,
-  checkDeed,
+  checkAction,
   checkSubject,
   selfSubjectAccessReviewSpecSchema,
   subjectAccessReviewSpecSchema,
@@ -26,7 +26,7 @@ export function selfSubjectAccessReviewDefinition(names: Names): ResourceDefinit
     singular: 'selfsubjectaccessreview',
     scope: 'Cluster',
     schema: selfSchema,
-    hooks: { validate: checkDeed },
+    hooks: { validate: checkAction },
     review: (object, asking) => answerAccess(object, asking, 'caller'),
   } satisfies ResourceDefinition)
 }
@@ -42,7 +42,7 @@ export function subjectAccessReviewDefinition(names: Names): ResourceDefinition 
     singular: 'subjectaccessreview',
     scope: 'Cluster',
     schema: subjectSchema,
-    hooks: { validate: (object) => [...checkDeed(object), ...checkSubject(object)] },
+    hooks: { validate: (object) => [...checkAction(object), ...checkSubject(object)] },
     review: (object, asking) => answerAccess(object, asking, 'named'),
   } satisfies ResourceDefinition)
 }
@@ -89,7 +89,7 @@ const localSchema = reviewSchema(
 function checkLocal(object: AnyObject): readonly ApiErrorCause[] {
   const spec = objectMember(object, 'spec')
   const on = memberOf(spec, 'nonResourceAttributes')
-  const causes = [...checkDeed(object), ...checkSubject(object)]
+  const causes = [...checkAction(object), ...checkSubject(object)]
   const namespace = textMember(objectMember(spec, 'resourceAttributes'), 'namespace')
   if (Object.hasOwn(spec, 'resourceAttributes') && namespace !== object.metadata.namespace) {
     causes.push(invalid('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace'))

@@ -38,7 +38,7 @@ export class NoRoute {
   }
 
   #methodsAt(info: RequestInfo): readonly string[] | null {
-    const { path } = info.action
+    const { path } = info
     // Authorized as what it looks like, but no path of ours begins so.
     if (path.startsWith('//')) return null
     if (info.action.kind === 'resource') return this.#parts.resourceMethods(info)

@@ -1,11 +1,13 @@
 import { badRequest } from '../api/api-errors.ts'
-import type { Action } from '../auth/action.ts'
+import type { Action } from '../api/action.ts'
 import { emptyQuery, firstOf, isSet, parseQuery } from './query.ts'
 import type { Query } from './query.ts'
 
 /** What the first line of a request asks for. */
 export type RequestInfo = {
   readonly action: Action
+  /** Decoded, without the query. */
+  readonly path: string
   readonly query: Query
   /** The path itself names one object; otherwise a name in `action` was taken from a selector. */
   readonly named: boolean
@@ -33,7 +35,8 @@ export function requestInfo(method: string, target: string): RequestInfo {
   const parts = splitPath(path)
   const core = parts[0] === 'api'
   if ((!core && parts[0] !== 'apis') || parts.length < (core ? 3 : 4)) {
-    return { action: { kind: 'path', verb: method.toLowerCase(), path }, query, named: false, shape: 'plain' }
+    const action: Action = { kind: 'path', verb: method.toLowerCase(), path }
+    return { action, path, query, named: false, shape: 'plain' }
   }
   const group = core ? '' : (parts[1] as string)
   const version = parts[core ? 1 : 2] as string
@@ -97,7 +100,6 @@ function resourceInfo(of: {
   const action: Action = {
     kind: 'resource',
     verb,
-    path,
     group,
     version,
     resource,
@@ -105,7 +107,7 @@ function resourceInfo(of: {
     namespace,
     name,
   }
-  return { action, query, named, shape: odd ? 'odd' : 'plain' }
+  return { action, path, query, named, shape: odd ? 'odd' : 'plain' }
 }
 
 /** A collection narrowed to one name counts as that name for rules that name objects. */

@@ -1,8 +1,9 @@
+import type { Action, ResourceAction } from '../../api/action.ts'
 import { jsonText } from '../../api/codec/json-text.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import type { UserInfo } from '../../api/object.ts'
 import { formatMicroTime } from '../../api/time.ts'
-import type { AuditedAction, AuditLevel, AuditStage } from './policy.ts'
+import type { AuditLevel, AuditStage } from './policy.ts'
 
 /** What is known of a request at one of its stages. */
 export type AuditEvent = {
@@ -11,7 +12,7 @@ export type AuditEvent = {
   readonly stage: AuditStage
   /** Path and query, as sent. */
   readonly requestUri: string
-  readonly action: AuditedAction
+  readonly action: Action
   /** null: nobody knows who it is. */
   readonly user: UserInfo | null
   readonly sourceIps: readonly string[]
@@ -103,10 +104,7 @@ function userOf({ name, uid, groups, extra }: UserInfo): JsonObject {
   }
 }
 
-function objectRefOf(
-  action: Extract<AuditedAction, { readonly kind: 'resource' }>,
-  named: NamedByBody,
-): JsonObject {
+function objectRefOf(action: ResourceAction, named: NamedByBody): JsonObject {
   const members: JsonObject = {
     resource: action.resource,
     namespace: action.namespace || named.namespace,

@@ -1,3 +1,4 @@
+import type { Action, ResourceAction } from '../../api/action.ts'
 import type { UserInfo } from '../../api/object.ts'
 
 /** How much of a request is kept, from nothing to all. */
@@ -36,21 +37,6 @@ export type AuditedResources = {
   readonly resourceNames: ReadonlySet<string>
 }
 
-/** What a caller wants, as far as rules look at it. */
-export type AuditedAction =
-  | {
-      readonly kind: 'resource'
-      readonly verb: string
-      readonly path: string
-      readonly group: string
-      readonly version: string
-      readonly resource: string
-      readonly subresource: string
-      readonly namespace: string
-      readonly name: string
-    }
-  | { readonly kind: 'path'; readonly verb: string; readonly path: string }
-
 export type AuditDecision = Pick<AuditRule, 'level' | 'omitStages' | 'omitManagedFields'>
 
 const nothing: AuditDecision = Object.freeze({
@@ -65,11 +51,7 @@ const nothing: AuditDecision = Object.freeze({
  * @param user null: nobody knows who it is; rules that name users or groups do not match
  * @source apiserver `pkg/audit/policy/checker.go`
  */
-export function auditDecision(
-  policy: AuditPolicy,
-  user: UserInfo | null,
-  action: AuditedAction,
-): AuditDecision {
+export function auditDecision(policy: AuditPolicy, user: UserInfo | null, action: Action): AuditDecision {
   for (const rule of policy.rules) {
     if (matchesUser(rule, user) && isAmong(rule.verbs, action.verb) && matchesAction(rule, action))
       return rule
@@ -88,7 +70,7 @@ function matchesUser({ users, userGroups }: AuditRule, user: UserInfo | null): b
   return userGroups.size === 0 || user.groups.some((group) => userGroups.has(group))
 }
 
-function matchesAction(rule: AuditRule, action: AuditedAction): boolean {
+function matchesAction(rule: AuditRule, action: Action): boolean {
   if (rule.namespaces.size > 0 || rule.resources.length > 0) {
     if (action.kind === 'path' || !isAmong(rule.namespaces, action.namespace)) return false
     return rule.resources.length === 0 || rule.resources.some((one) => coversResource(one, action))
@@ -99,7 +81,7 @@ function matchesAction(rule: AuditRule, action: AuditedAction): boolean {
 
 function coversResource(
   { group, resources, resourceNames }: AuditedResources,
-  action: Extract<AuditedAction, { readonly kind: 'resource' }>,
+  action: ResourceAction,
 ): boolean {
   if (group !== action.group) return false
   if (resources.length === 0) return true

@@ -1,3 +1,4 @@
+import type { Action } from '../../api/action.ts'
 import type { UserInfo } from '../../api/object.ts'
 import { limits } from '../../config/limits.ts'
 import { eventLine } from './event.ts'
@@ -5,7 +6,7 @@ import type { AuditEvent, AuditNames } from './event.ts'
 import type { AuditLogWriter } from './log-writer.ts'
 import type { AuditMetrics } from './metrics.ts'
 import { auditDecision } from './policy.ts'
-import type { AuditDecision, AuditedAction, AuditPolicy } from './policy.ts'
+import type { AuditDecision, AuditPolicy } from './policy.ts'
 import type { AuditWebhook } from './webhook.ts'
 
 export const AUDIT_MODES = ['blocking', 'blocking-strict', 'batch'] as const
@@ -45,7 +46,7 @@ export class AuditTrail {
   }
 
   /** What is kept of a request. Once for each. */
-  decide(user: UserInfo | null, action: AuditedAction): AuditDecision {
+  decide(user: UserInfo | null, action: Action): AuditDecision {
     const decision = auditDecision(this.#parts.policy, user, action)
     this.#parts.metrics.decided(decision.level)
     return decision

@@ -1,3 +1,4 @@
+import type { Action } from '../../api/action.ts'
 import type { ApiErrorCause } from '../../api/api-error.ts'
 import { invalid } from '../../api/field-error.ts'
 import { isJsonObject, memberOf, objectMember, textMember, textsMember } from '../../api/json.ts'
@@ -6,7 +7,7 @@ import type { UserInfo } from '../../api/object.ts'
 import { flag, mapOf, maybe, struct, text, texts } from '../../api/schema/build.ts'
 import type { Field } from '../../api/schema/build.ts'
 import type { AnyObject, Asking } from '../../registry/definition.ts'
-import type { Deed, Verdict } from '../../registry/reviewers.ts'
+import type { Verdict } from '../../registry/reviewers.ts'
 import { extraValueSchema } from './extra-value.ts'
 
 /** What the reviews of access have in common. @source spec 2.12; upstream `pkg/apis/authorization/validation` */
@@ -68,7 +69,7 @@ export const subjectAccessReviewStatusSchema = struct(
   },
 )
 
-export function checkDeed(object: AnyObject): readonly ApiErrorCause[] {
+export function checkAction(object: AnyObject): readonly ApiErrorCause[] {
   const spec = objectMember(object, 'spec')
   const path = memberOf(spec, 'nonResourceAttributes')
   const resource = memberOf(spec, 'resourceAttributes')
@@ -95,7 +96,7 @@ export async function answerAccess(
 ): Promise<AnyObject> {
   const spec = objectMember(object, 'spec')
   const user = who === 'caller' ? asking.user : userOf(spec)
-  return { ...object, status: statusOf(await asking.reviewers.mayDo(user, deedOf(spec))) }
+  return { ...object, status: statusOf(await asking.reviewers.mayDo(user, actionOf(spec))) }
 }
 
 function statusOf({ allowed, denied, reason }: Verdict): JsonObject {
@@ -113,7 +114,7 @@ function userOf(spec: JsonObject): UserInfo {
   }
 }
 
-function deedOf(spec: JsonObject): Deed {
+function actionOf(spec: JsonObject): Action {
   const on = memberOf(spec, 'nonResourceAttributes')
   if (isJsonObject(on)) return { kind: 'path', verb: textMember(on, 'verb'), path: textMember(on, 'path') }
   const said = objectMember(spec, 'resourceAttributes')

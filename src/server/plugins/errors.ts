@@ -48,7 +48,7 @@ export function asApiError(error: unknown, call: Call | null, parts: ErrorParts)
   if (known !== null) return known
   const id = call?.id ?? ''
   call?.audit?.broke()
-  parts.log.error({ err: error, request: id, path: call?.info.action.path }, 'request failed unexpectedly')
+  parts.log.error({ err: error, request: id, path: call?.info.path }, 'request failed unexpectedly')
   if (error instanceof BrokenInvariant) parts.crash(error)
   return internal(`unexpected; the server's log says more under request ${JSON.stringify(id)}`)
 }

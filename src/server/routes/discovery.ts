@@ -28,7 +28,7 @@ export function discoveryRoutes(app: App, { discovery, lateKinds }: DiscoveryPar
       url,
       handler: async (request, reply) => {
         const call = callOf(request)
-        const path = call.info.action.path.replace(/\/+$/, '')
+        const path = call.info.path.replace(/\/+$/, '')
         if (isRoot(path)) {
           const { aggregated } = negotiate(request.raw.headers.accept ?? '', SERVED_AT_ROOTS)
           if (aggregated !== undefined) {

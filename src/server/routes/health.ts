@@ -44,7 +44,7 @@ function answerAll(set: CheckSet & { told: string }, request: Request, reply: Re
 
 function answerOne(checks: readonly HealthCheck[], request: Request, reply: Reply): void {
   const call = callOf(request)
-  const wanted = call.info.action.path.split('/')[2]
+  const wanted = call.info.path.split('/')[2]
   const check = checks.find(({ name }) => name === wanted)
   if (check === undefined) throw pathNotFound()
   const failure = check.failure()

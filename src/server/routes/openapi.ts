@@ -55,7 +55,7 @@ export function openApiRoutes(app: App, documents: OpenApiDocuments, lateKinds: 
     url: '/openapi/v3/*',
     handler: async (request, reply) => {
       const { info, deadlineMs } = callOf(request)
-      const path = info.action.path.slice('/openapi/v3/'.length)
+      const path = info.path.slice('/openapi/v3/'.length)
       let document = v3.document(path)
       if (document === null && lateKinds !== null && path.startsWith('apis/')) {
         await lateKinds.takenIn(deadlineMs)

@@ -1,5 +1,5 @@
 import { badRequest, pathNotFound } from '../../api/api-errors.ts'
-import type { ResourceAction } from '../../auth/action.ts'
+import type { ResourceAction } from '../../api/action.ts'
 import type { Answer, Registry, VerbHandler } from '../../registry/answer.ts'
 import type { Catalog } from '../../registry/catalog.ts'
 import type { ResourceDefinition, Verb } from '../../registry/definition.ts'

@@ -4,16 +4,16 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Action, ResourceAction } from '../../../../src/api/action.ts'
 import { namesOf } from '../../../../src/api/names.ts'
 import type { UserInfo } from '../../../../src/api/object.ts'
-import { refusalText } from '../../../../src/auth/action.ts'
-import type { Action, ResourceAction } from '../../../../src/auth/action.ts'
 import { anonymous } from '../../../../src/auth/anonymous.ts'
 import { authorizerFor, firstOpinion } from '../../../../src/auth/authorize.ts'
 import { bootstrapPolicy } from '../../../../src/auth/bootstrap-policy.ts'
 import type { Decision } from '../../../../src/auth/decision.ts'
 import { AuthFailure } from '../../../../src/auth/errors.ts'
 import { rbac } from '../../../../src/auth/rbac.ts'
+import { refusalText } from '../../../../src/auth/refusal-text.ts'
 import { ruleAllows, subjectIs } from '../../../../src/auth/rules.ts'
 import type { PolicyRule, RuleSource } from '../../../../src/auth/rules.ts'
 import { staticRules } from '../../../../src/auth/static-rules.ts'
@@ -22,7 +22,7 @@ import { authenticatedUser } from '../../../../src/auth/user.ts'
 function on(resource: string, more: Partial<ResourceAction> = {}): ResourceAction {
   const [name = '', subresource = ''] = resource.split('/')
   return {
-    ...{ kind: 'resource', verb: 'get', path: '', group: '', version: 'v1', namespace: '', name: '' },
+    ...{ kind: 'resource', verb: 'get', group: '', version: 'v1', namespace: '', name: '' },
     ...{ resource: name, subresource },
     ...more,
   }

@@ -19,9 +19,9 @@ type Wanted = {
 }
 
 function check(method: string, target: string, wanted: Wanted): void {
-  const { action, shape } = requestInfo(method, target)
+  const { action, path, shape } = requestInfo(method, target)
   assert.deepEqual(
-    { ...action, shape },
+    { ...action, path, shape },
     {
       kind: 'resource',
       verb: wanted.verb,

@@ -18,7 +18,6 @@ const event: AuditEvent = {
   action: {
     kind: 'resource',
     verb: 'create',
-    path: '/api/v1/namespaces/default/configmaps',
     group: '',
     version: 'v1',
     resource: 'configmaps',

@@ -5,35 +5,33 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Action, ResourceAction } from '../../../../../src/api/action.ts'
 import { namesOf } from '../../../../../src/api/names.ts'
 import type { UserInfo } from '../../../../../src/api/object.ts'
 import { auditDecision, isAtLeast } from '../../../../../src/observe/audit/policy.ts'
-import type { AuditedAction } from '../../../../../src/observe/audit/policy.ts'
 import { AuditPolicyMalformed, parseAuditPolicy } from '../../../../../src/observe/audit/policy-file.ts'
 
 const names = namesOf('orch.io')
 const alice: UserInfo = { name: 'alice', uid: 'u1', groups: ['dev', 'system:authenticated'], extra: {} }
 
-function path(of: string, verb = 'get'): AuditedAction {
+function path(of: string, verb = 'get'): Action {
   return { kind: 'path', verb, path: of }
 }
 
-type Resource = Extract<AuditedAction, { readonly kind: 'resource' }>
-
-function on(resource: string, more: Partial<Resource> = {}): Resource {
+function on(resource: string, more: Partial<ResourceAction> = {}): ResourceAction {
   const [main = '', subresource = ''] = resource.split('/')
-  const place = { group: '', version: 'v1', namespace: 'default', name: 'a', path: '/' }
+  const place = { group: '', version: 'v1', namespace: 'default', name: 'a' }
   return { kind: 'resource', verb: 'get', ...place, resource: main, subresource, ...more }
 }
 
 /** The level of one rule for a request. */
-function matches(rule: object, action: AuditedAction, user: UserInfo | null = alice): boolean {
+function matches(rule: object, action: Action, user: UserInfo | null = alice): boolean {
   const file = { apiVersion: 'audit.orch.io/v1', kind: 'Policy', rules: [{ level: 'Metadata', ...rule }] }
   return auditDecision(parseAuditPolicy(JSON.stringify(file), names), user, action).level === 'Metadata'
 }
 
 void describe('a rule', () => {
-  const table: readonly (readonly [string, object, AuditedAction, boolean])[] = [
+  const table: readonly (readonly [string, object, Action, boolean])[] = [
     ['without words matches resources', {}, on('pods'), true],
     ['and paths', {}, path('/version'), true],
     ['a user', { users: ['alice'] }, on('pods'), true],
