@@ -17,6 +17,7 @@ import {
   assertWritesKept,
   contentsOf,
 } from '../support/traffic-checks.ts'
+import { until } from '../support/until.ts'
 
 const rounds = Number(process.env['RESTART_ROUNDS'] ?? 1)
 const namespace = 'traffic'
@@ -55,7 +56,11 @@ void test('a rolling restart loses no write, no event, and no request that is ma
   assertWritesKept(items, writers)
   for (const client of clients) assert.deepEqual(await contentsOf(client, namespace, ''), items)
   const last = Math.max(...items.map(({ metadata }) => Number(metadata.resourceVersion)))
-  for (let wait = 0; wait < 200 && watchers.some(({ revision }) => revision < last); wait++) await sleep(50)
+  await until(
+    `each watch is at ${last}`,
+    () => watchers.every(({ revision }) => revision >= last),
+    () => `they are at ${watchers.map(({ revision }) => revision).join(', ')}`,
+  )
   await Promise.all(watchers.map((watcher) => watcher.stop()))
   assertWatchersAgree(watchers)
   assertWatchComplete(items, watchers[0] ?? assert.fail('three watchers'), Number(since))

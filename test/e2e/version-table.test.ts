@@ -113,7 +113,7 @@ void describe('the table of versions on every member', () => {
     const follower = await aFollower()
     assert.equal(await follower.stop('SIGTERM'), 0)
     follower.start()
-    await follower.waitReady(120_000)
+    await follower.waitReady()
     await assertSame([follower])
   })
 
@@ -123,7 +123,7 @@ void describe('the table of versions on every member', () => {
     await cluster.leader(leader)
     await assertSame(cluster.members.filter((member) => member !== leader))
     leader.start()
-    await leader.waitReady(120_000)
+    await leader.waitReady()
     await assertSame([leader])
   })
 
@@ -132,7 +132,7 @@ void describe('the table of versions on every member', () => {
     assert.equal(await follower.stop('SIGTERM'), 0)
     await makeMany(await cluster.leader(), writes)
     follower.start()
-    await follower.waitReady(120_000)
+    await follower.waitReady()
     assert.match(follower.logTail(), /snapshot installed/)
     await assertSame(cluster.members)
   })

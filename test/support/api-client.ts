@@ -31,6 +31,9 @@ export class NoReply extends Error {
   override readonly name = 'NoReply'
 }
 
+/** Longer than a server takes for a request at most, so that it says itself what it waited for. */
+const callMsMax = 70_000
+
 /** A plain HTTPS client of one member, over HTTP/1.1 with kept connections. */
 export class ApiClient {
   readonly url: URL
@@ -67,7 +70,7 @@ export class ApiClient {
           response.on('error', (cause) => reject(new NoReply('cut short', { cause })))
         },
       )
-      request.setTimeout(options.timeoutMs ?? 30_000, () => request.destroy(new Error('timed out')))
+      request.setTimeout(options.timeoutMs ?? callMsMax, () => request.destroy(new Error('timed out')))
       request.on('error', (cause) => reject(new NoReply(cause.message, { cause })))
       request.end(options.body)
     })

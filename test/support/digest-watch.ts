@@ -2,6 +2,10 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NoReply } from './api-client.ts'
 import type { MemberProcess } from './process-cluster.ts'
+import { until } from './until.ts'
+
+/** For one question, in ms: who stands still is asked again. */
+const askMs = 5000
 
 /** Asks all members for their digest all the time, and holds those of equal indexes against each other. */
 export class DigestWatch {
@@ -29,14 +33,16 @@ export class DigestWatch {
 
   /** Waits until every running member stands at the same index, with the same digest. */
   async agreed(): Promise<void> {
-    for (let attempt = 0; attempt < 600; attempt++) {
-      const states = await Promise.all(
-        this.#members.filter(({ running }) => running).map((member) => this.#ask(member)),
-      )
-      if (new Set(states).size === 1 && states[0] !== null) return
-      await sleep(50)
-    }
-    assert.fail('the members do not come to rest at one index within 30 s')
+    let states: readonly (string | null)[] = []
+    await until(
+      'the members come to rest at one index',
+      async () => {
+        const running = this.#members.filter((member) => member.running)
+        states = await Promise.all(running.map((member) => this.#ask(member)))
+        return new Set(states).size === 1 && states[0] !== null
+      },
+      () => states.join('; '),
+    )
   }
 
   async stop(): Promise<void> {
@@ -55,7 +61,7 @@ export class DigestWatch {
   async #ask(member: MemberProcess): Promise<string | null> {
     if (!member.running) return null
     try {
-      const { index, digest, featureLevel } = (await member.status()).state
+      const { index, digest, featureLevel } = (await member.status(askMs)).state
       if (digest === null) return null
       this.#levels.set(member.name, featureLevel)
       const known = this.#seen.get(index)

@@ -14,6 +14,7 @@ import {
   assertWritesKept,
   contentsOf,
 } from './traffic-checks.ts'
+import { until } from './until.ts'
 
 const namespace = 'traffic'
 
@@ -150,8 +151,11 @@ export async function failoverRun(t: TestContext, roundsOfEach: number): Promise
   writers.forEach((writer, at) => assertNeverBack(writer.record.revisions, `writer ${at}`))
 
   const last = Math.max(...items.map((item) => Number(item.metadata.resourceVersion)))
-  for (let wait = 0; wait < 200 && watchers.some((watcher) => watcher.revision < last); wait++)
-    await sleep(50)
+  await until(
+    `each watch is at ${last}`,
+    () => watchers.every((watcher) => watcher.revision >= last),
+    () => `they are at ${watchers.map((watcher) => watcher.revision).join(', ')}`,
+  )
   await Promise.all(watchers.map((watcher) => watcher.stop()))
   assertWatchersAgree(watchers)
   assertWatchComplete(items, watchers[0] ?? assert.fail('three watchers'), Number(since))

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { freePortRange } from './port-range.ts'
 import { orchctlProgram as program } from './programs.ts'
+import { patienceMs } from './until.ts'
 
 export type CommandEnd = { readonly code: number | null; readonly out: string; readonly err: string }
 
@@ -41,9 +42,18 @@ export class OrchctlCluster {
         await end
       }
       cluster.run('cluster', 'down', '--force', '--timeout', '10')
-      rmSync(cluster.directory, { recursive: true })
+      rmSync(cluster.directory, { recursive: true, force: true, maxRetries: 10 })
     })
-    const { code, err } = cluster.run('cluster', 'up', '--nodes', String(nodes), ...ports, ...flags)
+    const patience = ['--timeout', String(patienceMs / 1000)]
+    const { code, err } = cluster.run(
+      'cluster',
+      'up',
+      '--nodes',
+      String(nodes),
+      ...ports,
+      ...patience,
+      ...flags,
+    )
     assert.equal(code, 0, err)
     return cluster
   }

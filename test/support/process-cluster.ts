@@ -1,7 +1,17 @@
+import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,6 +25,7 @@ import { ApiClient, NoReply } from './api-client.ts'
 import type { Credentials } from './api-client.ts'
 import { freePorts } from './port-range.ts'
 import { orchctlProgram, serverProgram } from './programs.ts'
+import { patienceMs, until } from './until.ts'
 
 export type ClusterOptions = {
   readonly members?: number
@@ -41,6 +52,9 @@ export type ClusterStatus = {
   readonly ready: boolean
 }
 
+/** For one question of many, in ms: who is paused is not waited for, who is slow gets to answer. */
+const askMs = 5000
+
 /** One real server process, and a client that asks it as cluster admin. */
 export class MemberProcess {
   readonly name: string
@@ -50,6 +64,8 @@ export class MemberProcess {
   /** What Node is given before the configuration. */
   readonly #program: readonly string[]
   #child: ChildProcess | null = null
+  /** Where in its log its last start begins, in bytes. */
+  #saidFrom = 0
 
   constructor(
     name: string,
@@ -71,13 +87,18 @@ export class MemberProcess {
     return pid
   }
 
+  get #logPath(): string {
+    return join(this.directory, 'server.log')
+  }
+
   get running(): boolean {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
   /** @param flags added behind the configuration file */
   start(flags: readonly string[] = []): void {
-    const log = openSync(join(this.directory, 'server.log'), 'a')
+    this.#saidFrom = statSync(this.#logPath, { throwIfNoEntry: false })?.size ?? 0
+    const log = openSync(this.#logPath, 'a')
     this.#child = spawn(
       process.execPath,
       [...this.#program, '--config', join(this.directory, 'config.yaml'), ...flags],
@@ -101,26 +122,29 @@ export class MemberProcess {
     if (child === null || !this.running) return child?.exitCode ?? child?.signalCode ?? 0
     const exited = once(child, 'exit')
     child.kill(name)
-    const alarm = sleep(20_000, 'stuck' as const, { ref: false })
-    if ((await Promise.race([exited, alarm])) === 'stuck') {
+    const given = new AbortController()
+    const alarm = sleep(patienceMs, 'stuck' as const, { ref: false, signal: given.signal })
+    alarm.catch(() => undefined)
+    const first = await Promise.race([exited, alarm])
+    given.abort()
+    if (first === 'stuck') {
       child.kill('SIGKILL')
-      throw new Error(`${this.name} did not end within 20 s of ${name}\n${this.logTail()}`)
+      throw new Error(`${this.name} did not end within ${patienceMs / 1000} s of ${name}\n${this.logTail()}`)
     }
     return child.exitCode ?? child.signalCode ?? 0
   }
 
   async isReady(): Promise<boolean> {
     try {
-      return (await this.client.get('/readyz', { timeoutMs: 1000 })).status === 200
+      return (await this.client.get('/readyz', { timeoutMs: askMs })).status === 200
     } catch (cause) {
       if (cause instanceof NoReply) return false
       throw cause
     }
   }
 
-  /** @param withinMs long, as starting takes its time on a machine with much to do, and is not what is judged */
-  async waitReady(withinMs = 120_000): Promise<void> {
-    const endMs = performance.now() + withinMs
+  async waitReady(): Promise<void> {
+    const endMs = performance.now() + patienceMs
     while (!(await this.isReady())) {
       if (!this.running) {
         const by = this.#child?.exitCode ?? this.#child?.signalCode ?? 'nothing: it was not started'
@@ -132,19 +156,34 @@ export class MemberProcess {
     }
   }
 
-  async status(): Promise<ClusterStatus> {
-    const reply = await this.client.get('/cluster/v1/status', { timeoutMs: 2000 })
+  /** @param timeoutMs short for whoever asks again and again, and may ask one that is paused */
+  async status(timeoutMs?: number): Promise<ClusterStatus> {
+    const call = timeoutMs === undefined ? {} : { timeoutMs }
+    const reply = await this.client.get('/cluster/v1/status', call)
     if (reply.status !== 200) throw new Error(`${this.name}: ${reply.text}`)
     return JSON.parse(reply.text) as ClusterStatus
   }
 
+  /** Until its database holds all that it has in memory now. */
+  async onDisk(): Promise<void> {
+    const { appliedMemory } = await this.status()
+    const isThere = async (): Promise<boolean> => (await this.status()).appliedDisk >= appliedMemory
+    await until(`the database of ${this.name} holds all up to ${appliedMemory}`, isThere)
+  }
+
+  /** All that it said since its last start. */
+  said(): string {
+    return readFileSync(this.#logPath).subarray(this.#saidFrom).toString('utf8')
+  }
+
+  /** The last it said, for people: whoever looks for a line takes `said`, as nobody knows how many more come behind it. */
   logTail(): string {
-    return readFileSync(join(this.directory, 'server.log'), 'utf8').split('\n').slice(-25).join('\n')
+    return readFileSync(this.#logPath, 'utf8').split('\n').slice(-25).join('\n')
   }
 
   async #why(): Promise<string> {
     try {
-      return (await this.client.get('/readyz?verbose', { timeoutMs: 1000 })).text
+      return (await this.client.get('/readyz?verbose', { timeoutMs: askMs })).text
     } catch {
       return 'no answer'
     }
@@ -271,22 +310,30 @@ export class ProcessCluster {
     return found
   }
 
-  /** The leader that a majority agrees on, asked anew. @param except do not ask this one */
+  /**
+   * The leader that a majority says it has, in one term, asked anew: whom only some name may be the last one, or paused.
+   *
+   * @param except do not ask this one, and do not take it
+   */
   async leader(except?: MemberProcess): Promise<MemberProcess> {
-    for (let attempt = 0; attempt < 500; attempt++) {
-      for (const member of this.members) {
-        if (member === except || !member.running) continue
-        try {
-          const status = await member.status()
-          if (status.leader !== null && status.leader.name !== except?.name)
-            return this.member(status.leader.name)
-        } catch (cause) {
-          if (!(cause instanceof NoReply)) throw cause
-        }
-      }
-      await sleep(20)
-    }
-    throw new Error('no leader within 10 s')
+    const asked = this.members.filter((member) => member !== except)
+    let words: readonly (string | null)[] = []
+    let found: MemberProcess | null = null
+    await until(
+      'a majority has one leader',
+      async () => {
+        words = await Promise.all(asked.map((member) => leaderAsToldBy(member)))
+        const agreed = words.find(
+          (word) => words.filter((other) => other === word).length > this.members.length / 2 && word !== null,
+        )
+        const name = agreed?.split(' ')[0]
+        found = asked.find((member) => member.name === name && member.running) ?? null
+        return found !== null
+      },
+      () => `leaders, as ${asked.map(({ name }) => name).join(', ')} had it: ${words.join(', ')}`,
+      20,
+    )
+    return found ?? assert.fail('somebody leads')
   }
 
   /** The proxies between peers, in a process of their own; no peer reaches another without. */
@@ -301,27 +348,47 @@ export class ProcessCluster {
       },
     )
     closeSync(log)
-    for (let attempt = 0; ; attempt++) {
+    const proxies = this.#linksProcess
+    const endMs = performance.now() + patienceMs
+    for (;;) {
       try {
         this.#links = await ControlClient.open(join(this.directory, controlFile), new RealClock())
         return this.#links
       } catch (cause) {
-        if (attempt === 500) throw cause
+        if (proxies.exitCode !== null || performance.now() > endMs)
+          throw new Error(readFileSync(join(this.directory, 'links.log'), 'utf8'), { cause })
         await sleep(20)
       }
     }
   }
 
-  /** Ends every process and removes every file. */
+  /** Ends every process and removes every file. What does not go is told and no error, as that would hide what a test found. */
   async remove(): Promise<void> {
-    for (const member of this.members) {
-      member.client.close()
-      if (!member.running) continue
-      member.signal('SIGCONT')
-      await member.stop('SIGKILL')
-    }
     this.#links?.close()
-    this.#linksProcess?.kill('SIGKILL')
-    rmSync(this.directory, { recursive: true, force: true })
+    const links = this.#linksProcess
+    const ends = this.members.map(async (member) => {
+      member.client.close()
+      await member.stop('SIGKILL')
+    })
+    if (links !== null && links.exitCode === null && links.signalCode === null) {
+      const exited = once(links, 'exit')
+      links.kill('SIGKILL')
+      ends.push(exited.then(() => undefined))
+    }
+    for (const end of await Promise.allSettled(ends))
+      if (end.status === 'rejected') console.log(`# not removed: ${String(end.reason)}`)
+    rmSync(this.directory, { recursive: true, force: true, maxRetries: 10 })
+  }
+}
+
+/** @returns null: it has none, or does not answer */
+async function leaderAsToldBy(member: MemberProcess): Promise<string | null> {
+  if (!member.running) return null
+  try {
+    const { leader, term } = await member.status(askMs)
+    return leader === null ? null : `${leader.name} in term ${term}`
+  } catch (cause) {
+    if (cause instanceof NoReply) return null
+    throw cause
   }
 }

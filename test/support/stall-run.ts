@@ -8,6 +8,9 @@ import type { StallPart } from './stall-hook.ts'
 /** A module that lets `stall` reach into a server; see `ClusterOptions.preload`. */
 export const stallHook = new URL('./stall-hook.js', import.meta.url).href
 
+/** For one question, in ms: who stands still is asked again. */
+const askMs = 5000
+
 /** Makes a part of a member stand still. @returns lets it go on */
 export function stall(member: MemberProcess, part: StallPart): () => void {
   const file = join(member.directory, `stall-${part}`)
@@ -39,7 +42,7 @@ export class LeaderRecord {
     while (!this.#stopped) {
       try {
         if (member.running) {
-          const { term, leader } = await member.status()
+          const { term, leader } = await member.status(askMs)
           if (leader !== null) this.#note(term, leader.name)
         }
       } catch {

@@ -92,8 +92,7 @@ export async function verifyFailovers(t: TestContext, traffic: VerifyTraffic): P
       await sleep(1500)
       leader.signal('SIGCONT')
     }
-    // Starting takes its time on a busy machine, and is not what is judged here.
-    await leader.waitReady(120_000)
+    await leader.waitReady()
   }
   const { judgement, history } = await verifying
   const acknowledged = history.calls.filter(

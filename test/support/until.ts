@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/**
+ * How long a test of real processes waits for what has to come, in ms. It is no judgement of how fast that is: on a machine with
+ * much to do all takes many times as long, and this is when a test gives up and says what it saw.
+ */
+export const patienceMs = 120_000
+
+/**
+ * Waits until something holds, for as long as `patienceMs`, however often that allows to look.
+ *
+ * @param what is awaited
+ * @param seen what there was instead, for whoever wonders why it never held
+ * @param lookMs between two looks
+ */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  seen: () => string | Promise<string> = () => '',
+  lookMs = 50,
+): Promise<void> {
+  const endMs = performance.now() + patienceMs
+  while (!(await holds())) {
+    if (performance.now() > endMs)
+      assert.fail(`not within ${patienceMs / 1000} s: ${what}\n${await seen()}`.trimEnd())
+    await sleep(lookMs)
+  }
+}
