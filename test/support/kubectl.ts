@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict'
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { patienceMs } from './until.ts'
 
 const run = promisify(execFile)
 
 export type KubectlResult = { readonly code: number; readonly stdout: string; readonly stderr: string }
+
+export type Followed = {
+  readonly lines: readonly string[]
+  readonly child: ChildProcess
+  /** All of it, for whoever wonders why something did not come. */
+  readonly told: () => string
+}
 
 /** A real kubectl. Where none is on the machine, Debian's package is installed; without one the tests fail. */
 export class Kubectl {
@@ -19,13 +29,7 @@ export class Kubectl {
 
   /** @param program another kubectl than the one on the path, such as `ORCH_TEST_KUBECTL` names */
   static find(program = process.env['ORCH_TEST_KUBECTL'] ?? 'kubectl'): Kubectl {
-    const version = versionOf(program) ?? installed(program)
-    if (version === null) {
-      throw new Error(
-        "these tests need kubectl: none is on the path and Debian's kubernetes-client could not be installed",
-      )
-    }
-    return new Kubectl(program, version)
+    return new Kubectl(program, versionOf(program) ?? installed(program))
   }
 
   /** @returns what it printed. @throws AssertionError with all it said, when it ended with anything but 0 */
@@ -38,34 +42,38 @@ export class Kubectl {
   async run(kubeconfig: string, args: readonly string[], input?: string): Promise<KubectlResult> {
     const words = ['--kubeconfig', kubeconfig, ...args]
     try {
-      const child = run(this.program, words, { maxBuffer: 64 * 1024 * 1024, timeout: 60_000 })
+      const child = run(this.program, words, { maxBuffer: 64 * 1024 * 1024, timeout: patienceMs })
+      // One that refuses what it was asked need not read what it was given: what it says of that is what counts.
+      child.child.stdin?.on('error', () => undefined)
       if (input !== undefined) child.child.stdin?.end(input)
       const { stdout, stderr } = await child
       return { code: 0, stdout, stderr }
     } catch (cause) {
       if (cause instanceof Error && 'stdout' in cause && 'stderr' in cause && 'code' in cause) {
-        return { code: Number(cause.code ?? 1), stdout: String(cause.stdout), stderr: String(cause.stderr) }
+        const isLate = 'killed' in cause && cause.killed === true
+        const late = isLate ? `\nkubectl did not end within ${patienceMs / 1000} s, and was ended` : ''
+        const stderr = `${String(cause.stderr)}${late}`
+        return { code: Number(cause.code ?? 1), stdout: String(cause.stdout), stderr }
       }
       throw cause
     }
   }
 
   /** Runs on beside the test, such as `get -w`; its lines so far are in `lines`. */
-  follow(
-    kubeconfig: string,
-    args: readonly string[],
-  ): { readonly lines: string[]; readonly child: ChildProcess } {
+  follow(kubeconfig: string, args: readonly string[]): Followed {
     const child = spawn(this.program, ['--kubeconfig', kubeconfig, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const lines: string[] = []
-    let rest = ''
+    let [rest, said] = ['', '']
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       const parts = (rest + text).split('\n')
       rest = parts.pop() ?? ''
       lines.push(...parts)
     })
-    return { lines, child }
+    const told = (): string => [...lines, said, ...(child.exitCode === null ? [] : ['it ended'])].join('\n')
+    return { lines, child, told }
   }
 }
 
@@ -81,15 +89,24 @@ function versionOf(program: string): string | null {
   }
 }
 
-function installed(program: string): string | null {
+/**
+ * Files of tests that run at the same time all want it: one installs, the others wait for that and find it.
+ *
+ * @throws Error with what was said last
+ */
+function installed(program: string): string {
   console.log("# kubectl is not on this machine: installing Debian's kubernetes-client")
-  try {
-    execFileSync('apt-get', ['update', '-q'], { stdio: 'ignore' })
-    execFileSync('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'kubernetes-client'], {
-      stdio: 'ignore',
-    })
-  } catch {
-    return null
-  }
-  return versionOf(program)
+  const install = 'apt-get update -q && apt-get install -y -q --no-install-recommends kubernetes-client'
+  const script = `command -v "$1" || { ${install}; }`
+  const lock = join(tmpdir(), 'orch-test-kubectl.lock')
+  const { status, stdout, stderr, error } = spawnSync('flock', [lock, 'sh', '-c', script, 'sh', program], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const version = status === 0 ? versionOf(program) : null
+  if (version !== null) return version
+  const words = error?.message ?? `${stdout}${stderr}`.slice(-2000)
+  throw new Error(
+    `these tests need kubectl: none is on the path and Debian's kubernetes-client could not be installed: ${words}`,
+  )
 }
