@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Names } from '../api/names.ts'
+import { objectsOf } from '../controllers/custom-definition-objects.ts'
 import { isTrue } from '../controllers/custom-definition-summary.ts'
 import type { DefinitionNames, KnownDefinition } from '../controllers/custom-definition-summary.ts'
 import type { Catalog } from '../registry/catalog.ts'
@@ -25,6 +26,7 @@ type Made = {
   readonly generation: number
   readonly accepted: DefinitionNames
   readonly kinds: readonly ResourceDefinition[]
+  readonly objects: ResourceDefinition
 }
 
 /**
@@ -78,7 +80,8 @@ export class CustomKinds {
     const known = this.#made.get(name)
     if (known?.uid === uid && known.generation === generation && isSame(known.accepted, accepted))
       return false
-    this.#made.set(name, { uid, generation, accepted, kinds: this.#make(definition) })
+    const kinds = this.#make(definition)
+    this.#made.set(name, { uid, generation, accepted, kinds, objects: objectsOf(definition) })
     return true
   }
 
@@ -97,7 +100,10 @@ export class CustomKinds {
     this.#isDirty = false
     // As every member has them.
     const inOrder = [...this.#made].sort(([a], [b]) => (a < b ? -1 : 1))
-    const leftOut = this.#parts.catalog.setCustom(inOrder.flatMap(([, { kinds }]) => kinds))
+    const leftOut = this.#parts.catalog.setCustom(
+      inOrder.flatMap(([, { kinds }]) => kinds),
+      inOrder.map(([, { objects }]) => objects),
+    )
     const paths = leftOut.map(({ group, version, plural }) => `${group}/${version}/${plural}`)
     for (const path of paths.filter((one) => !this.#leftOut.has(one))) {
       this.#parts.log.warn({ path }, 'custom kind not served: the server has one of its own there')

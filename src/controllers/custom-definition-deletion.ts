@@ -5,12 +5,12 @@ import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
 import { formatTime } from '../api/time.ts'
 import type { Catalog } from '../registry/catalog.ts'
-import { placeOf } from '../registry/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
 import type { Informer } from '../registry/informer.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import { Controller, defaultControllerLimits } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import { objectsOf } from './custom-definition-objects.ts'
 import { cleanupFinalizer, definitionKey, definitionPlural } from './custom-definition-summary.ts'
 import { isTrue, summaryOf, withCondition } from './custom-definition-summary.ts'
 import type { DefinitionSummary, KnownDefinition } from './custom-definition-summary.ts'
@@ -79,10 +79,12 @@ async function reconcile(parts: DefinitionDeletionParts, name: string): Promise<
 type Parts = DefinitionDeletionParts & { readonly kind: ResourceDefinition }
 
 async function step(parts: Parts, object: AnyObject, definition: DefinitionSummary): Promise<Reconciled> {
-  if (overlaps(parts.catalog, definition)) return letGo(parts, object, overlapping)
+  const { group, requested } = definition
+  // A later program has a kind of its own there, whose objects are not the definition's to delete.
+  if (parts.catalog.isOwnPlace({ group, plural: requested.plural })) return letGo(parts, object, overlapping)
   // Nothing was ever served from there.
   if (!isTrue(definition, 'Established')) return letGo(parts, object, neverEstablished)
-  const instances = instancesOf(definition)
+  const instances = objectsOf(definition)
   const before = await parts.client.list(instances, null, 1)
   if (before.objects.length === 0) return letGo(parts, object, completed)
   const isNews = terminatingReason(definition) === 'InstanceDeletionPending'
@@ -92,30 +94,6 @@ async function step(parts: Parts, object: AnyObject, definition: DefinitionSumma
   if (left.objects.length === 0) return letGo(parts, told, completed)
   await tell(parts, told, remaining(left))
   return { kind: 'again' }
-}
-
-/** What this server has by itself since the definition was made is not the definition's to delete. */
-function overlaps(catalog: Catalog, { group, requested }: DefinitionSummary): boolean {
-  return catalog.builtIn().some((kind) => {
-    const place = placeOf(kind)
-    return place.group === group && place.plural === requested.plural
-  })
-}
-
-/**
- * The definition's objects as far as deleting them goes: in whatever version they are, served or not, and whatever its
- * schemas say.
- */
-function instancesOf({ group, scope, requested, storageVersion }: DefinitionSummary): ResourceDefinition {
-  return {
-    ...{ group, scope, kind: requested.kind, plural: requested.plural, singular: requested.singular },
-    version: storageVersion,
-    ...{ shortNames: [], categories: [], subresources: [], hooks: {} },
-    verbs: ['list', 'delete', 'deletecollection'],
-    schema: { type: 'object', properties: {} },
-    validateName: () => [],
-    deleteReturnsObject: false,
-  }
 }
 
 /** Takes the finalizer off; the definition goes with the last one. */

@@ -69,7 +69,7 @@ async function reconcile(parts: NamespaceDeletionParts, name: string): Promise<R
 }
 
 function contentKinds(catalog: Catalog): readonly ResourceDefinition[] {
-  return storedKinds(catalog.all()).filter(
+  return storedKinds(catalog.withUnserved()).filter(
     ({ scope, verbs }) => scope === 'Namespaced' && verbs.includes('deletecollection'),
   )
 }

@@ -47,6 +47,16 @@ export class Catalog {
     return [...this.#builtIn.values()]
   }
 
+  /** Whether a kind of the program has its objects there. */
+  isOwnPlace(place: Place): boolean {
+    return this.#custom.isTaken(place)
+  }
+
+  /** All kinds, and what stands for the objects of definitions of which no version is served. */
+  withUnserved(): readonly ResourceDefinition[] {
+    return [...this.all(), ...this.#custom.unserved]
+  }
+
   /** A catalog with these of the program's own kinds only, and with the same custom ones at any time. */
   narrowed(builtIn: readonly ResourceDefinition[]): Catalog {
     return new Catalog(builtIn, this.#custom)
@@ -55,11 +65,15 @@ export class Catalog {
   /**
    * Replaces all custom kinds, here and in what was narrowed from it.
    *
+   * @param objects those of all definitions, each in whatever versions they are
    * @returns those left out, because their path, or the place of their objects, is that of a kind of the program or of one
    *   before them
    */
-  setCustom(kinds: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
-    return this.#custom.replace(kinds)
+  setCustom(
+    kinds: readonly ResourceDefinition[],
+    objects: readonly ResourceDefinition[] = [],
+  ): readonly ResourceDefinition[] {
+    return this.#custom.replace(kinds, objects)
   }
 
   /** @param listener called right after each change of the custom kinds. @returns takes it off again */
@@ -68,12 +82,16 @@ export class Catalog {
   }
 }
 
+/** Where objects lie. */
+type Place = { readonly group: string; readonly plural: string }
+
 /** What all catalogs of one server share. */
 class CustomSet {
   /** Paths and places that no custom kind may have. */
   readonly #taken: ReadonlySet<string>
   readonly #listeners = new Set<() => void>()
   byPath: ReadonlyMap<string, ResourceDefinition> = new Map()
+  unserved: readonly ResourceDefinition[] = []
   version = 0
 
   constructor(builtIn: readonly ResourceDefinition[]) {
@@ -81,15 +99,24 @@ class CustomSet {
     this.#taken = new Set(all.flatMap((kind) => [pathOf(kind), placeKeyOf(kind)]))
   }
 
-  replace(kinds: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
+  isTaken({ group, plural }: Place): boolean {
+    return this.#taken.has(`${group}/${plural}`)
+  }
+
+  replace(
+    kinds: readonly ResourceDefinition[],
+    objects: readonly ResourceDefinition[],
+  ): readonly ResourceDefinition[] {
     const byPath = new Map<string, ResourceDefinition>()
     const leftOut: ResourceDefinition[] = []
     for (const kind of kinds) {
       const path = pathOf(kind)
-      const isTaken = kind.group === '' || this.#taken.has(path) || this.#taken.has(placeKeyOf(kind))
+      const isTaken = kind.group === '' || this.#taken.has(path) || this.isTaken(placeOf(kind))
       if (isTaken || byPath.has(path)) leftOut.push(kind)
       else byPath.set(path, kind)
     }
+    const places = new Set([...byPath.values()].map(placeKeyOf))
+    this.unserved = objects.filter((one) => !this.isTaken(placeOf(one)) && !places.has(placeKeyOf(one)))
     if (isSame(this.byPath, byPath)) return leftOut
     this.byPath = byPath
     this.version++

@@ -54,14 +54,15 @@ export function removalConditions(
   current: Revision,
 ): readonly Condition[] {
   const unchanged: Condition = { kind: 'revision-is', revision: current }
-  const places = definition.hooks.contains?.(object) ?? []
+  // What lies where the program has a kind of its own by now is that kind's.
+  const places = (definition.hooks.contains?.(object) ?? []).filter((one) => !parts.catalog.isOwnPlace(one))
   if (places.length > 0) {
     const prefixes = places.map((place) => prefixOf({ ...place, namespace: null }))
     return [unchanged, { kind: 'prefix-empty', prefixes }]
   }
   if (definition.holdsNamespaces !== true) return [unchanged]
   const namespace = object.metadata.name ?? ''
-  const namespaced = storedKinds(parts.catalog.all()).filter(({ scope }) => scope === 'Namespaced')
+  const namespaced = storedKinds(parts.catalog.withUnserved()).filter(({ scope }) => scope === 'Namespaced')
   const prefixes = namespaced.map((kind) => prefixOf({ ...placeOf(kind), namespace }))
   return [unchanged, { kind: 'prefix-empty', prefixes }]
 }

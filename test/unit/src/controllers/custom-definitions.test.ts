@@ -12,6 +12,7 @@ import { definitionKey } from '../../../../src/controllers/custom-definition-sum
 import type { Key } from '../../../../src/store/key.ts'
 import type { ObjectStore, StoredObject, View } from '../../../../src/store/object-store.ts'
 import { customVersion } from '../../../support/custom-definition.ts'
+import { customKind } from '../../../support/custom-kind.ts'
 import { refused } from '../registry/fixture.ts'
 import { defined, Gate, instead, kind, Member, name, names } from './definition-member.ts'
 
@@ -88,6 +89,29 @@ void test('a definition whose names were never accepted takes nothing along', as
   for (let at = 0; at < 100; at++) await member.next()
   assert.equal((await refused(member.api.get({ kind, name: rival }))).code, 404)
   assert.equal(member.left, 1)
+})
+
+void test('a definition whose place a kind of the program has taken goes, and leaves the objects there', async (t) => {
+  const own = customKind({ group: 'example.com', plural: 'widgets', kind: 'Widget' })
+  const member = await Member.open(undefined, [own])
+  t.after(() => member.close())
+  await member.define()
+  // As it was when the program had no such kind.
+  const { object } = await member.api.get({ kind, name })
+  const acceptedNames = { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' }
+  const since = '2026-01-01T00:00:00Z'
+  const conditions = ['NamesAccepted', 'Established'].map((type) => {
+    return { type, status: 'True', reason: 'x', message: 'x', lastTransitionTime: since }
+  })
+  const status = { ...objectMember(object, 'status'), acceptedNames, conditions }
+  await member.api.update({ kind, name, subresource: 'status', body: { ...object, status } })
+  await member.takenIn()
+  await member.widget('a')
+  member.lead()
+  await member.api.delete({ kind, name })
+  await member.untilGone()
+  assert.equal(member.left, 1)
+  assert.deepEqual(member.errors, [])
 })
 
 void test('another leader goes on wherever the one before it stopped', async (t) => {

@@ -10,6 +10,7 @@ import { customDefinitionDeletion } from '../../../../src/controllers/custom-def
 import { customDefinitionNames } from '../../../../src/controllers/custom-definition-names.ts'
 import { definitionsPrefix, knownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
+import type { ResourceDefinition } from '../../../../src/registry/definition.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { customKinds } from '../../../../src/resources/custom-kind.ts'
 import { customResourceDefinitionDefinition } from '../../../../src/resources/custom-resource-definition.ts'
@@ -49,13 +50,17 @@ export class Member {
     })
   }
 
-  static async open(wrap?: (store: ObjectStore) => ObjectStore): Promise<Member> {
+  /** @param own kinds that the program has besides */
+  static async open(
+    wrap?: (store: ObjectStore) => ObjectStore,
+    own: readonly ResourceDefinition[] = [],
+  ): Promise<Member> {
     const taken = { in: (): Promise<void> => Promise.resolve() }
     const definitionsTakenIn = (): Promise<void> => taken.in()
     const definition = customResourceDefinitionDefinition(names)
     const isThere = definitionsFor(names).some(({ plural }) => plural === definition.plural)
     const api = await Fixture.open({
-      ...{ definitionsTakenIn, extra: isThere ? [] : [definition] },
+      ...{ definitionsTakenIn, extra: isThere ? own : [definition, ...own] },
       ...(wrap === undefined ? {} : { wrap }),
     })
     const member = new Member(api)

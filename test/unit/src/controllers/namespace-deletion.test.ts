@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
+import { objectMember, objectsMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { namespaceDeletion } from '../../../../src/controllers/namespace-deletion.ts'
 import type { AnyObject } from '../../../../src/registry/definition.ts'
@@ -12,8 +13,10 @@ import { parseStored } from '../../../../src/registry/encode.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
+import { customVersion } from '../../../support/custom-definition.ts'
 import { customKind } from '../../../support/custom-kind.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
+import { defined } from './definition-member.ts'
 
 type Running = { readonly close: () => void }
 
@@ -157,6 +160,49 @@ void test('what is there of custom kinds is deleted too, in whatever versions th
   }
   assert.deepEqual(errors, [])
   member.close()
+})
+
+void test('objects of a definition of which no version is served go too, and hold their namespace', async (t) => {
+  const member = await defined()
+  t.after(() => member.close())
+  const { api } = member
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
+  await api.create({ kind: 'Widget', namespace: 'n', body: { metadata: { name: 'a' }, spec: {} } })
+  const metadata = { name: 'kept', finalizers: ['x.io/a'] }
+  await api.create({ kind: 'Widget', namespace: 'n', body: { metadata, spec: {} } })
+  await member.widget('other')
+  const serve = async (served: boolean): Promise<void> => {
+    const spec = { versions: [{ ...customVersion('v1'), served }] }
+    await api.patch({ kind: 'CustomResourceDefinition', name: 'widgets.example.com', body: { spec } })
+    await member.takenIn()
+  }
+  await serve(false)
+  assert.equal(api.catalog.find('example.com', 'v1', 'widgets'), null)
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  const { object } = await api.get({ kind: 'Namespace', name: 'n' })
+  const emptied = { ...object, spec: { finalizers: [] } }
+  const byHand = await refused(
+    api.update({ kind: 'Namespace', name: 'n', subresource: 'finalize', body: emptied }),
+  )
+  assert.equal(byHand.code, 409)
+  const errors: unknown[] = []
+  const running = lead(api, errors)
+  await turns()
+  assert.equal(member.left, 2)
+  const told = objectMember((await api.get({ kind: 'Namespace', name: 'n' })).object, 'status')
+  const [remaining] = objectsMember(told, 'conditions')
+  const words = 'Some resources are remaining: widgets.example.com has 1 resource instances'
+  assert.equal(remaining?.['message'], words)
+  await serve(true)
+  const released = { metadata: { finalizers: null } }
+  await api.patch({ kind: 'Widget', namespace: 'n', name: 'kept', body: released })
+  await serve(false)
+  api.clock.advance(1000)
+  await turns()
+  assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
+  assert.equal(member.left, 1, 'those elsewhere are left alone')
+  assert.deepEqual(errors, [])
+  running.close()
 })
 
 void test('a namespace does not go while it holds objects of a kind that this member has yet to take in', async (t) => {

@@ -1,0 +1,23 @@
+import type { ResourceDefinition } from '../registry/definition.ts'
+import type { DefinitionSummary } from './custom-definition-summary.ts'
+
+/**
+ * The objects of a definition as far as deleting them goes: in whatever versions they are, served or not, and whatever its
+ * schemas say.
+ */
+export function objectsOf({
+  group,
+  scope,
+  requested,
+  storageVersion,
+}: DefinitionSummary): ResourceDefinition {
+  return {
+    ...{ group, scope, kind: requested.kind, plural: requested.plural, singular: requested.singular },
+    version: storageVersion,
+    ...{ shortNames: [], categories: [], subresources: [], hooks: {} },
+    verbs: ['list', 'delete', 'deletecollection'],
+    schema: { type: 'object', properties: {} },
+    validateName: () => [],
+    deleteReturnsObject: false,
+  }
+}
