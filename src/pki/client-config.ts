@@ -26,7 +26,7 @@ export function readClientConfig(path: string): ClientConfig {
   const current = config['current-context']
   const context = entryOf(config, { list: 'contexts', name: current, member: 'context' }, path)
   const cluster = entryOf(config, { list: 'clusters', name: context['cluster'], member: 'cluster' }, path)
-  const nobody = context['user'] === undefined || context['user'] === ''
+  const nobody = isUnsaid(context['user']) || context['user'] === ''
   const user = nobody ? {} : entryOf(config, { list: 'users', name: context['user'], member: 'user' }, path)
   if (cluster['insecure-skip-tls-verify'] === true) {
     throw malformed(path, 'insecure-skip-tls-verify would believe anybody: give certificate-authority-data')
@@ -90,10 +90,18 @@ function entryOf(
   const found: unknown = Array.isArray(list)
     ? list.find((entry) => isRecord(entry) && entry['name'] === of.name)
     : undefined
-  const value = isRecord(found) ? found[of.member] : undefined
-  if (isRecord(value)) return value
+  if (isRecord(found)) {
+    const value = found[of.member]
+    // As Go's clients read it: a user of whom nothing is said shows nothing.
+    if (isUnsaid(value)) return {}
+    if (isRecord(value)) return value
+  }
   const name = typeof of.name === 'string' ? JSON.stringify(of.name) : 'that is named'
   throw malformed(path, `${of.list} lacks the ${of.member} ${name}`)
+}
+
+function isUnsaid(value: unknown): boolean {
+  return value === undefined || value === null
 }
 
 function parsed(path: string): Readonly<Record<string, unknown>> {

@@ -57,9 +57,33 @@ void test('entries lie in the file, or in files beside it', () => {
   assert.deepEqual([nobody.authority, nobody.identity, nobody.authorization], [null, null, null])
 })
 
+void test('a user of whom nothing is said is nobody, one that is not there is missing', () => {
+  const path = join(home, 'nobody.kubeconfig')
+  const read = (user: string, users: string): ReturnType<typeof readClientConfig> => {
+    const clusters = 'clusters: [{name: c, cluster: {server: "https://10.0.0.9:8443/audit"}}]'
+    const contexts = `contexts: [{name: there, context: {cluster: c, user: ${user}}}]`
+    writeFileSync(path, [clusters, contexts, `users: ${users}`, 'current-context: there', ''].join('\n'))
+    return readClientConfig(path)
+  }
+  for (const [user, users] of [
+    ['u', '[{name: u}]'],
+    ['u', '[{name: u, user: }]'],
+    ['u', '[{name: u, user: null}]'],
+    ['u', '[{name: u, user: {}}]'],
+    ['', '[]'],
+    ['""', ''],
+  ] as const) {
+    const { identity, authorization } = read(user, users)
+    assert.deepEqual([identity, authorization], [null, null], `${user} of ${users}`)
+  }
+  assert.throws(() => read('u', '[]'), /nobody\.kubeconfig: users lacks the user "u"$/)
+  assert.throws(() => read('u', '[{name: u, user: bob}]'), /nobody\.kubeconfig: users lacks the user "u"$/)
+})
+
 void test('what cannot be is refused with its place', () => {
   const table: readonly (readonly [Parts, RegExp])[] = [
     [{ current: 'elsewhere' }, /hook\.kubeconfig: contexts lacks the context "elsewhere"$/],
+    [{ cluster: { server: null } }, /server must be a URL such as/],
     [{ cluster: { server: 'not a url' } }, /server must be a URL such as/],
     [{ cluster: { server: 'ftp://x' } }, /server must be a URL such as/],
     [{ cluster: { 'insecure-skip-tls-verify': true } }, /insecure-skip-tls-verify would believe anybody/],
