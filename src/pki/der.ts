@@ -107,7 +107,8 @@ export function contentOf(node: DerNode | undefined): Uint8Array {
 
 /** @throws PkiFailure `malformed` */
 export function identifierOf(node: DerNode | undefined): string {
-  if (node?.type !== asn1.Type.OID || typeof node.value !== 'string') {
+  const isIdentifier = node?.tagClass === universal && node.type === asn1.Type.OID
+  if (!isIdentifier || typeof node.value !== 'string') {
     throw new PkiFailure('malformed', 'DER lacks an object identifier')
   }
   return asn1.derToOid(node.value)

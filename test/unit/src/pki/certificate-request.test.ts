@@ -66,6 +66,24 @@ test('a request that was harmed is refused, whatever the harm (SEED)', (t) => {
   }
 })
 
+test('what the signature does not cover is what it has to be, byte by byte', () => {
+  const der = pemBlocks(certificateRequest({ commonName: 'jane' }))[0]?.der ?? new Uint8Array()
+  const algorithm = Buffer.from('300a06082a8648ce3d040302', 'hex')
+  const from = Buffer.from(der).lastIndexOf(algorithm)
+  assert.ok(from > 0)
+  for (let at = from; at < from + algorithm.length; at++) {
+    for (let change = 1; change < 256; change++) {
+      const harmed = Uint8Array.from(der)
+      harmed[at] = (harmed[at] ?? 0) ^ change
+      assert.match(
+        wrong(toPem('CERTIFICATE REQUEST', harmed)),
+        /^malformed: /,
+        `byte ${at - from} ^ ${change}`,
+      )
+    }
+  }
+})
+
 test('requests of openssl are read, with keys of every kind', (t) => {
   if (spawnSync('openssl', ['version']).status !== 0) {
     t.diagnostic('openssl is not installed; requests of our own stand alone')
