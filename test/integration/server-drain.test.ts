@@ -10,15 +10,17 @@ import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { FakeRegistry, FakeWatch } from '../support/fake-registry.ts'
 import { TestAuthority, serverAround } from '../support/server-fixture.ts'
+import { systemClock } from '../support/system.ts'
 
 const trusted = new TestAuthority()
 const identity = trusted.server()
 const admin = trusted.client('kate', ['system:masters'])
 const CM = '/api/v1/namespaces/ns/configmaps'
 
-async function start() {
+async function start(clock = systemClock) {
   const fake = new FakeRegistry()
   const { server } = await serverAround(fake.registry, {
+    clock,
     tls: { certificate: identity.cert, key: identity.key, clientAuthorities: trusted.pem },
   })
   const { port } = await server.listen('127.0.0.1', 0)
@@ -34,14 +36,25 @@ async function get(url: string, agent: https.Agent): Promise<IncomingMessage & {
 }
 
 test('a stopping member turns unready first and serves on for the delay', async () => {
-  const { server, url } = await start()
+  const delayMs = 123_456
+  let delayIsOver = (): void => assert.fail('nobody waits for it')
+  const clock: typeof systemClock = {
+    ...systemClock,
+    after: (ms, action) => {
+      if (ms !== delayMs) return systemClock.after(ms, action)
+      delayIsOver = action
+      return { cancel: () => undefined }
+    },
+  }
+  const { server, url } = await start(clock)
   const agent = new https.Agent({ ca: trusted.pem, ...admin, keepAlive: true })
   assert.equal((await get(`${url}/readyz`, agent)).statusCode, 200)
-  const stopped = server.drain({ shutdownDelayMs: 200, graceMs: 1000 })
+  const stopped = server.drain({ shutdownDelayMs: delayMs, graceMs: 60_000 })
   const unready = await get(`${url}/readyz`, agent)
   assert.equal(unready.statusCode, 500)
   assert.ok(unready.text.includes('[-]shutdown failed'))
   assert.equal((await get(`${url}${CM}`, agent)).statusCode, 200)
+  delayIsOver()
   await stopped
   await assert.rejects(get(`${url}/version`, agent))
   agent.destroy()
@@ -67,7 +80,7 @@ test('calls under way are answered, their connections end, watches end, new ones
 
   const goaway = once(client, 'goaway')
   const watchEnded = once(watching, 'end')
-  const stopped = server.drain({ shutdownDelayMs: 0, graceMs: 5000 })
+  const stopped = server.drain({ shutdownDelayMs: 0, graceMs: 60_000 })
   await Promise.all([goaway, watchEnded])
   assert.ok(watch.closed)
   const strangers = new https.Agent({ ca: trusted.pem, ...admin })
