@@ -88,8 +88,13 @@ export async function ask2(
   return { status: Number(head[':status']), text: Buffer.concat(chunks).toString(), version: '2.0' }
 }
 
+/** Waits for as long as a machine may stand still; who waits in vain is told for what. */
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2))
+  const endMs = performance.now() + 60_000
+  while (!condition()) {
+    assert.ok(performance.now() < endMs, `a minute was not enough for ${String(condition)}`)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
 }
 
 /** The only call the registry saw; waits for it. */
