@@ -72,8 +72,9 @@ export type GrpcHarnessOptions = {
 export function grpcHarness(options: GrpcHarnessOptions = {}): TransportHarness {
   const opened: GrpcTransport[] = []
   return {
-    async start({ name, id, cluster = 'test', after }, receiver) {
+    async start({ name, id, cluster = 'test', after, guestsAfterMs }, receiver) {
       const self = { id: nodeId(id), name }
+      const limits = options.limits ?? testLimits
       const transport = new GrpcTransport({
         ...{
           cluster,
@@ -81,7 +82,7 @@ export function grpcHarness(options: GrpcHarnessOptions = {}): TransportHarness 
           founding: 'f1',
           clock,
           random: new RealRandom(),
-          limits: options.limits ?? testLimits,
+          limits: guestsAfterMs === undefined ? limits : { ...limits, guestsAfterMs },
         },
         listenAddress: after?.peerAddress ?? '127.0.0.1:0',
         credentials: (options.credentialsOf ?? ((member) => peerCredentials(testAuthority, member)))(name),
@@ -100,9 +101,8 @@ export function grpcHarness(options: GrpcHarnessOptions = {}): TransportHarness 
 export function memoryHarness(network: MemoryNetwork): TransportHarness {
   const opened: MemoryTransport[] = []
   return {
-    async start({ name, id, cluster = 'test' }, receiver) {
+    async start({ name, id, cluster = 'test', guestsAfterMs = testLimits.guestsAfterMs }, receiver) {
       const self = { id: nodeId(id), name }
-      const { guestsAfterMs } = testLimits
       const options = { network, cluster, self, clock, queueMessagesMax: 4096, guestsAfterMs }
       const transport = new MemoryTransport(options)
       opened.push(transport)
