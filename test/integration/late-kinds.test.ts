@@ -19,6 +19,7 @@ import { customKind } from '../support/custom-kind.ts'
 import { FakeRegistry } from '../support/fake-registry.ts'
 import { ADMIN, NOBODY, serverAround } from '../support/server-fixture.ts'
 import { systemClock } from '../support/system.ts'
+import { until } from '../support/tls-server.ts'
 
 const tabs = customKind({ group: 'stable.example.com', plural: 'crontabs', kind: 'CronTab' })
 
@@ -34,7 +35,7 @@ type Leader = {
 async function start(t: TestContext, { answer, takeIn, waitMs, waitsMax }: Leader) {
   const { registry } = new FakeRegistry()
   const { catalog } = registry
-  let rounds = 0
+  let [rounds, waits] = [0, 0]
   const barrier = new ReadBarrier({
     ...{ clock: systemClock, waitersMax: 1000, roundsMax: 1, retryMs: 10_000, sweepMs: 20 },
     send: (round) => {
@@ -46,6 +47,7 @@ async function start(t: TestContext, { answer, takeIn, waitMs, waitsMax }: Leade
   const lateKinds = new LateKinds({
     store: {
       barrier: async (deadlineMs) => {
+        waits++
         try {
           await barrier.wait(deadlineMs)
         } catch (cause) {
@@ -70,7 +72,24 @@ async function start(t: TestContext, { answer, takeIn, waitMs, waitsMax }: Leade
   const get = (url: string, headers: Record<string, string> = ADMIN) =>
     server.app.inject({ method: 'GET', url, headers })
   const send = (method: 'GET' | 'POST', url: string) => server.app.inject({ method, url, headers: ADMIN })
-  return { get, send, catalog, rounds: () => rounds }
+  return { get, send, catalog, rounds: () => rounds, waits: () => waits }
+}
+
+/** A leader that answers no round before it is let go. */
+function held(): Pick<Leader, 'answer' | 'waitMs'> & { readonly letGo: () => void } {
+  const waiting: (() => void)[] = []
+  let isHeld = true
+  return {
+    answer: (confirm) => {
+      if (isHeld) waiting.push(confirm)
+      else setImmediate(confirm)
+    },
+    waitMs: 60_000,
+    letGo: () => {
+      isHeld = false
+      for (const confirm of waiting) confirm()
+    },
+  }
 }
 
 const OBJECTS = '/apis/stable.example.com/v1/namespaces/default/crontabs'
@@ -152,10 +171,14 @@ test('what nobody defined is 404 behind one round; of the core group, and of odd
 })
 
 test('a scan of unknown paths shares its rounds with the leader', async (t) => {
-  const { get, rounds } = await start(t, { answer: (confirm) => setTimeout(confirm, 50) })
+  const leader = held()
+  const { get, rounds, waits } = await start(t, leader)
   const asked = Array.from({ length: 150 }, (_, at) => get(`/apis/g${at}.example.com/v1/things`))
+  await until(() => waits() === 150)
+  leader.letGo()
   for (const answer of await Promise.all(asked)) assert.equal(answer.statusCode, 404)
-  assert.ok(rounds() <= 15, `${rounds()} rounds for 150 paths`)
+  // Who came first began one; the next is of all others.
+  assert.ok(rounds() <= 2, `${rounds()} rounds for 150 paths`)
 })
 
 test('without a quorum it is 504 within the bound or the caller’s own, and no 404 that may be wrong', async (t) => {
@@ -166,13 +189,22 @@ test('without a quorum it is 504 within the bound or the caller’s own, and no 
   assert.equal(answer.headers['retry-after'], undefined)
   assert.equal((await get('/apis/stable.example.com/v1')).statusCode, 504)
   assert.equal((await get('/apis')).statusCode, 200)
-  const slow = await start(t, { answer: () => undefined })
+  const slow = await start(t, { answer: () => undefined, waitMs: 3_600_000 })
   assert.equal((await slow.get(`${OBJECTS}?timeout=50ms`)).statusCode, 504)
 })
 
 test('only so many wait at once; the next are told to come again', async (t) => {
-  const { get } = await start(t, { answer: (confirm) => setTimeout(confirm, 50), waitsMax: 3 })
-  const answers = await Promise.all(Array.from({ length: 5 }, () => get(OBJECTS)))
+  const leader = held()
+  const { get } = await start(t, { ...leader, waitsMax: 3 })
+  let turnedAway = 0
+  const asked = Array.from({ length: 5 }, async () => {
+    const answer = await get(OBJECTS)
+    if (answer.statusCode === 429) turnedAway++
+    return answer
+  })
+  await until(() => turnedAway === 2)
+  leader.letGo()
+  const answers = await Promise.all(asked)
   const codes = answers.map(({ statusCode }) => statusCode).toSorted()
   assert.deepEqual(codes, [404, 404, 404, 429, 429])
   const [refused] = answers.filter(({ statusCode }) => statusCode === 429)
