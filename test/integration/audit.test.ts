@@ -215,6 +215,7 @@ void describe('a log that is slow or broken', () => {
     const { server, log, told, metrics } = await start(t, { rules: [{ level: 'Metadata' }] })
     const go = log.holdUp()
     const asking = server.ask('GET', '/version')
+    await log.heldUp()
     assert.equal(await within(asking), 'waits')
     go()
     assert.equal((await asking).status, 200)
@@ -279,11 +280,13 @@ void describe('a log that is slow or broken', () => {
       headers: { 'audit-id': 'left' },
       signal: stop.signal,
     })
-    assert.equal(await within(asking.catch(() => undefined)), 'waits')
+    const failed = assert.rejects(asking)
+    await log.heldUp()
+    assert.equal(await within(failed), 'waits')
     stop.abort()
-    await assert.rejects(asking)
+    await failed
     const isCounted = async (): Promise<boolean> => /requests_rejected_total 1/.test(await metrics.metrics())
-    for (let attempt = 0; attempt < 1000 && !(await isCounted()); attempt++) await sleep(10)
+    for (let attempt = 0; attempt < 6000 && !(await isCounted()); attempt++) await sleep(10)
     assert.ok(await isCounted())
     go()
     const [, last] = await log.of('left', 2)

@@ -43,6 +43,8 @@ export class MemoryAuditLog implements LogFiles {
   text = ''
   /** Set: what appends and opens fail with. */
   broken: string | null = null
+  /** Appends that are held up. */
+  waiting = 0
   #gate: Promise<void> = Promise.resolve()
 
   async open(): Promise<LogFile> {
@@ -50,7 +52,9 @@ export class MemoryAuditLog implements LogFiles {
     return {
       size: 0,
       append: async (bytes) => {
+        this.waiting++
         await this.#gate
+        this.waiting--
         this.#check()
         this.text += Buffer.from(bytes).toString('utf8')
       },
@@ -79,13 +83,21 @@ export class MemoryAuditLog implements LogFiles {
     return go
   }
 
+  /** Resolves once somebody waits to be written. */
+  async heldUp(): Promise<void> {
+    for (let attempt = 0; this.waiting === 0; attempt++) {
+      assert.ok(attempt < 6000, 'nothing is to be written')
+      await sleep(10)
+    }
+  }
+
   get events(): readonly LoggedEvent[] {
     return eventsIn(this.text)
   }
 
   /** Those of a request, once there are so many. */
   async of(auditId: string, count: number): Promise<readonly LoggedEvent[]> {
-    for (let attempt = 0; attempt < 1000; attempt++) {
+    for (let attempt = 0; attempt < 6000; attempt++) {
       const found = this.events.filter(({ auditID }) => auditID === auditId)
       if (found.length >= count) return found
       await sleep(10)
