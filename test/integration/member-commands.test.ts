@@ -113,11 +113,11 @@ void test('waiting tells how far it is, and ends when it is done', async (t) => 
   await members.changeMembers({ kind: 'set-role', id: learner.id, role: 'learner' })
   const behind = { id: learner.id, state: 'replicate', next: logIndex(4), recentlyActive: true } as const
   members.followers = [{ ...behind, match: logIndex(3) }]
-  const late = await orchctl('member', 'promote', 'n3', '--timeout', '1', '--kubeconfig', kubeconfig)
+  const late = await orchctl('member', 'promote', 'n3', '--timeout', '6', '--kubeconfig', kubeconfig)
   assert.equal(late.code, 1)
   assert.match(
     late.err,
-    /n3 is a learner and catches up: 7 entries to go\n.* after 1 s; the same command waits on/,
+    /n3 is a learner and catches up: 7 entries to go\n.* after 6 s; the same command waits on/,
   )
   const waiting = orchctl('member', 'promote', 'n3', '--kubeconfig', kubeconfig)
   await members.changeMembers({ kind: 'promote', id: learner.id })
