@@ -8,6 +8,7 @@ import {
   defaultTiming,
   defaultTransportLimits,
   inlineNode,
+  MembershipFailure,
   MemoryLog,
   MemoryNetwork,
   MemoryPeerBook,
@@ -46,7 +47,7 @@ export function soon(ms: number): number {
 }
 
 export async function until(what: string, holds: () => boolean): Promise<void> {
-  const limit = soon(30_000)
+  const limit = soon(60_000)
   while (!holds()) {
     assert.ok(clock.monotonicMs() < limit, `in time: ${what}`)
     await new Promise((resolve) => clock.after(5, () => resolve(undefined)))
@@ -101,12 +102,25 @@ export class RaftFleet {
     part: { readonly by: number; readonly replaces?: number },
   ): Promise<FleetMember> {
     const info = await this.infoOf(number)
-    const { configuration, index } = await this.change(part.by, addition(info, part.replaces))
+    const { configuration, index } = await this.changed(part.by, addition(info, part.replaces))
     return this.start(info, { members: configuration.members, configurationIndex: index })
   }
 
   change(by: number, change: MemberChange): ReturnType<RaftNode<number>['changeMembers']> {
-    return this.member(by).node.changeMembers(change, soon(20_000))
+    return this.member(by).node.changeMembers(change, soon(60_000))
+  }
+
+  /** Asks again where members that are there look silent, as they do once a machine stood still for a moment. */
+  async changed(by: number, change: MemberChange): ReturnType<RaftNode<number>['changeMembers']> {
+    for (const limit = soon(60_000); ;) {
+      try {
+        return await this.change(by, change)
+      } catch (cause) {
+        const isSilence = cause instanceof MembershipFailure && cause.code === 'below-live-quorum'
+        if (!isSilence || clock.monotonicMs() > limit) throw cause
+      }
+      await new Promise((resolve) => clock.after(20, () => resolve(undefined)))
+    }
   }
 
   member(number: number): FleetMember {
