@@ -56,7 +56,8 @@ const harm: MemberHarm = {
 
 void test('in the log’s thread each sync takes that much longer, and the wall clock is elsewhere', (t) => {
   const { aheadMs, syncMs } = said(t, 'log', harm)
-  assert.ok(syncMs >= 3000)
+  // A wait may end within the last ms of its time.
+  assert.ok(syncMs >= 2999, `${syncMs} ms`)
   assert.ok(aheadMs > 23 * hourMs)
 })
 

@@ -18,12 +18,13 @@ void test('a cancelled timer does not fire, the others do', async () => {
   const period = clock.every(1, () => fired.push('every'))
   clock.soon(() => fired.push('soon'))
   assert.equal(fired.length, 0, 'nothing fires before the caller returns')
-  await sleep(20)
+  const endMs = clock.monotonicMs() + 60_000
+  while (!['soon', 'late', 'every'].every((what) => fired.includes(what))) {
+    assert.ok(clock.monotonicMs() < endMs, fired.join())
+    await sleep(1)
+  }
   period.cancel()
-  assert.deepEqual(
-    ['soon', 'late', 'every', 'never'].map((what) => fired.includes(what)),
-    [true, true, true, false],
-  )
+  assert.ok(!fired.includes('never'))
   const count = fired.length
   await sleep(5)
   assert.equal(fired.length, count)
