@@ -40,7 +40,9 @@ class Procedure {
     return this.#cluster.members[0] ?? assert.fail('a cluster has members')
   }
 
-  async acrossMembers(rounds: number): Promise<Outcome> {
+  /** @returns also whether one leader led all the time: on a busy machine another may be elected */
+  async acrossMembers(rounds: number): Promise<Outcome & { readonly undisturbed: boolean }> {
+    const { term } = await (await this.#cluster.leader()).status()
     const { members } = this.#cluster
     let stale = 0
     let unanswered = 0
@@ -52,7 +54,8 @@ class Procedure {
       if (seen === null) unanswered++
       else if (seen < this.#value) stale++
     }
-    return { reads: rounds, stale, unanswered }
+    const after = await (await this.#cluster.leader()).status()
+    return { reads: rounds, stale, unanswered, undisturbed: after.term === term }
   }
 
   /** Pauses `who`, lets the others acknowledge a write, and has a read wait for `who` when it wakes. */
@@ -82,14 +85,23 @@ class Procedure {
     return this.#cluster.members.find((member) => member !== who) ?? assert.fail('another member')
   }
 
-  async whole(): Promise<{ across: Outcome; follower: Outcome; deposed: Outcome }> {
+  /**
+   * @param isEnough whether what deposed leaders answered says enough; else, on a busy machine, they are asked in some rounds more
+   */
+  async whole(isEnough: (deposed: Outcome) => boolean): Promise<{
+    readonly across: Outcome
+    readonly follower: Outcome
+    readonly deposed: Outcome
+  }> {
     await this.create()
-    const across = await this.acrossMembers(150)
-    const follower = sum([])
-    const deposed = sum([])
-    const followers: Outcome[] = [follower]
-    const leaders: Outcome[] = [deposed]
-    for (let round = 0; round < 4; round++) {
+    let across = await this.acrossMembers(150)
+    for (let more = 0; more < 4 && across.unanswered > 0 && !across.undisturbed; more++) {
+      const again = await this.acrossMembers(150)
+      across = { ...again, stale: across.stale + again.stale, reads: across.reads + again.reads }
+    }
+    const followers: Outcome[] = []
+    const leaders: Outcome[] = []
+    for (let round = 0; round < 4 || (round < 20 && !isEnough(sum(leaders))); round++) {
       const leader = await this.#cluster.leader()
       followers.push(await this.fromPaused(await this.#otherThan(leader)))
       leaders.push(await this.fromPaused(await this.#cluster.leader()))
@@ -118,7 +130,8 @@ void describe('most-recent reads', () => {
   after(() => cluster.remove())
 
   void test('spec 4.8.3: a get without resourceVersion sees every acknowledged write, on every member', async () => {
-    const { across, follower, deposed } = await new Procedure(cluster).whole()
+    const hasAnswered = ({ reads, unanswered }: Outcome): boolean => reads > unanswered
+    const { across, follower, deposed } = await new Procedure(cluster).whole(hasAnswered)
     console.log(
       `# stale reads with the barrier: ${across.stale} of ${across.reads} across members, ${follower.stale} of ${follower.reads} from a resumed follower, ${deposed.stale} of ${deposed.reads} from a deposed leader`,
     )
@@ -138,7 +151,7 @@ void describe('most-recent reads with the barrier switched off', () => {
   after(() => cluster.remove())
 
   void test('the same procedure finds stale reads', async () => {
-    const { across, follower, deposed } = await new Procedure(cluster).whole()
+    const { across, follower, deposed } = await new Procedure(cluster).whole(({ stale }) => stale > 0)
     console.log(
       `# stale reads without: ${across.stale} of ${across.reads} across members, ${follower.stale} of ${follower.reads} from a resumed follower, ${deposed.stale} of ${deposed.reads} from a deposed leader`,
     )

@@ -1,7 +1,7 @@
 /* One ConfigMap whose number only grows: who reads less than was acknowledged reads something stale. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { NoReply } from './api-client.ts'
 import type { ApiClient } from './api-client.ts'
+import { until } from './until.ts'
 
 export const registerMaps = '/api/v1/namespaces/default/configmaps'
 export const registerPath = `${registerMaps}/register`
@@ -16,16 +16,22 @@ export const newRegister = {
 
 /** Writes `value`, again and again until it is acknowledged. */
 export async function writeRegister(client: ApiClient, value: number): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    try {
-      const reply = await client.patch(registerPath, { data: { value: String(value) } })
-      if (reply.status === 200) return
-    } catch (cause) {
-      if (!(cause instanceof NoReply)) throw cause
-    }
-    await sleep(50)
-  }
-  throw new Error(`value ${value} was not acknowledged`)
+  let last = ''
+  await until(
+    `value ${value} is acknowledged`,
+    async () => {
+      try {
+        const { status, text } = await client.patch(registerPath, { data: { value: String(value) } })
+        last = text
+        return status === 200
+      } catch (cause) {
+        if (!(cause instanceof NoReply)) throw cause
+        last = cause.message
+        return false
+      }
+    },
+    () => last,
+  )
 }
 
 export type RegisterSeen = {
@@ -38,7 +44,7 @@ export type RegisterSeen = {
 export async function readRegister(client: ApiClient, mode?: string): Promise<RegisterSeen | null> {
   const headers: Readonly<Record<string, string>> = mode === undefined ? {} : { 'orch-consistency': mode }
   try {
-    const reply = await client.get(registerPath, { timeoutMs: 10_000, headers })
+    const reply = await client.get(registerPath, { headers })
     if (reply.status !== 200) return null
     const { data } = JSON.parse(reply.text) as { data: { value: string } }
     return { value: Number(data.value), mode: String(reply.headers['orch-consistency']).split(';')[0] ?? '' }
