@@ -18,6 +18,8 @@ export type RegistryLimits = {
   readonly pieceBytes: number
   /** Bytes of objects that one request parses before others have their turn. */
   readonly readTurnBytes: number
+  /** The same in time, where what is made of objects costs more than reading them: cells of tables. */
+  readonly readTurnMs: number
   /** Bytes of a list in protobuf that one request keeps until it knows how long the whole is. More: encoded twice. */
   readonly heldBytesMax: number
   /** The same of all requests together. When full: the next ones encode twice. */
@@ -48,6 +50,7 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   unknownKindWaitsMax: 200,
   pieceBytes: 64 * KiB,
   readTurnBytes: 256 * KiB,
+  readTurnMs: 10,
   heldBytesMax: 16 * 1024 * KiB,
   heldBytesTotalMax: 64 * 1024 * KiB,
   sliceObjectsMax: 2000,

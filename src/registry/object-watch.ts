@@ -10,6 +10,7 @@ import type { WatchStream } from './answer.ts'
 import type { EventType } from './event-frames.ts'
 import type { Framing } from './framing.ts'
 import type { RegistryLimits } from './limits.ts'
+import { ReadTurn } from './read-turn.ts'
 import type { Selection } from './selection.ts'
 import { turnOfOthers } from './slices.ts'
 import { readErrorOf } from './store-errors.ts'
@@ -74,7 +75,7 @@ export class ObjectWatch implements WatchStream {
     if (this.#initial !== null) return this.#initialPiece(this.#initial)
     if (this.#pendingAt < this.#pending.length) {
       const piece = this.#pendingPiece()
-      if (piece.length > 0 || this.#pendingAt < this.#pending.length) return piece
+      if (piece instanceof Promise || piece.length > 0 || this.#pendingAt < this.#pending.length) return piece
     }
     return this.#pull()
   }
@@ -112,7 +113,8 @@ export class ObjectWatch implements WatchStream {
         if (!('length' in events)) return this.#pullLater(events)
         if (events.length === 0) return this.#quiet(cursor)
         const piece = this.#take(events)
-        if (piece.length > 0 || this.#pendingAt < this.#pending.length) return piece
+        if (piece instanceof Promise || piece.length > 0) return piece
+        if (this.#pendingAt < this.#pending.length) return piece
       }
       return nothing
     } catch (cause) {
@@ -131,25 +133,25 @@ export class ObjectWatch implements WatchStream {
     }
   }
 
-  #take(events: readonly StoreEvent[]): Uint8Array {
+  #take(events: readonly StoreEvent[]): Uint8Array | Promise<Uint8Array | null> {
     this.#pending = events
     this.#pendingAt = 0
     return this.#pendingPiece()
   }
 
-  #pendingPiece(): Uint8Array {
-    const { framing, limits, selection } = this.#parts
+  #pendingPiece(): Uint8Array | Promise<Uint8Array | null> {
+    const { clock, framing, limits, selection } = this.#parts
     const piece = new Piece(limits.pieceBytes)
-    let readBytes = 0
-    while (this.#pendingAt < this.#pending.length && !piece.full && readBytes <= limits.readTurnBytes) {
+    const turn = new ReadTurn(clock, limits)
+    while (this.#pendingAt < this.#pending.length && !piece.full && !turn.isOver) {
       const event = this.#pending[this.#pendingAt++] as StoreEvent
       if (selection.reads || framing.reads)
-        readBytes += event.object.bytes.byteLength + (event.previous?.bytes.byteLength ?? 0)
+        turn.read(event.object.bytes.byteLength + (event.previous?.bytes.byteLength ?? 0))
       const type = this.#typeOf(event)
       if (type !== null) piece.add(framing.frame(event, type))
     }
     if (this.#pendingAt >= this.#pending.length) this.#pending = []
-    return piece.bytes()
+    return turn.isOver ? this.#afterTurn(piece.bytes()) : piece.bytes()
   }
 
   /** What an event is to this watch: selection by labels turns changes into arrivals and departures. */
@@ -171,7 +173,7 @@ export class ObjectWatch implements WatchStream {
   }
 
   #initialPiece(initial: Iterator<StoredObject, void>): Uint8Array | null | Promise<Uint8Array | null> {
-    const { store, framing, limits, initialEnd, after } = this.#parts
+    const { store, clock, framing, limits, initialEnd, after } = this.#parts
     try {
       // Who takes longer than the history lasts could not go on behind it: nothing is held for it any more.
       if (this.#cursor !== null) store.viewAt(revision(after))
@@ -179,9 +181,9 @@ export class ObjectWatch implements WatchStream {
       return this.#failWith(cause)
     }
     const piece = new Piece(limits.pieceBytes)
-    let readBytes = 0
+    const turn = new ReadTurn(clock, limits)
     while (!piece.full) {
-      if (readBytes > limits.readTurnBytes) return this.#afterTurn(piece.bytes())
+      if (turn.isOver) return this.#afterTurn(piece.bytes())
       const { done, value } = initial.next()
       if (done === true) {
         this.#initial = null
@@ -189,7 +191,7 @@ export class ObjectWatch implements WatchStream {
         if (piece.empty) return this.#pull()
         break
       }
-      if (framing.reads) readBytes += value.bytes.byteLength
+      if (framing.reads) turn.read(value.bytes.byteLength)
       for (const part of framing.initial(value)) piece.add(part)
     }
     return piece.bytes()

@@ -6,6 +6,7 @@ import type { JsonObject } from '../api/json.ts'
 import { parseBytes } from './encode.ts'
 import type { ResourceDefinition } from './definition.ts'
 import type { RegistryLimits } from './limits.ts'
+import { ReadTurn } from './read-turn.ts'
 import type { Form } from './representation.ts'
 import { turnOfOthers } from './slices.ts'
 import type { Batches } from './slices.ts'
@@ -24,7 +25,8 @@ export type TextList = {
 }
 
 /**
- * A list in pieces of about `pieceBytes`. After a bounded number of bytes that were read the turn is given to others.
+ * A list in pieces of about `pieceBytes`. After a bounded number of bytes that were read, and a bounded time, the turn is
+ * given to others.
  */
 export async function* textPieces(
   list: TextList,
@@ -33,14 +35,14 @@ export async function* textPieces(
 ): AsyncGenerator<Uint8Array, void> {
   let piece = list.head
   let first = true
-  let readBytes = 0
+  const turn = new ReadTurn(clock, limits)
   for await (const batch of batches) {
     for (const { bytes } of batch) {
-      if (readBytes > limits.readTurnBytes) {
-        readBytes = 0
+      if (turn.isOver) {
         await turnOfOthers(clock)
+        turn.begin()
       }
-      readBytes += bytes.byteLength
+      turn.read(bytes.byteLength)
       piece += (first ? '' : list.separator) + list.item(bytes)
       first = false
       if (piece.length < limits.pieceBytes) continue

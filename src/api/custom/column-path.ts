@@ -8,14 +8,18 @@ import { customLimits } from './limits.ts'
  * A path as printer columns have them: `.spec.a`, `.metadata.labels['x']`, `.status.conditions[?(@.type=="Ready")].status`,
  * `[*]`, `[0]`, `[-1]`, `[0:2]`, `..name`. Pure; what it looks at is bounded.
  *
+ * @param looksMax values that it may look at in one object
  * @returns a function to the first value that the path leads to, null where there is none; or in words what is wrong with
  *   the path
  * @source client-go `util/jsonpath`, which upstream reads it with
  */
-export function compileColumnPath(path: string): ((object: JsonObject) => Json) | string {
+export function compileColumnPath(
+  path: string,
+  looksMax: number = customLimits.columnLooksMax,
+): ((object: JsonObject) => Json) | string {
   const steps = readColumnPath(path)
   if (typeof steps === 'string') return steps
-  return (object) => follow(steps, [object], { left: customLimits.columnLooksMax })[0] ?? null
+  return (object) => follow(steps, [object], { left: looksMax })[0] ?? null
 }
 
 /** How many values may still be looked at. */

@@ -19,6 +19,9 @@ export const customLimits = Object.freeze({
   validationStepsMax: 2_000_000,
   /** Characters of JSON by which defaults may make one object longer, and a step for each place. When more: 413. */
   defaultsCharactersMax: 4 * 1024 * 1024,
+  /** Versions of one definition, and printer columns of one version. More: the definition is refused. */
+  versionsMax: 64,
+  columnsMax: 64,
   /** Characters of a column's path, its steps, and the characters of a cell. More: refused; cut. */
   columnPathCharactersMax: 1024,
   columnPathStepsMax: 64,
@@ -27,4 +30,6 @@ export const customLimits = Object.freeze({
   columnValuesMax: 1024,
   /** Values that one cell may look at, over and over where conditions stand inside of others. More: the cell is empty. */
   columnLooksMax: 50_000,
+  /** The same of all cells of a row, shared out evenly among its columns. Takes about 50 ms. */
+  rowLooksMax: 200_000,
 })

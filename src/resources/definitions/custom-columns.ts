@@ -1,5 +1,6 @@
 import { columnCell } from '../../api/custom/column-cell.ts'
 import { compileColumnPath } from '../../api/custom/column-path.ts'
+import { customLimits } from '../../api/custom/limits.ts'
 import { numberMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { nameColumn } from '../../registry/columns.ts'
@@ -8,12 +9,14 @@ import type { Column } from '../../registry/definition.ts'
 /**
  * The columns that a version of a definition says, behind the name; without any the age.
  *
- * @param columns were validated
+ * @param columns were validated, perhaps by another release: those that are too many are left out
  * @source apiextensions-apiserver `pkg/registry/customresource/tableconvertor`
  */
 export function customColumns(columns: readonly JsonObject[]): readonly Column[] {
-  const said = columns.length === 0 ? [AGE] : columns
-  return [nameColumn, ...said.map(columnOf)]
+  const { columnsMax, columnLooksMax, rowLooksMax } = customLimits
+  const said = columns.length === 0 ? [AGE] : columns.slice(0, columnsMax)
+  const looksMax = Math.min(columnLooksMax, Math.floor(rowLooksMax / said.length))
+  return [nameColumn, ...said.map((column) => columnOf(column, looksMax))]
 }
 
 const AGE: JsonObject = {
@@ -23,9 +26,9 @@ const AGE: JsonObject = {
   jsonPath: '.metadata.creationTimestamp',
 }
 
-function columnOf(column: JsonObject): Column {
+function columnOf(column: JsonObject, looksMax: number): Column {
   const type = typeOf(textMember(column, 'type'))
-  const path = compileColumnPath(textMember(column, 'jsonPath'))
+  const path = compileColumnPath(textMember(column, 'jsonPath'), looksMax)
   const format = textMember(column, 'format')
   return {
     name: textMember(column, 'name'),

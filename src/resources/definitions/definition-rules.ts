@@ -1,8 +1,9 @@
 import type { ApiErrorCause } from '../../api/api-error.ts'
 import { newCheckBudget } from '../../api/custom/check-budget.ts'
 import type { CheckBudget } from '../../api/custom/check-budget.ts'
+import { customLimits } from '../../api/custom/limits.ts'
 import { checkStructural } from '../../api/custom/structural-schema.ts'
-import { invalid, notSupported, required } from '../../api/field-error.ts'
+import { invalid, notSupported, required, tooMany } from '../../api/field-error.ts'
 import { equalJson, isJsonObject, memberOf, objectMember, objectsMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { checkDns1035Label, checkDns1123Subdomain } from '../../api/name-rules.ts'
@@ -106,6 +107,8 @@ function requireSchemas(spec: JsonObject): readonly ApiErrorCause[] {
 
 function checkVersions(spec: JsonObject, before: JsonObject | null, names: Names): readonly ApiErrorCause[] {
   const versions = objectsMember(spec, 'versions')
+  const { versionsMax } = customLimits
+  if (versions.length > versionsMax) return [tooMany(fieldAt(VERSIONS), versions.length, versionsMax)]
   const budget = newCheckBudget()
   const causes = versions.flatMap((version, at) => {
     const place = listIndex(VERSIONS, at)

@@ -1,6 +1,7 @@
 import type { ApiErrorCause } from '../../api/api-error.ts'
 import { compileColumnPath } from '../../api/custom/column-path.ts'
-import { invalid, required } from '../../api/field-error.ts'
+import { customLimits } from '../../api/custom/limits.ts'
+import { invalid, required, tooMany } from '../../api/field-error.ts'
 import { isJsonObject, memberOf, objectMember, objectsMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { fieldAt, listIndex, member } from '../../api/schema/path.ts'
@@ -13,10 +14,18 @@ export function checkVersion(version: JsonObject, at: Path): readonly ApiErrorCa
   return [
     ...checkWarning(version, fieldAt(at, 'deprecationWarning')),
     ...checkScale(objectMember(version, 'subresources'), member(at, 'subresources')),
-    ...objectsMember(version, 'additionalPrinterColumns').flatMap((column, index) =>
-      checkColumn(column, listIndex(member(at, 'additionalPrinterColumns'), index)),
+    ...checkColumns(
+      objectsMember(version, 'additionalPrinterColumns'),
+      member(at, 'additionalPrinterColumns'),
     ),
   ]
+}
+
+/** Each costs something for every row of every table, so their number is bounded. */
+function checkColumns(columns: readonly JsonObject[], at: Path): readonly ApiErrorCause[] {
+  const { columnsMax } = customLimits
+  if (columns.length > columnsMax) return [tooMany(fieldAt(at), columns.length, columnsMax)]
+  return columns.flatMap((column, index) => checkColumn(column, listIndex(at, index)))
 }
 
 /** Bytes. */

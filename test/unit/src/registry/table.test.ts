@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namesOf } from '../../../../src/api/names.ts'
+import type { ResourceDefinition } from '../../../../src/registry/definition.ts'
 import { columnsOf, defaultColumns } from '../../../../src/registry/columns.ts'
 import { defaultRegistryLimits } from '../../../../src/registry/limits.ts'
 import { rowOf, rowText } from '../../../../src/registry/table.ts'
@@ -54,6 +55,51 @@ void test('after so many bytes others have their turn, and pieces are of a size'
   const { rows } = JSON.parse(pieces.join('')) as { rows: readonly { cells: readonly unknown[] }[] }
   assert.deepEqual(rows.map(({ cells }) => cells[0]).toSorted(), names.toSorted())
 })
+
+void test('rows that take long give others their turn, in lists and in watches', async (t) => {
+  const fixture = await Fixture.open({ limits: { readTurnMs: 10 } })
+  t.after(() => fixture.close())
+  const names = Array.from({ length: 20 }, (_, at) => `m${at}`)
+  const items = await stored(fixture, names, 10)
+  const clock = new TurnClock()
+  /** Each takes 4 ms: others have their turn behind every third. */
+  const slow = (of: ManualClock): ResourceDefinition => {
+    const cell = (): string => {
+      of.advance(4)
+      return ''
+    }
+    return { ...definition, columns: [{ name: 'Slow', type: 'string', description: 'x', cell }] }
+  }
+  const table = jsonTable({ definition: slow(clock), shape, nowMs: () => 0 }, {})
+  const limits = { ...defaultRegistryLimits, readTurnMs: 10 }
+  for await (const piece of textPieces(table, [items], { clock, limits })) assert.ok(piece.length > 0)
+  assert.equal(clock.turns, 6)
+  let turns = 0
+  const soon = fixture.clock.soon.bind(fixture.clock)
+  fixture.clock.soon = (action) => {
+    turns++
+    soon(action)
+  }
+  for (const query of [{}, { resourceVersion: '1' }]) {
+    turns = 0
+    const request = { ...fixture.request({ query }), definition: slow(fixture.clock) }
+    const representation = { as: 'table', encoding: 'json', shape } as const
+    const answer = await fixture.registry.watch({ ...request, representation })
+    assert.ok(answer.kind === 'watch')
+    const sizes: number[] = []
+    while (sum(sizes) < names.length) {
+      const piece = (await answer.stream.next()) ?? assert.fail('it goes on')
+      sizes.push(Buffer.from(piece).toString().split('\n').length - 1)
+    }
+    answer.stream.close()
+    assert.deepEqual(sizes, [3, 3, 3, 3, 3, 3, 2])
+    assert.ok(turns >= 6, `${turns} turns`)
+  }
+})
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0)
+}
 
 void test('a row is kept without its age, which is that of whoever reads it', async (t) => {
   const fixture = await Fixture.open()

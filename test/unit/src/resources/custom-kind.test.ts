@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/api/json.ts'
+import { customLimits } from '../../../../src/api/custom/limits.ts'
 import type { ApiDomain } from '../../../../src/api/names.ts'
 import type { AnyObject, ResourceDefinition } from '../../../../src/registry/definition.ts'
 import { tableOfOne } from '../../../../src/registry/table.ts'
@@ -350,6 +351,32 @@ void test('tables have the columns that the definition says, else the age', asyn
     plain.kinds()[0]?.columns?.map(({ name: title }) => title),
     ['Name', 'Age'],
   )
+})
+
+void test('all columns of a row together look at no more than they may', async (t) => {
+  let looked = 0
+  const counting = (inside: JsonObject): JsonObject =>
+    new Proxy(inside, {
+      ownKeys: (target) => {
+        looked++
+        return Reflect.ownKeys(target)
+      },
+    })
+  let deep: JsonObject = {}
+  for (let depth = 0; depth < 22; depth++) deep = counting({ a: deep })
+  // Walks what it looks at once more in each of its conditions.
+  const inside = (depth: number): string => (depth === 0 ? '..x' : `..[?(@${inside(depth - 1)})]`)
+  const column = { name: 'a', type: 'string', jsonPath: inside(5) }
+  const additionalPrinterColumns = Array.from({ length: customLimits.columnsMax }, () => column)
+  const { kinds } = await start(t, { version: { additionalPrinterColumns } })
+  const [only] = kinds()
+  const object: AnyObject = { apiVersion: 'a/v1', kind, metadata: { name: 'a' }, spec: deep }
+  const cells = only?.columns?.slice(1).map(({ cell }) => cell(object))
+  assert.deepEqual(
+    cells,
+    Array.from({ length: customLimits.columnsMax }, () => null),
+  )
+  assert.ok(looked > 10_000 && looked <= customLimits.rowLooksMax, `${looked} objects`)
 })
 
 const scale = {

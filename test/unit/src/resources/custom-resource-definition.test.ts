@@ -151,6 +151,16 @@ void test('each rule of the versions of a definition', async (t) => {
       ['FieldValueInvalid spec.versions'],
       'must contain unique version names',
     ],
+    [
+      { spec: { versions: Array.from({ length: 65 }, (_, index) => ({ ...other, name: `v${index}` })) } },
+      ['FieldValueTooMany spec.versions', 'FieldValueInvalid status.storedVersions'],
+      'Too many: 65: must have at most 64 items',
+    ],
+    [
+      version({ additionalPrinterColumns: Array.from({ length: 65 }, () => ({})) }),
+      [`FieldValueTooMany ${at}.additionalPrinterColumns`],
+      'Too many: 65: must have at most 64 items',
+    ],
     [version({ schema: {} }), [`FieldValueRequired ${schema}`], 'schemas are required'],
     [
       version({ deprecationWarning: 'x' }),
