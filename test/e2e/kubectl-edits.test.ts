@@ -3,10 +3,12 @@
  * Method: a real kubectl against a real process, in both domains.
  */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
 import { Kubectl } from '../support/kubectl.ts'
 import type { KubectlResult } from '../support/kubectl.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
+import { until } from '../support/until.ts'
 
 const kubectl = Kubectl.find()
 const minor = Number(/^v1\.(\d+)/.exec(kubectl.version)?.[1] ?? 0)
@@ -84,14 +86,25 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
 
     void test('wait hears of a value, and of the end of an object', async () => {
       await ok(['create', '-f', '-'], cm('awaited', 'one'))
-      if (minor >= 23) {
-        const value = ok(['wait', '--for=jsonpath={.data.value}=two', 'cm/awaited', '--timeout=40s'])
-        await ok(['patch', 'cm', 'awaited', '--type=merge', '-p', '{"data":{"value":"two"}}'])
-        assert.match(await value, /condition met/)
+      /** @returns what it said, and how it ended, once that what it waits for was made to happen */
+      const wait = async (condition: string, happen: readonly string[]): Promise<string> => {
+        const words = ['wait', `--for=${condition}`, 'cm/awaited', '--timeout=100s', '-v=6']
+        const { child, told } = kubectl.follow(cluster.kubeconfig, words)
+        const ended = once(child, 'close')
+        try {
+          await until('it watches', () => /[?&]watch=true/.test(told()), told)
+          await ok(happen)
+          assert.deepEqual(await ended, [0, null], told())
+          return told()
+        } finally {
+          child.kill('SIGKILL')
+        }
       }
-      const gone = ok(['wait', '--for=delete', 'cm/awaited', '--timeout=40s'])
-      await ok(['delete', 'cm', 'awaited'])
-      await gone
+      if (minor >= 23) {
+        const patch = ['patch', 'cm', 'awaited', '--type=merge', '-p', '{"data":{"value":"two"}}']
+        assert.match(await wait('jsonpath={.data.value}=two', patch), /condition met/)
+      }
+      await wait('delete', ['delete', 'cm', 'awaited'])
     })
 
     void test('server-side apply is refused as something that is not to be had here', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { patienceMs } from './until.ts'
 
@@ -40,7 +40,7 @@ export class Kubectl {
   }
 
   async run(kubeconfig: string, args: readonly string[], input?: string): Promise<KubectlResult> {
-    const words = ['--kubeconfig', kubeconfig, ...args]
+    const words = [...asked(kubeconfig), ...args]
     try {
       const child = run(this.program, words, { maxBuffer: 64 * 1024 * 1024, timeout: patienceMs })
       // One that refuses what it was asked need not read what it was given: what it says of that is what counts.
@@ -61,7 +61,7 @@ export class Kubectl {
 
   /** Runs on beside the test, such as `get -w`; its lines so far are in `lines`. */
   follow(kubeconfig: string, args: readonly string[]): Followed {
-    const child = spawn(this.program, ['--kubeconfig', kubeconfig, ...args], {
+    const child = spawn(this.program, [...asked(kubeconfig), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const lines: string[] = []
@@ -75,6 +75,11 @@ export class Kubectl {
     const told = (): string => [...lines, said, ...(child.exitCode === null ? [] : ['it ended'])].join('\n')
     return { lines, child, told }
   }
+}
+
+/** What it learns of a cluster goes away with that: another one at the same address may be of another kind. */
+function asked(kubeconfig: string): readonly string[] {
+  return ['--kubeconfig', kubeconfig, '--cache-dir', join(dirname(kubeconfig), 'kubectl-cache')]
 }
 
 function versionOf(program: string): string | null {
