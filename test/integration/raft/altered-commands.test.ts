@@ -113,12 +113,12 @@ class Trio {
 }
 
 async function propose(member: Member, text: string): Promise<void> {
-  const fate = await member.node.propose(new TextEncoder().encode(text), clock.monotonicMs() + 60_000)
+  const fate = await member.node.propose(new TextEncoder().encode(text), clock.monotonicMs() + 20_000)
   assert.equal(fate.kind, 'applied')
 }
 
 async function until(what: string, holds: () => boolean): Promise<void> {
-  const limit = clock.monotonicMs() + 60_000
+  const limit = clock.monotonicMs() + 20_000
   while (!holds()) {
     assert.ok(clock.monotonicMs() < limit, `in time: ${what}`)
     await new Promise((resolve) => clock.after(5, () => resolve(undefined)))
