@@ -9,6 +9,7 @@ import { NoReply } from '../support/api-client.ts'
 import type { ApiClient } from '../support/api-client.ts'
 import { Kubectl } from '../support/kubectl.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
+import { patienceMs, until } from '../support/until.ts'
 
 const kubectl = Kubectl.find()
 const many = 5000
@@ -27,7 +28,8 @@ type Page = {
 /** Until it is there: a machine with much to do may take its time. */
 async function make(client: ApiClient, name: string): Promise<void> {
   let last = ''
-  for (let attempt = 0; attempt < 60; attempt++) {
+  const endMs = performance.now() + patienceMs
+  for (let attempt = 0; performance.now() < endMs; attempt++) {
     try {
       const { status, text } = await client.post(path, { metadata: { name, labels: { of: 'test' } } })
       if (status === 201 || (attempt > 0 && status === 409)) return
@@ -117,21 +119,33 @@ void describe('kubectl and large collections', () => {
         ...['--context', 'n2', '-n', 'default', 'get', 'cm', '--output-watch-events', '--no-headers'],
         ...words,
       ])
-    await ok('--context', 'n1', '-n', 'default', 'create', 'cm', 'early', '--from-literal=a=1')
+    const change = (at: string, ...words: readonly string[]): Promise<string> =>
+      ok('--context', at, '-n', 'default', ...words)
+    await change('n1', 'create', 'cm', 'early', '--from-literal=a=1')
+    await change('n1', 'create', 'cm', 'begun')
     const watches = [follow('--watch'), follow('--watch-only')]
+    const told = (): string => watches.map((one) => one.told()).join('\n\n')
     const seen = (at: number): readonly string[] =>
       (watches[at]?.lines ?? [])
         .map((line) => line.trim().split(/\s+/).slice(0, 2).join(' '))
         .filter((line) => /early|late/.test(line))
     try {
-      // It is there once this follower shows it; the other one has its version by then, or gets one behind it.
-      for (let wait = 0; wait < 200 && seen(0).length < 1; wait++) await sleep(50)
-      await sleep(1500)
-      await ok('--context', 'n3', '-n', 'default', 'create', 'cm', 'late', '--from-literal=a=1')
-      await ok('--context', 'n1', '-n', 'default', 'label', 'cm', 'early', 'x=y')
-      await ok('--context', 'n3', '-n', 'default', 'delete', 'cm', 'late')
+      // Both have begun once they show something: the second one what changes, so something is changed until then.
+      let changes = 0
+      await until(
+        'both show something',
+        async () => {
+          await change('n1', 'label', 'cm', 'begun', '--overwrite', `changes=${changes++}`)
+          return watches.every(({ lines }) => lines.some((line) => / begun /.test(line)))
+        },
+        told,
+        200,
+      )
+      await change('n3', 'create', 'cm', 'late', '--from-literal=a=1')
+      await change('n1', 'label', 'cm', 'early', 'x=y')
+      await change('n3', 'delete', 'cm', 'late')
       const comes = ['ADDED late', 'MODIFIED early', 'DELETED late']
-      for (let wait = 0; wait < 200 && (seen(0).length < 4 || seen(1).length < 3); wait++) await sleep(50)
+      await until('both show all', () => seen(0).length >= 4 && seen(1).length >= 3, told)
       assert.deepEqual(seen(0), ['ADDED early', ...comes])
       assert.deepEqual(seen(1), comes)
     } finally {
