@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import { allOf, verifyFailovers, verifyPauses } from '../support/verify-run.ts'
 
-/** Calls end before the pause does, so that others begin in it. */
-const traffic = { durationMs: 8_000, clients: 8, objects: 4, rate: 300, timeoutMs: 400 }
+/** Calls end before the pause does, so that others begin in it; and have time for a connection on a busy machine. */
+const traffic = { durationMs: 10_000, clients: 8, objects: 4, rate: 300, timeoutMs: 1000 }
 
 void test('what clients were told while leaders went away is linearizable, listed and watched right', async (t) => {
   await verifyFailovers(t, { durationMs: 10_000, clients: 8, objects: 10, rate: 300, seed: 11 })

@@ -10,8 +10,8 @@ import { verifyFailovers, verifyPauses } from '../support/verify-run.ts'
 
 const noBarrier = fileURLToPath(new URL('../support/no-barrier-server.js', import.meta.url))
 
-/** Calls end before the pause does, so that others begin in it. */
-const traffic = { durationMs: 8_000, clients: 8, objects: 4, rate: 300, timeoutMs: 400 }
+/** Calls end before the pause does, so that others begin in it; and have time for a connection on a busy machine. */
+const traffic = { durationMs: 10_000, clients: 8, objects: 4, rate: 300, timeoutMs: 1000 }
 
 void test('five minutes of leaders that go away', async (t) => {
   await verifyFailovers(t, { durationMs: 300_000, clients: 12, objects: 20, rate: 300, seed: 12 })

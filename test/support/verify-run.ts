@@ -118,12 +118,12 @@ export async function verifyPauses(
   const endMs = performance.now() + traffic.durationMs
   const verifying = verifyAgainst(t, endpointsOf(cluster), traffic)
   verifying.catch(() => undefined)
-  while (performance.now() + 2500 < endMs) {
+  while (performance.now() + 3500 < endMs) {
     await sleep(700)
     const leader = await cluster.leader()
     const follower = cluster.members.find((member) => member !== leader) ?? assert.fail('there is a follower')
     follower.signal('SIGSTOP')
-    await sleep(1200)
+    await sleep(2500)
     follower.signal('SIGCONT')
   }
   return verifying
