@@ -31,11 +31,12 @@ export class VersionedStore implements ObjectStore {
   constructor(store: ObjectStore, definition: ResourceDefinition, version: StoredVersion) {
     this.#store = store
     const { kind } = definition
+    const asked = { kind, apiVersion: apiVersionOf(definition) }
     this.#version = {
       ...(version.conversion === undefined ? {} : { conversion: version.conversion }),
-      asked: { kind, apiVersion: apiVersionOf(definition) },
+      ...{ asked, head: headOf(asked) },
       stored: { kind, apiVersion: apiVersionOf(storedTypeOf(definition)) },
-      asIs: new WeakSet(),
+      known: new WeakMap(),
     }
   }
 
@@ -144,12 +145,14 @@ export class VersionedStore implements ObjectStore {
 type Type = { readonly kind: string; readonly apiVersion: string }
 type Version = Pick<StoredVersion, 'conversion'> & {
   readonly asked: Type
+  /** How objects of that begin. */
+  readonly head: Buffer
   readonly stored: Type
   /**
-   * What is the same in both: so each object is read once to find out, as long as the store keeps that version of it, and
-   * not with every list.
+   * What is the same in both, or but for the version that it says: so each object is read once to find out, as long as the
+   * store keeps that version of it, and not with every list.
    */
-  readonly asIs: WeakSet<StoredObject>
+  readonly known: WeakMap<StoredObject, 'as-is' | 'other-head'>
 }
 
 /**
@@ -189,7 +192,7 @@ class ConvertedObject implements StoredObject {
   }
 
   get itemOffset(): number {
-    return headOf(this.#version.asked).byteLength
+    return this.#version.head.byteLength
   }
 
   get bytes(): Uint8Array {
@@ -200,16 +203,17 @@ class ConvertedObject implements StoredObject {
   }
 }
 
-function asAsked(stored: StoredObject, { conversion, asked, asIs }: Version): Uint8Array {
-  if (asIs.has(stored)) return stored.bytes
+function asAsked(stored: StoredObject, { conversion, asked, head, known }: Version): Uint8Array {
+  const same = known.get(stored)
+  if (same === 'as-is') return stored.bytes
   // Where only the name of the version differs, nothing needs to be read.
-  if (conversion === undefined) return withHead(asked, stored)
+  if (conversion === undefined || same === 'other-head') return withHead(head, stored)
   const object = parseStored(stored)
   const converted = conversion.fromStored(object)
   if (converted === object) {
-    if (object.apiVersion !== asked.apiVersion || object.kind !== asked.kind) return withHead(asked, stored)
-    asIs.add(stored)
-    return stored.bytes
+    const isAsked = object.apiVersion === asked.apiVersion && object.kind === asked.kind
+    known.set(stored, isAsked ? 'as-is' : 'other-head')
+    return isAsked ? stored.bytes : withHead(head, stored)
   }
   const version = revisionOf(Number(object.metadata.resourceVersion))
   return withRevision(encode({ ...converted, ...asked }), version)
@@ -218,7 +222,7 @@ function asAsked(stored: StoredObject, { conversion, asked, asIs }: Version): Ui
 function asStored(object: EncodedObject, { conversion, asked, stored }: Version): EncodedObject {
   if (asked.apiVersion === stored.apiVersion) return object
   if (conversion === undefined) {
-    const bytes = withHead(stored, object)
+    const bytes = withHead(headOf(stored), object)
     const longer = bytes.byteLength - object.bytes.byteLength
     return {
       ...object,
@@ -230,8 +234,8 @@ function asStored(object: EncodedObject, { conversion, asked, stored }: Version)
   return { ...object, bytes: Buffer.from(text), revisionOffset, itemOffset }
 }
 
-function withHead(type: Type, of: { readonly bytes: Uint8Array; readonly itemOffset: number }): Uint8Array {
-  return Buffer.concat([headOf(type), of.bytes.subarray(of.itemOffset)])
+function withHead(head: Buffer, of: { readonly bytes: Uint8Array; readonly itemOffset: number }): Uint8Array {
+  return Buffer.concat([head, of.bytes.subarray(of.itemOffset)])
 }
 
 /** See `encodeObject`. */

@@ -16,8 +16,9 @@ type Versions = {
  * defaults of that, and then loses what the version asked for lacks. Nothing of that is written back.
  *
  * So every object has to be read once for every schema of its kind, on every member: 64 µs of CPU for one of 900 bytes,
- * measured in a process that had just begun on a busy machine. The store's wrapper remembers which came out as they went
- * in, which is nearly all: 0.1 µs from then on. What comes out changed is made anew with each list.
+ * measured in a process that had just begun on a busy machine, 20 µs in one that is warm. The store's wrapper remembers which
+ * came out as they went in, which is nearly all, in other versions too: 0.1 µs from then on, 1 µs where another version has to
+ * be said. What comes out changed is made anew with each list.
  *
  * @source apiextensions-apiserver `customresource_handler.go`: the codecs of its storage; strategy None
  */

@@ -272,6 +272,41 @@ void test('versions that differ in name only are told apart without being read',
   assert.equal(gone.object.apiVersion, 'test.example/v1alpha1')
 })
 
+void test('what is the same in both versions is read once for each, until somebody changes it', async (t) => {
+  const { fixture, v1 } = await start(t)
+  for (const name of ['a', 'b']) await v1.make(name, { spec: { size: 1 } })
+  await v1.make('more', { spec: { size: 1, tags: ['x'] } })
+  let read = 0
+  const withoutTags = (object: AnyObject): AnyObject => {
+    read++
+    const inner = object['spec']
+    if (!isJsonObject(inner) || memberOf(inner, 'tags') === undefined) return object
+    return { ...object, spec: { size: memberOf(inner, 'size') ?? 0 } }
+  }
+  const conversion = { toStored: (object: AnyObject) => object, fromStored: withoutTags }
+  for (const [at, version] of ['v1', 'v2'].entries()) {
+    const asked = new Versions(fixture, { ...gadget, version, storedAs: { name: 'v1', conversion } })
+    const reads: number[] = []
+    let first = ''
+    for (const patched of [null, null, 'b']) {
+      if (patched !== null) await v1.ask('patch', { name: patched, ...merge({ spec: { size: 2 + at } }) })
+      read = 0
+      const { text, object } = await asked.ask('list', {})
+      reads.push(read)
+      first ||= text
+      if (patched === null) assert.equal(text, first)
+      assert.equal(object.apiVersion, `test.example/${version}`)
+      assert.ok(!text.includes('tags'))
+    }
+    // What comes out changed is made anew each time.
+    assert.deepEqual(reads, [3, 1, 2], version)
+  }
+})
+
+function merge(body: JsonObject): Call {
+  return { body, contentType: 'application/merge-patch+json' }
+}
+
 void test('two groups have one store: what one writes, the other reads, lists, watches, pages and deletes', async (t) => {
   const { fixture, v1 } = await start(t)
   const other = new Versions(fixture, elsewhere)
