@@ -5,15 +5,15 @@
  * recovered and started; then one of the two comes back with its old directory.
  */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { GapMeter, Writer, versionOf } from '../support/cluster-traffic.ts'
 import { orchctl } from '../support/orchctl.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import { RelistingInformer } from '../support/relisting-informer.ts'
+import { until } from '../support/until.ts'
 
 const maps = '/api/v1/namespaces/work/configmaps'
 
@@ -36,10 +36,11 @@ void test('two of three are lost, the third goes on alone, and the old ones stay
     rmSync(home, { recursive: true, force: true })
   })
   const created = (): string[] => writing.flatMap(({ record }) => [...record.created.keys()])
-  for (let look = 0; created().length < 15; look++) {
-    assert.ok(look < 3000, 'nobody can write')
-    await sleep(20)
-  }
+  await until(
+    '15 objects are made',
+    () => created().length >= 15,
+    () => `${created().length}`,
+  )
   for (const writer of writing) await writer.stop()
   // Until the survivor has all of it, so that nothing acknowledged is lost with the others.
   const last = versionOf((await n1.client.get(maps)).text)
@@ -74,25 +75,21 @@ void test('two of three are lost, the third goes on alone, and the old ones stay
   assert.equal(old.status, 410, old.text)
   const more = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'after' } }
   assert.equal((await n1.client.post(maps, more)).status, 201)
-  for (
-    let attempt = 0;
-    !informer.objects.has('after') || informer.objects.size !== names.length + 1;
-    attempt++
-  ) {
-    assert.ok(attempt < 400, `the informer has ${informer.objects.size} of ${names.length + 1}`)
-    await sleep(50)
-  }
+  await until(
+    'the informer has all',
+    () => informer.objects.has('after') && informer.objects.size === names.length + 1,
+    () => `${informer.objects.size} of ${names.length + 1}`,
+  )
   assert.equal(informer.gone, goneBefore + 1)
 
   renameSync(join(home, n3.name), data(n3))
-  const logged = readFileSync(join(n3.directory, 'server.log'), 'utf8').length
   n3.start()
   const refusal = /belongs to cluster \\?"test\\?", not \\?"test@\d{8}T\d{6}Z(-[0-9a-f]{12}){2}\\?"/
-  for (let attempt = 0; ; attempt++) {
-    if (refusal.test(readFileSync(join(n3.directory, 'server.log'), 'utf8').slice(logged))) break
-    assert.ok(attempt < 400, n3.logTail())
-    await sleep(50)
-  }
+  await until(
+    'it is told so',
+    () => refusal.test(n3.said()),
+    () => n3.logTail(),
+  )
   assert.equal(await n3.isReady(), false)
   assert.equal((await n1.status()).leader?.name, 'n1')
   assert.equal((await n1.client.post(maps, { ...more, metadata: { name: 'later' } })).status, 201)
