@@ -10,16 +10,19 @@ import { Meter } from './meter.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { RaftActor } from './raft-actor.ts'
 import { loadThreadHost } from './thread-host.ts'
+import { deafWhenTold } from './thread-end.ts'
 import type { RaftThreadData } from './threads.ts'
 
 /* The raft thread's entry: core, ticks and peer links. It touches no file. */
 
 const data: unknown = workerData
 assert(isRaftThreadData(data), 'this file is the entry of a raft thread')
+let links: GrpcTransport | null = null
+deafWhenTold(data.deaf, () => links?.hangUp())
 const { clock, random } = await loadThreadHost(data.hostUrl)
 const api = new MessagePortChannel<RaftToApi, ApiToRaft>({ port: data.api, lifetime: 'ref' })
 const log = new MessagePortChannel<RaftToLog, LogToRaft>({ port: data.log, lifetime: 'ref' })
-const links = data.transport === null ? null : await linked(data.transport)
+if (data.transport !== null) links = await linked(data.transport)
 const transport = links ?? alone(data)
 const meter = new Meter(links === null ? null : () => links.measure())
 const lease = new LeaseBoard(data.lease)

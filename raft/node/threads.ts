@@ -15,6 +15,7 @@ import { RaftNode } from './node.ts'
 import type { NodeOptions } from './options.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { oneLine } from './snapshot-desk.ts'
+import { ThreadEnd } from './thread-end.ts'
 
 export type ThreadedNodeOptions = {
   readonly node: NodeOptions
@@ -47,6 +48,8 @@ export type RaftThreadData = {
   readonly log: MessagePort
   /** Of the `LeaseBoard`. */
   readonly lease: SharedArrayBuffer
+  /** Of the `ThreadEnd`. */
+  readonly deaf: SharedArrayBuffer
 }
 
 export type LogThreadData = {
@@ -84,16 +87,16 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     api: apiRaft.port2,
     log: raftLog.port1,
     lease: lease.buffer,
+    deaf: ThreadEnd.shared(),
   }
-  const workers = [
-    startThread('./log-thread.js', 'orch-log', logData, [logData.raft, logData.api]),
-    startThread('./raft-thread.js', 'orch-raft', raftData, [raftData.api, raftData.log]),
-  ]
+  const logThread = startThread('./log-thread.js', 'orch-log', logData, [logData.raft, logData.api])
+  const raftThread = startThread('./raft-thread.js', 'orch-raft', raftData, [raftData.api, raftData.log])
+  const raftEnd = new ThreadEnd(raftThread, raftData.deaf)
   const reader = new ChannelLogReader(log)
   const close = async (): Promise<void> => {
     raft.close()
     reader.close()
-    await Promise.all(workers.map((worker) => worker.terminate()))
+    await Promise.all([raftEnd.end(), logThread.terminate()])
   }
   const { onFatal, onRemoved, onPeerEvent, onMeasured } = options
   const raftNode = new RaftNode<Outcome>({
@@ -110,7 +113,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     onMeasured,
     close,
   })
-  for (const worker of workers) {
+  for (const worker of [logThread, raftThread]) {
     worker.on('error', (cause) => raftNode.fail(oneLine(cause)))
     // A log that cannot be opened ends its thread in order, and is told of by the raft thread.
     worker.on('exit', (code) => {

@@ -20,6 +20,7 @@ import { InboundSnapshots } from './inbound-snapshots.ts'
 import { checkTransportLimits, method } from './options.ts'
 import type { TransportLimits } from './options.ts'
 import { PeerLink } from './peer-link.ts'
+import { PeerPort } from './peer-port.ts'
 import { PeerList } from './peer-list.ts'
 import { PeerTls } from './peer-identity.ts'
 import type { PeerCredentials } from './peer-identity.ts'
@@ -56,6 +57,7 @@ export class GrpcTransport implements Transport {
   readonly #options: GrpcTransportOptions
   readonly #tls: PeerTls
   readonly #server: Server
+  readonly #peerPort: PeerPort
   readonly #inbound: InboundLinks
   readonly #peers: PeerList
   readonly #links = new Map<NodeId, PeerLink>()
@@ -77,6 +79,8 @@ export class GrpcTransport implements Transport {
     this.#options = options
     this.#tls = new PeerTls(options.self.name, options.credentials)
     this.#server = new Server(serverOptions(options.limits))
+    const callers = this.#server.createConnectionInjector(this.#tls.server)
+    this.#peerPort = new PeerPort(options.limits.connectionsMax, (socket) => callers.injectConnection(socket))
     const { limits, clock, onEvent } = options
     this.#process = 1 + options.random.below(2 ** 21) * 2 ** 31 + options.random.below(2 ** 31)
     const { guestsAfterMs } = limits
@@ -124,12 +128,8 @@ export class GrpcTransport implements Transport {
     assert(this.#receiver === null, 'a transport is started once')
     this.#receiver = receiver
     const { listenAddress } = this.#options
-    const bound = new Deferred<number>()
-    this.#server.bindAsync(listenAddress, this.#tls.server, (cause, port) => {
-      if (cause === null) bound.resolve(port)
-      else bound.reject(cannotListen(listenAddress, cause))
-    })
-    this.#port = await bound.promise
+    this.#port = await this.#peerPort.listen(listenAddress)
+    if (this.#closed) return
     this.#options.onEvent({ kind: 'listening', address: `${listenAddress} port ${this.#port}` })
     this.#relink()
   }
@@ -206,7 +206,13 @@ export class GrpcTransport implements Transport {
     const closed = new TransportFailure('closed', 'this member stops')
     for (const abandoned of this.#snapshots.values()) abandoned.reject(closed)
     this.#inbound.close()
+    this.#peerPort.close()
     this.#server.forceShutdown()
+  }
+
+  /** Nothing is read of any caller from this moment on: for a thread whose next turn is its last. */
+  hangUp(): void {
+    this.#peerPort.hangUp()
   }
 
   /** One link for each peer, at the address and under the name it has now. */
@@ -269,16 +275,4 @@ export class GrpcTransport implements Transport {
     assert(this.#receiver !== null, 'nobody is let in before the start')
     return this.#receiver
   }
-}
-
-function cannotListen(address: string, cause: Error): TransportFailure {
-  return new TransportFailure('listen', `cannot listen for peers on ${address}: ${whyNot(cause)}`, { cause })
-}
-
-/** In a few words: gRPC tells of everything it tried. */
-function whyNot({ message }: Error): string {
-  if (message.includes('EADDRINUSE')) return 'the port is taken'
-  if (message.includes('EADDRNOTAVAIL')) return 'this machine has no such address'
-  if (message.includes('EACCES')) return 'this user may not have that port'
-  return /errors: \[(.+)\]/.exec(message)?.[1] ?? message
 }

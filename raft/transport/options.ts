@@ -18,6 +18,8 @@ export type TransportLimits = {
   readonly messageBytesMax: number
   /** Handed to gRPC and not yet taken by the connection; above it messages wait in the queue. */
   readonly writeWindowBytesMax: number
+  /** Connections of callers at a time, whoever they are. When full: who comes is hung up on. */
+  readonly connectionsMax: number
   /** From dialing to the peer's welcome; the same patience for a caller's greeting. */
   readonly connectTimeoutMs: number
   /** Between attempts, doubling, with jitter. */
@@ -42,6 +44,7 @@ export const defaultTransportLimits: TransportLimits = Object.freeze({
   frameBytesMax: 1 * MiB,
   messageBytesMax: 8 * MiB,
   writeWindowBytesMax: 2 * MiB,
+  connectionsMax: 1024,
   connectTimeoutMs: 2000,
   backoffMsMin: 50,
   backoffMsMax: 1000,

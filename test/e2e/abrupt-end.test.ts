@@ -1,0 +1,110 @@
+/*
+ * Goal: a member ends by its own words and its own exit code, however it is told to and whatever its peers say meanwhile: Node
+ * would end it by an assertion where a thread is stopped from outside while a peer's new call comes in.
+ * Method: a real process on whose peer port calls are opened without a pause, with a peer's own keys; told twice to stop, it
+ * ends at once.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:http2'
+import type { ClientHttp2Session } from 'node:http2'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parse } from 'yaml'
+import { method } from '../../raft/transport/options.ts'
+import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
+import { ProcessCluster } from '../support/process-cluster.ts'
+import type { MemberProcess } from '../support/process-cluster.ts'
+
+const rounds = 6
+const sessions = 4
+
+void test('a member that is told twice to stop ends by its own exit code while peers call it', async (t) => {
+  const cluster = await ProcessCluster.prepare({ members: 3 })
+  t.after(() => cluster.remove())
+  const [member] = cluster.members
+  if (member === undefined) return assert.fail('there are members')
+  let calls = 0
+  for (let round = 0; round < rounds; round++) {
+    member.start()
+    const callers = Array.from({ length: sessions }, () => new Caller(cluster, member))
+    for (const caller of callers) await caller.heard()
+    member.signal('SIGTERM')
+    const ended: number | string = await member.stop('SIGINT')
+    for (const caller of callers) calls += caller.end()
+    assert.equal(ended, 1, `round ${round}: ended by ${ended}\n${member.said()}`)
+  }
+  console.log(`# ended ${rounds} times by itself, with ${calls} calls of peers`)
+})
+
+/** Opens call after call, as a peer does, and says something in each at once. */
+class Caller {
+  readonly #cluster: ProcessCluster
+  readonly #member: MemberProcess
+  #session: ClientHttp2Session | null = null
+  #calls = 0
+  #answers = 0
+  #over = false
+
+  constructor(cluster: ProcessCluster, member: MemberProcess) {
+    this.#cluster = cluster
+    this.#member = member
+    this.#dial()
+  }
+
+  /** Until calls are answered. */
+  async heard(): Promise<void> {
+    const before = this.#answers
+    for (let wait = 0; this.#answers < before + 10; wait++) {
+      assert.ok(wait < 3000 && this.#member.running, `calls are answered\n${this.#member.said()}`)
+      await sleep(10)
+    }
+  }
+
+  /** @returns how many calls there were */
+  end(): number {
+    this.#over = true
+    this.#session?.destroy()
+    return this.#calls
+  }
+
+  #dial(): void {
+    const { directory } = this.#cluster
+    const paths = clusterPkiPaths(join(directory, 'pki'))
+    const config = parse(readFileSync(join(this.#member.directory, 'config.yaml'), 'utf8')) as {
+      readonly 'peer-address': string
+    }
+    const session = connect(`https://${config['peer-address']}`, {
+      ca: readFileSync(paths.peerCa.certificate),
+      cert: readFileSync(paths.peer('n2').certificate),
+      key: readFileSync(paths.peer('n2').key),
+      checkServerIdentity: () => undefined,
+    })
+    this.#session = session
+    session.on('error', () => undefined)
+    session.on('close', () => {
+      if (!this.#over) setTimeout(() => !this.#over && this.#dial(), 10)
+    })
+    session.on('connect', () => {
+      for (let at = 0; at < 8; at++) this.#call(session)
+    })
+  }
+
+  #call(session: ClientHttp2Session): void {
+    if (session.destroyed || session.closed) return
+    const call = session.request({
+      ':method': 'POST',
+      ':path': method.messages,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    })
+    this.#calls++
+    call.on('error', () => undefined)
+    call.on('response', () => this.#answers++)
+    call.on('close', () => setImmediate(() => this.#call(session)))
+    // No frame of ours: refused, and the next one comes.
+    call.end(Buffer.from([0, 0, 0, 0, 1, 255]))
+    call.resume()
+  }
+}

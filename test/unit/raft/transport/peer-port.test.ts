@@ -1,0 +1,96 @@
+/*
+ * Goal: the port of peers says why it cannot be had, holds no more connections than it may, and lets all go in one moment.
+ * Method: real sockets on the loopback address that say nothing, as in the middle of a handshake.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TransportFailure } from '../../../../raft/transport/errors.ts'
+import { PeerPort } from '../../../../raft/transport/peer-port.ts'
+
+async function open(t: TestContext, connectionsMax = 10, address = '127.0.0.1:0') {
+  const taken: Socket[] = []
+  const peers = new PeerPort(connectionsMax, (socket) => taken.push(socket))
+  t.after(() => peers.hangUp())
+  return { peers, taken, port: await peers.listen(address) }
+}
+
+async function dial(port: number, host = '127.0.0.1'): Promise<Socket> {
+  const socket = connect(port, host)
+  await once(socket, 'connect')
+  return socket
+}
+
+async function until(is: () => boolean): Promise<void> {
+  for (let wait = 0; !is(); wait++) {
+    assert.ok(wait < 3000, 'it comes to be')
+    await sleep(10)
+  }
+}
+
+void test('connections are given away as they come, and known until they end', async (t) => {
+  const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
+    all?.some(({ address }) => address === '::1'),
+  )
+  for (const address of hasIpv6 ? ['127.0.0.1:0', '[::1]:0'] : ['127.0.0.1:0']) {
+    const { peers, taken, port } = await open(t, 10, address)
+    assert.ok(port > 0)
+    const socket = await dial(port, address.startsWith('[') ? '::1' : '127.0.0.1')
+    await until(() => taken.length === 1)
+    assert.equal(peers.size, 1)
+    socket.destroy()
+    await until(() => peers.size === 0)
+  }
+})
+
+void test('what cannot be listened on is told in a few words', async (t) => {
+  const { port } = await open(t)
+  for (const [address, words] of [
+    [`127.0.0.1:${port}`, 'the port is taken'],
+    ['192.0.2.1:0', 'this machine has no such address'],
+    ['no-such-host.invalid:0', 'no address is known for that name'],
+  ] as const) {
+    await assert.rejects(open(t, 10, address), (cause) => {
+      assert.ok(cause instanceof TransportFailure)
+      assert.equal(cause.message, `cannot listen for peers on ${address}: ${words}`)
+      return cause.code === 'listen'
+    })
+  }
+})
+
+void test('who comes when it is full is hung up on, and there is room again when somebody leaves', async (t) => {
+  const { peers, port, taken } = await open(t, 2)
+  const first = await dial(port)
+  await dial(port)
+  await until(() => peers.size === 2)
+  const third = connect(port, '127.0.0.1')
+  third.on('error', () => undefined)
+  await once(third, 'close')
+  assert.equal(taken.length, 2)
+  first.destroy()
+  await until(() => peers.size === 1)
+  await dial(port)
+  await until(() => taken.length === 3)
+})
+
+void test('closed, it takes nobody; hung up, it keeps nobody', async (t) => {
+  const { peers, port } = await open(t)
+  const sockets = [await dial(port), await dial(port)]
+  for (const socket of sockets) socket.on('error', () => undefined)
+  await until(() => peers.size === 2)
+  peers.close()
+  const late = connect(port, '127.0.0.1')
+  const [refused] = (await once(late, 'error')) as [NodeJS.ErrnoException]
+  assert.equal(refused.code, 'ECONNREFUSED')
+  assert.equal(peers.size, 2)
+  const gone = sockets.map((socket) => once(socket, 'close'))
+  peers.hangUp()
+  peers.hangUp()
+  await Promise.all(gone)
+  await until(() => peers.size === 0)
+})
