@@ -18,6 +18,7 @@ import { freePortRange } from '../support/port-range.ts'
 import { orchctl } from '../support/orchctl.ts'
 import { assertReaderNeverBack, assertWritesKept, contentsOf } from '../support/traffic-checks.ts'
 import { orchctlProgram, serverProgram } from '../support/programs.ts'
+import { until } from '../support/until.ts'
 
 const writersCount = 8
 const namespace = 'churn'
@@ -64,8 +65,14 @@ class Churn {
   }
 
   async leader(): Promise<string> {
-    const leader = (await this.members()).find((member) => member.leader)
-    return leader?.name ?? assert.fail('there is a leader')
+    let all: readonly Listed[] = []
+    // Who is asked while somebody is elected knows none.
+    await until(
+      'there is a leader',
+      async () => (all = await this.members()).some((member) => member.leader),
+      () => JSON.stringify(all),
+    )
+    return all.find((member) => member.leader)?.name ?? assert.fail('there is a leader')
   }
 
   addressOf(name: string): { readonly client: string; readonly peer: string; readonly port: number } {
@@ -130,7 +137,7 @@ class Churn {
     for (const client of this.clients) client.close()
     for (const child of this.#processes) child.kill('SIGKILL')
     await orchctl('cluster', 'down', '--force', '--dir', this.directory)
-    rmSync(this.directory, { recursive: true, force: true })
+    rmSync(this.directory, { recursive: true, force: true, maxRetries: 10 })
   }
 }
 
@@ -167,9 +174,13 @@ void test('grow, replace the dead, move and remove the leader, shrink: nothing i
     console.log(`# longest time without an acknowledged write:\n#   ${churn.gaps.join('\n#   ')}`)
     assert.ok(writers.every(({ record }) => record.increments > 0))
     assertReaderNeverBack(reader)
-    const left = await churn.members()
-    for (const { name, ready } of left) {
-      assert.ok(ready, `${name} is ready`)
+    let left: readonly Listed[] = []
+    await until(
+      'all are ready',
+      async () => (left = await churn.members()).every(({ ready }) => ready),
+      () => JSON.stringify(left),
+    )
+    for (const { name } of left) {
       assertWritesKept(await contentsOf(churn.client(name), namespace, ''), writers)
     }
     const seen = new Set(watcher.events.map((event) => event.revision))
@@ -194,10 +205,12 @@ async function change(churn: Churn): Promise<void> {
   const verify = churn.verify('n1', 'n4')
   const survivor = await replaceDead(churn)
 
-  const before = await churn.leader()
-  await churn.step('the leader moved', () => churn.member('transfer-leader', 'n5'))
-  assert.notEqual(before, 'n5')
-  assert.equal(await churn.leader(), 'n5')
+  // On a busy machine somebody else may be elected at any time: then leadership is moved once more, to be removed where it is.
+  if ((await churn.leader()) === 'n5') await churn.member('transfer-leader', 'n1')
+  for (let moves = 0; (await churn.leader()) !== 'n5'; moves++) {
+    assert.ok(moves < 10, 'leadership does not stay where it was moved to')
+    await churn.step('the leader moved', () => churn.member('transfer-leader', 'n5'))
+  }
 
   await churn.step('the leader removed', () => churn.cluster('remove', 'n5'))
   await churn.step('another one removed', () => churn.cluster('remove', survivor))
@@ -237,7 +250,7 @@ async function replaceDead(churn: Churn): Promise<string> {
   )
   let said = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
-  const [code] = (await once(child, 'exit')) as [number | null]
+  const [code] = (await once(child, 'close')) as [number | null]
   assert.equal(code, 3, said)
   assert.match(
     said,
