@@ -1,4 +1,5 @@
 import { createServer } from 'node:net'
+import { markVariable } from '../runner/marked-processes.ts'
 
 /**
  * All below the ports that the system gives away by itself: a member that is down for a while would find its own taken by
@@ -9,17 +10,24 @@ const slots = 600
 const slotPorts = 20
 const firstSinglePort = 10_000
 const singlePorts = 10_000
+const singlePortsEach = 100
 /** How many of them this process looked at. */
 let looked = 0
 
 /**
- * The first of `count` neighbours that nobody listens on, at most 20. Processes that ask at the same time begin to look in different
- * places, as nobody listens on what was only found yet.
+ * Nobody listens yet on what was only found: so files that run at the same time look in different places. Those of one run are
+ * numbered; a process that runs by itself goes by its id.
  */
+function place(): number {
+  const [runner, file] = (process.env[markVariable] ?? '').split('.').map(Number)
+  return runner !== undefined && file !== undefined ? 37 * runner + file : process.pid
+}
+
+/** The first of `count` neighbours that nobody listens on, at most 20. */
 export async function freePortRange(count: number): Promise<number> {
   if (count > slotPorts) throw new Error(`${count} ports are more than ${slotPorts}`)
   for (let look = 0; look < slots; look++) {
-    const first = firstPort + ((process.pid + look) % slots) * slotPorts
+    const first = firstPort + ((3 * place() + look) % slots) * slotPorts
     const free = await Promise.all(Array.from({ length: count }, (_, at) => isFree(first + at)))
     if (free.every(Boolean)) return first
   }
@@ -30,8 +38,7 @@ export async function freePortRange(count: number): Promise<number> {
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = []
   for (let look = 0; ports.length < count && look < singlePorts; look++) {
-    // Processes that start one after the other begin far from each other.
-    const port = firstSinglePort + ((process.pid * 97 + looked++) % singlePorts)
+    const port = firstSinglePort + ((place() * singlePortsEach + looked++) % singlePorts)
     if (await isFree(port)) ports.push(port)
   }
   if (ports.length < count) throw new Error('no free ports')
