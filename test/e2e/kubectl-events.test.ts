@@ -6,10 +6,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { namesOf } from '../../src/api/names.ts'
 import { Kubectl } from '../support/kubectl.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
+import { until } from '../support/until.ts'
 
 const kubectl = Kubectl.find()
 
@@ -87,14 +87,17 @@ void test('events go by themselves, also where the leader died; all else stays',
     [201, 201],
   )
   await leader.stop('SIGKILL')
-  // How long a test waits at most: a machine that has much to do is slow.
-  const deadline = Date.now() + 120_000
-  let status: number
-  do {
-    await sleep(500)
-    status = (await other.client.get(`${core}/events/seen?resourceVersion=0`)).status
-  } while (status !== 404 && Date.now() < deadline)
-  assert.equal(status, 404)
+  let last = ''
+  await until(
+    'the event is gone',
+    async () => {
+      const { status, text } = await other.client.get(`${core}/events/seen?resourceVersion=0`)
+      last = text
+      return status === 404
+    },
+    () => last,
+    500,
+  )
   assert.equal((await other.client.get(`${core}/configmaps/kept`)).status, 200)
   const counts = await Promise.all(
     rest.map(async ({ client }) => {

@@ -63,7 +63,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         containerStatuses: [running],
       })
       assert.match(await ok(['get', 'pods', '-o', 'wide']), /^web +1\/1 +Running +0 +\S+ +10\.0\.0\.1 /m)
-      await ok(['wait', '--for=condition=Ready', 'pod/web', '--timeout=20s'])
+      await ok(['wait', '--for=condition=Ready', 'pod/web', '--timeout=100s'])
       const chosen = ['get', 'pods', '--field-selector=status.phase=Running', '-o', 'name']
       assert.equal(await ok(chosen), 'pod/web\n')
     })
@@ -112,7 +112,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal(await ok(['cordon', 'm2']), 'node/m2 cordoned\n')
       assert.match(await ok(['get', 'node', 'm2']), /^m2 +\S*,?SchedulingDisabled /m)
       const how = ['--force', '--ignore-daemonsets', '--disable-eviction=false', '--grace-period=0']
-      const drained = await ok(['drain', 'm2', ...how, '--timeout=30s'])
+      const drained = await ok(['drain', 'm2', ...how, '--timeout=100s'])
       for (const name of ['there', 'bound']) assert.match(drained, new RegExp(`^pod/${name} evicted$`, 'm'))
       assert.match(drained, /^node\/m2 drained$/m)
       assert.equal(await ok(['get', 'pods', '-o', 'name']), 'pod/elsewhere\n')

@@ -5,10 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Kubectl } from '../support/kubectl.ts'
 import type { KubectlResult } from '../support/kubectl.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
+import { until } from '../support/until.ts'
 
 const kubectl = Kubectl.find()
 console.log(`# kubectl ${kubectl.version}`)
@@ -62,6 +62,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
 
     void test('a watch on one member shows create, patch, label and delete made on another', async () => {
       await ok(['--context', 'n1', 'create', 'ns', 'seen'])
+      await ok(['--context', 'n1', '-n', 'seen', 'create', 'cm', 'before'])
       const follow = kubectl.follow(cluster.kubeconfig, [
         '--context',
         'n2',
@@ -73,7 +74,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         '--output-watch-events',
       ])
       try {
-        await sleep(1500)
+        // Whoever has listed shows all that comes behind it.
+        await until('it has listed', () => follow.lines.some((line) => line.includes('before')), follow.told)
         const typed = domain === 'k8s.io'
         const manifest =
           'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: thing, namespace: seen}\ndata: {a: "1"}\n'
@@ -103,7 +105,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
           follow.lines
             .filter((line) => line.includes('thing'))
             .map((line) => line.trim().split(/\s+/)[0] ?? '')
-        for (let wait = 0; wait < 100 && seen().length < wanted.length; wait++) await sleep(50)
+        await until('it shows all', () => seen().length >= wanted.length, follow.told)
         assert.deepEqual(seen(), wanted)
       } finally {
         follow.child.kill('SIGTERM')
@@ -132,7 +134,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     void test('deleting a namespace removes what is in it', async () => {
       await ok(['create', '-f', '-'], 'apiVersion: v1\nkind: Namespace\nmetadata: {name: doomed}\n')
       await ok(['apply', '-f', '-'], tenConfigMaps('doomed', 'x'))
-      await ok(['delete', 'ns', 'doomed', '--timeout=30s'])
+      await ok(['delete', 'ns', 'doomed', '--timeout=100s'])
       const gone = await run(['get', 'ns', 'doomed'])
       assert.match(gone.stderr, /NotFound/)
       assert.equal((await ok(['get', 'cm', '-A', '-o', 'name'])).includes('doomed'), false)
