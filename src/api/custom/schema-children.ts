@@ -32,12 +32,10 @@ export function* childrenOf(json: JsonObject, at: Path): Iterable<SchemaChild> {
   }
 }
 
-/** The schema with each one directly inside of it changed; all else as it was written. */
+/** The schema with each one directly inside of it changed, all else as it was written; itself where none changes. */
 export function withChildren(json: JsonObject, change: (child: JsonObject) => JsonObject): JsonObject {
   const one = (of: Json): Json => (isJsonObject(of) ? change(of) : of)
-  const result: JsonObjectDraft = {}
-  for (const [word, value] of Object.entries(json)) setMember(result, word, changed(word, value, one))
-  return result
+  return mapMembers(json, (value, word) => changed(word, value, one))
 }
 
 function changed(word: string, value: Json, one: (of: Json) => Json): Json {
@@ -48,15 +46,25 @@ function changed(word: string, value: Json, one: (of: Json) => Json): Json {
       return one(value)
     case 'allOf':
     case 'anyOf':
-    case 'oneOf':
-      return isJsonList(value) ? value.map(one) : value
-    case 'properties': {
-      if (!isJsonObject(value)) return value
-      const properties: JsonObjectDraft = {}
-      for (const [name, of] of Object.entries(value)) setMember(properties, name, one(of))
-      return properties
+    case 'oneOf': {
+      if (!isJsonList(value)) return value
+      const list = value.map(one)
+      return list.every((of, at) => of === value[at]) ? value : list
     }
+    case 'properties':
+      return isJsonObject(value) ? mapMembers(value, one) : value
     default:
       return value
   }
+}
+
+function mapMembers(object: JsonObject, map: (value: Json, name: string) => Json): JsonObject {
+  const result: JsonObjectDraft = {}
+  let isSame = true
+  for (const [name, value] of Object.entries(object)) {
+    const mapped = map(value, name)
+    if (mapped !== value) isSame = false
+    setMember(result, name, mapped)
+  }
+  return isSame ? object : result
 }

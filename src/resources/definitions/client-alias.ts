@@ -1,9 +1,10 @@
 import { withChildren } from '../../api/custom/schema-children.ts'
-import { isJsonObject, memberOf, objectMember, objectsMember, setMember } from '../../api/json.ts'
+import { objectMember, setMember } from '../../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
 import type { AnyObject, ResourceDefinition } from '../../registry/definition.ts'
 import { definitionSchema } from './definition-schema.ts'
+import { withVersionSchemas } from './version-schemas.ts'
 
 /**
  * Definitions under the name that clients have built in where the cluster speaks others: kubectl lists them before it creates
@@ -34,23 +35,19 @@ export function clientAliases(definition: ResourceDefinition, names: Names): rea
   return [Object.freeze(alias)]
 }
 
-/** The definition with the markers in its schemas spelled another way. */
+/** The definition with the markers in its schemas spelled another way; itself where there are none. */
 function withMarkers(definition: AnyObject, from: string, to: string): AnyObject {
   const spec = objectMember(definition, 'spec')
-  const versions = objectsMember(spec, 'versions').map((version) => {
-    const schema = objectMember(version, 'schema')
-    const whole = memberOf(schema, 'openAPIV3Schema')
-    if (!isJsonObject(whole)) return version
-    return { ...version, schema: { ...schema, openAPIV3Schema: schemaWithMarkers(whole, from, to) } }
-  })
-  return { ...definition, spec: { ...spec, versions } }
+  const spelled = withVersionSchemas(spec, (schema) => schemaWithMarkers(schema, from, to))
+  return spelled === spec ? definition : { ...definition, spec: spelled }
 }
 
 function schemaWithMarkers(schema: JsonObject, from: string, to: string): JsonObject {
-  const result: JsonObjectDraft = {}
-  const spelled = withChildren(schema, (child) => schemaWithMarkers(child, from, to))
-  for (const [word, value] of Object.entries(spelled)) {
-    setMember(result, word.startsWith(from) ? `${to}${word.slice(from.length)}` : word, value)
+  const inside = withChildren(schema, (child) => schemaWithMarkers(child, from, to))
+  if (!Object.keys(inside).some((word) => word.startsWith(from))) return inside
+  const spelled: JsonObjectDraft = {}
+  for (const [word, value] of Object.entries(inside)) {
+    setMember(spelled, word.startsWith(from) ? `${to}${word.slice(from.length)}` : word, value)
   }
-  return result
+  return spelled
 }

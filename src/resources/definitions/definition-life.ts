@@ -1,18 +1,11 @@
-import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
-import {
-  isJsonList,
-  isJsonObject,
-  memberOf,
-  objectMember,
-  objectsMember,
-  setMember,
-  textMember,
-  textsMember,
-} from '../../api/json.ts'
+import { withChildren } from '../../api/custom/schema-children.ts'
+import { memberOf, objectMember, objectsMember, textMember, textsMember } from '../../api/json.ts'
+import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
 import type { AnyObject } from '../../registry/definition.ts'
 import { keeping } from '../parts/status.ts'
 import { withCondition } from './definition-conditions.ts'
+import { withVersionSchemas } from './version-schemas.ts'
 
 /**
  * Keeps a definition that is being deleted until its objects are gone. Deleting it puts this on, in the same write that
@@ -86,40 +79,14 @@ function withStorageVersion(definition: AnyObject): AnyObject {
 /** Rules in expressions are not evaluated, so nobody shall believe that they hold. */
 function withoutRules(spec: JsonObject, names: Names): JsonObject {
   const rules = `${names.schemaMarkerPrefix}validations`
-  const versions = memberOf(spec, 'versions')
-  if (!isJsonList(versions)) return spec
-  return { ...spec, versions: versions.map((version) => withoutRulesIn(version, rules)) }
+  return withVersionSchemas(spec, (schema) => schemaWithoutRules(schema, rules))
 }
 
 /** Bounded by the depth that JSON may have. */
-function withoutRulesIn(value: Json, rules: string): Json {
-  if (!isJsonObject(value)) return value
-  const schema = objectMember(value, 'schema')
-  const root = memberOf(schema, 'openAPIV3Schema')
-  if (!isJsonObject(root)) return value
-  return { ...value, schema: { ...schema, openAPIV3Schema: schemaWithoutRules(root, rules) } }
-}
-
-const SCHEMA_MEMBERS = ['items', 'not', 'additionalProperties'] as const
-const SCHEMA_LISTS = ['allOf', 'anyOf', 'oneOf'] as const
-
 function schemaWithoutRules(schema: JsonObject, rules: string): JsonObject {
-  const draft: JsonObjectDraft = { ...schema }
+  const inside = withChildren(schema, (child) => schemaWithoutRules(child, rules))
+  if (memberOf(inside, rules) === undefined) return inside
+  const draft: JsonObjectDraft = { ...inside }
   delete draft[rules]
-  const inside = (value: Json): Json => (isJsonObject(value) ? schemaWithoutRules(value, rules) : value)
-  for (const name of SCHEMA_MEMBERS) {
-    const value = memberOf(schema, name)
-    if (value !== undefined) draft[name] = inside(value)
-  }
-  for (const name of SCHEMA_LISTS) {
-    const value = memberOf(schema, name)
-    if (isJsonList(value)) draft[name] = value.map(inside)
-  }
-  const properties = memberOf(schema, 'properties')
-  if (isJsonObject(properties)) {
-    const members: JsonObjectDraft = {}
-    for (const name of Object.keys(properties)) setMember(members, name, inside(properties[name] as Json))
-    draft['properties'] = members
-  }
   return draft
 }
