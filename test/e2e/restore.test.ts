@@ -5,7 +5,7 @@
  * started again; then a member with its old directory comes back. Twice over, as a first try is often not the last.
  */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -16,6 +16,7 @@ import { orchctl } from '../support/orchctl.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import type { MemberProcess } from '../support/process-cluster.ts'
 import { RelistingInformer } from '../support/relisting-informer.ts'
+import { patienceMs, until } from '../support/until.ts'
 
 const maps = '/api/v1/namespaces/work/configmaps'
 
@@ -57,10 +58,11 @@ async function contentOf(
 async function written(writers: readonly Writer[], count: number): Promise<void> {
   const created = (): number => writers.reduce((sum, { record }) => sum + record.created.size, 0)
   const enough = created() + count
-  for (let look = 0; created() < enough; look++) {
-    assert.ok(look < 3000, 'nobody can write')
-    await sleep(20)
-  }
+  await until(
+    `${count} objects more are made`,
+    () => created() >= enough,
+    () => `${enough - created()} are missing`,
+  )
 }
 
 async function kill(members: readonly MemberProcess[]): Promise<void> {
@@ -161,20 +163,19 @@ void test('save, destroy all, restore, twice: informers are told 410 and recover
   await kill([third])
   renameSync(join(third.directory, 'data'), join(home, 'n3-of-now'))
   renameSync(join(home, 'n3-before-2'), join(third.directory, 'data'))
-  const logged = readFileSync(join(third.directory, 'server.log'), 'utf8').length
   third.start()
   const refusal = /belongs to cluster \\?"test@\d{8}T\d{6}Z(-[0-9a-f]{12}){2}\\?", not \\?"test@/
-  for (let attempt = 0; ; attempt++) {
-    if (refusal.test(readFileSync(join(third.directory, 'server.log'), 'utf8').slice(logged))) break
-    assert.ok(attempt < 300, third.logTail())
-    await sleep(50)
-  }
+  await until(
+    'it is told so',
+    () => refusal.test(third.said()),
+    () => third.logTail(),
+  )
   assert.equal(await third.isReady(), false)
   assert.equal((await clients[0]?.get(maps))?.status, 200)
 })
 
 async function caughtUp(informers: readonly RelistingInformer[], client: ApiClient): Promise<void> {
-  for (let attempt = 0; ; attempt++) {
+  for (const endMs = performance.now() + patienceMs; ;) {
     const { items } = JSON.parse((await client.get(maps)).text) as {
       items: { metadata: { name: string; resourceVersion: string }; data: unknown }[]
     }
@@ -188,7 +189,7 @@ async function caughtUp(informers: readonly RelistingInformer[], client: ApiClie
       for (const { objects } of informers) assert.deepEqual(objects, truth)
       return
     } catch (cause) {
-      if (attempt > 300) throw cause
+      if (performance.now() > endMs) throw cause
       await sleep(50)
     }
   }

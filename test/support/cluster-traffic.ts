@@ -5,6 +5,8 @@ import { NoReply } from './api-client.ts'
 /*
  * Traffic whose truth can be checked afterwards: every writer counts what was acknowledged and what may or may
  * not have happened, every watcher keeps what it saw. Judgement is in `traffic-checks.ts`.
+ *
+ * No call is given up before the server gives it up: one that was, and took effect later, would be a change that nobody waits for.
  */
 
 export type Gap = { longestMs: number; lastMs: number }
@@ -48,8 +50,6 @@ export type WriterRecord = {
   /** Versions told by acknowledged writes, in order. */
   readonly revisions: number[]
 }
-
-const callTimeoutMs = 4000
 
 /** Creates objects and increments one counter by compare-and-swap, member after member, until told to stop. */
 export class Writer {
@@ -102,7 +102,7 @@ export class Writer {
   async #create(name: string): Promise<void> {
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { writer: this.#id } }
     try {
-      const reply = await this.#client().post(this.#base, object, { timeoutMs: callTimeoutMs })
+      const reply = await this.#client().post(this.#base, object)
       if (reply.status === 201) {
         const version = versionOf(reply.text)
         this.record.created.set(name, version)
@@ -125,7 +125,7 @@ export class Writer {
     const client = this.#client()
     let proposed = false
     try {
-      const got = await client.get(path, { timeoutMs: callTimeoutMs })
+      const got = await client.get(path)
       if (got.status === 404) {
         const object = {
           apiVersion: 'v1',
@@ -133,14 +133,14 @@ export class Writer {
           metadata: { name: `counter-${this.#id}` },
           data: { count: '0' },
         }
-        await client.post(this.#base, object, { timeoutMs: callTimeoutMs })
+        await client.post(this.#base, object)
         return
       }
       if (got.status !== 200) return
       const object = JSON.parse(got.text) as Body & { data: { count: string } }
       proposed = true
       const next = { ...object, data: { count: String(Number(object.data.count) + 1) } }
-      const reply = await client.put(path, next, { timeoutMs: callTimeoutMs })
+      const reply = await client.put(path, next)
       if (reply.status === 200) {
         this.record.increments++
         this.record.revisions.push(Number(versionOf(reply.text)))
@@ -189,7 +189,7 @@ export class Reader {
     for (let turn = 0; !this.#stopped; turn++) {
       const client = this.#clients[turn % this.#clients.length] as ApiClient
       try {
-        const reply = await client.get(this.#path, { timeoutMs: callTimeoutMs })
+        const reply = await client.get(this.#path)
         if (reply.status === 200) {
           this.revisions.push(Number(versionOf(reply.text)))
           this.#gap.success()

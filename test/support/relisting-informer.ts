@@ -53,7 +53,7 @@ export class RelistingInformer {
   }
 
   async #list(client: ApiClient): Promise<void> {
-    const reply = await client.get(this.#path, { timeoutMs: 4000 })
+    const reply = await client.get(this.#path)
     if (reply.status !== 200) throw new NoReply(`list answered ${reply.status}`)
     const list = JSON.parse(reply.text) as {
       readonly metadata: { readonly resourceVersion: string }

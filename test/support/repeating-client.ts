@@ -10,8 +10,6 @@ export type Repetition = {
   readonly ms: number
 }
 
-const callTimeoutMs = 4000
-
 /**
  * Creates objects and reads them back most recent, member after member. What fails is repeated at once on the next one, as a client
  * does that has several addresses: a creation that says "it is there already" then succeeded the first time.
@@ -46,11 +44,9 @@ export class RepeatingClient {
     for (let n = 0; !this.#stopped; n++) {
       const name = `${this.#id}-${n}`
       const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }
-      const create = (client: ApiClient): Promise<Reply> =>
-        client.post(this.#base, object, { timeoutMs: callTimeoutMs })
+      const create = (client: ApiClient): Promise<Reply> => client.post(this.#base, object)
       if (await this.#call(`create ${name}`, create, [201], [201, 409])) this.created.push(name)
-      const read = (client: ApiClient): Promise<Reply> =>
-        client.get(`${this.#base}/${name}`, { timeoutMs: callTimeoutMs })
+      const read = (client: ApiClient): Promise<Reply> => client.get(`${this.#base}/${name}`)
       await this.#call(`read ${name}`, read, [200], [200])
       await sleep(2)
     }
