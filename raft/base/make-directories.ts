@@ -9,7 +9,7 @@ export class DirectoryFailure extends Failure {
   readonly path: string
 
   constructor(code: string, path: string, cause?: unknown) {
-    super(code, `directory ${path} cannot be made (${code})`, { cause })
+    super(code, `${code}: directory ${path} cannot be made`, { cause })
     this.path = path
   }
 }

@@ -58,7 +58,7 @@ for (const [way, make] of ways) {
       const named = join(home, culprit)
       await assert.rejects(make(join(home, path)), (cause) => {
         assert.ok(cause instanceof DirectoryFailure)
-        assert.equal(cause.message, `directory ${named} cannot be made (${code})`)
+        assert.equal(cause.message, `${code}: directory ${named} cannot be made`)
         assert.deepEqual([cause.code, cause.path], [code, named])
         return true
       })
