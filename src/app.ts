@@ -11,6 +11,7 @@ import { CustomKinds } from './app/custom-kinds.ts'
 import { MemberDisk } from './app/disk-check.ts'
 import { checkIdentity } from './app/identity-check.ts'
 import { memberKeys } from './app/keys.ts'
+import { registerLogMetrics } from './app/log-metrics.ts'
 import { watchHealth } from './app/member-health.ts'
 import { MemberEffects } from './app/member-effects.ts'
 import { registerClusterMetrics } from './app/metrics.ts'
@@ -103,6 +104,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   const health = watchHealth(site, { store, machine, consensus, watch, caughtUp })
   collectDefaultMetrics({ register: metrics })
   disk?.register(metrics)
+  registerLogMetrics(metrics, site.output)
   threads.register(metrics)
   registerClusterMetrics(metrics, { consensus, node, store, machine, watch })
   controllers.register(metrics)

@@ -9,10 +9,12 @@ import { StartFailure } from './app/errors.ts'
 import { removedExitCode, removedMessage } from './app/removal.ts'
 import { ConfigFailure } from './config/errors.ts'
 import { helpText } from './config/help.ts'
+import { limits } from './config/limits.ts'
 import { loadConfig } from './config/load.ts'
 import type { Config } from './config/config.ts'
 import { RealClock } from './host/clock.ts'
 import { RealRandom } from './host/random.ts'
+import { openStandardOutput } from './host/standard-output.ts'
 import { crash } from './observe/crash.ts'
 import { createLogger } from './observe/logger.ts'
 import { readTextFile } from './pki/files.ts'
@@ -36,7 +38,13 @@ export async function main(seams: AppSeams = {}): Promise<void> {
 }
 
 async function run(config: Config, seams: AppSeams): Promise<void> {
-  const log = createLogger({ level: config['log-level'], base: { member: config.name } })
+  const output = openStandardOutput({
+    waitingBytesMax: limits.logWaitingBytesMax,
+    onRoomAgain: (lost) => log.error({ lost }, 'lines of this log were lost: nobody read them in time'),
+  })
+  const base = { member: config.name }
+  const log = createLogger({ level: config['log-level'], base, destination: output })
+  process.on('exit', () => output.drain(limits.logDrainMsMax))
   const exit = (code: number): void => process.exit(code)
   const onFatal = (cause: unknown): void => {
     const words = cause instanceof Error ? cause.message : String(cause)
@@ -50,7 +58,7 @@ async function run(config: Config, seams: AppSeams): Promise<void> {
   try {
     app = await startApp(
       config,
-      { clock: new RealClock(), random: new RealRandom(), log, pid: process.pid, onFatal },
+      { clock: new RealClock(), random: new RealRandom(), log, output, pid: process.pid, onFatal },
       seams,
     )
   } catch (cause) {

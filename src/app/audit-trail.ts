@@ -1,5 +1,5 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
-import { appendedFiles, standardOutput } from '../host/append-file.ts'
+import { appendedFiles } from '../host/append-file.ts'
 import { AuditLogWriter } from '../observe/audit/log-writer.ts'
 import type { AuditLogOptions, AuditLogParts } from '../observe/audit/log-writer.ts'
 import { AuditMetrics } from '../observe/audit/metrics.ts'
@@ -15,7 +15,7 @@ import { HttpAuditReceiver } from './audit-receiver.ts'
 import { StartFailure } from './errors.ts'
 import type { Site } from './site.ts'
 
-type AuditSite = Pick<Site, 'config' | 'names' | 'clock' | 'random' | 'log' | 'closing'>
+type AuditSite = Pick<Site, 'config' | 'names' | 'clock' | 'random' | 'log' | 'output' | 'closing'>
 
 const mebibyte = 1024 * 1024
 const dayMs = 24 * 3_600_000
@@ -93,11 +93,13 @@ function receiverOf(path: string): { readonly client: ClientConfig; readonly rec
 const defaultMebibytes = 100
 
 async function logOf(
-  { config, clock, log, closing }: AuditSite,
+  { config, clock, log, output, closing }: AuditSite,
   metrics: AuditMetrics,
 ): Promise<AuditLogWriter | null> {
   const path = config['audit-log-path']
   if (path === '') return null
+  const standard = { ...appendedFiles, open: () => Promise.resolve(output) }
+  const files = path === '-' ? standard : appendedFiles
   const writer = await openLog(
     {
       path,
@@ -105,19 +107,13 @@ async function logOf(
       backupsMax: path === '-' ? 0 : config['audit-log-maxbackup'],
       backupMsMax: path === '-' ? 0 : config['audit-log-maxage'] * dayMs,
     },
-    { clock, log, files: appendedFiles, onLost: (plugin, count) => metrics.lost(plugin, count) },
+    { clock, log, files, onLost: (plugin, count) => metrics.lost(plugin, count) },
   )
   closing.add(() => writer.close())
   return writer
 }
 
 async function openLog(options: AuditLogOptions, parts: AuditLogParts): Promise<AuditLogWriter> {
-  if (options.path === '-') {
-    // Whoever read it may be gone; the write that meets that says so, too.
-    process.stdout.on('error', () => undefined)
-    const files = { ...parts.files, open: () => Promise.resolve(standardOutput) }
-    return AuditLogWriter.open(options, { ...parts, files })
-  }
   try {
     return await AuditLogWriter.open(options, parts)
   } catch (cause) {

@@ -4,6 +4,7 @@ import type { Random } from '../../raft/base/random.ts'
 import type { Names } from '../api/names.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
+import type { StandardOutput } from '../host/standard-output.ts'
 import { defaultStoreLimits } from '../store/limits.ts'
 import type { Closing } from './closing.ts'
 import type { OwnIdentity } from './own-identity.ts'
@@ -13,6 +14,8 @@ export type AppHost = {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  /** Where the log goes, and the audit log that is to go there too. */
+  readonly output: Pick<StandardOutput, 'size' | 'append' | 'close' | 'lost'>
   readonly pid: number
   /** The member cannot go on, or contradicts itself: say why and end the process. */
   readonly onFatal: (cause: unknown) => void

@@ -69,6 +69,9 @@ export const limits = Object.freeze({
   eventMsMax: 3_600_000,
   /** Definitions of custom kinds that are served. When full: the next is not established, and its status says so. */
   customDefinitionsMax: 2000,
+  /** Lines of the log, for a reader of standard output that stands still. When full: lost, counted and told; and how long an end waits. */
+  logWaitingBytesMax: 1 * MiB,
+  logDrainMsMax: 1000,
   /** Audit events that wait to be written. When full: `observe/audit/log-writer` says who waits and what is lost. */
   auditBufferLinesMax: 10_000,
   auditBufferBytesMax: 32 * MiB,

@@ -73,17 +73,4 @@ export class AppendedFile {
   }
 }
 
-/** Where the process writes its own log. Nothing is put aside here, so it says no size. */
-export const standardOutput = {
-  size: 0,
-  append: (bytes: Uint8Array): Promise<void> =>
-    new Promise((resolve, reject) => {
-      process.stdout.write(bytes, (error) => {
-        if (error === null || error === undefined) resolve()
-        else reject(error)
-      })
-    }),
-  close: (): Promise<void> => Promise.resolve(),
-}
-
 const newline = 0x0a

@@ -7,15 +7,15 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 const secrets = ['authorization', 'token', 'secret', 'password', 'key', 'privateKey', 'cookie']
 
 /**
- * JSON lines: events with fields, not prose. Written synchronously, so that the last words of a process are
- * not lost with it; a line is short and rare enough for that.
+ * JSON lines: events with fields, not prose.
  *
  * @param base fields of every line, such as the member's name
+ * @param destination is given each line at once
  */
 export function createLogger(options: {
   readonly level: LogLevel
   readonly base: Readonly<Record<string, unknown>>
-  readonly destination?: DestinationStream
+  readonly destination: DestinationStream
 }): Logger {
   return pino(
     {
@@ -26,6 +26,6 @@ export function createLogger(options: {
       redact: { paths: [...secrets, ...secrets.map((name) => `*.${name}`)], censor: '[withheld]' },
       serializers: { err: pino.stdSerializers.err },
     },
-    options.destination ?? pino.destination({ fd: 1, sync: true }),
+    options.destination,
   )
 }

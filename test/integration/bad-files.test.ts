@@ -29,6 +29,7 @@ import { lockDirectory } from '../../src/host/directory-lock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { readTextFile } from '../../src/pki/files.ts'
+import { noOutput } from '../support/no-output.ts'
 import { freePorts } from '../support/port-range.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-bad-files-'))
@@ -73,6 +74,7 @@ async function start(given: Flags): Promise<string | null> {
       clock: new RealClock(),
       random: new RealRandom(),
       log: pino({ level: 'silent' }),
+      output: noOutput,
       pid: process.pid,
     }
     const app = await startApp(loaded.config, { ...host, onFatal: (cause) => fatal.push(cause) })

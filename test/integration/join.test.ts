@@ -19,6 +19,7 @@ import { limits } from '../../src/config/limits.ts'
 import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
 import type { PlannedMembers } from '../support/join-desk-kit.ts'
 import { configOf, keysIn, pkiFlags, place } from '../support/join-place.ts'
+import { noOutput } from '../support/no-output.ts'
 import { freshRandom, systemClock } from '../support/system.ts'
 import { ask11 } from '../support/tls-server.ts'
 
@@ -43,6 +44,7 @@ async function start(flags: Record<string, string>, lines: string[] = []): Promi
         config,
         clock,
         random: freshRandom(),
+        output: noOutput,
         pid: 1,
         closing: new Closing(),
         names: namesOf(config['api-domain']),

@@ -17,6 +17,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { RealClock } from '../../src/host/clock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { readTextFile } from '../../src/pki/files.ts'
+import { noOutput } from '../support/no-output.ts'
 import { orchctl } from '../support/orchctl.ts'
 import { freePorts } from '../support/port-range.ts'
 
@@ -29,7 +30,7 @@ async function started(directory: string): Promise<Running> {
   if (loaded.kind !== 'config') return assert.fail('these are flags to run with')
   const fatal: string[] = []
   const log = pino({ level: 'silent' })
-  const host = { clock: new RealClock(), random: new RealRandom(), log, pid: process.pid }
+  const host = { clock: new RealClock(), random: new RealRandom(), log, output: noOutput, pid: process.pid }
   const onFatal = (cause: unknown): void =>
     void fatal.push(cause instanceof Error ? cause.message : String(cause))
   const app = await startApp(loaded.config, { ...host, onFatal })

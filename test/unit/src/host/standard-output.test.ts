@@ -1,0 +1,136 @@
+/*
+ * Goal: standard output never keeps the thread: what its reader has no room for waits in order and whole, beyond the bound it is
+ * lost, counted and told; what was written comes out, as far as somebody reads, also where the process ends.
+ * Method: a pipe of a size that the test chooses, read when it says so; a real one whose reader stands still.
+ */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { StandardOutput } from '../../../../src/host/standard-output.ts'
+
+class Pipe {
+  room = 10
+  broken = false
+  text = ''
+  sleeps = 0
+  readonly lost: number[] = []
+  readonly #later: (() => void)[] = []
+  readonly output = new StandardOutput({
+    tryWrite: (bytes) => {
+      if (this.broken) throw new Error('EPIPE')
+      const taken = Math.max(0, Math.min(this.room, bytes.byteLength))
+      this.room -= taken
+      this.text += Buffer.from(bytes.subarray(0, taken)).toString()
+      return taken
+    },
+    later: (_, action) => void this.#later.push(action),
+    sleep: () => {
+      this.sleeps++
+      this.room++
+    },
+    waitingBytesMax: 20,
+    onRoomAgain: (lost) => {
+      this.lost.push(lost)
+      this.output.write('!\n')
+    },
+  })
+
+  /** The reader takes so many bytes, and it is tried again. */
+  read(room: number): void {
+    this.room += room
+    const due = this.#later.splice(0)
+    assert.ok(due.length <= 1, 'it is tried once at a time')
+    for (const action of due) action()
+  }
+}
+
+void test('a line is written at once where there is room', () => {
+  const pipe = new Pipe()
+  pipe.output.write('one\n')
+  assert.equal(pipe.text, 'one\n')
+})
+
+void test('what there is no room for waits, in order and whole, whoever wrote it', async () => {
+  const pipe = new Pipe()
+  pipe.output.write('123456789012\n')
+  const appended = pipe.output.append(Buffer.from('appended, longer than lines may wait\n'))
+  pipe.output.write('after\n')
+  assert.equal(pipe.text, '1234567890')
+  pipe.read(5)
+  pipe.read(0)
+  pipe.read(100)
+  await appended
+  assert.equal(pipe.text, '123456789012\nappended, longer than lines may wait\nafter\n')
+  assert.deepEqual([pipe.output.lost, pipe.lost], [0, []])
+})
+
+void test('more lines than may wait are lost, counted, and told when there is room', () => {
+  const pipe = new Pipe()
+  pipe.room = 0
+  for (const line of ['a', 'b', 'c', 'd']) pipe.output.write(`${line.repeat(7)}\n`)
+  assert.equal(pipe.output.lost, 2)
+  pipe.read(3)
+  assert.deepEqual(pipe.lost, [], 'no room yet')
+  pipe.read(6)
+  assert.deepEqual(pipe.lost, [2])
+  pipe.read(100)
+  assert.deepEqual(pipe.lost, [2], 'once')
+  assert.equal(pipe.text, 'aaaaaaa\nbbbbbbb\n!\n')
+})
+
+void test('without a reader lines are lost and writers are told; a later one is written', async () => {
+  const pipe = new Pipe()
+  pipe.room = 0
+  pipe.output.write('waits\n')
+  const appended = pipe.output.append(Buffer.from('x\n'))
+  pipe.broken = true
+  pipe.read(0)
+  await assert.rejects(appended, /EPIPE/)
+  pipe.output.write('lost too\n')
+  assert.equal(pipe.output.lost, 2)
+  pipe.broken = false
+  pipe.room = 100
+  pipe.output.write('again\n')
+  assert.equal(pipe.text, 'again\n!\n')
+  assert.deepEqual(pipe.lost, [2])
+})
+
+void test('the end waits for a reader that reads, and not for ever', () => {
+  const pipe = new Pipe()
+  pipe.output.write('1234567890 end\n')
+  pipe.output.drain(1000)
+  assert.equal(pipe.text, '1234567890 end\n')
+  pipe.room = -1_000_000
+  pipe.output.write('never\n')
+  pipe.sleeps = 0
+  pipe.output.drain(1000)
+  assert.equal(pipe.sleeps, 20, 'a second')
+})
+
+void test('a reader of a real pipe that stands still keeps nobody, and gets whole lines when it reads again', async () => {
+  const from = new URL('../../../../src/host/standard-output.js', import.meta.url).href
+  const program = `
+    import { openStandardOutput } from ${JSON.stringify(from)}
+    const output = openStandardOutput({ waitingBytesMax: 200_000, onRoomAgain: (lost) => output.write('lost ' + lost + '\\n') })
+    process.on('exit', () => output.drain(1000))
+    for (let n = 0; n < 4000; n++) output.write(String(n).padEnd(99) + '\\n')
+    process.on('message', () => process.exit(0))
+    process.send(output.lost)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    timeout: 60_000,
+  })
+  const [lost] = (await once(child, 'message')) as [number]
+  assert.ok(lost > 0 && lost < 4000, `${lost} lost`)
+  let text = ''
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  child.send('end')
+  await once(child, 'close')
+  const lines = text.split('\n')
+  assert.equal(lines.pop(), '')
+  assert.deepEqual(
+    lines.slice(0, 4000 - lost).map((line) => Number(line)),
+    Array.from({ length: 4000 - lost }, (_, n) => n),
+  )
+})
