@@ -21,29 +21,41 @@ export type VerifyTraffic = {
   readonly timeoutMs?: number
 }
 
-/** Records and judges traffic against endpoints, with the history in a folder that goes away. */
+/**
+ * Records and judges traffic against endpoints, with the history in a folder that goes away.
+ *
+ * @param isEnough ends it before its time
+ */
 export async function verifyAgainst(
   t: TestContext,
   endpoints: readonly Endpoint[],
   traffic: VerifyTraffic,
+  isEnough: () => boolean = () => false,
 ): Promise<VerifyResult> {
   const stop = new AbortController()
   t.after(() => stop.abort())
   const directory = mkdtempSync(join(tmpdir(), 'verify-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const history = join(directory, 'history.jsonl')
-  return runVerify(
-    {
-      endpoints,
-      timeoutMs: 2000,
-      ...traffic,
-      namespace: null,
-      history,
-      balanced: false,
-      signal: stop.signal,
-    },
-    { clock: systemClock, random: freshRandom() },
-  )
+  const look = setInterval(() => {
+    if (isEnough()) stop.abort()
+  }, 50)
+  try {
+    return await runVerify(
+      {
+        endpoints,
+        timeoutMs: 2000,
+        ...traffic,
+        namespace: null,
+        history,
+        balanced: false,
+        signal: stop.signal,
+      },
+      { clock: systemClock, random: freshRandom() },
+    )
+  } finally {
+    clearInterval(look)
+  }
 }
 
 /** All that a judgement says, for people who wonder why a test failed. */
