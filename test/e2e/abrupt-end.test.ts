@@ -10,12 +10,12 @@ import { connect } from 'node:http2'
 import type { ClientHttp2Session } from 'node:http2'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { method } from '../../raft/transport/options.ts'
 import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import type { MemberProcess } from '../support/process-cluster.ts'
+import { until } from '../support/until.ts'
 
 const rounds = 6
 const sessions = 4
@@ -56,10 +56,15 @@ class Caller {
   /** Until calls are answered. */
   async heard(): Promise<void> {
     const before = this.#answers
-    for (let wait = 0; this.#answers < before + 10; wait++) {
-      assert.ok(wait < 3000 && this.#member.running, `calls are answered\n${this.#member.said()}`)
-      await sleep(10)
-    }
+    await until(
+      'calls are answered',
+      () => {
+        assert.ok(this.#member.running, this.#member.said())
+        return this.#answers >= before + 10
+      },
+      () => this.#member.said(),
+      10,
+    )
   }
 
   /** @returns how many calls there were */
