@@ -17,6 +17,7 @@ import { DigestWatch } from '../support/digest-watch.ts'
 import { endsWith } from '../support/ends-with.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import { assertNeverBack, assertWritesKept, contentsOf } from '../support/traffic-checks.ts'
+import { until } from '../support/until.ts'
 
 const heldBackAt = (level: number): readonly string[] => ['--feature-level-max', String(level)]
 const namespace = 'traffic'
@@ -45,34 +46,52 @@ async function upgrade(t: TestContext, to: number): Promise<void> {
   const digests = new DigestWatch(cluster.members)
   endsWith(t, digests, ...writers)
   for (const member of cluster.members) {
+    // Time for a raise that comes too early.
     await sleep(1500)
+    await until(
+      'each level was seen',
+      () => digests.levels.every((level) => level > 0),
+      () => digests.levels.join(' '),
+    )
     assert.deepEqual([...new Set(digests.levels)], [to - 1], `before ${member.name} is upgraded`)
     assert.equal(await member.stop(), 0)
     member.start(free)
     await member.waitReady()
   }
-  for (let wait = 0; wait < 400 && digests.levels.some((level) => level !== to); wait++) await sleep(50)
-  assert.deepEqual(digests.levels, [to, to, to], 'after the last one')
-  await sleep(500)
+  await until(
+    `all are at ${to} after the last one`,
+    () => digests.levels.every((level) => level === to),
+    () => digests.levels.join(' '),
+  )
+  const acknowledged = (): number =>
+    writers.reduce((sum, { record }) => sum + record.created.size + record.increments, 0)
+  const [writtenThen, comparedThen] = [acknowledged(), digests.compared]
+  await until(
+    'there is something to see, under the new level too',
+    () =>
+      acknowledged() > Math.max(100, writtenThen + 10) && digests.compared > Math.max(20, comparedThen + 3),
+    () => `${acknowledged()} writes, ${digests.compared} digests compared`,
+  )
   await Promise.all(writers.map((writer) => writer.stop()))
   await digests.agreed()
   await digests.stop()
   const items = await contentsOf(first.client, namespace, '')
   assertWritesKept(items, writers)
   writers.forEach(({ record }, at) => assertNeverBack(record.revisions, `writer ${at}`))
-  const acknowledged = writers.reduce((sum, { record }) => sum + record.created.size + record.increments, 0)
-  console.log(`# ${acknowledged} acknowledged writes kept, ${digests.compared} digests compared`)
-  assert.ok(acknowledged > 100 && digests.compared > 20, 'there was something to see')
+  console.log(`# ${acknowledged()} acknowledged writes kept, ${digests.compared} digests compared`)
   await newRule(first.client, 'after')
 
   const words = `the cluster is at feature level ${to}, this member is held back at ${to - 1}`
   const refusal = new RegExp(`^orch-apiserver: .*${words}: start it without --feature-level-max$`, 'm')
   assert.equal(await first.stop(), 0)
   first.start(heldBack)
-  for (let wait = 0; wait < 400 && first.running; wait++) await sleep(50)
-  assert.equal(first.running, false, 'it does not take part')
+  await until(
+    'it does not take part',
+    () => !first.running,
+    () => first.logTail(),
+  )
   assert.equal(await first.stop(), 1)
-  assert.match(first.logTail(), refusal)
+  assert.match(first.said(), refusal)
   first.start(free)
   await first.waitReady()
 }
@@ -110,10 +129,13 @@ void test('a member that is held back stops at the raise, and goes on once it is
   for (const member of others) member.start()
   await Promise.all(others.map((member) => member.waitReady()))
   held.signal('SIGCONT')
-  for (let wait = 0; wait < 400 && held.running; wait++) await sleep(50)
-  assert.equal(held.running, false, held.logTail())
+  await until(
+    'it does not take part',
+    () => !held.running,
+    () => held.logTail(),
+  )
   const words = `the cluster is at feature level ${featureLevelMax}, this member is held back`
-  assert.match(held.logTail(), new RegExp(`^orch-apiserver: .*${words}`, 'm'))
+  assert.match(held.said(), new RegExp(`^orch-apiserver: .*${words}`, 'm'))
   held.start()
   await held.waitReady()
   const digests = new DigestWatch(cluster.members)
