@@ -7,9 +7,9 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parse, stringify } from 'yaml'
 import { ProcessCluster } from '../support/process-cluster.ts'
+import { until } from '../support/until.ts'
 
 void test('a list of members that differs is noticed', async (t) => {
   const cluster = await ProcessCluster.prepare({ members: 3 })
@@ -28,7 +28,11 @@ void test('a list of members that differs is noticed', async (t) => {
     /began with another list of members than this one: give all the same --initial-members, and a new --data-dir/
   const log = (name: string): string =>
     readFileSync(join(cluster.member(name).directory, 'server.log'), 'utf8')
-  for (let wait = 0; wait < 200 && !(words.test(log('n3')) && words.test(log('n1'))); wait++) await sleep(50)
+  await until(
+    'both sides say so',
+    () => words.test(log('n3')) && words.test(log('n1')),
+    () => `${wrong.logTail()}\n${cluster.member('n1').logTail()}`,
+  )
   assert.match(log('n3'), words)
   assert.match(log('n1'), new RegExp(`member .{0,3}n3.{0,3} ${words.source}`))
   assert.equal(await wrong.isReady(), false)

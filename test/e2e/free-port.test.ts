@@ -15,6 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isRecord } from '../../raft/base/record.ts'
 import { call, readEndpoints } from '../../src/cli/member-client.ts'
 import { serverProgram as server } from '../support/programs.ts'
+import { patienceMs, until } from '../support/until.ts'
 
 class Alone {
   readonly log: string[] = []
@@ -34,14 +35,18 @@ class Alone {
 
   /** What the log says of serving, and of the kubeconfig. */
   async serves(): Promise<{ readonly url: string; readonly kubeconfig: string }> {
-    for (let wait = 0; wait < 1200; wait++) {
-      const told = this.log.map((line): unknown => JSON.parse(line)).filter(isRecord)
-      const url = told.map((line) => line['url']).find((value) => typeof value === 'string')
-      const kubeconfig = told.map((line) => line['kubeconfig']).find((value) => typeof value === 'string')
-      if (url !== undefined && kubeconfig !== undefined) return { url, kubeconfig }
-      await sleep(50)
-    }
-    return assert.fail([...this.log, ...this.errors].join('\n'))
+    const told = (what: string): string | undefined =>
+      this.log
+        .map((line): unknown => JSON.parse(line))
+        .filter(isRecord)
+        .map((line) => line[what])
+        .find((value) => typeof value === 'string')
+    await until(
+      'it serves',
+      () => told('url') !== undefined && told('kubeconfig') !== undefined,
+      () => [...this.log, ...this.errors].join('\n'),
+    )
+    return { url: told('url') ?? '', kubeconfig: told('kubeconfig') ?? '' }
   }
 
   async stop(): Promise<void> {
@@ -60,7 +65,7 @@ class Alone {
 async function recordedAddress(kubeconfig: string): Promise<unknown> {
   const [endpoint] = readEndpoints(kubeconfig)
   assert.ok(endpoint)
-  for (let wait = 0; wait < 1200; wait++) {
+  for (const endMs = performance.now() + patienceMs; performance.now() < endMs;) {
     const reply = await call(endpoint, { method: 'GET', path: '/cluster/v1/status' }, 5_000)
     if (reply?.status === 200) {
       const status: unknown = JSON.parse(reply.body)
