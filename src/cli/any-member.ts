@@ -1,7 +1,7 @@
 import { fetchAnyStatus, fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
-import { call, jsonOf, readEndpoints } from './member-client.ts'
+import { call, jsonOf, readEndpoints, wordsOf } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { whySilent } from './silent-member.ts'
 import { sleep } from './terminal.ts'
@@ -18,6 +18,12 @@ export type Asking = {
   readonly terminal: Terminal
   /** For one change, whichever member does it. */
   readonly timeoutMs: number
+}
+
+export type Answer = {
+  readonly body: Record<string, unknown>
+  /** Another was asked before and gave no answer, or did not know: what is done already may be its doing. */
+  readonly isRepeat: boolean
 }
 
 /** A running cluster, asked by way of whichever member answers. Members that the kubeconfig does not know are found too. */
@@ -91,29 +97,35 @@ export class AnyMember {
   }
 
   /**
-   * Asks for something that does no harm when it is done twice, so a member that did not answer is followed by the next.
+   * Asks for something that does no harm when it is done twice, so a member that did not answer, or does not know whether it is
+   * done, is followed by the next.
+   *
    * @throws CliFailure `failed` in the words of the member
    */
-  async post(path: string, body: unknown): Promise<Record<string, unknown>> {
+  async post(path: string, body: unknown): Promise<Answer> {
     // It takes seconds to find out who answers, and a change may take a minute.
     if (!this.#hasAnswered) await this.status()
     const endpoints = this.#endpoints
     const clock = this.#asking?.terminal.clock
     const endMs = (clock?.monotonicMs() ?? 0) + (this.#asking?.timeoutMs ?? 0)
     const asked: string[] = []
+    let said = ''
     for (const [at, endpoint] of endpoints.entries()) {
       const leftMs = clock === undefined ? Infinity : endMs - clock.monotonicMs()
       if (leftMs < 1) break
       asked.push(endpoint.name)
       const patienceMs = Math.min(changeTimeoutMs, Math.ceil(leftMs / (endpoints.length - at)))
       const reply = await call(endpoint, { method: 'POST', path, body }, patienceMs)
-      if (reply !== null && !busyCodes.has(reply.status)) return jsonOf(endpoint, reply)
-      const why = reply === null ? `gives no answer in ${inSeconds(patienceMs)}` : `answers ${reply.status}`
-      this.#last(endpoint, `member ${endpoint.name} ${why}`, endpoints[at + 1] ?? null)
+      if (reply !== null && !undecidedCodes.has(reply.status)) {
+        return { body: jsonOf(endpoint, reply), isRepeat: at > 0 }
+      }
+      const words = reply === null ? `gives no answer in ${inSeconds(patienceMs)}` : `says: ${wordsOf(reply)}`
+      said = `member ${endpoint.name} ${words}`
+      this.#last(endpoint, said, endpoints[at + 1] ?? null)
     }
     throw new CliFailure(
       'failed',
-      `no member did it: asked ${asked.join(', ')}; it does no harm to try again (--timeout)`,
+      `no member did it: asked ${asked.join(', ')}; it does no harm to try again (--timeout); ${said}`,
     )
   }
 
@@ -178,8 +190,8 @@ function inSeconds(ms: number): string {
   return `${Math.ceil(ms / 1000)} s`
 }
 
-/** Another member may do what this one cannot just now. */
-const busyCodes: ReadonlySet<number> = new Set([429, 503])
+/** Another member may do what this one cannot just now, or find done what this one could not wait for. */
+const undecidedCodes: ReadonlySet<number> = new Set([429, 503, 504])
 
 async function orNull(asked: Promise<MemberStatus>): Promise<MemberStatus | null> {
   try {

@@ -34,10 +34,7 @@ export async function clusterAdd(
   const { members } = await asked.status()
   const isMember = members.some((member) => member.name === seat.name)
   if (isMember && !existsSync(seat.configPath)) {
-    throw new CliFailure(
-      'failed',
-      `${seat.name} is a member, though ${seat.configPath} is missing: bring it back`,
-    )
+    throw isMemberWithout(seat)
   }
   if (!isMember) await prepareSeat(terminal, cluster, asked, { seat, role: options.role })
   const state = processState(seat)
@@ -53,6 +50,10 @@ export async function clusterAdd(
   terminal.print(`${seat.name} ${role === 'voter' ? 'votes' : 'is a learner'}, its context is ${seat.name}`)
 }
 
+function isMemberWithout({ name, configPath }: Seat): CliFailure {
+  return new CliFailure('failed', `${name} is a member, though ${configPath} is missing: bring it back`)
+}
+
 /** Everything that the process needs to join. */
 async function prepareSeat(
   terminal: Terminal,
@@ -64,7 +65,12 @@ async function prepareSeat(
   const { name, clientPort, peerPort } = seat
   const addresses = { clientAddress: `${localHost}:${clientPort}`, peerAddress: `${localHost}:${peerPort}` }
   const wanted = { name, role, replaces: null, ...addresses }
-  const token = await newToken(asked, wanted)
+  const issued = await newToken(asked, wanted)
+  if (issued.kind === 'joined') {
+    if (existsSync(seat.configPath)) return
+    throw isMemberWithout(seat)
+  }
+  const { token } = issued
   makeKeys(terminal, join(cluster.directory, 'pki'), cluster.kubeconfigPath, wanted)
   makeDirectory(seat.directory)
   const tokenPath = join(seat.directory, 'join-token')

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { isRecord } from '../../raft/base/record.ts'
 import { memberAddress, parseAddress } from '../config/address.ts'
 import { ConfigFailure } from '../config/errors.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
@@ -27,21 +28,39 @@ export type JoinToken = {
   readonly addresses: readonly string[]
 }
 
+/** What becomes of asking for a token. */
+export type Issued =
+  | { readonly kind: 'token'; readonly token: JoinToken }
+  /** The process that it is wanted for is a member. @param isDone it votes, and whom it replaces is gone */
+  | { readonly kind: 'joined'; readonly isDone: boolean }
+
 /** Makes a token for a new member, and says what to type on its machine. */
 export async function memberAdd(terminal: Terminal, name: string, flags: AddFlags): Promise<void> {
-  await addTo(askedBy(terminal, flags), terminal, name, flags)
-}
-
-async function addTo(cluster: AnyMember, terminal: Terminal, name: string, flags: AddFlags): Promise<void> {
+  const cluster = askedBy(terminal, flags)
   const seat = { name, role: flags.role, replaces: flags.replaces ?? null, ...addressesOf(flags) }
-  const token = await newToken(cluster, seat)
-  // Not before the cluster agrees: under a name that is taken there are keys that somebody uses.
-  const made = flags.pki === undefined ? [] : makeKeys(terminal, flags.pki, flags.kubeconfig, seat)
-  tell(terminal, { seat, token, made, flags })
+  const issued = await newToken(cluster, seat)
+  if (issued.kind === 'joined') joinedBefore(terminal, seat, flags)
+  else give(terminal, seat, issued.token, flags)
   if (!flags.wait) return
   if (flags.role === 'voter') await votes(terminal, cluster, name, flags)
   else await hasJoined(terminal, cluster, name, flags)
   if (flags.output === 'table') terminal.print(`${name} ${flags.role === 'voter' ? 'votes' : 'is a learner'}`)
+}
+
+function give(terminal: Terminal, seat: Seat, token: JoinToken, flags: AddFlags): void {
+  // Not before the cluster agrees: under a name that is taken there are keys that somebody uses.
+  const made = flags.pki === undefined ? [] : makeKeys(terminal, flags.pki, flags.kubeconfig, seat)
+  tell(terminal, { seat, token, made, flags })
+}
+
+/** By an earlier run, or another operator's: there is nothing to start any more. */
+function joinedBefore(terminal: Terminal, seat: Seat, { output }: Pick<ChangeFlags, 'output'>): void {
+  if (output === 'json') {
+    return terminal.print(JSON.stringify({ member: memberOf(seat), joined: true }, null, 2))
+  }
+  const place = seat.replaces === null ? '' : `, in the place of ${seat.replaces}`
+  const lost = `if its data is lost, orchctl member remove ${seat.name} comes first`
+  terminal.print(`${seat.name} has joined already${place}: no token is made; ${lost}`)
 }
 
 export type ReplaceFlags = Omit<AddFlags, 'role' | 'replaces'>
@@ -54,33 +73,23 @@ export async function memberReplace(
 ): Promise<void> {
   const { old, next } = names
   const cluster = askedBy(terminal, flags)
-  const { members } = await cluster.status()
-  const there = members.find(({ name }) => name === next)
-  const isGone = !members.some(({ name }) => name === old)
-  if (there?.role === 'voter' && isGone)
-    return done(terminal, names, flags, `${next} votes already, ${old} is gone`)
-  if (there === undefined) {
-    await addTo(cluster, terminal, next, { ...flags, role: 'voter', replaces: old, wait: false })
-  } else if (there.replaces !== old) {
-    const remedy = `orchctl member remove ${old} removes it alone`
-    throw new CliFailure(
-      'failed',
-      `${next} is a member already, and takes not the place of ${old}: ${remedy}`,
-    )
-  } else terminal.note(`${next} has joined already, in the place of ${old}`)
-  if (!flags.wait) return
-  await votes(terminal, cluster, next, flags)
+  const seat: Seat = { name: next, role: 'voter', replaces: old, ...addressesOf(flags) }
+  // Whoever looked first and asked then would take one that joined in between for a stranger.
+  const issued = await newToken(cluster, seat)
+  const isDone = issued.kind === 'joined' && issued.isDone
+  if (!isDone) {
+    if (issued.kind === 'token') give(terminal, seat, issued.token, { ...flags, role: 'voter' })
+    else if (flags.wait) terminal.note(`${next} has joined already, and waits for the place of ${old}`)
+    else joinedBefore(terminal, seat, flags)
+    if (!flags.wait) return
+    await votes(terminal, cluster, next, flags)
+  }
+  // Also where an earlier run was interrupted just before.
   forgetContext(terminal, cluster, old, flags)
-  done(terminal, names, flags, `${next} votes in the place of ${old}, which is no member any more`)
-}
-
-function done(
-  terminal: Terminal,
-  names: { readonly old: string; readonly next: string },
-  { output }: Pick<ChangeFlags, 'output'>,
-  words: string,
-): void {
-  terminal.print(output === 'json' ? JSON.stringify({ member: names.next, replaced: names.old }) : words)
+  const words = isDone
+    ? `${next} votes already, ${old} is gone`
+    : `${next} votes in the place of ${old}, which is no member any more`
+  terminal.print(flags.output === 'json' ? JSON.stringify({ member: next, replaced: old }) : words)
 }
 
 export type Seat = {
@@ -91,19 +100,26 @@ export type Seat = {
   readonly clientAddress: string
 }
 
-export async function newToken(cluster: AnyMember, seat: Seat): Promise<JoinToken> {
-  const answer = await cluster.post('/cluster/v1/join-tokens', seat)
+/** @throws CliFailure `failed` also where another has the name or an address */
+export async function newToken(cluster: AnyMember, seat: Seat): Promise<Issued> {
+  const { body: answer } = await cluster.post('/cluster/v1/join-tokens', seat)
   const { token, expires, clusterName, apiDomain, addresses } = answer
+  if (answer['joined'] === true) {
+    const { member, votes: doesVote } = answer
+    const isAlone = isRecord(member) && (member['replaces'] ?? null) === null
+    return { kind: 'joined', isDone: isAlone && doesVote === true }
+  }
   if (typeof token !== 'string' || !Array.isArray(addresses)) {
     throw new CliFailure('failed', `the cluster answers no token: ${JSON.stringify(Object.keys(answer))}`)
   }
-  return {
+  const said = {
     token,
     expires: String(expires),
     clusterName: String(clusterName),
     apiDomain: String(apiDomain),
     addresses: addresses.map(String),
   }
+  return { kind: 'token', token: said }
 }
 
 /** @throws CliFailure `usage` */
@@ -147,9 +163,13 @@ function tell(terminal: Terminal, { seat, token, made, flags }: Told): void {
   const keys = keyFiles(flags.pki ?? 'pki', seat.name)
   const command = [serverCommand(terminal.program), ...serverFlags(seat, token, keys)]
   if (flags.output === 'json') {
-    const { name, role, replaces, peerAddress, clientAddress } = seat
-    const member = { name, role, replaces, peerAddress, clientAddress }
-    const answer = { ...token, member, files: Object.values(keys), made, command: command.join(' ') }
+    const answer = {
+      ...token,
+      member: memberOf(seat),
+      files: Object.values(keys),
+      made,
+      command: command.join(' '),
+    }
     return terminal.print(JSON.stringify(answer, null, 2))
   }
   for (const path of made) terminal.note(`made  ${path}`)
@@ -169,6 +189,10 @@ function tell(terminal: Terminal, { seat, token, made, flags }: Told): void {
   terminal.print('type, with a --data-dir of its own:')
   terminal.print('')
   terminal.print(wrapped(command))
+}
+
+function memberOf({ name, role, replaces, peerAddress, clientAddress }: Seat): Seat {
+  return { name, role, replaces, peerAddress, clientAddress }
 }
 
 /** By flag. */

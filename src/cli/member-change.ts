@@ -15,47 +15,79 @@ export type ChangeFlags = {
   readonly timeout: number
 }
 
-const path = '/cluster/v1/members'
+type Member = MemberStatus['members'][number]
+
+type Made = {
+  /** Whoever has the name when the command looks first; null: nobody. */
+  readonly before: Member | null
+  /** Whether there was anything to change. */
+  readonly isNews: boolean
+}
+
+/**
+ * Whom the command has in mind is said by id: asked again, as no answer came, it must not reach a member that got the name
+ * meanwhile. What is done already by then was this command's doing, as far as it knows.
+ *
+ * @param differs whether a member is not yet as wanted
+ */
+async function changed(
+  cluster: AnyMember,
+  name: string,
+  wanted: Readonly<Record<string, string | null>>,
+  differs: (member: Member) => boolean,
+): Promise<Made> {
+  const { members } = await cluster.status()
+  const before = members.find((member) => member.name === name) ?? null
+  const { body, isRepeat } = await cluster.post('/cluster/v1/members', {
+    ...wanted,
+    name,
+    id: before?.id ?? null,
+  })
+  const isDone = isRepeat && before !== null && differs(before)
+  return { before, isNews: body['changed'] === true || isDone }
+}
 
 /** A learner may vote: it does once it has caught up. */
 export async function memberPromote(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
   const cluster = askedBy(terminal, flags)
-  const before = await memberOf(cluster, name)
-  if (before.role === 'voter' && before.wantedRole === 'voter')
-    return told(terminal, name, false, flags, 'votes already')
-  const { changed } = await cluster.post(path, { change: 'set-role', name, role: 'voter' })
+  const wanted = { change: 'set-role', role: 'voter' }
+  const { before, isNews } = await changed(cluster, name, wanted, ({ wantedRole }) => wantedRole !== 'voter')
+  if (!isNews && before?.role === 'voter') return told(terminal, name, false, flags, 'votes already')
   if (flags.wait) await votes(terminal, cluster, name, flags)
-  told(terminal, name, changed, flags, flags.wait ? 'votes' : 'votes once it has caught up')
+  told(terminal, name, isNews, flags, flags.wait ? 'votes' : 'votes once it has caught up')
 }
 
 /** A voter becomes a learner, and stays one. */
 export async function memberDemote(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
   const cluster = askedBy(terminal, flags)
-  await memberOf(cluster, name)
-  const { changed } = await cluster.post(path, { change: 'set-role', name, role: 'learner' })
-  const words = changed === true ? 'is a learner and stays one' : 'is a learner already and stays one'
-  told(terminal, name, changed, flags, words)
+  const wanted = { change: 'set-role', role: 'learner' }
+  const { isNews } = await changed(cluster, name, wanted, ({ wantedRole }) => wantedRole !== 'learner')
+  const words = isNews ? 'is a learner and stays one' : 'is a learner already and stays one'
+  told(terminal, name, isNews, flags, words)
 }
 
 export async function memberRemove(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
   const cluster = askedBy(terminal, flags)
-  const { members } = await cluster.status()
-  if (!members.some((member) => member.name === name)) {
-    return told(
-      terminal,
-      name,
-      false,
-      flags,
-      `is no member (removed, or never one): there are ${namesInOrder(members)}`,
-    )
+  const { before, isNews } = await changed(cluster, name, { change: 'remove' }, () => true)
+  if (before === null && !isNews) {
+    const names = namesInOrder((await cluster.status()).members)
+    return told(terminal, name, false, flags, `is no member (removed, or never one): there are ${names}`)
   }
-  const { changed } = await cluster.post(path, { change: 'remove', name })
-  const gone = (status: MemberStatus): string | null =>
-    status.members.some((member) => member.name === name) ? `${name} is still a member` : null
+  let isUsedAgain = false
+  const gone = ({ members }: MemberStatus): string | null => {
+    const named = members.find((member) => member.name === name)
+    isUsedAgain = named !== undefined && before !== null && named.id !== before.id
+    return named === undefined || isUsedAgain ? null : `${name} is still a member`
+  }
   if (flags.wait) await cluster.waitUntil(terminal, { says: gone, timeoutMs: flags.timeout * 1000 })
+  else if (!isNews) gone(await cluster.status())
+  if (isUsedAgain) {
+    const words = 'is no member any more, and another one has its name by now: orchctl member list shows it'
+    return told(terminal, name, isNews, flags, words)
+  }
   forgetContext(terminal, cluster, name, flags)
   const words = 'is no member any more: its process ends by itself, its data directory is of no further use'
-  told(terminal, name, changed, flags, words)
+  told(terminal, name, isNews, flags, words)
 }
 
 export type MoveFlags = ChangeFlags & { readonly peerAddress?: string; readonly clientAddress?: string }
@@ -67,10 +99,13 @@ export async function memberMove(terminal: Terminal, name: string, flags: MoveFl
     throw new CliFailure('usage', 'give --peer-address or --client-address, or both')
   }
   const cluster = askedBy(terminal, flags)
-  await memberOf(cluster, name)
-  const { changed } = await cluster.post(path, { change: 'move', name, peerAddress, clientAddress })
-  const words = `${changed === true ? 'is' : 'is already'} where it shall be: start it with the same addresses`
-  told(terminal, name, changed, flags, words)
+  const wanted = { change: 'move', peerAddress, clientAddress }
+  const differs = (member: Member): boolean =>
+    (peerAddress ?? member.peerAddress) !== member.peerAddress ||
+    (clientAddress ?? member.clientAddress) !== member.clientAddress
+  const { isNews } = await changed(cluster, name, wanted, differs)
+  const words = `${isNews ? 'is' : 'is already'} where it shall be: start it with the same addresses`
+  told(terminal, name, isNews, flags, words)
 }
 
 /** A member that is gone needs no context. What was asked for is done by then, so a file that cannot be changed is only told of. */
@@ -133,16 +168,9 @@ function stillToVote({ members, leader }: MemberStatus, name: string): string | 
     : `${name} is a learner and catches up: ${member.lag} entries to go`
 }
 
-async function memberOf(cluster: AnyMember, name: string): Promise<MemberStatus['members'][number]> {
-  const { members } = await cluster.status()
-  const found = members.find((member) => member.name === name)
-  if (found !== undefined) return found
-  throw new CliFailure('failed', `there is no member ${name}: there are ${namesInOrder(members)}`)
-}
-
-function told(terminal: Terminal, name: string, changed: unknown, flags: ChangeFlags, words: string): void {
+function told(terminal: Terminal, name: string, isNews: boolean, flags: ChangeFlags, words: string): void {
   if (flags.output === 'json') {
-    terminal.print(JSON.stringify({ member: name, changed: changed === true }))
+    terminal.print(JSON.stringify({ member: name, changed: isNews }))
   } else {
     terminal.print(`${name} ${words}`)
   }

@@ -116,10 +116,24 @@ export function jsonOf(endpoint: Endpoint, reply: Reply | null): Record<string, 
   }
   if (!isRecord(value)) throw new CliFailure('failed', `member ${endpoint.name} answers no object`)
   if (reply.status >= 400) {
-    const words = typeof value['message'] === 'string' ? value['message'] : `HTTP ${reply.status}`
-    throw new CliFailure('failed', `member ${endpoint.name} says: ${words}`)
+    throw new CliFailure('failed', `member ${endpoint.name} says: ${messageOf(value, reply)}`)
   }
   return value
+}
+
+/** What a refusal says. */
+export function wordsOf(reply: Reply): string {
+  try {
+    const value: unknown = JSON.parse(reply.body)
+    return isRecord(value) ? messageOf(value, reply) : `HTTP ${reply.status}`
+  } catch {
+    // Whoever stands between has no words for us.
+    return `HTTP ${reply.status}`
+  }
+}
+
+function messageOf(value: Record<string, unknown>, { status }: Reply): string {
+  return typeof value['message'] === 'string' ? value['message'] : `HTTP ${status}`
 }
 
 function readText(path: string): string {

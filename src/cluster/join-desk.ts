@@ -5,7 +5,7 @@ import { nodeId } from '../../raft/index.ts'
 import type { Configuration, Consensus, MemberInfo, MemberRole, NewMember, NodeId } from '../../raft/index.ts'
 import { limits } from '../config/limits.ts'
 import type { JoinRecord, JoinSeat } from './join-record.ts'
-import { JoinFailure, checkRules, judgeJoin, seatProblem } from './join-rules.ts'
+import { JoinFailure, checkRules, judgeJoin, seatProblem, seatedMember } from './join-rules.ts'
 import type { JoinAnswer, JoinRequest } from './join-request.ts'
 import { drawJoinToken, isSecret, joinTokenText, secretHash } from './join-token.ts'
 import type { JoinToken } from './join-token.ts'
@@ -74,6 +74,7 @@ export type WantedSeat = {
 }
 
 export type IssuedToken = {
+  readonly kind: 'token'
   readonly token: string
   readonly expiresMs: number
   readonly seat: JoinSeat
@@ -81,6 +82,14 @@ export type IssuedToken = {
   readonly apiDomain: string
   /** Where clients dial the members there are. */
   readonly addresses: readonly string[]
+}
+
+/** Who needs no token: the process that was asked for is a member. */
+export type SeatedMember = {
+  readonly kind: 'member'
+  readonly member: MemberInfo
+  /** Name of the voter whose place it is going to take. */
+  readonly replaces: string | null
 }
 
 /**
@@ -101,16 +110,20 @@ export class JoinDesk {
 
   /**
    * A token for one new member, valid an hour. Of those for the same name that nobody used, the latest few stay good:
-   * who asks twice may have started the process in between.
+   * who asks twice may have started the process in between. Once that is a member, just as asked, it is told instead.
    *
    * @param deadlineMs on the monotonic clock
    * @throws IssueFailure, or what `records` throw
    */
-  async issue(wanted: WantedSeat, deadlineMs: number): Promise<IssuedToken> {
+  async issue(wanted: WantedSeat, deadlineMs: number): Promise<IssuedToken | SeatedMember> {
     const { records, configuration, clock, random } = this.#parts
     const { authority, cluster } = this.#checkReady()
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       await records.barrier(deadlineMs)
+      const member = seatedMember(wanted, wanted.replaces, configuration())
+      if (member !== null) {
+        return { kind: 'member', member, replaces: member.replaces === null ? null : wanted.replaces }
+      }
       const seat = this.#seatFor(wanted)
       const nowMs = clock.wallMs()
       const stale = staleOf(records.all(), wanted.name, { nowMs, members: configuration().members })
@@ -126,7 +139,8 @@ export class JoinDesk {
         .members.map(({ clientAddress }) => clientAddress)
         .filter((one) => one !== '')
       const { clusterName, apiDomain } = cluster
-      return { token: joinTokenText(token), expiresMs, seat, clusterName, apiDomain, addresses }
+      const text = joinTokenText(token)
+      return { kind: 'token', token: text, expiresMs, seat, clusterName, apiDomain, addresses }
     }
     throw new IssueFailure('busy', 'others make tokens at once: try again')
   }

@@ -152,6 +152,25 @@ export type SeatProblem =
   | { readonly kind: 'name-taken' | 'address-taken'; readonly message: string }
   | { readonly kind: 'no-such-voter'; readonly message: string }
 
+/**
+ * Who is in the place already, just as asked: whatever was asked for twice, or done behind the asker's back, is done. Whom it
+ * replaces is on the way out, or gone.
+ *
+ * @param replaces name
+ * @returns null: nobody, or another than would come
+ */
+export function seatedMember(
+  seat: Pick<JoinSeat, 'name' | 'role' | 'peerAddress' | 'clientAddress'>,
+  replaces: string | null,
+  { members }: Pick<Configuration, 'members'>,
+): MemberInfo | null {
+  const member = members.find(({ name }) => name === seat.name)
+  if (member?.wantedRole !== seat.role) return null
+  if (member.peerAddress !== seat.peerAddress || member.clientAddress !== seat.clientAddress) return null
+  const old = members.find(({ name }) => name === replaces)
+  return member.replaces === (old?.id ?? null) ? member : null
+}
+
 /** @returns null: the place is free */
 export function seatProblem(
   seat: { readonly name: string; readonly peerAddress: string; readonly clientAddress: string },
@@ -159,6 +178,12 @@ export function seatProblem(
   { members, voters }: Pick<Configuration, 'members' | 'voters'>,
 ): SeatProblem | null {
   const same = members.find(({ name }) => name === seat.name)
+  const old = members.find(({ name }) => name === replaces)
+  if (same !== undefined && old !== undefined && same.replaces !== old.id) {
+    const remedy = `orchctl member remove ${old.name} removes it alone`
+    const message = `${same.name} is a member already, and takes not the place of ${old.name}: ${remedy}`
+    return { kind: 'name-taken', message }
+  }
   if (same !== undefined) {
     const message = `there is a member ${seat.name} already, a ${same.role} at ${same.peerAddress}`
     return {
@@ -172,7 +197,6 @@ export function seatProblem(
     return { kind: 'address-taken', message }
   }
   if (replaces === null) return null
-  const old = members.find(({ name }) => name === replaces)
   if (old !== undefined && voters.includes(old.id)) return null
   const names = members.filter(({ id }) => voters.includes(id)).map(({ name }) => name)
   const what = old === undefined ? `there is no member ${replaces}` : `${replaces} is no voter`

@@ -1,18 +1,28 @@
 import { assertNever } from '../../raft/base/assert.ts'
-import type { Configuration, Consensus, MemberChange, MemberInfo, MemberRole } from '../../raft/index.ts'
+import type {
+  Configuration,
+  Consensus,
+  MemberChange,
+  MemberInfo,
+  MemberRole,
+  NodeId,
+} from '../../raft/index.ts'
 import { MembersFailure } from './members.ts'
 
 /** A change of a member, by its name. */
-export type NamedChange =
-  | { readonly kind: 'remove'; readonly name: string }
-  | { readonly kind: 'set-role'; readonly name: string; readonly role: MemberRole }
+export type NamedChange = {
+  readonly name: string
+  /**
+   * Whom the asker has in mind. Names are used again: who asks once more, as no answer came, must not remove or change a member
+   * that got the name meanwhile. null: whoever has the name.
+   */
+  readonly id: NodeId | null
+} & (
+  | { readonly kind: 'remove' }
+  | { readonly kind: 'set-role'; readonly role: MemberRole }
   /** null: as it is. */
-  | {
-      readonly kind: 'move'
-      readonly name: string
-      readonly peerAddress: string | null
-      readonly clientAddress: string | null
-    }
+  | { readonly kind: 'move'; readonly peerAddress: string | null; readonly clientAddress: string | null }
+)
 
 export type MemberDeskParts = {
   readonly consensus: Pick<Consensus<never>, 'barrier' | 'changeMembers'>
@@ -40,10 +50,15 @@ export class MemberDesk {
     const { consensus, configuration } = this.#parts
     await consensus.barrier(deadlineMs)
     const { members } = configuration()
-    const member = members.find(({ name }) => name === change.name)
+    const named = members.find(({ name }) => name === change.name)
+    const member = change.id === null || named?.id === change.id ? named : undefined
     if (member === undefined) {
-      // Names are used again: only who is in the configuration can be meant.
+      // No id is used again, so who was meant is gone; without one only who is in the configuration can be meant.
       if (change.kind === 'remove') return false
+      if (named !== undefined) {
+        const message = `${change.name} is another member by now, ${named.id} and not ${change.id}: look, and ask again`
+        throw new MembersFailure('unknown-member', message)
+      }
       const names = members
         .map(({ name }) => name)
         .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))

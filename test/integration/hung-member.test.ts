@@ -4,7 +4,6 @@
  * Method: the shipped commands against a real server, behind a listener that swallows what it is sent.
  */
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
@@ -12,13 +11,7 @@ import type { TestContext } from 'node:test'
 import { logIndex, nodeId } from '../../raft/index.ts'
 import { orchctl } from '../support/orchctl.ts'
 import { place } from '../support/join-place.ts'
-import { parse, stringify } from 'yaml'
-
-type Named = { readonly name: string }
-type Kubeconfig = {
-  readonly clusters: readonly (Named & { readonly cluster: Readonly<Record<string, string>> })[]
-  readonly contexts: readonly (Named & { readonly context: Readonly<Record<string, string>> })[]
-}
+import { pointTo } from '../support/point-kubeconfig.ts'
 
 /** Takes connections; the first `passes` go to the member at `address`, the others hear nothing. */
 async function hung(
@@ -44,22 +37,6 @@ async function hung(
   })
   found.url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
   return found
-}
-
-/** The context of that name comes first and is the current one; it is made if it is not there. */
-function pointTo(kubeconfig: string, name: string, url: string): void {
-  const config = parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig
-  const [cluster, context] = [config.clusters[0], config.contexts[0]]
-  assert.ok(cluster !== undefined && context !== undefined)
-  const others = <Item extends Named>(items: readonly Item[]): readonly Item[] =>
-    items.filter((item) => item.name !== name)
-  const changed = {
-    ...config,
-    clusters: [{ name, cluster: { ...cluster.cluster, server: url } }, ...others(config.clusters)],
-    contexts: [{ name, context: { ...context.context, cluster: name } }, ...others(config.contexts)],
-    'current-context': name,
-  }
-  writeFileSync(kubeconfig, stringify(changed))
 }
 
 void test('one that never answers is asked once, and the change is made by another', async (t) => {

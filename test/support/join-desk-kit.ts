@@ -9,7 +9,13 @@ import type {
 } from '../../raft/index.ts'
 import { planChange } from '../../raft/core/member-change.ts'
 import { initialConfiguration } from '../../raft/index.ts'
-import type { JoinCluster, JoinRecords, KeptRecord } from '../../src/cluster/join-desk.ts'
+import type {
+  IssuedToken,
+  JoinCluster,
+  JoinRecords,
+  KeptRecord,
+  SeatedMember,
+} from '../../src/cluster/join-desk.ts'
 import type { JoinRecord } from '../../src/cluster/join-record.ts'
 import { recordFields, recordOf } from '../../src/cluster/join-record.ts'
 import type { JoinRequest } from '../../src/cluster/join-request.ts'
@@ -87,6 +93,12 @@ export class MemoryJoinRecords implements JoinRecords {
     this.kept.set(record.id, { fields: JSON.stringify(recordFields(record)), version: ++this.#version })
     return true
   }
+}
+
+/** @throws when a member was there already */
+export function tokenIn(issued: IssuedToken | SeatedMember): string {
+  if (issued.kind === 'member') throw new Error(`${issued.member.name} is a member, so there is no token`)
+  return issued.token
 }
 
 export const prints = { 'client-ca': 'ab'.repeat(32), 'peer-ca': 'cd'.repeat(32) }

@@ -17,7 +17,7 @@ import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { featureLevelMax } from '../../src/version.ts'
 import { FakeConsensus } from './fake-consensus.ts'
 import { FakeRegistry } from './fake-registry.ts'
-import { PlannedMembers } from './join-desk-kit.ts'
+import { PlannedMembers, tokenIn } from './join-desk-kit.ts'
 import { openMemoryStore } from './memory-store.ts'
 import { serverAround } from './server-fixture.ts'
 import { freshRandom, systemClock } from './system.ts'
@@ -148,7 +148,7 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
       join: address,
       'join-token': token,
     }),
-    token: async () => (await desk.issue({ ...seat, replaces: null }, forEver)).token,
+    token: async () => tokenIn(await desk.issue({ ...seat, replaces: null }, forEver)),
   }
 }
 

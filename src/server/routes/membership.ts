@@ -1,8 +1,10 @@
+import { nodeId } from '../../../raft/index.ts'
+import type { NodeId } from '../../../raft/index.ts'
 import { badRequest, forbidden } from '../../api/api-errors.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { formatTime } from '../../api/time.ts'
 import { JOIN_TOKEN_EXTRA } from '../../auth/user.ts'
-import type { IssuedToken, JoinDesk, WantedSeat } from '../../cluster/join-desk.ts'
+import type { IssuedToken, JoinDesk, SeatedMember, WantedSeat } from '../../cluster/join-desk.ts'
 import type { MemberDesk, NamedChange } from '../../cluster/member-desk.ts'
 import type { Members } from '../../cluster/members.ts'
 import { joinRequestOf } from '../../cluster/join-request.ts'
@@ -35,8 +37,10 @@ export function membershipRoutes(app: App, parts: MembershipParts): void {
     handler: async (request, reply) => {
       const { deadlineMs, user } = callOf(request)
       const issued = await told(joinDesk.issue(wantedSeat(request), deadlineMs))
-      log.info({ user: user.name, member: issued.seat }, 'a join token was made')
-      sendJson(request, reply, jsonBytes(tokenBody(issued)), 201)
+      if (issued.kind === 'token') {
+        log.info({ user: user.name, member: issued.seat }, 'a join token was made')
+        sendJson(request, reply, jsonBytes(tokenBody(issued)), 201)
+      } else sendJson(request, reply, jsonBytes(seatedBody(issued)))
     },
   })
   app.route({
@@ -103,17 +107,19 @@ function wantedSeat(request: Request): WantedSeat {
 
 /** @throws ApiError `BadRequest` */
 function wantedChange(request: Request): NamedChange {
-  const body = jsonBody(request, ['change', 'name', 'role', 'peerAddress', 'clientAddress'])
+  const body = jsonBody(request, ['change', 'name', 'id', 'role', 'peerAddress', 'clientAddress'])
   const name = field('name', body['name'], checkMemberName)
+  const id = (body['id'] ?? null) === null ? null : field('id', body['id'], idOf)
   switch (body['change']) {
     case 'remove':
-      return { kind: 'remove', name }
+      return { kind: 'remove', name, id }
     case 'set-role':
-      return { kind: 'set-role', name, role: field('role', body['role'], roleOf) }
+      return { kind: 'set-role', name, id, role: field('role', body['role'], roleOf) }
     case 'move':
       return {
         kind: 'move',
         name,
+        id,
         peerAddress: optionalAddress('peerAddress', body),
         clientAddress: optionalAddress('clientAddress', body),
       }
@@ -130,6 +136,19 @@ function optionalAddress(name: string, body: JsonObject): string | null {
 function roleOf(text: string): 'voter' | 'learner' {
   if (text === 'voter' || text === 'learner') return text
   throw new ConfigFailure('must be voter or learner')
+}
+
+function idOf(text: string): NodeId {
+  const value = Number(text)
+  if (/^[1-9][0-9]*$/.test(text) && Number.isSafeInteger(value)) return nodeId(value)
+  throw new ConfigFailure('must be one that /cluster/v1/status tells')
+}
+
+/** Nothing was to be made: `joined` instead of a token. */
+function seatedBody({ member, replaces }: SeatedMember): JsonObject {
+  const { name, role, wantedRole, peerAddress, clientAddress } = member
+  const seat = { name, role: wantedRole, peerAddress, clientAddress, replaces }
+  return { joined: true, votes: role === 'voter', member: seat }
 }
 
 function tokenBody({ token, expiresMs, seat, clusterName, apiDomain, addresses }: IssuedToken): JsonObject {

@@ -19,6 +19,7 @@ import {
   prints,
   request,
   seat,
+  tokenIn,
 } from '../../../support/join-desk-kit.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
@@ -43,7 +44,7 @@ function deskOf(change: Partial<JoinDeskParts> = {}) {
   const issue = async (name = 'n4', replaces: string | null = null): Promise<string> => {
     const own =
       name === seat.name ? seat : { ...seat, peerAddress: `${name}:7443`, clientAddress: `${name}:6443` }
-    const { token } = await desk.issue({ ...own, name, replaces }, forEver)
+    const token = tokenIn(await desk.issue({ ...own, name, replaces }, forEver))
     return parseJoinToken(token)?.id ?? assert.fail('a token')
   }
   return { desk, clock, records, members, issue }
@@ -137,7 +138,7 @@ void test('what somebody joins with stays while they are on the way in, and goes
 void test('of two tokens for one address, the second to be used is refused', async () => {
   const { desk, members } = deskOf()
   const issued = async (name: string): Promise<string> => {
-    const { token } = await desk.issue({ ...seat, name }, forEver)
+    const token = tokenIn(await desk.issue({ ...seat, name }, forEver))
     return parseJoinToken(token)?.id ?? assert.fail('a token')
   }
   const [four, five] = [await issued('n4'), await issued('n5')]
@@ -215,6 +216,31 @@ void test('a successor is bound to whom it replaces by id, not by a name that ma
   assert.deepEqual(members.configuration.members.map(({ name }) => name).sort(), ['n1', 'n2', 'n4'])
 })
 
+void test('asked for a member that is one just as asked, it is told; for any other of that name there is no token', async () => {
+  const { desk, members, records, issue } = deskOf()
+  const id = await issue('n4', 'n3')
+  const { memberId } = await desk.join(id, request, forEver)
+  const wanted = { ...seat, replaces: 'n3' }
+  const kept = records.kept.size
+  const waiting = await desk.issue(wanted, forEver)
+  assert.ok(waiting.kind === 'member' && waiting.member.id === memberId && waiting.replaces === 'n3')
+  for (const other of [
+    { ...wanted, replaces: null },
+    { ...wanted, replaces: 'n2' },
+    { ...wanted, role: 'learner' },
+    { ...wanted, peerAddress: '10.0.0.5:7443' },
+    { ...wanted, clientAddress: '10.0.0.5:6443' },
+  ] as const) {
+    await assert.rejects(desk.issue(other, forEver), failsWith('taken'), JSON.stringify(other))
+  }
+  await members.changeMembers({ kind: 'promote', id: memberId })
+  const inPlace = await desk.issue(wanted, forEver)
+  assert.ok(inPlace.kind === 'member' && inPlace.member.role === 'voter' && inPlace.replaces === null)
+  await members.changeMembers({ kind: 'set-role', id: memberId, role: 'learner' })
+  await assert.rejects(desk.issue(wanted, forEver), failsWith('taken'))
+  assert.equal(records.kept.size, kept, 'no token was made')
+})
+
 for (const [what, change, says] of [
   ['no port for peers', { hasPeerPort: false }, /--peer-address/],
   ['a serving certificate of somebody else', { authority: null }, /--client-ca-file/],
@@ -232,7 +258,7 @@ for (const [what, change, says] of [
 
 void test('a wrong secret with a right id is not known', async () => {
   const { desk } = deskOf()
-  const { token } = await desk.issue(seat, forEver)
+  const token = tokenIn(await desk.issue(seat, forEver))
   const parsed = parseJoinToken(token)
   assert.ok(parsed !== null && desk.isKnown(parsed))
   assert.ok(!desk.isKnown({ ...parsed, secret: '0'.repeat(32) }))

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConsensusFailure, initialConfiguration, logIndex } from '../../../../raft/index.ts'
+import { ConsensusFailure, initialConfiguration, logIndex, nodeId } from '../../../../raft/index.ts'
 import type { Configuration, MemberChange, MemberInfo } from '../../../../raft/index.ts'
 import { MemberDesk } from '../../../../src/cluster/member-desk.ts'
 import { MembersFailure } from '../../../../src/cluster/members.ts'
@@ -33,27 +33,39 @@ function lagging(memory: readonly MemberInfo[], newest: readonly MemberInfo[]) {
 
 void test('who joined lately is a member that can be removed, and is not said to be gone', async () => {
   const { desk, changes } = lagging(founders, [...founders, memberInfo(4, 'n4')])
-  assert.equal(await desk.change({ kind: 'remove', name: 'n4' }, 1000), true)
+  assert.equal(await desk.change({ kind: 'remove', name: 'n4', id: null }, 1000), true)
   assert.deepEqual(changes, [{ kind: 'remove', id: 4 }])
-  assert.equal(await desk.change({ kind: 'set-role', name: 'n4', role: 'learner' }, 1000), true)
+  assert.equal(await desk.change({ kind: 'set-role', name: 'n4', id: null, role: 'learner' }, 1000), true)
   assert.equal(changes.length, 2)
 })
 
 void test('a name means who has it now', async () => {
   const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], [...founders, memberInfo(5, 'n4')])
-  await desk.change({ kind: 'move', name: 'n4', peerAddress: 'there:1', clientAddress: null }, 1000)
+  await desk.change({ kind: 'move', name: 'n4', id: null, peerAddress: 'there:1', clientAddress: null }, 1000)
   assert.deepEqual(
     changes.map((change) => change.kind === 'move' && change.id),
     [5],
   )
 })
 
+void test('whom the asker has in mind is not mistaken for who got the name meanwhile', async () => {
+  const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], [...founders, memberInfo(5, 'n4')])
+  const [name, id] = ['n4', nodeId(4)]
+  assert.equal(await desk.change({ kind: 'remove', name, id }, 1000), false)
+  const another = (cause: unknown): boolean =>
+    cause instanceof MembersFailure && /n4 is another member by now, 5 and not 4/.test(cause.message)
+  await assert.rejects(desk.change({ kind: 'set-role', name, id, role: 'learner' }, 1000), another)
+  assert.deepEqual(changes, [])
+  assert.equal(await desk.change({ kind: 'remove', name, id: nodeId(5) }, 1000), true)
+  assert.deepEqual(changes, [{ kind: 'remove', id: 5 }])
+})
+
 void test('who is no member is not one anywhere', async () => {
   const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], founders)
-  assert.equal(await desk.change({ kind: 'remove', name: 'n4' }, 1000), false)
+  assert.equal(await desk.change({ kind: 'remove', name: 'n4', id: null }, 1000), false)
   const unknown = (cause: unknown): boolean =>
     cause instanceof MembersFailure && cause.message === 'there is no member n4: there are n1, n2, n3'
-  await assert.rejects(desk.change({ kind: 'set-role', name: 'n4', role: 'voter' }, 1000), unknown)
+  await assert.rejects(desk.change({ kind: 'set-role', name: 'n4', id: null, role: 'voter' }, 1000), unknown)
   assert.deepEqual(changes, [])
 })
 
@@ -66,5 +78,5 @@ void test('without a barrier nothing is said', async () => {
       changeMembers: () => assert.fail('nothing is changed'),
     },
   })
-  await assert.rejects(desk.change({ kind: 'remove', name: 'n4' }, 1000), failure)
+  await assert.rejects(desk.change({ kind: 'remove', name: 'n4', id: null }, 1000), failure)
 })

@@ -1,0 +1,205 @@
+/*
+ * Goal: an answer that is lost or late, a process that joins at that moment, and a command that breaks off in the middle cost
+ * nothing: given again, or asked of another member, it finds what it did and goes on, and touches nobody who has the name since.
+ * Method: the shipped commands against a real server over TLS whose changes are made and then not answered, or answered with
+ * "it may still be made"; the second member that is asked is the same server under another name.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { ConsensusFailure } from '../../raft/index.ts'
+import type { MemberChange } from '../../raft/index.ts'
+import { memberInfo } from '../support/fake-consensus.ts'
+import { forEver, place, seat } from '../support/join-place.ts'
+import type { Place } from '../support/join-place.ts'
+import { orchctl } from '../support/orchctl.ts'
+import type { Ran } from '../support/orchctl.ts'
+import { pointTo } from '../support/point-kubeconfig.ts'
+
+const addresses = ['--peer-address', seat.peerAddress, '--client-address', seat.clientAddress]
+
+/** How the first change that is made fails to be told. */
+const lost = {
+  'is never answered': async (): Promise<never> => new Promise(() => undefined),
+  'is answered with what may still be made': () =>
+    Promise.reject(new ConsensusFailure('timed-out', 'not decided in time; it may still be made')),
+  'ends with its member': () => Promise.reject(new ConsensusFailure('stopped', 'this member is stopping')),
+} as const
+
+/** The first change is made, and then something else happens than that it is answered. */
+function losesFirst({ members }: Place, instead: () => Promise<never>): { changes: number } {
+  const made = members.changeMembers.bind(members)
+  const counted = { changes: 0 }
+  members.changeMembers = async (change: MemberChange) => {
+    const result = await made(change)
+    return ++counted.changes === 1 ? instead() : result
+  }
+  return counted
+}
+
+/** A place that commands know as two members. */
+async function twofold(t: TestContext): Promise<Place> {
+  const there = await place(t)
+  pointTo(there.kubeconfig, 'n2', `https://${there.address}`)
+  pointTo(there.kubeconfig, 'n1', `https://${there.address}`)
+  return there
+}
+
+function run({ kubeconfig }: Place, ...words: readonly string[]): Promise<Ran> {
+  return orchctl('member', ...words, '--kubeconfig', kubeconfig)
+}
+
+for (const [how, instead] of Object.entries(lost)) {
+  for (const [verb, flags, words] of [
+    ['demote', [], 'n3 is a learner and stays one'],
+    ['promote', ['--no-wait'], 'n3 votes once it has caught up'],
+    [
+      'move',
+      ['--peer-address', '10.0.0.9:7443'],
+      'n3 is where it shall be: start it with the same addresses',
+    ],
+    ['remove', [], 'n3 is no member any more: its process ends by itself'],
+  ] as const) {
+    void test(`${verb} ${how}: another member is asked, and finds it done`, async (t) => {
+      const there = await twofold(t)
+      const { members } = there
+      const id = members.named('n3')?.id
+      assert.ok(id !== undefined)
+      if (verb === 'promote') await members.changeMembers({ kind: 'set-role', id, role: 'learner' })
+      const counted = losesFirst(there, instead)
+      const ran = await run(there, verb, 'n3', ...flags, '--timeout', '6')
+      assert.equal(ran.code, 0, ran.err)
+      assert.ok(ran.out.startsWith(words), ran.out)
+      assert.match(ran.err, /^member n1 (gives no answer in \d+ s|says: .*), asking n2$/m)
+      // Who is removed is looked for and not found.
+      assert.equal(counted.changes, verb === 'remove' ? 1 : 2)
+    })
+  }
+}
+
+void test('removed, but not told: who got the name meanwhile is not removed for it, and keeps its context', async (t) => {
+  const there = await twofold(t)
+  const { members, kubeconfig } = there
+  const old = members.named('n3')
+  assert.ok(old !== null)
+  losesFirst(there, async () => {
+    const another = memberInfo(77, 'n3')
+    await members.changeMembers({
+      kind: 'add',
+      member: { ...another, peerAddress: 'c:1', clientAddress: 'c:2' },
+    })
+    throw new ConsensusFailure('timed-out', 'not decided in time; it may still be made')
+  })
+  pointTo(kubeconfig, 'n3', `https://${there.address}`)
+  pointTo(kubeconfig, 'n1', `https://${there.address}`)
+  const ran = await run(there, 'remove', 'n3', '--timeout', '9')
+  assert.equal(ran.code, 0, ran.err)
+  assert.match(ran.out, /^n3 is no member any more, and another one has its name by now/)
+  assert.equal(members.named('n3')?.id, 77)
+  assert.ok(readFileSync(kubeconfig, 'utf8').includes('name: n3'))
+  assert.doesNotMatch(ran.err, /took its context/)
+})
+
+void test('nobody did it: the last words say why', async (t) => {
+  const there = await twofold(t)
+  there.members.changeMembers = () =>
+    Promise.reject(new ConsensusFailure('timed-out', 'not decided in time; it may still be made'))
+  const ran = await run(there, 'remove', 'n3', '--timeout', '4')
+  assert.equal(ran.code, 1)
+  assert.match(
+    ran.err,
+    /no member did it: asked n1, n2, .*try again \(--timeout\); member n3 gives no answer/,
+  )
+})
+
+/** The process that n4 is for joins when the command has looked, and before it is answered. */
+async function joinsMeanwhile(t: TestContext, replaces: string | null): Promise<Place> {
+  let looked = (): void => undefined
+  const there: Place = await place(t, {
+    configuration: () => {
+      looked()
+      return there.members.configuration
+    },
+  })
+  const { members } = there
+  const { role: wantedRole, ...said } = seat
+  looked = () => {
+    looked = () => undefined
+    const old = replaces === null ? null : members.named(replaces)
+    void members.changeMembers({
+      kind: 'add',
+      member: { ...memberInfo(4, 'n4'), ...said, wantedRole, replaces: old?.id ?? null },
+    })
+  }
+  return there
+}
+
+void test('replace: who joins by an earlier token while another is asked for is no stranger', async (t) => {
+  const there = await joinsMeanwhile(t, 'n3')
+  const { members } = there
+  const waiting = run(there, 'replace', 'n3', 'n4', ...addresses)
+  while (members.named('n4') === null) await new Promise((resolve) => setTimeout(resolve, 5))
+  const next = members.named('n4')
+  assert.ok(next !== null)
+  await members.changeMembers({ kind: 'promote', id: next.id })
+  const ran = await waiting
+  assert.equal(ran.code, 0, ran.err)
+  assert.match(ran.out, /^n4 votes (in the place of n3, which is no member any more|already, n3 is gone)$/)
+  assert.equal(members.named('n3'), null)
+})
+
+void test('replace broke off when all but the context was done: given again it does that', async (t) => {
+  const there = await place(t)
+  const { members, kubeconfig, folder } = there
+  const pki = ['--pki', join(folder, 'pki')]
+  const replace = ['replace', 'n3', 'n4', ...addresses, ...pki]
+  assert.equal((await run(there, ...replace, '--no-wait')).code, 0)
+  // The context that n3 got when it came.
+  await run(there, 'add', 'n7', '--peer-address', '10.0.0.7:1', '--client-address', '10.0.0.7:2', ...pki)
+  const text = readFileSync(kubeconfig, 'utf8')
+  writeFileSync(kubeconfig, text.replace(/\b(name|cluster): n7$/gm, '$1: n3'))
+  const { role: wantedRole, ...said } = seat
+  const old = members.named('n3')
+  const member = { ...memberInfo(4, 'n4'), ...said, wantedRole, replaces: old?.id ?? null }
+  await members.changeMembers({ kind: 'add', member })
+  await members.changeMembers({ kind: 'promote', id: member.id })
+  const ran = await run(there, ...replace)
+  assert.equal(ran.out, 'n4 votes already, n3 is gone', ran.err)
+  assert.match(ran.err, /^took its context n3 out of /m)
+  assert.doesNotMatch(readFileSync(kubeconfig, 'utf8'), /name: n3/)
+})
+
+void test('add: who has joined is waited for, and for other addresses it is refused as ever', async (t) => {
+  const there = await joinsMeanwhile(t, null)
+  const { members, desk } = there
+  const first = await run(there, 'add', 'n4', ...addresses)
+  assert.equal(first.code, 0, first.err)
+  assert.match(
+    first.out,
+    /^n4 has joined already: no token is made; if its data is lost, orchctl member remove n4/,
+  )
+  const json = await run(there, 'add', 'n4', ...addresses, '-o', 'json')
+  const told = JSON.parse(json.out) as Record<string, unknown>
+  assert.deepEqual([told['joined'], told['token']], [true, undefined])
+  const waiting = run(there, 'add', 'n4', ...addresses, '--wait')
+  const next = members.named('n4')
+  assert.ok(next !== null)
+  await members.changeMembers({ kind: 'promote', id: next.id })
+  const waited = await waiting
+  assert.match(waited.out, /n4 votes$/, waited.err)
+  const elsewhere = ['--peer-address', '10.0.0.8:1', '--client-address', seat.clientAddress]
+  const refused = await run(there, 'add', 'n4', ...elsewhere)
+  assert.equal(refused.code, 1)
+  assert.match(
+    refused.err,
+    /there is a member n4 already, a voter at \S+: take another name, or orchctl member remove n4/,
+  )
+  const replacing = await run(there, 'replace', 'n1', 'n4', ...addresses)
+  assert.match(
+    replacing.err,
+    /n4 is a member already, and takes not the place of n1: orchctl member remove n1/,
+  )
+  assert.equal((await desk.issue({ ...seat, replaces: null }, forEver)).kind, 'member')
+})
