@@ -22,6 +22,8 @@ export type Names = {
   readonly nodeLeaseNamespace: string
   /** In `spec.finalizers` of namespaces; also the Service of the default namespace. */
   readonly namespaceFinalizer: string
+  /** In `metadata.finalizers` of definitions of kinds that are being deleted. */
+  readonly definitionFinalizer: string
   readonly rootCaConfigMap: string
   /** The key inside that ConfigMap. */
   readonly rootCaKey: string
@@ -120,6 +122,7 @@ const orchNames: Names = Object.freeze({
   publicNamespace: 'public-ns',
   nodeLeaseNamespace: 'node-lease-ns',
   namespaceFinalizer: 'orch',
+  definitionFinalizer: 'customresourcecleanup.apiextensions.orch.io',
   rootCaConfigMap: 'root-ca.crt',
   rootCaKey: 'root-ca.crt',
   serviceAccountMountPath: '/var/run/secrets/orch.io/serviceaccount',
@@ -166,6 +169,7 @@ const upstreamNames: Names = Object.freeze({
   publicNamespace: 'kube-public',
   nodeLeaseNamespace: 'kube-node-lease',
   namespaceFinalizer: 'kubernetes',
+  definitionFinalizer: 'customresourcecleanup.apiextensions.k8s.io',
   rootCaConfigMap: 'kube-root-ca.crt',
   rootCaKey: 'ca.crt',
   serviceAccountMountPath: '/var/run/secrets/kubernetes.io/serviceaccount',

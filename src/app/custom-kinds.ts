@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Names } from '../api/names.ts'
 import { objectsOf } from '../controllers/custom-definition-objects.ts'
-import { isTrue } from '../controllers/custom-definition-summary.ts'
+import { isEstablished } from '../controllers/custom-definition-summary.ts'
 import type { DefinitionNames, KnownDefinition } from '../controllers/custom-definition-summary.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
@@ -76,7 +76,7 @@ export class CustomKinds {
   /** @returns whether the kinds are others now */
   #take(definition: KnownDefinition): boolean {
     const { name, uid, generation, accepted } = definition
-    if (!isTrue(definition, 'Established')) return this.#made.delete(name)
+    if (!isEstablished(definition)) return this.#made.delete(name)
     const known = this.#made.get(name)
     if (known?.uid === uid && known.generation === generation && isSame(known.accepted, accepted))
       return false

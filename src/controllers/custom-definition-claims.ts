@@ -1,8 +1,10 @@
+import { setCondition } from '../api/conditions.ts'
+import type { Condition } from '../api/conditions.ts'
 import { textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import { listKindOf } from '../registry/definition.ts'
 import type { ResourceDefinition } from '../registry/definition.ts'
-import { isTrue, withCondition } from './custom-definition-summary.ts'
+import { isEstablished } from './custom-definition-summary.ts'
 import type { DefinitionNames, DefinitionSummary } from './custom-definition-summary.ts'
 
 /** Names of one group that somebody has. Resources and kinds are apart: they are never mistaken for each other. */
@@ -59,7 +61,7 @@ export function decideNames<T extends DefinitionSummary>(
     const { accepted, conflict } = accept(definition, claims)
     claims.add(accepted)
     const conditions = conditionsOf(definition, { conflict, hasRoom: left > 0 }, now)
-    if (!isTrue(definition, 'Established') && isTrue({ conditions }, 'Established')) left--
+    if (!isEstablished(definition) && isEstablished({ conditions })) left--
     if (!isSame(definition, accepted, conditions)) decisions.push({ of: definition, accepted, conditions })
   }
   return decisions
@@ -113,23 +115,25 @@ function conditionsOf(
   { conflict, hasRoom }: { readonly conflict: Conflict | null; readonly hasRoom: boolean },
   now: string,
 ): readonly JsonObject[] {
-  const named =
+  const named: Said =
     conflict === null
       ? { status: 'True', reason: 'NoConflicts', message: 'no conflicts found' }
       : { status: 'False', ...conflict }
-  const conditions = withCondition(definition.conditions, { type: 'NamesAccepted', ...named }, now)
-  if (isTrue(definition, 'Established')) return conditions
+  const conditions = setCondition(definition.conditions, { type: 'NamesAccepted', ...named }, now)
+  if (isEstablished(definition)) return conditions
   const established = conflict !== null ? notAccepted : hasRoom ? initialNames : tooMany
-  return withCondition(conditions, { type: 'Established', ...established }, now)
+  return setCondition(conditions, { type: 'Established', ...established }, now)
 }
 
-const notAccepted = { status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' }
-const initialNames = {
+type Said = Omit<Condition, 'type'>
+
+const notAccepted: Said = { status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' }
+const initialNames: Said = {
   status: 'True',
   reason: 'InitialNamesAccepted',
   message: 'the initial names have been accepted',
 }
-const tooMany = {
+const tooMany: Said = {
   status: 'False',
   reason: 'TooManyDefinitions',
   message: 'the cluster serves as many definitions as it may: delete others first',

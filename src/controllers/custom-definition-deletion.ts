@@ -1,5 +1,6 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import { ApiError } from '../api/api-error.ts'
+import { setCondition } from '../api/conditions.ts'
 import { equalJson, memberOf, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
@@ -11,8 +12,7 @@ import type { LocalClient } from '../registry/local-client.ts'
 import { Controller, defaultControllerLimits } from './controller.ts'
 import type { Reconciled } from './controller.ts'
 import { objectsOf } from './custom-definition-objects.ts'
-import { cleanupFinalizer, definitionKey, definitionPlural } from './custom-definition-summary.ts'
-import { isTrue, summaryOf, withCondition } from './custom-definition-summary.ts'
+import { definitionKey, definitionPlural, isEstablished, summaryOf } from './custom-definition-summary.ts'
 import type { DefinitionSummary, KnownDefinition } from './custom-definition-summary.ts'
 
 export type DefinitionDeletionParts = {
@@ -38,7 +38,7 @@ const finalizersNamed = 10
  */
 export function customDefinitionDeletion(parts: DefinitionDeletionParts): Controller {
   const isDue = ({ terminating, finalizers }: DefinitionSummary): boolean =>
-    terminating && finalizers.includes(cleanupFinalizer(parts.names))
+    terminating && finalizers.includes(parts.names.definitionFinalizer)
   const controller = new Controller({
     clock: parts.clock,
     reconcile: (name) => reconcile(parts, name),
@@ -64,7 +64,7 @@ async function reconcile(parts: DefinitionDeletionParts, name: string): Promise<
   const object = await client.get(kind, { namespace: null, name, subresource: null })
   if (object === null) return { kind: 'done' }
   const definition = summaryOf(object)
-  if (!definition.terminating || !definition.finalizers.includes(cleanupFinalizer(names)))
+  if (!definition.terminating || !definition.finalizers.includes(names.definitionFinalizer))
     return { kind: 'done' }
   try {
     return await step({ ...parts, kind }, object, definition)
@@ -83,7 +83,7 @@ async function step(parts: Parts, object: AnyObject, definition: DefinitionSumma
   // A later program has a kind of its own there, whose objects are not the definition's to delete.
   if (parts.catalog.isOwnPlace({ group, plural: requested.plural })) return letGo(parts, object, overlapping)
   // Nothing was ever served from there.
-  if (!isTrue(definition, 'Established')) return letGo(parts, object, neverEstablished)
+  if (!isEstablished(definition)) return letGo(parts, object, neverEstablished)
   const instances = objectsOf(definition)
   const before = await parts.client.list(instances, null, 1)
   if (before.objects.length === 0) return letGo(parts, object, completed)
@@ -100,7 +100,7 @@ async function step(parts: Parts, object: AnyObject, definition: DefinitionSumma
 async function letGo(parts: Parts, object: AnyObject, last: Terminating): Promise<Reconciled> {
   const { client, names, kind } = parts
   const told = await tell(parts, object, last)
-  const finalizers = (told.metadata.finalizers ?? []).filter((one) => one !== cleanupFinalizer(names))
+  const finalizers = (told.metadata.finalizers ?? []).filter((one) => one !== names.definitionFinalizer)
   const target = { namespace: null, name: told.metadata.name ?? '', subresource: null }
   await client.update(kind, target, { ...told, metadata: { ...told.metadata, finalizers } })
   return { kind: 'done' }
@@ -156,7 +156,7 @@ async function tell(parts: Parts, object: AnyObject, condition: Terminating): Pr
   const status = objectMember(object, 'status')
   const old = objectsMember(status, 'conditions')
   const now = formatTime(parts.clock.wallMs())
-  const conditions = withCondition(old, { type: 'Terminating', ...condition }, now)
+  const conditions = setCondition(old, { type: 'Terminating', ...condition }, now)
   if (equalJson(conditions, memberOf(status, 'conditions'))) return object
   const target = { namespace: null, name: object.metadata.name ?? '', subresource: 'status' }
   return parts.client.update(parts.kind, target, { ...object, status: { ...status, conditions } })

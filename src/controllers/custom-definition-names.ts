@@ -14,7 +14,7 @@ import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
 import { decideNames } from './custom-definition-claims.ts'
 import type { NamesDecision, TakenNames } from './custom-definition-claims.ts'
-import { definitionPlural, isTrue } from './custom-definition-summary.ts'
+import { definitionPlural, isEstablished } from './custom-definition-summary.ts'
 import type { DefinitionSummary, KnownDefinition } from './custom-definition-summary.ts'
 import { Fence } from './fence.ts'
 
@@ -65,7 +65,7 @@ function all({ definitions }: DefinitionNamesParts): readonly KnownDefinition[] 
 
 /** One that goes frees its names for its group, and its place for any. */
 function freedBy(parts: DefinitionNamesParts, gone: DefinitionSummary): ReadonlySet<string> {
-  const waiting = all(parts).filter((definition) => !isTrue(definition, 'Established'))
+  const waiting = all(parts).filter((definition) => !isEstablished(definition))
   return new Set([gone.group, ...waiting.map(({ group }) => group)])
 }
 
@@ -94,7 +94,7 @@ async function decided(
   await parts.definitions.takeIn()
   const known = all(parts)
   const ofGroup = known.filter((definition) => definition.group === group)
-  const established = known.filter((definition) => isTrue(definition, 'Established')).length
+  const established = known.filter((definition) => isEstablished(definition)).length
   const room = parts.establishedMax - established
   const now = formatTime(parts.clock.wallMs())
   return decideNames(ofGroup, { taken: parts.taken(group), room, now })

@@ -1,3 +1,4 @@
+import { isConditionTrue } from '../api/conditions.ts'
 import { memberOf, numberMember, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
@@ -48,11 +49,6 @@ export type KnownDefinition = DefinitionSummary & {
 
 export const definitionPlural = 'customresourcedefinitions'
 
-/** The finalizer of a definition that has objects to delete first. */
-export function cleanupFinalizer(names: Names): string {
-  return `customresourcecleanup.${names.group('apiextensions')}`
-}
-
 export function definitionsPrefix(names: Names): KeyPrefix {
   return prefixOf({ group: names.group('apiextensions'), plural: definitionPlural, namespace: null })
 }
@@ -95,26 +91,7 @@ function namesIn(names: JsonObject): DefinitionNames {
   }
 }
 
-/** Whether a condition of that type is there and true. */
-export function isTrue({ conditions }: Pick<DefinitionSummary, 'conditions'>, type: string): boolean {
-  return conditions.some((one) => textMember(one, 'type') === type && textMember(one, 'status') === 'True')
-}
-
-/**
- * The conditions with one of them set, in its place or behind the others. Its time moves only with its status.
- *
- * @param now RFC 3339
- */
-export function withCondition(
-  conditions: readonly JsonObject[],
-  set: { readonly type: string; readonly status: string; readonly reason: string; readonly message: string },
-  now: string,
-): readonly JsonObject[] {
-  const at = conditions.findIndex((one) => textMember(one, 'type') === set.type)
-  const before = conditions[at]
-  const isKept = before !== undefined && textMember(before, 'status') === set.status
-  const lastTransitionTime = isKept ? textMember(before, 'lastTransitionTime') || now : now
-  const { type, status, reason, message } = set
-  const made: JsonObject = { type, status, lastTransitionTime, reason, message }
-  return before === undefined ? [...conditions, made] : conditions.with(at, made)
+/** Its objects are served, from then on. */
+export function isEstablished({ conditions }: Pick<DefinitionSummary, 'conditions'>): boolean {
+  return isConditionTrue(conditions, 'Established')
 }

@@ -1,4 +1,6 @@
-import { isJsonList, isJsonObject, memberOf, textMember } from '../api/json.ts'
+import { setCondition } from '../api/conditions.ts'
+import type { Condition } from '../api/conditions.ts'
+import { isJsonList, isJsonObject, memberOf } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { ResourceDefinition } from '../registry/definition.ts'
 
@@ -21,9 +23,9 @@ export function contentConditions(
   now: string,
 ): readonly JsonObject[] {
   const conditions = memberOf(status, 'conditions')
-  const old = isJsonList(conditions) ? conditions.filter(isJsonObject) : []
+  const old: readonly JsonObject[] = isJsonList(conditions) ? conditions.filter(isJsonObject) : []
   const held = finalizerCounts(remaining)
-  const made: readonly JsonObject[] = [
+  const made: readonly Condition[] = [
     {
       type: 'NamespaceContentRemaining',
       status: 'True',
@@ -40,17 +42,7 @@ export function contentConditions(
           : 'All content-preserving finalizers finished',
     },
   ]
-  const types = made.map((condition) => textMember(condition, 'type'))
-  const kept = old.filter((condition) => !types.includes(textMember(condition, 'type')))
-  return [...kept, ...made.map((condition) => withTime(condition, old, now))]
-}
-
-function withTime(condition: JsonObject, old: readonly JsonObject[], now: string): JsonObject {
-  const type = textMember(condition, 'type')
-  const before = old.find((one) => textMember(one, 'type') === type)
-  const same = before !== undefined && textMember(before, 'status') === textMember(condition, 'status')
-  const lastTransitionTime = same ? textMember(before, 'lastTransitionTime') || now : now
-  return { ...condition, lastTransitionTime }
+  return made.reduce((conditions, said) => setCondition(conditions, said, now), old)
 }
 
 function countWords({ definition, finalizers }: Remaining): string {

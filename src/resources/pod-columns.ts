@@ -1,3 +1,4 @@
+import { isConditionTrue } from '../api/conditions.ts'
 import type { JsonObject } from '../api/json.ts'
 import { memberOf, numberMember, objectMember, objectsMember, textMember } from '../api/json.ts'
 import { parseTimeMs } from '../api/time.ts'
@@ -125,10 +126,7 @@ function isServing(container: JsonObject): boolean {
 }
 
 function isTrue(object: AnyObject, type: string): boolean {
-  const condition = objectsMember(statusOf(object), 'conditions').find(
-    (one) => textMember(one, 'type') === type,
-  )
-  return condition !== undefined && textMember(condition, 'status') === 'True'
+  return isConditionTrue(objectsMember(statusOf(object), 'conditions'), type)
 }
 
 function restartsOf(containers: readonly JsonObject[]): number {

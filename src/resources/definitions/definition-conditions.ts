@@ -1,5 +1,6 @@
-import { equalJson, objectMember, objectsMember, textMember } from '../../api/json.ts'
-import type { JsonObject } from '../../api/json.ts'
+import { isConditionTrue, setCondition } from '../../api/conditions.ts'
+import type { Condition } from '../../api/conditions.ts'
+import { objectMember, objectsMember } from '../../api/json.ts'
 import type { AnyObject } from '../../registry/definition.ts'
 
 /** What is or is not so of a definition. @source apiextensions/v1 CustomResourceDefinitionConditionType */
@@ -10,25 +11,11 @@ export type DefinitionConditionType =
   | 'Terminating'
   | 'KubernetesAPIApprovalPolicyConformant'
 
-export type DefinitionCondition = {
-  readonly type: DefinitionConditionType
-  readonly status: 'True' | 'False' | 'Unknown'
-  /** CamelCase, for programs. */
-  readonly reason: string
-  /** For people. */
-  readonly message: string
-}
+export type DefinitionCondition = Condition & { readonly type: DefinitionConditionType }
 
 /** Whether a condition of that type is there and true. */
 export function isTrue(definition: AnyObject, type: DefinitionConditionType): boolean {
-  const status = conditionOf(definition, type)?.['status']
-  return status === 'True'
-}
-
-/** @returns undefined: nothing is known of it */
-export function conditionOf(definition: AnyObject, type: DefinitionConditionType): JsonObject | undefined {
-  const conditions = objectsMember(objectMember(definition, 'status'), 'conditions')
-  return conditions.find((condition) => textMember(condition, 'type') === type)
+  return isConditionTrue(objectsMember(objectMember(definition, 'status'), 'conditions'), type)
 }
 
 /**
@@ -37,16 +24,8 @@ export function conditionOf(definition: AnyObject, type: DefinitionConditionType
  * @param now RFC 3339; when it became so, where its status is another one than before
  */
 export function withCondition(definition: AnyObject, said: DefinitionCondition, now: string): AnyObject {
-  const before = conditionOf(definition, said.type)
-  const since = before?.['status'] === said.status ? before['lastTransitionTime'] : undefined
-  const { type, status, reason, message } = said
-  const condition: JsonObject = { type, status, lastTransitionTime: since ?? now, reason, message }
-  if (equalJson(before, condition)) return definition
-  const of = objectMember(definition, 'status')
-  const others = objectsMember(of, 'conditions')
-  const conditions =
-    before === undefined
-      ? [...others, condition]
-      : others.map((other) => (other === before ? condition : other))
-  return { ...definition, status: { ...of, conditions } }
+  const status = objectMember(definition, 'status')
+  const before = objectsMember(status, 'conditions')
+  const conditions = setCondition(before, said, now)
+  return conditions === before ? definition : { ...definition, status: { ...status, conditions } }
 }

@@ -7,14 +7,6 @@ import { keeping } from '../parts/status.ts'
 import { withCondition } from './definition-conditions.ts'
 import { withVersionSchemas } from './version-schemas.ts'
 
-/**
- * Keeps a definition that is being deleted until its objects are gone. Deleting it puts this on, in the same write that
- * marks it, so that no definition goes before its objects.
- */
-export function cleanupFinalizer(names: Names): string {
-  return `customresourcecleanup.${names.group('apiextensions')}`
-}
-
 /** What follows from other members. @source apiextensions/v1 `defaults.go` */
 export function fillDefaults(definition: AnyObject): AnyObject {
   const spec = objectMember(definition, 'spec')
@@ -46,10 +38,14 @@ export function onlyStatus(definition: AnyObject, current: AnyObject): AnyObject
   return { ...keeping(definition, current, 'spec'), metadata: current.metadata }
 }
 
-/** @source apiextensions-apiserver `pkg/registry/customresourcedefinition/etcd.go` */
+/**
+ * The finalizer keeps it until its objects are gone: it comes in the same write that marks it, so that no definition goes before them.
+ *
+ * @source apiextensions-apiserver `pkg/registry/customresourcedefinition/etcd.go`
+ */
 export function prepareForDelete(definition: AnyObject, names: Names): AnyObject {
   const { finalizers = [], deletionTimestamp = '' } = definition.metadata
-  const finalizer = cleanupFinalizer(names)
+  const finalizer = names.definitionFinalizer
   const held = finalizers.includes(finalizer)
     ? definition
     : { ...definition, metadata: { ...definition.metadata, finalizers: [...finalizers, finalizer] } }

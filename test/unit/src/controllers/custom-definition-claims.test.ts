@@ -8,7 +8,7 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { textMember } from '../../../../src/api/json.ts'
 import { decideNames } from '../../../../src/controllers/custom-definition-claims.ts'
 import type { TakenNames } from '../../../../src/controllers/custom-definition-claims.ts'
-import { isTrue } from '../../../../src/controllers/custom-definition-summary.ts'
+import { isEstablished } from '../../../../src/controllers/custom-definition-summary.ts'
 import type {
   DefinitionNames,
   DefinitionSummary,
@@ -43,7 +43,7 @@ function settled(
 ): readonly DefinitionSummary[] {
   let known = definitions
   for (let round = 0; round <= definitions.length; round++) {
-    const established = known.filter((one) => isTrue(one, 'Established')).length
+    const established = known.filter((one) => isEstablished(one)).length
     const room = (options.room ?? 100) - established
     const decisions = decideNames(known, { taken: nothing, now, ...options, room })
     if (decisions.length === 0) return known

@@ -12,7 +12,7 @@ import { ApiError } from '../../../../src/api/api-error.ts'
 import {
   definitionKey,
   definitionsPrefix,
-  isTrue,
+  isEstablished,
   knownDefinition,
 } from '../../../../src/controllers/custom-definition-summary.ts'
 import type { KnownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
@@ -34,7 +34,7 @@ function checkNames(member: Member, of: string): void {
     ...new Set([accepted.plural, accepted.singular, ...accepted.shortNames].filter((one) => one !== '')),
   ])
   assert.equal(new Set(had).size, had.length, `${of}: ${had.join(' ')} are had twice`)
-  const established = all.filter((one) => isTrue(one, 'Established')).length
+  const established = all.filter((one) => isEstablished(one)).length
   assert.ok(established <= establishedMax, `${of}: ${established} are established`)
 }
 
