@@ -6,7 +6,6 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { SeededRandom } from '../../raft/base/random.ts'
 import type { Command } from '../../src/store/command.ts'
 import { StoreFailure } from '../../src/store/errors.ts'
@@ -21,6 +20,7 @@ import { randomCommand, randomKey, smallSettings } from '../support/store-comman
 import { allConfigMaps, configMapsOf, encoded } from '../support/store-kit.ts'
 import { tinyLimits } from '../support/store-machines.ts'
 import { NaiveStore } from './naive-store.ts'
+import { drawn, fc } from '../support/fast-check.ts'
 
 const prefixes: readonly KeyPrefix[] = [
   allConfigMaps,
@@ -67,7 +67,7 @@ const steps = fc.array(
   { minLength: 5, maxLength: 40 },
 )
 
-void test('random use of the store agrees with the model', async () => {
+void test(`random use of the store agrees with the model (SEED=${drawn})`, async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (plan: readonly Step[]) => {
       const clock = new ManualClock()
@@ -79,7 +79,7 @@ void test('random use of the store agrees with the model', async () => {
     }),
     { numRuns: 150 },
   )
-  assert.ok(fullTimes > 100, 'the quota was met')
+  assert.ok(fullTimes > 100, `the quota was met ${fullTimes} times`)
   assert.ok(ceilingTimes > 10, `the ceiling was met: ${ceilingTimes} times`)
 })
 

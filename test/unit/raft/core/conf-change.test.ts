@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { checkConfiguration, leaveJoint, transition } from '../../../../raft/core/conf-change.ts'
 import { isQuorum } from '../../../../raft/core/quorum.ts'
 import { emptyConfiguration, nodeId } from '../../../../raft/core/types.ts'
 import type { Configuration } from '../../../../raft/core/types.ts'
 import { cluster } from '../../../scenario/people.ts'
+import { fc } from '../../../support/fast-check.ts'
 
 /* Goal: from any membership to any other without a moment in which two quorums do not meet. */
 

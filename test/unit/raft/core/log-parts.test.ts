@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { EntryCache } from '../../../../raft/core/entry-cache.ts'
 import { Inflights } from '../../../../raft/core/inflights.ts'
 import { TermRuns } from '../../../../raft/core/term-runs.ts'
 import { entryBytes, logIndex, term } from '../../../../raft/core/types.ts'
 import type { LogIndex } from '../../../../raft/core/types.ts'
 import { command } from './solo.ts'
+import { fc } from '../../../support/fast-check.ts'
 
 /* Goal: the small structures say what a plain array would. Method: random operations on both. */
 

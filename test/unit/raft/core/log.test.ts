@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { RaftLog } from '../../../../raft/core/log.ts'
 import { logIndex, noIndex, noSnapshot, noTerm, term } from '../../../../raft/core/types.ts'
 import type { Entry, LogIndex } from '../../../../raft/core/types.ts'
 import { cluster } from '../../../scenario/people.ts'
 import { command } from './solo.ts'
+import { fc } from '../../../support/fast-check.ts'
 
 /*
  * Goal: what the log claims durable is durable and stays so, whatever is overwritten while writes are under

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { isQuorum, quorumValue, voteResult } from '../../../../raft/core/quorum.ts'
 import type { Electorate } from '../../../../raft/core/quorum.ts'
 import { nodeId } from '../../../../raft/core/types.ts'
 import type { NodeId } from '../../../../raft/core/types.ts'
+import { fc } from '../../../support/fast-check.ts'
 
 /*
  * Goal: the counting is right for every electorate. Method: examples, and properties against naive counting.

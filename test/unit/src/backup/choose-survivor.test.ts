@@ -6,11 +6,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { emptyConfiguration, logIndex, nodeId, term } from '../../../../raft/index.ts'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { chooseSurvivor } from '../../../../src/backup/choose-survivor.ts'
 import type { Survivor } from '../../../../src/backup/survivor.ts'
+import { fc } from '../../../support/fast-check.ts'
 
 /** Terms of the entries from index 1 on. */
 type Log = number[]

@@ -5,7 +5,6 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { initialConfiguration } from '../../../../raft/index.ts'
 import {
@@ -21,6 +20,7 @@ import { headOf } from '../../../../src/store/machine/digest.ts'
 import { emptyState } from '../../../../src/store/machine/state.ts'
 import { revision } from '../../../../src/store/revision.ts'
 import { memberInfo } from '../../../support/fake-consensus.ts'
+import { fc } from '../../../support/fast-check.ts'
 
 const print = printOf('copy')
 
