@@ -133,7 +133,8 @@ void test('a log on a disk that forgets its syncs is found out, and by what litt
   const mistake = { disk: 'forgets-syncs' } as const
   const failed = await firstFailure(mistake)
   assert.match(failed.message, /^I[2-6] |^I15 |^(member \d+ gave up: )?log /)
-  const { job, failed: smallest } = await shrink({ seed: failed.seed, ...mistake }, failed, shrinkMsMax)
+  // However slow the machine is: it is the same search, and has an end.
+  const { job, failed: smallest } = await shrink({ seed: failed.seed, ...mistake }, failed, Infinity)
   assert.ok(smallest.plan.length <= 3, `${smallest.plan.length} actions are left`)
   assert.equal(smallest.message.split(' ')[0], failed.message.split(' ')[0])
   assert.match(replayCommand(job), /^make sim SEED=\d+ ACTIONS=/)
