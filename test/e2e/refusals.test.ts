@@ -14,13 +14,14 @@ import { NoReply } from '../support/api-client.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import type { MemberProcess } from '../support/process-cluster.ts'
 import { serverProgram as server } from '../support/programs.ts'
+import { patienceMs, until } from '../support/until.ts'
 
 type Ended = { readonly code: number | null; readonly lines: readonly string[] }
 
 function runServer(args: readonly string[]): Ended {
   const { status, stderr } = spawnSync(process.execPath, [server, ...args], {
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: patienceMs,
   })
   return { code: status, lines: stderr.split('\n').filter((line) => line !== '') }
 }
@@ -163,16 +164,16 @@ void test('a single member makes its own keys, readable by its owner alone, and 
   )
   member.start()
   const kubeconfig = join(data, 'admin.kubeconfig')
-  for (let wait = 0; wait < 200; wait++) {
+  const answers = async (): Promise<boolean> => {
     try {
-      if ((await member.client.get('/readyz')).status === 200) break
+      return (await member.client.get('/readyz')).status === 200
     } catch (cause) {
       // Its authority is not the one this client trusts; that it answers is enough here.
       if (!(cause instanceof NoReply)) throw cause
-      if (/self.signed|certificate/.test(cause.message)) break
+      return /self.signed|certificate/.test(cause.message)
     }
-    await sleep(50)
   }
+  await until('it answers', answers, () => member.logTail())
   assert.equal(statSync(kubeconfig).mode & 0o777, 0o600)
   const files = execFileSync('find', [data, '-name', '*.key', '-perm', '/077'], { encoding: 'utf8' })
   assert.equal(files, '', 'no key is readable by others')
@@ -206,9 +207,7 @@ void test(
       try {
         const name = `w${n}`
         const body = { metadata: { name }, data: { x: 'y'.repeat(60_000) } }
-        const reply = await member.client.post('/api/v1/namespaces/default/configmaps', body, {
-          timeoutMs: 5000,
-        })
+        const reply = await member.client.post('/api/v1/namespaces/default/configmaps', body)
         if (reply.status === 201) acknowledged.push(name)
         else if (reply.status >= 500) break
       } catch (cause) {
@@ -216,9 +215,12 @@ void test(
         break
       }
     }
-    for (let wait = 0; wait < 100 && member.running; wait++) await sleep(50)
-    assert.equal(member.running, false, 'it does not pretend to go on')
-    assert.match(member.logTail(), /no space|disk.*full|full disk/i)
+    await until(
+      'it does not pretend to go on',
+      () => !member.running,
+      () => member.logTail(),
+    )
+    assert.match(member.said(), /no space|disk.*full|full disk/i)
     assert.ok(acknowledged.length > 0, `there was room for some: ${member.logTail()}`)
     rmSync(join(small, 'ballast'))
     member.start()
