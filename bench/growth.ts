@@ -9,7 +9,7 @@
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { makeDirectoriesSync } from '../raft/base/make-directories.ts'
+import { makeDirectoriesSync } from '../raft/files/make-directories.ts'
 import type { BenchContext } from '../src/bench/context.ts'
 import { fill } from '../src/bench/fill.ts'
 import { Generator } from '../src/bench/generator/generator.ts'

@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { makeDirectoriesSync } from '../raft/base/make-directories.ts'
+import { makeDirectoriesSync } from '../raft/files/make-directories.ts'
 import { SeededRandom } from '../raft/base/random.ts'
 import { logIndex, nodeId, term } from '../raft/core/types.ts'
 import type { Entry } from '../raft/core/types.ts'

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { makeDirectoriesSync } from '../raft/base/make-directories.ts'
+import { makeDirectoriesSync } from '../raft/files/make-directories.ts'
 import { cli } from '../src/cli/cli.ts'
 import { OwnCluster, takeDown, terminal } from './support/own-cluster.ts'
 

@@ -1,7 +1,7 @@
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { makeDirectories } from '../../raft/base/make-directories.ts'
+import { makeDirectories } from '../../raft/files/make-directories.ts'
 
 /** Files that only grow, in the background; of a log of lines. */
 export const appendedFiles = {

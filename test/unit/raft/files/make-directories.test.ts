@@ -13,7 +13,7 @@ import {
   DirectoryFailure,
   makeDirectories,
   makeDirectoriesSync,
-} from '../../../../raft/base/make-directories.ts'
+} from '../../../../raft/files/make-directories.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-directories-'))
 after(() => rmSync(home, { recursive: true, force: true }))
@@ -68,8 +68,8 @@ for (const [way, make] of ways) {
 
 /** What each is called with, of the module it is in. */
 const makers: readonly (readonly [string, string, string])[] = [
-  ['the helper', 'raft/base/make-directories.js', 'm.makeDirectoriesSync(path)'],
-  ['the helper in the background', 'raft/base/make-directories.js', 'm.makeDirectories(path)'],
+  ['the helper', 'raft/files/make-directories.js', 'm.makeDirectoriesSync(path)'],
+  ['the helper in the background', 'raft/files/make-directories.js', 'm.makeDirectories(path)'],
   ['files of keys', 'src/pki/files.js', 'm.makeDirectory(path)'],
   ['the log', 'raft/log/file-disk.js', 'new m.FileDisk(path)'],
   ['the database', 'src/store/disk/level-key-value-store.js', "new m.LevelKeyValueHome(path).open('db-0')"],
