@@ -11,6 +11,7 @@ import { test } from 'node:test'
 import { orchctl } from '../support/orchctl.ts'
 import type { Ran } from '../support/orchctl.ts'
 import { freePorts } from '../support/port-range.ts'
+import { patienceMs } from '../support/until.ts'
 
 void test('a local cluster goes on from a snapshot of another one', async () => {
   const home = mkdtempSync(join(tmpdir(), 'orch-local-'))
@@ -36,6 +37,8 @@ void test('a local cluster goes on from a snapshot of another one', async () => 
       `${client}`,
       '--peer-port',
       `${peer}`,
+      '--timeout',
+      `${patienceMs / 1000}`,
     ]
   }
   const settings = (directory: string): readonly string[] => [
