@@ -223,9 +223,9 @@ export async function assertTable(asked: Asked, facts: Facts): Promise<ReadonlyM
 
 const atOnce = 32
 
-/** What never comes is not waited for to the end; whatever is there is, on a machine with much to do too. */
+/** What never comes is not waited for to the end, but for less than the watches are; whatever is there is, on a busy machine too. */
 function waitingFor(wanted: unknown): string {
-  return wanted === 504 ? '&timeout=300ms' : ''
+  return wanted === 504 ? '&timeout=1s' : ''
 }
 
 /** Cells in the table, for those who tell how much was asked. */
