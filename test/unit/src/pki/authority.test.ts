@@ -73,7 +73,7 @@ test('the runtime accepts the chain, and refuses it from another authority of th
 
 test('openssl accepts the chain in its strict mode, for keys of every kind', (t) => {
   if (spawnSync('openssl', ['version']).status !== 0) {
-    t.diagnostic('openssl is not installed; the runtime check above stands alone')
+    t.skip('openssl is not installed; the runtime check above stands alone')
     return
   }
   const kinds: readonly KeyPair[] = [

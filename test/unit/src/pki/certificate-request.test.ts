@@ -86,7 +86,7 @@ test('what the signature does not cover is what it has to be, byte by byte', () 
 
 test('requests of openssl are read, with keys of every kind', (t) => {
   if (spawnSync('openssl', ['version']).status !== 0) {
-    t.diagnostic('openssl is not installed; requests of our own stand alone')
+    t.skip('openssl is not installed; requests of our own stand alone')
     return
   }
   for (const kind of [['rsa:2048'], ['ec', '-pkeyopt', 'ec_paramgen_curve:P-384'], ['ed25519']]) {
