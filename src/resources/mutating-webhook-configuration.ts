@@ -1,29 +1,16 @@
-import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import { listOf, struct, text } from '../api/schema/build.ts'
 import type { ResourceDefinition } from '../registry/definition.ts'
-import { checkWebhook, checkWebhookNames, webhookColumns, webhookFields } from './parts/webhook.ts'
+import { checkWebhook, webhookConfigurationBasics, webhookFields } from './parts/webhook.ts'
 
 /** Who may change or refuse objects besides this server. @source spec 4.6 */
 export function mutatingWebhookConfigurationDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
-    group: names.group('admissionregistration'),
-    version: 'v1',
+    ...webhookConfigurationBasics(names),
     kind: 'MutatingWebhookConfiguration',
     plural: 'mutatingwebhookconfigurations',
     singular: 'mutatingwebhookconfiguration',
-    shortNames: [],
-    categories: ['api-extensions'],
-    scope: 'Cluster',
-    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
     schema: mutatingWebhookConfigurationSchema,
-    validateName: checkDns1123Subdomain,
-    deleteReturnsObject: false,
-    updateNeedsVersion: true,
-    tracksGeneration: true,
-    columns: webhookColumns,
-    hooks: { validate: checkWebhookNames },
-    subresources: [],
   } satisfies ResourceDefinition)
 }
 

@@ -1,29 +1,16 @@
-import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import { listOf, struct } from '../api/schema/build.ts'
 import type { ResourceDefinition } from '../registry/definition.ts'
-import { checkWebhook, checkWebhookNames, webhookColumns, webhookFields } from './parts/webhook.ts'
+import { checkWebhook, webhookConfigurationBasics, webhookFields } from './parts/webhook.ts'
 
 /** Who may refuse requests besides this server. @source spec 4.6 */
 export function validatingWebhookConfigurationDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
-    group: names.group('admissionregistration'),
-    version: 'v1',
+    ...webhookConfigurationBasics(names),
     kind: 'ValidatingWebhookConfiguration',
     plural: 'validatingwebhookconfigurations',
     singular: 'validatingwebhookconfiguration',
-    shortNames: [],
-    categories: ['api-extensions'],
-    scope: 'Cluster',
-    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
     schema: validatingWebhookConfigurationSchema,
-    validateName: checkDns1123Subdomain,
-    deleteReturnsObject: false,
-    updateNeedsVersion: true,
-    tracksGeneration: true,
-    columns: webhookColumns,
-    hooks: { validate: checkWebhookNames },
-    subresources: [],
   } satisfies ResourceDefinition)
 }
 

@@ -3,12 +3,13 @@ import { duplicate, invalid, required } from '../../api/field-error.ts'
 import { memberOf, numberMember, objectsMember, textMember, textsMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { checkDns1035Label, checkDns1123Subdomain } from '../../api/name-rules.ts'
+import type { Names } from '../../api/names.ts'
 import { int32, listOf, maybe, part, text, texts } from '../../api/schema/build.ts'
 import type { Field } from '../../api/schema/build.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 import { ageColumn, nameColumn } from '../../registry/columns.ts'
-import type { AnyObject, Column } from '../../registry/definition.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../../registry/definition.ts'
 import { selectorSchema } from './selector.ts'
 import { webhookClientConfigSchema } from './webhook-client.ts'
 import { ruleWithOperationsSchema } from './webhook-rules.ts'
@@ -94,14 +95,14 @@ function checkVersions(versions: readonly string[], at: Path | null): readonly A
 }
 
 /** Each webhook of a configuration has a name of its own. */
-export function checkWebhookNames(object: AnyObject): readonly ApiErrorCause[] {
+function checkWebhookNames(object: AnyObject): readonly ApiErrorCause[] {
   const names = objectsMember(object, 'webhooks').map((webhook) => textMember(webhook, 'name'))
   return names.flatMap((name, at) =>
     names.indexOf(name) < at ? [duplicate(`webhooks[${at}].name`, name)] : [],
   )
 }
 
-export const webhookColumns: readonly Column[] = [
+const webhookColumns: readonly Column[] = [
   nameColumn,
   {
     name: 'Webhooks',
@@ -111,3 +112,21 @@ export const webhookColumns: readonly Column[] = [
   },
   ageColumn,
 ]
+
+export function webhookConfigurationBasics(names: Names) {
+  return {
+    group: names.group('admissionregistration'),
+    version: 'v1',
+    shortNames: [],
+    categories: ['api-extensions'],
+    scope: 'Cluster',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: false,
+    updateNeedsVersion: true,
+    tracksGeneration: true,
+    columns: webhookColumns,
+    hooks: { validate: checkWebhookNames },
+    subresources: [],
+  } satisfies Partial<ResourceDefinition>
+}

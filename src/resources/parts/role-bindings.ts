@@ -1,0 +1,167 @@
+import type { ApiErrorCause } from '../../api/api-error.ts'
+import { invalid, notSupported, required } from '../../api/field-error.ts'
+import { objectMember, objectsMember, textMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { checkDns1123Subdomain, checkPathSegment } from '../../api/name-rules.ts'
+import type { Names } from '../../api/names.ts'
+import { listOf, part, struct, text } from '../../api/schema/build.ts'
+import { ageColumn, nameColumn } from '../../registry/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../../registry/definition.ts'
+import { roleGroup } from './rbac.ts'
+
+/** What both kinds of bindings have in common. @source spec 5.7; upstream `pkg/apis/rbac/validation` */
+
+const roleRefSchema = struct(
+  'rbac.v1.RoleRef',
+  'Names the role that is given.',
+  {
+    apiGroup: text(1, 'Group of the role.', { required: true }),
+    kind: text(2, 'Role or ClusterRole.', { required: true }),
+    name: text(3, 'Name of the role.', { required: true, rule: checkPathSegment }),
+  },
+  { mapType: 'atomic' },
+)
+
+const subjectSchema = struct(
+  'rbac.v1.Subject',
+  'Who is given the role.',
+  {
+    kind: text(1, 'User, Group or ServiceAccount.', { required: true }),
+    apiGroup: text(2, 'Group of the kind: none for a ServiceAccount, the group of roles for the others.'),
+    name: text(3, 'Name of the subject.', { required: true }),
+    namespace: text(4, 'Namespace of a ServiceAccount.'),
+  },
+  { mapType: 'atomic' },
+)
+
+export const bindingMembers = {
+  subjects: listOf(2, subjectSchema, 'Who is given the role.'),
+  roleRef: part(3, roleRefSchema, 'The role; cannot change.', { required: true, always: true }),
+}
+
+type BoundRoles = {
+  /** Kinds of roles that such a binding can give. */
+  readonly roleKinds: readonly string[]
+  /** They are given within one namespace. */
+  readonly namespaced: boolean
+}
+
+export function bindingBasics(names: Names, of: BoundRoles) {
+  return {
+    group: roleGroup(names),
+    version: 'v1',
+    shortNames: [],
+    categories: [],
+    scope: of.namespaced ? 'Namespaced' : 'Cluster',
+    verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    validateName: checkPathSegment,
+    deleteReturnsObject: false,
+    putCreates: true,
+    columns: [nameColumn, roleColumn, ageColumn, ...subjectColumns],
+    hooks: {
+      fillDefaults: (object) => withGroups(object, names),
+      validate: (object) => checkBinding(object, names, of),
+      validateUpdate: checkSameRole,
+    },
+    subresources: [],
+  } satisfies Partial<ResourceDefinition>
+}
+
+/** A binding whose references say their group, where it goes without saying. */
+function withGroups(object: AnyObject, names: Names): AnyObject {
+  const group = roleGroup(names)
+  const ref = objectMember(object, 'roleRef')
+  const roleRef = textMember(ref, 'apiGroup') === '' ? { ...ref, apiGroup: group } : ref
+  if (!Object.hasOwn(object, 'subjects')) return { ...object, roleRef }
+  const subjects = objectsMember(object, 'subjects').map((subject) => {
+    const plain = ['User', 'Group'].includes(textMember(subject, 'kind'))
+    return plain && textMember(subject, 'apiGroup') === '' ? { ...subject, apiGroup: group } : subject
+  })
+  return { ...object, roleRef, subjects }
+}
+
+function checkBinding(object: AnyObject, names: Names, of: BoundRoles): readonly ApiErrorCause[] {
+  const group = roleGroup(names)
+  const ref = objectMember(object, 'roleRef')
+  const causes: ApiErrorCause[] = []
+  const apiGroup = textMember(ref, 'apiGroup')
+  if (apiGroup !== '' && apiGroup !== group) {
+    causes.push(notSupported('roleRef.apiGroup', apiGroup, [group]))
+  }
+  const kind = textMember(ref, 'kind')
+  if (kind !== '' && !of.roleKinds.includes(kind)) {
+    causes.push(notSupported('roleRef.kind', kind, of.roleKinds))
+  }
+  for (const [at, subject] of objectsMember(object, 'subjects').entries()) {
+    causes.push(...checkSubject(subject, `subjects[${at}]`, group, of.namespaced))
+  }
+  return causes
+}
+
+function checkSubject(
+  subject: JsonObject,
+  path: string,
+  group: string,
+  namespaced: boolean,
+): readonly ApiErrorCause[] {
+  const [kind, name, apiGroup] = ['kind', 'name', 'apiGroup'].map((member) =>
+    textMember(subject, member),
+  ) as [string, string, string]
+  switch (kind) {
+    case 'ServiceAccount': {
+      const wrong = name === '' ? [] : checkDns1123Subdomain(name)
+      const causes = wrong.map((words) => invalid(`${path}.name`, name, words))
+      if (apiGroup !== '') causes.push(notSupported(`${path}.apiGroup`, apiGroup, ['']))
+      if (!namespaced && textMember(subject, 'namespace') === '') causes.push(required(`${path}.namespace`))
+      return causes
+    }
+    case 'User':
+    case 'Group':
+      return apiGroup === group ? [] : [notSupported(`${path}.apiGroup`, apiGroup, [group])]
+    case '':
+      return []
+    default:
+      return [notSupported(`${path}.kind`, kind, subjectKinds)]
+  }
+}
+
+const subjectKinds = ['ServiceAccount', 'User', 'Group']
+
+/** Who was given a role would keep it under another name: to give another role, make another binding. */
+function checkSameRole(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+  const [ref, old] = [objectMember(object, 'roleRef'), objectMember(current, 'roleRef')]
+  const isSame = ['apiGroup', 'kind', 'name'].every((name) => textMember(ref, name) === textMember(old, name))
+  return isSame ? [] : [invalid('roleRef', ref, 'cannot change roleRef')]
+}
+
+const roleColumn: Column = {
+  name: 'Role',
+  type: 'string',
+  description: 'The role that is given.',
+  cell: (object) => {
+    const ref = objectMember(object, 'roleRef')
+    return `${textMember(ref, 'kind')}/${textMember(ref, 'name')}`
+  },
+}
+
+/** Who is given the role, by kind. */
+const subjectColumns: readonly Column[] = [
+  subjectColumn('Users', 'User', 'Users that are given the role.'),
+  subjectColumn('Groups', 'Group', 'Groups that are given the role.'),
+  subjectColumn('ServiceAccounts', 'ServiceAccount', 'Service accounts that are given the role.'),
+]
+
+function subjectColumn(name: string, kind: string, description: string): Column {
+  return {
+    ...{ name, type: 'string', priority: 1, description },
+    cell: (object) =>
+      objectsMember(object, 'subjects')
+        .filter((subject) => textMember(subject, 'kind') === kind)
+        .map((subject) => {
+          const namespace = textMember(subject, 'namespace')
+          const bare = textMember(subject, 'name')
+          return kind === 'ServiceAccount' ? `${namespace}/${bare}` : bare
+        })
+        .join(', '),
+  }
+}
