@@ -191,9 +191,10 @@ function inSeconds(ms: number): string {
 }
 
 /** Another member may do what this one cannot just now, or find done what this one could not wait for. */
-const undecidedCodes: ReadonlySet<number> = new Set([429, 503, 504])
+export const undecidedCodes: ReadonlySet<number> = new Set([429, 503, 504])
 
-async function orNull(asked: Promise<MemberStatus>): Promise<MemberStatus | null> {
+/** null: nobody answered. */
+export async function orNull(asked: Promise<MemberStatus>): Promise<MemberStatus | null> {
   try {
     return await asked
   } catch (cause) {

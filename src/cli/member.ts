@@ -1,4 +1,4 @@
-import { AnyMember } from './any-member.ts'
+import { AnyMember, orNull, undecidedCodes } from './any-member.ts'
 import { fetchStatus, parseStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
@@ -9,6 +9,8 @@ import { formatTable, sleep } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 const transferTimeoutMs = 15_000
+/** So long after a leader was lost another leads, as a rule. */
+const electionMs = 3000
 
 /** Who belongs to the cluster, as its leader knows it, and what each says of itself. */
 export async function memberList(terminal: Terminal, kubeconfig: string, format: Format): Promise<void> {
@@ -85,42 +87,67 @@ async function naming(cluster: AnyMember, status: MemberStatus, failure: CliFail
 }
 
 /** @returns who leads now */
-async function handedOver(
-  terminal: Terminal,
-  cluster: AnyMember,
-  what: { readonly before: string; readonly to: string | null },
-): Promise<string> {
+async function handedOver(terminal: Terminal, cluster: AnyMember, what: Wanted): Promise<string> {
   const { before, to } = what
   // The leader knows best who is there to take over.
   const leader = cluster.endpointOf(before)
   if (leader === null)
     throw new CliFailure('failed', `${before} leads, and it is not known where clients dial it`)
-  const request = { method: 'POST', path: '/cluster/v1/transfer-leader', body: { to } } as const
-  const reply = await call(leader, request, transferTimeoutMs)
-  if (reply === null) {
-    const seconds = transferTimeoutMs / 1000
-    throw new CliFailure('failed', `${before} did not say within ${seconds} s that it handed leadership on`)
+  const body = { to, from: before }
+  const reply = await call(
+    leader,
+    { method: 'POST', path: '/cluster/v1/transfer-leader', body },
+    transferTimeoutMs,
+  )
+  if (reply === null || undecidedCodes.has(reply.status)) {
+    const after = await movedAfterAll(terminal, cluster, { ...what, lookMs: reply === null ? electionMs : 0 })
+    if (after !== null) return after
   }
-  return settled(terminal, leader, parseStatus(leader, jsonOf(leader, reply)), what)
+  if (reply === null) throw new CliFailure('failed', `${before} did not say that it handed leadership on`)
+  const first = parseStatus(leader, jsonOf(leader, reply))
+  return settled(terminal, { cluster, leader }, first, what)
 }
 
-/** Waits until the old leader knows the new one. */
+type Wanted = { readonly before: string; readonly to: string | null }
+
+/** Who leads, if that is what was asked for. */
+function movedTo({ leader }: MemberStatus, { before, to }: Wanted): string | null {
+  return leader !== null && leader !== before && (to === null || leader === to) ? leader : null
+}
+
+/** Whoever gave no answer may have done it: who leads now tells. @param lookMs how long to look @returns null: it is not done */
+async function movedAfterAll(
+  { clock }: Terminal,
+  cluster: AnyMember,
+  wanted: Wanted & { readonly lookMs: number },
+): Promise<string | null> {
+  const endMs = clock.monotonicMs() + wanted.lookMs
+  for (;;) {
+    const status = await orNull(cluster.status())
+    const leader = status === null ? null : movedTo(status, wanted)
+    if (leader !== null || clock.monotonicMs() >= endMs) return leader
+    await sleep(clock, 50)
+  }
+}
+
+/** Waits until the old leader knows the new one, if it is there to ask. */
 async function settled(
   terminal: Terminal,
-  endpoint: Endpoint,
+  { cluster, leader: old }: { readonly cluster: AnyMember; readonly leader: Endpoint },
   first: MemberStatus,
-  what: { readonly before: string; readonly to: string | null },
+  wanted: Wanted,
 ): Promise<string> {
   const endMs = terminal.clock.monotonicMs() + transferTimeoutMs
   let status = first
   for (;;) {
-    const { leader } = status
-    if (leader !== null && leader !== what.before && (what.to === null || leader === what.to)) return leader
+    const leader = movedTo(status, wanted)
+    if (leader !== null) return leader
     if (terminal.clock.monotonicMs() >= endMs) {
-      throw new CliFailure('failed', `leadership is with ${leader ?? 'nobody'} after ${transferTimeoutMs} ms`)
+      const who = status.leader ?? 'nobody'
+      throw new CliFailure('failed', `leadership is with ${who} after ${transferTimeoutMs} ms`)
     }
     await sleep(terminal.clock, 50)
-    status = await fetchStatus(endpoint)
+    status = (await orNull(fetchStatus(old))) ?? (await cluster.status())
   }
 }
 

@@ -93,14 +93,17 @@ export class Members {
   }
 
   /**
-   * Makes another member the leader.
+   * Makes another member the leader. Asked again, as no answer came, it finds that done.
    *
+   * @param from name of whom the asker saw lead; where another leads by now and anyone will do, nothing is left to do
    * @param to name of a voter; null: whichever is most up to date of those in touch, as far as this member knows
    * @param deadlineMs on the monotonic clock
    * @throws MembersFailure; ConsensusFailure `not-a-voter`, `no-leader`, `timed-out`
    */
-  async transferLeadership(to: string | null, deadlineMs: number): Promise<void> {
+  async transferLeadership(to: string | null, deadlineMs: number, from: string | null = null): Promise<void> {
     const { status } = this.#consensus
+    const leader = status.configuration.members.find(({ id }) => id === status.leader)
+    if (to === null && from !== null && leader !== undefined && leader.name !== from) return
     const heir = to === null ? successor(status) : named(status, to).id
     if (!isInTouch(status, heir)) {
       const heard = to === null ? 'no other voter was heard of lately' : `${to} was not heard of lately`

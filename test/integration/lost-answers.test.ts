@@ -6,6 +6,8 @@
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -69,7 +71,7 @@ for (const [how, instead] of Object.entries(lost)) {
       assert.ok(id !== undefined)
       if (verb === 'promote') await members.changeMembers({ kind: 'set-role', id, role: 'learner' })
       const counted = losesFirst(there, instead)
-      const ran = await run(there, verb, 'n3', ...flags, '--timeout', '6')
+      const ran = await run(there, verb, 'n3', ...flags, '--timeout', '12')
       assert.equal(ran.code, 0, ran.err)
       assert.ok(ran.out.startsWith(words), ran.out)
       assert.match(ran.err, /^member n1 (gives no answer in \d+ s|says: .*), asking n2$/m)
@@ -94,7 +96,7 @@ void test('removed, but not told: who got the name meanwhile is not removed for 
   })
   pointTo(kubeconfig, 'n3', `https://${there.address}`)
   pointTo(kubeconfig, 'n1', `https://${there.address}`)
-  const ran = await run(there, 'remove', 'n3', '--timeout', '9')
+  const ran = await run(there, 'remove', 'n3', '--timeout', '30')
   assert.equal(ran.code, 0, ran.err)
   assert.match(ran.out, /^n3 is no member any more, and another one has its name by now/)
   assert.equal(members.named('n3')?.id, 77)
@@ -106,13 +108,69 @@ void test('nobody did it: the last words say why', async (t) => {
   const there = await twofold(t)
   there.members.changeMembers = () =>
     Promise.reject(new ConsensusFailure('timed-out', 'not decided in time; it may still be made'))
-  const ran = await run(there, 'remove', 'n3', '--timeout', '4')
+  const ran = await run(there, 'remove', 'n3', '--timeout', '30')
   assert.equal(ran.code, 1)
   assert.match(
     ran.err,
     /no member did it: asked n1, n2, .*try again \(--timeout\); member n3 gives no answer/,
   )
 })
+
+for (const [how, answer] of [
+  ['nobody answers', null],
+  ['time is over', new ConsensusFailure('timed-out', 'n2 did not take over in time')],
+  ['the leader stops', new ConsensusFailure('stopped', 'this member is stopping')],
+] as const) {
+  for (const to of ['n2', null]) {
+    void test(`leadership moved to ${to ?? 'anyone'} though ${how}: that is found, and it does not move again`, async (t) => {
+      const there = await place(t)
+      const { consensus, kubeconfig, address } = there
+      const between = await breakable(t, address)
+      pointTo(kubeconfig, 'n1', between.url)
+      const transfer = consensus.transferLeadership.bind(consensus)
+      consensus.transferLeadership = async (heir) => {
+        await transfer(heir)
+        if (answer !== null) throw answer
+        between.cut()
+      }
+      const ran = await run(there, 'transfer-leader', ...(to === null ? [] : [to]))
+      assert.equal(ran.code, 0, ran.err)
+      assert.equal(ran.out, `${to ?? 'n2'} leads, n1 follows`)
+      assert.equal(consensus.transfers.length, 1)
+    })
+  }
+}
+
+void test('leadership that did not move is said to be where it was, in the words of the leader', async (t) => {
+  const there = await place(t)
+  there.consensus.transferLeadership = () => Promise.reject(new ConsensusFailure('timed-out', 'too slow'))
+  const ran = await run(there, 'transfer-leader', 'n2')
+  assert.equal(ran.code, 1)
+  assert.match(ran.err, /^orchctl: member n1 says: Timeout: leadership has not moved/)
+})
+
+/** A way to the member that can be cut: whoever waits for an answer on it gets none. */
+async function breakable(t: TestContext, address: string): Promise<{ url: string; cut: () => void }> {
+  const sockets: Socket[] = []
+  const [host = '', port] = address.split(':')
+  const server = createServer((socket) => {
+    const onwards = connect(Number(port), host).on('error', () => undefined)
+    sockets.push(
+      socket.on('error', () => undefined),
+      onwards,
+    )
+    socket.pipe(onwards).pipe(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy()
+  }
+  t.after(() => {
+    cut()
+    server.close()
+  })
+  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, cut }
+}
 
 /** The process that n4 is for joins when the command has looked, and before it is answered. */
 async function joinsMeanwhile(t: TestContext, replaces: string | null): Promise<Place> {

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test'
 import { joinTokens } from '../../src/app/join-authentication.ts'
 import { StoredJoinRecords } from '../../src/app/join-records.ts'
 import { memberKeys } from '../../src/app/keys.ts'
+import type { NodeId } from '../../raft/index.ts'
 import { Authenticator } from '../../src/auth/authenticate.ts'
 import { clientCertificates } from '../../src/auth/client-certificate.ts'
 import { JoinDesk } from '../../src/cluster/join-desk.ts'
@@ -35,6 +36,8 @@ export type Place = {
   readonly folder: string
   readonly address: string
   readonly members: PlannedMembers
+  /** Who leads. */
+  readonly consensus: FakeConsensus
   readonly desk: JoinDesk
   /** Of an administrator. */
   readonly kubeconfig: string
@@ -110,7 +113,7 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
     get status() {
       return { ...consensus.status, configuration: members.configuration, followers: members.followers }
     },
-    transferLeadership: () => Promise.resolve(),
+    transferLeadership: (to: NodeId) => consensus.transferLeadership(to),
     changeMembers: members.changeMembers.bind(members),
   }
   const { server } = await serverAround(new FakeRegistry().registry, {
@@ -138,7 +141,7 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
   const kubeconfig = join(folder, 'admin.kubeconfig')
   writeKeys(pki, kubeconfig, [['n1', `https://${address}`]])
   return {
-    ...{ folder, address, members, desk, time, kubeconfig },
+    ...{ folder, address, members, consensus, desk, time, kubeconfig },
     flags: (token) => ({
       ...pkiFlags(pki, 'n4'),
       name: 'n4',

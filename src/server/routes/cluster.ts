@@ -1,3 +1,4 @@
+import type { ApiError } from '../../api/api-error.ts'
 import { badRequest, serviceUnavailable, timeout } from '../../api/api-errors.ts'
 import { isJsonObject } from '../../api/json.ts'
 import { MembersFailure } from '../../cluster/members.ts'
@@ -18,9 +19,9 @@ export function clusterRoutes(app: App, members: Members): void {
     method: 'POST',
     url: '/cluster/v1/transfer-leader',
     handler: async (request, reply) => {
-      const to = wantedLeader(request)
+      const { to, from } = wantedLeader(request)
       try {
-        await members.transferLeadership(to, callOf(request).deadlineMs)
+        await members.transferLeadership(to, callOf(request).deadlineMs, from)
       } catch (error) {
         throw translated(error)
       }
@@ -29,20 +30,30 @@ export function clusterRoutes(app: App, members: Members): void {
   })
 }
 
-/** `{"to": "<name>"}` or null for whoever fits best. @throws ApiError `BadRequest` */
-function wantedLeader(request: Request): string | null {
+type Names = { readonly to: string | null; readonly from: string | null }
+
+/** `{"to": "<name>"}` or null for whoever fits best; `from` is who led when that was decided. @throws ApiError `BadRequest` */
+function wantedLeader(request: Request): Names {
   const { body } = request
-  if (!Buffer.isBuffer(body) || body.byteLength === 0) return null
+  if (!Buffer.isBuffer(body) || body.byteLength === 0) return { to: null, from: null }
   let parsed: unknown
   try {
     parsed = JSON.parse(body.toString('utf8'))
   } catch (cause) {
     throw badRequest('the body is not JSON', { cause })
   }
-  const to = isJsonObject(parsed) ? (parsed['to'] ?? null) : undefined
-  if (to !== null && typeof to !== 'string')
-    throw badRequest('the body must be {"to": <name of a member or null>}')
-  return to
+  if (!isJsonObject(parsed)) throw noNames()
+  return { to: nameIn(parsed['to']), from: nameIn(parsed['from']) }
+}
+
+function nameIn(value: unknown): string | null {
+  const name = value ?? null
+  if (name === null || typeof name === 'string') return name
+  throw noNames()
+}
+
+function noNames(): ApiError {
+  return badRequest('the body must be {"to": <name of a member or null>, "from": <name of a member or null>}')
 }
 
 function translated(error: unknown): unknown {

@@ -53,6 +53,17 @@ void test('who was not heard of lately is not waited for', async () => {
   await assert.rejects(heir([false, false], null), refuses(/^no other voter was heard of lately/))
 })
 
+void test('asked again on behalf of whom the asker saw lead, leadership does not move a second time', async () => {
+  const { consensus, members } = cluster([true, true])
+  const deadlineMs = systemClock.monotonicMs() + 1000
+  await members.transferLeadership(null, deadlineMs, 'n1')
+  assert.deepEqual(consensus.transfers, [3])
+  await members.transferLeadership(null, deadlineMs, 'n1')
+  assert.deepEqual(consensus.transfers, [3])
+  await members.transferLeadership('n2', deadlineMs, 'n1')
+  assert.deepEqual(consensus.transfers, [3, 2], 'who is named shall lead, whoever leads now')
+})
+
 void test('who does not lead knows nothing of others, and passes on what was asked for', async () => {
   const { consensus, members } = cluster([false, false])
   consensus.change({ role: 'follower', leader: nodeId(2), followers: [] })
