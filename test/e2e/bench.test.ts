@@ -7,9 +7,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parseResults } from '../../src/bench/report.ts'
 import { OrchctlCluster } from '../support/local-cluster.ts'
+import { until } from '../support/until.ts'
 
 void test('a short run on three members, its failovers included', async (t) => {
   const cluster = await OrchctlCluster.up(t, 3)
@@ -31,7 +31,7 @@ void test('a short run on three members, its failovers included', async (t) => {
   }
   assert.equal(cluster.run('cluster', 'status').code, 0, 'all members are back')
   const again = cluster.begin('bench', '--only', 'get', '--seconds', '60', '--json', 'b.json')
-  for (let look = 0; look < 1500 && !again.noted().includes('warming up'); look++) await sleep(20)
+  await until('it warms up', () => again.noted().includes('warming up'), again.noted)
   again.child.kill('SIGINT')
   const ended = await again.end
   assert.equal(ended.code, 1, ended.err)

@@ -8,7 +8,6 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { CustomObjectsApi, KubeConfig } from '@kubernetes/client-node'
 import { objectMember, objectsMember, textMember } from '../../src/api/json.ts'
 import type { JsonObject } from '../../src/api/json.ts'
@@ -19,6 +18,7 @@ import { Kubectl } from '../support/kubectl.ts'
 import type { KubectlResult } from '../support/kubectl.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import type { MemberProcess } from '../support/process-cluster.ts'
+import { until } from '../support/until.ts'
 
 const kubectl = Kubectl.find()
 console.log(`# kubectl ${kubectl.version}`)
@@ -79,7 +79,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
 
     void test('a kind is served by every member once its definition is established', async () => {
       await ok('n1', ['create', strict, '-f', '-'], customDefinition(names, words))
-      await ok('n2', ['wait', '--for=condition=Established', crd, '--timeout=30s'])
+      await ok('n2', ['wait', '--for=condition=Established', crd, '--timeout=100s'])
       assert.equal(
         await ok('n3', ['apply', strict, '-f', '-'], widget('a')),
         'widget.example.com/a created\n',
@@ -149,9 +149,17 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       const away = cluster.members.find((member) => member !== leader) ?? assert.fail('a follower')
       await away.stop('SIGKILL')
       await ok(leader.name, ['create', '-f', '-'], customDefinition(names, { kind: 'Gadget' }))
-      await ok(leader.name, ['wait', '--for=condition=Established', `${crds}/gadgets.example.com`])
+      await ok(leader.name, [
+        'wait',
+        '--for=condition=Established',
+        `${crds}/gadgets.example.com`,
+        '--timeout=100s',
+      ])
+      const others = cluster.members.filter((member) => member !== away)
       for (let at = 0; at < 700; at += 50) {
         await Promise.all(Array.from({ length: 50 }, (_, more) => touch(leader, at + more)))
+        // A log is cut at what is on disk, and no later than the retention allows: so there is a place, whatever the disk.
+        if (at % 100 === 0) await Promise.all(others.map((member) => member.onDisk()))
       }
       away.start()
       await away.waitReady()
@@ -161,7 +169,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         )
         assert.equal(reply.status, 200, reply.text)
       }
-      assert.match(away.logTail(), /snapshot installed/, 'the log did not suffice')
+      assert.match(away.said(), /snapshot installed/, 'the log did not suffice')
       await away.stop('SIGKILL')
       away.start()
       await away.waitReady()
@@ -194,7 +202,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         metadata: { name: 'gone' },
       })
       await ok('n2', ['create', '-f', '-'], widget('e', { metadata: { name: 'e', namespace: 'gone' } }))
-      await ok('n3', ['delete', 'namespace', 'gone', '--timeout=30s'])
+      await ok('n3', ['delete', 'namespace', 'gone', '--timeout=100s'])
       assert.doesNotMatch(await ok('n1', ['get', 'wd', '-A', '-o', 'name']), /\/e$/m)
     })
 
@@ -212,7 +220,9 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         return conditions.some((one) => /x\.io\/held in 1$/.test(textMember(one, 'message')))
       })
       await ok('n3', ['patch', 'wd', 'a', '--type=merge', '-p', '{"metadata":{"finalizers":null}}'])
-      await ok('n1', ['wait', '--for=delete', crd, '--timeout=30s'])
+      await until('the definition is gone', async () =>
+        /NotFound/.test((await run('n1', ['get', crd])).stderr),
+      )
       for (const member of cluster.members) {
         const reply = await member.client.get('/apis/example.com/v1/widgets')
         assert.equal(reply.status, 404, `${member.name}: ${reply.text}`)
@@ -328,14 +338,6 @@ async function touch(member: MemberProcess, at: number): Promise<void> {
     metadata: { name: `touched-${at}` },
   })
   assert.equal(status, 201, text)
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let wait = 0; wait < 600; wait++) {
-    if (await holds()) return
-    await sleep(50)
-  }
-  assert.fail(what)
 }
 
 function turned<T>(items: readonly T[], by: number): readonly T[] {
