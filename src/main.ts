@@ -85,7 +85,10 @@ async function run(config: Config, seams: AppSeams): Promise<void> {
     signals++
     log.info({ signal }, 'stopping')
     // Whoever asks twice does not want to wait.
-    if (signals > 1) return exit(1)
+    if (signals > 1) {
+      lastLine('told twice to stop: ends without waiting for the calls that are under way', 1)
+      return exit(1)
+    }
     app.stop().then(
       () => exit(0),
       (cause: unknown) => onFatal(cause),

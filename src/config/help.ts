@@ -27,8 +27,8 @@ export function helpText(): string {
   lines.push('', 'Feature gates:', ...featureGateLines())
   lines.push(
     '',
-    'Exit status: 0 stopped, 1 could not start or go on, 2 a flag or file is wrong, 3 removed from its cluster (to start',
-    'it again does not help), 70 a broken invariant (a bug).',
+    'Exit status: 0 stopped, 1 could not start or go on, or was told twice to stop, 2 a flag or file is wrong, 3 removed from',
+    'its cluster (to start it again does not help), 70 a broken invariant (a bug).',
   )
   return `${lines.join('\n')}\n`
 }

@@ -1,6 +1,8 @@
+import { constants } from 'node:fs'
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { makeDirectories } from '../../raft/files/make-directories.ts'
 
 /** Files that only grow, in the background; of a log of lines. */
@@ -15,6 +17,8 @@ export class AppendedFile {
   readonly #handle: FileHandle
   readonly #isFile: boolean
   #size: number
+  /** A line was given up in its middle, where nothing can be taken back. */
+  #isTorn = false
 
   private constructor(handle: FileHandle, isFile: boolean, size: number) {
     this.#handle = handle
@@ -22,10 +26,14 @@ export class AppendedFile {
     this.#size = size
   }
 
-  /** Ends a line that a process left unfinished when it died. */
+  /**
+   * Ends a line that a process left unfinished when it died. A pipe is taken too, but never waited for by the system, as Node
+   * cannot end while a thread of its own waits there.
+   */
   static async open(path: string): Promise<AppendedFile> {
     await makeDirectories(dirname(path))
-    const handle = await open(path, 'a+', 0o600)
+    const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDWR } = constants
+    const handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600)
     try {
       const stat = await handle.stat()
       const isFile = stat.isFile()
@@ -46,15 +54,32 @@ export class AppendedFile {
     return this.#size
   }
 
+  /** @throws Error of the operating system; `EAGAIN`: a pipe whose reader stands still */
   async append(bytes: Uint8Array): Promise<void> {
+    const whole = this.#isTorn ? Buffer.concat([Buffer.of(newline), bytes]) : bytes
     let at = 0
     try {
-      while (at < bytes.byteLength) at += (await this.#handle.write(bytes, at)).bytesWritten
+      while (at < whole.byteLength) at += await this.#write(whole.subarray(at))
     } catch (cause) {
+      if (at > 0) this.#isTorn = !this.#isFile
       await this.#takeBack(at)
       throw cause
     }
+    this.#isTorn = false
     this.#size += bytes.byteLength
+  }
+
+  /** @returns how many were taken */
+  async #write(bytes: Uint8Array): Promise<number> {
+    for (let waitedMs = 0; ; waitedMs += pipeLookMs) {
+      try {
+        return (await this.#handle.write(bytes)).bytesWritten
+      } catch (cause) {
+        const isFull = cause instanceof Error && 'code' in cause && cause.code === 'EAGAIN'
+        if (!isFull || waitedMs >= pipeMsMax) throw cause
+        await sleep(pipeLookMs)
+      }
+    }
   }
 
   close(): Promise<void> {
@@ -74,3 +99,6 @@ export class AppendedFile {
 }
 
 const newline = 0x0a
+/** How often a full pipe is looked at, and how long its reader may take for the next byte. */
+const pipeLookMs = 20
+const pipeMsMax = 1000

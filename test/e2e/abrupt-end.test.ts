@@ -34,6 +34,7 @@ void test('a member that is told twice to stop ends by its own exit code while p
     const ended: number | string = await member.stop('SIGINT')
     for (const caller of callers) calls += caller.end()
     assert.equal(ended, 1, `round ${round}: ended by ${ended}\n${member.said()}`)
+    assert.match(member.said(), /^orch-apiserver: told twice to stop: /m)
   }
   console.log(`# ended ${rounds} times by itself, with ${calls} calls of peers`)
 })

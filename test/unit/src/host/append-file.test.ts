@@ -3,7 +3,7 @@
  * Method: real files; /dev/full for a disk without room.
  */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -64,4 +64,30 @@ void test('a disk without room rejects, and so does a directory that is none', a
   await full.close()
   writeFileSync(join(home, 'file'), '')
   await assert.rejects(() => appendedFiles.open(join(home, 'file', 'audit.log')), /ENOTDIR|EEXIST/)
+})
+
+void test('a pipe whose reader stands still is given up, and a process that wrote to it ends', () => {
+  const path = join(home, 'pipe')
+  execFileSync('mkfifo', [path])
+  const program = `
+    import { openSync, readSync } from 'node:fs'
+    import { appendedFiles } from ${JSON.stringify(new URL('../../../../src/host/append-file.js', import.meta.url).href)}
+    const reader = openSync(${JSON.stringify(path)}, 'r+')
+    const file = await appendedFiles.open(${JSON.stringify(path)})
+    await file.append(Buffer.from('a\\n'))
+    const why = await file.append(Buffer.from('b'.repeat(200_000) + '\\n')).catch((cause) => cause.code)
+    const bytes = Buffer.alloc(1 << 20)
+    const first = readSync(reader, bytes)
+    await file.append(Buffer.from('c\\n'))
+    const second = readSync(reader, bytes, first, 1000, null)
+    console.log(why, JSON.stringify(bytes.toString('utf8', 0, first + second).replace(/b+/, 'b')))
+    // Half of it waits for room that never comes.
+    void file.append(Buffer.from('d'.repeat(200_000)))
+    setTimeout(() => process.exit(7), 100)`
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  assert.equal(stdout, 'EAGAIN "a\\nb\\nc\\n"\n', stderr)
+  assert.equal(status, 7, 'it ends by itself')
 })
