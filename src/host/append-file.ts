@@ -19,6 +19,8 @@ export class AppendedFile {
   #size: number
   /** A line was given up in its middle, where nothing can be taken back. */
   #isTorn = false
+  /** A pipe was waited for in vain: it is not waited for again before it takes something. */
+  #isStuck = false
 
   private constructor(handle: FileHandle, isFile: boolean, size: number) {
     this.#handle = handle
@@ -73,10 +75,13 @@ export class AppendedFile {
   async #write(bytes: Uint8Array): Promise<number> {
     for (let waitedMs = 0; ; waitedMs += pipeLookMs) {
       try {
-        return (await this.#handle.write(bytes)).bytesWritten
+        const { bytesWritten } = await this.#handle.write(bytes)
+        this.#isStuck = false
+        return bytesWritten
       } catch (cause) {
         const isFull = cause instanceof Error && 'code' in cause && cause.code === 'EAGAIN'
-        if (!isFull || waitedMs >= pipeMsMax) throw cause
+        if (isFull && waitedMs >= pipeMsMax) this.#isStuck = true
+        if (!isFull || this.#isStuck) throw cause
         await sleep(pipeLookMs)
       }
     }
