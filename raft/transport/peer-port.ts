@@ -29,16 +29,20 @@ export class PeerPort {
     return this.#sockets.size
   }
 
-  /** @param address `host:port`, IPv6 in brackets @returns the port @throws TransportFailure `listen` */
+  /** @param address `host:port`, IPv6 in brackets @returns the port @throws TransportFailure `listen`, `closed` */
   listen(address: string): Promise<number> {
     const colon = address.lastIndexOf(':')
     const host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1')
     const port = Number(address.slice(colon + 1))
     return new Promise((resolve, reject) => {
       const refuse = (cause: Error): void => reject(cannotListen(address, cause))
+      const stop = (): void => reject(new TransportFailure('closed', 'this member stops'))
       this.#server.once('error', refuse)
+      // Closed while it looks its host up, a server never listens, and says nothing else.
+      this.#server.once('close', stop)
       this.#server.listen({ host, port }, () => {
         this.#server.off('error', refuse)
+        this.#server.off('close', stop)
         // What cannot be accepted for a moment, for want of file descriptors say, is tried again by whoever dials.
         this.#server.on('error', () => undefined)
         const bound = this.#server.address()

@@ -94,3 +94,10 @@ void test('closed, it takes nobody; hung up, it keeps nobody', async (t) => {
   await Promise.all(gone)
   await until(() => peers.size === 0)
 })
+
+void test('closed before it listens, it says so', async () => {
+  const peers = new PeerPort(10, () => undefined)
+  const listening = peers.listen('127.0.0.1:0')
+  peers.close()
+  await assert.rejects(listening, (cause) => cause instanceof TransportFailure && cause.code === 'closed')
+})
