@@ -14,7 +14,7 @@ import type { VerbParts } from './parts.ts'
 import { readState } from './read-state.ts'
 import { selectionOf } from './selection.ts'
 import type { Selection } from './selection.ts'
-import { fromStore } from './store-errors.ts'
+import { fromStore, isOutcomeUnknown, outcomeUnknown, saysOutcome } from './store-errors.ts'
 
 /**
  * Deletes what a list with the same parameters shows, each object on its own and a bounded number at a time. Without an
@@ -25,7 +25,7 @@ import { fromStore } from './store-errors.ts'
  */
 export async function removeCollection(parts: VerbParts, request: VerbRequest): Promise<Answer> {
   const { definition, target, context } = request
-  const options = readDeleteOptions(request)
+  const removal: Removal = { options: readDeleteOptions(request), deleted: 0 }
   const list = readListOptions(request.query)
   const selection = selectionOf(definition, target, list)
   if (list.wanted.kind === 'exact' || list.continueToken !== null) {
@@ -33,7 +33,7 @@ export async function removeCollection(parts: VerbParts, request: VerbRequest): 
     const { deleteCollectionAtOnce } = parts.limits
     for await (const batch of batches) {
       for (let at = 0; at < batch.length; at += deleteCollectionAtOnce) {
-        await removeAll(parts, request, options, batch.slice(at, at + deleteCollectionAtOnce))
+        await removeAll(parts, request, removal, batch.slice(at, at + deleteCollectionAtOnce))
       }
     }
   } else {
@@ -41,7 +41,7 @@ export async function removeCollection(parts: VerbParts, request: VerbRequest): 
     if (list.wanted.kind === 'not-older-than') {
       await readState(parts, context, list.wanted, { take: () => undefined })
     }
-    await removeNewest(parts, request, options, selection, list.limit)
+    await removeNewest(parts, request, removal, selection, list.limit)
   }
   return statusAnswer(deletedCollectionStatus(resourceOf(definition)))
 }
@@ -50,7 +50,7 @@ export async function removeCollection(parts: VerbParts, request: VerbRequest): 
 async function removeNewest(
   parts: VerbParts,
   request: VerbRequest,
-  options: DeleteOptions,
+  removal: Removal,
   selection: Selection,
   limit: number | null,
 ): Promise<void> {
@@ -67,21 +67,40 @@ async function removeNewest(
     )
     const now = chosen.slice(0, left)
     left -= now.length
-    await removeAll(parts, request, options, now)
+    await removeAll(parts, request, removal, now)
   }
+}
+
+type Removal = {
+  readonly options: DeleteOptions
+  /** So many objects so far. */
+  deleted: number
 }
 
 /** Together, so that they share log writes; the first failure is told once all have ended. */
 async function removeAll(
   parts: VerbParts,
   request: VerbRequest,
-  options: DeleteOptions,
+  removal: Removal,
   objects: readonly StoredObject[],
 ): Promise<void> {
-  const removals = objects.map((stored) => removeOne(parts, request, options, stored))
-  for (const result of await Promise.allSettled(removals)) {
-    if (result.status === 'rejected') throw result.reason
-  }
+  const removals = objects.map((stored) => removeOne(parts, request, removal.options, stored))
+  const results = await Promise.allSettled(removals)
+  const failures = results.flatMap((result) =>
+    result.status === 'rejected' ? [result.reason as unknown] : [],
+  )
+  removal.deleted += results.length - failures.length
+  // One of which nobody knows says more than one that did nothing.
+  const failure = failures.find(isOutcomeUnknown) ?? failures[0]
+  if (failure !== undefined) throw partlyDeleted(removal.deleted, failure)
+}
+
+/** What was said of one object must not be read as said of the whole collection. */
+function partlyDeleted(deleted: number, cause: unknown): unknown {
+  if (deleted === 0 || !(cause instanceof ApiError) || !saysOutcome(cause)) return cause
+  const details = { ...cause.details, causes: [outcomeUnknown] }
+  const message = `Timeout: ${deleted} objects were deleted, the others may have been or may still be`
+  return new ApiError(cause.code, message, details, { cause })
 }
 
 async function removeOne(

@@ -1,6 +1,6 @@
-import type { ApiError } from '../api/api-error.ts'
+import type { ApiError, ApiErrorCause, ApiErrorDetails } from '../api/api-error.ts'
 import { ApiError as Refusal } from '../api/api-error.ts'
-import { expired, serviceUnavailable, timeout, tooLarge, tooManyRequests } from '../api/api-errors.ts'
+import { expired, serviceUnavailable, tooLarge, tooManyRequests } from '../api/api-errors.ts'
 import { tooLargeResourceVersion } from '../api/api-errors.ts'
 import { StoreFailure } from '../store/errors.ts'
 import type { Revision } from '../store/revision.ts'
@@ -59,18 +59,52 @@ function translated(failure: StoreFailure): ApiError {
     case 'timed-out':
     case 'stopped':
       if (failure.applied === 'unknown') {
-        return timeout('the outcome is unknown: the change may have been made or may still be made')
+        return new Refusal('Timeout', `Timeout: ${outcomeUnknown.message}`, causeOf(outcomeUnknown), options)
       }
       if (failure.code === 'stopped') {
-        return serviceUnavailable('the server is shutting down, nothing was changed', soon)
+        const details = { ...causeOf(notApplied), ...soon }
+        return serviceUnavailable('the server is shutting down, nothing was changed', details)
       }
       // No Retry-After: common clients would ask ten times more, each as long, before they tell anybody.
-      return new Refusal('Timeout', 'Timeout: no quorum answered in time, nothing was changed', {}, options)
+      return new Refusal(
+        'Timeout',
+        'Timeout: no quorum answered in time, nothing was changed',
+        causeOf(notApplied),
+        options,
+      )
     case 'too-large':
       return tooLarge(failure.message)
     case 'quarantined':
       return serviceUnavailable(failure.message, { retryAfterSeconds: 5 })
   }
+}
+
+/** For programs: whether a write that failed may still take effect. */
+export const outcomeUnknown: ApiErrorCause = {
+  reason: 'OutcomeUnknown',
+  message: 'the outcome is unknown: the change may have been made or may still be made',
+  field: '',
+}
+const notApplied: ApiErrorCause = {
+  reason: 'NotApplied',
+  message: 'nothing was changed, and nothing will be',
+  field: '',
+}
+
+/** Whether it says of a write that its outcome is unknown, or that there was none. */
+export function saysOutcome({ details: { causes = [] } }: ApiError): boolean {
+  return causes.some(({ reason }) => reason === outcomeUnknown.reason || reason === notApplied.reason)
+}
+
+export function isOutcomeUnknown(cause: unknown): boolean {
+  return (
+    cause instanceof Refusal &&
+    (cause.details.causes ?? []).some(({ reason }) => reason === outcomeUnknown.reason)
+  )
+}
+
+function causeOf(cause: ApiErrorCause): ApiErrorDetails {
+  return { causes: [cause] }
 }
 
 const soon = { retryAfterSeconds: 1 }

@@ -12,6 +12,8 @@ export type StoreLimits = {
   readonly batchBytesMax: number
   /** How long changes gather before they go to disk; long, because one sync pays for all of them. */
   readonly batchGatherMs: number
+  /** How long a command or a barrier waits for a quorum; several failovers fit. When over: `timed-out`. */
+  readonly quorumWaitMs: number
   /** Requests waiting for a revision. When full: `overloaded`. */
   readonly waitersMax: number
   /** Open watch cursors. When full: `overloaded`. */
@@ -62,6 +64,7 @@ export const defaultStoreLimits: StoreLimits = Object.freeze({
   backlogBytesMax: 64 * MiB,
   batchBytesMax: 4 * MiB,
   batchGatherMs: 100,
+  quorumWaitMs: 10_000,
   waitersMax: 10_000,
   cursorsMax: 20_000,
   wakeSliceMs: 3,

@@ -107,7 +107,7 @@ export class Store implements ObjectStore {
   async barrier(deadlineMs: number): Promise<void> {
     this.#checkTrusted()
     try {
-      await this.#options.consensus.barrier(deadlineMs)
+      await this.#options.consensus.barrier(this.#quorumDeadline(deadlineMs))
     } catch (cause) {
       throw translated(cause)
     }
@@ -129,7 +129,7 @@ export class Store implements ObjectStore {
     }
     let fate: Fate<Outcome>
     try {
-      fate = await consensus.propose(payload, deadlineMs)
+      fate = await consensus.propose(payload, this.#quorumDeadline(deadlineMs))
     } catch (cause) {
       throw translated(cause)
     }
@@ -146,6 +146,12 @@ export class Store implements ObjectStore {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
     this.#hub.close()
     this.#waiters.close()
+  }
+
+  /** A caller with more time than a quorum needs is told as early as any other that there is none. */
+  #quorumDeadline(deadlineMs: number): number {
+    const { clock, limits } = this.#options
+    return Math.min(deadlineMs, clock.monotonicMs() + limits.quorumWaitMs)
   }
 
   /** As the settings say, of whichever member leads. Cheap when it was told. */

@@ -9,7 +9,7 @@ import type { Command, Outcome } from '../../../../src/store/command.ts'
 import { StoreFailure } from '../../../../src/store/errors.ts'
 import type { Key } from '../../../../src/store/key.ts'
 import type { ObjectStore, StoredObject, View } from '../../../../src/store/object-store.ts'
-import { Fixture, details, refused } from './fixture.ts'
+import { Fixture, causes, details, refused } from './fixture.ts'
 
 /** A member that is behind for some keys until it has asked for the newest state. */
 class BehindStore implements ObjectStore {
@@ -19,6 +19,8 @@ class BehindStore implements ObjectStore {
   barriers = 0
   barrierFails: StoreFailure | null = null
   writeFails: StoreFailure | null = null
+  /** Writes that go through before one fails. */
+  writesUntilFailure = 0
   commands = 0
 
   constructor(real: ObjectStore) {
@@ -72,7 +74,7 @@ class BehindStore implements ObjectStore {
 
   async write(command: Command, deadlineMs: number): Promise<Outcome> {
     this.commands++
-    if (this.writeFails !== null) throw this.writeFails
+    if (this.writesUntilFailure-- <= 0 && this.writeFails !== null) throw this.writeFails
     const outcome = await this.#real.write(command, deadlineMs)
     // Whoever applied a command has applied what came before it.
     this.old.clear()
@@ -252,5 +254,20 @@ void test('each failure of the store is told in its own way', async (t) => {
     const seen = await refused(api.configMap('a'))
     assert.deepEqual([seen.code, seen.reason, details(seen)['retryAfterSeconds']], [code, reason, retry])
     assert.equal(/unknown/.test(seen.message), failure.applied === 'unknown', seen.message)
+    const outcome = failure.applied === 'unknown' ? ['OutcomeUnknown '] : ['NotApplied ']
+    assert.deepEqual(causes(seen), code >= 500 ? outcome : [], 'what programs are told')
   }
+})
+
+void test('a collection of which some were deleted is not said to be unchanged', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  for (const name of ['a', 'b', 'c']) await api.configMap(name)
+  store.writesUntilFailure = 2
+  store.writeFails = new StoreFailure('timed-out', 'no quorum')
+  const seen = await refused(api.deleteCollection({}))
+  assert.deepEqual([seen.code, ...causes(seen)], [504, 'OutcomeUnknown '])
+  assert.match(seen.message, /^Timeout: 2 objects were deleted, the others may have been/)
+  const none = await refused(api.deleteCollection({}))
+  assert.deepEqual([none.code, ...causes(none)], [504, 'NotApplied '])
 })

@@ -22,12 +22,16 @@ const command = write(put(configMapKey('a'), '1'))
 class Answering extends LocalConsensus {
   answer: Fate<Outcome> | ConsensusFailureCode = 'stopped'
 
-  override async propose(): Promise<Fate<Outcome>> {
+  readonly deadlinesMs: number[] = []
+
+  override async propose(_payload?: Uint8Array, deadlineMs = 0): Promise<Fate<Outcome>> {
+    this.deadlinesMs.push(deadlineMs)
     if (typeof this.answer === 'string') throw new ConsensusFailure(this.answer, 'as told')
     return this.answer
   }
 
-  override async barrier(): Promise<never> {
+  override async barrier(deadlineMs = 0): Promise<never> {
+    this.deadlinesMs.push(deadlineMs)
     assert.ok(typeof this.answer === 'string')
     throw new ConsensusFailure(this.answer, 'as told')
   }
@@ -84,6 +88,17 @@ for (const [code, translated] of failures) {
     await close()
   })
 }
+
+void test('writes and barriers wait as long for a quorum, however much time the caller has', async () => {
+  const { store, consensus, close } = await answering()
+  for (const deadlineMs of [60_000, 4000]) {
+    await assert.rejects(store.write(command, deadlineMs))
+    await assert.rejects(store.barrier(deadlineMs))
+  }
+  const latestMs = new ManualClock().monotonicMs() + defaultStoreLimits.quorumWaitMs
+  assert.deepEqual(consensus.deadlinesMs, [latestMs, latestMs, 4000, 4000])
+  await close()
+})
 
 void test('a command that is larger than an entry may be is not proposed', async () => {
   const { store, consensus, close } = await openMemoryStore({ limits: { commandBytesMax: 1000 } })
