@@ -6,6 +6,7 @@ import { Members } from '../cluster/members.ts'
 import { WatchGuard } from '../cluster/watch-guard.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
+import { heapBytesMax } from '../host/heap.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { AuditTrail } from '../observe/audit/trail.ts'
 import type { Registry } from '../registry/answer.ts'
@@ -103,9 +104,17 @@ function serverOf(site: Site, parts: ServingParts): Promise<ApiServer> {
       watchesMax: limits.watchesMax,
       requestMsMax: config['request-timeout'],
       requestBytesMax: limits.requestBytesMax,
+      uploadsMax: limits.uploadsMax,
+      uploadGraceMs: limits.uploadGraceMs,
+      bodyMemoryBytesMax: bodyMemoryBytesMax(),
     },
     crash: onFatal,
   })
+}
+
+/** Whatever heap the process was given, bodies leave most of it to all else. */
+function bodyMemoryBytesMax(): number {
+  return Math.max(limits.bodyMemoryBytesMin, Math.floor(heapBytesMax() * limits.bodyMemoryHeapShare))
 }
 
 /** A member without a quorum does not go on telling its watchers what it has. */

@@ -16,6 +16,20 @@ export const limits = Object.freeze({
   /** Requests being answered at once, by kind; watches and health apart. When full: 429, `Retry-After: 1`. */
   requestsReadingMax: 400,
   requestsWritingMax: 200,
+  /** Of these, and of watches, one user's. When full: 429 for that user, `Retry-After: 1`. */
+  placesPerUserShare: 3 / 4,
+  /** Request bodies on their way at once, and of them one user's. When full: 429, `Retry-After: 1`. */
+  uploadsMax: 1000,
+  uploadsPerUserShare: 1 / 4,
+  /** How long a body may take, whatever its size, and how fast it has to come then. When slower: 408. */
+  uploadGraceMs: 10_000,
+  uploadBytesPerSecondMin: 16 * KiB,
+  /**
+   * Memory for bodies, received and parsed, until they are answered: a share of the heap, and at least. `server/body-memory` has
+   * the shares of large ones and of one user. When full: 429 before anything is parsed, `Retry-After: 1`.
+   */
+  bodyMemoryHeapShare: 1 / 4,
+  bodyMemoryBytesMin: 32 * MiB,
   /** Watches of one member's clients. When full: 429, `Retry-After: 1`. */
   watchesMax: 20_000,
   /** Snapshots being sent to clients at once. When full: 429, `Retry-After: 5`. */

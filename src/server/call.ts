@@ -12,6 +12,7 @@ import { limits } from '../config/limits.ts'
 import { connectionOf, peerCertificateOf } from './peer.ts'
 import type { AuditedCall } from './plugins/audited-call.ts'
 import type { RequestInfo } from './request-info.ts'
+import type { Upload } from './upload.ts'
 import type { WebSocketOffer } from './websocket-handshake.ts'
 import { warningHeader } from './warning.ts'
 
@@ -31,8 +32,8 @@ export class Call implements RequestContext, Credentials {
   readonly webSocket: WebSocketOffer | null
   /** On the monotonic clock. */
   deadlineMs: number
-  /** Set by flow control: how the place it holds is given back. */
-  release: (() => void) | null = null
+  /** Its body is on its way. */
+  upload: Upload | null = null
   /** A watch in progress, ended by whoever calls this. */
   endStream: (() => void) | null = null
   /** The server drains: the client of an HTTP/1.1 connection should turn elsewhere after this answer. */
@@ -41,10 +42,11 @@ export class Call implements RequestContext, Credentials {
   deprecated: Deprecation | null = null
   /** What the audit log will say of it; null: there is none. */
   audit: AuditedCall | null = null
-  /** The answer has ended, one way or the other. */
-  closed = false
   #user: UserInfo | null = null
   readonly #clock: Clock
+  #closed = false
+  #isWorking = false
+  #held: (() => void)[] = []
   #aborted = false
   #blockedSinceMs: number | null = null
   #abort: AbortController | null = null
@@ -71,6 +73,41 @@ export class Call implements RequestContext, Credentials {
     this.raw = of.raw
     this.reply = of.reply
     this.webSocket = of.webSocket ?? null
+  }
+
+  /** The answer has ended, one way or the other. */
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Has `release` called once the answer has ended and nobody works for it any more. */
+  hold(release: () => void): void {
+    this.#held.push(release)
+    this.#giveBack()
+  }
+
+  /** Runs what may go on after the client left: until it ends, what the call holds is not given to others. */
+  async work<T>(task: () => Promise<T>): Promise<T> {
+    this.#isWorking = true
+    try {
+      return await task()
+    } finally {
+      this.#isWorking = false
+      this.#giveBack()
+    }
+  }
+
+  /** The answer has ended: what the call holds is given back. */
+  close(): void {
+    this.#closed = true
+    this.#giveBack()
+  }
+
+  #giveBack(): void {
+    if (!this.#closed || this.#isWorking) return
+    const held = this.#held
+    this.#held = []
+    for (const release of held) release()
   }
 
   /** Bytes wait for the client. */

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../raft/base/clock.ts'
+import { ApiError } from '../api/api-error.ts'
 import { timeout } from '../api/api-errors.ts'
 import { limits } from '../config/limits.ts'
 import type { Call } from './call.ts'
@@ -74,10 +75,8 @@ export class InFlight {
 
   #end(call: Call): void {
     if (call.closed) return
-    call.closed = true
     this.#calls.delete(call)
-    call.release?.()
-    call.release = null
+    call.close()
     call.endStream?.()
     call.endStream = null
     call.abort()
@@ -92,18 +91,19 @@ export class InFlight {
       if (call.reply.writableEnded) call.noteBlocked()
       if (call.blockedMs() > limits.writeStallMsMax) {
         call.reply.destroy()
+      } else if (call.upload?.isTooSlow(now) === true && !call.reply.headersSent) {
+        giveUp(call, new ApiError('RequestTimeout', 'the body comes too slowly, nothing was changed'))
       } else if (now > call.deadlineMs + DEADLINE_GRACE_MS && !call.reply.headersSent) {
-        call.lastOnConnection = true
-        call.abort()
-        sendError(
-          call.reply,
-          call,
-          call.raw.method,
-          timeout('request did not complete within the allotted timeout'),
-        )
+        giveUp(call, timeout('request did not complete within the allotted timeout'))
       }
     }
   }
+}
+
+function giveUp(call: Call, error: ApiError): void {
+  call.lastOnConnection = true
+  call.abort()
+  sendError(call.reply, call, call.raw.method, error)
 }
 
 function ignore(): void {}

@@ -78,6 +78,9 @@ export type ServerLimits = {
   readonly watchesMax: number
   readonly requestMsMax: number
   readonly requestBytesMax: number
+  readonly uploadsMax: number
+  readonly uploadGraceMs: number
+  readonly bodyMemoryBytesMax: number
 }
 
 /** What this room tells the operator. A `pino` logger is one. */

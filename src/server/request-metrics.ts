@@ -4,6 +4,14 @@ import type { Call } from './call.ts'
 import type { KindSeries } from './kind-series.ts'
 import { ReadMetrics } from './read-metrics.ts'
 
+export type InFlightCounts = {
+  readonly reading: number
+  readonly writing: number
+  readonly watching: number
+  readonly uploading: number
+  readonly bodyBytes: number
+}
+
 /** Counts and times every answer. Names and labels are upstream's, as dashboards expect them. */
 export class RequestMetrics {
   readonly #total: Counter<'verb' | 'group' | 'version' | 'resource' | 'subresource' | 'code'>
@@ -13,11 +21,7 @@ export class RequestMetrics {
   readonly #series: Pick<KindSeries, 'has'>
 
   /** @param series the resources that have their own: others are counted together, or strangers could make series */
-  constructor(
-    registry: Registry,
-    series: Pick<KindSeries, 'has'>,
-    inFlight: () => { readonly reading: number; readonly writing: number; readonly watching: number },
-  ) {
+  constructor(registry: Registry, series: Pick<KindSeries, 'has'>, inFlight: () => InFlightCounts) {
     this.#series = series
     const registers = [registry]
     this.#reads = new ReadMetrics(registry)
@@ -57,6 +61,22 @@ export class RequestMetrics {
       registers,
       collect() {
         this.set(inFlight().watching)
+      },
+    })
+    new Gauge({
+      name: 'orch_request_uploads',
+      help: 'Request bodies on their way here.',
+      registers,
+      collect() {
+        this.set(inFlight().uploading)
+      },
+    })
+    new Gauge({
+      name: 'orch_request_body_memory_bytes',
+      help: 'Memory charged for request bodies until they are answered, about.',
+      registers,
+      collect() {
+        this.set(inFlight().bodyBytes)
       },
     })
   }

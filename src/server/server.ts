@@ -14,7 +14,7 @@ import { authorization } from './plugins/authorization.ts'
 import { bodies } from './plugins/bodies.ts'
 import { deadline } from './plugins/deadline.ts'
 import { answerError, errors } from './plugins/errors.ts'
-import { Room, flowControl } from './plugins/flow-control.ts'
+import { Places, flowControl } from './plugins/flow-control.ts'
 import { beginCalls } from './plugins/request-id.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { clusterRoutes } from './routes/cluster.ts'
@@ -32,9 +32,9 @@ import { versionRoutes } from './routes/version.ts'
 /** The HTTP face of one member, built from its parts, in order. */
 export async function createServer(parts: ServerParts): Promise<ApiServer> {
   const { registry, served, limits, clock } = parts
-  const room = new Room()
+  const places = new Places(limits)
   const series = new KindSeries(served)
-  const inFlight = new InFlight(clock, new RequestMetrics(parts.metrics, series, () => room))
+  const inFlight = new InFlight(clock, new RequestMetrics(parts.metrics, series, () => places))
   const listener = new Listener(parts)
   const discovery = new Discovery(served, parts.names)
   const noRoute = new NoRoute({
@@ -74,7 +74,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
   healthRoutes(app, parts)
 
   await app.register(async (scope: App) => {
-    flowControl(scope, room, limits)
+    flowControl(scope, places, limits)
     deadline(scope)
     versionRoutes(scope, parts.version)
     metricsRoutes(scope, parts.metrics)

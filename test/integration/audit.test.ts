@@ -11,7 +11,7 @@ import { limits } from '../../src/config/limits.ts'
 import { memoryTrail } from '../support/audit-kit.ts'
 import type { LoggedEvent } from '../support/audit-kit.ts'
 import { FakeRegistry } from '../support/fake-registry.ts'
-import { ADMIN, NOBODY, serverAround } from '../support/server-fixture.ts'
+import { ADMIN, NOBODY, serverAround, serverLimits } from '../support/server-fixture.ts'
 import { SpecServer } from '../support/spec-server.ts'
 
 type Of = Parameters<typeof memoryTrail>[0]
@@ -257,8 +257,7 @@ void describe('a log that is slow or broken', () => {
   void test('a request that waits for longer than it may is told so, and nothing is done', async (t) => {
     const kit = await memoryTrail({ rules: everything })
     t.after(() => kit.close())
-    const { requestsReadingMax, requestsWritingMax, watchesMax, requestBytesMax } = limits
-    const bounds = { requestsReadingMax, requestsWritingMax, watchesMax, requestBytesMax, requestMsMax: 2000 }
+    const bounds = { ...serverLimits, requestMsMax: 2000 }
     const server = await SpecServer.start(t, { parts: { audit: kit.trail, limits: bounds } })
     const go = kit.log.holdUp()
     const late = await server.ask('POST', configMaps, { body: { metadata: { name: 'late' } } })

@@ -9,7 +9,7 @@ import type { InjectOptions } from 'fastify'
 import { BrokenInvariant } from '../../raft/base/assert.ts'
 import { ApiError } from '../../src/api/api-error.ts'
 import { FakeRegistry } from '../support/fake-registry.ts'
-import { ADMIN, NOBODY, serverAround } from '../support/server-fixture.ts'
+import { ADMIN, NOBODY, serverAround, serverLimits } from '../support/server-fixture.ts'
 
 type Reply = { readonly status: number; readonly headers: Record<string, unknown>; readonly text: string }
 
@@ -346,6 +346,7 @@ test('warnings of a verb become headers, each once, without line breaks', async 
 test('a full house answers 429 at once, and still answers probes', async (t) => {
   const { fake, ask, parts } = await start(t, {
     limits: {
+      ...serverLimits,
       requestsReadingMax: 1,
       requestsWritingMax: 1,
       watchesMax: 1,

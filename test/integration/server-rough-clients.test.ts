@@ -11,6 +11,7 @@ import { test } from 'node:test'
 import { limits } from '../../src/config/limits.ts'
 import { Call } from '../../src/server/call.ts'
 import { FakeWatch } from '../support/fake-registry.ts'
+import { serverLimits } from '../support/server-fixture.ts'
 import { systemClock } from '../support/system.ts'
 import {
   CM,
@@ -126,9 +127,9 @@ test('a body cut short reaches no verb, over both protocols', async (t) => {
     `POST ${CM} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"a":`,
   )
   const client = await session(t, url, admin)
-  await mutating(client, 1)
+  await uploading(client, 1)
   socket.destroy()
-  await mutating(client, 0)
+  await uploading(client, 0)
   // Node's own client ends a body properly before it cancels; others do not, so these frames are made by hand.
   const frames = await plainSocket(port, admin, ['h2'])
   const head = Buffer.concat([
@@ -142,14 +143,14 @@ test('a body cut short reaches no verb, over both protocols', async (t) => {
   frames.write(frame(4, 0, 0, Buffer.alloc(0)))
   frames.write(frame(1, 4, 1, head))
   frames.write(frame(0, 0, 1, Buffer.from('{"a":1}')))
-  await mutating(client, 1)
+  await uploading(client, 1)
   frames.write(frame(3, 0, 1, Buffer.from([0, 0, 0, 8])))
-  await mutating(client, 0)
+  await uploading(client, 0)
   frames.write(frame(1, 4, 3, head))
   frames.write(frame(0, 0, 3, Buffer.from('{"a":1}')))
-  await mutating(client, 1)
+  await uploading(client, 1)
   frames.destroy()
-  await mutating(client, 0)
+  await uploading(client, 0)
   assert.equal((await ask2(client, { ':path': '/version' })).status, 200)
   const short = await ask2(
     client,
@@ -160,14 +161,14 @@ test('a body cut short reaches no verb, over both protocols', async (t) => {
   assert.deepEqual(fake.calls, [])
 })
 
-/** Waits until so many changes are under way in the server. */
-async function mutating(client: http2.ClientHttp2Session, count: number): Promise<void> {
+/** Waits until so many bodies are on their way to the server. */
+async function uploading(client: http2.ClientHttp2Session, count: number): Promise<void> {
   const endMs = performance.now() + 60_000
   for (;;) {
     const { text } = await ask2(client, { ':path': '/metrics' })
-    const [, seen] = /apiserver_current_inflight_requests\{request_kind="mutating"\} (\d+)\n/.exec(text) ?? []
+    const [, seen] = /orch_request_uploads (\d+)\n/.exec(text) ?? []
     if (Number(seen) === count) return
-    assert.ok(performance.now() < endMs, `${seen} changes are under way, ${count} were awaited`)
+    assert.ok(performance.now() < endMs, `${seen} bodies are under way, ${count} were awaited`)
   }
 }
 
@@ -307,8 +308,7 @@ test('an empty type is none, and a body in another coding is refused in words th
 })
 
 test('a body that does not come in time, and a verb that does not end, are a 504', async (t) => {
-  const { requestsReadingMax, requestsWritingMax, watchesMax, requestBytesMax } = limits
-  const bounds = { requestsReadingMax, requestsWritingMax, watchesMax, requestBytesMax, requestMsMax: 500 }
+  const bounds = { ...serverLimits, requestMsMax: 500 }
   const { fake, port, url } = await start(t, 'http2-and-http1', { limits: bounds })
   const slow = await plainSocket(port)
   slow.write(`POST ${CM} HTTP/1.1\r\nhost: x\r\ncontent-length: 7\r\n\r\n{"a":`)

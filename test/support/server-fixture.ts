@@ -15,7 +15,7 @@ import type { Authority } from '../../src/pki/authority.ts'
 import { generateKeyPair, privateKeyPem } from '../../src/pki/keys.ts'
 import { createServer } from '../../src/server/server.ts'
 import type { ApiServer } from '../../src/server/server.ts'
-import type { ServerParts } from '../../src/server/parts.ts'
+import type { ServerLimits, ServerParts } from '../../src/server/parts.ts'
 import type { Registry } from '../../src/registry/answer.ts'
 import { StoreFailure } from '../../src/store/errors.ts'
 import { initialSettings } from '../../src/store/machine/state.ts'
@@ -84,19 +84,24 @@ export async function serverAround(
     metrics: new MetricsRegistry(),
     tls: null,
     protocols: 'http2-and-http1',
-    limits: {
-      requestsReadingMax: limits.requestsReadingMax,
-      requestsWritingMax: limits.requestsWritingMax,
-      watchesMax: limits.watchesMax,
-      requestMsMax: limits.requestMsMax,
-      requestBytesMax: limits.requestBytesMax,
-    },
+    limits: serverLimits,
     crash: (broken) => {
       throw broken
     },
     ...change,
   }
   return { server: await createServer(parts), parts, consensus }
+}
+
+export const serverLimits: ServerLimits = {
+  requestsReadingMax: limits.requestsReadingMax,
+  requestsWritingMax: limits.requestsWritingMax,
+  watchesMax: limits.watchesMax,
+  requestMsMax: limits.requestMsMax,
+  requestBytesMax: limits.requestBytesMax,
+  uploadsMax: limits.uploadsMax,
+  uploadGraceMs: limits.uploadGraceMs,
+  bodyMemoryBytesMax: 256 * 1024 * 1024,
 }
 
 /** For tests of all that is not about who belongs to the cluster. */

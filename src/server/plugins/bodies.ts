@@ -1,6 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { ApiError } from '../../api/api-error.ts'
 import { tooLarge } from '../../api/api-errors.ts'
+import type { RawRequest } from '../call.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
 
 /** What must be right about a body before and after it was read; limits and raw bytes are fastify's own. */
@@ -40,11 +40,13 @@ export function bodies(app: App, requestBytesMax: number): void {
 function codingOf({ raw }: Request): string | null {
   const coding = raw.headers['content-encoding']?.trim().toLowerCase() ?? ''
   if (coding === '' || coding === 'identity') return null
-  const isEmpty = 'stream' in raw ? raw.stream.endAfterHeaders : !saysBody(raw.headers)
-  return isEmpty ? null : coding.slice(0, 64)
+  return hasBody(raw) ? coding.slice(0, 64) : null
 }
 
-function saysBody(headers: IncomingHttpHeaders): boolean {
+/** Whether bytes follow the headers. */
+export function hasBody(raw: RawRequest): boolean {
+  if ('stream' in raw) return !raw.stream.endAfterHeaders
+  const { headers } = raw
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 

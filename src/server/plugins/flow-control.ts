@@ -1,47 +1,131 @@
 import { tooManyRequests } from '../../api/api-errors.ts'
+import { limits as constants } from '../../config/limits.ts'
+import { BodyMemory, bodyMemoryBytes } from '../body-memory.ts'
+import type { Call } from '../call.ts'
 import { callOf } from '../fastify-types.ts'
-import type { App } from '../fastify-types.ts'
+import type { App, Request } from '../fastify-types.ts'
 import type { ServerLimits } from '../parts.ts'
+import { Upload } from '../upload.ts'
+import { UserBudget } from '../user-budget.ts'
+import { hasBody, wasAbandoned } from './bodies.ts'
 
-/** How many calls of each kind are being answered. */
-export class Room {
-  reading = 0
-  writing = 0
-  watching = 0
+/** What calls of each kind hold while they are answered, and the bodies of those that come. */
+export class Places {
+  readonly #budgets: Readonly<Record<Kind, UserBudget>>
+  readonly #uploads: UserBudget
+  readonly #bodies: BodyMemory
+
+  constructor(limits: ServerLimits) {
+    const { placesPerUserShare, uploadsPerUserShare } = constants
+    this.#budgets = {
+      reading: sharedPlaces(limits.requestsReadingMax, placesPerUserShare),
+      writing: sharedPlaces(limits.requestsWritingMax, placesPerUserShare),
+      watching: sharedPlaces(limits.watchesMax, placesPerUserShare),
+    }
+    this.#uploads = sharedPlaces(limits.uploadsMax, uploadsPerUserShare)
+    this.#bodies = new BodyMemory(limits.bodyMemoryBytesMax)
+  }
+
+  get reading(): number {
+    return this.#budgets.reading.held
+  }
+
+  get writing(): number {
+    return this.#budgets.writing.held
+  }
+
+  get watching(): number {
+    return this.#budgets.watching.held
+  }
+
+  get uploading(): number {
+    return this.#uploads.held
+  }
+
+  get bodyBytes(): number {
+    return this.#bodies.bytes
+  }
+
+  /** Until the call gives back what it holds. @returns false: no place is free for this user */
+  take(call: Call, kind: Kind): boolean {
+    const budget = this.#budgets[kind]
+    const user = call.user.name
+    if (!budget.acquire(user, 1)) return false
+    call.hold(() => budget.release(user, 1))
+    return true
+  }
+
+  /** @param bytes as many as it will have at least @returns null: there is no room for this user */
+  beginUpload(call: Call, bytes: number, graceMs: number): Upload | null {
+    const user = call.user.name
+    if (!this.#uploads.acquire(user, 1)) return null
+    const upload = new Upload({
+      beganMs: call.startedMs,
+      graceMs,
+      charge: this.#bodies.chargeFor(user),
+      onEnd: () => this.#uploads.release(user, 1),
+    })
+    call.hold(() => upload.release())
+    return upload.charge.growTo(bytes) ? upload : null
+  }
+}
+
+function sharedPlaces(max: number, share: number): UserBudget {
+  return new UserBudget({ max, perUserMax: Math.ceil(max * share) })
 }
 
 /**
- * Turns requests away while too many are being answered: better a quick 429 for some than a slow answer for
- * all. Watches wait most of their life, so they are counted apart.
+ * Turns requests away while too many are being answered, or their bodies take too much memory: better a quick 429 for
+ * some than a slow answer for all, or none. No user holds all of anything. Watches wait most of their life, so they are
+ * counted apart; so are bodies on their way: a request that brings one takes its place when the body is there.
  */
-export function flowControl(app: App, room: Room, limits: ServerLimits): void {
-  const giveBack = {
-    reading: () => void room.reading--,
-    writing: () => void room.writing--,
-    watching: () => void room.watching--,
-  } satisfies Record<Kind, () => void>
+export function flowControl(app: App, places: Places, limits: ServerLimits): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const call = callOf(request)
     const kind = kindOf(request.method, call.info.action.verb)
-    if (room[kind] >= limits[PLACES[kind]]) {
-      done(tooManyRequests(RETRY_AFTER_SECONDS))
+    if (kind === 'writing' && hasBody(request.raw)) {
+      call.upload = places.beginUpload(call, saidBytes(request, limits), limits.uploadGraceMs)
+      done(call.upload === null ? tooManyRequests(RETRY_AFTER_SECONDS) : undefined)
+    } else done(places.take(call, kind) ? undefined : tooManyRequests(RETRY_AFTER_SECONDS))
+  })
+
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    const { upload } = callOf(request)
+    if (upload !== null) payload.on('data', (bytes: Uint8Array) => upload.received(bytes.byteLength))
+    done(null, payload)
+  })
+
+  app.addHook('preValidation', (request, reply, done) => {
+    const call = callOf(request)
+    const { upload } = call
+    if (upload === null) {
+      done()
       return
     }
-    room[kind]++
-    call.release = giveBack[kind]
-    done()
+    // Of what nobody waits for nothing is parsed.
+    if (call.closed || wasAbandoned(request, reply)) {
+      reply.hijack()
+      return
+    }
+    call.upload = null
+    upload.end()
+    const body = Buffer.isBuffer(request.body) ? request.body : NO_BODY
+    const bytes = bodyMemoryBytes(body, request.raw.headers['content-type'] ?? '')
+    const isRoom = upload.charge.growTo(bytes) && places.take(call, 'writing')
+    done(isRoom ? undefined : tooManyRequests(RETRY_AFTER_SECONDS))
   })
 }
 
-type Kind = 'reading' | 'writing' | 'watching'
+/** One that is too long is refused before it is read, and one of unknown length once it turns out to be. */
+function saidBytes({ raw }: Request, { requestBytesMax }: ServerLimits): number {
+  const said = Number(raw.headers['content-length'] ?? requestBytesMax)
+  return said <= requestBytesMax ? said : 0
+}
 
+const NO_BODY = new Uint8Array(0)
 const RETRY_AFTER_SECONDS = 1
 
-const PLACES = {
-  reading: 'requestsReadingMax',
-  writing: 'requestsWritingMax',
-  watching: 'watchesMax',
-} as const satisfies Record<Kind, keyof ServerLimits>
+type Kind = 'reading' | 'writing' | 'watching'
 
 function kindOf(method: string, verb: string): Kind {
   if (verb === 'watch') return 'watching'

@@ -1,6 +1,6 @@
 import { badRequest, pathNotFound } from '../../api/api-errors.ts'
 import type { ResourceAction } from '../../api/action.ts'
-import type { Answer, Registry, VerbHandler } from '../../registry/answer.ts'
+import type { Answer, Registry, VerbHandler, VerbRequest } from '../../registry/answer.ts'
 import type { Catalog } from '../../registry/catalog.ts'
 import type { ResourceDefinition, Verb } from '../../registry/definition.ts'
 import type { Target } from '../../registry/request.ts'
@@ -81,7 +81,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
     const wanted = representationWanted(request.raw.headers.accept, verb, definition, query)
     // Anything but a watch is answered as if no WebSocket had been asked for.
     const webSocket = verb === 'watch' ? webSocketOf(call, request, reply, parts) : null
-    const answer = await handlers[verb]({
+    const verbRequest: VerbRequest = {
       definition,
       context: call,
       target,
@@ -90,7 +90,8 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       contentType: mediaTypeOf(request.raw.headers['content-type']),
       representation: wanted.representation,
       ...consistencyOf(request, verb),
-    })
+    }
+    const answer = await call.work(() => handlers[verb](verbRequest))
     if (answer.kind === 'watch' && webSocket !== null) {
       reply.hijack()
       answerWebSocket(answer.stream, call, { ...webSocket, ...wanted }, parts)

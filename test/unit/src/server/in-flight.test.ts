@@ -33,7 +33,7 @@ function watchOn(clock: ManualClock, inFlight: InFlight): Call {
 for (const how of ['endStreams', 'drain'] as const) {
   void test(`${how} of 950 watches takes ten turns, and each ends once`, () => {
     const clock = new TurnClock()
-    const room = { reading: 0, writing: 0, watching: 0 }
+    const room = { reading: 0, writing: 0, watching: 0, uploading: 0, bodyBytes: 0 }
     const inFlight = new InFlight(clock, new RequestMetrics(new Registry(), { has: () => true }, () => room))
     const ended = new Map<Call, number>()
     const calls = Array.from({ length: 950 }, () => watchOn(clock, inFlight))

@@ -1,0 +1,47 @@
+import { assert } from '../../raft/base/assert.ts'
+
+export type BudgetBounds = {
+  /** Held by all together. */
+  readonly max: number
+  /** Of that, by one user. */
+  readonly perUserMax: number
+}
+
+/**
+ * An amount of something that calls hold while they last: places, bytes. Nobody waits for it: what does not fit is
+ * refused. It remembers as many users as hold some.
+ */
+export class UserBudget {
+  readonly bounds: BudgetBounds
+  readonly #byUser = new Map<string, number>()
+  #held = 0
+
+  constructor(bounds: BudgetBounds) {
+    this.bounds = bounds
+  }
+
+  get held(): number {
+    return this.#held
+  }
+
+  heldBy(user: string): number {
+    return this.#byUser.get(user) ?? 0
+  }
+
+  /** @param bounds for this amount; unset: those of the budget @returns false when it does not fit: nothing is taken */
+  acquire(user: string, amount: number, bounds: BudgetBounds = this.bounds): boolean {
+    const own = this.heldBy(user)
+    if (this.#held + amount > bounds.max || own + amount > bounds.perUserMax) return false
+    this.#held += amount
+    this.#byUser.set(user, own + amount)
+    return true
+  }
+
+  release(user: string, amount: number): void {
+    const left = this.heldBy(user) - amount
+    assert(left >= 0, 'nobody gives back more than was taken')
+    this.#held -= amount
+    if (left === 0) this.#byUser.delete(user)
+    else this.#byUser.set(user, left)
+  }
+}
