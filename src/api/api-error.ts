@@ -1,4 +1,7 @@
 import { Failure } from '../../raft/base/failure.ts'
+import { cutToJsonBytes, jsonBytes } from './error-size.ts'
+import { errorLimits } from './limits.ts'
+import { shortText } from './short-text.ts'
 
 /**
  * The `reason` of a `Status`, and so the closed list of what an API call can fail with. Names are
@@ -56,7 +59,10 @@ export type ApiErrorDetails = {
   readonly allow?: readonly string[]
 }
 
-/** A call that ends in a `Status`. Thrown anywhere below the server, rendered there once. */
+/**
+ * A call that ends in a `Status`. Thrown anywhere below the server, rendered there once. Whatever it is made of, what it
+ * holds is bounded by `errorLimits`, and so is each copy of it in logs and the audit trail.
+ */
 export class ApiError extends Failure<ApiErrorReason> {
   readonly details: ApiErrorDetails
 
@@ -66,7 +72,30 @@ export class ApiError extends Failure<ApiErrorReason> {
     details: ApiErrorDetails = {},
     options?: { readonly cause?: unknown },
   ) {
-    super(reason, message, options)
-    this.details = details
+    super(reason, cutToJsonBytes(message, errorLimits.messageBytesMax), options)
+    this.details = bounded(details)
   }
+}
+
+function bounded(details: ApiErrorDetails): ApiErrorDetails {
+  const { name, causes } = details
+  return {
+    ...details,
+    ...(name === undefined ? {} : { name: shortText(name, errorLimits.nameLengthMax) }),
+    ...(causes === undefined ? {} : { causes: fittingCauses(causes) }),
+  }
+}
+
+/** As many as there is room for, and one in any case. */
+function fittingCauses(causes: readonly ApiErrorCause[]): readonly ApiErrorCause[] {
+  let left: number = errorLimits.causesBytesMax
+  const fitting: ApiErrorCause[] = []
+  for (const cause of causes) {
+    const field = cutToJsonBytes(cause.field, errorLimits.causeBytesMax)
+    const message = cutToJsonBytes(cause.message, errorLimits.causeBytesMax)
+    left -= jsonBytes(field) + jsonBytes(message) + errorLimits.causeOverheadBytes
+    if (left < 0 && fitting.length > 0) break
+    fitting.push({ reason: cause.reason, message, field })
+  }
+  return fitting
 }

@@ -1,83 +1,133 @@
 import { ApiError } from './api-error.ts'
 import type { ApiErrorCause } from './api-error.ts'
-import { jsonText } from './codec/json-text.ts'
 import type { Json } from './json.ts'
+import { errorLimits, findingLimits } from './limits.ts'
+import type { Path } from './schema/path.ts'
+import { cutStep, spellPath } from './schema/path.ts'
+import { shortJson, shortText } from './short-text.ts'
+
+/**
+ * One rule that does not hold, not formatted yet: most findings of a body full of mistakes are never shown. Paths and
+ * values are those of the object.
+ */
+export type Finding = {
+  readonly reason: string
+  readonly field: FieldPlace
+  /** What the message begins with, such as `Invalid value`. */
+  readonly words: string
+  /** Shown after the words. Unset: nothing is. */
+  readonly value?: { readonly of: Json | undefined }
+  /** Empty: there is none. @param field as it is spelled */
+  readonly detail: string | ((field: string) => string)
+}
+
+/** A field that is spelled already, or its path; null: the whole object. */
+export type FieldPlace = string | Path | null
 
 /** @source apimachinery `pkg/util/validation/field/errors.go`, for reasons and the form of messages */
 
-export function required(field: string, detail = ''): ApiErrorCause {
-  return cause('FieldValueRequired', field, withDetail('Required value', detail))
+export function required(field: FieldPlace, detail = ''): Finding {
+  return { reason: 'FieldValueRequired', field, words: 'Required value', detail }
 }
 
-export function invalid(field: string, value: Json | undefined, detail: string): ApiErrorCause {
-  return cause('FieldValueInvalid', field, withDetail(`Invalid value: ${shown(value)}`, detail))
+export function invalid(field: FieldPlace, value: Json | undefined, detail: Finding['detail']): Finding {
+  return { reason: 'FieldValueInvalid', field, words: 'Invalid value', value: { of: value }, detail }
 }
 
 export function notSupported(
-  field: string,
+  field: FieldPlace,
   value: Json | undefined,
   supported: readonly string[],
-): ApiErrorCause {
-  const list = supported.map((text) => JSON.stringify(text)).join(', ')
-  const detail = supported.length === 0 ? '' : `supported values: ${list}`
-  return cause('FieldValueNotSupported', field, withDetail(`Unsupported value: ${shown(value)}`, detail))
+): Finding {
+  const detail = (): string => `supported values: ${supported.map((text) => JSON.stringify(text)).join(', ')}`
+  return {
+    reason: 'FieldValueNotSupported',
+    field,
+    words: 'Unsupported value',
+    value: { of: value },
+    detail: supported.length === 0 ? '' : detail,
+  }
 }
 
-export function duplicate(field: string, value: Json): ApiErrorCause {
-  return cause('FieldValueDuplicate', field, `Duplicate value: ${shown(value)}`)
+export function duplicate(field: FieldPlace, value: Json): Finding {
+  return {
+    reason: 'FieldValueDuplicate',
+    field,
+    words: 'Duplicate value',
+    value: { of: value },
+    detail: '',
+  }
 }
 
 /** Names something that is not there. */
-export function fieldNotFound(field: string, value: Json): ApiErrorCause {
-  return cause('FieldValueNotFound', field, `Not found: ${shown(value)}`)
+export function fieldNotFound(field: FieldPlace, value: Json): Finding {
+  return { reason: 'FieldValueNotFound', field, words: 'Not found', value: { of: value }, detail: '' }
 }
 
-export function fieldForbidden(field: string, detail: string): ApiErrorCause {
-  return cause('FieldValueForbidden', field, withDetail('Forbidden', detail))
+export function fieldForbidden(field: FieldPlace, detail: string): Finding {
+  return { reason: 'FieldValueForbidden', field, words: 'Forbidden', detail }
 }
 
-export function tooLong(field: string, bytesMax: number): ApiErrorCause {
-  return cause('FieldValueTooLong', field, `Too long: must have at most ${bytesMax} bytes`)
+export function tooLong(field: FieldPlace, bytesMax: number): Finding {
+  const detail = `must have at most ${bytesMax} bytes`
+  return { reason: 'FieldValueTooLong', field, words: 'Too long', detail }
 }
 
-export function tooMany(field: string, count: number, countMax: number): ApiErrorCause {
-  return cause('FieldValueTooMany', field, `Too many: ${count}: must have at most ${countMax} items`)
+export function tooMany(field: FieldPlace, count: number, countMax: number): Finding {
+  const detail = `must have at most ${countMax} items`
+  return { reason: 'FieldValueTooMany', field, words: `Too many: ${count}`, detail }
 }
 
 /** A member of a map in a path: `data[a b]`. */
 export function keyPath(path: string, key: string): string {
-  return `${path}[${key}]`
+  return `${path}[${cutStep(key)}]`
 }
 
 export type GroupKind = { readonly group: string; readonly kind: string }
 
-/** The 422 that carries everything found wrong. @param causes not empty */
-export function invalidObject(of: GroupKind, name: string, causes: readonly ApiErrorCause[]): ApiError {
+/** The 422 that carries what was found. @param found not empty */
+export function invalidObject(of: GroupKind, name: string, found: readonly Finding[]): ApiError {
   const kind = of.group === '' ? of.kind : `${of.kind}.${of.group}`
-  const each = [...new Set(causes.map((found) => `${found.field}: ${found.message}`))]
+  const causes = formatFindings(found)
+  const each = [...new Set(causes.map(({ field, message }) => `${field}: ${message}`))]
   const all = each.length === 1 ? each[0] : `[${each.join(', ')}]`
-  const message = `${kind} ${JSON.stringify(name)} is invalid: ${all}`
-  const details = { name, kind: of.kind, causes: causes.slice(0, CAUSES_MAX) }
-  return new ApiError('Invalid', message.slice(0, MESSAGE_LENGTH_MAX), {
-    ...details,
+  const shownName = shortText(name, errorLimits.nameLengthMax)
+  const message = `${kind} ${JSON.stringify(shownName)} is invalid: ${all}`
+  return new ApiError('Invalid', message, {
+    ...{ name, kind: of.kind, causes },
     ...(of.group === '' ? {} : { group: of.group }),
   })
 }
 
-/** One answer tells at most this much: a body full of mistakes must not grow into a bigger answer. */
-const CAUSES_MAX = 200
-const MESSAGE_LENGTH_MAX = 32 * 1024
-const VALUE_LENGTH_MAX = 1024
-
-function cause(reason: string, field: string, message: string): ApiErrorCause {
-  return { reason, message, field }
+/** Returns what an error shows of findings: as many as there is room for. */
+export function formatFindings(found: readonly Finding[]): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  const shown = new Map<Json | undefined, string>()
+  let characters = 0
+  for (const finding of found) {
+    const cause = formatFinding(finding, shown)
+    causes.push(cause)
+    characters += cause.field.length + cause.message.length
+    if (characters > errorLimits.causesBytesMax) break
+  }
+  return causes
 }
 
-function withDetail(words: string, detail: string): string {
-  return detail === '' ? words : `${words}: ${detail}`
+/** @param shown values that were formatted before: several rules may speak of one large value */
+function formatFinding(finding: Finding, shown: Map<Json | undefined, string>): ApiErrorCause {
+  const { reason, words, value, detail } = finding
+  const field = spellField(finding.field)
+  const parts = [words]
+  if (value !== undefined) {
+    const text = shown.get(value.of) ?? shortJson(value.of, findingLimits.valueLengthMax)
+    shown.set(value.of, text)
+    parts.push(text)
+  }
+  parts.push(shortText(typeof detail === 'string' ? detail : detail(field), errorLimits.detailLengthMax))
+  return { reason, field, message: parts.filter((part) => part !== '').join(': ') }
 }
 
-function shown(value: Json | undefined): string {
-  const text = value === undefined ? 'null' : jsonText(value)
-  return text.length <= VALUE_LENGTH_MAX ? text : `${text.slice(0, VALUE_LENGTH_MAX)}...`
+/** Returns the field as causes name it, cut where it is too long. */
+export function spellField(field: FieldPlace): string {
+  return typeof field === 'string' ? shortText(field, findingLimits.pathLengthMax) : spellPath(field)
 }

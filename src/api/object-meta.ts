@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from './api-error.ts'
+import type { Findings } from './findings.ts'
 import { fieldForbidden, invalid, required, tooLong } from './field-error.ts'
 import { parseGroupVersion } from './group-version.ts'
 import type { Json, JsonObject } from './json.ts'
@@ -37,8 +37,9 @@ export type UpdateRules = {
  * @param meta of the types its schema says
  * @source apimachinery `pkg/api/validation/objectmeta.go`
  */
-export function validateMetaOnCreate(meta: ObjectMeta, rules: MetaRules): readonly ApiErrorCause[] {
-  return [...checkNames(meta, rules), ...checkCommon(meta, rules)]
+export function validateMetaOnCreate(meta: ObjectMeta, rules: MetaRules, found: Findings): void {
+  checkNames(meta, rules, found)
+  checkCommon(meta, rules, found)
 }
 
 /**
@@ -50,8 +51,8 @@ export function validateMetaOnUpdate(
   meta: ObjectMeta,
   stored: ObjectMeta,
   rules: UpdateRules = {},
-): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+  found: Findings,
+): void {
   if (stored.deletionTimestamp) {
     const known = new Set(stored.finalizers ?? [])
     const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer))
@@ -59,19 +60,19 @@ export function validateMetaOnUpdate(
       const shown = JSON.stringify(added)
       const words =
         `no new finalizers can be added if the object is being deleted, ` + `found new finalizers ${shown}`
-      causes.push(fieldForbidden('metadata.finalizers', words))
+      found.add(fieldForbidden('metadata.finalizers', words))
     }
   }
   if ((meta.generation ?? 0) < (stored.generation ?? 0)) {
-    causes.push(invalid('metadata.generation', meta.generation, 'must not be decremented'))
+    found.add(invalid('metadata.generation', meta.generation, 'must not be decremented'))
   }
   for (const field of IMMUTABLE) {
     const value = meta[field] ?? EMPTY_OF[field]
     if (value !== (stored[field] ?? EMPTY_OF[field])) {
-      causes.push(invalid(`metadata.${field}`, value, 'field is immutable'))
+      found.add(invalid(`metadata.${field}`, value, 'field is immutable'))
     }
   }
-  return [...causes, ...checkCommon(meta, rules)]
+  checkCommon(meta, rules, found)
 }
 
 const IMMUTABLE = [
@@ -92,93 +93,88 @@ const EMPTY_OF: Record<(typeof IMMUTABLE)[number], Json> = {
   deletionGracePeriodSeconds: null,
 }
 
-function checkNames(meta: ObjectMeta, rules: MetaRules): ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkNames(meta: ObjectMeta, rules: MetaRules, found: Findings): void {
   const name = meta.name ?? ''
   const prefix = meta.generateName ?? ''
   const namespace = meta.namespace ?? ''
   if (prefix !== '') {
     for (const words of checkNamePrefix(prefix, rules.validateName)) {
-      causes.push(invalid('metadata.generateName', prefix, words))
+      found.add(invalid('metadata.generateName', prefix, words))
     }
   }
   if (name === '') {
-    causes.push(required('metadata.name', 'name or generateName is required'))
+    found.add(required('metadata.name', 'name or generateName is required'))
   } else {
     const wrong = new Set([...rules.validateName(name), ...checkPathSegment(name)])
-    for (const words of wrong) causes.push(invalid('metadata.name', name, words))
+    for (const words of wrong) found.add(invalid('metadata.name', name, words))
   }
   if (!rules.namespaced) {
-    if (namespace !== '') causes.push(fieldForbidden('metadata.namespace', 'not allowed on this type'))
-  } else if (namespace === '') {
-    causes.push(required('metadata.namespace'))
+    if (namespace !== '') found.add(fieldForbidden('metadata.namespace', 'not allowed on this type'))
   } else {
-    for (const words of checkDns1123Label(namespace)) {
-      causes.push(invalid('metadata.namespace', namespace, words))
+    if (namespace === '') {
+      found.add(required('metadata.namespace'))
+    } else {
+      for (const words of checkDns1123Label(namespace)) {
+        found.add(invalid('metadata.namespace', namespace, words))
+      }
     }
   }
-  return causes
 }
 
-function checkCommon(meta: ObjectMeta, rules: UpdateRules): ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkCommon(meta: ObjectMeta, rules: UpdateRules, found: Findings): void {
   if ((meta.generation ?? 0) < 0) {
-    causes.push(invalid('metadata.generation', meta.generation, 'must be greater than or equal to 0'))
+    found.add(invalid('metadata.generation', meta.generation, 'must be greater than or equal to 0'))
   }
-  causes.push(...validateLabels(meta.labels ?? {}, 'metadata.labels'))
-  causes.push(...validateAnnotations(meta.annotations ?? {}, 'metadata.annotations'))
-  causes.push(...checkOwners(meta.ownerReferences ?? []))
-  causes.push(...checkFinalizers(meta.finalizers ?? [], rules))
-  causes.push(...checkManagedFields(meta.managedFields ?? []))
-  return causes
+  validateLabels(meta.labels ?? {}, 'metadata.labels', found)
+  validateAnnotations(meta.annotations ?? {}, 'metadata.annotations', found)
+  checkOwners(meta.ownerReferences ?? [], found)
+  checkFinalizers(meta.finalizers ?? [], rules, found)
+  checkManagedFields(meta.managedFields ?? [], found)
 }
 
 /** Keys are qualified names, values label values. @param field path of the map */
 export function validateLabels(
   labels: { readonly [key: string]: string },
   field: string,
-): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+  found: Findings,
+): void {
   for (const [key, value] of Object.entries(labels)) {
-    for (const words of checkQualifiedName(key)) causes.push(invalid(field, key, words))
-    for (const words of checkLabelValue(value)) causes.push(invalid(field, value, words))
+    for (const words of checkQualifiedName(key)) found.add(invalid(field, key, words))
+    for (const words of checkLabelValue(value)) found.add(invalid(field, value, words))
   }
-  return causes
 }
 
 /** Keys are qualified names but for their case; not too much altogether. @param field path of the map */
 export function validateAnnotations(
   annotations: { readonly [key: string]: string },
   field: string,
-): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+  found: Findings,
+): void {
   let bytes = 0
   for (const [key, value] of Object.entries(annotations)) {
     for (const words of checkQualifiedName(key.toLowerCase())) {
-      causes.push(invalid(field, key, words))
+      found.add(invalid(field, key, words))
     }
     bytes += utf8Length(key) + utf8Length(value)
   }
-  if (bytes > ANNOTATIONS_BYTES_MAX) causes.push(tooLong(field, ANNOTATIONS_BYTES_MAX))
-  return causes
+  if (bytes > ANNOTATIONS_BYTES_MAX) found.add(tooLong(field, ANNOTATIONS_BYTES_MAX))
 }
 
-function checkOwners(owners: readonly JsonObject[]): ApiErrorCause[] {
+function checkOwners(owners: readonly JsonObject[], found: Findings): void {
   const field = 'metadata.ownerReferences'
-  const causes: ApiErrorCause[] = []
   let controller: string | null = null
   for (const owner of owners) {
     const apiVersion = textMember(owner, 'apiVersion')
     const kind = textMember(owner, 'kind')
     const version = parseGroupVersion(apiVersion)
-    if (version === null) causes.push(invalid(`${field}.apiVersion`, apiVersion, 'version must not be empty'))
+    if (version === null) found.add(invalid(`${field}.apiVersion`, apiVersion, 'version must not be empty'))
     for (const member of ['kind', 'name', 'uid']) {
       if (textMember(owner, member) === '') {
-        causes.push(invalid(`${field}.${member}`, '', `${member} must not be empty`))
+        found.add(invalid(`${field}.${member}`, '', `${member} must not be empty`))
       }
     }
     if (version?.group === '' && kind === 'Event') {
-      causes.push(invalid(field, owner, `${apiVersion}, Kind=Event is disallowed from being an owner`))
+      found.add(invalid(field, owner, `${apiVersion}, Kind=Event is disallowed from being an owner`))
     }
     if (owner['controller'] !== true) continue
     const name = textMember(owner, 'name')
@@ -186,34 +182,32 @@ function checkOwners(owners: readonly JsonObject[]): ApiErrorCause[] {
       const words =
         'Only one reference can have Controller set to true. ' +
         `Found "true" in references for ${controller} and ${name}`
-      causes.push(invalid(field, owners, words))
+      found.add(invalid(field, owners, words))
     }
     controller ??= name
   }
-  return causes
 }
 
 /** Well-known ones need no prefix; kinds with finalizers of their own check those themselves. */
 function checkFinalizers(
   finalizers: readonly string[],
   { plainFinalizers = false }: UpdateRules,
-): ApiErrorCause[] {
+  found: Findings,
+): void {
   const field = 'metadata.finalizers'
-  const causes: ApiErrorCause[] = []
   finalizers.forEach((finalizer, at) => {
     const wrong = checkQualifiedName(finalizer)
-    for (const words of wrong) causes.push(invalid(field, finalizer, words))
+    for (const words of wrong) found.add(invalid(field, finalizer, words))
     const isPlain = wrong.length === 0 && !finalizer.includes('/')
     if (isPlain && !plainFinalizers && !STANDARD_FINALIZERS.has(finalizer)) {
       const words = 'name is neither a standard finalizer name nor is it fully qualified'
-      causes.push(invalid(`${field}[${at}]`, finalizer, words))
+      found.add(invalid(`${field}[${at}]`, finalizer, words))
     }
   })
   if (finalizers.includes(FOREGROUND_FINALIZER) && finalizers.includes(ORPHAN_FINALIZER)) {
     const words = `finalizer ${ORPHAN_FINALIZER} and ${FOREGROUND_FINALIZER} cannot be both set`
-    causes.push(invalid(field, finalizers, words))
+    found.add(invalid(field, finalizers, words))
   }
-  return causes
 }
 
 const STANDARD_FINALIZERS: ReadonlySet<string> = new Set([
@@ -223,31 +217,27 @@ const STANDARD_FINALIZERS: ReadonlySet<string> = new Set([
   'orch',
 ])
 
-function checkManagedFields(entries: readonly JsonObject[]): ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkManagedFields(entries: readonly JsonObject[], found: Findings): void {
   entries.forEach((entry, at) => {
     const field = `metadata.managedFields[${at}]`
     const operation = textMember(entry, 'operation')
     if (operation !== 'Apply' && operation !== 'Update') {
-      causes.push(invalid(`${field}.operation`, operation, 'must be `Apply` or `Update`'))
+      found.add(invalid(`${field}.operation`, operation, 'must be `Apply` or `Update`'))
     }
     const fieldsType = textMember(entry, 'fieldsType')
     if (fieldsType !== '' && fieldsType !== 'FieldsV1') {
-      causes.push(invalid(`${field}.fieldsType`, fieldsType, 'must be `FieldsV1`'))
+      found.add(invalid(`${field}.fieldsType`, fieldsType, 'must be `FieldsV1`'))
     }
-    causes.push(...validateFieldManager(textMember(entry, 'manager'), `${field}.manager`))
+    validateFieldManager(textMember(entry, 'manager'), `${field}.manager`, found)
   })
-  return causes
 }
 
 /** At most 128 printable characters. @param field where it stands, such as `fieldManager` */
-export function validateFieldManager(manager: string, field: string): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
-  if (utf8Length(manager) > FIELD_MANAGER_BYTES_MAX) causes.push(tooLong(field, FIELD_MANAGER_BYTES_MAX))
+export function validateFieldManager(manager: string, field: string, found: Findings): void {
+  if (utf8Length(manager) > FIELD_MANAGER_BYTES_MAX) found.add(tooLong(field, FIELD_MANAGER_BYTES_MAX))
   if (/[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u.test(manager)) {
-    causes.push(invalid(field, manager, 'should only contain printable characters'))
+    found.add(invalid(field, manager, 'should only contain printable characters'))
   }
-  return causes
 }
 
 const FIELD_MANAGER_BYTES_MAX = 128

@@ -1,6 +1,7 @@
 import { assert } from '../../raft/base/assert.ts'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
+import { causesOf } from '../api/findings.ts'
 import { validateMetaOnCreate } from '../api/object-meta.ts'
 import { formatTime } from '../api/time.ts'
 import type { Operation } from '../store/command.ts'
@@ -23,7 +24,10 @@ export function bootstrapOperation(
   const writing = { user: nobody, time: formatTime(parts.clock.wallMs()) }
   const object = hooks.prepareForCreate?.(stamped, writing) ?? stamped
   const rules = { namespaced: namespace !== null, validateName: definition.validateName }
-  const wrong = [...validateMetaOnCreate(object.metadata, rules), ...(hooks.validate?.(object) ?? [])]
+  const wrong = causesOf((found) => {
+    validateMetaOnCreate(object.metadata, rules, found)
+    hooks.validate?.(object, found)
+  })
   assert(wrong.length === 0, `${plural} ${name} follows the rules of its kind`)
   const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
   return { kind: 'put', key, conditions: [{ kind: 'absent' }], object: encode(object) }

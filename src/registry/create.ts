@@ -6,7 +6,7 @@ import {
   serviceUnavailable,
 } from '../api/api-errors.ts'
 import { ApiError } from '../api/api-error.ts'
-import { invalidObject } from '../api/field-error.ts'
+import { requireValid } from '../api/findings.ts'
 import { validateMetaOnCreate } from '../api/object-meta.ts'
 import { validateSchema } from '../api/schema/validate.ts'
 import type { Condition, EncodedObject, Operation } from '../store/command.ts'
@@ -111,15 +111,14 @@ function checkNew(request: VerbRequest, object: AnyObject): void {
   const { definition } = request
   const { validateName, plainFinalizers = false } = definition
   const rules = { namespaced: definition.scope === 'Namespaced', validateName, plainFinalizers }
-  const causes = [
-    ...validateMetaOnCreate(object.metadata, rules),
-    ...(definition.structural?.validate(object) ?? validateSchema(definition.schema, object)),
-    ...(definition.hooks.validate?.(object) ?? []),
-    ...(definition.hooks.validateNew?.(object) ?? []),
-  ]
-  if (causes.length === 0) return
   const name = object.metadata.name ?? object.metadata.generateName ?? ''
-  throw invalidObject(definition, name, causes)
+  requireValid(definition, name, (found) => {
+    validateMetaOnCreate(object.metadata, rules, found)
+    if (definition.structural !== undefined) definition.structural.validate(object, found)
+    else validateSchema(definition.schema, object, found)
+    definition.hooks.validate?.(object, found)
+    definition.hooks.validateNew?.(object, found)
+  })
 }
 
 /** @throws ApiError `ServiceUnavailable` */
@@ -135,8 +134,9 @@ function checkAmong({ store }: VerbParts, definition: ResourceDefinition, object
   const { hooks } = definition
   if (hooks.validateAmong === undefined) return
   const { objects } = store.view().list(prefixOf({ ...placeOf(definition), namespace: null }), everything)
-  const causes = hooks.validateAmong(object, objects.map(parseStored))
-  if (causes.length > 0) throw invalidObject(definition, object.metadata.name ?? '', causes)
+  requireValid(definition, object.metadata.name ?? '', (found) => {
+    hooks.validateAmong?.(object, objects.map(parseStored), found)
+  })
 }
 
 const everything = { after: null, limit: null }

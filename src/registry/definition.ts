@@ -1,6 +1,6 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
 import type { GroupResource } from '../api/api-errors.ts'
 import type { CompiledSchema } from '../api/custom/structural-schema.ts'
+import type { Findings } from '../api/findings.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { ApiObject, UserInfo } from '../api/object.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
@@ -177,14 +177,14 @@ export type ResourceHooks = {
   readonly gracePeriodSeconds?: (object: AnyObject, asked: number | null) => number
   /** What else changes when `deletionTimestamp` is set. */
   readonly prepareForDelete?: (object: AnyObject) => AnyObject
-  readonly validate?: (object: AnyObject) => readonly ApiErrorCause[]
+  readonly validate?: (object: AnyObject, found: Findings) => void
   /** What only a new object must not say. */
-  readonly validateNew?: (object: AnyObject) => readonly ApiErrorCause[]
-  readonly validateUpdate?: (object: AnyObject, current: AnyObject) => readonly ApiErrorCause[]
+  readonly validateNew?: (object: AnyObject, found: Findings) => void
+  readonly validateUpdate?: (object: AnyObject, current: AnyObject, found: Findings) => void
   /** What to tell who writes a valid object; made one by one as they are taken. @param current null: it is new */
   readonly warnings?: (object: AnyObject, current: AnyObject | null) => Iterable<string>
   /** Of a new object, among all others. Only for cluster-scoped kinds of which there are few. */
-  readonly validateAmong?: (object: AnyObject, others: readonly AnyObject[]) => readonly ApiErrorCause[]
+  readonly validateAmong?: (object: AnyObject, others: readonly AnyObject[], found: Findings) => void
   /**
    * For kinds whose objects only show what is decided elsewhere: what has to be asked for there before `current` can be
    * `object`, or be deleted (null). What is shown then is for that other place to write.
@@ -207,7 +207,7 @@ export type PartSubresource = {
   readonly view?: undefined
   /** What of the sent object counts; the rest stays as it is. */
   readonly prepareForUpdate: (object: AnyObject, current: AnyObject, writing: Writing) => AnyObject
-  readonly validateUpdate?: (object: AnyObject, current: AnyObject) => readonly ApiErrorCause[]
+  readonly validateUpdate?: (object: AnyObject, current: AnyObject, found: Findings) => void
 }
 
 export type PartVerb = 'get' | 'update' | 'patch'

@@ -1,6 +1,6 @@
 import { assert, assertNever } from '../../raft/base/assert.ts'
 import { badRequest, notFound } from '../api/api-errors.ts'
-import { invalidObject } from '../api/field-error.ts'
+import { requireValid } from '../api/findings.ts'
 import { applyDefaults } from '../api/schema/default.ts'
 import { validateSchema } from '../api/schema/validate.ts'
 import { successStatus } from '../api/status.ts'
@@ -125,8 +125,9 @@ async function admittedBody(parts: VerbParts, request: VerbRequest, task: Task):
   }
   const body = (await parts.admission.mutate(asked)) ?? task.body
   const kind = task.operation.body
-  const causes = validateSchema(kind.schema, body)
-  if (causes.length > 0) throw invalidObject(kind, task.on.target.name ?? '', causes)
+  requireValid(kind, task.on.target.name ?? '', (found) => {
+    validateSchema(kind.schema, body, found)
+  })
   await parts.admission.validate({ ...asked, object: body })
   return body
 }
@@ -138,6 +139,6 @@ function wholeObject({ hooks }: ResourceDefinition): PartSubresource {
   return {
     ...{ name: '', verbs: [] },
     prepareForUpdate: (object) => object,
-    validateUpdate: (object) => hooks.validate?.(object) ?? [],
+    validateUpdate: (object, _, found) => hooks.validate?.(object, found),
   }
 }

@@ -1,4 +1,5 @@
 import { badRequest } from '../api/api-errors.ts'
+import { causesOf } from '../api/findings.ts'
 import { validateFieldManager } from '../api/object-meta.ts'
 import { revision } from '../store/revision.ts'
 import type { Revision } from '../store/revision.ts'
@@ -140,9 +141,10 @@ function watchStart(wanted: Revision | null, initial: boolean | null): WantedRev
 /** @throws ApiError `BadRequest` */
 export function readWriteOptions(query: Query): WriteOptions {
   const fieldManager = readText(query, 'fieldManager')
-  for (const cause of validateFieldManager(fieldManager, 'fieldManager')) {
-    throw badRequest(`${cause.field}: ${cause.message}`)
-  }
+  const [wrong] = causesOf((found) => {
+    validateFieldManager(fieldManager, 'fieldManager', found)
+  })
+  if (wrong !== undefined) throw badRequest(`${wrong.field}: ${wrong.message}`)
   return { dryRun: readDryRun(query), fieldManager, fieldValidation: readFieldValidation(query) }
 }
 

@@ -1,7 +1,8 @@
 import { serviceUnavailable } from '../api/api-errors.ts'
-import type { ApiErrorCause } from '../api/api-error.ts'
 import { jsonText } from '../api/codec/json-text.ts'
-import { invalid, invalidObject } from '../api/field-error.ts'
+import { invalid } from '../api/field-error.ts'
+import { requireValid } from '../api/findings.ts'
+import type { Findings } from '../api/findings.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../api/json.ts'
 import type { ObjectMeta } from '../api/object.ts'
 import { validateSchema } from '../api/schema/validate.ts'
@@ -54,24 +55,23 @@ function question(sent: AnyObject, namespace: string | null): AnyObject {
 }
 
 function check({ definition, target }: VerbRequest, object: AnyObject): void {
-  const causes = [
-    ...checkMetadata(object.metadata, target.namespace),
-    ...validateSchema(definition.schema, object),
-    ...(definition.hooks.validate?.(object) ?? []),
-  ]
-  if (causes.length > 0) throw invalidObject(definition, '', causes)
+  requireValid(definition, '', (found) => {
+    checkMetadata(object.metadata, target.namespace, found)
+    validateSchema(definition.schema, object, found)
+    definition.hooks.validate?.(object, found)
+  })
 }
 
 /** What is not stored has no name, no labels and no history. */
-function checkMetadata(metadata: ObjectMeta, namespace: string | null): readonly ApiErrorCause[] {
+function checkMetadata(metadata: ObjectMeta, namespace: string | null, found: Findings): void {
   const said = Object.entries(metadata).filter(([name, value]) => {
     const absent = value === null || value === ''
     return !absent && !(name === 'namespace' && namespace !== null) && name !== 'managedFields'
   })
-  if (said.length === 0) return []
+  if (said.length === 0) return
   const words = namespace === null ? 'must be empty' : 'must be empty except for namespace'
   const value: Json = Object.fromEntries(said.map(([name]) => [name, '...']))
-  return [invalid('metadata', value, words)]
+  found.add(invalid('metadata', value, words))
 }
 
 function shown({ kind, apiVersion, ...rest }: AnyObject, namespace: string | null): JsonObject {

@@ -1,5 +1,5 @@
 import { modifiedConflict, notFound, uidConflict } from '../api/api-errors.ts'
-import { invalidObject } from '../api/field-error.ts'
+import { requireValid } from '../api/findings.ts'
 import { equalJson } from '../api/json.ts'
 import type { ObjectMeta } from '../api/object.ts'
 import { validateMetaOnUpdate } from '../api/object-meta.ts'
@@ -198,13 +198,13 @@ function checkChanged(
   const { definition } = request
   const { hooks, plainFinalizers = false } = definition
   const own = subresource === null ? hooks.validateUpdate : subresource.validateUpdate
-  const causes = [
-    ...validateMetaOnUpdate(object.metadata, current.metadata, { plainFinalizers }),
-    ...(definition.structural?.validate(object) ?? validateSchema(definition.schema, object)),
-    ...(subresource === null ? (hooks.validate?.(object) ?? []) : []),
-    ...(own?.(object, current) ?? []),
-  ]
-  if (causes.length > 0) throw invalidObject(definition, object.metadata.name ?? '', causes)
+  requireValid(definition, object.metadata.name ?? '', (found) => {
+    validateMetaOnUpdate(object.metadata, current.metadata, { plainFinalizers }, found)
+    if (definition.structural !== undefined) definition.structural.validate(object, found)
+    else validateSchema(definition.schema, object, found)
+    if (subresource === null) hooks.validate?.(object, found)
+    own?.(object, current, found)
+  })
 }
 
 function isSame(object: AnyObject, current: AnyObject): boolean {

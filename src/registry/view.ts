@@ -1,4 +1,4 @@
-import { invalidObject } from '../api/field-error.ts'
+import { requireValid } from '../api/findings.ts'
 import { validateSchema } from '../api/schema/validate.ts'
 import type { Answer } from './answer.ts'
 import type { AnyObject, ViewSubresource } from './definition.ts'
@@ -29,8 +29,9 @@ export function changeThrough(
   return (current) => {
     const said = say(current)
     const { name = '', uid, resourceVersion = '' } = said.metadata
-    const causes = validateSchema(body.schema, said)
-    if (causes.length > 0) throw invalidObject(body, name, causes)
+    requireValid(body, name, (found) => {
+      validateSchema(body.schema, said, found)
+    })
     const changed = view.change(said, current)
     const metadata = { ...current.metadata, resourceVersion, ...(uid ? { uid } : {}) }
     return { ...changed, metadata }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { invalid } from '../api/field-error.ts'
 import { memberOf, objectMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
@@ -42,7 +42,12 @@ export function subjectAccessReviewDefinition(names: Names): ResourceDefinition 
     singular: 'subjectaccessreview',
     scope: 'Cluster',
     schema: subjectSchema,
-    hooks: { validate: (object) => [...checkAction(object), ...checkSubject(object)] },
+    hooks: {
+      validate: (object, found) => {
+        checkAction(object, found)
+        checkSubject(object, found)
+      },
+    },
     review: (object, asking) => answerAccess(object, asking, 'named'),
   } satisfies ResourceDefinition)
 }
@@ -86,16 +91,16 @@ const localSchema = reviewSchema(
   subjectAccessReviewSpecSchema,
 )
 
-function checkLocal(object: AnyObject): readonly ApiErrorCause[] {
+function checkLocal(object: AnyObject, found: Findings): void {
   const spec = objectMember(object, 'spec')
   const on = memberOf(spec, 'nonResourceAttributes')
-  const causes = [...checkAction(object), ...checkSubject(object)]
+  checkAction(object, found)
+  checkSubject(object, found)
   const namespace = textMember(objectMember(spec, 'resourceAttributes'), 'namespace')
   if (Object.hasOwn(spec, 'resourceAttributes') && namespace !== object.metadata.namespace) {
-    causes.push(invalid('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace'))
+    found.add(invalid('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace'))
   }
   if (on !== undefined) {
-    causes.push(invalid('spec.nonResourceAttributes', on, 'disallowed on this kind of request'))
+    found.add(invalid('spec.nonResourceAttributes', on, 'disallowed on this kind of request'))
   }
-  return causes
 }

@@ -1,5 +1,5 @@
+import type { Findings } from '../api/findings.ts'
 import { conflict } from '../api/api-errors.ts'
-import type { ApiErrorCause } from '../api/api-error.ts'
 import { notSupported, required } from '../api/field-error.ts'
 import type { JsonObject } from '../api/json.ts'
 import { objectMember, objectsMember, textMember } from '../api/json.ts'
@@ -55,14 +55,12 @@ export const bindingDefinition: DefinitionFor = () =>
   } satisfies ResourceDefinition)
 
 /** @source core `pkg/apis/core/validation`, ValidatePodBinding */
-function checkTarget(body: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkTarget(body: JsonObject, at: Path | null, found: Findings): void {
   const target = objectMember(body, 'target')
-  const causes: ApiErrorCause[] = []
   const kind = textMember(target, 'kind')
   const path = (name: string): string => `${fieldAt(at, 'target')}.${name}`
-  if (kind !== '' && kind !== 'Node') causes.push(notSupported(path('kind'), kind, ['Node', '<empty>']))
-  if (textMember(target, 'name') === '') causes.push(required(path('name')))
-  return causes
+  if (kind !== '' && kind !== 'Node') found.add(notSupported(path('kind'), kind, ['Node', '<empty>']))
+  if (textMember(target, 'name') === '') found.add(required(path('name')))
 }
 
 /** @throws ApiError `Conflict` for one that has a node, or ends */

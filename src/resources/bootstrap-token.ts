@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { invalid, keyPath, required } from '../api/field-error.ts'
 import { textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
@@ -11,41 +11,42 @@ export function checkBootstrapToken(
   object: AnyObject,
   data: JsonObject,
   names: Names,
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const { name, namespace } = object.metadata
   const id = textOf(data, 'token-id')
-  const causes = [
-    ...checkPart(data, 'token-id', 6),
-    ...checkPart(data, 'token-secret', 16),
-    ...checkExpiration(data),
-    ...checkGroups(data),
-  ]
+  checkPart(data, 'token-id', 6, found)
+  checkPart(data, 'token-secret', 16, found)
+  checkExpiration(data, found)
+  checkGroups(data, found)
   if (namespace !== names.systemNamespace) {
-    causes.push(invalid('metadata.namespace', namespace ?? '', `must be ${names.systemNamespace}`))
+    found.add(invalid('metadata.namespace', namespace ?? '', `must be ${names.systemNamespace}`))
   }
   if (name !== `bootstrap-token-${id}`) {
-    causes.push(invalid('metadata.name', name ?? '', 'must be bootstrap-token-<token-id>'))
+    found.add(invalid('metadata.name', name ?? '', 'must be bootstrap-token-<token-id>'))
   }
-  return causes
 }
 
-function checkPart(data: JsonObject, key: string, length: number): readonly ApiErrorCause[] {
-  if (!Object.hasOwn(data, key)) return [required(keyPath('data', key))]
-  if (new RegExp(`^[a-z0-9]{${length}}$`).test(textOf(data, key))) return []
-  return [invalid(keyPath('data', key), redacted, `must be ${length} characters of a-z and 0-9`)]
+function checkPart(data: JsonObject, key: string, length: number, found: Findings): void {
+  if (!Object.hasOwn(data, key)) {
+    found.add(required(keyPath('data', key)))
+    return
+  }
+  if (new RegExp(`^[a-z0-9]{${length}}$`).test(textOf(data, key))) return
+  found.add(invalid(keyPath('data', key), redacted, `must be ${length} characters of a-z and 0-9`))
 }
 
-function checkExpiration(data: JsonObject): readonly ApiErrorCause[] {
-  if (!Object.hasOwn(data, 'expiration') || parseTime(textOf(data, 'expiration')) !== null) return []
-  return [invalid(keyPath('data', 'expiration'), redacted, 'must be a time as RFC 3339 writes it')]
+function checkExpiration(data: JsonObject, found: Findings): void {
+  if (!Object.hasOwn(data, 'expiration') || parseTime(textOf(data, 'expiration')) !== null) return
+  found.add(invalid(keyPath('data', 'expiration'), redacted, 'must be a time as RFC 3339 writes it'))
 }
 
-function checkGroups(data: JsonObject): readonly ApiErrorCause[] {
-  if (!Object.hasOwn(data, 'auth-extra-groups')) return []
+function checkGroups(data: JsonObject, found: Findings): void {
+  if (!Object.hasOwn(data, 'auth-extra-groups')) return
   const groups = textOf(data, 'auth-extra-groups').split(',')
-  if (groups.every((group) => /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group))) return []
+  if (groups.every((group) => /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group))) return
   const words = 'each group must start with system:bootstrappers: and consist of a-z, 0-9, `:` and `-`'
-  return [invalid(keyPath('data', 'auth-extra-groups'), redacted, words)]
+  found.add(invalid(keyPath('data', 'auth-extra-groups'), redacted, words))
 }
 
 function textOf(data: JsonObject, key: string): string {

@@ -1,5 +1,5 @@
+import type { Findings } from '../api/findings.ts'
 import { ageText } from '../api/age.ts'
-import type { ApiErrorCause } from '../api/api-error.ts'
 import { duplicate, invalid, notSupported, required } from '../api/field-error.ts'
 import { numberMember, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
@@ -35,21 +35,24 @@ export function certificateSigningRequestDefinition(names: Names): ResourceDefin
     hooks: {
       prepareForCreate: (object, writing) => ({ ...askedBy(object, writing), status: {} }),
       prepareForUpdate: (object, current) => keeping(object, current, 'spec', 'status'),
-      validate: (object) => [...checkSpec(object, names), ...checkStatus(object)],
+      validate: (object, found) => {
+        checkSpec(object, names, found)
+        checkStatus(object, found)
+      },
     },
     subresources: [
       {
         name: 'approval',
         verbs: ['get', 'patch', 'update'],
         prepareForUpdate: onlyConditions,
-        validateUpdate: (object, current) => checkDecisions(object, current, 'approval'),
+        validateUpdate: (object, current, found) => checkDecisions(object, current, 'approval', found),
       },
       {
         name: 'status',
         verbs: ['get', 'patch', 'update'],
         prepareForUpdate: (object, current, writing) =>
           withTimes(keepingDecisions(keeping(object, current, 'spec'), current), current, writing.time),
-        validateUpdate: (object, current) => checkDecisions(object, current, 'status'),
+        validateUpdate: (object, current, found) => checkDecisions(object, current, 'status', found),
       },
     ],
   } satisfies ResourceDefinition)
@@ -133,50 +136,47 @@ function onlyConditions(object: AnyObject, current: AnyObject, { time: now }: Wr
 }
 
 /** @source spec 2.11; upstream `pkg/apis/certificates/validation` */
-function checkSpec(object: AnyObject, names: Names): readonly ApiErrorCause[] {
+function checkSpec(object: AnyObject, names: Names, found: Findings): void {
   const spec = objectMember(object, 'spec')
-  const causes = [...checkRequest(spec), ...checkUsages(spec)]
+  checkRequest(spec, found)
+  checkUsages(spec, found)
   const signer = textMember(spec, 'signerName')
   if (signer === names.signers.legacyUnknown) {
-    causes.push(
-      invalid('spec.signerName', signer, 'the legacy signerName is not allowed via this API version'),
-    )
+    found.add(invalid('spec.signerName', signer, 'the legacy signerName is not allowed via this API version'))
   }
   const seconds = numberMember(spec, 'expirationSeconds')
   if (seconds !== null && seconds < secondsMin) {
     const words = `may not specify a duration less than ${secondsMin} seconds (10 minutes)`
-    causes.push(invalid('spec.expirationSeconds', seconds, words))
+    found.add(invalid('spec.expirationSeconds', seconds, words))
   }
-  return causes
 }
 
 /** @source spec 8 */
 const secondsMin = 600
 
-function checkRequest(spec: JsonObject): readonly ApiErrorCause[] {
+function checkRequest(spec: JsonObject, found: Findings): void {
   const request = textMember(spec, 'request')
-  if (request === '') return []
+  if (request === '') return
   try {
     readCertificateRequest(Buffer.from(request, 'base64').toString('latin1'))
-    return []
+    return
   } catch (cause) {
     if (!(cause instanceof PkiFailure)) throw cause
-    return [invalid('spec.request', request, cause.message)]
+    found.add(invalid('spec.request', request, cause.message))
+    return
   }
 }
 
-function checkUsages(spec: JsonObject): readonly ApiErrorCause[] {
+function checkUsages(spec: JsonObject, found: Findings): void {
   const wanted = textsMember(spec, 'usages')
-  const causes: ApiErrorCause[] = []
   if (wanted.length === 0) {
-    causes.push(required('spec.usages', 'usages are required for CertificateSigningRequest'))
+    found.add(required('spec.usages', 'usages are required for CertificateSigningRequest'))
   }
   for (const [at, usage] of wanted.entries()) {
     const field = `spec.usages[${at}]`
-    if (usage === '') causes.push(notSupported(field, usage, usages))
-    if (wanted.indexOf(usage) < at) causes.push(duplicate(field, usage))
+    if (usage === '') found.add(notSupported(field, usage, usages))
+    if (wanted.indexOf(usage) < at) found.add(duplicate(field, usage))
   }
-  return causes
 }
 
 const columns: readonly Column[] = [

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { required } from '../api/field-error.ts'
 import { objectMember, objectsMember } from '../api/json.ts'
 import { checkPathSegment } from '../api/name-rules.ts'
@@ -24,7 +24,12 @@ export function clusterRoleDefinition(names: Names): ResourceDefinition {
     validateName: checkPathSegment,
     deleteReturnsObject: false,
     putCreates: true,
-    hooks: { validate: (object) => [...checkRules(object, false), ...checkAggregation(object)] },
+    hooks: {
+      validate: (object, found) => {
+        checkRules(object, false, found)
+        checkAggregation(object, found)
+      },
+    },
     subresources: [],
   } satisfies ResourceDefinition)
 }
@@ -44,10 +49,10 @@ const clusterRoleSchema = struct(
   },
 )
 
-function checkAggregation(object: AnyObject): readonly ApiErrorCause[] {
-  if (!Object.hasOwn(object, 'aggregationRule')) return []
+function checkAggregation(object: AnyObject, found: Findings): void {
+  if (!Object.hasOwn(object, 'aggregationRule')) return
   const field = 'aggregationRule.clusterRoleSelectors'
   const selectors = objectsMember(objectMember(object, 'aggregationRule'), 'clusterRoleSelectors')
-  if (selectors.length > 0) return []
-  return [required(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil')]
+  if (selectors.length > 0) return
+  found.add(required(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil'))
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
 import { equalJson, isJsonObject, memberOf, textMember } from '../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
@@ -43,12 +43,10 @@ export function withoutEmptyMaps(object: AnyObject, members: readonly string[]):
   return { ...draft, apiVersion: object.apiVersion, kind: object.kind, metadata: object.metadata }
 }
 
-export function checkKeys(member: string, map: JsonObject): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+export function checkKeys(member: string, map: JsonObject, found: Findings): void {
   for (const key of Object.keys(map)) {
-    for (const words of checkConfigKey(key)) causes.push(invalid(keyPath(member, key), key, words))
+    for (const words of checkConfigKey(key)) found.add(invalid(keyPath(member, key), key, words))
   }
-  return causes
 }
 
 /**
@@ -60,13 +58,12 @@ export function checkImmutable(
   object: AnyObject,
   current: AnyObject,
   members: readonly string[],
-): readonly ApiErrorCause[] {
-  if (memberOf(current, 'immutable') !== true) return []
+  found: Findings,
+): void {
+  if (memberOf(current, 'immutable') !== true) return
   const words = 'field is immutable when `immutable` is set'
-  const causes: ApiErrorCause[] = []
-  if (memberOf(object, 'immutable') !== true) causes.push(fieldForbidden('immutable', words))
+  if (memberOf(object, 'immutable') !== true) found.add(fieldForbidden('immutable', words))
   for (const member of members) {
-    if (!equalJson(mapOf(object, member), mapOf(current, member))) causes.push(fieldForbidden(member, words))
+    if (!equalJson(mapOf(object, member), mapOf(current, member))) found.add(fieldForbidden(member, words))
   }
-  return causes
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { invalid, keyPath, tooLong } from '../api/field-error.ts'
 import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import { base64Bytes } from '../api/schema/scalar.ts'
@@ -36,7 +36,7 @@ export const configMapDefinition: DefinitionFor = () =>
       prepareForCreate: (object) => withoutEmptyMaps(object, maps),
       prepareForUpdate: (object) => withoutEmptyMaps(object, maps),
       validate,
-      validateUpdate: (object, current) => checkImmutable(object, current, maps),
+      validateUpdate: (object, current, found) => checkImmutable(object, current, maps, found),
     },
     subresources: [],
   } satisfies ResourceDefinition)
@@ -67,17 +67,17 @@ const configMapSchema: ObjectSchema = {
   protobuf: { data: 2, binaryData: 3, immutable: 4 },
 }
 
-function validate(object: AnyObject): readonly ApiErrorCause[] {
+function validate(object: AnyObject, found: Findings): void {
   const data = mapOf(object, 'data')
   const binaryData = mapOf(object, 'binaryData')
-  const causes = [...checkKeys('data', data), ...checkKeys('binaryData', binaryData)]
+  checkKeys('data', data, found)
+  checkKeys('binaryData', binaryData, found)
   let bytes = 0
   for (const [key, text] of textsOf(data)) {
     bytes += utf8Length(text)
     if (!Object.hasOwn(binaryData, key)) continue
-    causes.push(invalid(keyPath('data', key), key, 'duplicate of key present in binaryData'))
+    found.add(invalid(keyPath('data', key), key, 'duplicate of key present in binaryData'))
   }
   for (const [, text] of textsOf(binaryData)) bytes += base64Bytes(text)
-  if (bytes > dataBytesMax) causes.push(tooLong('', dataBytesMax))
-  return causes
+  if (bytes > dataBytesMax) found.add(tooLong('', dataBytesMax))
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { duplicate, invalid, notSupported } from '../api/field-error.ts'
 import { integerMember, memberOf, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
@@ -138,33 +138,33 @@ function fillDefaults(object: AnyObject): AnyObject {
 }
 
 /** @source facts CSIDriver */
-function checkSpec(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkSpec(spec: JsonObject, at: Path | null, found: Findings): void {
   const modes = textsMember(spec, 'volumeLifecycleModes')
-  const causes = modes
-    .filter((mode) => !LIFECYCLE_MODES.includes(mode))
-    .map((mode) => notSupported(fieldAt(at, 'volumeLifecycleModes'), mode, LIFECYCLE_MODES))
+  for (const mode of modes.filter((mode) => !LIFECYCLE_MODES.includes(mode)))
+    found.add(notSupported(fieldAt(at, 'volumeLifecycleModes'), mode, LIFECYCLE_MODES))
   const audiences = new Set<string>()
   for (const [index, request] of objectsMember(spec, 'tokenRequests').entries()) {
     const field = (name: string) => fieldAt(at, 'tokenRequests', index, name)
     const audience = textMember(request, 'audience')
-    if (audiences.has(audience)) causes.push(duplicate(field('audience'), audience))
+    if (audiences.has(audience)) found.add(duplicate(field('audience'), audience))
     audiences.add(audience)
     const seconds = integerMember(request, 'expirationSeconds')
     if (seconds === null) continue
     const place = field('expirationSeconds')
     if (seconds < TOKEN_SECONDS_MIN) {
-      causes.push(invalid(place, seconds, 'may not specify a duration less than 10 minutes'))
-    } else if (seconds > TOKEN_SECONDS_MAX) {
-      causes.push(invalid(place, seconds, 'may not specify a duration larger than 2^32 seconds'))
+      found.add(invalid(place, seconds, 'may not specify a duration less than 10 minutes'))
+    } else {
+      if (seconds > TOKEN_SECONDS_MAX) {
+        found.add(invalid(place, seconds, 'may not specify a duration larger than 2^32 seconds'))
+      }
     }
   }
-  return causes
 }
 
 /** What pods that run were mounted by stays. */
 const FIXED = ['attachRequired', 'fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes']
 
-function checkUpdate(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
   const of = { value: objectMember(object, 'spec'), before: objectMember(current, 'spec') }
-  return checkImmutable(specSchema, member(null, 'spec'), of, FIXED)
+  checkImmutable(specSchema, member(null, 'spec'), of, FIXED, found)
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { duplicate, invalid } from '../api/field-error.ts'
 import { objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
@@ -87,39 +87,36 @@ function fillDefaults(object: AnyObject): AnyObject {
 }
 
 /** @source facts CSINode */
-function checkDriver(driver: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes = [...checkDriverName(textMember(driver, 'name'), fieldAt(at, 'name'))]
+function checkDriver(driver: JsonObject, at: Path | null, found: Findings): void {
+  checkDriverName(textMember(driver, 'name'), fieldAt(at, 'name'), found)
   const nodeID = textMember(driver, 'nodeID')
   if (nodeID.length > NODE_ID_LENGTH_MAX) {
-    causes.push(invalid(fieldAt(at, 'nodeID'), nodeID, `must be ${NODE_ID_LENGTH_MAX} characters or less`))
+    found.add(invalid(fieldAt(at, 'nodeID'), nodeID, `must be ${NODE_ID_LENGTH_MAX} characters or less`))
   }
   const field = fieldAt(at, 'topologyKeys')
   const seen = new Set<string>()
   for (const key of textsMember(driver, 'topologyKeys')) {
-    if (seen.has(key)) causes.push(duplicate(field, key))
+    if (seen.has(key)) found.add(duplicate(field, key))
     seen.add(key)
-    for (const words of checkQualifiedName(key)) causes.push(invalid(field, key, words))
+    for (const words of checkQualifiedName(key)) found.add(invalid(field, key, words))
   }
-  return causes
 }
 
-function checkDistinct(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkDistinct(spec: JsonObject, at: Path | null, found: Findings): void {
   const seen = new Set<string>()
   for (const [index, driver] of objectsMember(spec, 'drivers').entries()) {
     const name = textMember(driver, 'name')
-    if (seen.has(name)) causes.push(duplicate(fieldAt(at, 'drivers', index, 'name'), name))
+    if (seen.has(name)) found.add(duplicate(fieldAt(at, 'drivers', index, 'name'), name))
     seen.add(name)
   }
-  return causes
 }
 
 /** Drivers come and go; one that stays is as it was. */
-function checkUpdate(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
   const before = new Map(driversOf(current).map((driver) => [textMember(driver, 'name'), driver]))
-  return [...driversOf(object).entries()].flatMap(([index, driver]) => {
+  for (const [index, driver] of [...driversOf(object).entries()]) {
     const old = before.get(textMember(driver, 'name'))
-    if (old === undefined || equalUnder(driverSchema, driver, old)) return []
-    return [invalid(`spec.drivers[${index}]`, driver, 'field is immutable')]
-  })
+    if (old === undefined || equalUnder(driverSchema, driver, old)) continue
+    found.add(invalid(`spec.drivers[${index}]`, driver, 'field is immutable'))
+  }
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { memberOf, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/name-rules.ts'
@@ -38,9 +38,9 @@ export function csiStorageCapacityDefinition(names: Names): ResourceDefinition {
       }),
     ],
     hooks: {
-      validateUpdate: (object, current) => {
+      validateUpdate: (object, current, found) => {
         const of = { value: object, before: current }
-        return checkImmutable(capacitySchema, null, of, ['nodeTopology', 'storageClassName'])
+        checkImmutable(capacitySchema, null, of, ['nodeTopology', 'storageClassName'], found)
       },
     },
     subresources: [],
@@ -61,8 +61,7 @@ const capacitySchema = struct(
   { check: checkAmounts },
 )
 
-function checkAmounts(object: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  return ['capacity', 'maximumVolumeSize'].flatMap((name) =>
-    checkNotNegative(textMember(object, name), fieldAt(at, name)),
-  )
+function checkAmounts(object: JsonObject, at: Path | null, found: Findings): void {
+  for (const name of ['capacity', 'maximumVolumeSize'])
+    checkNotNegative(textMember(object, name), fieldAt(at, name), found)
 }

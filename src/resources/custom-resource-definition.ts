@@ -44,8 +44,8 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
       contains: placeOfObjects,
       // Its first deletion marks it, whatever finalizers it has; see `prepareForDelete`.
       isHeld: ({ metadata }) => typeof metadata.deletionTimestamp !== 'string',
-      validateNew: (object) => checkNewDefinition(object, names),
-      validateUpdate: (object, current) => checkChangedDefinition(object, current, names),
+      validateNew: (object, found) => checkNewDefinition(object, names, found),
+      validateUpdate: (object, current, found) => checkChangedDefinition(object, current, names, found),
     },
     subresources: [{ ...statusSubresource(checkStatus), prepareForUpdate: onlyStatus }],
   } satisfies ResourceDefinition

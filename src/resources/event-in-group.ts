@@ -29,15 +29,16 @@ export function groupedEventDefinition(names: Names, version: 'v1' | 'v1beta1'):
       cell: (event) => column.cell(coreEventOf(event)),
     })),
     hooks: {
-      validate: (event) => checkEvent(coreEventOf(event), names, 'reportingController'),
+      validate: (event, found) => checkEvent(coreEventOf(event), names, 'reportingController', found),
       ...(isStrict ? strictHooks : {}),
     },
   } satisfies ResourceDefinition)
 }
 
 const strictHooks: ResourceDefinition['hooks'] = {
-  validateNew: (event) => checkNewGroupedEvent(coreEventOf(event)),
-  validateUpdate: (event, current) => checkGroupedEventUpdate(coreEventOf(event), coreEventOf(current)),
+  validateNew: (event, found) => checkNewGroupedEvent(coreEventOf(event), found),
+  validateUpdate: (event, current, found) =>
+    checkGroupedEventUpdate(coreEventOf(event), coreEventOf(current), found),
 }
 
 function deprecatedIn(group: string): ResourceDefinition['deprecated'] & object {

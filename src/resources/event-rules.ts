@@ -1,5 +1,5 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
-import { invalid, required } from '../api/field-error.ts'
+import { Findings } from '../api/findings.ts'
+import { invalid, required, spellField } from '../api/field-error.ts'
 import { memberOf, numberMember, objectMember, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import { checkQualifiedName } from '../api/name-rules.ts'
@@ -23,76 +23,77 @@ export function checkEvent(
   event: AnyObject,
   names: Pick<Names, 'systemNamespace'>,
   reporting: ReportingName,
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const namespace = event.metadata.namespace ?? ''
-  if (textMember(event, 'eventTime') === '') return checkPlace(event, namespace, ['default'])
+  if (textMember(event, 'eventTime') === '') {
+    checkPlace(event, namespace, ['default'], found)
+    return
+  }
   const { systemNamespace } = names
-  return [
-    ...(placeOf(event) === '' ? checkPlace(event, namespace, ['default', systemNamespace]) : []),
-    ...checkReporting(textMember(event, 'reportingComponent'), reporting),
-    ...['reportingInstance', 'action', 'reason'].flatMap((name) => checkWord(event, name)),
-    ...checkLength(event, 'message', noteBytesMax),
-  ]
+  if (placeOf(event) === '') checkPlace(event, namespace, ['default', systemNamespace], found)
+  checkReporting(textMember(event, 'reportingComponent'), reporting, found)
+  for (const name of ['reportingInstance', 'action', 'reason']) checkWord(event, name, found)
+  checkLength(event, 'message', noteBytesMax, found)
 }
 
 const wordBytesMax = 128
 const noteBytesMax = 1024
 
 /** An event lies where its object does; those of objects without a namespace where `homes` say. */
-function checkPlace(
-  event: JsonObject,
-  namespace: string,
-  homes: readonly string[],
-): readonly ApiErrorCause[] {
+function checkPlace(event: JsonObject, namespace: string, homes: readonly string[], found: Findings): void {
   const involved = placeOf(event)
   const fits = involved === '' ? homes.includes(namespace) : involved === namespace
-  return fits ? [] : [invalid('involvedObject.namespace', involved, 'does not match event.namespace')]
+  if (!fits) found.add(invalid('involvedObject.namespace', involved, 'does not match event.namespace'))
 }
 
 function placeOf(event: JsonObject): string {
   return textMember(objectMember(event, 'involvedObject'), 'namespace')
 }
 
-function checkReporting(reporter: string, field: ReportingName): readonly ApiErrorCause[] {
-  const missing = reporter === '' ? [required(field)] : []
-  return [...missing, ...checkQualifiedName(reporter).map((words) => invalid(field, reporter, words))]
+function checkReporting(reporter: string, field: ReportingName, found: Findings): void {
+  if (reporter === '') found.add(required(field))
+  for (const words of checkQualifiedName(reporter)) found.add(invalid(field, reporter, words))
 }
 
-function checkWord(event: JsonObject, name: string): readonly ApiErrorCause[] {
-  if (textMember(event, name) === '') return [required(name)]
-  return checkLength(event, name, wordBytesMax)
+function checkWord(event: JsonObject, name: string, found: Findings): void {
+  if (textMember(event, name) === '') {
+    found.add(required(name))
+    return
+  }
+  checkLength(event, name, wordBytesMax, found)
 }
 
 /** The text is not told again: it is too long. */
-function checkLength(event: JsonObject, name: string, bytesMax: number): readonly ApiErrorCause[] {
-  if (utf8Length(textMember(event, name)) <= bytesMax) return []
-  return [invalid(name, '', `can have at most ${bytesMax} characters`)]
+function checkLength(event: JsonObject, name: string, bytesMax: number, found: Findings): void {
+  if (utf8Length(textMember(event, name)) <= bytesMax) return
+  found.add(invalid(name, '', `can have at most ${bytesMax} characters`))
 }
 
 /** What a new event of `v1` of the group of events is besides: whole, and without what is out of date. */
-export function checkNewGroupedEvent(event: AnyObject): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = [...checkSeries(event)]
-  if (textMember(event, 'eventTime') === '') causes.push(required('eventTime'))
+export function checkNewGroupedEvent(event: AnyObject, found: Findings): void {
+  checkSeries(event, found)
+  if (textMember(event, 'eventTime') === '') found.add(required('eventTime'))
   const type = textMember(event, 'type')
   if (type !== 'Normal' && type !== 'Warning') {
-    causes.push(invalid('type', '', `has invalid value: ${type.slice(0, wordBytesMax)}`))
+    found.add(invalid('type', '', `has invalid value: ${type.slice(0, wordBytesMax)}`))
   }
   for (const name of ['firstTimestamp', 'lastTimestamp', 'count', 'source']) {
     // Whatever is said of it differs from nothing.
     if (isChanged(eventSchema, name, event, {}))
-      causes.push(invalid(name, memberOf(event, name), 'needs to be unset'))
+      found.add(invalid(name, memberOf(event, name), 'needs to be unset'))
   }
-  return causes
 }
 
 /** An event of `v1` of the group of events only goes on: with its series, and metadata. */
-export function checkGroupedEventUpdate(event: AnyObject, before: AnyObject): readonly ApiErrorCause[] {
-  const series = isChanged(eventSchema, 'series', event, before) ? checkSeries(event) : []
-  const causes = checkImmutable(eventSchema, null, { value: event, before }, immutable)
-  const spelled = causes.map((cause) =>
-    cause.field === 'reportingComponent' ? { ...cause, field: 'reportingController' } : cause,
-  )
-  return [...series, ...spelled]
+export function checkGroupedEventUpdate(event: AnyObject, before: AnyObject, found: Findings): void {
+  if (isChanged(eventSchema, 'series', event, before)) checkSeries(event, found)
+  const changed = new Findings()
+  checkImmutable(eventSchema, null, { value: event, before }, immutable, changed)
+  for (const one of changed.list) {
+    const isRenamed = spellField(one.field) === 'reportingComponent'
+    found.add(isRenamed ? { ...one, field: 'reportingController' } : one)
+  }
 }
 
 const immutable = [
@@ -100,12 +101,10 @@ const immutable = [
   ...['eventTime', 'action', 'related', 'reportingComponent', 'reportingInstance'],
 ]
 
-function checkSeries(event: AnyObject): readonly ApiErrorCause[] {
-  if (!Object.hasOwn(event, 'series')) return []
+function checkSeries(event: AnyObject, found: Findings): void {
+  if (!Object.hasOwn(event, 'series')) return
   const series = objectMember(event, 'series')
   const count = numberMember(series, 'count') ?? 0
-  const causes: ApiErrorCause[] = []
-  if (count < 2) causes.push(invalid('series.count', count, 'should be at least 2'))
-  if (textMember(series, 'lastObservedTime') === '') causes.push(required('series.lastObservedTime'))
-  return causes
+  if (count < 2) found.add(invalid('series.count', count, 'should be at least 2'))
+  if (textMember(series, 'lastObservedTime') === '') found.add(required('series.lastObservedTime'))
 }

@@ -32,7 +32,7 @@ export function eventDefinition(names: Names): ResourceDefinition {
       },
     ],
     columns: eventColumns,
-    hooks: { validate: (event) => checkEvent(event, names, 'reportingComponent') },
+    hooks: { validate: (event, found) => checkEvent(event, names, 'reportingComponent', found) },
     subresources: [],
   } satisfies ResourceDefinition)
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { invalid } from '../api/field-error.ts'
 import { numberMember, objectMember } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/name-rules.ts'
@@ -53,16 +53,14 @@ const leaseSchema = struct('coordination.v1.Lease', 'Says who holds something fo
   spec: part(2, leaseSpecSchema, 'Who holds it, and for how long.'),
 })
 
-function validate(object: AnyObject): readonly ApiErrorCause[] {
+function validate(object: AnyObject, found: Findings): void {
   const spec = objectMember(object, 'spec')
-  const causes: ApiErrorCause[] = []
   const seconds = numberMember(spec, 'leaseDurationSeconds')
   if (seconds !== null && seconds <= 0) {
-    causes.push(invalid('spec.leaseDurationSeconds', seconds, 'must be greater than 0'))
+    found.add(invalid('spec.leaseDurationSeconds', seconds, 'must be greater than 0'))
   }
   const transitions = numberMember(spec, 'leaseTransitions')
   if (transitions !== null && transitions < 0) {
-    causes.push(invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'))
+    found.add(invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'))
   }
-  return causes
 }

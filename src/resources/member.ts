@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { fieldForbidden, invalid, required } from '../api/field-error.ts'
 import { isJsonObject, memberOf, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
@@ -46,51 +46,45 @@ export function memberDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-function validate(object: AnyObject): readonly ApiErrorCause[] {
+function validate(object: AnyObject, found: Findings): void {
   const spec = part(object, 'spec')
-  const causes: ApiErrorCause[] = []
   for (const name of addresses) {
     const address = textMember(spec, name)
     if (address !== '' && !isHostAndPort(address)) {
-      causes.push(invalid(`spec.${name}`, address, 'must be host:port such as 10.0.0.1:7443'))
+      found.add(invalid(`spec.${name}`, address, 'must be host:port such as 10.0.0.1:7443'))
     }
   }
   const replaces = textMember(spec, 'replaces')
   if (replaces !== '' && textMember(spec, 'role') === 'Learner') {
-    causes.push(fieldForbidden('spec.replaces', 'who stays a learner takes nobody’s place'))
+    found.add(fieldForbidden('spec.replaces', 'who stays a learner takes nobody’s place'))
   }
-  return causes
 }
 
 const addresses = ['peerAddress', 'clientAddress'] as const
 
 /** Of a new one, among all that are there. */
-function validateAmong(object: AnyObject, others: readonly AnyObject[]): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function validateAmong(object: AnyObject, others: readonly AnyObject[], found: Findings): void {
   const pending = others.filter((other) => !isReal(other)).length
   if (pending >= pendingMax) {
     const words = `${pending} members are announced that have not joined: let them join, or delete some of them`
-    causes.push(fieldForbidden('metadata.name', words))
+    found.add(fieldForbidden('metadata.name', words))
   }
   const replaces = textMember(part(object, 'spec'), 'replaces')
   const replaced = others.find(({ metadata }) => metadata.name === replaces)
   if (replaces !== '' && (replaced === undefined || !isReal(replaced))) {
-    causes.push(invalid('spec.replaces', replaces, 'must be the name of a member'))
+    found.add(invalid('spec.replaces', replaces, 'must be the name of a member'))
   }
-  return causes
 }
 
-function validateUpdate(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
-  if (!isReal(current)) return []
+function validateUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
+  if (!isReal(current)) return
   const [spec, old] = [part(object, 'spec'), part(current, 'spec')]
-  const causes: ApiErrorCause[] = []
-  for (const name of addresses) if (textMember(spec, name) === '') causes.push(required(`spec.${name}`))
+  for (const name of addresses) if (textMember(spec, name) === '') found.add(required(`spec.${name}`))
   const replaces = textMember(spec, 'replaces')
   const pinned = textMember(spec, 'role') === 'Learner' && replaces === ''
   if (replaces !== textMember(old, 'replaces') && !pinned) {
-    causes.push(invalid('spec.replaces', replaces, 'field is immutable'))
+    found.add(invalid('spec.replaces', replaces, 'field is immutable'))
   }
-  return causes
 }
 
 /** What consensus has to do for what is wanted of a member; nothing for one that is only announced. */

@@ -1,6 +1,6 @@
+import type { Findings } from '../api/findings.ts'
 import { equalJson, isJsonObject, memberOf } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
-import type { ApiErrorCause } from '../api/api-error.ts'
 import { fieldForbidden, invalid } from '../api/field-error.ts'
 import { checkDns1123Label, checkQualifiedName } from '../api/name-rules.ts'
 import type { ObjectMeta } from '../api/object.ts'
@@ -38,7 +38,7 @@ export function namespaceDefinition(names: Names): ResourceDefinition {
         labelled(withMember(withMember(object, 'spec', current), 'status', current)),
       prepareForDelete: (object) =>
         withoutGracePeriod(withStatus(object, { ...statusOf(object), phase: 'Terminating' })),
-      validate: (object) => checkFinalizers(object, names),
+      validate: (object, found) => checkFinalizers(object, names, found),
       isHeld: (object) => finalizersOf(object).length > 0,
     },
     subresources: [
@@ -46,16 +46,16 @@ export function namespaceDefinition(names: Names): ResourceDefinition {
         name: 'status',
         verbs: ['get', 'update', 'patch'],
         prepareForUpdate: (object, current) => labelled(withMember(object, 'spec', current)),
-        validateUpdate: checkPhase,
+        validateUpdate: (object, _current, found) => checkPhase(object, found),
       },
       {
         name: 'finalize',
         verbs: ['update'],
         prepareForUpdate: (object, current) => labelled(withMember(object, 'status', current)),
-        validateUpdate: (object, current) => [
-          ...checkFinalizers(object, names),
-          ...checkNothingAdded(object, current),
-        ],
+        validateUpdate: (object, current, found) => {
+          checkFinalizers(object, names, found)
+          checkNothingAdded(object, current, found)
+        },
       },
     ],
   } satisfies ResourceDefinition)
@@ -170,36 +170,34 @@ function finalizersOf(object: AnyObject): readonly string[] {
   return Array.isArray(finalizers) ? finalizers.map(String) : []
 }
 
-function checkFinalizers(object: AnyObject, names: Names): ApiErrorCause[] {
+function checkFinalizers(object: AnyObject, names: Names, found: Findings): void {
   const field = 'spec.finalizers'
-  const causes: ApiErrorCause[] = []
   for (const finalizer of finalizersOf(object)) {
     const wrong = checkQualifiedName(finalizer)
-    for (const words of wrong) causes.push(invalid(field, finalizer, words))
+    for (const words of wrong) found.add(invalid(field, finalizer, words))
     if (wrong.length === 0 && !finalizer.includes('/') && finalizer !== names.namespaceFinalizer) {
       const words = 'name is neither a standard finalizer name nor is it fully qualified'
-      causes.push(invalid(field, finalizer, words))
+      found.add(invalid(field, finalizer, words))
     }
   }
-  return causes
 }
 
 /** While a namespace goes, its holders may only become fewer. */
-function checkNothingAdded(object: AnyObject, current: AnyObject): ApiErrorCause[] {
-  if (typeof current.metadata.deletionTimestamp !== 'string') return []
+function checkNothingAdded(object: AnyObject, current: AnyObject, found: Findings): void {
+  if (typeof current.metadata.deletionTimestamp !== 'string') return
   const before = finalizersOf(current)
   const added = finalizersOf(object).filter((finalizer) => !before.includes(finalizer))
   const words = `no new finalizers can be added if the object is being deleted: ${JSON.stringify(added)}`
-  return added.length === 0 ? [] : [fieldForbidden('spec.finalizers', words)]
+  if (added.length !== 0) found.add(fieldForbidden('spec.finalizers', words))
 }
 
-function checkPhase(object: AnyObject): readonly ApiErrorCause[] {
+function checkPhase(object: AnyObject, found: Findings): void {
   const phase = memberOf(statusOf(object), 'phase')
   const terminating = typeof object.metadata.deletionTimestamp === 'string'
   const wanted = terminating ? 'Terminating' : 'Active'
-  if (phase === undefined || equalJson(phase, wanted)) return []
+  if (phase === undefined || equalJson(phase, wanted)) return
   const words = terminating
     ? 'must be Terminating when `metadata.deletionTimestamp` is not empty'
     : 'must be Active if `metadata.deletionTimestamp` is empty'
-  return [invalid('status.Phase', phase, words)]
+  found.add(invalid('status.Phase', phase, words))
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { duplicate, fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
 import { equalJson, memberOf, objectMember, objectsMember } from '../api/json.ts'
 import { textMember, textsMember } from '../api/json.ts'
@@ -36,11 +36,17 @@ export function nodeDefinition(names: Names): ResourceDefinition {
       prepareForUpdate: (object, current) => withoutOldSettings(keeping(object, current, 'status')),
       validate: checkAmounts,
       warnings,
-      validateUpdate: (object, current) => [...checkSpec(object, current), ...checkAddresses(object)],
+      validateUpdate: (object, current, found) => {
+        checkSpec(object, current, found)
+        checkAddresses(object, found)
+      },
     },
     subresources: [
       {
-        ...statusSubresource((object) => [...checkAmounts(object), ...checkAddresses(object)]),
+        ...statusSubresource((object, found) => {
+          checkAmounts(object, found)
+          checkAddresses(object, found)
+        }),
         prepareForUpdate: (object, current) => withoutOldSettings(keeping(object, current, 'spec')),
       },
     ],
@@ -76,56 +82,48 @@ function warnings(object: AnyObject): readonly string[] {
 }
 
 /** @source upstream `pkg/apis/core/validation`: ValidateNodeResources */
-function checkAmounts(object: AnyObject): readonly ApiErrorCause[] {
+function checkAmounts(object: AnyObject, found: Findings): void {
   const status = objectMember(object, 'status')
-  const causes: ApiErrorCause[] = []
   for (const member of ['capacity', 'allocatable']) {
     const amounts = objectMember(status, member)
     for (const resource of Object.keys(amounts)) {
       const field = keyPath(`status.${member}`, resource)
-      causes.push(...checkAmount(resource, amounts, field))
+      checkAmount(resource, amounts, field, found)
     }
   }
-  return causes
 }
 
-function checkAmount(resource: string, amounts: JsonObject, field: string): readonly ApiErrorCause[] {
+function checkAmount(resource: string, amounts: JsonObject, field: string, found: Findings): void {
   const text = textMember(amounts, resource)
   const nanos = parseQuantity(text)?.nanos ?? 0n
-  const causes: ApiErrorCause[] = []
-  if (nanos < 0n) causes.push(invalid(field, text, 'must be greater than or equal to 0'))
+  if (nanos < 0n) found.add(invalid(field, text, 'must be greater than or equal to 0'))
   const counted = resource === 'pods' || resource.includes('/')
-  if (counted && nanos % 1_000_000_000n !== 0n) causes.push(invalid(field, text, 'must be an integer'))
-  return causes
+  if (counted && nanos % 1_000_000_000n !== 0n) found.add(invalid(field, text, 'must be an integer'))
 }
 
 /** @source upstream `pkg/apis/core/validation`: ValidateNodeUpdate */
-function checkSpec(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+function checkSpec(object: AnyObject, current: AnyObject, found: Findings): void {
   const [spec, old] = [objectMember(object, 'spec'), objectMember(current, 'spec')]
-  const causes: ApiErrorCause[] = []
   const ranges = textsMember(old, 'podCIDRs')
   if (ranges.length > 0 && !equalJson(ranges, textsMember(spec, 'podCIDRs'))) {
     const words = 'node updates may not change podCIDR except from "" to valid'
-    causes.push(fieldForbidden('spec.podCIDRs', words))
+    found.add(fieldForbidden('spec.podCIDRs', words))
   }
   const provider = textMember(old, 'providerID')
   if (provider !== '' && provider !== textMember(spec, 'providerID')) {
     const words = 'node updates may not change providerID except from "" to valid'
-    causes.push(fieldForbidden('spec.providerID', words))
+    found.add(fieldForbidden('spec.providerID', words))
   }
   if (textMember(spec, 'externalID') !== textMember(old, 'externalID')) {
-    causes.push(fieldForbidden('spec.externalID', 'node updates may only change labels, taints, or capacity'))
+    found.add(fieldForbidden('spec.externalID', 'node updates may only change labels, taints, or capacity'))
   }
-  return causes
 }
 
-function checkAddresses(object: AnyObject): readonly ApiErrorCause[] {
+function checkAddresses(object: AnyObject, found: Findings): void {
   const seen = new Set<string>()
-  const causes: ApiErrorCause[] = []
   for (const [at, address] of objectsMember(objectMember(object, 'status'), 'addresses').entries()) {
     const said = `${textMember(address, 'type')} ${textMember(address, 'address')}`
-    if (seen.has(said)) causes.push(duplicate(`status.addresses[${at}]`, address))
+    if (seen.has(said)) found.add(duplicate(`status.addresses[${at}]`, address))
     seen.add(said)
   }
-  return causes
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
 import { memberOf, objectMember, textMember } from '../api/json.ts'
@@ -45,7 +45,7 @@ export function persistentVolumeClaimDefinition(names: Names): ResourceDefinitio
       prepareForCreate: (object) => withBothSources({ ...object, status: { phase: 'Pending' } }, null, names),
       prepareForUpdate: (object, current) =>
         withBothSources(keeping(object, current, 'status'), current, names),
-      validateUpdate: (object, current) => checkUpdate(object, current, names),
+      validateUpdate: (object, current, found) => checkUpdate(object, current, names, found),
     },
     subresources: [statusSubresource(checkStatus)],
   } satisfies ResourceDefinition)
@@ -133,25 +133,23 @@ function canBeDataSource(source: JsonObject, names: Names): boolean {
 }
 
 /** What was asked for stays, but for the volume, which is set once, and growing once it is bound. */
-function checkUpdate(object: AnyObject, current: AnyObject, names: Names): readonly ApiErrorCause[] {
+function checkUpdate(object: AnyObject, current: AnyObject, names: Names, found: Findings): void {
   const [spec, before] = [objectMember(object, 'spec'), objectMember(current, 'spec')]
-  const causes: ApiErrorCause[] = []
   const wanted: JsonObjectDraft = { ...spec }
   if (textMember(before, 'volumeName') === '') delete wanted['volumeName']
   const movesClass = movesClassFromAnnotation(object, current, names)
   if (movesClass) delete wanted['storageClassName']
-  else causes.push(...checkClassAnnotation(object, current, names))
+  else checkClassAnnotation(object, current, names, found)
   const isBound = textMember(objectMember(object, 'status'), 'phase') === 'Bound'
   if (isBound) wanted['resources'] = withStorage(objectMember(spec, 'resources'), storageOf(before))
   if (!equalUnder(persistentVolumeClaimSpecSchema, wanted, before)) {
     const words = 'spec is immutable after creation except resources.requests for bound claims'
-    causes.push(fieldForbidden('spec', words))
+    found.add(fieldForbidden('spec', words))
   }
   if (isLess(storageOf(spec), storageOf(before))) {
     const words = 'field can not be less than previous value'
-    causes.push(fieldForbidden('spec.resources.requests.storage', words))
+    found.add(fieldForbidden('spec.resources.requests.storage', words))
   }
-  return causes
 }
 
 function storageOf(spec: JsonObject): string {
@@ -178,14 +176,14 @@ function movesClassFromAnnotation(object: AnyObject, current: AnyObject, names: 
   return old !== undefined && named === old && (now === undefined || now === old)
 }
 
-function checkClassAnnotation(object: AnyObject, current: AnyObject, names: Names): readonly ApiErrorCause[] {
+function checkClassAnnotation(object: AnyObject, current: AnyObject, names: Names, found: Findings): void {
   const key = classAnnotation(names)
   const now = object.metadata.annotations?.[key] ?? ''
-  if (now === (current.metadata.annotations?.[key] ?? '')) return []
-  return [invalid(keyPath('metadata.annotations', key), now, 'field is immutable')]
+  if (now === (current.metadata.annotations?.[key] ?? '')) return
+  found.add(invalid(keyPath('metadata.annotations', key), now, 'field is immutable'))
 }
 
-function checkStatus(object: AnyObject): readonly ApiErrorCause[] {
+function checkStatus(object: AnyObject, found: Findings): void {
   const capacity = objectMember(objectMember(object, 'status'), 'capacity')
-  return checkNoneNegative(capacity, 'status.capacity')
+  checkNoneNegative(capacity, 'status.capacity', found)
 }

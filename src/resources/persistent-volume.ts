@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { fieldForbidden } from '../api/field-error.ts'
 import { memberOf, objectMember, textMember } from '../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
@@ -43,8 +43,13 @@ export function persistentVolumeDefinition(names: Names): ResourceDefinition {
     hooks: {
       prepareForCreate: (object) => ({ ...object, status: { phase: 'Pending' } }),
       prepareForUpdate: (object, current) => keeping(object, current, 'status'),
-      validate: (object) =>
-        checkFlexOptions(objectMember(objectMember(object, 'spec'), 'flexVolume'), 'spec.flexVolume', names),
+      validate: (object, found) =>
+        checkFlexOptions(
+          objectMember(objectMember(object, 'spec'), 'flexVolume'),
+          'spec.flexVolume',
+          names,
+          found,
+        ),
       validateUpdate: checkUpdate,
     },
     subresources: [statusSubresource()],
@@ -98,16 +103,15 @@ function claimOf(spec: JsonObject): string {
 }
 
 /** A volume stays what it is; nodes that reach it are said once. @source facts PersistentVolume */
-function checkUpdate(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
   const [spec, before] = [objectMember(object, 'spec'), objectMember(current, 'spec')]
-  const causes: ApiErrorCause[] = []
   if (!equalUnder(persistentVolumeSourceSchema, withoutNewSecret(spec, before), before)) {
     const words = 'spec.persistentvolumesource is immutable after creation'
-    causes.push(fieldForbidden('spec.persistentvolumesource', words))
+    found.add(fieldForbidden('spec.persistentvolumesource', words))
   }
   const fixed = ['volumeMode', ...(Object.hasOwn(before, 'nodeAffinity') ? ['nodeAffinity'] : [])]
   const of = { value: spec, before }
-  return [...causes, ...checkImmutable(persistentVolumeSpecSchema, member(null, 'spec'), of, fixed)]
+  checkImmutable(persistentVolumeSpecSchema, member(null, 'spec'), of, fixed, found)
 }
 
 /** The Secret for growing a volume may be said later, once. */

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
 import { objectMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
@@ -11,23 +11,22 @@ import { checkProfileAnnotations } from './parts/profile-annotations.ts'
 const FIELD = 'metadata.annotations'
 
 /** @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotations; facts Pod: mirror annotation */
-export function checkPodAnnotations(object: AnyObject, names: Names): readonly ApiErrorCause[] {
+export function checkPodAnnotations(object: AnyObject, names: Names, found: Findings): void {
   const spec = objectMember(object, 'spec')
   const annotations = object.metadata.annotations ?? {}
   const key = names.label('config.mirror')
   const mirror = annotations[key]
-  const causes: ApiErrorCause[] = []
   // Only a Pod that a node has shows what the node runs by itself.
   if (mirror !== undefined && textMember(spec, 'nodeName') === '') {
     const words = 'must set spec.nodeName if mirror pod annotation is set'
-    causes.push(invalid(keyPath(FIELD, key), mirror, words))
+    found.add(invalid(keyPath(FIELD, key), mirror, words))
   }
-  return [...causes, ...checkProfileAnnotations(annotations, spec, FIELD, names)]
+  checkProfileAnnotations(annotations, spec, FIELD, names, found)
 }
 
 /** @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotations */
-export function checkPodCost(object: AnyObject, names: Names): readonly ApiErrorCause[] {
-  return checkDeletionCost(object.metadata.annotations ?? {}, FIELD, names)
+export function checkPodCost(object: AnyObject, names: Names, found: Findings): void {
+  checkDeletionCost(object.metadata.annotations ?? {}, FIELD, names, found)
 }
 
 /** They stay as they were. @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotationUpdates */
@@ -35,22 +34,21 @@ export function checkPodAnnotationsKept(
   object: AnyObject,
   current: AnyObject,
   names: Names,
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const mirror = names.label('config.mirror')
   const profiles = names.labelUnder('container.apparmor.security.beta', '')
   const [now, before] = [object.metadata.annotations ?? {}, current.metadata.annotations ?? {}]
-  const causes: ApiErrorCause[] = []
   for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {
     if (now[key] === before[key]) continue
     if (key.startsWith(profiles)) {
       const words = 'may not remove or update AppArmor annotations'
       const added = 'may not add AppArmor annotations'
-      causes.push(fieldForbidden(keyPath(FIELD, key), before[key] === undefined ? added : words))
+      found.add(fieldForbidden(keyPath(FIELD, key), before[key] === undefined ? added : words))
     }
     if (key !== mirror) continue
     const words = 'may not remove or update mirror pod annotation'
     const added = 'may not add mirror pod annotation'
-    causes.push(fieldForbidden(keyPath(FIELD, key), before[key] === undefined ? added : words))
+    found.add(fieldForbidden(keyPath(FIELD, key), before[key] === undefined ? added : words))
   }
-  return causes
 }

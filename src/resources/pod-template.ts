@@ -36,7 +36,7 @@ export function podTemplateDefinition(names: Names): ResourceDefinition {
         const filled = fillPodTemplate(template)
         return filled === template ? object : { ...object, template: filled }
       },
-      validate: (object) => checkPodTemplate(templateOf(object), 'template', names),
+      validate: (object, found) => checkPodTemplate(templateOf(object), 'template', names, found),
       warnings: (object, current) =>
         object.metadata.generation === current?.metadata.generation
           ? []

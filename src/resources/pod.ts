@@ -1,4 +1,5 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import { causesOf } from '../api/findings.ts'
+import type { Findings } from '../api/findings.ts'
 import { fieldForbidden, invalid } from '../api/field-error.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
 import { memberOf, numberMember, objectMember, objectsMember, textMember } from '../api/json.ts'
@@ -50,16 +51,20 @@ export function podDefinition(names: Names): ResourceDefinition {
         status: { phase: 'Pending', qosClass: qosClassOf(specOf(object)) },
       }),
       prepareForUpdate: (object, current) => keeping(object, current, 'status'),
-      validate: (object) => checkPod(object, names),
-      validateNew: (object) => [...validateNew(object), ...checkPodCost(object, names)],
+      validate: (object, found) => checkPod(object, names, found),
+      validateNew: (object, found) => {
+        validateNew(object, found)
+        checkPodCost(object, names, found)
+      },
       // Who changes Pods is hardly ever somebody who reads.
       warnings: (object, current) => (current === null ? warningsOf(object, names) : []),
-      validateUpdate: (object, current) => [
-        ...checkPodUpdate(specOf(object), specOf(current)),
-        ...checkPodAnnotationsKept(object, current, names),
+      validateUpdate: (object, current, found) => {
+        checkPodUpdate(specOf(object), specOf(current), found)
+        checkPodAnnotationsKept(object, current, names, found)
         // One that was stored with another stays changeable.
-        ...(checkPodCost(current, names).length > 0 ? [] : checkPodCost(object, names)),
-      ],
+        if (causesOf((before) => checkPodCost(current, names, before)).length === 0)
+          checkPodCost(object, names, found)
+      },
     },
     subresources: [
       binding,
@@ -68,7 +73,8 @@ export function podDefinition(names: Names): ResourceDefinition {
         name: 'ephemeralcontainers',
         verbs: ['get', 'patch', 'update'],
         prepareForUpdate: onlyEphemeralContainers,
-        validateUpdate: (object, current) => checkEphemeralUpdate(specOf(object), specOf(current)),
+        validateUpdate: (object, current, found) =>
+          checkEphemeralUpdate(specOf(object), specOf(current), found),
       },
       {
         name: 'status',
@@ -130,14 +136,12 @@ function gracePeriodSeconds(object: AnyObject, asked: number | null): number {
   return seconds < 0 ? 1 : seconds
 }
 
-function checkPod(object: AnyObject, names: Names): readonly ApiErrorCause[] {
+function checkPod(object: AnyObject, names: Names, found: Findings): void {
   const spec = specOf(object)
   const podName = object.metadata.name ?? ''
-  return [
-    ...checkVolumes(objectsMember(spec, 'volumes'), 'spec.volumes', { names, podName }),
-    ...checkImages(spec),
-    ...checkPodAnnotations(object, names),
-  ]
+  checkVolumes(objectsMember(spec, 'volumes'), 'spec.volumes', { names, podName }, found)
+  checkImages(spec, found)
+  checkPodAnnotations(object, names, found)
 }
 
 function warningsOf(object: AnyObject, names: Names): Iterable<string> {
@@ -145,20 +149,20 @@ function warningsOf(object: AnyObject, names: Names): Iterable<string> {
 }
 
 /** Templates may say such images, as long as nothing is made of them. */
-function checkImages(spec: JsonObject): readonly ApiErrorCause[] {
-  return ['containers', 'initContainers'].flatMap((list) =>
-    objectsMember(spec, list).flatMap((container, index) => {
+function checkImages(spec: JsonObject, found: Findings): void {
+  for (const list of ['containers', 'initContainers']) {
+    for (const [index, container] of objectsMember(spec, list).entries()) {
       const image = textMember(container, 'image')
-      if (image === image.trim()) return []
+      if (image === image.trim()) continue
       const words = 'must not have leading or trailing whitespace'
-      return [invalid(`spec.${list}[${index}].image`, image, words)]
-    }),
-  )
+      found.add(invalid(`spec.${list}[${index}].image`, image, words))
+    }
+  }
 }
 
-function validateNew(object: AnyObject): readonly ApiErrorCause[] {
-  if (objectsMember(specOf(object), 'ephemeralContainers').length === 0) return []
-  return [fieldForbidden('spec.ephemeralContainers', 'cannot be set on create')]
+function validateNew(object: AnyObject, found: Findings): void {
+  if (objectsMember(specOf(object), 'ephemeralContainers').length === 0) return
+  found.add(fieldForbidden('spec.ephemeralContainers', 'cannot be set on create'))
 }
 
 /** A node tells how the Pod is, and nothing else. */

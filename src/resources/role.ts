@@ -20,7 +20,7 @@ export function roleDefinition(names: Names): ResourceDefinition {
     validateName: checkPathSegment,
     deleteReturnsObject: false,
     putCreates: true,
-    hooks: { validate: (object) => checkRules(object, true) },
+    hooks: { validate: (object, found) => checkRules(object, true, found) },
     subresources: [],
   } satisfies ResourceDefinition)
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { invalid, keyPath, required, tooLong } from '../api/field-error.ts'
 import { isJsonObject, memberOf, setMember, textMember } from '../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
@@ -40,7 +40,7 @@ export function secretDefinition(names: Names): ResourceDefinition {
       prepareForCreate: (object) => withoutEmptyMaps(withStringData(object), ['data']),
       prepareForUpdate: (object, current) =>
         withoutEmptyMaps(withStringData(keepType(object, current)), ['data']),
-      validate: (object) => validate(object, names),
+      validate: (object, found) => validate(object, names, found),
       validateUpdate,
     },
     subresources: [],
@@ -98,59 +98,69 @@ function keepType(object: AnyObject, current: AnyObject): AnyObject {
   return textMember(object, 'type') === '' ? { ...object, type: textMember(current, 'type') } : object
 }
 
-function validate(object: AnyObject, names: Names): readonly ApiErrorCause[] {
+function validate(object: AnyObject, names: Names, found: Findings): void {
   const data = mapOf(object, 'data')
-  const causes = [...checkKeys('data', data), ...checkContent(object, data, names)]
+  checkKeys('data', data, found)
+  checkContent(object, data, names, found)
   let bytes = 0
   for (const [, text] of textsOf(data)) bytes += base64Bytes(text)
-  if (bytes > dataBytesMax) causes.push(tooLong('data', dataBytesMax))
-  return causes
+  if (bytes > dataBytesMax) found.add(tooLong('data', dataBytesMax))
 }
 
-function validateUpdate(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
-  const causes = [...checkImmutable(object, current, ['data'])]
+function validateUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
+  checkImmutable(object, current, ['data'], found)
   const type = textMember(object, 'type')
-  if (type !== textMember(current, 'type')) causes.push(invalid('type', type, 'field is immutable'))
-  return causes
+  if (type !== textMember(current, 'type')) found.add(invalid('type', type, 'field is immutable'))
 }
 
 /** What the known types need to be of use. */
-function checkContent(object: AnyObject, data: JsonObject, names: Names): readonly ApiErrorCause[] {
+function checkContent(object: AnyObject, data: JsonObject, names: Names, found: Findings): void {
   const types = names.secretTypes
   switch (textMember(object, 'type')) {
     case types.serviceAccountToken: {
       const annotation = names.label('service-account.name')
       const named = object.metadata.annotations?.[annotation] ?? ''
-      return named === '' ? [required(keyPath('metadata.annotations', annotation))] : []
+      if (named === '') found.add(required(keyPath('metadata.annotations', annotation)))
+      return
     }
     case types.dockerCfg:
-      return checkJson('.dockercfg', data)
+      checkJson('.dockercfg', data, found)
+      return
     case types.dockerConfigJson:
-      return checkJson('.dockerconfigjson', data)
+      checkJson('.dockerconfigjson', data, found)
+      return
     case types.basicAuth:
-      if (Object.hasOwn(data, 'username') || Object.hasOwn(data, 'password')) return []
-      return [required(keyPath('data', 'username')), required(keyPath('data', 'password'))]
+      if (Object.hasOwn(data, 'username') || Object.hasOwn(data, 'password')) return
+      found.add(required(keyPath('data', 'username')))
+      found.add(required(keyPath('data', 'password')))
+      return
     case types.sshAuth:
-      return textMember(data, 'ssh-privatekey') === '' ? [required(keyPath('data', 'ssh-privatekey'))] : []
+      if (textMember(data, 'ssh-privatekey') === '') found.add(required(keyPath('data', 'ssh-privatekey')))
+      return
     case types.tls:
-      return ['tls.crt', 'tls.key']
-        .filter((key) => !Object.hasOwn(data, key))
-        .map((key) => required(keyPath('data', key)))
+      for (const key of ['tls.crt', 'tls.key'].filter((key) => !Object.hasOwn(data, key)))
+        found.add(required(keyPath('data', key)))
+      return
     case types.bootstrapToken:
       // The other domain's clients expect such a Secret to be taken and ignored at use.
-      return names.domain === 'orch.io' ? checkBootstrapToken(object, data, names) : []
+      if (names.domain === 'orch.io') checkBootstrapToken(object, data, names, found)
+      return
     default:
-      return []
+      return
   }
 }
 
 /** The content is not told: it is secret. */
-function checkJson(key: string, data: JsonObject): readonly ApiErrorCause[] {
-  if (!Object.hasOwn(data, key)) return [required(keyPath('data', key))]
-  try {
-    if (isJsonObject(JSON.parse(Buffer.from(textMember(data, key), 'base64').toString('utf8')))) return []
-  } catch {
-    return [invalid(keyPath('data', key), '<secret contents redacted>', 'must be JSON')]
+function checkJson(key: string, data: JsonObject, found: Findings): void {
+  if (!Object.hasOwn(data, key)) {
+    found.add(required(keyPath('data', key)))
+    return
   }
-  return [invalid(keyPath('data', key), '<secret contents redacted>', 'must be a JSON object')]
+  try {
+    if (isJsonObject(JSON.parse(Buffer.from(textMember(data, key), 'base64').toString('utf8')))) return
+  } catch {
+    found.add(invalid(keyPath('data', key), '<secret contents redacted>', 'must be JSON'))
+    return
+  }
+  found.add(invalid(keyPath('data', key), '<secret contents redacted>', 'must be a JSON object'))
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { duplicate, fieldForbidden, invalid, tooLong, tooMany } from '../api/field-error.ts'
 import { memberOf, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
@@ -113,57 +113,57 @@ function isDefault(object: AnyObject, names: Names): boolean {
   return keys.some((key) => object.metadata.annotations?.[key] === 'true')
 }
 
-function checkParameters(object: AnyObject): readonly ApiErrorCause[] {
+function checkParameters(object: AnyObject, found: Findings): void {
   const parameters = objectMember(object, 'parameters')
   const keys = Object.keys(parameters)
-  if (keys.length > PARAMETERS_MAX) return [tooMany('parameters', keys.length, PARAMETERS_MAX)]
-  const causes = keys.includes('') ? [invalid('parameters', '', 'field can not be empty.')] : []
+  if (keys.length > PARAMETERS_MAX) {
+    found.add(tooMany('parameters', keys.length, PARAMETERS_MAX))
+    return
+  }
+  if (keys.includes('')) found.add(invalid('parameters', '', 'field can not be empty.'))
   const bytes = keys.reduce((sum, key) => sum + utf8Length(key) + utf8Length(textMember(parameters, key)), 0)
-  return bytes > PARAMETERS_BYTES_MAX ? [...causes, tooLong('parameters', PARAMETERS_BYTES_MAX)] : causes
+  if (bytes > PARAMETERS_BYTES_MAX) found.add(tooLong('parameters', PARAMETERS_BYTES_MAX))
 }
 
-function checkTerm(term: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkTerm(term: JsonObject, at: Path | null, found: Findings): void {
   const keys = new Set<string>()
   for (const [index, rule] of objectsMember(term, 'matchLabelExpressions').entries()) {
     const field = (...steps: readonly (string | number)[]) =>
       fieldAt(at, 'matchLabelExpressions', index, ...steps)
     const key = textMember(rule, 'key')
     if (key !== '') {
-      for (const words of checkQualifiedName(key)) causes.push(invalid(field('key'), key, words))
-      if (keys.has(key)) causes.push(duplicate(field('key'), key))
+      for (const words of checkQualifiedName(key)) found.add(invalid(field('key'), key, words))
+      if (keys.has(key)) found.add(duplicate(field('key'), key))
     }
     keys.add(key)
     const values = new Set<string>()
     for (const [number, value] of textsMember(rule, 'values').entries()) {
-      if (values.has(value)) causes.push(duplicate(field('values', number), value))
+      if (values.has(value)) found.add(duplicate(field('values', number), value))
       values.add(value)
     }
   }
-  return causes
 }
 
 /** Two terms that say the same are one too many. */
-function checkTopologies(object: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkTopologies(object: JsonObject, at: Path | null, found: Findings): void {
   const seen = new Set<string>()
-  const causes: ApiErrorCause[] = []
   for (const [index, term] of objectsMember(object, 'allowedTopologies').entries()) {
     const rules = objectsMember(term, 'matchLabelExpressions').map((rule) =>
       JSON.stringify([textMember(rule, 'key'), [...textsMember(rule, 'values')].sort()]),
     )
     const said = rules.sort().join()
     const field = fieldAt(at, 'allowedTopologies', index, 'matchLabelExpressions')
-    if (seen.has(said)) causes.push(duplicate(field, ''))
+    if (seen.has(said)) found.add(duplicate(field, ''))
     seen.add(said)
   }
-  return causes
 }
 
 /** Volumes that are there were made by what the class says. */
-function checkUpdate(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
-  const forbidden = ['parameters', 'provisioner', 'reclaimPolicy']
-    .filter((name) => isChanged(storageClassSchema, name, object, current))
-    .map((name) => fieldForbidden(name, `updates to ${name} are forbidden.`))
+function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
+  for (const name of ['parameters', 'provisioner', 'reclaimPolicy'].filter((name) =>
+    isChanged(storageClassSchema, name, object, current),
+  ))
+    found.add(fieldForbidden(name, `updates to ${name} are forbidden.`))
   const of = { value: object, before: current }
-  return [...forbidden, ...checkImmutable(storageClassSchema, null, of, ['volumeBindingMode'])]
+  checkImmutable(storageClassSchema, null, of, ['volumeBindingMode'], found)
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api/api-error.ts'
+import type { Findings } from '../api/findings.ts'
 import { fieldForbidden, required, tooLong } from '../api/field-error.ts'
 import { memberOf, objectMember, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
@@ -37,9 +37,9 @@ export function volumeAttachmentDefinition(names: Names): ResourceDefinition {
     hooks: {
       prepareForCreate: (object) => ({ ...object, status: { attached: false } }),
       prepareForUpdate: (object, current) => keeping(object, current, 'status'),
-      validate: (object) => checkInlineOptions(object, names),
-      validateUpdate: (object, current) =>
-        checkImmutable(attachmentSchema, null, { value: object, before: current }, ['spec']),
+      validate: (object, found) => checkInlineOptions(object, names, found),
+      validateUpdate: (object, current, found) =>
+        checkImmutable(attachmentSchema, null, { value: object, before: current }, ['spec'], found),
     },
     subresources: [{ ...statusSubresource(), prepareForUpdate: onlyStatus }],
   } satisfies ResourceDefinition)
@@ -67,7 +67,9 @@ const specSchema = struct(
     source: part(2, sourceSchema, 'The volume.', { required: true, always: true }),
     nodeName: text(3, 'Name of the node.', { required: true, rule: checkDns1123Subdomain }),
   },
-  { check: (spec, at) => checkDriverName(textMember(spec, 'attacher'), fieldAt(at, 'attacher')) },
+  {
+    check: (spec, at, found) => checkDriverName(textMember(spec, 'attacher'), fieldAt(at, 'attacher'), found),
+  },
 )
 
 const errorSchema = struct('storage.v1.VolumeError', 'What went wrong, and when.', {
@@ -131,25 +133,31 @@ function onlyStatus(object: AnyObject, current: AnyObject): AnyObject {
   return { ...keeping(object, current, 'spec'), metadata: current.metadata }
 }
 
-function checkSource(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkSource(source: JsonObject, at: Path | null, found: Findings): void {
   const isNamed = Object.hasOwn(source, 'persistentVolumeName')
   const isInline = Object.hasOwn(source, 'inlineVolumeSpec')
   const words = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'
-  if (!isNamed && !isInline) return [required(spellPath(at), words)]
-  if (isNamed && isInline) return [fieldForbidden(spellPath(at), words)]
-  if (!isNamed || textMember(source, 'persistentVolumeName') !== '') return []
-  return [required(fieldAt(at, 'persistentVolumeName'), 'must specify non empty persistentVolumeName')]
+  if (!isNamed && !isInline) {
+    found.add(required(spellPath(at), words))
+    return
+  }
+  if (isNamed && isInline) {
+    found.add(fieldForbidden(spellPath(at), words))
+    return
+  }
+  if (!isNamed || textMember(source, 'persistentVolumeName') !== '') return
+  found.add(required(fieldAt(at, 'persistentVolumeName'), 'must specify non empty persistentVolumeName'))
 }
 
-function checkMetadataSize(status: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkMetadataSize(status: JsonObject, at: Path | null, found: Findings): void {
   const metadata = objectMember(status, 'attachmentMetadata')
   let bytes = 0
   for (const key of Object.keys(metadata)) bytes += utf8Length(key) + utf8Length(textMember(metadata, key))
-  return bytes > METADATA_BYTES_MAX ? [tooLong(fieldAt(at, 'attachmentMetadata'), METADATA_BYTES_MAX)] : []
+  if (bytes > METADATA_BYTES_MAX) found.add(tooLong(fieldAt(at, 'attachmentMetadata'), METADATA_BYTES_MAX))
 }
 
-function checkInlineOptions(object: AnyObject, names: Names): readonly ApiErrorCause[] {
+function checkInlineOptions(object: AnyObject, names: Names, found: Findings): void {
   const inline = objectMember(objectMember(objectMember(object, 'spec'), 'source'), 'inlineVolumeSpec')
   const field = 'spec.source.inlineVolumeSpec.flexVolume'
-  return checkFlexOptions(objectMember(inline, 'flexVolume'), field, names)
+  checkFlexOptions(objectMember(inline, 'flexVolume'), field, names, found)
 }

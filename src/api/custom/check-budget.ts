@@ -1,4 +1,4 @@
-import { Work } from './findings.ts'
+import { Work } from '../work.ts'
 import { customLimits } from './limits.ts'
 
 /** What looking at all schemas of one definition may still cost: there may be many versions. */

@@ -1,11 +1,10 @@
-import type { ApiErrorCause } from '../api-error.ts'
-import { invalid } from '../field-error.ts'
+import { formatFindings, invalid } from '../field-error.ts'
+import { Findings } from '../findings.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
-import { fieldAt, mapKey, member, spellPath } from '../schema/path.ts'
+import { mapKey, member } from '../schema/path.ts'
 import { isHeadMember, unknownIn } from './conform-custom.ts'
-import { Findings } from './findings.ts'
-import type { Work } from './findings.ts'
+import type { Work } from '../work.ts'
 import type { Structural } from './structural.ts'
 import { validateValue } from './validate-custom.ts'
 import { checkEmbedded } from './value-shapes.ts'
@@ -21,10 +20,8 @@ type Surround = (value: Json) => JsonObject
  * @param work what it may cost
  * @source apiextensions `pkg/apiserver/schema/defaulting/validation.go`
  */
-export function checkDefaults(root: Structural, at: Path, work: Work): readonly ApiErrorCause[] {
-  const findings = new Findings()
+export function checkDefaults(root: Structural, at: Path, work: Work, findings: Findings): void {
   visit(root, at, null, { findings, work })
-  return findings.causes
 }
 
 type Check = { readonly findings: Findings; readonly work: Work }
@@ -33,9 +30,7 @@ function visit(node: Structural, at: Path, surround: Surround | null, check: Che
   if (!node.holdsDefaults && node.default === null) return
   // An object inside begins anew.
   const around = node.embedded ? null : surround
-  if (node.default !== null) {
-    for (const cause of causesOf(node, fieldPathOf(at), around, check.work)) check.findings.add(cause)
-  }
+  if (node.default !== null) checkDefault(node, fieldPathOf(at), around, check)
   if (check.findings.isFull) return
   if (node.items !== null) {
     visit(node.items, member(at, 'items'), around && ((value) => around([value])), check)
@@ -56,22 +51,23 @@ function fieldPathOf(at: Path): Path {
   return member(at, 'default')
 }
 
-function causesOf(
-  node: Structural,
-  at: Path,
-  surround: Surround | null,
-  work: Work,
-): readonly ApiErrorCause[] {
+function checkDefault(node: Structural, at: Path, surround: Surround | null, check: Check): void {
+  const { findings } = check
   const value = node.default
   if (surround !== null) {
-    const findings = new Findings()
-    checkEmbedded(surround(value), null, findings)
-    if (findings.causes.length > 0) {
-      const words = findings.causes.map(({ field, message }) => `${field}: ${message}`).join(', ')
-      return [invalid(spellPath(at), value, `must result in valid metadata: ${words}`)]
+    const inside = new Findings()
+    checkEmbedded(surround(value), null, inside)
+    if (inside.count > 0) {
+      const words = (): string =>
+        formatFindings(inside.list)
+          .map(({ field, message }) => `${field}: ${message}`)
+          .join(', ')
+      findings.add(invalid(at, value, () => `must result in valid metadata: ${words()}`))
+      return
     }
   } else if (unknownIn(node, value, at).length > 0) {
-    return [invalid(fieldAt(at), value, 'must not have unknown fields')]
+    findings.add(invalid(at, value, 'must not have unknown fields'))
+    return
   }
-  return validateValue(node, value, at, work)
+  validateValue(node, value, at, check)
 }

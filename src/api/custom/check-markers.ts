@@ -3,7 +3,7 @@ import { isJsonList, isJsonObject, memberOf, objectMember, textMember, textsMemb
 import type { JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt, mapKey, member, spellPath } from '../schema/path.ts'
-import type { Findings } from './findings.ts'
+import type { Findings } from '../findings.ts'
 import type { MarkerNames } from './structural.ts'
 
 /** What the markers of one schema need of it. @source as `checkKeywords` */

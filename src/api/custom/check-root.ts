@@ -1,9 +1,9 @@
-import type { ApiErrorCause } from '../api-error.ts'
 import { fieldForbidden, invalid } from '../field-error.ts'
+import type { Findings } from '../findings.ts'
 import { isJsonList, isJsonObject, memberOf } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
-import { fieldAt, spellPath } from '../schema/path.ts'
+import { fieldAt } from '../schema/path.ts'
 import type { MarkerNames } from './structural.ts'
 
 /** What only the schema of the whole object has to follow. @source apiextensions `pkg/apis/apiextensions/validation` */
@@ -12,20 +12,19 @@ export function checkRoot(
   at: Path,
   markers: MarkerNames,
   statusSubresource: boolean,
-): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+  found: Findings,
+): void {
   if (memberOf(json, 'nullable') === true) {
-    causes.push(fieldForbidden(fieldAt(at, 'nullable'), 'nullable cannot be true at the root'))
+    found.add(fieldForbidden(fieldAt(at, 'nullable'), 'nullable cannot be true at the root'))
   }
-  if (!statusSubresource) return causes
+  if (!statusSubresource) return
   // The status is checked by what is said of that member alone.
   const others = Object.keys(json).filter((name) => isSaid(json[name]) && !besideStatus(markers).has(name))
   if (others.length > 0) {
     const allowed = [...besideStatus(markers)].join(' ')
     const words = `only [${allowed}] fields are allowed at the root of the schema if the status subresource is enabled`
-    causes.push(invalid(spellPath(at), others.join(', '), words))
+    found.add(invalid(at, others.join(', '), words))
   }
-  return causes
 }
 
 function isSaid(value: Json | undefined): boolean {

@@ -1,4 +1,3 @@
-import type { ApiErrorCause } from '../api-error.ts'
 import type { JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { newCheckBudget } from './check-budget.ts'
@@ -8,7 +7,7 @@ import { checkKeywords } from './check-keywords.ts'
 import { checkRoot } from './check-root.ts'
 import { checkSize } from './check-size.ts'
 import { checkStructure } from './check-structure.ts'
-import { Findings } from './findings.ts'
+import { Findings } from '../findings.ts'
 import { readStructural } from './structural.ts'
 import type { MarkerNames } from './structural.ts'
 
@@ -25,18 +24,23 @@ export function checkSchema(
   at: Path,
   markers: MarkerNames,
   { statusSubresource, budget = newCheckBudget() }: CheckOptions,
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const findings = new Findings()
-  for (const cause of checkSize(json, at, budget)) findings.add(cause)
   // Nothing goes through a schema that is too large.
-  if (findings.causes.some(({ reason }) => reason === 'FieldValueForbidden')) return findings.causes
-  for (const cause of checkRoot(json, at, markers, statusSubresource)) findings.add(cause)
-  const check = { markers, findings }
+  if (checkSize(json, at, budget, findings))
+    checkRules(json, at, { markers, statusSubresource, budget, findings })
+  found.merge(findings)
+}
+
+type RulesCheck = Required<CheckOptions> & { readonly markers: MarkerNames; readonly findings: Findings }
+
+function checkRules(json: JsonObject, at: Path, { statusSubresource, budget, ...check }: RulesCheck): void {
+  const { markers, findings } = check
+  checkRoot(json, at, markers, statusSubresource, findings)
   const root = readStructural(json, markers)
   checkStructure(root, at, check)
   checkKeywords(json, at, { isRoot: true, insideMeta: false, noDefaults: null }, check)
   // What defaults have to follow has to be right itself.
-  if (findings.causes.length === 0)
-    for (const cause of checkDefaults(root, at, budget.work)) findings.add(cause)
-  return findings.causes
+  if (findings.count === 0) checkDefaults(root, at, budget.work, findings)
 }

@@ -1,9 +1,9 @@
-import type { ApiErrorCause } from '../api-error.ts'
 import { fieldForbidden, invalid } from '../field-error.ts'
+import type { Findings } from '../findings.ts'
 import { textMember } from '../json.ts'
 import type { JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
-import { fieldAt, spellPath } from '../schema/path.ts'
+import { fieldAt } from '../schema/path.ts'
 import type { CheckBudget } from './check-budget.ts'
 import { customLimits } from './limits.ts'
 import { compilePattern, estimatedSize } from './pattern.ts'
@@ -13,13 +13,12 @@ import { childrenOf } from './schema-children.ts'
  * Whether a schema is one that members can bear, looked at before anything else is done with it. Its regular expressions
  * are compiled here, as long as all of them are not too large together.
  *
- * @returns none: it is
+ * @returns whether it may be looked at further
  */
-export function checkSize(json: JsonObject, at: Path, budget: CheckBudget): readonly ApiErrorCause[] {
+export function checkSize(json: JsonObject, at: Path, budget: CheckBudget, found: Findings): boolean {
   const { schemaNodesMax, schemaDepthMax, patternsSizeMax, definitionPatternsSizeMax } = customLimits
   let nodes = 0
   let patternsSize = 0
-  const causes: ApiErrorCause[] = []
   const visit = (node: JsonObject, place: Path, depth: number): string | null => {
     nodes++
     if (nodes > schemaNodesMax) return `must have at most ${schemaNodesMax} schemas inside`
@@ -34,7 +33,7 @@ export function checkSize(json: JsonObject, at: Path, budget: CheckBudget): read
     if (budget.patternsSizeLeft < 0) {
       return `regular expressions of all versions must stand for at most ${definitionPatternsSizeMax} instructions together`
     }
-    if (pattern !== '') causes.push(...checkPattern(pattern, place))
+    if (pattern !== '') checkPattern(pattern, place, found)
     for (const child of childrenOf(node, place)) {
       const words = visit(child.json, child.at, depth + 1)
       if (words !== null) return words
@@ -42,12 +41,13 @@ export function checkSize(json: JsonObject, at: Path, budget: CheckBudget): read
     return null
   }
   const words = visit(json, at, 1)
-  return words === null ? causes : [fieldForbidden(spellPath(at), words)]
+  if (words !== null) found.add(fieldForbidden(at, words))
+  return words === null
 }
 
-function checkPattern(pattern: string, at: Path): readonly ApiErrorCause[] {
+function checkPattern(pattern: string, at: Path, found: Findings): void {
   const compiled = compilePattern(pattern)
-  if (typeof compiled !== 'string') return []
+  if (typeof compiled !== 'string') return
   const words = `must be a valid regular expression, but isn't: ${compiled}`
-  return [invalid(fieldAt(at, 'pattern'), pattern.slice(0, 256), words)]
+  found.add(invalid(fieldAt(at, 'pattern'), pattern.slice(0, 256), words))
 }

@@ -2,7 +2,7 @@ import { fieldForbidden, invalid, required } from '../field-error.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt, mapKey, member, spellPath } from '../schema/path.ts'
 import { checkJunctors } from './check-junctors.ts'
-import type { Findings } from './findings.ts'
+import type { Findings } from '../findings.ts'
 import { saysOnly } from './says-only.ts'
 import type { MarkerNames, Structural } from './structural.ts'
 

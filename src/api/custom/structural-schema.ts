@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api-error.ts'
+import type { Findings } from '../findings.ts'
 import type { JsonObject } from '../json.ts'
 import type { Names } from '../names.ts'
 import type { Conformed } from '../schema/conform.ts'
@@ -23,7 +23,7 @@ export type CompiledSchema = {
   /** Instead of `applyDefaults`. @throws ApiError RequestEntityTooLarge */
   readonly applyDefaults: (object: JsonObject) => JsonObject
   /** Instead of `validateSchema`. */
-  readonly validate: (object: JsonObject) => readonly ApiErrorCause[]
+  readonly validate: (object: JsonObject, found: Findings) => void
   /**
    * For OpenAPI 3.0: as the author wrote it, with apiVersion, kind and metadata, which say no more of metadata than that it
    * is an object. `publishV2` makes of it what OpenAPI 2.0 can say.
@@ -35,15 +35,16 @@ export type CompiledSchema = {
  * What is wrong with the schema that a definition gives for a version.
  *
  * @param at where it stands: `spec.versions[0].schema.openAPIV3Schema`
- * @returns none: `compileStructural` takes it
+ * @param found gets nothing: `compileStructural` takes it
  */
 export function checkStructural(
   schemaJson: JsonObject,
   at: Path,
   names: Names,
   options: CheckOptions,
-): readonly ApiErrorCause[] {
-  return checkSchema(schemaJson, at, markerNames(names.schemaMarkerPrefix), options)
+  found: Findings,
+): void {
+  checkSchema(schemaJson, at, markerNames(names.schemaMarkerPrefix), options, found)
 }
 
 /** Nothing is read before it is needed: there may be many kinds that nobody asks for. @param schemaJson was checked */
@@ -61,7 +62,7 @@ export function compileStructural(schemaJson: JsonObject, names: Names): Compile
     },
     conform: (object) => conformCustom(root(), object),
     applyDefaults: (object) => defaultCustom(root(), object),
-    validate: (object) => validateCustom(root(), object),
+    validate: (object, found) => validateCustom(root(), object, found),
   }
 }
 

@@ -1,10 +1,11 @@
-import type { ApiErrorCause } from '../api-error.ts'
 import { invalid, required } from '../field-error.ts'
+import type { Finding } from '../field-error.ts'
+import { Findings } from '../findings.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
-import { listIndex, member, spellPath } from '../schema/path.ts'
-import { Findings, TooMuchWork, Work } from './findings.ts'
+import { listIndex, member } from '../schema/path.ts'
+import { TooMuchWork, Work } from '../work.ts'
 import { customLimits } from './limits.ts'
 import type { Structural, ValueRules } from './structural.ts'
 import { checkShapes } from './value-shapes.ts'
@@ -24,31 +25,35 @@ import { allowedTypes, isOfType, typeOfValue } from './value-type.ts'
  * differ; that objects inside are some.
  *
  * @param object as `conformCustom` and `defaultCustom` leave it
- * @returns as many as are told; the last one says so where the check was given up
+ * @param findings the last one says so where the check was given up
  */
-export function validateCustom(root: Structural, object: JsonObject): readonly ApiErrorCause[] {
-  return bounded(new Work(customLimits.validationStepsMax), (findings, work) => {
+export function validateCustom(root: Structural, object: JsonObject, findings: Findings): void {
+  const work = new Work(customLimits.validationStepsMax)
+  bounded(findings, () => {
     check(root, object, null, findings, work)
     checkShapes({ ...root, embedded: false }, object, null, { findings, work })
   })
 }
 
 /** The same of a value that stands somewhere in an object, such as a default. @param at where it is told to be */
-export function validateValue(node: Structural, value: Json, at: Path, work: Work): readonly ApiErrorCause[] {
-  return bounded(work, (findings) => {
+export function validateValue(
+  node: Structural,
+  value: Json,
+  at: Path,
+  { findings, work }: { readonly findings: Findings; readonly work: Work },
+): void {
+  bounded(findings, () => {
     check(node, value, at, findings, work)
     checkShapes(node, value, at, { findings, work })
   })
 }
 
-function bounded(work: Work, go: (findings: Findings, work: Work) => void): readonly ApiErrorCause[] {
-  const findings = new Findings()
+function bounded(findings: Findings, go: () => void): void {
   try {
-    go(findings, work)
-    return findings.causes
+    go()
   } catch (error) {
-    if (error instanceof TooMuchWork) return [...findings.causes, error.told]
-    throw error
+    if (!(error instanceof TooMuchWork)) throw error
+    findings.add(error.finding)
   }
 }
 
@@ -67,7 +72,7 @@ function check(node: Structural, value: Json, at: Path | null, findings: Finding
   else if (isJsonObject(value)) checkObject(node, value, at, findings, work)
 }
 
-function checkType(node: Structural, value: Json, at: Path | null): ApiErrorCause | null {
+function checkType(node: Structural, value: Json, at: Path | null): Finding | null {
   const types = allowedTypes(node)
   const type = typeOfValue(value)
   if (isOfType(types, type) || (type === 'null' && node.nullable)) return null
@@ -108,7 +113,7 @@ function checkObject(
   }
   work.spend(rules.required.length, at)
   for (const name of rules.required) {
-    findings.add(Object.hasOwn(object, name) ? null : required(spellPath(member(at, name))))
+    findings.add(Object.hasOwn(object, name) ? null : required(member(at, name)))
   }
 }
 
@@ -129,7 +134,7 @@ function checkJunctors(
   }
   const say = (words: string): void => {
     // A schema is not the field's, but which field it is about is what helps.
-    findings.add(invalid(spellPath(at), '', `${JSON.stringify(spellPath(at))} ${words}`))
+    findings.add(invalid(at, '', (field) => `${JSON.stringify(field)} ${words}`))
   }
   const { allOf, anyOf, oneOf, not } = rules
   if (anyOf.length > 0 && !meetsOne(anyOf, tried, findings)) say('must validate at least one schema (anyOf)')
@@ -169,7 +174,7 @@ function meetsOne(
 }
 
 function isClean(found: Findings): boolean {
-  return found.causes.length === 0
+  return found.count === 0
 }
 
 /** Of which most rules held: what it lacks is most likely what was forgotten. @param found not empty */

@@ -1,11 +1,11 @@
-import type { ApiErrorCause } from '../api-error.ts'
-import { jsonText } from '../codec/json-text.ts'
 import { invalid, notSupported, tooMany } from '../field-error.ts'
+import type { Finding } from '../field-error.ts'
 import type { Json } from '../json.ts'
 import { equalJson } from '../json.ts'
 import type { Path } from '../schema/path.ts'
-import { spellPath } from '../schema/path.ts'
-import type { Work } from './findings.ts'
+import { findingLimits } from '../limits.ts'
+import { shortJson } from '../short-text.ts'
+import type { Work } from '../work.ts'
 import { isOfFormat } from './formats.ts'
 import { compilePattern } from './pattern.ts'
 import type { Pattern } from './pattern.ts'
@@ -23,20 +23,26 @@ export function checkEnum(
   value: Json,
   at: Path | null,
   work: Work,
-): ApiErrorCause | null {
+): Finding | null {
   if (values.length === 0) return null
   work.spend(values.length, at)
   if (values.some((known) => equalJson(known, value))) return null
-  const words = values.map((known) => (typeof known === 'string' ? known : jsonText(known)))
-  return notSupported(spellPath(at), value, words)
+  const words = values
+    .slice(0, ENUM_SHOWN_MAX)
+    .map((known) => (typeof known === 'string' ? known : shortJson(known, ENUM_VALUE_LENGTH_MAX)))
+  return notSupported(at, value, words)
 }
+
+/** Of a closed list, what an error shows: values, and characters of one that is no string. */
+const ENUM_SHOWN_MAX = 100
+const ENUM_VALUE_LENGTH_MAX = 256
 
 export function* checkText(
   rules: ValueRules,
   value: string,
   at: Path | null,
   work: Work,
-): Iterable<ApiErrorCause | null> {
+): Iterable<Finding | null> {
   const { lengthMin, lengthMax, pattern, format } = rules
   const isLimited = lengthMin !== null || lengthMax !== null
   if (isLimited || format !== '') work.spend(Math.ceil(value.length / CHARACTERS_A_STEP), at)
@@ -48,17 +54,14 @@ export function* checkText(
 /** Counting characters, or looking whether they are of a format. */
 const CHARACTERS_A_STEP = 64
 
-function checkLength(
-  { lengthMin, lengthMax }: ValueRules,
-  value: string,
-  at: Path | null,
-): ApiErrorCause | null {
+function checkLength({ lengthMin, lengthMax }: ValueRules, value: string, at: Path | null): Finding | null {
   const length = codePoints(value)
   if (lengthMax !== null && length > lengthMax) {
     return {
       reason: 'FieldValueTooLong',
-      field: spellPath(at),
-      message: `Too long: may not be longer than ${lengthMax}`,
+      field: at,
+      words: 'Too long',
+      detail: `may not be longer than ${lengthMax}`,
     }
   }
   if (lengthMin === null || length >= lengthMin) return null
@@ -79,7 +82,7 @@ function codePoints(text: string): number {
 /** Compiled when it is first needed, and as long as its schema lives. */
 const compiled = new WeakMap<ValueRules, Pattern | string>()
 
-function checkPattern(rules: ValueRules, value: string, at: Path | null, work: Work): ApiErrorCause | null {
+function checkPattern(rules: ValueRules, value: string, at: Path | null, work: Work): Finding | null {
   let pattern = compiled.get(rules)
   if (pattern === undefined) {
     pattern = compilePattern(rules.pattern)
@@ -98,7 +101,7 @@ export function* checkNumber(
   rules: ValueRules,
   value: number | bigint,
   at: Path | null,
-): Iterable<ApiErrorCause | null> {
+): Iterable<Finding | null> {
   const { minimum, maximum, multipleOf } = rules
   if (maximum !== null) yield checkMaximum(maximum, value, at)
   if (minimum !== null) yield checkMinimum(minimum, value, at)
@@ -111,7 +114,7 @@ function checkMaximum(
   { value: bound, exclusive }: Bound,
   value: number | bigint,
   at: Path | null,
-): ApiErrorCause | null {
+): Finding | null {
   if (exclusive ? value < bound : value <= bound) return null
   return wrong(at, value, `should be less than ${exclusive ? '' : 'or equal to '}${bound}`)
 }
@@ -120,7 +123,7 @@ function checkMinimum(
   { value: bound, exclusive }: Bound,
   value: number | bigint,
   at: Path | null,
-): ApiErrorCause | null {
+): Finding | null {
   if (exclusive ? value > bound : value >= bound) return null
   return wrong(at, value, `should be greater than ${exclusive ? '' : 'or equal to '}${bound}`)
 }
@@ -143,31 +146,28 @@ function isWhole(value: number | bigint): boolean {
   return typeof value === 'bigint' || Number.isInteger(value)
 }
 
-export function* checkCount(
-  rules: ValueRules,
-  count: number,
-  at: Path | null,
-): Iterable<ApiErrorCause | null> {
+export function* checkCount(rules: ValueRules, count: number, at: Path | null): Iterable<Finding | null> {
   const { itemsMin, itemsMax } = rules
   if (itemsMin !== null)
     yield count < itemsMin ? wrong(at, count, `should have at least ${itemsMin} items`) : null
-  if (itemsMax !== null) yield count > itemsMax ? tooMany(spellPath(at), count, itemsMax) : null
+  if (itemsMax !== null) yield count > itemsMax ? tooMany(at, count, itemsMax) : null
 }
 
-export function checkMemberCount(rules: ValueRules, count: number, at: Path | null): ApiErrorCause | null {
+export function checkMemberCount(rules: ValueRules, count: number, at: Path | null): Finding | null {
   const { propertiesMin, propertiesMax } = rules
   if (propertiesMin !== null && count < propertiesMin) {
     return wrong(at, count, `should have at least ${propertiesMin} properties`)
   }
-  return propertiesMax !== null && count > propertiesMax ? tooMany(spellPath(at), count, propertiesMax) : null
+  return propertiesMax !== null && count > propertiesMax ? tooMany(at, count, propertiesMax) : null
 }
 
 /** @param shown what is told of the value, which is its type where that is the matter */
-export function wrongType(at: Path | null, wanted: string, shown: string): ApiErrorCause {
-  const words = `${spellPath(at)} in body must be of type ${wanted}: ${JSON.stringify(shown)}`
-  return { ...invalid(spellPath(at), shown, words), reason: 'FieldValueTypeInvalid' }
+export function wrongType(at: Path | null, wanted: string, shown: string): Finding {
+  const words = (field: string): string =>
+    `${field} in body must be of type ${wanted}: ${shortJson(shown, findingLimits.valueLengthMax)}`
+  return { ...invalid(at, shown, words), reason: 'FieldValueTypeInvalid' }
 }
 
-export function wrong(at: Path | null, value: Json, words: string): ApiErrorCause {
-  return invalid(spellPath(at), value, `${spellPath(at)} in body ${words}`)
+export function wrong(at: Path | null, value: Json, words: string): Finding {
+  return invalid(at, value, (field) => `${field} in body ${words}`)
 }

@@ -1,4 +1,5 @@
-import { duplicate, invalid, required } from '../field-error.ts'
+import { duplicate, invalid, required, spellField } from '../field-error.ts'
+import { Findings } from '../findings.ts'
 import { parseGroupVersion } from '../group-version.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
@@ -9,7 +10,7 @@ import { conformAt } from '../schema/conform.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt, listIndex, mapKey, member, spellPath } from '../schema/path.ts'
 import { objectMetaSchema } from '../schema/shared.ts'
-import type { Findings, Work } from './findings.ts'
+import type { Work } from '../work.ts'
 import type { Structural } from './structural.ts'
 import { sortedText } from './sorted-text.ts'
 
@@ -61,7 +62,7 @@ function checkSet(keys: readonly Json[], at: Path | null, { findings, work }: Ch
     const times = seen.get(text) ?? 0
     seen.set(text, times + 1)
     // Once for all that are like it.
-    if (times === 1) findings.add(duplicate(spellPath(listIndex(at, index)), key))
+    if (times === 1) findings.add(duplicate(listIndex(at, index), key))
   })
 }
 
@@ -70,7 +71,7 @@ function checkMap({ listMapKeys }: Structural, list: readonly Json[], at: Path |
   for (const [index, item] of list.entries()) {
     if (item !== null && !isJsonObject(item)) {
       const words = 'must be an object for an array of list-type map'
-      check.findings.add(invalid(spellPath(listIndex(at, index)), item, words))
+      check.findings.add(invalid(listIndex(at, index), item, words))
       return
     }
     check.work.spend(listMapKeys.length, at)
@@ -104,8 +105,11 @@ export function checkEmbedded(object: JsonObject, at: Path | null, findings: Fin
   const typed = conformed.value as ObjectMeta
   const named = typed.name ? typed : { ...typed, name: 'unnamed' }
   const rules = { namespaced: Boolean(typed.namespace), validateName: checkPathSegment }
-  for (const cause of validateMetaOnCreate(named, rules)) {
-    findings.add(at === null ? cause : { ...cause, field: `${spellPath(at)}.${cause.field}` })
+  const inside = new Findings()
+  validateMetaOnCreate(named, rules, inside)
+  for (const one of inside.list) {
+    const field = at === null ? one.field : `${spellPath(at)}.${spellField(one.field)}`
+    findings.add({ ...one, field })
   }
 }
 

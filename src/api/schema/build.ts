@@ -171,7 +171,10 @@ function checksOf(
   if (own !== undefined) checks.push(own)
   const [only] = checks
   if (only === undefined) return {}
-  return { check: checks.length === 1 ? only : (value, at) => checks.flatMap((check) => check(value, at)) }
+  const all: ShapeCheck = (value, at, found) => {
+    for (const check of checks) check(value, at, found)
+  }
+  return { check: checks.length === 1 ? only : all }
 }
 
 function field(number: number, schema: Schema, description: string, rules: Rules): Field {

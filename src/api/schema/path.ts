@@ -1,3 +1,6 @@
+import { findingLimits } from '../limits.ts'
+import { shortText } from '../short-text.ts'
+
 /** Where in an object a walk is; made per container and spelled only when something is wrong there. */
 export type Path = {
   readonly parent: Path | null
@@ -18,14 +21,26 @@ export function listIndex(parent: Path | null, step: number): Path {
   return { parent, kind: 'index', step }
 }
 
-/** As causes spell it: `spec.ports[0].name`, `data[a b]`. */
+/** As causes spell it: `spec.ports[0].name`, `data[a b]`. Long names and keys are cut, and the beginning of a long path. */
 export function spellPath(path: Path | null): string {
   const steps: string[] = []
+  let left: number = findingLimits.pathLengthMax
   for (let at = path; at !== null; at = at.parent) {
-    if (at.kind !== 'member') steps.push(`[${at.step}]`)
-    else steps.push(at.parent === null ? String(at.step) : `.${at.step}`)
+    const step = typeof at.step === 'number' ? String(at.step) : cutStep(at.step)
+    const text = at.kind !== 'member' ? `[${step}]` : at.parent === null ? step : `.${step}`
+    left -= text.length
+    if (left < 0) {
+      steps.push('...')
+      break
+    }
+    steps.push(text)
   }
   return steps.reverse().join('')
+}
+
+/** One name or key as paths spell it: keys of a request may have megabytes. */
+export function cutStep(step: string): string {
+  return shortText(step, findingLimits.pathStepLengthMax)
 }
 
 /** Another one for each place, whatever steps to it are: to look places up by. */

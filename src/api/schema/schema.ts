@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api-error.ts'
+import type { Findings } from '../findings.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { NameRule } from '../name-rules.ts'
 import type { Path } from './path.ts'
@@ -112,7 +112,7 @@ export type InlinePart = { readonly number: number; readonly schema: ObjectSchem
  * @param value of the schema's types
  * @param at where it stands, for `fieldAt`; null: it is the whole object
  */
-export type ShapeCheck = (value: JsonObject, at: Path | null) => readonly ApiErrorCause[]
+export type ShapeCheck = (value: JsonObject, at: Path | null, found: Findings) => void
 
 export type MapSchema = Common & {
   readonly type: 'map'

@@ -1,15 +1,12 @@
 import { assertNever } from '../../../raft/base/assert.ts'
-import type { ApiErrorCause } from '../api-error.ts'
+import type { Findings } from '../findings.ts'
 import { invalid, notSupported, required, tooLong, tooMany } from '../field-error.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf } from '../json.ts'
 import { utf8Length } from '../utf8.ts'
 import type { Path } from './path.ts'
-import { listIndex, mapKey, member, spellPath } from './path.ts'
+import { listIndex, mapKey, member } from './path.ts'
 import type { IntegerSchema, ListSchema, ObjectSchema, Schema, StringSchema } from './schema.ts'
-
-/** Told at most; an object with more mistakes is told these first. */
-export const CAUSES_MAX = 200
 
 /**
  * What a schema says beyond types: required members, closed lists, rules for texts, ranges and lengths, and what each
@@ -18,32 +15,31 @@ export const CAUSES_MAX = 200
  * @param object of the schema's types, after `conform` and defaults
  * @source the reasons and words of apimachinery `pkg/util/validation/field`
  */
-export function validateSchema(schema: ObjectSchema, object: JsonObject): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
-  checkObject(schema, object, null, causes)
-  return causes
+export function validateSchema(schema: ObjectSchema, object: JsonObject, found: Findings): void {
+  checkObject(schema, object, null, found)
 }
 
-function checkValue(schema: Schema, value: Json, path: Path, causes: ApiErrorCause[]): void {
-  if (value === null || causes.length >= CAUSES_MAX) return
+function checkValue(schema: Schema, value: Json, path: Path, found: Findings): void {
+  if (value === null || found.isFull) return
+  found.spend(1, path)
   switch (schema.type) {
     case 'object':
-      if (isJsonObject(value)) checkObject(schema, value, path, causes)
+      if (isJsonObject(value)) checkObject(schema, value, path, found)
       return
     case 'map':
       if (!isJsonObject(value) || !hasRules(schema.values)) return
       for (const key of Object.keys(value)) {
-        checkValue(schema.values, value[key] as Json, mapKey(path, key), causes)
+        checkValue(schema.values, value[key] as Json, mapKey(path, key), found)
       }
       return
     case 'list':
-      if (isJsonList(value)) checkList(schema, value, path, causes)
+      if (isJsonList(value)) checkList(schema, value, path, found)
       return
     case 'string':
-      if (typeof value === 'string') checkString(schema, value, path, causes)
+      if (typeof value === 'string') checkString(schema, value, path, found)
       return
     case 'integer':
-      if (typeof value === 'number' || typeof value === 'bigint') checkInteger(schema, value, path, causes)
+      if (typeof value === 'number' || typeof value === 'bigint') checkInteger(schema, value, path, found)
       return
     case 'boolean':
     case 'number':
@@ -56,23 +52,18 @@ function checkValue(schema: Schema, value: Json, path: Path, causes: ApiErrorCau
   }
 }
 
-function checkObject(
-  schema: ObjectSchema,
-  object: JsonObject,
-  path: Path | null,
-  causes: ApiErrorCause[],
-): void {
+function checkObject(schema: ObjectSchema, object: JsonObject, path: Path | null, found: Findings): void {
   for (const name of schema.required ?? []) {
     const value = memberOf(object, name)
     const missing = schema.properties[name]?.nonEmpty === true ? isEmpty(value) : value === undefined
-    if (missing) causes.push(required(spellPath(member(path, name))))
+    if (missing) found.add(required(member(path, name)))
   }
   for (const name of Object.keys(object)) {
     const type = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
     if (type !== undefined && hasRules(type))
-      checkValue(type, object[name] as Json, member(path, name), causes)
+      checkValue(type, object[name] as Json, member(path, name), found)
   }
-  if (schema.check !== undefined && causes.length < CAUSES_MAX) causes.push(...schema.check(object, path))
+  if (schema.check !== undefined && !found.isFull) schema.check(object, path, found)
 }
 
 function isEmpty(value: Json | undefined): boolean {
@@ -103,24 +94,19 @@ function hasRules(schema: Schema): boolean {
   }
 }
 
-function checkString(schema: StringSchema, value: string, path: Path, causes: ApiErrorCause[]): void {
+function checkString(schema: StringSchema, value: string, path: Path, found: Findings): void {
   if (schema.enum !== undefined && value !== '' && !schema.enum.includes(value)) {
-    causes.push(notSupported(spellPath(path), value, schema.enum))
+    found.add(notSupported(path, value, schema.enum))
   }
   if (schema.rule !== undefined && value !== '') {
-    for (const words of schema.rule(value)) causes.push(invalid(spellPath(path), value, words))
+    for (const words of schema.rule(value)) found.add(invalid(path, value, words))
   }
   if (schema.lengthMax !== undefined && utf8Length(value) > schema.lengthMax) {
-    causes.push(tooLong(spellPath(path), schema.lengthMax))
+    found.add(tooLong(path, schema.lengthMax))
   }
 }
 
-function checkInteger(
-  schema: IntegerSchema,
-  value: number | bigint,
-  path: Path,
-  causes: ApiErrorCause[],
-): void {
+function checkInteger(schema: IntegerSchema, value: number | bigint, path: Path, found: Findings): void {
   const { minimum, maximum } = schema
   const low = minimum !== undefined && value < minimum
   const high = maximum !== undefined && value > maximum
@@ -128,15 +114,15 @@ function checkInteger(
   let words = `must be between ${minimum} and ${maximum}, inclusive`
   if (maximum === undefined) words = `must be greater than or equal to ${minimum}`
   else if (minimum === undefined) words = `must be less than or equal to ${maximum}`
-  causes.push(invalid(spellPath(path), value, words))
+  found.add(invalid(path, value, words))
 }
 
-function checkList(schema: ListSchema, list: readonly Json[], path: Path, causes: ApiErrorCause[]): void {
+function checkList(schema: ListSchema, list: readonly Json[], path: Path, found: Findings): void {
   if (schema.itemsMax !== undefined && list.length > schema.itemsMax) {
-    causes.push(tooMany(spellPath(path), list.length, schema.itemsMax))
+    found.add(tooMany(path, list.length, schema.itemsMax))
   }
   if (!hasRules(schema.items)) return
-  for (let at = 0; at < list.length && causes.length < CAUSES_MAX; at++) {
-    checkValue(schema.items, list[at] as Json, listIndex(path, at), causes)
+  for (let at = 0; at < list.length && !found.isFull; at++) {
+    checkValue(schema.items, list[at] as Json, listIndex(path, at), found)
   }
 }

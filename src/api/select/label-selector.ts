@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../api-error.ts'
+import type { Findings } from '../findings.ts'
 import { badRequest } from '../api-errors.ts'
 import { invalid, required, fieldForbidden } from '../field-error.ts'
 import type { JsonObject } from '../json.ts'
@@ -91,41 +91,38 @@ export function selectorOfObject(selector: JsonObject): LabelSelector {
 }
 
 /** Checks the content of a `LabelSelector` object. @param field path where it stands */
-export function validateLabelSelector(selector: JsonObject, field: string): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+export function validateLabelSelector(selector: JsonObject, field: string, found: Findings): void {
   const matchLabels = selector['matchLabels']
   const labels = isJsonObject(matchLabels) ? matchLabels : {}
   for (const [key, value] of Object.entries(labels)) {
     const path = `${field}.matchLabels`
-    for (const words of checkQualifiedName(key)) causes.push(invalid(path, key, words))
-    for (const words of checkLabelValue(textMember(labels, key))) causes.push(invalid(path, value, words))
+    for (const words of checkQualifiedName(key)) found.add(invalid(path, key, words))
+    for (const words of checkLabelValue(textMember(labels, key))) found.add(invalid(path, value, words))
   }
   const expressions = selector['matchExpressions']
   for (const [at, expression] of (Array.isArray(expressions) ? expressions : []).entries()) {
-    if (isJsonObject(expression))
-      causes.push(...checkExpression(expression, `${field}.matchExpressions[${at}]`))
+    if (isJsonObject(expression)) checkExpression(expression, `${field}.matchExpressions[${at}]`, found)
   }
-  return causes
 }
 
-function checkExpression(expression: JsonObject, path: string): ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkExpression(expression: JsonObject, path: string, found: Findings): void {
   const key = textMember(expression, 'key')
   const operator = textMember(expression, 'operator')
   const values = expression['values']
   const count = Array.isArray(values) ? values.length : 0
   if (operator === 'In' || operator === 'NotIn') {
     if (count === 0) {
-      causes.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"))
+      found.add(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"))
     }
-  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
-    const words = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-    if (count > 0) causes.push(fieldForbidden(`${path}.values`, words))
   } else {
-    causes.push(invalid(`${path}.operator`, operator, 'not a valid selector operator'))
+    if (operator === 'Exists' || operator === 'DoesNotExist') {
+      const words = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+      if (count > 0) found.add(fieldForbidden(`${path}.values`, words))
+    } else {
+      found.add(invalid(`${path}.operator`, operator, 'not a valid selector operator'))
+    }
   }
-  for (const words of checkQualifiedName(key)) causes.push(invalid(`${path}.key`, key, words))
-  return causes
+  for (const words of checkQualifiedName(key)) found.add(invalid(`${path}.key`, key, words))
 }
 
 const OBJECT_OPERATORS: ReadonlyMap<string, LabelOperator> = new Map([

@@ -1,6 +1,7 @@
+import { causesOf } from '../../api/findings.ts'
+import type { Findings } from '../../api/findings.ts'
 import { Failure } from '../../../raft/base/failure.ts'
 import { ApiError } from '../../api/api-error.ts'
-import type { ApiErrorCause } from '../../api/api-error.ts'
 import { parseYamlObject } from '../../api/codec/yaml.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import { memberOf, objectsMember, textMember, textsMember } from '../../api/json.ts'
@@ -43,7 +44,9 @@ export function parseAuditPolicy(content: string, names: Names): AuditPolicy {
   const { value: policy, unknown } = understood(() => conform(policySchema, value))
   const [stranger] = unknown
   if (stranger !== undefined) throw new AuditPolicyMalformed(unknownWords(stranger))
-  const [wrong] = validateSchema(policySchema, policy)
+  const [wrong] = causesOf((found) => {
+    validateSchema(policySchema, policy, found)
+  })
   if (wrong !== undefined) throw new AuditPolicyMalformed(`${wrong.field}: ${wrong.message}`)
   return policyOf(policy)
 }
@@ -163,25 +166,26 @@ const policySchema = wholeObject(
   ),
 )
 
-function checkResources(of: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  if (textsMember(of, 'resourceNames').length === 0 || textsMember(of, 'resources').length > 0) return []
-  return [required(fieldAt(at, 'resources'), 'names are of objects of some resource')]
+function checkResources(of: JsonObject, at: Path | null, found: Findings): void {
+  if (textsMember(of, 'resourceNames').length === 0 || textsMember(of, 'resources').length > 0) return
+  found.add(required(fieldAt(at, 'resources'), 'names are of objects of some resource'))
 }
 
-function checkRule(rule: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkRule(rule: JsonObject, at: Path | null, found: Findings): void {
   const paths = textsMember(rule, 'nonResourceURLs')
   const field = fieldAt(at, 'nonResourceURLs')
   if (paths.length > 0 && (isSaid(rule, 'resources') || isSaid(rule, 'namespaces'))) {
     const words = 'a rule is about resources and namespaces, or about such paths: make two of it'
-    return [invalid(field, [...paths], words)]
+    found.add(invalid(field, [...paths], words))
+    return
   }
-  return paths.flatMap((path, index) => {
+  for (const [index, path] of paths.entries()) {
     const star = path.indexOf('*')
     const inside = star !== -1 && star !== path.length - 1
-    if (path === '*' || (path.startsWith('/') && !inside)) return []
+    if (path === '*' || (path.startsWith('/') && !inside)) continue
     const words = 'must begin with a slash, and may have a star at its end; or be a star'
-    return [invalid(`${field}[${index}]`, path, words)]
-  })
+    found.add(invalid(`${field}[${index}]`, path, words))
+  }
 }
 
 function isSaid(rule: JsonObject, name: string): boolean {

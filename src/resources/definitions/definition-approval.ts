@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import { objectMember, textMember } from '../../api/json.ts'
 import { keyPath } from '../../api/field-error.ts'
@@ -15,17 +15,21 @@ export function checkApproval(
   definition: AnyObject,
   current: AnyObject | null,
   names: Names,
-): readonly ApiErrorCause[] {
-  if (!isProtected(textMember(objectMember(definition, 'spec'), 'group'), names)) return []
+  found: Findings,
+): void {
+  if (!isProtected(textMember(objectMember(definition, 'spec'), 'group'), names)) return
   const key = approvalAnnotation(names)
   const said = definition.metadata.annotations?.[key] ?? ''
   const state = stateOf(said)
-  if (current !== null && state === stateOf(current.metadata.annotations?.[key] ?? '')) return []
+  if (current !== null && state === stateOf(current.metadata.annotations?.[key] ?? '')) return
   const field = keyPath('metadata.annotations', key)
   const words = `protected groups must have approval annotation ${JSON.stringify(key)}`
-  if (state === 'missing') return [required(field, words)]
-  if (state !== 'invalid') return []
-  return [invalid(field, said, `${words} with either a URL or a reason starting with "unapproved"`)]
+  if (state === 'missing') {
+    found.add(required(field, words))
+    return
+  }
+  if (state !== 'invalid') return
+  found.add(invalid(field, said, `${words} with either a URL or a reason starting with "unapproved"`))
 }
 
 /** `api-approved.orch.io` or `api-approved.kubernetes.io`. */

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { newCheckBudget } from '../../api/custom/check-budget.ts'
 import type { CheckBudget } from '../../api/custom/check-budget.ts'
 import { customLimits } from '../../api/custom/limits.ts'
@@ -23,13 +23,11 @@ const SPEC = member(null, 'spec')
 const VERSIONS = member(SPEC, 'versions')
 
 /** What a new definition has to be. */
-export function checkNewDefinition(definition: AnyObject, names: Names): readonly ApiErrorCause[] {
-  return [
-    ...checkName(definition),
-    ...checkSpec(definition, null, names),
-    ...checkStatus(definition),
-    ...checkApproval(definition, null, names),
-  ]
+export function checkNewDefinition(definition: AnyObject, names: Names, found: Findings): void {
+  checkName(definition, found)
+  checkSpec(definition, null, names, found)
+  checkStatus(definition, found)
+  checkApproval(definition, null, names, found)
 }
 
 /** What may become of one that is there. */
@@ -37,100 +35,104 @@ export function checkChangedDefinition(
   definition: AnyObject,
   current: AnyObject,
   names: Names,
-): readonly ApiErrorCause[] {
-  return [
-    ...checkSpec(definition, current, names),
-    ...checkFixed(definition, current),
-    ...checkStatus(definition),
-    ...checkApproval(definition, current, names),
-  ]
+  found: Findings,
+): void {
+  checkSpec(definition, current, names, found)
+  checkFixed(definition, current, found)
+  checkStatus(definition, found)
+  checkApproval(definition, current, names, found)
 }
 
 /** What the server, or whoever moves objects to another version, may say became of a definition. */
-export function checkStatus(definition: AnyObject): readonly ApiErrorCause[] {
+export function checkStatus(definition: AnyObject, found: Findings): void {
   const status = member(null, 'status')
-  return [
-    ...checkNames(
-      objectMember(objectMember(definition, 'status'), 'acceptedNames'),
-      member(status, 'acceptedNames'),
-    ),
-    ...checkStoredVersions(definition, member(status, 'storedVersions')),
-  ]
+  checkNames(
+    objectMember(objectMember(definition, 'status'), 'acceptedNames'),
+    member(status, 'acceptedNames'),
+    found,
+  )
+  checkStoredVersions(definition, member(status, 'storedVersions'), found)
 }
 
-function checkName({ metadata, ...definition }: AnyObject): readonly ApiErrorCause[] {
+function checkName({ metadata, ...definition }: AnyObject, found: Findings): void {
   const { name = '' } = metadata
   const spec = objectMember(definition, 'spec')
   const wanted = `${textMember(objectMember(spec, 'names'), 'plural')}.${textMember(spec, 'group')}`
-  return name === wanted ? [] : [invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group')]
+  if (name !== wanted) found.add(invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group'))
 }
 
-function checkSpec(definition: AnyObject, current: AnyObject | null, names: Names): readonly ApiErrorCause[] {
+function checkSpec(definition: AnyObject, current: AnyObject | null, names: Names, found: Findings): void {
   const spec = objectMember(definition, 'spec')
   const before = current === null ? null : objectMember(current, 'spec')
   const asked = objectMember(spec, 'names')
-  return [
-    ...checkGroup(textMember(spec, 'group')),
-    ...checkScope(textMember(spec, 'scope')),
-    ...requireSchemas(spec),
-    ...checkVersions(spec, before, names),
-    ...requireNames(asked, member(SPEC, 'names')),
-    ...checkNames(asked, member(SPEC, 'names')),
-    ...checkConversion(objectMember(spec, 'conversion'), member(SPEC, 'conversion')),
-    ...checkPreserving(spec, before, names),
-  ]
+  checkGroup(textMember(spec, 'group'), found)
+  checkScope(textMember(spec, 'scope'), found)
+  requireSchemas(spec, found)
+  checkVersions(spec, before, names, found)
+  requireNames(asked, member(SPEC, 'names'), found)
+  checkNames(asked, member(SPEC, 'names'), found)
+  checkConversion(objectMember(spec, 'conversion'), member(SPEC, 'conversion'), found)
+  checkPreserving(spec, before, names, found)
 }
 
-function checkGroup(group: string): readonly ApiErrorCause[] {
+function checkGroup(group: string, found: Findings): void {
   const field = fieldAt(SPEC, 'group')
-  if (group === '') return [required(field)]
+  if (group === '') {
+    found.add(required(field))
+    return
+  }
   const wrong = checkDns1123Subdomain(group)
-  if (wrong.length > 0) return [invalid(field, group, wrong.join(','))]
-  return group.includes('.') ? [] : [invalid(field, group, 'should be a domain with at least one dot')]
+  if (wrong.length > 0) {
+    found.add(invalid(field, group, wrong.join(',')))
+    return
+  }
+  if (!group.includes('.')) found.add(invalid(field, group, 'should be a domain with at least one dot'))
 }
 
 const SCOPES = ['Cluster', 'Namespaced']
 
-function checkScope(scope: string): readonly ApiErrorCause[] {
-  if (scope === '') return [required(fieldAt(SPEC, 'scope'))]
-  return SCOPES.includes(scope) ? [] : [notSupported(fieldAt(SPEC, 'scope'), scope, SCOPES)]
+function checkScope(scope: string, found: Findings): void {
+  if (scope === '') {
+    found.add(required(fieldAt(SPEC, 'scope')))
+    return
+  }
+  if (!SCOPES.includes(scope)) found.add(notSupported(fieldAt(SPEC, 'scope'), scope, SCOPES))
 }
 
-function requireSchemas(spec: JsonObject): readonly ApiErrorCause[] {
-  return objectsMember(spec, 'versions').flatMap((version, at) => {
+function requireSchemas(spec: JsonObject, found: Findings): void {
+  for (const [at, version] of objectsMember(spec, 'versions').entries()) {
     const isThere = isJsonObject(memberOf(objectMember(version, 'schema'), 'openAPIV3Schema'))
-    return isThere
-      ? []
-      : [required(fieldAt(VERSIONS, at, 'schema', 'openAPIV3Schema'), 'schemas are required')]
-  })
+    if (!isThere)
+      found.add(required(fieldAt(VERSIONS, at, 'schema', 'openAPIV3Schema'), 'schemas are required'))
+  }
 }
 
-function checkVersions(spec: JsonObject, before: JsonObject | null, names: Names): readonly ApiErrorCause[] {
+function checkVersions(spec: JsonObject, before: JsonObject | null, names: Names, found: Findings): void {
   const versions = objectsMember(spec, 'versions')
   const { versionsMax } = customLimits
-  if (versions.length > versionsMax) return [tooMany(fieldAt(VERSIONS), versions.length, versionsMax)]
+  if (versions.length > versionsMax) {
+    found.add(tooMany(fieldAt(VERSIONS), versions.length, versionsMax))
+    return
+  }
   const budget = newCheckBudget()
-  const causes = versions.flatMap((version, at) => {
+  for (const [at, version] of versions.entries()) {
     const place = listIndex(VERSIONS, at)
     const name = textMember(version, 'name')
     const wrong = checkDns1035Label(name)
     const same = before === null ? undefined : versionIn(before, name)
-    return [
-      ...(wrong.length === 0 ? [] : [invalid(fieldAt(place, 'name'), name, wrong.join(','))]),
-      ...checkVersion(version, place),
-      ...(isSameShape(version, same) ? [] : checkSchemaOf(version, place, names, budget)),
-    ]
-  })
+    if (wrong.length !== 0) found.add(invalid(fieldAt(place, 'name'), name, wrong.join(',')))
+    checkVersion(version, place, found)
+    if (!isSameShape(version, same)) checkSchemaOf(version, place, names, budget, found)
+  }
   const every = versions.map((version) => textMember(version, 'name'))
   const shown = every.join(',')
   if (new Set(every).size < every.length) {
-    causes.push(invalid(fieldAt(VERSIONS), shown, 'must contain unique version names'))
+    found.add(invalid(fieldAt(VERSIONS), shown, 'must contain unique version names'))
   }
   if (versions.filter((version) => memberOf(version, 'storage') === true).length !== 1) {
     const words = 'must have exactly one version marked as storage version'
-    causes.push(invalid(fieldAt(VERSIONS), shown, words))
+    found.add(invalid(fieldAt(VERSIONS), shown, words))
   }
-  return causes
 }
 
 function versionIn(spec: JsonObject, name: string): JsonObject | undefined {
@@ -149,11 +151,12 @@ function checkSchemaOf(
   place: Path,
   names: Names,
   budget: CheckBudget,
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const schema = memberOf(objectMember(version, 'schema'), 'openAPIV3Schema')
-  if (!isJsonObject(schema)) return []
+  if (!isJsonObject(schema)) return
   const at = member(member(place, 'schema'), 'openAPIV3Schema')
-  return checkStructural(schema, at, names, { statusSubresource: hasStatus(version), budget })
+  checkStructural(schema, at, names, { statusSubresource: hasStatus(version), budget }, found)
 }
 
 function hasStatus(version: JsonObject): boolean {
@@ -161,30 +164,25 @@ function hasStatus(version: JsonObject): boolean {
 }
 
 /** One that is so from before may stay so. */
-function checkPreserving(
-  spec: JsonObject,
-  before: JsonObject | null,
-  names: Names,
-): readonly ApiErrorCause[] {
+function checkPreserving(spec: JsonObject, before: JsonObject | null, names: Names, found: Findings): void {
   const isSo = (of: JsonObject) => memberOf(of, 'preserveUnknownFields') === true
-  if (!isSo(spec) || (before !== null && isSo(before))) return []
+  if (!isSo(spec) || (before !== null && isSo(before))) return
   const marker = `${names.schemaMarkerPrefix}preserve-unknown-fields`
   const words = `cannot set to true, set ${marker} to true in spec.versions[*].schema instead`
-  return [invalid(fieldAt(SPEC, 'preserveUnknownFields'), true, words)]
+  found.add(invalid(fieldAt(SPEC, 'preserveUnknownFields'), true, words))
 }
 
 /** Where objects lie, and what they say they are, stays. */
-function checkFixed(definition: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+function checkFixed(definition: AnyObject, current: AnyObject, found: Findings): void {
   const spec = objectMember(definition, 'spec')
   const before = objectMember(current, 'spec')
   const always = [['group'], ['names', 'plural']] as const
   const inUse = isTrue(current, 'Established') ? ([['scope'], ['names', 'kind']] as const) : []
-  return [...inUse, ...always].flatMap((steps) => {
+  for (const steps of [...inUse, ...always]) {
     const value = textAt(spec, steps)
-    return value === textAt(before, steps)
-      ? []
-      : [invalid(fieldAt(SPEC, ...steps), value, 'field is immutable')]
-  })
+    if (value !== textAt(before, steps))
+      found.add(invalid(fieldAt(SPEC, ...steps), value, 'field is immutable'))
+  }
 }
 
 function textAt(of: JsonObject, steps: readonly string[]): string {
@@ -192,22 +190,22 @@ function textAt(of: JsonObject, steps: readonly string[]): string {
   return rest.length === 0 ? textMember(of, first) : textAt(objectMember(of, first), rest)
 }
 
-function checkStoredVersions(definition: AnyObject, at: Path): readonly ApiErrorCause[] {
+function checkStoredVersions(definition: AnyObject, at: Path, found: Findings): void {
   const stored = memberOf(objectMember(definition, 'status'), 'storedVersions')
   const list = Array.isArray(stored) ? stored.filter((name) => typeof name === 'string') : []
   const field = fieldAt(at)
-  if (list.length === 0) return [invalid(field, list, 'must have at least one stored version')]
+  if (list.length === 0) {
+    found.add(invalid(field, list, 'must have at least one stored version'))
+    return
+  }
   const versions = objectsMember(objectMember(definition, 'spec'), 'versions')
   const known = versions.map((version) => textMember(version, 'name'))
   const storage = versions
     .filter((version) => memberOf(version, 'storage') === true)
     .map((version) => textMember(version, 'name'))
-  return [
-    ...storage
-      .filter((name) => !list.includes(name))
-      .map((name) => invalid(field, list, `must have the storage version ${name}`)),
-    ...list.flatMap((name, index) =>
-      known.includes(name) ? [] : [invalid(fieldAt(at, index), name, 'must appear in spec.versions')],
-    ),
-  ]
+  for (const name of storage.filter((name) => !list.includes(name)))
+    found.add(invalid(field, list, `must have the storage version ${name}`))
+  for (const [index, name] of list.entries()) {
+    if (!known.includes(name)) found.add(invalid(fieldAt(at, index), name, 'must appear in spec.versions'))
+  }
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { compileColumnPath } from '../../api/custom/column-path.ts'
 import { customLimits } from '../../api/custom/limits.ts'
 import { invalid, required, tooMany } from '../../api/field-error.ts'
@@ -10,65 +10,66 @@ import { utf8Length } from '../../api/utf8.ts'
 import { parseScalePath } from './scale-path.ts'
 
 /** What a version says beside its name and its schema. */
-export function checkVersion(version: JsonObject, at: Path): readonly ApiErrorCause[] {
-  return [
-    ...checkWarning(version, fieldAt(at, 'deprecationWarning')),
-    ...checkScale(objectMember(version, 'subresources'), member(at, 'subresources')),
-    ...checkColumns(
-      objectsMember(version, 'additionalPrinterColumns'),
-      member(at, 'additionalPrinterColumns'),
-    ),
-  ]
+export function checkVersion(version: JsonObject, at: Path, found: Findings): void {
+  checkWarning(version, fieldAt(at, 'deprecationWarning'), found)
+  checkScale(objectMember(version, 'subresources'), member(at, 'subresources'), found)
+  checkColumns(
+    objectsMember(version, 'additionalPrinterColumns'),
+    member(at, 'additionalPrinterColumns'),
+    found,
+  )
 }
 
 /** Each costs something for every row of every table, so their number is bounded. */
-function checkColumns(columns: readonly JsonObject[], at: Path): readonly ApiErrorCause[] {
+function checkColumns(columns: readonly JsonObject[], at: Path, found: Findings): void {
   const { columnsMax } = customLimits
-  if (columns.length > columnsMax) return [tooMany(fieldAt(at), columns.length, columnsMax)]
-  return columns.flatMap((column, index) => checkColumn(column, listIndex(at, index)))
+  if (columns.length > columnsMax) {
+    found.add(tooMany(fieldAt(at), columns.length, columnsMax))
+    return
+  }
+  for (const [index, column] of columns.entries()) checkColumn(column, listIndex(at, index), found)
 }
 
 /** Bytes. */
 const WARNING_LENGTH_MAX = 256
 
-function checkWarning(version: JsonObject, field: string): readonly ApiErrorCause[] {
+function checkWarning(version: JsonObject, field: string, found: Findings): void {
   const warning = memberOf(version, 'deprecationWarning')
-  if (typeof warning !== 'string') return []
+  if (typeof warning !== 'string') return
   const say = (words: string) => invalid(field, warning, words)
-  if (memberOf(version, 'deprecated') !== true) return [say('can only be set for deprecated versions')]
-  const causes: ApiErrorCause[] = []
-  if (utf8Length(warning) > WARNING_LENGTH_MAX) causes.push(say('must be <= 256 characters long'))
-  if (warning === '') causes.push(say('must not be an empty string'))
+  if (memberOf(version, 'deprecated') !== true) {
+    found.add(say('can only be set for deprecated versions'))
+    return
+  }
+  if (utf8Length(warning) > WARNING_LENGTH_MAX) found.add(say('must be <= 256 characters long'))
+  if (warning === '') found.add(say('must not be an empty string'))
   // Letters, marks, numbers, signs, and the one plain space.
   const at = warning.search(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u)
   if (at >= 0) {
     const begin = 'must only contain printable UTF-8 characters; non-printable character found at index'
-    causes.push(say(`${begin} ${utf8Length(warning.slice(0, at))}`))
+    found.add(say(`${begin} ${utf8Length(warning.slice(0, at))}`))
   }
-  return causes
 }
 
 const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string']
 const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password']
 
-function checkColumn(column: JsonObject, at: Path): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkColumn(column: JsonObject, at: Path, found: Findings): void {
   const type = textMember(column, 'type')
   const format = textMember(column, 'format')
   const path = textMember(column, 'jsonPath')
-  if (textMember(column, 'name') === '') causes.push(required(fieldAt(at, 'name')))
+  if (textMember(column, 'name') === '') found.add(required(fieldAt(at, 'name')))
   const types = `must be one of ${COLUMN_TYPES.join(',')}`
-  if (type === '') causes.push(required(fieldAt(at, 'type'), types))
-  else if (!COLUMN_TYPES.includes(type)) causes.push(invalid(fieldAt(at, 'type'), type, types))
+  if (type === '') found.add(required(fieldAt(at, 'type'), types))
+  else if (!COLUMN_TYPES.includes(type)) found.add(invalid(fieldAt(at, 'type'), type, types))
   if (format !== '' && !COLUMN_FORMATS.includes(format)) {
-    causes.push(invalid(fieldAt(at, 'format'), format, `must be one of ${COLUMN_FORMATS.join(',')}`))
+    found.add(invalid(fieldAt(at, 'format'), format, `must be one of ${COLUMN_FORMATS.join(',')}`))
   }
-  if (path === '') causes.push(required(fieldAt(at, 'jsonPath')))
+  if (path === '') found.add(required(fieldAt(at, 'jsonPath')))
   else {
     const compiled = path.startsWith('.') ? compileColumnPath(path) : NO_PATH
-    if (typeof compiled === 'string') causes.push(invalid(fieldAt(at, 'jsonPath'), path, compiled))
+    if (typeof compiled === 'string') found.add(invalid(fieldAt(at, 'jsonPath'), path, compiled))
   }
-  return causes
 }
 
 const NO_PATH = 'must be a simple json path starting with .'
@@ -87,16 +88,25 @@ const SCALE_PATHS = [
   },
 ]
 
-function checkScale(subresources: JsonObject, at: Path): readonly ApiErrorCause[] {
+function checkScale(subresources: JsonObject, at: Path, found: Findings): void {
   const scale = memberOf(subresources, 'scale')
-  if (!isJsonObject(scale)) return []
-  return SCALE_PATHS.flatMap(({ name, under, words, required: isRequired }) => {
+  if (!isJsonObject(scale)) return
+  for (const { name, under, words, required: isRequired } of SCALE_PATHS) {
     const path = textMember(scale, name)
     const field = fieldAt(at, `scale.${name}`)
-    if (path === '') return isRequired ? [required(field)] : []
-    if (!path.startsWith('.')) return [invalid(field, path, NO_PATH)]
-    if (!under.some((prefix) => path.startsWith(prefix))) return [invalid(field, path, words)]
-    if (parseScalePath(path) !== null) return []
-    return [invalid(field, path, 'must be a json path in the dot notation, without indexes')]
-  })
+    if (path === '') {
+      if (isRequired) found.add(required(field))
+      continue
+    }
+    if (!path.startsWith('.')) {
+      found.add(invalid(field, path, NO_PATH))
+      continue
+    }
+    if (!under.some((prefix) => path.startsWith(prefix))) {
+      found.add(invalid(field, path, words))
+      continue
+    }
+    if (parseScalePath(path) !== null) continue
+    found.add(invalid(field, path, 'must be a json path in the dot notation, without indexes'))
+  }
 }

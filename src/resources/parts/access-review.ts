@@ -1,5 +1,5 @@
+import type { Findings } from '../../api/findings.ts'
 import type { Action } from '../../api/action.ts'
-import type { ApiErrorCause } from '../../api/api-error.ts'
 import { invalid } from '../../api/field-error.ts'
 import { isJsonObject, memberOf, objectMember, textMember, textsMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -69,23 +69,24 @@ export const subjectAccessReviewStatusSchema = struct(
   },
 )
 
-export function checkAction(object: AnyObject): readonly ApiErrorCause[] {
+export function checkAction(object: AnyObject, found: Findings): void {
   const spec = objectMember(object, 'spec')
   const path = memberOf(spec, 'nonResourceAttributes')
   const resource = memberOf(spec, 'resourceAttributes')
   if (path !== undefined && resource !== undefined) {
     const words = 'cannot be specified in combination with resourceAttributes'
-    return [invalid('spec.nonResourceAttributes', path, words)]
+    found.add(invalid('spec.nonResourceAttributes', path, words))
+    return
   }
-  if (path !== undefined || resource !== undefined) return []
+  if (path !== undefined || resource !== undefined) return
   const words = 'exactly one of nonResourceAttributes or resourceAttributes must be specified'
-  return [invalid('spec.resourceAttributes', null, words)]
+  found.add(invalid('spec.resourceAttributes', null, words))
 }
 
-export function checkSubject(object: AnyObject): readonly ApiErrorCause[] {
+export function checkSubject(object: AnyObject, found: Findings): void {
   const spec = objectMember(object, 'spec')
-  if (textMember(spec, 'user') !== '' || textsMember(spec, 'groups').length > 0) return []
-  return [invalid('spec.user', '', 'at least one of user or group must be specified')]
+  if (textMember(spec, 'user') !== '' || textsMember(spec, 'groups').length > 0) return
+  found.add(invalid('spec.user', '', 'at least one of user or group must be specified'))
 }
 
 /** Asks on behalf of whom the review names, or of the caller. */

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { textsMember } from '../../api/json.ts'
@@ -94,12 +94,10 @@ export const affinitySchema = struct('core.v1.Affinity', 'Where a Pod would like
   podAntiAffinity: maybe(3, podAntiAffinitySchema, 'Away from other pods.'),
 })
 
-function checkNamespaces(term: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkNamespaces(term: JsonObject, at: Path | null, found: Findings): void {
   textsMember(term, 'namespaces').forEach((namespace, index) => {
     for (const words of checkDns1123Label(namespace)) {
-      causes.push(invalid(fieldAt(at, 'namespaces', index), namespace, words))
+      found.add(invalid(fieldAt(at, 'namespaces', index), namespace, words))
     }
   })
-  return causes
 }

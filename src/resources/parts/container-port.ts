@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { numberMember } from '../../api/json.ts'
@@ -23,18 +23,17 @@ export const containerPortSchema = struct(
   { check: checkNumbers },
 )
 
-function checkNumbers(port: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkNumbers(port: JsonObject, at: Path | null, found: Findings): void {
   const containerPort = numberMember(port, 'containerPort')
-  if (containerPort === 0) causes.push(required(fieldAt(at, 'containerPort')))
-  else if (containerPort !== null) {
-    for (const words of checkPortNumber(containerPort)) {
-      causes.push(invalid(fieldAt(at, 'containerPort'), containerPort, words))
+  if (containerPort === 0) found.add(required(fieldAt(at, 'containerPort')))
+  else {
+    if (containerPort !== null) {
+      for (const words of checkPortNumber(containerPort)) {
+        found.add(invalid(fieldAt(at, 'containerPort'), containerPort, words))
+      }
     }
   }
   const hostPort = numberMember(port, 'hostPort') ?? 0
-  if (hostPort === 0) return causes
-  for (const words of checkPortNumber(hostPort))
-    causes.push(invalid(fieldAt(at, 'hostPort'), hostPort, words))
-  return causes
+  if (hostPort === 0) return
+  for (const words of checkPortNumber(hostPort)) found.add(invalid(fieldAt(at, 'hostPort'), hostPort, words))
 }

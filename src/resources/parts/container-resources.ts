@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { fieldForbidden, invalid, keyPath, required } from '../../api/field-error.ts'
 import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import { objectMember, setMember, textMember } from '../../api/json.ts'
@@ -15,32 +15,26 @@ import type { Quantity } from '../../api/schema/quantity.ts'
  * @param at of the requirements
  * @source core `pkg/apis/core/validation`, ValidateResourceRequirements
  */
-export function checkContainerResources(resources: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+export function checkContainerResources(resources: JsonObject, at: Path | null, found: Findings): void {
   const [limits, requests] = [objectMember(resources, 'limits'), objectMember(resources, 'requests')]
-  const causes = [
-    ...checkAmounts(limits, fieldAt(at, 'limits')),
-    ...checkAmounts(requests, fieldAt(at, 'requests')),
-    ...checkRequests(limits, requests, at),
-  ]
+  checkAmounts(limits, fieldAt(at, 'limits'), found)
+  checkAmounts(requests, fieldAt(at, 'requests'), found)
+  checkRequests(limits, requests, at, found)
   const names = [...Object.keys(limits), ...Object.keys(requests)]
   if (names.some(isHugePages) && !names.some((name) => name === 'cpu' || name === 'memory')) {
-    causes.push(fieldForbidden(spellPath(at), 'HugePages require cpu or memory'))
+    found.add(fieldForbidden(spellPath(at), 'HugePages require cpu or memory'))
   }
-  return causes
 }
 
 /** Of containers, and of what running a Pod takes besides them. @param field of the map */
-export function checkAmounts(amounts: JsonObject, field: string): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+export function checkAmounts(amounts: JsonObject, field: string, found: Findings): void {
   for (const name of Object.keys(amounts)) {
     const path = keyPath(field, name)
-    for (const words of checkResourceName(name)) causes.push(invalid(path, name, words))
+    for (const words of checkResourceName(name)) found.add(invalid(path, name, words))
     const quantity = parseQuantity(textMember(amounts, name))
     if (quantity === null) continue
-    for (const words of checkAmount(name, quantity))
-      causes.push(invalid(path, formatQuantity(quantity), words))
+    for (const words of checkAmount(name, quantity)) found.add(invalid(path, formatQuantity(quantity), words))
   }
-  return causes
 }
 
 /**
@@ -87,26 +81,26 @@ function roundedAmount(text: string): string | null {
   return formatQuantity({ ...quantity, nanos: quantity.nanos + away })
 }
 
-function checkRequests(limits: JsonObject, requests: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkRequests(limits: JsonObject, requests: JsonObject, at: Path | null, found: Findings): void {
   for (const name of Object.keys(requests)) {
     const asked = parseQuantity(textMember(requests, name))
     if (asked === null) continue
     const allowed = Object.hasOwn(limits, name) ? parseQuantity(textMember(limits, name)) : null
     if (allowed === null) {
       if (isShareable(name)) continue
-      causes.push(required(fieldAt(at, 'limits'), 'Limit must be set for non overcommitable resources'))
+      found.add(required(fieldAt(at, 'limits'), 'Limit must be set for non overcommitable resources'))
       continue
     }
     const order = compareQuantities(asked, allowed)
     const field = fieldAt(at, 'requests')
     if (order !== 0 && !isShareable(name)) {
-      causes.push(invalid(field, formatQuantity(asked), `must be equal to ${name} limit`))
-    } else if (order > 0) {
-      causes.push(invalid(field, formatQuantity(asked), `must be less than or equal to ${name} limit`))
+      found.add(invalid(field, formatQuantity(asked), `must be equal to ${name} limit`))
+    } else {
+      if (order > 0) {
+        found.add(invalid(field, formatQuantity(asked), `must be less than or equal to ${name} limit`))
+      }
     }
   }
-  return causes
 }
 
 /** Together, containers may be allowed more of it than there is. */

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { duplicate, fieldForbidden, invalid, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import {
@@ -105,40 +105,34 @@ const lasting = [
   'volumeDevices',
 ]
 
-function checkContainer(container: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  return [
-    ...checkImage(container, at),
-    ...checkPortNames(container, at),
-    ...checkMountsAndDevices(container, at),
-    ...checkPropagation(container, at),
-    ...checkProbes(container, at),
-    ...checkContainerResources(objectMember(container, 'resources'), member(at, 'resources')),
-  ]
+function checkContainer(container: JsonObject, at: Path | null, found: Findings): void {
+  checkImage(container, at, found)
+  checkPortNames(container, at, found)
+  checkMountsAndDevices(container, at, found)
+  checkPropagation(container, at, found)
+  checkProbes(container, at, found)
+  checkContainerResources(objectMember(container, 'resources'), member(at, 'resources'), found)
 }
 
 /** @source core `pkg/apis/core/validation`, validateEphemeralContainers */
-function checkEphemeral(container: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkEphemeral(container: JsonObject, at: Path | null, found: Findings): void {
   const words = 'cannot be set for an Ephemeral Container'
-  const causes = lasting
-    .filter((name) => !isEmpty(container, name))
-    .map((name) => fieldForbidden(fieldAt(at, name), words))
+  for (const name of lasting.filter((name) => !isEmpty(container, name)))
+    found.add(fieldForbidden(fieldAt(at, name), words))
   objectsMember(container, 'volumeMounts').forEach((mount, index) => {
     for (const name of ['subPath', 'subPathExpr']) {
       if (textMember(mount, name) === '') continue
-      causes.push(fieldForbidden(fieldAt(at, 'volumeMounts', index, name), words))
+      found.add(fieldForbidden(fieldAt(at, 'volumeMounts', index, name), words))
     }
   })
-  return [
-    ...checkImage(container, at),
-    ...causes,
-    ...checkMountsAndDevices(container, at),
-    ...checkPropagation(container, at),
-  ]
+  checkImage(container, at, found)
+  checkMountsAndDevices(container, at, found)
+  checkPropagation(container, at, found)
 }
 
 /** Not said to be required in documents, as configuration may be completed on its way here. */
-function checkImage(container: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  return textMember(container, 'image') === '' ? [required(fieldAt(at, 'image'))] : []
+function checkImage(container: JsonObject, at: Path | null, found: Findings): void {
+  if (textMember(container, 'image') === '') found.add(required(fieldAt(at, 'image')))
 }
 
 function isEmpty(container: JsonObject, name: string): boolean {
@@ -148,40 +142,35 @@ function isEmpty(container: JsonObject, name: string): boolean {
   )
 }
 
-function checkPortNames(container: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkPortNames(container: JsonObject, at: Path | null, found: Findings): void {
   const seen = new Set<string>()
-  const causes: ApiErrorCause[] = []
   objectsMember(container, 'ports').forEach((port, index) => {
     const name = textMember(port, 'name')
-    if (name !== '' && seen.has(name)) causes.push(duplicate(fieldAt(at, 'ports', index, 'name'), name))
+    if (name !== '' && seen.has(name)) found.add(duplicate(fieldAt(at, 'ports', index, 'name'), name))
     seen.add(name)
   })
-  return causes
 }
 
-function checkPropagation(container: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  if (memberOf(objectMember(container, 'securityContext'), 'privileged') === true) return []
+function checkPropagation(container: JsonObject, at: Path | null, found: Findings): void {
+  if (memberOf(objectMember(container, 'securityContext'), 'privileged') === true) return
   const words = 'Bidirectional mount propagation is available only to privileged containers'
-  return objectsMember(container, 'volumeMounts').flatMap((mount, index) =>
-    textMember(mount, 'mountPropagation') === 'Bidirectional'
-      ? [fieldForbidden(fieldAt(at, 'volumeMounts', index, 'mountPropagation'), words)]
-      : [],
-  )
+  for (const [index, mount] of objectsMember(container, 'volumeMounts').entries()) {
+    if (textMember(mount, 'mountPropagation') === 'Bidirectional')
+      found.add(fieldForbidden(fieldAt(at, 'volumeMounts', index, 'mountPropagation'), words))
+  }
 }
 
-function checkProbes(container: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkProbes(container: JsonObject, at: Path | null, found: Findings): void {
   for (const name of ['livenessProbe', 'readinessProbe', 'startupProbe']) {
     const probe = objectMember(container, name)
     const successes = numberMember(probe, 'successThreshold')
     if (successes !== null && successes !== 1 && name !== 'readinessProbe') {
-      causes.push(invalid(fieldAt(at, name, 'successThreshold'), successes, 'must be 1'))
+      found.add(invalid(fieldAt(at, name, 'successThreshold'), successes, 'must be 1'))
     }
     const seconds = integerMember(probe, 'terminationGracePeriodSeconds')
     if (seconds === null) continue
     const field = fieldAt(at, name, 'terminationGracePeriodSeconds')
-    if (name === 'readinessProbe') causes.push(invalid(field, seconds, 'must not be set for readinessProbes'))
-    else if (seconds <= 0) causes.push(invalid(field, seconds, 'must be greater than 0'))
+    if (name === 'readinessProbe') found.add(invalid(field, seconds, 'must not be set for readinessProbes'))
+    else if (seconds <= 0) found.add(invalid(field, seconds, 'must be greater than 0'))
   }
-  return causes
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, keyPath } from '../../api/field-error.ts'
 import type { Names } from '../../api/names.ts'
 
@@ -14,11 +14,12 @@ export function checkDeletionCost(
   annotations: Annotations,
   path: string,
   names: Names,
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const key = names.labelUnder('controller', 'pod-deletion-cost')
   const value = Object.hasOwn(annotations, key) ? annotations[key] : undefined
-  if (value === undefined || isCost(value)) return []
-  return [invalid(keyPath(path, key), value, 'must be a 32bit integer')]
+  if (value === undefined || isCost(value)) return
+  found.add(invalid(keyPath(path, key), value, 'must be a 32bit integer'))
 }
 
 /** Neither a plus nor zeros stand before it, but zeros may stand behind a minus. */

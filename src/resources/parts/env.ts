@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { objectMember, textMember } from '../../api/json.ts'
@@ -18,8 +18,9 @@ import { membersSaid } from './one-of.ts'
 
 /** Variables of a container, one by one or all keys of an object. */
 
-const isNamed: ShapeCheck = (reference, at) =>
-  textMember(reference, 'name') === '' ? [required(fieldAt(at, 'name'))] : []
+const isNamed: ShapeCheck = (reference, at, found) => {
+  if (textMember(reference, 'name') === '') found.add(required(fieldAt(at, 'name')))
+}
 
 const reference = [{ number: 1, schema: localObjectReferenceSchema }]
 
@@ -88,7 +89,7 @@ export const envFromSourceSchema = struct(
     configMapRef: maybe(2, configMapEnvSourceSchema, 'The ConfigMap.'),
     secretRef: maybe(3, secretEnvSourceSchema, 'The Secret.'),
   },
-  { check: (source, at) => checkOnlyOne(source, at, ['configMapRef', 'secretRef']) },
+  { check: (source, at, found) => checkOnlyOne(source, at, ['configMapRef', 'secretRef'], found) },
 )
 
 /** What a variable can tell of its Pod. */
@@ -103,18 +104,14 @@ const fieldPaths = [
   'status.podIPs',
 ]
 
-function checkSource(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkSource(source: JsonObject, at: Path | null, found: Findings): void {
   const members = ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef']
-  const causes = [...checkOnlyOne(source, at, members)]
+  checkOnlyOne(source, at, members, found)
   for (const [name, selector] of selectorsOf(source)) {
     const below = member(at, name)
-    causes.push(
-      ...(name === 'fieldRef'
-        ? checkObjectFieldSelector(selector, below, fieldPaths)
-        : checkResourceFieldSelector(selector, below, false)),
-    )
+    if (name === 'fieldRef') checkObjectFieldSelector(selector, below, fieldPaths, found)
+    else checkResourceFieldSelector(selector, below, false, found)
   }
-  return causes
 }
 
 function selectorsOf(source: JsonObject): readonly (readonly [string, JsonObject])[] {
@@ -122,9 +119,9 @@ function selectorsOf(source: JsonObject): readonly (readonly [string, JsonObject
   return names.map((name) => [name, objectMember(source, name)] as const)
 }
 
-function checkVariable(variable: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  if (!Object.hasOwn(variable, 'valueFrom') || textMember(variable, 'value') === '') return []
-  return [invalid(fieldAt(at, 'valueFrom'), '', 'may not be specified when `value` is not empty')]
+function checkVariable(variable: JsonObject, at: Path | null, found: Findings): void {
+  if (!Object.hasOwn(variable, 'valueFrom') || textMember(variable, 'value') === '') return
+  found.add(invalid(fieldAt(at, 'valueFrom'), '', 'may not be specified when `value` is not empty'))
 }
 
 /** In the words that upstream has for variables, which are others than for volumes and handlers. */
@@ -132,11 +129,15 @@ function checkOnlyOne(
   source: JsonObject,
   at: Path | null,
   members: readonly string[],
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const count = membersSaid(source, members).length
-  if (count === 1) return []
-  if (count > 1) return [invalid(spellPath(at), '', 'may not have more than one field specified at a time')]
+  if (count === 1) return
+  if (count > 1) {
+    found.add(invalid(spellPath(at), '', 'may not have more than one field specified at a time'))
+    return
+  }
   const quoted = members.map((name) => `\`${name}\``)
   const words = `must specify one of: ${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1) ?? ''}`
-  return [invalid(spellPath(at), '', words)]
+  found.add(invalid(spellPath(at), '', words))
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { fieldForbidden } from '../../api/field-error.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import { isJsonList, isJsonObject, memberOf, objectMember, textMember } from '../../api/json.ts'
@@ -36,17 +36,14 @@ export const ephemeralVolumeSourceSchema = struct(
 
 const MEMBERS_OF_TEMPLATES = ['annotations', 'labels']
 
-function checkTemplateMetadata(template: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkTemplateMetadata(template: JsonObject, at: Path | null, found: Findings): void {
   const metadata = objectMember(template, 'metadata')
   const texts = (name: string) => textsByKey(objectMember(metadata, name))
   const others = Object.keys(metadata).filter((name) => !MEMBERS_OF_TEMPLATES.includes(name))
-  return [
-    ...validateLabels(texts('labels'), fieldAt(at, 'metadata', 'labels')),
-    ...validateAnnotations(texts('annotations'), fieldAt(at, 'metadata', 'annotations')),
-    ...others
-      .filter((name) => !isZero(memberOf(metadata, name)))
-      .map((name) => fieldForbidden(fieldAt(at, 'metadata', name), 'cannot be set for an ephemeral volume')),
-  ]
+  validateLabels(texts('labels'), fieldAt(at, 'metadata', 'labels'), found)
+  validateAnnotations(texts('annotations'), fieldAt(at, 'metadata', 'annotations'), found)
+  for (const name of others.filter((name) => !isZero(memberOf(metadata, name))))
+    found.add(fieldForbidden(fieldAt(at, 'metadata', name), 'cannot be set for an ephemeral volume'))
 }
 
 function textsByKey(map: JsonObject): { readonly [key: string]: string } {

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import { textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -70,13 +70,14 @@ function clusterSchema(of: string): ObjectSchema {
 }
 
 /** A token, or both halves of a key pair. */
-function checkStatus(status: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkStatus(status: JsonObject, at: Path | null, found: Findings): void {
   const [token, certificate, key] = ['token', 'clientCertificateData', 'clientKeyData'].map((name) =>
     textMember(status, name),
   ) as [string, string, string]
   if ((certificate === '') !== (key === '')) {
-    return [required(fieldAt(at, certificate === '' ? 'clientCertificateData' : 'clientKeyData'))]
+    found.add(required(fieldAt(at, certificate === '' ? 'clientCertificateData' : 'clientKeyData')))
+    return
   }
-  if (token !== '' || certificate !== '') return []
-  return [invalid(spellPath(at), '...', 'must have a token, or a certificate with its key')]
+  if (token !== '' || certificate !== '') return
+  found.add(invalid(spellPath(at), '...', 'must have a token, or a certificate with its key'))
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, notSupported, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { textMember } from '../../api/json.ts'
@@ -39,25 +39,32 @@ export function checkObjectFieldSelector(
   selector: JsonObject,
   at: Path | null,
   fieldPaths: readonly string[],
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const path = textMember(selector, 'fieldPath')
-  if (path === '') return []
+  if (path === '') return
   const version = textMember(selector, 'apiVersion')
   if (version !== 'v1') {
     const words = `error converting fieldPath: unsupported pod version: ${version}`
-    return [invalid(fieldAt(at, 'fieldPath'), path, words)]
+    found.add(invalid(fieldAt(at, 'fieldPath'), path, words))
+    return
   }
   const subscript = /^([^[\]]+)\['([^']*)'\]$/.exec(path)
   if (subscript === null) {
-    return fieldPaths.includes(path) ? [] : [notSupported(fieldAt(at, 'fieldPath'), path, fieldPaths)]
+    if (!fieldPaths.includes(path)) found.add(notSupported(fieldAt(at, 'fieldPath'), path, fieldPaths))
+    return
   }
   const [, map = '', key = ''] = subscript
   const field = spellPath(at)
   if (map === 'metadata.annotations') {
-    return checkQualifiedName(key.toLowerCase()).map((words) => invalid(field, key, words))
+    for (const words of checkQualifiedName(key.toLowerCase())) found.add(invalid(field, key, words))
+    return
   }
-  if (map === 'metadata.labels') return checkQualifiedName(key).map((words) => invalid(field, key, words))
-  return [invalid(field, path, 'does not support subscript')]
+  if (map === 'metadata.labels') {
+    for (const words of checkQualifiedName(key)) found.add(invalid(field, key, words))
+    return
+  }
+  found.add(invalid(field, path, 'does not support subscript'))
 }
 
 /** @param ofFiles a file says which container it tells of; a variable need not */
@@ -65,19 +72,24 @@ export function checkResourceFieldSelector(
   selector: JsonObject,
   at: Path | null,
   ofFiles: boolean,
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const resource = textMember(selector, 'resource')
-  if (ofFiles && textMember(selector, 'containerName') === '') return [required(fieldAt(at, 'containerName'))]
-  if (resource === '') return []
+  if (ofFiles && textMember(selector, 'containerName') === '') {
+    found.add(required(fieldAt(at, 'containerName')))
+    return
+  }
+  if (resource === '') return
   const isHugePages = /^(?:limits|requests)\.hugepages-./.test(resource)
   if (!amounts.includes(resource) && !isHugePages) {
-    return [notSupported(fieldAt(at, 'resource'), resource, amounts)]
+    found.add(notSupported(fieldAt(at, 'resource'), resource, amounts))
+    return
   }
   const divisor = textMember(selector, 'divisor')
   const { units, words } = unitsOf(resource.slice(resource.indexOf('.') + 1))
-  if (isUnit(divisor, units)) return []
+  if (isUnit(divisor, units)) return
   const said = `only divisor's values ${units.join(', ')} are supported with the ${words} resource`
-  return [invalid(fieldAt(at, 'divisor'), divisor, said)]
+  found.add(invalid(fieldAt(at, 'divisor'), divisor, said))
 }
 
 const amounts = [

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid } from '../../api/field-error.ts'
 
 /**
@@ -9,21 +9,24 @@ import { invalid } from '../../api/field-error.ts'
  */
 
 /** Not absolute, and no way up. */
-export function checkDescendingPath(path: string, field: string): readonly ApiErrorCause[] {
-  const causes = path.startsWith('/') ? [invalid(field, path, 'must be a relative path')] : []
-  return [...causes, ...checkNoWayUp(path, field)]
+export function checkDescendingPath(path: string, field: string, found: Findings): void {
+  if (path.startsWith('/')) found.add(invalid(field, path, 'must be a relative path'))
+  checkNoWayUp(path, field, found)
 }
 
 /** As `checkDescendingPath`, and not one of the names under which volumes keep their own files. */
-export function checkFilePath(path: string, field: string): readonly ApiErrorCause[] {
-  const causes = [...checkDescendingPath(path, field)]
+export function checkFilePath(path: string, field: string, found: Findings): void {
+  checkDescendingPath(path, field, found)
   if (path.startsWith('..') && !path.startsWith('../')) {
-    causes.push(invalid(field, path, "must not start with '..'"))
+    found.add(invalid(field, path, "must not start with '..'"))
   }
-  return causes
 }
 
 /** No step of the path is `..`. */
-export function checkNoWayUp(path: string, field: string): readonly ApiErrorCause[] {
-  return path.split('/').includes('..') ? [invalid(field, path, "must not contain '..'")] : []
+export function checkNoWayUp(path: string, field: string, found: Findings): void {
+  if (hasWayUp(path)) found.add(invalid(field, path, "must not contain '..'"))
+}
+
+export function hasWayUp(path: string): boolean {
+  return /(?:^|\/)\.\.(?:\/|$)/.test(path)
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { memberOf, numberMember, textsMember } from '../../api/json.ts'
@@ -36,7 +36,7 @@ const httpGetActionSchema = struct(
     scheme: text(4, 'HTTP or HTTPS.', { enum: ['HTTP', 'HTTPS'], default: 'HTTP' }),
     httpHeaders: listOf(5, httpHeaderSchema, 'Headers of the request; a name may stand there twice.'),
   },
-  { check: (action, at) => checkPort(memberOf(action, 'port'), fieldAt(at, 'port')) },
+  { check: (action, at, found) => checkPort(memberOf(action, 'port'), fieldAt(at, 'port'), found) },
 )
 
 const tcpSocketActionSchema = struct(
@@ -49,7 +49,7 @@ const tcpSocketActionSchema = struct(
     }),
     host: text(2, 'Host to connect to; unset is the address of the Pod.'),
   },
-  { check: (action, at) => checkPort(memberOf(action, 'port'), fieldAt(at, 'port')) },
+  { check: (action, at, found) => checkPort(memberOf(action, 'port'), fieldAt(at, 'port'), found) },
 )
 
 const grpcActionSchema = struct(
@@ -75,14 +75,20 @@ export const probeHandlerSchema = struct(
     tcpSocket,
     grpc: maybe(4, grpcActionSchema, 'Asks the container by the health protocol of gRPC.'),
   },
-  { check: (handler, at) => exactlyOne(handler, at, ['exec', 'httpGet', 'tcpSocket', 'grpc'], 'handler') },
+  {
+    check: (handler, at, found) =>
+      exactlyOne(handler, at, ['exec', 'httpGet', 'tcpSocket', 'grpc'], 'handler', found),
+  },
 )
 
 export const lifecycleHandlerSchema = struct(
   'core.v1.LifecycleHandler',
   'What to do at a moment in the life of a container; one member is set.',
   { exec, httpGet, tcpSocket },
-  { check: (handler, at) => exactlyOne(handler, at, ['exec', 'httpGet', 'tcpSocket'], 'handler') },
+  {
+    check: (handler, at, found) =>
+      exactlyOne(handler, at, ['exec', 'httpGet', 'tcpSocket'], 'handler', found),
+  },
 )
 
 export const lifecycleSchema = struct(
@@ -98,12 +104,12 @@ export const lifecycleSchema = struct(
   },
 )
 
-function checkCommand(action: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  return textsMember(action, 'command').length === 0 ? [required(fieldAt(at, 'command'))] : []
+function checkCommand(action: JsonObject, at: Path | null, found: Findings): void {
+  if (textsMember(action, 'command').length === 0) found.add(required(fieldAt(at, 'command')))
 }
 
-function checkGrpc(action: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkGrpc(action: JsonObject, at: Path | null, found: Findings): void {
   const port = numberMember(action, 'port')
-  if (port === null) return []
-  return checkPortNumber(port).map((words) => invalid(fieldAt(at, 'port'), port, words))
+  if (port === null) return
+  for (const words of checkPortNumber(port)) found.add(invalid(fieldAt(at, 'port'), port, words))
 }

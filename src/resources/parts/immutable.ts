@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { memberOf } from '../../api/json.ts'
@@ -13,10 +13,10 @@ export function checkImmutable(
   at: Path | null,
   of: { readonly value: JsonObject; readonly before: JsonObject },
   names: readonly string[],
-): readonly ApiErrorCause[] {
-  return names
-    .filter((name) => isChanged(schema, name, of.value, of.before))
-    .map((name) => invalid(fieldAt(at, name), memberOf(of.value, name), 'field is immutable'))
+  found: Findings,
+): void {
+  for (const name of names.filter((name) => isChanged(schema, name, of.value, of.before)))
+    found.add(invalid(fieldAt(at, name), memberOf(of.value, name), 'field is immutable'))
 }
 
 /** Whether a member means something else than before. */

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { fieldForbidden, invalid, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { objectsMember, textMember, textsMember } from '../../api/json.ts'
@@ -44,21 +44,18 @@ export const nodeSelectorSchema = struct(
 )
 
 /** @source facts `_generic.nodeSelectorRequirement` */
-function checkNodeSelectorTerm(term: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkNodeSelectorTerm(term: JsonObject, at: Path | null, found: Findings): void {
   for (const [index, rule] of objectsMember(term, 'matchExpressions').entries()) {
-    causes.push(...checkLabelRule(rule, (name) => fieldAt(at, 'matchExpressions', index, name)))
+    checkLabelRule(rule, (name) => fieldAt(at, 'matchExpressions', index, name), found)
   }
   for (const [index, rule] of objectsMember(term, 'matchFields').entries()) {
-    causes.push(...checkFieldRule(rule, (...steps) => fieldAt(at, 'matchFields', index, ...steps)))
+    checkFieldRule(rule, (...steps) => fieldAt(at, 'matchFields', index, ...steps), found)
   }
-  return causes
 }
 
-function checkLabelRule(rule: JsonObject, field: (name: string) => string): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkLabelRule(rule: JsonObject, field: (name: string) => string, found: Findings): void {
   const key = textMember(rule, 'key')
-  if (key !== '') for (const words of checkQualifiedName(key)) causes.push(invalid(field('key'), key, words))
+  if (key !== '') for (const words of checkQualifiedName(key)) found.add(invalid(field('key'), key, words))
   const operator = textMember(rule, 'operator')
   const count = textsMember(rule, 'values').length
   switch (operator) {
@@ -67,50 +64,51 @@ function checkLabelRule(rule: JsonObject, field: (name: string) => string): read
     case 'In':
     case 'NotIn':
       if (count === 0)
-        causes.push(required(field('values'), "must be specified when `operator` is 'In' or 'NotIn'"))
+        found.add(required(field('values'), "must be specified when `operator` is 'In' or 'NotIn'"))
       break
     case 'Exists':
     case 'DoesNotExist':
       if (count > 0) {
         const words = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-        causes.push(fieldForbidden(field('values'), words))
+        found.add(fieldForbidden(field('values'), words))
       }
       break
     case 'Gt':
     case 'Lt':
       if (count !== 1) {
         const words = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-        causes.push(required(field('values'), words))
+        found.add(required(field('values'), words))
       }
       break
     default:
-      causes.push(invalid(field('operator'), operator, 'not a valid selector operator'))
+      found.add(invalid(field('operator'), operator, 'not a valid selector operator'))
   }
-  return causes
 }
 
 function checkFieldRule(
   rule: JsonObject,
   field: (...steps: readonly (string | number)[]) => string,
-): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+  found: Findings,
+): void {
   const values = textsMember(rule, 'values')
   const operator = textMember(rule, 'operator')
   if (operator === 'In' || operator === 'NotIn') {
     if (values.length !== 1) {
       const words = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-      causes.push(required(field('values'), words))
+      found.add(required(field('values'), words))
     }
-  } else if (operator !== '') {
-    causes.push(invalid(field('operator'), operator, 'not a valid selector operator'))
+  } else {
+    if (operator !== '') {
+      found.add(invalid(field('operator'), operator, 'not a valid selector operator'))
+    }
   }
   const key = textMember(rule, 'key')
-  if (key === '') return causes
-  if (key !== 'metadata.name')
-    return [...causes, invalid(field('key'), key, 'not a valid field selector key')]
-  for (const [index, value] of values.entries()) {
-    for (const words of checkDns1123Subdomain(value))
-      causes.push(invalid(field('values', index), value, words))
+  if (key === '') return
+  if (key !== 'metadata.name') {
+    found.add(invalid(field('key'), key, 'not a valid field selector key'))
+    return
   }
-  return causes
+  for (const [index, value] of values.entries()) {
+    for (const words of checkDns1123Subdomain(value)) found.add(invalid(field('values', index), value, words))
+  }
 }

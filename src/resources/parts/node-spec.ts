@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { duplicate, invalid } from '../../api/field-error.ts'
 import { textMember, textsMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -40,26 +40,32 @@ export const nodeSpecSchema = struct(
     configSource: maybe(6, nodeConfigSourceSchema, 'No longer used; not kept.'),
     externalID: text(2, 'No longer used.'),
   },
-  { check: (spec, at) => [...checkTaints(spec, at), ...checkRanges(spec, at)] },
+  {
+    check: (spec, at, found) => {
+      checkTaints(spec, at, found)
+      checkRanges(spec, at, found)
+    },
+  },
 )
 
 /** Each is a range, at most one of each family. */
-function checkRanges(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkRanges(spec: JsonObject, at: Path | null, found: Findings): void {
   const ranges = textsMember(spec, 'podCIDRs')
-  const causes: ApiErrorCause[] = []
   const families = ranges.map(networkFamily)
+  const before = found.count
   for (const [index, family] of families.entries()) {
-    if (family === null) causes.push(invalid(fieldAt(at, 'podCIDRs', index), ranges, 'must be a valid CIDR'))
+    if (family === null) found.add(invalid(fieldAt(at, 'podCIDRs', index), ranges, 'must be a valid CIDR'))
   }
-  if (causes.length > 0) return causes
+  if (found.count > before) return
   if (new Set(families).size < ranges.length) {
     const words = 'may specify no more than one CIDR for each IP family'
-    causes.push(invalid(fieldAt(at, 'podCIDRs'), ranges, words))
+    found.add(invalid(fieldAt(at, 'podCIDRs'), ranges, words))
   }
+  const seen = new Set<string>()
   for (const [index, range] of ranges.entries()) {
-    if (ranges.indexOf(range) < index) causes.push(duplicate(fieldAt(at, 'podCIDRs', index), range))
+    if (seen.has(range)) found.add(duplicate(fieldAt(at, 'podCIDRs', index), range))
+    seen.add(range)
   }
-  return causes
 }
 
 /** The first range stands in a member of its own for those who know only one; where they differ, that one is meant. */

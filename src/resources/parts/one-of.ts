@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { fieldForbidden, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import type { Path } from '../../api/schema/path.ts'
@@ -15,9 +15,13 @@ export function exactlyOne(
   at: Path | null,
   members: readonly string[],
   what: string,
-): readonly ApiErrorCause[] {
-  if (membersSaid(union, members).length > 0) return atMostOne(union, at, members, what)
-  return [required(spellPath(at), `must specify a ${what} type`)]
+  found: Findings,
+): void {
+  if (membersSaid(union, members).length > 0) {
+    atMostOne(union, at, members, what, found)
+    return
+  }
+  found.add(required(spellPath(at), `must specify a ${what} type`))
 }
 
 /** A union that may be empty. */
@@ -26,9 +30,11 @@ export function atMostOne(
   at: Path | null,
   members: readonly string[],
   what: string,
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const [, ...more] = membersSaid(union, members)
-  return more.map((name) => fieldForbidden(fieldAt(at, name), `may not specify more than 1 ${what} type`))
+  for (const name of more)
+    found.add(fieldForbidden(fieldAt(at, name), `may not specify more than 1 ${what} type`))
 }
 
 /** Which of them stand there, in their order. */

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, keyPath, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { equalJson, memberOf, objectMember, textMember } from '../../api/json.ts'
@@ -41,16 +41,15 @@ export const persistentVolumeClaimSpecSchema = struct(
 )
 
 /** @source facts PersistentVolumeClaim */
-function checkClaimSpec(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes = [...checkAccessModes(spec, at)]
+function checkClaimSpec(spec: JsonObject, at: Path | null, found: Findings): void {
+  checkAccessModes(spec, at, found)
   const size = keyPath(fieldAt(at, 'resources'), 'storage')
   const requested = textMember(objectMember(objectMember(spec, 'resources'), 'requests'), 'storage')
-  if (requested === '') causes.push(required(size))
-  else causes.push(...checkPositive(requested, size))
+  if (requested === '') found.add(required(size))
+  else checkPositive(requested, size, found)
   const source = memberOf(spec, 'dataSource')
   const reference = memberOf(spec, 'dataSourceRef')
   if (source !== undefined && reference !== undefined && !equalJson(source, reference)) {
-    causes.push(invalid(spellPath(at), fieldAt(at, 'dataSource'), 'must match dataSourceRef'))
+    found.add(invalid(spellPath(at), fieldAt(at, 'dataSource'), 'must match dataSourceRef'))
   }
-  return causes
 }

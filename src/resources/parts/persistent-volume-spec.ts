@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { fieldForbidden, keyPath, notSupported, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { memberOf, objectMember, textMember } from '../../api/json.ts'
@@ -52,7 +52,7 @@ const localVolumeSourceSchema = struct(
     path: text(1, 'Where on the node it is.', { required: true }),
     fsType: text(2, 'Type of its file system, where it is a disk.', { optional: true }),
   },
-  { check: (source, at) => checkNoWayUp(textMember(source, 'path'), fieldAt(at, 'path')) },
+  { check: (source, at, found) => checkNoWayUp(textMember(source, 'path'), fieldAt(at, 'path'), found) },
 )
 
 const sources = {
@@ -94,10 +94,10 @@ const volumeNodeAffinitySchema = struct(
   'From which nodes a volume can be reached.',
   { required: maybe(1, nodeSelectorSchema, 'The nodes.') },
   {
-    check: (affinity, at) =>
-      Object.hasOwn(affinity, 'required')
-        ? []
-        : [required(fieldAt(at, 'required'), 'must specify required node constraints')],
+    check: (affinity, at, found) => {
+      if (!Object.hasOwn(affinity, 'required'))
+        found.add(required(fieldAt(at, 'required'), 'must specify required node constraints'))
+    },
   },
 )
 
@@ -131,28 +131,31 @@ export const persistentVolumeSpecSchema: ObjectSchema = { ...specSchema, check: 
 export const inlineVolumeSpecSchema: ObjectSchema = { ...specSchema, check: checkInlineSpec }
 
 /** @source facts PersistentVolume */
-function checkSpec(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes = [...checkAccessModes(spec, at), ...checkCapacity(spec, at)]
-  causes.push(...exactlyOne(spec, at, persistentVolumeSources, 'volume'))
+function checkSpec(spec: JsonObject, at: Path | null, found: Findings): void {
+  checkAccessModes(spec, at, found)
+  checkCapacity(spec, at, found)
+  exactlyOne(spec, at, persistentVolumeSources, 'volume', found)
   if (Object.hasOwn(spec, 'local') && !Object.hasOwn(spec, 'nodeAffinity')) {
-    causes.push(required(fieldAt(at, 'nodeAffinity'), 'Local volume requires node affinity'))
+    found.add(required(fieldAt(at, 'nodeAffinity'), 'Local volume requires node affinity'))
   }
   const policy = textMember(spec, 'persistentVolumeReclaimPolicy')
   if (policy === 'Recycle' && isRoot(textMember(objectMember(spec, 'hostPath'), 'path'))) {
     const words = "may not be 'recycle' for a hostPath mount of '/'"
-    causes.push(fieldForbidden(fieldAt(at, 'persistentVolumeReclaimPolicy'), words))
+    found.add(fieldForbidden(fieldAt(at, 'persistentVolumeReclaimPolicy'), words))
   }
-  return causes
 }
 
-function checkCapacity(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkCapacity(spec: JsonObject, at: Path | null, found: Findings): void {
   const capacity = objectMember(spec, 'capacity')
   const field = fieldAt(at, 'capacity')
   const resources = Object.keys(capacity)
-  if (resources.length === 0) return [required(field)]
-  const causes = resources.flatMap((name) => checkPositive(textMember(capacity, name), keyPath(field, name)))
-  if (resources.length === 1 && resources[0] === 'storage') return causes
-  return [notSupported(field, capacity, ['storage']), ...causes]
+  if (resources.length === 0) {
+    found.add(required(field))
+    return
+  }
+  for (const name of resources) checkPositive(textMember(capacity, name), keyPath(field, name), found)
+  if (resources.length === 1 && resources[0] === 'storage') return
+  found.add(notSupported(field, capacity, ['storage']))
 }
 
 function isRoot(path: string): boolean {
@@ -162,23 +165,23 @@ function isRoot(path: string): boolean {
 const INLINE = 'in the context of inline volumes'
 
 /** @source facts VolumeAttachment */
-function checkInlineSpec(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes = [...checkAccessModes(spec, at), ...exactlyOne(spec, at, persistentVolumeSources, 'volume')]
+function checkInlineSpec(spec: JsonObject, at: Path | null, found: Findings): void {
+  checkAccessModes(spec, at, found)
+  exactlyOne(spec, at, persistentVolumeSources, 'volume', found)
   for (const name of ['claimRef', 'capacity', 'nodeAffinity', 'storageClassName']) {
     const value = memberOf(spec, name)
     if (value === undefined || value === '' || Object.keys(value ?? {}).length === 0) continue
-    causes.push(fieldForbidden(fieldAt(at, name), `may not be specified ${INLINE}`))
+    found.add(fieldForbidden(fieldAt(at, name), `may not be specified ${INLINE}`))
   }
   if (!Object.hasOwn(spec, 'csi')) {
-    causes.push(required(fieldAt(at, 'csi'), `has to be specified ${INLINE}`))
+    found.add(required(fieldAt(at, 'csi'), `has to be specified ${INLINE}`))
   }
   if (textMember(spec, 'persistentVolumeReclaimPolicy') !== 'Retain') {
     const field = fieldAt(at, 'persistentVolumeReclaimPolicy')
-    causes.push(fieldForbidden(field, `may only be Retain ${INLINE}`))
+    found.add(fieldForbidden(field, `may only be Retain ${INLINE}`))
   }
   if (textMember(spec, 'volumeMode') !== 'Filesystem') {
     const words = `may not specify volumeMode other than Filesystem ${INLINE}`
-    causes.push(fieldForbidden(fieldAt(at, 'volumeMode'), words))
+    found.add(fieldForbidden(fieldAt(at, 'volumeMode'), words))
   }
-  return causes
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { objectMember, textMember, textsMember } from '../../api/json.ts'
@@ -14,7 +14,11 @@ const podDNSConfigOptionSchema = struct(
   'core.v1.PodDNSConfigOption',
   'An option of the resolver.',
   { name: text(1, 'Name of the option.'), value: text(2, 'Its value.', { optional: true }) },
-  { check: (option, at) => (textMember(option, 'name') === '' ? [required(fieldAt(at, 'name'))] : []) },
+  {
+    check: (option, at, found) => {
+      if (textMember(option, 'name') === '') found.add(required(fieldAt(at, 'name')))
+    },
+  },
 )
 
 /** As the resolvers of most systems have them. */
@@ -44,53 +48,51 @@ export const hostAliasSchema = struct(
 )
 
 /** Without a policy nothing is known but what is said here. @param at the spec of the Pod */
-export function checkDnsPolicy(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  if (textMember(spec, 'dnsPolicy') !== 'None') return []
+export function checkDnsPolicy(spec: JsonObject, at: Path | null, found: Findings): void {
+  if (textMember(spec, 'dnsPolicy') !== 'None') return
   const words = 'must provide at least one DNS nameserver when `dnsPolicy` is None'
   if (!Object.hasOwn(spec, 'dnsConfig')) {
-    return [required(fieldAt(at, 'dnsConfig'), 'must provide `dnsConfig` when `dnsPolicy` is None')]
+    found.add(required(fieldAt(at, 'dnsConfig'), 'must provide `dnsConfig` when `dnsPolicy` is None'))
+    return
   }
   const nameservers = textsMember(objectMember(spec, 'dnsConfig'), 'nameservers')
-  return nameservers.length > 0 ? [] : [required(fieldAt(at, 'dnsConfig', 'nameservers'), words)]
+  if (nameservers.length <= 0) found.add(required(fieldAt(at, 'dnsConfig', 'nameservers'), words))
 }
 
 /** @source core `pkg/apis/core/validation`, validatePodDNSConfig */
-function checkConfig(config: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkConfig(config: JsonObject, at: Path | null, found: Findings): void {
   const [nameservers, searches] = [textsMember(config, 'nameservers'), textsMember(config, 'searches')]
   if (nameservers.length > NAMESERVERS_MAX) {
     const words = `must not have more than ${NAMESERVERS_MAX} nameservers`
-    causes.push(invalid(fieldAt(at, 'nameservers'), nameservers, words))
+    found.add(invalid(fieldAt(at, 'nameservers'), nameservers, words))
   }
   nameservers.forEach((address, index) => {
     for (const words of checkIpAddress(address)) {
-      causes.push(invalid(fieldAt(at, 'nameservers', index), address, words))
+      found.add(invalid(fieldAt(at, 'nameservers', index), address, words))
     }
   })
   if (searches.length > SEARCHES_MAX) {
     const words = `must not have more than ${SEARCHES_MAX} search paths`
-    causes.push(invalid(fieldAt(at, 'searches'), searches, words))
+    found.add(invalid(fieldAt(at, 'searches'), searches, words))
   }
   if (searches.join(' ').length > SEARCHES_LENGTH_MAX) {
     const words = `must not have more than ${SEARCHES_LENGTH_MAX} characters (including spaces) in the search list`
-    causes.push(invalid(fieldAt(at, 'searches'), searches, words))
+    found.add(invalid(fieldAt(at, 'searches'), searches, words))
   }
   searches.forEach((search, index) => {
     const name = search.endsWith('.') ? search.slice(0, -1) : search
     for (const words of checkDns1123Subdomain(name)) {
-      causes.push(invalid(fieldAt(at, 'searches', index), search, words))
+      found.add(invalid(fieldAt(at, 'searches', index), search, words))
     }
   })
-  return causes
 }
 
-function checkAlias(alias: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkAlias(alias: JsonObject, at: Path | null, found: Findings): void {
   const ip = textMember(alias, 'ip')
-  const causes = checkIpAddress(ip).map((words) => invalid(fieldAt(at, 'ip'), ip, words))
+  for (const words of checkIpAddress(ip)) found.add(invalid(fieldAt(at, 'ip'), ip, words))
   textsMember(alias, 'hostnames').forEach((name, index) => {
     for (const words of checkDns1123Subdomain(name)) {
-      causes.push(invalid(fieldAt(at, 'hostnames', index), name, words))
+      found.add(invalid(fieldAt(at, 'hostnames', index), name, words))
     }
   })
-  return causes
 }

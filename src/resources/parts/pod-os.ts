@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { fieldForbidden, invalid } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { memberOf, objectMember, objectsMember, textMember } from '../../api/json.ts'
@@ -13,11 +13,18 @@ import { containerLists } from './container-lists.ts'
  * @param at of the spec
  * @source core `pkg/apis/core/validation`, validateWindows, validateLinux, validateWindowsHostProcessPod
  */
-export function checkOperatingSystem(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+export function checkOperatingSystem(spec: JsonObject, at: Path | null, found: Findings): void {
   const os = textMember(objectMember(spec, 'os'), 'name')
-  if (os === 'windows') return [...checkWindows(spec, at), ...checkHostProcesses(spec, at)]
-  if (os === 'linux') return checkLinux(spec, at)
-  return checkHostProcesses(spec, at)
+  if (os === 'windows') {
+    checkWindows(spec, at, found)
+    checkHostProcesses(spec, at, found)
+    return
+  }
+  if (os === 'linux') {
+    checkLinux(spec, at, found)
+    return
+  }
+  checkHostProcesses(spec, at, found)
 }
 
 const notForWindowsPods = [
@@ -30,49 +37,44 @@ const notForWindowsContainers = [
   ...['allowPrivilegeEscalation', 'procMount', 'runAsUser', 'runAsGroup'],
 ]
 
-function checkWindows(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkWindows(spec: JsonObject, at: Path | null, found: Findings): void {
   const words = 'cannot be set for a windows pod'
-  const causes: ApiErrorCause[] = []
   const context = objectMember(spec, 'securityContext')
   for (const name of notForWindowsPods) {
-    if (Object.hasOwn(context, name)) causes.push(fieldForbidden(fieldAt(at, 'securityContext', name), words))
+    if (Object.hasOwn(context, name)) found.add(fieldForbidden(fieldAt(at, 'securityContext', name), words))
   }
   for (const name of ['hostPID', 'hostIPC', 'shareProcessNamespace']) {
-    if (memberOf(spec, name) === true) causes.push(fieldForbidden(fieldAt(at, name), words))
+    if (memberOf(spec, name) === true) found.add(fieldForbidden(fieldAt(at, name), words))
   }
   eachContext(spec, (own, list, index) => {
     for (const name of notForWindowsContainers) {
       if (!Object.hasOwn(own, name)) continue
-      causes.push(fieldForbidden(fieldAt(at, list, index, 'securityContext', name), words))
+      found.add(fieldForbidden(fieldAt(at, list, index, 'securityContext', name), words))
     }
   })
-  return causes
 }
 
-function checkLinux(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkLinux(spec: JsonObject, at: Path | null, found: Findings): void {
   const words = 'windows options cannot be set for a linux pod'
-  const causes: ApiErrorCause[] = []
   const field = ['securityContext', 'windowsOptions'] as const
   if (Object.hasOwn(objectMember(spec, 'securityContext'), 'windowsOptions')) {
-    causes.push(fieldForbidden(fieldAt(at, ...field), words))
+    found.add(fieldForbidden(fieldAt(at, ...field), words))
   }
   eachContext(spec, (own, list, index) => {
     if (Object.hasOwn(own, 'windowsOptions')) {
-      causes.push(fieldForbidden(fieldAt(at, list, index, ...field), words))
+      found.add(fieldForbidden(fieldAt(at, list, index, ...field), words))
     }
   })
-  return causes
 }
 
-function checkHostProcesses(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkHostProcesses(spec: JsonObject, at: Path | null, found: Findings): void {
   const inPod = hostProcessOf(objectMember(spec, 'securityContext'))
   let [some, all] = [false, true]
-  const causes: ApiErrorCause[] = []
   eachContext(spec, (own, list, index) => {
     const said = hostProcessOf(own)
     if (inPod !== null && said !== null && said !== inPod) {
       const field = fieldAt(at, list, index, 'securityContext', 'windowsOptions', 'hostProcess')
-      causes.push(
+      found.add(
         invalid(field, said, `pod hostProcess value must be identical if both are specified, was ${inPod}`),
       )
     }
@@ -80,17 +82,16 @@ function checkHostProcesses(spec: JsonObject, at: Path | null): readonly ApiErro
     some ||= on
     all &&= on
   })
-  if (!some) return causes
+  if (!some) return
   if (!all) {
     const words =
       'If pod contains any hostProcess containers then all containers must be HostProcess containers'
-    causes.push(invalid(fieldAt(at), '', words))
+    found.add(invalid(fieldAt(at), '', words))
   }
   if (memberOf(spec, 'hostNetwork') !== true) {
     const words = 'hostNetwork must be true if pod contains any hostProcess containers'
-    causes.push(invalid(fieldAt(at, 'hostNetwork'), false, words))
+    found.add(invalid(fieldAt(at, 'hostNetwork'), false, words))
   }
-  return causes
 }
 
 /** null: it does not say. */

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { fieldForbidden } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { objectMember, objectsMember, textMember } from '../../api/json.ts'
@@ -32,22 +32,18 @@ export function fillPodTemplate(template: JsonObject): JsonObject {
  * @param path where it stands: `spec.template`
  * @source core `pkg/apis/core/validation`, ValidatePodTemplateSpec
  */
-export function checkPodTemplate(template: JsonObject, path: string, names: Names): readonly ApiErrorCause[] {
+export function checkPodTemplate(template: JsonObject, path: string, names: Names, found: Findings): void {
   const [metadata, spec] = [objectMember(template, 'metadata'), objectMember(template, 'spec')]
   const annotations = textsIn(metadata, 'annotations')
-  const causes = [
-    ...validateLabels(textsIn(metadata, 'labels'), `${path}.metadata.labels`),
-    ...validateAnnotations(annotations, `${path}.metadata.annotations`),
-    // Upstream leaves out where exactly they stand.
-    ...checkProfileAnnotations(annotations, spec, `${path}.annotations`, names),
-    ...checkDeletionCost(annotations, `${path}.annotations`, names),
-    ...checkVolumes(objectsMember(spec, 'volumes'), `${path}.spec.volumes`, { names, podName: '' }),
-  ]
+  validateLabels(textsIn(metadata, 'labels'), `${path}.metadata.labels`, found)
+  validateAnnotations(annotations, `${path}.metadata.annotations`, found)
+  checkProfileAnnotations(annotations, spec, `${path}.annotations`, names, found)
+  checkDeletionCost(annotations, `${path}.annotations`, names, found)
+  checkVolumes(objectsMember(spec, 'volumes'), `${path}.spec.volumes`, { names, podName: '' }, found)
   if (objectsMember(spec, 'ephemeralContainers').length > 0) {
     const words = 'ephemeral containers not allowed in pod template'
-    causes.push(fieldForbidden(`${path}.spec.ephemeralContainers`, words))
+    found.add(fieldForbidden(`${path}.spec.ephemeralContainers`, words))
   }
-  return causes
 }
 
 /** @param path where it stands: `spec.template` */

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { fieldForbidden, invalid } from '../../api/field-error.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import {
@@ -17,37 +17,43 @@ import { differences } from './differences.ts'
  *
  * @source core `pkg/apis/core/validation`, ValidatePodUpdate; facts Pod: update
  */
-export function checkPodUpdate(spec: JsonObject, old: JsonObject): readonly ApiErrorCause[] {
-  const counts = ['containers', 'initContainers'].flatMap((list) => {
+export function checkPodUpdate(spec: JsonObject, old: JsonObject, found: Findings): void {
+  const before = found.count
+  for (const list of ['containers', 'initContainers']) {
     const isSame = objectsMember(spec, list).length === objectsMember(old, list).length
-    return isSame ? [] : [fieldForbidden(`spec.${list}`, 'pod updates may not add or remove containers')]
-  })
-  if (counts.length > 0) return counts
-  return [...checkDeadline(spec, old), ...checkTolerations(spec, old), ...checkRest(spec, old)]
+    if (!isSame) found.add(fieldForbidden(`spec.${list}`, 'pod updates may not add or remove containers'))
+  }
+  if (found.count > before) return
+  checkDeadline(spec, old, found)
+  checkTolerations(spec, old, found)
+  checkRest(spec, old, found)
 }
 
-function checkDeadline(spec: JsonObject, old: JsonObject): readonly ApiErrorCause[] {
+function checkDeadline(spec: JsonObject, old: JsonObject, found: Findings): void {
   const field = 'spec.activeDeadlineSeconds'
   const [now, before] = [
     integerMember(spec, 'activeDeadlineSeconds'),
     integerMember(old, 'activeDeadlineSeconds'),
   ]
-  if (before === null) return []
-  if (now === null) return [invalid(field, null, 'must not update from a positive integer to nil value')]
-  return now > before ? [invalid(field, now, 'must be less than or equal to previous value')] : []
+  if (before === null) return
+  if (now === null) {
+    found.add(invalid(field, null, 'must not update from a positive integer to nil value'))
+    return
+  }
+  if (now > before) found.add(invalid(field, now, 'must be less than or equal to previous value'))
 }
 
-function checkTolerations(spec: JsonObject, old: JsonObject): readonly ApiErrorCause[] {
+function checkTolerations(spec: JsonObject, old: JsonObject, found: Findings): void {
   const now = objectsMember(spec, 'tolerations').map(withoutTime)
   const isKept = (toleration: JsonObject): boolean =>
     now.some((one) => equalJson(one, withoutTime(toleration)))
-  if (objectsMember(old, 'tolerations').every(isKept)) return []
-  return [
+  if (objectsMember(old, 'tolerations').every(isKept)) return
+  found.add(
     fieldForbidden(
       'spec.tolerations',
       'existing toleration can not be modified except its tolerationSeconds',
     ),
-  ]
+  )
 }
 
 function withoutTime(toleration: JsonObject): JsonObject {
@@ -57,7 +63,7 @@ function withoutTime(toleration: JsonObject): JsonObject {
 }
 
 /** With what may change as it was, nothing else has changed. */
-function checkRest(spec: JsonObject, old: JsonObject): readonly ApiErrorCause[] {
+function checkRest(spec: JsonObject, old: JsonObject, found: Findings): void {
   const rest: JsonObjectDraft = { ...spec }
   for (const name of ['activeDeadlineSeconds', 'tolerations']) keep(rest, old, name)
   for (const list of ['containers', 'initContainers']) {
@@ -69,7 +75,7 @@ function checkRest(spec: JsonObject, old: JsonObject): readonly ApiErrorCause[] 
     keep(rest, old, 'terminationGracePeriodSeconds')
   }
   const changed = differences(old, rest, member(null, 'spec'))
-  return changed.length === 0 ? [] : [fieldForbidden('spec', `${WORDS}\n${changed.join('\n')}\n`)]
+  if (changed.length !== 0) found.add(fieldForbidden('spec', `${WORDS}\n${changed.join('\n')}\n`))
 }
 
 const WORDS =
@@ -95,19 +101,20 @@ function withImages(containers: readonly JsonObject[], old: readonly JsonObject[
  *
  * @source core `pkg/apis/core/validation`, ValidatePodEphemeralContainersUpdate
  */
-export function checkEphemeralUpdate(spec: JsonObject, old: JsonObject): readonly ApiErrorCause[] {
+export function checkEphemeralUpdate(spec: JsonObject, old: JsonObject, found: Findings): void {
   const field = 'spec.ephemeralContainers'
   const now = new Map(
     objectsMember(spec, 'ephemeralContainers').map((one) => [textMember(one, 'name'), one] as const),
   )
-  return objectsMember(old, 'ephemeralContainers').flatMap((before) => {
+  for (const before of objectsMember(old, 'ephemeralContainers')) {
     const name = textMember(before, 'name')
     const container = now.get(name)
     const shown = JSON.stringify(name)
     if (container === undefined) {
-      return [fieldForbidden(field, `existing ephemeral containers ${shown} may not be removed`)]
+      found.add(fieldForbidden(field, `existing ephemeral containers ${shown} may not be removed`))
+      continue
     }
     const same = differences(before, container, member(null, 'spec')).length === 0
-    return same ? [] : [fieldForbidden(field, `existing ephemeral containers ${shown} may not be changed`)]
-  })
+    if (!same) found.add(fieldForbidden(field, `existing ephemeral containers ${shown} may not be changed`))
+  }
 }

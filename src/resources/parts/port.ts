@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid } from '../../api/field-error.ts'
 import type { Json } from '../../api/json.ts'
 import { checkPortName } from '../../api/name-rules.ts'
@@ -10,8 +10,8 @@ export function checkPortNumber(port: number): readonly string[] {
 }
 
 /** A number, or the name of one of the container's ports. */
-export function checkPort(port: Json | undefined, field: string): readonly ApiErrorCause[] {
-  if (port === undefined) return []
+export function checkPort(port: Json | undefined, field: string, found: Findings): void {
+  if (port === undefined) return
   const wrong = typeof port === 'string' ? checkPortName(port) : checkPortNumber(Number(port))
-  return wrong.map((words) => invalid(field, port, words))
+  for (const words of wrong) found.add(invalid(field, port, words))
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, keyPath } from '../../api/field-error.ts'
 import { objectsMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -20,31 +20,38 @@ export function checkProfileAnnotations(
   spec: JsonObject,
   path: string,
   names: Names,
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const pod = names.labelUnder('seccomp.security.alpha', 'pod')
   const systemCalls = names.labelUnder('container.seccomp.security.alpha', '')
   const files = names.labelUnder('container.apparmor.security.beta', '')
-  return Object.entries(annotations).flatMap(([key, profile]) => {
-    if (key === pod || key.startsWith(systemCalls)) return checkSeccompProfile(profile, `${path}.${key}`)
-    if (!key.startsWith(files)) return []
+  for (const [key, profile] of Object.entries(annotations)) {
+    if (key === pod || key.startsWith(systemCalls)) {
+      checkSeccompProfile(profile, `${path}.${key}`, found)
+      continue
+    }
+    if (!key.startsWith(files)) continue
     const field = keyPath(path, key)
     const container = key.slice(files.length)
-    const found = hasContainer(spec, container) ? [] : [invalid(field, container, 'container not found')]
-    return [...found, ...checkAppArmorProfile(profile, field)]
-  })
+    if (!hasContainer(spec, container)) found.add(invalid(field, container, 'container not found'))
+    checkAppArmorProfile(profile, field, found)
+  }
 }
 
 const LOCALHOST = 'localhost/'
 
-function checkSeccompProfile(profile: string, field: string): readonly ApiErrorCause[] {
-  if (['runtime/default', 'docker/default', 'unconfined'].includes(profile)) return []
-  if (profile.startsWith(LOCALHOST)) return checkDescendingPath(profile.slice(LOCALHOST.length), field)
-  return [invalid(field, profile, 'must be a valid seccomp profile')]
+function checkSeccompProfile(profile: string, field: string, found: Findings): void {
+  if (['runtime/default', 'docker/default', 'unconfined'].includes(profile)) return
+  if (profile.startsWith(LOCALHOST)) {
+    checkDescendingPath(profile.slice(LOCALHOST.length), field, found)
+    return
+  }
+  found.add(invalid(field, profile, 'must be a valid seccomp profile'))
 }
 
-function checkAppArmorProfile(profile: string, field: string): readonly ApiErrorCause[] {
-  if (['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith(LOCALHOST)) return []
-  return [invalid(field, profile, `invalid AppArmor profile name: ${JSON.stringify(profile)}`)]
+function checkAppArmorProfile(profile: string, field: string, found: Findings): void {
+  if (['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith(LOCALHOST)) return
+  found.add(invalid(field, profile, `invalid AppArmor profile name: ${JSON.stringify(profile)}`))
 }
 
 function hasContainer(spec: JsonObject, name: string): boolean {

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import { objectsMember, textsMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -22,27 +22,30 @@ export function roleGroup(names: Names): string {
 }
 
 /** @param namespaced the rules hold within one namespace, in which there are no paths */
-export function checkRules(object: AnyObject, namespaced: boolean): readonly ApiErrorCause[] {
-  return objectsMember(object, 'rules').flatMap((rule, at) => checkRule(rule, `rules[${at}]`, namespaced))
+export function checkRules(object: AnyObject, namespaced: boolean, found: Findings): void {
+  for (const [at, rule] of objectsMember(object, 'rules').entries())
+    checkRule(rule, `rules[${at}]`, namespaced, found)
 }
 
-function checkRule(rule: JsonObject, path: string, namespaced: boolean): readonly ApiErrorCause[] {
+function checkRule(rule: JsonObject, path: string, namespaced: boolean, found: Findings): void {
   const urls = textsMember(rule, 'nonResourceURLs')
   const [groups, resources, resourceNames] = ['apiGroups', 'resources', 'resourceNames'].map((name) =>
     textsMember(rule, name),
   ) as [readonly string[], readonly string[], readonly string[]]
   if (urls.length > 0) {
     const field = `${path}.nonResourceURLs`
-    if (namespaced) return [invalid(field, urls, 'namespaced rules cannot apply to non-resource URLs')]
-    if (groups.length + resources.length + resourceNames.length === 0) return []
-    return [invalid(field, urls, 'rules cannot apply to both regular resources and non-resource URLs')]
+    if (namespaced) {
+      found.add(invalid(field, urls, 'namespaced rules cannot apply to non-resource URLs'))
+      return
+    }
+    if (groups.length + resources.length + resourceNames.length === 0) return
+    found.add(invalid(field, urls, 'rules cannot apply to both regular resources and non-resource URLs'))
+    return
   }
-  const causes: ApiErrorCause[] = []
   if (groups.length === 0) {
-    causes.push(required(`${path}.apiGroups`, 'resource rules must supply at least one api group'))
+    found.add(required(`${path}.apiGroups`, 'resource rules must supply at least one api group'))
   }
   if (resources.length === 0) {
-    causes.push(required(`${path}.resources`, 'resource rules must supply at least one resource'))
+    found.add(required(`${path}.resources`, 'resource rules must supply at least one resource'))
   }
-  return causes
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { textMember } from '../../api/json.ts'
@@ -10,6 +10,8 @@ export function requiredTexts(
   value: JsonObject,
   at: Path | null,
   names: readonly string[],
-): readonly ApiErrorCause[] {
-  return names.filter((name) => textMember(value, name) === '').map((name) => required(fieldAt(at, name)))
+  found: Findings,
+): void {
+  for (const name of names.filter((name) => textMember(value, name) === ''))
+    found.add(required(fieldAt(at, name)))
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, notSupported, required } from '../../api/field-error.ts'
 import { objectMember, objectsMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -60,7 +60,7 @@ export function bindingBasics(names: Names, of: BoundRoles) {
     columns: [nameColumn, roleColumn, ageColumn, ...subjectColumns],
     hooks: {
       fillDefaults: (object) => withGroups(object, names),
-      validate: (object) => checkBinding(object, names, of),
+      validate: (object, found) => checkBinding(object, names, of, found),
       validateUpdate: checkSameRole,
     },
     subresources: [],
@@ -80,22 +80,20 @@ function withGroups(object: AnyObject, names: Names): AnyObject {
   return { ...object, roleRef, subjects }
 }
 
-function checkBinding(object: AnyObject, names: Names, of: BoundRoles): readonly ApiErrorCause[] {
+function checkBinding(object: AnyObject, names: Names, of: BoundRoles, found: Findings): void {
   const group = roleGroup(names)
   const ref = objectMember(object, 'roleRef')
-  const causes: ApiErrorCause[] = []
   const apiGroup = textMember(ref, 'apiGroup')
   if (apiGroup !== '' && apiGroup !== group) {
-    causes.push(notSupported('roleRef.apiGroup', apiGroup, [group]))
+    found.add(notSupported('roleRef.apiGroup', apiGroup, [group]))
   }
   const kind = textMember(ref, 'kind')
   if (kind !== '' && !of.roleKinds.includes(kind)) {
-    causes.push(notSupported('roleRef.kind', kind, of.roleKinds))
+    found.add(notSupported('roleRef.kind', kind, of.roleKinds))
   }
   for (const [at, subject] of objectsMember(object, 'subjects').entries()) {
-    causes.push(...checkSubject(subject, `subjects[${at}]`, group, of.namespaced))
+    checkSubject(subject, `subjects[${at}]`, group, of.namespaced, found)
   }
-  return causes
 }
 
 function checkSubject(
@@ -103,35 +101,38 @@ function checkSubject(
   path: string,
   group: string,
   namespaced: boolean,
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const [kind, name, apiGroup] = ['kind', 'name', 'apiGroup'].map((member) =>
     textMember(subject, member),
   ) as [string, string, string]
   switch (kind) {
     case 'ServiceAccount': {
       const wrong = name === '' ? [] : checkDns1123Subdomain(name)
-      const causes = wrong.map((words) => invalid(`${path}.name`, name, words))
-      if (apiGroup !== '') causes.push(notSupported(`${path}.apiGroup`, apiGroup, ['']))
-      if (!namespaced && textMember(subject, 'namespace') === '') causes.push(required(`${path}.namespace`))
-      return causes
+      for (const words of wrong) found.add(invalid(`${path}.name`, name, words))
+      if (apiGroup !== '') found.add(notSupported(`${path}.apiGroup`, apiGroup, ['']))
+      if (!namespaced && textMember(subject, 'namespace') === '') found.add(required(`${path}.namespace`))
+      return
     }
     case 'User':
     case 'Group':
-      return apiGroup === group ? [] : [notSupported(`${path}.apiGroup`, apiGroup, [group])]
+      if (apiGroup !== group) found.add(notSupported(`${path}.apiGroup`, apiGroup, [group]))
+      return
     case '':
-      return []
+      return
     default:
-      return [notSupported(`${path}.kind`, kind, subjectKinds)]
+      found.add(notSupported(`${path}.kind`, kind, subjectKinds))
+      return
   }
 }
 
 const subjectKinds = ['ServiceAccount', 'User', 'Group']
 
 /** Who was given a role would keep it under another name: to give another role, make another binding. */
-function checkSameRole(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+function checkSameRole(object: AnyObject, current: AnyObject, found: Findings): void {
   const [ref, old] = [objectMember(object, 'roleRef'), objectMember(current, 'roleRef')]
   const isSame = ['apiGroup', 'kind', 'name'].every((name) => textMember(ref, name) === textMember(old, name))
-  return isSame ? [] : [invalid('roleRef', ref, 'cannot change roleRef')]
+  if (!isSame) found.add(invalid('roleRef', ref, 'cannot change roleRef'))
 }
 
 const roleColumn: Column = {

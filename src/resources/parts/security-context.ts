@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { duplicate, invalid, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { memberOf, objectMember, objectsMember, textMember, textsMember } from '../../api/json.ts'
@@ -110,31 +110,33 @@ export const podSecurityContextSchema = struct(
   { check: checkSysctls },
 )
 
-function checkSeccomp(profile: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkSeccomp(profile: JsonObject, at: Path | null, found: Findings): void {
   const field = fieldAt(at, 'localhostProfile')
   const isSaid = Object.hasOwn(profile, 'localhostProfile')
   const type = textMember(profile, 'type')
   if (type === 'Localhost') {
-    if (!isSaid) return [required(field, 'must be set when seccomp type is Localhost')]
-    return checkDescendingPath(textMember(profile, 'localhostProfile'), field)
+    if (!isSaid) {
+      found.add(required(field, 'must be set when seccomp type is Localhost'))
+      return
+    }
+    checkDescendingPath(textMember(profile, 'localhostProfile'), field, found)
+    return
   }
-  if (!isSaid || type === '') return []
+  if (!isSaid || type === '') return
   const words = 'can only be set when seccomp type is Localhost'
-  return [invalid(field, textMember(profile, 'localhostProfile'), words)]
+  found.add(invalid(field, textMember(profile, 'localhostProfile'), words))
 }
 
-function checkEscalation(context: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  if (memberOf(context, 'allowPrivilegeEscalation') !== false) return []
-  const causes: ApiErrorCause[] = []
+function checkEscalation(context: JsonObject, at: Path | null, found: Findings): void {
+  if (memberOf(context, 'allowPrivilegeEscalation') !== false) return
   const refuse = (what: string): void => {
     const words = `cannot set \`allowPrivilegeEscalation\` to false and ${what}`
-    causes.push(invalid(spellPath(at), context, words))
+    found.add(invalid(spellPath(at), context, words))
   }
   if (memberOf(context, 'privileged') === true) refuse('`privileged` to true')
   if (textsMember(objectMember(context, 'capabilities'), 'add').includes('CAP_SYS_ADMIN')) {
     refuse('`capabilities.Add` CAP_SYS_ADMIN')
   }
-  return causes
 }
 
 const SYSCTL = '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9]'
@@ -145,13 +147,11 @@ function checkSysctlName(name: string): readonly string[] {
   return [`must have at most 253 characters and match regex ^${SYSCTL}$`]
 }
 
-function checkSysctls(context: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkSysctls(context: JsonObject, at: Path | null, found: Findings): void {
   const seen = new Set<string>()
-  const causes: ApiErrorCause[] = []
   objectsMember(context, 'sysctls').forEach((sysctl, index) => {
     const name = textMember(sysctl, 'name')
-    if (name !== '' && seen.has(name)) causes.push(duplicate(fieldAt(at, 'sysctls', index, 'name'), name))
+    if (name !== '' && seen.has(name)) found.add(duplicate(fieldAt(at, 'sysctls', index, 'name'), name))
     seen.add(name)
   })
-  return causes
 }

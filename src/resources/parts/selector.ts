@@ -6,5 +6,5 @@ import { labelSelectorSchema } from '../../api/schema/shared.ts'
 /** A label selector that is checked where it stands. */
 export const selectorSchema: ObjectSchema = {
   ...labelSelectorSchema,
-  check: (selector, at) => validateLabelSelector(selector, spellPath(at)),
+  check: (selector, at, found) => validateLabelSelector(selector, spellPath(at), found),
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { duplicate, fieldForbidden, invalid, notSupported } from '../../api/field-error.ts'
 import { equalJson, objectMember, objectsMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -50,29 +50,28 @@ export function withTimes(object: AnyObject, current: AnyObject, now: string): A
 }
 
 /** What holds of any status. */
-export function checkStatus(object: AnyObject): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+export function checkStatus(object: AnyObject, found: Findings): void {
   const conditions = conditionsOf(object)
   const types = conditions.map((condition) => textMember(condition, 'type'))
   for (const [at, condition] of conditions.entries()) {
     const path = `${conditionsPath}[${at}]`
     const type = types[at] ?? ''
-    if (types.indexOf(type) < at) causes.push(duplicate(`${path}.type`, type))
+    if (types.indexOf(type) < at) found.add(duplicate(`${path}.type`, type))
     if (decisions.includes(type) && decisions.some((other) => other !== type && types.includes(other))) {
-      causes.push(invalid(`${path}.type`, type, 'Approved and Denied conditions are mutually exclusive'))
+      found.add(invalid(`${path}.type`, type, 'Approved and Denied conditions are mutually exclusive'))
     }
     const status = textMember(condition, 'status')
     const possible = lasting.includes(type) ? ['True'] : ['True', 'False', 'Unknown']
     if (status !== '' && !possible.includes(status))
-      causes.push(notSupported(`${path}.status`, status, possible))
+      found.add(notSupported(`${path}.status`, status, possible))
   }
-  return [...causes, ...checkCertificate(certificateOf(object))]
+  checkCertificate(certificateOf(object), found)
 }
 
-function checkCertificate(certificate: string): readonly ApiErrorCause[] {
-  if (certificate === '') return []
+function checkCertificate(certificate: string, found: Findings): void {
+  if (certificate === '') return
   const wrong = certificateWords(Buffer.from(certificate, 'base64').toString('latin1'))
-  return wrong === null ? [] : [invalid(certificatePath, '<certificate data>', wrong)]
+  if (wrong !== null) found.add(invalid(certificatePath, '<certificate data>', wrong))
 }
 
 function certificateWords(pem: string): string | null {
@@ -98,24 +97,27 @@ export function checkDecisions(
   object: AnyObject,
   current: AnyObject,
   path: 'approval' | 'status',
-): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = [...checkStatus(object)]
+  found: Findings,
+): void {
+  checkStatus(object, found)
   for (const type of lasting) {
     const [now, before] = [ofType(object, type), ofType(current, type)]
     const shown = JSON.stringify(type)
     if (now.length < before.length) {
-      causes.push(fieldForbidden(conditionsPath, `updates may not remove a condition of type ${shown}`))
-    } else if (path === 'status' && decisions.includes(type) && now.length > before.length) {
-      causes.push(fieldForbidden(conditionsPath, `updates may not add a condition of type ${shown}`))
+      found.add(fieldForbidden(conditionsPath, `updates may not remove a condition of type ${shown}`))
+    } else {
+      if (path === 'status' && decisions.includes(type) && now.length > before.length) {
+        found.add(fieldForbidden(conditionsPath, `updates may not add a condition of type ${shown}`))
+      }
     }
   }
-  return [...causes, ...checkSetting(object, current)]
+  checkSetting(object, current, found)
 }
 
-function checkSetting(object: AnyObject, current: AnyObject): readonly ApiErrorCause[] {
+function checkSetting(object: AnyObject, current: AnyObject, found: Findings): void {
   const before = certificateOf(current)
-  if (before === '' || before === certificateOf(object)) return []
-  return [fieldForbidden(certificatePath, 'updates may not modify existing certificate content')]
+  if (before === '' || before === certificateOf(object)) return
+  found.add(fieldForbidden(certificatePath, 'updates may not modify existing certificate content'))
 }
 
 function conditionsOf(object: AnyObject): readonly JsonObject[] {

@@ -1,6 +1,6 @@
 import type { JsonObjectDraft } from '../../api/json.ts'
 import { memberOf, setMember } from '../../api/json.ts'
-import type { AnyObject, PartSubresource } from '../../registry/definition.ts'
+import type { AnyObject, PartSubresource, ResourceHooks } from '../../registry/definition.ts'
 
 /** The object with these members as `current` has them, and without those that it has not. */
 export function keeping(object: AnyObject, current: AnyObject, ...names: readonly string[]): AnyObject {
@@ -18,13 +18,13 @@ export function keeping(object: AnyObject, current: AnyObject, ...names: readonl
  *
  * @param validateUpdate of the status; its shape is checked anyhow
  */
-export function statusSubresource(
-  validateUpdate?: NonNullable<PartSubresource['validateUpdate']>,
-): PartSubresource {
+export function statusSubresource(validate?: NonNullable<ResourceHooks['validate']>): PartSubresource {
   return {
     name: 'status',
     verbs: ['get', 'patch', 'update'],
     prepareForUpdate: (object, current) => keeping(object, current, 'spec'),
-    ...(validateUpdate === undefined ? {} : { validateUpdate }),
+    ...(validate === undefined
+      ? {}
+      : { validateUpdate: (object, _current, found) => validate(object, found) }),
   }
 }

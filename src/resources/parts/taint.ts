@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { duplicate } from '../../api/field-error.ts'
 import { objectsMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -25,13 +25,11 @@ export const taintSchema = struct(
 )
 
 /** One node says the same thing once. @param at of the spec that has the taints */
-export function checkTaints(spec: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+export function checkTaints(spec: JsonObject, at: Path | null, found: Findings): void {
   const seen = new Set<string>()
-  const causes: ApiErrorCause[] = []
   for (const [index, taint] of objectsMember(spec, 'taints').entries()) {
     const said = `${textMember(taint, 'effect')} ${textMember(taint, 'key')}`
-    if (seen.has(said)) causes.push(duplicate(fieldAt(at, 'taints', index), taint))
+    if (seen.has(said)) found.add(duplicate(fieldAt(at, 'taints', index), taint))
     seen.add(said)
   }
-  return causes
 }

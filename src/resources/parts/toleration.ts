@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { numberMember, textMember } from '../../api/json.ts'
@@ -26,12 +26,11 @@ export const tolerationSchema = struct(
 )
 
 /** @source core `pkg/apis/core/validation`, ValidateTolerations */
-function checkToleration(toleration: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkToleration(toleration: JsonObject, at: Path | null, found: Findings): void {
   const [key, operator] = [textMember(toleration, 'key'), textMember(toleration, 'operator')]
   const [value, effect] = [textMember(toleration, 'value'), textMember(toleration, 'effect')]
   const wrong = (name: string, said: string, words: string): void => {
-    causes.push(invalid(fieldAt(at, name), said, words))
+    found.add(invalid(fieldAt(at, name), said, words))
   }
   if (key === '' && operator !== 'Exists') {
     wrong(
@@ -45,8 +44,9 @@ function checkToleration(toleration: JsonObject, at: Path | null): readonly ApiE
   }
   if (operator === 'Exists') {
     if (value !== '') wrong('operator', operator, "value must be empty when `operator` is 'Exists'")
-  } else if (operator === '' || operator === 'Equal') {
-    for (const words of checkLabelValue(value)) wrong('operator', value, words)
+  } else {
+    if (operator === '' || operator === 'Equal') {
+      for (const words of checkLabelValue(value)) wrong('operator', value, words)
+    }
   }
-  return causes
 }

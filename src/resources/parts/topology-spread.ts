@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { duplicate, invalid } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { numberMember, textMember } from '../../api/json.ts'
@@ -36,23 +36,21 @@ export const topologySpreadConstraintSchema = struct(
 export function checkConstraintPairs(
   constraints: readonly JsonObject[],
   field: string,
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const seen = new Set<string>()
-  const causes: ApiErrorCause[] = []
   constraints.forEach((constraint, index) => {
     const pair = `{${textMember(constraint, 'topologyKey')}, ${textMember(constraint, 'whenUnsatisfiable')}}`
-    if (seen.has(pair)) causes.push(duplicate(`${field}[${index}].{topologyKey, whenUnsatisfiable}`, pair))
+    if (seen.has(pair)) found.add(duplicate(`${field}[${index}].{topologyKey, whenUnsatisfiable}`, pair))
     seen.add(pair)
   })
-  return causes
 }
 
 /** @source core `pkg/apis/core/validation`, validateTopologySpreadConstraints */
-function checkNumbers(constraint: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkNumbers(constraint: JsonObject, at: Path | null, found: Findings): void {
   const isPositive = (name: string, value: number | null): void => {
     if (value !== null && value <= 0) {
-      causes.push(invalid(fieldAt(at, name), value, 'must be greater than zero'))
+      found.add(invalid(fieldAt(at, name), value, 'must be greater than zero'))
     }
   }
   isPositive('maxSkew', numberMember(constraint, 'maxSkew'))
@@ -60,7 +58,6 @@ function checkNumbers(constraint: JsonObject, at: Path | null): readonly ApiErro
   isPositive('minDomains', minDomains)
   if (minDomains !== null && textMember(constraint, 'whenUnsatisfiable') !== 'DoNotSchedule') {
     const words = 'can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway'
-    causes.push(invalid(fieldAt(at, 'minDomains'), minDomains, words))
+    found.add(invalid(fieldAt(at, 'minDomains'), minDomains, words))
   }
-  return causes
 }

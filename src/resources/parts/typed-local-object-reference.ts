@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid } from '../../api/field-error.ts'
 import { textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -19,8 +19,8 @@ export const typedLocalObjectReferenceSchema = struct(
 )
 
 /** Of the core group only a claim can be the source of another. */
-function checkGroup(reference: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkGroup(reference: JsonObject, at: Path | null, found: Findings): void {
   const kind = textMember(reference, 'kind')
-  if (textMember(reference, 'apiGroup') !== '' || kind === 'PersistentVolumeClaim' || kind === '') return []
-  return [invalid(spellPath(at), kind, 'must be PersistentVolumeClaim where there is no apiGroup')]
+  if (textMember(reference, 'apiGroup') !== '' || kind === 'PersistentVolumeClaim' || kind === '') return
+  found.add(invalid(spellPath(at), kind, 'must be PersistentVolumeClaim where there is no apiGroup'))
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, tooLong } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { objectMember, textMember } from '../../api/json.ts'
@@ -63,32 +63,31 @@ export const csiPersistentVolumeSourceSchema = struct(
  * A driver's name, as objects refer to it: at most 63 bytes, letters, digits, `-` and `.` with letters or digits at the
  * ends. Empty is for others to refuse.
  */
-export function checkDriverName(name: string, field: string): readonly ApiErrorCause[] {
-  if (name === '') return []
-  const causes = name.length > DRIVER_NAME_BYTES_MAX ? [tooLong(field, DRIVER_NAME_BYTES_MAX)] : []
+export function checkDriverName(name: string, field: string, found: Findings): void {
+  if (name === '') return
+  if (name.length > DRIVER_NAME_BYTES_MAX) found.add(tooLong(field, DRIVER_NAME_BYTES_MAX))
   const wrong = checkDns1123Subdomain(name.toLowerCase())
-  return [...causes, ...wrong.map((words) => invalid(field, name, words))]
+  for (const words of wrong) found.add(invalid(field, name, words))
 }
 
-function checkCsi(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes = [...checkDriverName(textMember(source, 'driver'), fieldAt(at, 'driver'))]
+function checkCsi(source: JsonObject, at: Path | null, found: Findings): void {
+  checkDriverName(textMember(source, 'driver'), fieldAt(at, 'driver'), found)
   const there = 'nodePublishSecretRef'
-  if (!Object.hasOwn(source, there)) return causes
-  return [...causes, ...requiredTexts(objectMember(source, there), member(at, there), ['name'])]
+  if (!Object.hasOwn(source, there)) return
+  requiredTexts(objectMember(source, there), member(at, there), ['name'], found)
 }
 
-function checkPersistentCsi(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes = [...checkDriverName(textMember(source, 'driver'), fieldAt(at, 'driver'))]
+function checkPersistentCsi(source: JsonObject, at: Path | null, found: Findings): void {
+  checkDriverName(textMember(source, 'driver'), fieldAt(at, 'driver'), found)
   for (const there of SECRET_REFERENCES) {
     if (!Object.hasOwn(source, there)) continue
     const reference = objectMember(source, there)
-    causes.push(...requiredTexts(reference, member(at, there), ['name', 'namespace']))
+    requiredTexts(reference, member(at, there), ['name', 'namespace'], found)
     for (const name of ['name', 'namespace']) {
       const value = textMember(reference, name)
       if (value === '') continue
       const field = fieldAt(at, there, name)
-      for (const words of checkDns1123Label(value)) causes.push(invalid(field, value, words))
+      for (const words of checkDns1123Label(value)) found.add(invalid(field, value, words))
     }
   }
-  return causes
 }

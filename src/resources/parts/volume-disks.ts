@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { notSupported } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { textMember } from '../../api/json.ts'
@@ -88,9 +88,9 @@ const MANAGED_DISK =
 const BLOB_DISK = 'https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd'
 
 /** A managed disk and a blob are named differently. */
-function checkAzureDisk(disk: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkAzureDisk(disk: JsonObject, at: Path | null, found: Findings): void {
   const uri = textMember(disk, 'diskURI')
   const isManaged = textMember(disk, 'kind') === 'Managed'
-  if (uri === '' || uri.startsWith(isManaged ? '/subscriptions/' : 'https://')) return []
-  return [notSupported(fieldAt(at, 'diskURI'), uri, [isManaged ? MANAGED_DISK : BLOB_DISK])]
+  if (uri === '' || uri.startsWith(isManaged ? '/subscriptions/' : 'https://')) return
+  found.add(notSupported(fieldAt(at, 'diskURI'), uri, [isManaged ? MANAGED_DISK : BLOB_DISK]))
 }

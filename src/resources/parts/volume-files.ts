@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { integerMember, objectMember, objectsMember, textMember } from '../../api/json.ts'
@@ -35,7 +35,7 @@ const keyToPathSchema = struct(
     path: text(2, 'Where in the volume the file is; relative, and without a step up.', { required: true }),
     mode: int32(3, 'Mode bits of this file; 0 to 511. Unset means those of the volume.', fileMode),
   },
-  { check: (file, at) => checkFilePath(textMember(file, 'path'), fieldAt(at, 'path')) },
+  { check: (file, at, found) => checkFilePath(textMember(file, 'path'), fieldAt(at, 'path'), found) },
 )
 
 const items = listOf(2, keyToPathSchema, 'The keys to show, and where; none means all, each under its name.')
@@ -65,7 +65,7 @@ export const secretVolumeSourceSchema = struct(
   'core.v1.SecretVolumeSource',
   'The keys of a Secret as files.',
   { secretName: text(1, 'Name of the Secret.'), items, defaultMode, optional },
-  { check: (source, at) => requiredTexts(source, at, ['secretName']) },
+  { check: (source, at, found) => requiredTexts(source, at, ['secretName'], found) },
 )
 
 export const downwardAPIVolumeSourceSchema = struct(
@@ -124,7 +124,7 @@ const volumeProjectionSchema = struct(
     configMap: maybe(3, configMapProjectionSchema, 'The keys of a ConfigMap.'),
     serviceAccountToken: maybe(4, serviceAccountTokenProjectionSchema, "A token of the Pod's account."),
   },
-  { check: (source, at) => atMostOne(source, at, projections, 'volume') },
+  { check: (source, at, found) => atMostOne(source, at, projections, 'volume', found) },
 )
 
 export const projectedVolumeSourceSchema = struct(
@@ -137,8 +137,8 @@ export const projectedVolumeSourceSchema = struct(
   { check: checkDistinctPaths },
 )
 
-function checkName(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  return requiredTexts(source, at, ['name'])
+function checkName(source: JsonObject, at: Path | null, found: Findings): void {
+  requiredTexts(source, at, ['name'], found)
 }
 
 /** Besides these, labels and annotations by key. */
@@ -150,44 +150,45 @@ const FIELDS_IN_FILES = [
   'metadata.uid',
 ]
 
-function checkDownwardAPIFile(file: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes = [...checkFilePath(textMember(file, 'path'), fieldAt(at, 'path'))]
+function checkDownwardAPIFile(file: JsonObject, at: Path | null, found: Findings): void {
+  checkFilePath(textMember(file, 'path'), fieldAt(at, 'path'), found)
   const isField = Object.hasOwn(file, 'fieldRef')
   const isAmount = Object.hasOwn(file, 'resourceFieldRef')
   if (!isField && !isAmount) {
-    return [...causes, required(spellPath(at), 'one of fieldRef and resourceFieldRef is required')]
+    found.add(required(spellPath(at), 'one of fieldRef and resourceFieldRef is required'))
+    return
   }
   if (isField && isAmount) {
     const words = 'fieldRef and resourceFieldRef can not be specified simultaneously'
-    return [...causes, invalid(spellPath(at), 'resource', words)]
+    found.add(invalid(spellPath(at), 'resource', words))
+    return
   }
   const there = isField ? 'fieldRef' : 'resourceFieldRef'
   const [selector, where] = [objectMember(file, there), member(at, there)]
-  if (isField) causes.push(...checkObjectFieldSelector(selector, where, FIELDS_IN_FILES))
-  else causes.push(...checkResourceFieldSelector(selector, where, true))
-  return causes
+  if (isField) checkObjectFieldSelector(selector, where, FIELDS_IN_FILES, found)
+  else checkResourceFieldSelector(selector, where, true, found)
 }
 
-function checkTokenProjection(token: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes = [...checkFilePath(textMember(token, 'path'), fieldAt(at, 'path'))]
+function checkTokenProjection(token: JsonObject, at: Path | null, found: Findings): void {
+  checkFilePath(textMember(token, 'path'), fieldAt(at, 'path'), found)
   const seconds = integerMember(token, 'expirationSeconds')
-  if (seconds === null) return causes
+  if (seconds === null) return
   const field = fieldAt(at, 'expirationSeconds')
   if (seconds < TOKEN_SECONDS_MIN) {
-    causes.push(invalid(field, seconds, 'may not specify a duration less than 10 minutes'))
-  } else if (seconds > TOKEN_SECONDS_MAX) {
-    causes.push(invalid(field, seconds, 'may not specify a duration larger than 2^32 seconds'))
+    found.add(invalid(field, seconds, 'may not specify a duration less than 10 minutes'))
+  } else {
+    if (seconds > TOKEN_SECONDS_MAX) {
+      found.add(invalid(field, seconds, 'may not specify a duration larger than 2^32 seconds'))
+    }
   }
-  return causes
 }
 
 /** Two sources cannot both be the file at one path. */
-function checkDistinctPaths(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkDistinctPaths(source: JsonObject, at: Path | null, found: Findings): void {
   const seen = new Set<string>()
   const note = (path: string, where: Path): void => {
     if (path === '') return
-    if (seen.has(path)) causes.push(invalid(fieldAt(where, 'path'), path, 'conflicting duplicate paths'))
+    if (seen.has(path)) found.add(invalid(fieldAt(where, 'path'), path, 'conflicting duplicate paths'))
     seen.add(path)
   }
   for (const [index, projection] of objectsMember(source, 'sources').entries()) {
@@ -201,5 +202,4 @@ function checkDistinctPaths(source: JsonObject, at: Path | null): readonly ApiEr
       }
     }
   }
-  return causes
 }

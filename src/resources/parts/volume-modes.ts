@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { notSupported, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { textsMember } from '../../api/json.ts'
@@ -26,10 +26,13 @@ export function volumeMode(number: number): Field {
 }
 
 /** @param value a struct that has `accessModes` */
-export function checkAccessModes(value: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+export function checkAccessModes(value: JsonObject, at: Path | null, found: Findings): void {
   const modes = textsMember(value, 'accessModes')
   const field = fieldAt(at, 'accessModes')
-  if (modes.length === 0) return [required(field, 'at least 1 access mode is required')]
+  if (modes.length === 0) {
+    found.add(required(field, 'at least 1 access mode is required'))
+    return
+  }
   const unknown = modes.filter((mode) => !ACCESS_MODES.includes(mode))
-  return unknown.map((mode) => notSupported(field, mode, ACCESS_MODES))
+  for (const mode of unknown) found.add(notSupported(field, mode, ACCESS_MODES))
 }

@@ -1,11 +1,11 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { objectsMember, textMember } from '../../api/json.ts'
 import { flag, struct, text } from '../../api/schema/build.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
-import { checkDescendingPath, checkNoWayUp } from './file-path.ts'
+import { checkDescendingPath, hasWayUp } from './file-path.ts'
 
 /** Where a container finds the volumes of its Pod: as directories, or as devices. */
 
@@ -36,23 +36,22 @@ export const volumeDeviceSchema = struct(
 )
 
 /** What mounts and devices of one container must be to each other. @param at the container */
-export function checkMountsAndDevices(container: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+export function checkMountsAndDevices(container: JsonObject, at: Path | null, found: Findings): void {
   const mounts = objectsMember(container, 'volumeMounts')
   const devices = objectsMember(container, 'volumeDevices')
   const devicePaths = new Set(devices.map((device) => textMember(device, 'devicePath')))
   const mountPaths = new Set<string>()
-  const causes: ApiErrorCause[] = []
   mounts.forEach((mount, index) => {
     const path = textMember(mount, 'mountPath')
     const field = fieldAt(at, 'volumeMounts', index, 'mountPath')
-    if (mountPaths.has(path)) causes.push(invalid(field, path, 'must be unique'))
+    if (mountPaths.has(path)) found.add(invalid(field, path, 'must be unique'))
     if (devicePaths.has(path)) {
-      causes.push(invalid(field, path, 'must not already exist as a path in volumeDevices'))
+      found.add(invalid(field, path, 'must not already exist as a path in volumeDevices'))
     }
     mountPaths.add(path)
   })
   const mounted = new Set(mounts.map((mount) => textMember(mount, 'name')))
-  return [...causes, ...checkDevices(devices, at, { mounted, mountPaths })]
+  checkDevices(devices, at, { mounted, mountPaths }, found)
 }
 
 type Mounted = { readonly mounted: ReadonlySet<string>; readonly mountPaths: ReadonlySet<string> }
@@ -61,14 +60,14 @@ function checkDevices(
   devices: readonly JsonObject[],
   at: Path | null,
   { mounted, mountPaths }: Mounted,
-): readonly ApiErrorCause[] {
+  found: Findings,
+): void {
   const paths = new Set<string>()
   const names = new Set<string>()
-  const causes: ApiErrorCause[] = []
   devices.forEach((device, index) => {
     const [name, path] = [textMember(device, 'name'), textMember(device, 'devicePath')]
     const wrong = (member: string, value: string, words: string): void => {
-      causes.push(invalid(fieldAt(at, 'volumeDevices', index, member), value, words))
+      found.add(invalid(fieldAt(at, 'volumeDevices', index, member), value, words))
     }
     if (names.has(name)) wrong('name', name, 'must be unique')
     if (mounted.has(name)) wrong('name', name, 'must not already exist in volumeMounts')
@@ -77,20 +76,17 @@ function checkDevices(
     names.add(name)
     paths.add(path)
   })
-  return causes
 }
 
-function checkMount(mount: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkMount(mount: JsonObject, at: Path | null, found: Findings): void {
   const [path, expression] = [textMember(mount, 'subPath'), textMember(mount, 'subPathExpr')]
   const field = fieldAt(at, 'subPathExpr')
-  const causes = [
-    ...checkDescendingPath(path, fieldAt(at, 'subPath')),
-    ...checkDescendingPath(expression, field),
-  ]
-  if (path === '' || expression === '') return causes
-  return [...causes, invalid(field, expression, 'subPathExpr and subPath are mutually exclusive')]
+  checkDescendingPath(path, fieldAt(at, 'subPath'), found)
+  checkDescendingPath(expression, field, found)
+  if (path === '' || expression === '') return
+  found.add(invalid(field, expression, 'subPathExpr and subPath are mutually exclusive'))
 }
 
 function checkNoBacksteps(path: string): readonly string[] {
-  return checkNoWayUp(path, '').length > 0 ? ["can not contain backsteps ('..')"] : []
+  return hasWayUp(path) ? ["can not contain backsteps ('..')"] : []
 }

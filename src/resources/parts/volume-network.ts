@@ -1,6 +1,6 @@
+import type { Findings } from '../../api/findings.ts'
 import { maybe, struct, text } from '../../api/schema/build.ts'
 import type { Field } from '../../api/schema/build.ts'
-import type { ApiErrorCause } from '../../api/api-error.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import { textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -39,8 +39,9 @@ export const azureFilePersistentVolumeSourceSchema = struct(
     }),
   },
   {
-    check: (source, at) =>
-      memberIsEmpty(source, 'secretNamespace') ? [required(fieldAt(at, 'secretNamespace'))] : [],
+    check: (source, at, found) => {
+      if (memberIsEmpty(source, 'secretNamespace')) found.add(required(fieldAt(at, 'secretNamespace')))
+    },
   },
 )
 
@@ -67,9 +68,9 @@ export const glusterfsPersistentVolumeSourceSchema = struct(
     }),
   },
   {
-    check: (source, at) => {
-      if (!memberIsEmpty(source, 'endpointsNamespace')) return []
-      return [invalid(fieldAt(at, 'endpointsNamespace'), '', 'must be unset, or the name of a namespace')]
+    check: (source, at, found) => {
+      if (!memberIsEmpty(source, 'endpointsNamespace')) return
+      found.add(invalid(fieldAt(at, 'endpointsNamespace'), '', 'must be unset, or the name of a namespace'))
     },
   },
 )
@@ -102,8 +103,9 @@ function storageOSMembers(secretRef: Field): { readonly [name: string]: Field } 
   }
 }
 
-function checkStorageOS(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  return [...requiredTexts(source, at, ['volumeName']), ...secretSays(['name'])(source, at)]
+function checkStorageOS(source: JsonObject, at: Path | null, found: Findings): void {
+  requiredTexts(source, at, ['volumeName'], found)
+  secretSays(['name'])(source, at, found)
 }
 
 function memberIsEmpty(source: JsonObject, name: string): boolean {

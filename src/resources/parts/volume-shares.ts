@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { textMember, textsMember } from '../../api/json.ts'
@@ -30,7 +30,7 @@ export const hostPathVolumeSourceSchema = struct(
       ],
     }),
   },
-  { check: (source, at) => checkNoWayUp(textMember(source, 'path'), fieldAt(at, 'path')) },
+  { check: (source, at, found) => checkNoWayUp(textMember(source, 'path'), fieldAt(at, 'path'), found) },
 )
 
 export const nfsVolumeSourceSchema = struct(
@@ -42,10 +42,10 @@ export const nfsVolumeSourceSchema = struct(
     readOnly: readOnly(3),
   },
   {
-    check: (source, at) => {
+    check: (source, at, found) => {
       const path = textMember(source, 'path')
-      if (path === '' || path.startsWith('/')) return []
-      return [invalid(fieldAt(at, 'path'), path, 'must be an absolute path')]
+      if (path === '' || path.startsWith('/')) return
+      found.add(invalid(fieldAt(at, 'path'), path, 'must be an absolute path'))
     },
   },
 )
@@ -87,44 +87,42 @@ export const quobyteVolumeSourceSchema = struct(
   { check: checkQuobyte },
 )
 
-function checkFibreChannel(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkFibreChannel(source: JsonObject, at: Path | null, found: Findings): void {
   const targets = textsMember(source, 'targetWWNs')
   const field = fieldAt(at, 'targetWWNs')
   const hasIdentifiers = textsMember(source, 'wwids').length > 0
   if (targets.length === 0) {
     const words = 'must specify either targetWWNs or wwids, but not both'
-    return hasIdentifiers ? [] : [required(field, words)]
+    if (!hasIdentifiers) found.add(required(field, words))
+    return
   }
-  const causes: ApiErrorCause[] = []
   if (hasIdentifiers) {
-    causes.push(invalid(field, targets, 'targetWWNs and wwids can not be specified simultaneously'))
+    found.add(invalid(field, targets, 'targetWWNs and wwids can not be specified simultaneously'))
   }
   if (!Object.hasOwn(source, 'lun')) {
-    causes.push(required(fieldAt(at, 'lun'), 'lun is required if targetWWNs is specified'))
+    found.add(required(fieldAt(at, 'lun'), 'lun is required if targetWWNs is specified'))
   }
-  return causes
 }
 
-function checkFlocker(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkFlocker(source: JsonObject, at: Path | null, found: Findings): void {
   const name = textMember(source, 'datasetName')
   const hasIdentity = textMember(source, 'datasetUUID') !== ''
   if (name === '') {
-    return hasIdentity ? [] : [required(spellPath(at), 'one of datasetName and datasetUUID is required')]
+    if (!hasIdentity) found.add(required(spellPath(at), 'one of datasetName and datasetUUID is required'))
+    return
   }
-  const causes: ApiErrorCause[] = []
   if (hasIdentity) {
     const words = 'can not specify both datasetName and datasetUUID simultaneously'
-    causes.push(invalid(spellPath(at), 'resource', words))
+    found.add(invalid(spellPath(at), 'resource', words))
   }
-  if (name.includes('/')) causes.push(invalid(fieldAt(at, 'datasetName'), name, "must not contain '/'"))
-  return causes
+  if (name.includes('/')) found.add(invalid(fieldAt(at, 'datasetName'), name, "must not contain '/'"))
 }
 
-function checkQuobyte(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkQuobyte(source: JsonObject, at: Path | null, found: Findings): void {
   const registry = textMember(source, 'registry')
-  if (registry === '' || registry.split(',').every((pair) => HOST_AND_PORT.test(pair))) return []
+  if (registry === '' || registry.split(',').every((pair) => HOST_AND_PORT.test(pair))) return
   const words = 'must be a host:port pair or multiple pairs separated by commas'
-  return [invalid(fieldAt(at, 'registry'), registry, words)]
+  found.add(invalid(fieldAt(at, 'registry'), registry, words))
 }
 
 const HOST_AND_PORT = /^(?:\[[^[\]]*\]|[^:[\]]*):[^:[\]]*$/

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { memberOf, objectMember, textMember } from '../../api/json.ts'
@@ -143,7 +143,7 @@ function scaleIO(definition: string, secret: ObjectSchema): ObjectSchema {
       fsType: text(9, 'Type of its file system.', { default: 'xfs' }),
       readOnly: readOnly(10),
     },
-    { check: (source, at) => requiredTexts(source, at, ['volumeName']) },
+    { check: (source, at, found) => requiredTexts(source, at, ['volumeName'], found) },
   )
 }
 
@@ -153,9 +153,9 @@ function secretRef(number: number, secret: ObjectSchema): Field {
 
 /** @param names what a reference to a Secret has to say, where there is one */
 export function secretSays(names: readonly string[]): ShapeCheck {
-  return (source, at) => {
-    if (!Object.hasOwn(source, 'secretRef')) return []
-    return requiredTexts(objectMember(source, 'secretRef'), member(at, 'secretRef'), names)
+  return (source, at, found) => {
+    if (!Object.hasOwn(source, 'secretRef')) return
+    requiredTexts(objectMember(source, 'secretRef'), member(at, 'secretRef'), names, found)
   }
 }
 
@@ -166,18 +166,20 @@ const TARGET_NAMES = [
   { prefix: 'naa', form: /^naa\.[A-Za-z0-9]{32}$/ },
 ]
 
-function checkTargetName(name: string, field: string): readonly ApiErrorCause[] {
-  if (name === '') return []
+function checkTargetName(name: string, field: string, found: Findings): void {
+  if (name === '') return
   const kind = TARGET_NAMES.find(({ prefix }) => name.startsWith(prefix))
-  if (kind === undefined) return [invalid(field, name, 'must be valid format starting with iqn, eui, or naa')]
-  return kind.form.test(name) ? [] : [invalid(field, name, 'must be valid format')]
+  if (kind === undefined) {
+    found.add(invalid(field, name, 'must be valid format starting with iqn, eui, or naa'))
+    return
+  }
+  if (!kind.form.test(name)) found.add(invalid(field, name, 'must be valid format'))
 }
 
-function checkIscsi(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
-  causes.push(...checkTargetName(textMember(source, 'iqn'), fieldAt(at, 'iqn')))
-  causes.push(...checkTargetName(textMember(source, 'initiatorName'), fieldAt(at, 'initiatorName')))
+function checkIscsi(source: JsonObject, at: Path | null, found: Findings): void {
+  checkTargetName(textMember(source, 'iqn'), fieldAt(at, 'iqn'), found)
+  checkTargetName(textMember(source, 'initiatorName'), fieldAt(at, 'initiatorName'), found)
   const usesChap = ['chapAuthDiscovery', 'chapAuthSession'].some((name) => memberOf(source, name) === true)
-  if (usesChap && !Object.hasOwn(source, 'secretRef')) causes.push(required(fieldAt(at, 'secretRef')))
-  return [...causes, ...secretSays(['name'])(source, at)]
+  if (usesChap && !Object.hasOwn(source, 'secretRef')) found.add(required(fieldAt(at, 'secretRef')))
+  secretSays(['name'])(source, at, found)
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { duplicate, fieldForbidden, invalid, keyPath } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { objectMember, textMember } from '../../api/json.ts'
@@ -78,7 +78,8 @@ const gitRepoVolumeSourceSchema = struct(
     directory: text(3, 'Where in the volume the files go; relative, and without a step up.'),
   },
   {
-    check: (source, at) => checkDescendingPath(textMember(source, 'directory'), fieldAt(at, 'directory')),
+    check: (source, at, found) =>
+      checkDescendingPath(textMember(source, 'directory'), fieldAt(at, 'directory'), found),
   },
 )
 
@@ -134,7 +135,7 @@ export const volumeSchema = struct(
   },
   {
     inline: [{ number: 2, schema: volumeSourceSchema }],
-    check: (volume, at) => exactlyOne(volume, at, volumeSources, 'volume'),
+    check: (volume, at, found) => exactlyOne(volume, at, volumeSources, 'volume', found),
   },
 )
 
@@ -160,26 +161,25 @@ export function checkVolumes(
   volumes: readonly JsonObject[],
   path: string,
   { names, podName }: VolumeOwner,
-): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+  found: Findings,
+): void {
   const seen = new Set<string>()
   for (const [index, volume] of volumes.entries()) {
     const at = `${path}[${index}]`
     const name = textMember(volume, 'name')
-    if (seen.has(name)) causes.push(duplicate(`${at}.name`, name))
+    if (seen.has(name)) found.add(duplicate(`${at}.name`, name))
     seen.add(name)
-    causes.push(...checkFlexOptions(objectMember(volume, 'flexVolume'), `${at}.flexVolume`, names))
+    checkFlexOptions(objectMember(volume, 'flexVolume'), `${at}.flexVolume`, names, found)
     if (name === '' || podName === '' || !Object.hasOwn(volume, 'ephemeral')) continue
     const claim = `${podName}-${name}`
     for (const words of checkDns1123Subdomain(claim)) {
-      causes.push(invalid(`${at}.name`, name, `PVC name ${JSON.stringify(claim)}: ${words}`))
+      found.add(invalid(`${at}.name`, name, `PVC name ${JSON.stringify(claim)}: ${words}`))
     }
   }
-  return causes
 }
 
 /** Keys under the maker's domains are the server's. @param field where the source stands */
-export function checkFlexOptions(source: JsonObject, field: string, names: Names): readonly ApiErrorCause[] {
+export function checkFlexOptions(source: JsonObject, field: string, names: Names, found: Findings): void {
   const reserved = [names.domain, names.label('').slice(0, -1)]
   const isReserved = (key: string): boolean => {
     const slash = key.indexOf('/')
@@ -188,11 +188,11 @@ export function checkFlexOptions(source: JsonObject, field: string, names: Names
   }
   const keys = Object.keys(objectMember(source, 'options')).filter(isReserved)
   const words = `${[...new Set(reserved)].join(' and ')} namespaces are reserved`
-  return keys.map((key) => invalid(keyPath(`${field}.options`, key), key, words))
+  for (const key of keys) found.add(invalid(keyPath(`${field}.options`, key), key, words))
 }
 
-function checkEmptyDir(source: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkEmptyDir(source: JsonObject, at: Path | null, found: Findings): void {
   const limit = parseQuantity(textMember(source, 'sizeLimit'))
-  if (limit === null || limit.nanos >= 0n) return []
-  return [fieldForbidden(fieldAt(at, 'sizeLimit'), 'SizeLimit field must be a valid resource quantity')]
+  if (limit === null || limit.nanos >= 0n) return
+  found.add(fieldForbidden(fieldAt(at, 'sizeLimit'), 'SizeLimit field must be a valid resource quantity'))
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import { memberOf, numberMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -32,37 +32,39 @@ export const webhookClientConfigSchema = struct(
   { check: checkClient },
 )
 
-function checkClient(config: JsonObject, at: Path | null): readonly ApiErrorCause[] {
+function checkClient(config: JsonObject, at: Path | null, found: Findings): void {
   const url = memberOf(config, 'url')
   if ((url === undefined) === (memberOf(config, 'service') === undefined)) {
-    return [required(spellPath(at), 'exactly one of url or service is required')]
+    found.add(required(spellPath(at), 'exactly one of url or service is required'))
+    return
   }
-  return typeof url === 'string' ? checkUrl(url, fieldAt(at, 'url')) : []
+  if (typeof url === 'string') checkUrl(url, fieldAt(at, 'url'), found)
 }
 
 const form = '; desired format: https://host[/path]'
 
-function checkUrl(text: string, field: string): readonly ApiErrorCause[] {
+function checkUrl(text: string, field: string, found: Findings): void {
   // What stands before the path is looked at as it was written: a parser would put it right.
   const match = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(
     text,
   )
-  if (match === null || !isReadable(text)) return [required(field, `url must be a valid URL${form}`)]
+  if (match === null || !isReadable(text)) {
+    found.add(required(field, `url must be a valid URL${form}`))
+    return
+  }
   const [, scheme = '', authority = '', , query = '', fragment = ''] = match
   const sign = authority.lastIndexOf('@')
   const host = authority.slice(sign + 1)
-  const causes: ApiErrorCause[] = []
   if (scheme.toLowerCase() !== 'https') {
-    causes.push(invalid(field, scheme, `'https' is the only allowed URL scheme${form}`))
+    found.add(invalid(field, scheme, `'https' is the only allowed URL scheme${form}`))
   }
-  if (host === '') causes.push(invalid(field, host, `host must be specified${form}`))
+  if (host === '') found.add(invalid(field, host, `host must be specified${form}`))
   if (sign >= 0) {
     const user = authority.slice(0, sign).replace(/:.*/s, ':xxxxx')
-    causes.push(invalid(field, user, 'user information is not permitted in the URL'))
+    found.add(invalid(field, user, 'user information is not permitted in the URL'))
   }
-  if (fragment !== '') causes.push(invalid(field, fragment, 'fragments are not permitted in the URL'))
-  if (query !== '') causes.push(invalid(field, query, 'query parameters are not permitted in the URL'))
-  return causes
+  if (fragment !== '') found.add(invalid(field, fragment, 'fragments are not permitted in the URL'))
+  if (query !== '') found.add(invalid(field, query, 'query parameters are not permitted in the URL'))
 }
 
 /** Without a host there is nothing to parse, and other words say so. */
@@ -70,16 +72,14 @@ function isReadable(text: string): boolean {
   return !/^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/?#]/.test(text) || URL.canParse(text)
 }
 
-function checkService(service: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkService(service: JsonObject, at: Path | null, found: Findings): void {
   const port = numberMember(service, 'port')
   if (port !== null && (port < 1 || port > 65_535)) {
     const words = 'port is not valid: must be between 1 and 65535, inclusive'
-    causes.push(invalid(fieldAt(at, 'port'), port, words))
+    found.add(invalid(fieldAt(at, 'port'), port, words))
   }
   const path = textMember(service, 'path')
-  for (const words of checkPath(path)) causes.push(invalid(fieldAt(at, 'path'), path, words))
-  return causes
+  for (const words of checkPath(path)) found.add(invalid(fieldAt(at, 'path'), path, words))
 }
 
 function checkPath(path: string): readonly string[] {

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid, required } from '../../api/field-error.ts'
 import { textsMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -42,67 +42,62 @@ export const ruleWithOperationsSchema = struct(
   { inline: [{ number: 2, schema: ruleSchema }], check: checkOperations },
 )
 
-function checkRule(rule: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes = [
-    ...checkAlone(rule, at, 'apiGroups', 'API groups'),
-    ...checkAlone(rule, at, 'apiVersions', 'API versions'),
-    ...checkResources(textsMember(rule, 'resources'), at),
-  ]
+function checkRule(rule: JsonObject, at: Path | null, found: Findings): void {
+  checkAlone(rule, at, 'apiGroups', 'API groups', found)
+  checkAlone(rule, at, 'apiVersions', 'API versions', found)
+  checkResources(textsMember(rule, 'resources'), at, found)
   for (const [index, version] of textsMember(rule, 'apiVersions').entries()) {
-    if (version === '') causes.push(required(fieldAt(at, 'apiVersions', index)))
+    if (version === '') found.add(required(fieldAt(at, 'apiVersions', index)))
   }
-  return causes
 }
 
-function checkOperations(rule: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes = [...checkAlone(rule, at, 'operations', 'operations')]
+function checkOperations(rule: JsonObject, at: Path | null, found: Findings): void {
+  checkAlone(rule, at, 'operations', 'operations', found)
   for (const [index, operation] of textsMember(rule, 'operations').entries()) {
-    if (operation === '') causes.push(required(fieldAt(at, 'operations', index)))
+    if (operation === '') found.add(required(fieldAt(at, 'operations', index)))
   }
-  return causes
 }
 
 /** There are some, and an asterisk stands alone. */
-function checkAlone(
-  rule: JsonObject,
-  at: Path | null,
-  member: string,
-  what: string,
-): readonly ApiErrorCause[] {
+function checkAlone(rule: JsonObject, at: Path | null, member: string, what: string, found: Findings): void {
   const list = textsMember(rule, member)
   const field = fieldAt(at, member)
-  if (list.length === 0) return [required(field)]
-  if (list.length === 1 || !list.includes('*')) return []
-  return [invalid(field, list, `if '*' is present, must not specify other ${what}`)]
+  if (list.length === 0) {
+    found.add(required(field))
+    return
+  }
+  if (list.length === 1 || !list.includes('*')) return
+  found.add(invalid(field, list, `if '*' is present, must not specify other ${what}`))
 }
 
 /** What one entry covers, no other says again. */
-function checkResources(list: readonly string[], at: Path | null): readonly ApiErrorCause[] {
+function checkResources(list: readonly string[], at: Path | null, found: Findings): void {
   const field = fieldAt(at, 'resources')
-  if (list.length === 0) return [required(field)]
-  const causes: ApiErrorCause[] = []
+  if (list.length === 0) {
+    found.add(required(field))
+    return
+  }
   const [wholeResources, wholeSubresources] = [new Set<string>(), new Set<string>()]
   for (const [index, entry] of list.entries()) {
     const here = fieldAt(at, 'resources', index)
-    if (entry === '') causes.push(required(here))
+    if (entry === '') found.add(required(here))
     const slash = entry.indexOf('/')
     if (slash < 0) continue
     const [resource, subresource] = [entry.slice(0, slash), entry.slice(slash + 1)]
     if (wholeResources.has(resource)) {
-      causes.push(invalid(here, entry, `if '${resource}/*' is present, must not specify ${entry}`))
+      found.add(invalid(here, entry, `if '${resource}/*' is present, must not specify ${entry}`))
     }
     if (wholeSubresources.has(subresource)) {
-      causes.push(invalid(here, entry, `if '*/${subresource}' is present, must not specify ${entry}`))
+      found.add(invalid(here, entry, `if '*/${subresource}' is present, must not specify ${entry}`))
     }
     if (subresource === '*') wholeResources.add(resource)
     if (resource === '*') wholeSubresources.add(subresource)
   }
   if (list.length > 1 && list.includes('*/*')) {
-    causes.push(invalid(field, list, "if '*/*' is present, must not specify other resources"))
+    found.add(invalid(field, list, "if '*/*' is present, must not specify other resources"))
   }
   if (list.includes('*') && list.some((entry) => entry !== '*' && !entry.includes('/'))) {
     const words = "if '*' is present, must not specify other resources without subresources"
-    causes.push(invalid(field, list, words))
+    found.add(invalid(field, list, words))
   }
-  return causes
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { duplicate, invalid, required } from '../../api/field-error.ts'
 import { memberOf, numberMember, objectsMember, textMember, textsMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -66,40 +66,37 @@ function checkWebhookName(text: string): readonly string[] {
     : []
 }
 
-export function checkWebhook(webhook: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes = [...checkVersions(textsMember(webhook, 'admissionReviewVersions'), at)]
+export function checkWebhook(webhook: JsonObject, at: Path | null, found: Findings): void {
+  checkVersions(textsMember(webhook, 'admissionReviewVersions'), at, found)
   const seconds = numberMember(webhook, 'timeoutSeconds')
   if (seconds !== null && (seconds < 1 || seconds > secondsMax)) {
     const words = `the timeout value must be between 1 and ${secondsMax} seconds`
-    causes.push(invalid(fieldAt(at, 'timeoutSeconds'), seconds, words))
+    found.add(invalid(fieldAt(at, 'timeoutSeconds'), seconds, words))
   }
   // Empty text is not as good as absent where a member may be absent.
   for (const name of ['failurePolicy', 'matchPolicy', 'reinvocationPolicy']) {
-    if (memberOf(webhook, name) === '') causes.push(required(fieldAt(at, name)))
+    if (memberOf(webhook, name) === '') found.add(required(fieldAt(at, name)))
   }
-  return causes
 }
 
-function checkVersions(versions: readonly string[], at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkVersions(versions: readonly string[], at: Path | null, found: Findings): void {
   for (const [index, version] of versions.entries()) {
     const field = fieldAt(at, 'admissionReviewVersions', index)
-    if (versions.indexOf(version) < index) causes.push(duplicate(field, version))
-    else causes.push(...checkDns1035Label(version).map((words) => invalid(field, version, words)))
+    if (versions.indexOf(version) < index) found.add(duplicate(field, version))
+    else for (const words of checkDns1035Label(version)) found.add(invalid(field, version, words))
   }
   if (versions.length > 0 && !versions.some((version) => reviewVersions.includes(version))) {
     const words = `must include at least one of ${reviewVersions.join(', ')}`
-    causes.push(invalid(fieldAt(at, 'admissionReviewVersions'), versions, words))
+    found.add(invalid(fieldAt(at, 'admissionReviewVersions'), versions, words))
   }
-  return causes
 }
 
 /** Each webhook of a configuration has a name of its own. */
-function checkWebhookNames(object: AnyObject): readonly ApiErrorCause[] {
+function checkWebhookNames(object: AnyObject, found: Findings): void {
   const names = objectsMember(object, 'webhooks').map((webhook) => textMember(webhook, 'name'))
-  return names.flatMap((name, at) =>
-    names.indexOf(name) < at ? [duplicate(`webhooks[${at}].name`, name)] : [],
-  )
+  for (const [at, name] of names.entries()) {
+    if (names.indexOf(name) < at) found.add(duplicate(`webhooks[${at}].name`, name))
+  }
 }
 
 const webhookColumns: readonly Column[] = [

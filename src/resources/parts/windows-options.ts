@@ -1,4 +1,4 @@
-import type { ApiErrorCause } from '../../api/api-error.ts'
+import type { Findings } from '../../api/findings.ts'
 import { invalid } from '../../api/field-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { memberOf } from '../../api/json.ts'
@@ -32,19 +32,19 @@ const DOMAIN_LENGTH_MAX = 256
 const USER_LENGTH_MAX = 104
 
 /** @source core `pkg/apis/core/validation`, validateWindowsSecurityContextOptions */
-function checkOptions(options: JsonObject, at: Path | null): readonly ApiErrorCause[] {
-  const causes: ApiErrorCause[] = []
+function checkOptions(options: JsonObject, at: Path | null, found: Findings): void {
   const wrong = (name: string, value: string, words: string): void => {
-    causes.push(invalid(fieldAt(at, name), value, `${name} ${words}`))
+    found.add(invalid(fieldAt(at, name), value, `${name} ${words}`))
   }
   const credentials = memberOf(options, 'gmsaCredentialSpec')
   if (credentials === '') wrong('gmsaCredentialSpec', '', 'cannot be an empty string')
-  else if (typeof credentials === 'string' && utf8Length(credentials) > CREDENTIALS_BYTES_MAX) {
-    wrong('gmsaCredentialSpec', `${credentials.slice(0, 64)}...`, 'size must be under 64 KiB')
+  else {
+    if (typeof credentials === 'string' && utf8Length(credentials) > CREDENTIALS_BYTES_MAX) {
+      wrong('gmsaCredentialSpec', `${credentials.slice(0, 64)}...`, 'size must be under 64 KiB')
+    }
   }
   const user = memberOf(options, 'runAsUserName')
   if (typeof user === 'string') for (const words of checkUserName(user)) wrong('runAsUserName', user, words)
-  return causes
 }
 
 function checkUserName(text: string): readonly string[] {

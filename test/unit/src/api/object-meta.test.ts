@@ -1,7 +1,10 @@
 // Goal: metadata rules as upstream states them. Method: one wrong thing at a time, messages compared whole.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ApiError, ApiErrorCause } from '../../../../src/api/api-error.ts'
 import { invalidObject } from '../../../../src/api/field-error.ts'
+import type { GroupKind } from '../../../../src/api/field-error.ts'
+import { Findings, causesOf } from '../../../../src/api/findings.ts'
 import { generateName } from '../../../../src/api/generate-name.ts'
 import { checkConfigKey, checkDns1123Subdomain, checkQualifiedName } from '../../../../src/api/name-rules.ts'
 import {
@@ -9,6 +12,7 @@ import {
   validateMetaOnCreate,
   validateMetaOnUpdate,
 } from '../../../../src/api/object-meta.ts'
+import type { MetaRules, UpdateRules } from '../../../../src/api/object-meta.ts'
 import type { ObjectMeta } from '../../../../src/api/object.ts'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { statusOf } from '../../../../src/api/status.ts'
@@ -16,8 +20,29 @@ import { statusOf } from '../../../../src/api/status.ts'
 const rules = { namespaced: true, validateName: checkDns1123Subdomain }
 const good: ObjectMeta = { name: 'a', namespace: 'n', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' }
 
+type Causes = readonly ApiErrorCause[]
+
+function created(meta: ObjectMeta, by: MetaRules = rules): Causes {
+  return causesOf((found) => {
+    validateMetaOnCreate(meta, by, found)
+  })
+}
+
+function updated(meta: ObjectMeta, current: ObjectMeta, by: UpdateRules = {}): Causes {
+  return causesOf((found) => {
+    validateMetaOnUpdate(meta, current, by, found)
+  })
+}
+
+/** The 422 for an object of that metadata. */
+function refusal(of: GroupKind, name: string, meta: ObjectMeta): ApiError {
+  const found = new Findings()
+  validateMetaOnCreate(meta, rules, found)
+  return invalidObject(of, name, found.list)
+}
+
 function messages(meta: ObjectMeta): string[] {
-  return validateMetaOnCreate(meta, rules).map((cause) => `${cause.field}: ${cause.message}`)
+  return created(meta).map((cause) => `${cause.field}: ${cause.message}`)
 }
 
 test('a well-formed object has nothing to complain about', () => {
@@ -38,27 +63,21 @@ test('a name outside the rule is refused in the words that clients know', () => 
     "'example.com', regex used for validation is " +
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
   assert.deepEqual(messages({ ...good, name: 'A_b' }), [words])
-  const status = statusOf(
-    invalidObject(
-      { group: '', kind: 'ConfigMap' },
-      'A_b',
-      validateMetaOnCreate({ ...good, name: 'A_b' }, rules),
-    ),
-  )
+  const status = statusOf(refusal({ group: '', kind: 'ConfigMap' }, 'A_b', { ...good, name: 'A_b' }))
   assert.equal(status['code'], 422)
   assert.equal(status['reason'], 'Invalid')
   assert.equal(status['message'], `ConfigMap "A_b" is invalid: ${words}`)
 })
 
 test('several mistakes come in one answer, in brackets', () => {
-  const causes = validateMetaOnCreate({ labels: { 'a b': 'x' } }, rules)
-  const error = invalidObject({ group: 'g.test', kind: 'Thing' }, '', causes)
+  const meta = { labels: { 'a b': 'x' } }
+  const error = refusal({ group: 'g.test', kind: 'Thing' }, '', meta)
   assert.match(error.message, /^Thing\.g\.test "" is invalid: \[metadata\.name: Required value: name or /)
   assert.match(
     error.message,
     /, metadata\.namespace: Required value, metadata\.labels: Invalid value: "a b": /,
   )
-  assert.deepEqual(error.details.causes, causes)
+  assert.deepEqual(error.details.causes, created(meta))
 })
 
 test('names, keys and values have their bounds', () => {
@@ -74,7 +93,7 @@ test('names, keys and values have their bounds', () => {
 })
 
 test('cluster-scoped objects have no namespace', () => {
-  const causes = validateMetaOnCreate(good, { ...rules, namespaced: false })
+  const causes = created(good, { ...rules, namespaced: false })
   assert.deepEqual(causes, [
     {
       reason: 'FieldValueForbidden',
@@ -104,24 +123,24 @@ test('finalizers are qualified or well known, and do not contradict each other',
   assert.equal(messages({ ...good, finalizers: ['foregroundDeletion', 'orphan'] }).length, 1)
   // Of kinds that upstream does not check for that.
   const plain = { ...rules, plainFinalizers: true }
-  assert.deepEqual(validateMetaOnCreate({ ...good, finalizers: ['mine'] }, plain), [])
-  assert.deepEqual(validateMetaOnUpdate({ ...good, finalizers: ['mine'] }, good, plain), [])
-  assert.equal(validateMetaOnUpdate({ ...good, finalizers: ['a b'] }, good, plain).length, 1)
+  assert.deepEqual(created({ ...good, finalizers: ['mine'] }, plain), [])
+  assert.deepEqual(updated({ ...good, finalizers: ['mine'] }, good, plain), [])
+  assert.equal(updated({ ...good, finalizers: ['a b'] }, good, plain).length, 1)
 })
 
 test('an update cannot change what is fixed', () => {
   const changed = { ...good, name: 'b', uid: 'v', namespace: 'm', deletionTimestamp: '2026-01-01T00:00:00Z' }
   assert.deepEqual(
-    validateMetaOnUpdate(changed, good).map((cause) => cause.field),
+    updated(changed, good).map((cause) => cause.field),
     ['metadata.name', 'metadata.namespace', 'metadata.uid', 'metadata.deletionTimestamp'],
   )
-  assert.deepEqual(validateMetaOnUpdate(good, good), [])
+  assert.deepEqual(updated(good, good), [])
 })
 
 test('an object on its way out takes no new finalizer', () => {
   const stored = { ...good, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['a/b'] }
-  assert.deepEqual(validateMetaOnUpdate({ ...stored, finalizers: [] }, stored), [])
-  const causes = validateMetaOnUpdate({ ...stored, finalizers: ['a/b', 'a/c'] }, stored)
+  assert.deepEqual(updated({ ...stored, finalizers: [] }, stored), [])
+  const causes = updated({ ...stored, finalizers: ['a/b', 'a/c'] }, stored)
   assert.equal(causes[0]?.reason, 'FieldValueForbidden')
 })
 

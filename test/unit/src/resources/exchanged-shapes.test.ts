@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { causesOf } from '../../../../src/api/findings.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { decodeProtobufMessage } from '../../../../src/api/codec/protobuf-decode.ts'
 import { encodeProtobufMessage } from '../../../../src/api/codec/protobuf-encode.ts'
@@ -45,7 +46,10 @@ const response = {
 function wrong(schema: ObjectSchema, object: JsonObject): readonly string[] {
   const { value, unknown } = conform(schema, object)
   assert.deepEqual(unknown, [])
-  return validateSchema(schema, value).map(({ reason, field }) => `${reason} ${field}`)
+  const causes = causesOf((found) => {
+    validateSchema(schema, value, found)
+  })
+  return causes.map(({ reason, field }) => `${reason} ${field}`)
 }
 
 test('spec 2.12: AdmissionReview carries question and answer, in JSON and protobuf', () => {

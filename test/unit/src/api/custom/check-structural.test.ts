@@ -6,18 +6,21 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { causesOf } from '../../../../../src/api/findings.ts'
+import { findingLimits } from '../../../../../src/api/limits.ts'
 import { newCheckBudget } from '../../../../../src/api/custom/check-budget.ts'
 import { customLimits } from '../../../../../src/api/custom/limits.ts'
 import { checkStructural } from '../../../../../src/api/custom/structural-schema.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import { namesOf } from '../../../../../src/api/names.ts'
 import { member } from '../../../../../src/api/schema/path.ts'
-import { CAUSES_MAX } from '../../../../../src/api/schema/validate.ts'
 
 const at = member(null, 's')
 
 function wrong(schema: JsonObject, statusSubresource = false, budget = newCheckBudget()): readonly string[] {
-  const causes = checkStructural(schema, at, namesOf('k8s.io'), { statusSubresource, budget })
+  const causes = causesOf((found) => {
+    checkStructural(schema, at, namesOf('k8s.io'), { statusSubresource, budget }, found)
+  })
   return causes.map(({ field, message }) => `${field}: ${message}`)
 }
 
@@ -359,6 +362,6 @@ describe('bounds', () => {
 
   test('mistakes', () => {
     const properties = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`p${n}`, {}]))
-    assert.equal(wrong({ type: 'object', properties }).length, CAUSES_MAX)
+    assert.equal(wrong({ type: 'object', properties }).length, findingLimits.findingsMax)
   })
 })

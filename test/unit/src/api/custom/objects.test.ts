@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../../../../src/api/api-error.ts'
 import { compileStructural } from '../../../../../src/api/custom/structural-schema.ts'
+import { causesOf } from '../../../../../src/api/findings.ts'
 import type { CompiledSchema } from '../../../../../src/api/custom/structural-schema.ts'
 import { parseJsonObject } from '../../../../../src/api/codec/json.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
@@ -27,7 +28,9 @@ function specOf(schema: CompiledSchema, spec: Json): Json | undefined {
 }
 
 function wrong(schema: CompiledSchema, spec: Json): readonly string[] {
-  const causes = schema.validate({ ...HEAD, spec })
+  const causes = causesOf((found) => {
+    schema.validate({ ...HEAD, spec }, found)
+  })
   return causes.map(({ reason, field, message }) => `${reason} ${field}: ${message}`)
 }
 

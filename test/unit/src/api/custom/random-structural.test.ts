@@ -6,6 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { causesOf } from '../../../../../src/api/findings.ts'
 import { SeededRandom } from '../../../../../raft/base/random.ts'
 import { ApiError } from '../../../../../src/api/api-error.ts'
 import { jsonText } from '../../../../../src/api/codec/json-text.ts'
@@ -59,14 +60,18 @@ test('what was decoded is decoded to itself, and what is valid is read as it was
     repeatably(seed, (random) => {
       const json = randomStructural(random)
       const isTaken =
-        checkStructural(json, member(null, 's'), names, { statusSubresource: false }).length === 0
+        causesOf((found) => {
+          checkStructural(json, member(null, 's'), names, { statusSubresource: false }, found)
+        }).length === 0
       const schema = compileStructural(json, names)
       assert.equal(schema.schema.type, 'object')
       publishV2(schema.publish, markerNames('x-orch-'))
       for (let left = 5; left > 0; left--) {
         const object = decoded(schema, objectOf(randomValueOf(json, random)))
         if (object === null) continue
-        const causes = schema.validate(object)
+        const causes = causesOf((found) => {
+          schema.validate(object, found)
+        })
         if (!isTaken) continue
         seen.taken++
         const again = schema.conform(object)
@@ -78,7 +83,10 @@ test('what was decoded is decoded to itself, and what is valid is read as it was
           seen.valid++
           const read = decoded(schema, parseJsonObject(jsonText(object)))
           assert.ok(equalJson(read ?? null, object), 'what was written is read')
-          assert.deepEqual(schema.validate(object), [])
+          const rest = causesOf((found) => {
+            schema.validate(object, found)
+          })
+          assert.deepEqual(rest, [])
         }
       }
     })
@@ -93,12 +101,18 @@ test('what is no schema is refused or means nothing, and never breaks anything',
     repeatably(seed, (random) => {
       const garbage = randomGarbage(random)
       const json = isJsonObject(garbage) ? garbage : { properties: { a: garbage } }
-      checkStructural(json, member(null, 's'), names, { statusSubresource: random.chance(0.5) })
+      const statusSubresource = random.chance(0.5)
+      causesOf((found) => {
+        checkStructural(json, member(null, 's'), names, { statusSubresource }, found)
+      })
       const schema = compileStructural(json, names)
       assert.equal(schema.schema.type, 'object')
       publishV2(schema.publish, markerNames('x-orch-'))
       const object = decoded(schema, objectOf(randomValue(random)))
-      if (object !== null) schema.validate(object)
+      if (object === null) return
+      causesOf((found) => {
+        schema.validate(object, found)
+      })
     })
   }
 })

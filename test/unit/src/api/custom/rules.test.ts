@@ -7,14 +7,18 @@ import { describe, test } from 'node:test'
 import { customLimits } from '../../../../../src/api/custom/limits.ts'
 import { compilePattern, estimatedSize } from '../../../../../src/api/custom/pattern.ts'
 import { compileStructural } from '../../../../../src/api/custom/structural-schema.ts'
+import { causesOf } from '../../../../../src/api/findings.ts'
+import { findingLimits } from '../../../../../src/api/limits.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import { namesOf } from '../../../../../src/api/names.ts'
-import { CAUSES_MAX } from '../../../../../src/api/schema/validate.ts'
 
 /** @returns reasons, fields and messages of what is wrong with an object that says `a` */
 function wrong(a: JsonObject, value: Json, names = namesOf('orch.io')): readonly string[] {
   const { validate } = compileStructural({ type: 'object', properties: { a } }, names)
-  const causes = validate({ apiVersion: 'example.com/v1', kind: 'Thing', a: value })
+  const object = { apiVersion: 'example.com/v1', kind: 'Thing', a: value }
+  const causes = causesOf((found) => {
+    validate(object, found)
+  })
   return causes.map(({ reason, field, message }) => `${reason} ${field}: ${message}`)
 }
 
@@ -267,7 +271,7 @@ describe('what costs too much', () => {
     const anyOf = Array.from({ length: 1000 }, (_, at) => ({ enum: [`never ${at}`] }))
     const list = Array.from({ length: 100_000 }, () => 'x')
     const causes = wrong({ type: 'array', maxItems: 1_000_000, items: { type: 'string', anyOf } }, list)
-    assert.ok(causes.length <= CAUSES_MAX + 1)
+    assert.ok(causes.length <= findingLimits.findingsMax + 1)
     const valid = wrong({ type: 'array', items: { type: 'string', not: { anyOf } } }, list)
     assert.match(valid.join(), new RegExp(`takes more than ${customLimits.validationStepsMax} steps`))
   })
@@ -302,6 +306,6 @@ describe('what costs too much', () => {
 
   test('an object full of mistakes is told the first ones', () => {
     const list = Array.from({ length: 10_000 }, () => 1)
-    assert.equal(wrong({ type: 'array', items: { type: 'string' } }, list).length, CAUSES_MAX)
+    assert.equal(wrong({ type: 'array', items: { type: 'string' } }, list).length, findingLimits.findingsMax)
   })
 })

@@ -1,6 +1,7 @@
 // Goal: which objects a selector selects, and how a malformed one is refused. Method: tables.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { causesOf } from '../../../../../src/api/findings.ts'
 import { ApiError } from '../../../../../src/api/api-error.ts'
 import { parseFieldSelector } from '../../../../../src/api/select/field-selector.ts'
 import {
@@ -92,16 +93,16 @@ test('a selector object selects like its string form', () => {
 })
 
 test('a selector object is checked like upstream does', () => {
-  const causes = validateLabelSelector(
-    {
-      matchLabels: { 'a b': 'c' },
-      matchExpressions: [
-        { key: 'a', operator: 'In' },
-        { key: 'a', operator: 'Is' },
-      ],
-    },
-    'spec.selector',
-  )
+  const selector = {
+    matchLabels: { 'a b': 'c' },
+    matchExpressions: [
+      { key: 'a', operator: 'In' },
+      { key: 'a', operator: 'Is' },
+    ],
+  }
+  const causes = causesOf((found) => {
+    validateLabelSelector(selector, 'spec.selector', found)
+  })
   assert.deepEqual(
     causes.map((cause) => `${cause.field} ${cause.reason}`),
     [

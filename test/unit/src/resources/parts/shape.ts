@@ -1,3 +1,4 @@
+import { causesOf } from '../../../../../src/api/findings.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import { listOf, struct } from '../../../../../src/api/schema/build.ts'
 import { conform } from '../../../../../src/api/schema/conform.ts'
@@ -17,7 +18,9 @@ export type Shaped = {
 export function shaped(schema: ObjectSchema, at: string, value: JsonObject): Shaped {
   const whole = struct('test.v1.Whole', 'Holds what is tested.', { [at]: listOf(1, schema, 'One.') })
   const held = applyDefaults(whole, conform(whole, { [at]: [value] }).value)
-  const causes = validateSchema(whole, held)
+  const causes = causesOf((found) => {
+    validateSchema(whole, held, found)
+  })
   const items = held[at] as readonly JsonObject[]
   const field = (path: string) => path.replace(`${at}[0]`, at)
   return {

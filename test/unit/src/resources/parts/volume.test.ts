@@ -5,6 +5,8 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { ApiErrorCause } from '../../../../../src/api/api-error.ts'
+import { causesOf } from '../../../../../src/api/findings.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import { namesOf } from '../../../../../src/api/names.ts'
 import {
@@ -21,6 +23,18 @@ type Row = {
   /** Members that must not be missing. */
   readonly needs: readonly string[]
   readonly defaults?: JsonObject
+}
+
+type VolumeArguments = Parameters<typeof checkVolumes>
+
+function volumeCauses(
+  volumes: VolumeArguments[0],
+  path: string,
+  owner: VolumeArguments[2],
+): readonly ApiErrorCause[] {
+  return causesOf((found) => {
+    checkVolumes(volumes, path, owner, found)
+  })
 }
 
 const claimSpec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
@@ -337,9 +351,9 @@ void describe('spec 2.5: an ephemeral volume', () => {
   void test('spec 2.5: Pod and volume together name the claim', () => {
     const names = namesOf('orch.io')
     const volumes = [{ name: 'v', ...template({ spec: claimSpec }) }]
-    assert.deepEqual(checkVolumes(volumes, 'spec.volumes', { names, podName: 'p' }), [])
-    assert.deepEqual(checkVolumes(volumes, 'spec.volumes', { names, podName: '' }), [])
-    const [cause] = checkVolumes(volumes, 'spec.volumes', { names, podName: 'p'.repeat(252) })
+    assert.deepEqual(volumeCauses(volumes, 'spec.volumes', { names, podName: 'p' }), [])
+    assert.deepEqual(volumeCauses(volumes, 'spec.volumes', { names, podName: '' }), [])
+    const [cause] = volumeCauses(volumes, 'spec.volumes', { names, podName: 'p'.repeat(252) })
     assert.equal(cause?.field, 'spec.volumes[0].name')
     assert.match(cause.message, /PVC name/)
   })
@@ -347,7 +361,7 @@ void describe('spec 2.5: an ephemeral volume', () => {
 
 void test('spec 2.5: volumes of a Pod have different names', () => {
   const volumes = ['a', 'b', 'a'].map((name) => ({ name, emptyDir: {} }))
-  const seen = checkVolumes(volumes, 'spec.volumes', { names: namesOf('orch.io'), podName: 'p' })
+  const seen = volumeCauses(volumes, 'spec.volumes', { names: namesOf('orch.io'), podName: 'p' })
   assert.deepEqual(
     seen.map(({ reason, field }) => `${reason} ${field}`),
     ['FieldValueDuplicate spec.volumes[2].name'],
@@ -362,7 +376,7 @@ void test("options under the domain's own names are not for drivers", () => {
   ] as const) {
     const options = { [refusedKey]: '', 'example.com/a': '', 'xkubernetes.io': '', plain: '' }
     const volumes = [{ name: 'v', flexVolume: { driver: 'd', options } }]
-    const seen = checkVolumes(volumes, 'v', { names: namesOf(domain), podName: 'p' })
+    const seen = volumeCauses(volumes, 'v', { names: namesOf(domain), podName: 'p' })
     assert.deepEqual(
       seen.map(({ field }) => field),
       [`v[0].flexVolume.options[${refusedKey}]`],

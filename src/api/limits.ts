@@ -1,0 +1,25 @@
+/** Bounds of what an error says, whatever the request. Each says what happens when it is reached. */
+export const findingLimits = Object.freeze({
+  /** Findings of one object that are kept. More: dropped. */
+  findingsMax: 200,
+  /** Steps that checking one object may take: one for each value that a schema has rules for. When spent: 422, which says so. */
+  stepsMax: 4_000_000,
+  /** Characters of a path, and of one name or key in it. More: cut. */
+  pathLengthMax: 1024,
+  pathStepLengthMax: 320,
+  /** Characters of a value. More: cut. */
+  valueLengthMax: 1024,
+})
+
+/** Of an error that leaves the server, in bytes of its JSON text. More: cut. All of them together are below 64 KiB. */
+export const errorLimits = Object.freeze({
+  messageBytesMax: 16 * 1024,
+  causesBytesMax: 32 * 1024,
+  /** Of the field or the message of one cause. */
+  causeBytesMax: 12 * 1024,
+  /** Its reason, the names of its members and what separates them, indented. */
+  causeOverheadBytes: 128,
+  /** Characters of what one cause says besides path and value. */
+  detailLengthMax: 4096,
+  nameLengthMax: 512,
+})

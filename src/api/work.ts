@@ -1,0 +1,35 @@
+import type { Finding } from './field-error.ts'
+import { fieldForbidden } from './field-error.ts'
+import type { Path } from './schema/path.ts'
+
+/** What one check may still cost, in steps. */
+export class Work {
+  readonly #stepsMax: number
+  #left: number
+
+  constructor(stepsMax: number) {
+    this.#stepsMax = stepsMax
+    this.#left = stepsMax
+  }
+
+  get spent(): number {
+    return this.#stepsMax - this.#left
+  }
+
+  /** @throws TooMuchWork when that was too much */
+  spend(steps: number, at: Path | null): void {
+    this.#left -= steps
+    if (this.#left < 0) throw new TooMuchWork(this.#stepsMax, at)
+  }
+}
+
+/** Ends a check from its depth; the caller that began it adds `finding` to what was found. */
+export class TooMuchWork extends Error {
+  readonly finding: Finding
+
+  constructor(stepsMax: number, at: Path | null) {
+    super('a check takes more steps than it may')
+    const words = `checking this against its schema takes more than ${stepsMax} steps, and is given up`
+    this.finding = fieldForbidden(at, words)
+  }
+}
