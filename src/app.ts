@@ -118,7 +118,10 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
     closing.add(tellCatchUp({ ...{ consensus, clock, log, name, joined }, reports: watch.reports }))
   }
   void bootstrap.identity.then((identity) => {
-    const refusal = checkIdentity(identity, { names, fingerprints: keys.fingerprints })
+    const refusal = checkIdentity(identity, {
+      names,
+      selfMade: keys.kubeconfig === null ? null : keys.fingerprints,
+    })
     if (refusal !== null) onFatal(refusal)
   })
   let stopped: Promise<void> | null = null

@@ -182,12 +182,16 @@ export class GrpcTransport implements Transport {
     }
   }
 
-  /** From now on peers are dialed and let in with these; those that do not fit are told, and those of before stay. */
+  /**
+   * From now on peers are dialed and let in with these; those that do not fit are told, and those of before stay. Where
+   * an authority of before vouches no longer, every connection is made anew: nobody stays whom it let in.
+   */
   renew(credentials: PeerCredentials): void {
     const { onEvent } = this.#options
     try {
-      this.#tls.renew(credentials)
+      const isNarrower = this.#tls.renew(credentials)
       onEvent({ kind: 'keys-renewed' })
+      if (isNarrower) this.#reconnect()
     } catch (cause) {
       if (!(cause instanceof TransportFailure)) throw cause
       onEvent({ kind: 'keys-refused', cause: cause.message })
@@ -213,6 +217,15 @@ export class GrpcTransport implements Transport {
   /** Nothing is read of any caller from this moment on: for a thread whose next turn is its last. */
   hangUp(): void {
     this.#peerPort.hangUp()
+  }
+
+  #reconnect(): void {
+    this.#peerPort.dropCallers()
+    for (const link of this.#links.values()) link.close()
+    this.#links.clear()
+    const aborted = new TransportFailure('aborted', 'the authorities of peers changed')
+    for (const abandoned of this.#snapshots.values()) abandoned.reject(aborted)
+    this.#relink()
   }
 
   /** One link for each peer, at the address and under the name it has now. */

@@ -5,7 +5,7 @@ import { credentials, ServerCredentials } from '@grpc/grpc-js'
 import type { ChannelCredentials } from '@grpc/grpc-js'
 import { TransportFailure } from './errors.ts'
 
-/** This member's peer certificate, its key, and the one authority that vouches for peers. PEM text. */
+/** This member's peer certificate, its key, and the authorities that vouch for peers. PEM text. */
 export type PeerCredentials = {
   readonly authorityPem: string
   readonly certificatePem: string
@@ -41,6 +41,7 @@ export function memberNameOf(certificate: Pick<PeerCertificate, 'subjectaltname'
 /** Both sides of mutual TLS, TLS 1.2 or later, for one member. */
 export class PeerTls {
   readonly #self: string
+  #authorityPem: string
   readonly #server: RenewableCredentials
   #context: SecureContext
 
@@ -48,6 +49,7 @@ export class PeerTls {
   constructor(self: string, peer: PeerCredentials) {
     this.#self = self
     this.#context = contextOf(self, peer)
+    this.#authorityPem = peer.authorityPem
     this.#server = new RenewableCredentials(peer)
   }
 
@@ -65,12 +67,23 @@ export class PeerTls {
   /**
    * Handshakes from now on show and believe these; connections that are open stay.
    *
+   * @returns whether an authority of before is none any more
    * @throws TransportFailure `identity`; those of before stay then
    */
-  renew(peer: PeerCredentials): void {
+  renew(peer: PeerCredentials): boolean {
+    const before = certificateTexts(this.#authorityPem)
     this.#context = contextOf(this.#self, peer)
+    this.#authorityPem = peer.authorityPem
     this.#server.renew(peer)
+    const now = certificateTexts(peer.authorityPem)
+    return [...before].some((certificate) => !now.has(certificate))
   }
+}
+
+/** Each certificate of a PEM text, without its line breaks. */
+function certificateTexts(pem: string): ReadonlySet<string> {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
+  return new Set(blocks.map((block) => block.replace(/\s/g, '')))
 }
 
 /** gRPC's own, made from files once, know no others later; this is what it offers to those that do. */

@@ -60,6 +60,11 @@ export class PeerPort {
   /** Nothing more is read of anybody, from this moment on. */
   hangUp(): void {
     this.close()
+    this.dropCallers()
+  }
+
+  /** Whoever is here has to come again. */
+  dropCallers(): void {
     for (const socket of this.#sockets) socket.destroy()
   }
 }

@@ -5,6 +5,7 @@ import type { Random } from '../../raft/base/random.ts'
 import type { Config } from '../config/config.ts'
 import { readCertificate } from '../pki/certificate.ts'
 import { memberUri } from '../pki/cluster-pki.ts'
+import { readTrustBundle } from '../pki/trust-bundle.ts'
 import { StartFailure } from './errors.ts'
 import { keyFilesOf, memberKeys } from './keys.ts'
 import type { MemberKeys } from './keys.ts'
@@ -16,8 +17,11 @@ export type KeyWatchParts = {
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
 
-/** Between two looks at the files; what is new counts once it looked the same twice. */
-const periodMs = 5000
+/**
+ * Between two looks at the files; what is new counts once it looked the same twice. Short, as an authority that was taken
+ * out of a bundle is to be without effect within a second.
+ */
+const periodMs = 300
 
 /**
  * Certificates run out, and whoever renews them replaces files: takes keys and certificates that changed on disk into
@@ -73,12 +77,13 @@ export class KeyWatch {
       // Flags name files, so nothing is made and no directory is needed.
       const keys = memberKeys(this.#parts, '', this.#keys.peer === null ? 'maybe-alone' : 'among-others')
       if (JSON.stringify(keys) === JSON.stringify(this.#keys)) return
-      checkFits(config, keys, this.#keys, this.#parts.clock.wallMs())
+      checkFits(config, keys, this.#parts.clock.wallMs())
       this.#take(keys)
+      const changed = authorityChanges(this.#keys, keys)
       this.#keys = keys
       const notAfterMs = validities(keys).map(({ certificate }) => certificate.notAfterMs)
       const until = new Date(Math.min(...notAfterMs)).toISOString()
-      log.info({ until }, 'keys and certificates changed on disk: new connections use them')
+      log.info({ until, ...changed }, 'keys and certificates changed on disk: new connections use them')
     } catch (cause) {
       if (!(cause instanceof StartFailure)) throw cause
       log.warn({ cause: cause.message }, 'keys on disk are not taken into use: those of before stay')
@@ -87,15 +92,7 @@ export class KeyWatch {
 }
 
 /** @throws StartFailure `keys` */
-function checkFits(config: Config, keys: MemberKeys, before: MemberKeys, nowMs: number): void {
-  for (const [name, print] of Object.entries(before.fingerprints)) {
-    if (keys.fingerprints[name] === print) continue
-    const flag = name === 'client-ca' ? '--client-ca-file' : '--peer-ca-file'
-    throw new StartFailure(
-      'keys',
-      `${flag} is another authority than the cluster's: bring back the one that was`,
-    )
-  }
+function checkFits(config: Config, keys: MemberKeys, nowMs: number): void {
   for (const { flag, certificate } of validities(keys)) {
     if (certificate.notBeforeMs <= nowMs && nowMs < certificate.notAfterMs) continue
     const from = new Date(certificate.notBeforeMs).toISOString()
@@ -109,6 +106,38 @@ function checkFits(config: Config, keys: MemberKeys, before: MemberKeys, nowMs: 
   const file = `--peer-cert-file ${config['peer-cert-file']}`
   throw new StartFailure('keys', `${file} is not the certificate of member ${config.name}: give it its own`)
 }
+
+/** By whom the members of a bundle are known: subject, and enough of the fingerprint to tell two of one name apart. */
+function authorityNames(pem: string | null): readonly string[] {
+  if (pem === null) return []
+  return readTrustBundle(pem).authorities.map(
+    ({ subject, fingerprint }) => `${subject.commonName} (${fingerprint.slice(0, 16)})`,
+  )
+}
+
+/** For the operator: whose signature counts from now on, and whose no longer does. */
+function authorityChanges(
+  before: MemberKeys,
+  after: MemberKeys,
+): Readonly<Record<string, readonly string[]>> {
+  const changes: Record<string, readonly string[]> = {}
+  for (const [what, of] of bundles) {
+    const [old, now] = [authorityNames(of(before)), authorityNames(of(after))]
+    const [added, removed] = [
+      now.filter((one) => !old.includes(one)),
+      old.filter((one) => !now.includes(one)),
+    ]
+    if (added.length > 0) changes[`${what}Added`] = added.slice(0, authoritiesTold)
+    if (removed.length > 0) changes[`${what}Removed`] = removed.slice(0, authoritiesTold)
+  }
+  return changes
+}
+
+const authoritiesTold = 10
+const bundles = [
+  ['clientAuthorities', ({ server }: MemberKeys) => server.clientAuthorities],
+  ['peerAuthorities', ({ peer }: MemberKeys) => peer?.authority ?? null],
+] as const
 
 type Valid = {
   readonly flag: 'tls-cert-file' | 'peer-cert-file'

@@ -6,6 +6,7 @@ import { createSecureContext } from 'node:tls'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
 import type { PeerCredentials } from '../../raft/index.ts'
+import type { TrustBundles } from '../auth/trust-store.ts'
 import { parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import { readCertificate } from '../pki/certificate.ts'
@@ -13,6 +14,7 @@ import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
 import { PkiFailure } from '../pki/errors.ts'
 import { readTextFile } from '../pki/files.ts'
 import { readPrivateKey, samePublicKey } from '../pki/keys.ts'
+import { readTrustBundle } from '../pki/trust-bundle.ts'
 import type { TlsFiles } from '../server/parts.ts'
 import { StartFailure } from './errors.ts'
 import { isIssuedBy } from './issued-by.ts'
@@ -61,10 +63,16 @@ export function memberKeys(
     clientAuthorities: config['client-ca-file'] === '' ? null : read(config, 'client-ca-file'),
   }
   checkPair(config, 'tls-cert-file', 'tls-private-key-file', server)
-  if (server.clientAuthorities !== null) checkCertificate(config, 'client-ca-file', server.clientAuthorities)
+  if (server.clientAuthorities !== null) checkReadable(config, 'client-ca-file', server.clientAuthorities)
   const peer = config['peer-cert-file'] === '' ? null : peerKeys(config)
   const fingerprints = fingerprintsOf(server.clientAuthorities, peer)
   return { server, peer, kubeconfig: null, madeNow: false, fingerprints }
+}
+
+/** Who vouches for the callers of the client port. @throws PkiFailure not for keys that were read as above */
+export function trustOf({ server: { clientAuthorities } }: MemberKeys): TrustBundles {
+  const client = clientAuthorities === null ? null : readTrustBundle(clientAuthorities)
+  return { client, 'front-proxy': null }
 }
 
 /** As the links to peers take them. */
@@ -79,7 +87,7 @@ function peerKeys(config: Config): PeerKeys {
     key: read(config, 'peer-key-file'),
   }
   checkPair(config, 'peer-cert-file', 'peer-key-file', peer)
-  checkCertificate(config, 'peer-ca-file', peer.authority)
+  checkReadable(config, 'peer-ca-file', peer.authority)
   // No member that has the same authority would let this one in.
   if (!isIssuedBy(peer.certificate, peer.authority)) {
     const files = `--peer-cert-file ${config['peer-cert-file']} was not issued by --peer-ca-file ${config['peer-ca-file']}`
@@ -185,7 +193,7 @@ function checkPair(
   keyFlag: KeyFlag,
   { certificate, key }: { readonly certificate: string; readonly key: string },
 ): void {
-  checkCertificate(config, certificateFlag, certificate)
+  checkReadable(config, certificateFlag, certificate)
   const files = `--${keyFlag} ${config[keyFlag]} and --${certificateFlag} ${config[certificateFlag]}`
   try {
     const { publicKey } = readPrivateKey(key)
@@ -202,9 +210,10 @@ function checkPair(
   }
 }
 
-function checkCertificate(config: Config, flag: KeyFlag, pem: string): void {
+/** All certificates of a file. */
+function checkReadable(config: Config, flag: KeyFlag, pem: string): void {
   try {
-    readCertificate(pem)
+    readTrustBundle(pem)
   } catch (cause) {
     if (!(cause instanceof PkiFailure)) throw cause
     const file = `--${flag} ${config[flag]}`

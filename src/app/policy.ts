@@ -12,9 +12,9 @@ import type { Authorizer } from '../auth/decision.ts'
 import { AuthFailure } from '../auth/errors.ts'
 import { reviewersOf } from '../auth/reviewers.ts'
 import { staticRules } from '../auth/static-rules.ts'
+import type { TrustStore } from '../auth/trust-store.ts'
 import { tokenFile } from '../auth/token-file.ts'
 import type { Config } from '../config/config.ts'
-import { limits } from '../config/limits.ts'
 import { readTextFile } from '../pki/files.ts'
 import type { Admission } from '../registry/admission.ts'
 import { NamespaceStates } from '../registry/namespace-state.ts'
@@ -50,14 +50,17 @@ function tokensOf(path: string): ReturnType<typeof tokenFile> {
 /** @param more methods besides certificates and those of `access` */
 export function authenticatorOf(
   config: Config,
-  parts: { readonly clock: Clock; readonly access: Access; readonly more: readonly AuthenticationMethod[] },
+  parts: {
+    readonly clock: Clock
+    readonly access: Access
+    readonly trust: TrustStore
+    readonly more: readonly AuthenticationMethod[]
+  },
 ): Authenticator {
-  const { clock, access, more } = parts
+  const { clock, access, trust, more } = parts
   return new Authenticator({
-    methods: [clientCertificates(clock), ...more, ...access.tokens],
+    methods: [clientCertificates(clock, trust), ...more, ...access.tokens],
     allowAnonymous: config['anonymous-auth'],
-    clock,
-    memoMs: limits.authenticationMemoMs,
   })
 }
 

@@ -1,5 +1,6 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Consensus, PeerCredentials } from '../../raft/index.ts'
+import { TrustStore } from '../auth/trust-store.ts'
 import type { CaughtUp } from '../cluster/caught-up.ts'
 import type { Health } from '../cluster/health.ts'
 import { Members } from '../cluster/members.ts'
@@ -21,7 +22,7 @@ import { programVersion } from '../version.ts'
 import { cannotServe } from './client-port.ts'
 import { joinTokens } from './join-authentication.ts'
 import { KeyWatch } from './key-watch.ts'
-import { credentialsOf } from './keys.ts'
+import { credentialsOf, trustOf } from './keys.ts'
 import type { MemberKeys } from './keys.ts'
 import { membershipDesks } from './membership.ts'
 import { authenticatorOf } from './policy.ts'
@@ -49,7 +50,8 @@ export type ServingParts = {
 /** Serves clients from here on. @returns where @throws StartFailure `address` */
 export async function serve(site: Site, parts: ServingParts): Promise<string> {
   const { config, closing } = site
-  const server = await serverOf(site, parts)
+  const trust = new TrustStore(trustOf(parts.keys))
+  const server = await serverOf(site, parts, trust)
   endStaleWatches(site, server, parts.caughtUp)
   closing.add(() =>
     server.drain({
@@ -58,23 +60,27 @@ export async function serve(site: Site, parts: ServingParts): Promise<string> {
     }),
   )
   const address = await listen(server, config)
-  const watch = new KeyWatch(site, parts.keys, ({ server: own, peer }) => {
-    server.reload(own)
-    if (peer !== null) parts.renewPeerKeys(credentialsOf(peer))
+  const watch = new KeyWatch(site, parts.keys, (keys) => {
+    trust.replace(trustOf(keys))
+    server.reload(keys.server)
+    if (keys.peer !== null) parts.renewPeerKeys(credentialsOf(keys.peer))
   })
   watch.start()
   closing.add(() => watch.close())
   return `https://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
 }
 
-function serverOf(site: Site, parts: ServingParts): Promise<ApiServer> {
+function serverOf(site: Site, parts: ServingParts, trust: TrustStore): Promise<ApiServer> {
   const { config, names, clock, random, log, onFatal } = site
   const { store, machine, consensus, registry, served, health, metrics, access, audit } = parts
   const desks = membershipDesks(site, parts)
   return createServer({
     ...desks,
     ...{ registry, served, names, clock, random, log, metrics, health, audit },
-    authenticator: authenticatorOf(config, { clock, access, more: [joinTokens(desks.joinDesk, clock)] }),
+    authenticator: authenticatorOf(config, {
+      ...{ clock, access, trust },
+      more: [joinTokens(desks.joinDesk, clock)],
+    }),
     authorizer: access.authorizer,
     members: new Members({
       ...{ consensus, health },

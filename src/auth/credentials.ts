@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto'
 import type { UserInfo } from '../api/object.ts'
 
 /** What a request brings along to prove who sends it. */
@@ -6,18 +7,8 @@ export interface Credentials {
   readonly authorization: string | undefined
   /** One object per connection, so that decisions can be kept with it. null: not a real connection. */
   readonly connection: object | null
-  /** The client certificate of the connection; null when it showed none. */
-  peerCertificate(): PeerCertificate | null
-}
-
-export type PeerCertificate = {
-  /** The chain ends in the configured client authority, is within its dates and meant for clients. */
-  readonly authorized: boolean
-  /** Of the subject. Several are possible. */
-  readonly commonNames: readonly string[]
-  readonly organizations: readonly string[]
-  /** Wall-clock ms since 1970; not valid afterwards, however long the connection lives. */
-  readonly notAfterMs: number
+  /** The certificates that the caller showed, its own first; none: it showed none. Nothing of them is verified. */
+  certificates(): readonly X509Certificate[]
 }
 
 /** What one method makes of the credentials. */

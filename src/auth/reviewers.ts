@@ -62,7 +62,7 @@ async function recognize(
   const credentials: Credentials = {
     authorization: `Bearer ${token}`,
     connection: null,
-    peerCertificate: () => null,
+    certificates: () => [],
   }
   for (const method of tokens) {
     const found = await method.recognize(credentials)

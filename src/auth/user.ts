@@ -15,12 +15,13 @@ export function authenticatedUser(of: {
   readonly name: string
   readonly uid?: string
   readonly groups: readonly string[]
+  readonly extra?: UserInfo['extra']
 }): UserInfo {
   const groups = of.groups.includes(GROUP_AUTHENTICATED) ? of.groups : [...of.groups, GROUP_AUTHENTICATED]
   return Object.freeze({
     name: of.name,
     uid: of.uid ?? '',
     groups: Object.freeze([...groups]),
-    extra: Object.freeze({}),
+    extra: Object.freeze({ ...of.extra }),
   })
 }

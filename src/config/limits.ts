@@ -110,8 +110,8 @@ export const limits = Object.freeze({
   auditToldMs: 60_000,
   /** How long the last events may take to be written when a member ends. When over: they are lost. */
   auditCloseMsMax: 5000,
-  /** How long a connection's credentials are believed without looking again. */
-  authenticationMemoMs: 10_000,
+  /** Certificates that a client may show, its own included. When more: the later ones do not count. */
+  clientCertificatesMax: 16,
 })
 
 assert(limits.requestBytesMax < limits.entryBytesMax, 'a full request fits one entry')

@@ -1,6 +1,6 @@
 import { createHash, X509Certificate } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { childrenOf, contentOf, decodeDer, identifierOf, isContext } from './der.ts'
+import { childrenOf, contentOf, decodeDer, derType, identifierOf, isContext } from './der.ts'
 import type { DerNode } from './der.ts'
 import { PkiFailure } from './errors.ts'
 import { attribute, decodeIp, textOf } from './names.ts'
@@ -19,6 +19,15 @@ export type Certificate = {
   /** SHA-256 of the DER bytes, lower-case hex. */
   readonly fingerprint: string
   readonly isAuthority: boolean
+  /** How many intermediate certificates may follow one of an authority; null: any number. */
+  readonly pathLengthMax: number | null
+  /** Object identifiers of the extended key usages; null: the certificate names none, so it is good for all. */
+  readonly extendedUsages: readonly string[] | null
+  /** Object identifiers of all extensions, and of those that may not be ignored. */
+  readonly extensions: ReadonlySet<string>
+  readonly criticalExtensions: ReadonlySet<string>
+  /** Object identifier of the signature algorithm; of RSASSA-PSS that of its digest. */
+  readonly signatureAlgorithm: string
   readonly publicKey: KeyObject
   /** RFC 5280 subject key identifier; null when the certificate has none. */
   readonly keyIdentifier: Uint8Array | null
@@ -50,21 +59,28 @@ export function readCertificateDer(der: Uint8Array): Certificate {
 function readFields(der: Uint8Array): Certificate {
   const x509 = new X509Certificate(der)
   // TBSCertificate: [0] version, serial, signature, issuer, validity, subject, key, ..., [3] extensions.
-  const fields = childrenOf(childrenOf(decodeDer(der))[0])
+  const [body, signatureAlgorithm] = childrenOf(decodeDer(der))
+  const fields = childrenOf(body)
   const at = isContext(fields[0], 0) ? 1 : 0
   const subjectNode = fields[at + 4]
   if (subjectNode === undefined) throw new PkiFailure('malformed', 'certificate has no subject')
   const extensions = readExtensions(fields.find((field) => isContext(field, 3)))
   return {
     subject: readSubject(subjectNode),
-    names: readNames(extensions.get('2.5.29.17')),
+    names: readNames(extensions.get('2.5.29.17')?.content),
     notBeforeMs: wholeMs(x509.validFrom),
     notAfterMs: wholeMs(x509.validTo),
     serial: x509.serialNumber.toLowerCase(),
     fingerprint: createHash('sha256').update(der).digest('hex'),
     isAuthority: x509.ca,
+    pathLengthMax: readPathLength(extensions.get('2.5.29.19')?.content),
+    // The declared type conceals that it is not always there.
+    extendedUsages: x509.keyUsage ?? null,
+    extensions: new Set(extensions.keys()),
+    criticalExtensions: new Set([...extensions].flatMap(([id, { isCritical }]) => (isCritical ? [id] : []))),
+    signatureAlgorithm: readSignatureAlgorithm(signatureAlgorithm),
     publicKey: x509.publicKey,
-    keyIdentifier: readKeyIdentifier(extensions.get('2.5.29.14')),
+    keyIdentifier: readKeyIdentifier(extensions.get('2.5.29.14')?.content),
     subjectNode,
     x509,
   }
@@ -108,15 +124,41 @@ function readText(node: DerNode | undefined): string {
   throw new PkiFailure('malformed', 'a certificate name has an unknown string type')
 }
 
-function readExtensions(node: DerNode | undefined): ReadonlyMap<string, Uint8Array> {
-  const extensions = new Map<string, Uint8Array>()
+type Extension = { readonly isCritical: boolean; readonly content: Uint8Array }
+
+function readExtensions(node: DerNode | undefined): ReadonlyMap<string, Extension> {
+  const extensions = new Map<string, Extension>()
   if (node === undefined) return extensions
   for (const extension of childrenOf(childrenOf(node)[0])) {
     const parts = childrenOf(extension)
-    extensions.set(identifierOf(parts[0]), contentOf(parts.at(-1)))
+    const id = identifierOf(parts[0])
+    // RFC 5280 section 4.2 forbids it: the second one could hide the first.
+    if (extensions.has(id)) throw new PkiFailure('malformed', 'certificate has an extension twice')
+    // Between identifier and content stands a truth value, where it is not the default, false.
+    const isCritical = parts.length === 3 && contentOf(parts[1])[0] !== 0
+    extensions.set(id, { isCritical, content: contentOf(parts.at(-1)) })
   }
   return extensions
 }
+
+function readPathLength(basicConstraints: Uint8Array | undefined): number | null {
+  if (basicConstraints === undefined) return null
+  const length = childrenOf(decodeDer(basicConstraints)).find((node) => Number(node.type) === derType.integer)
+  if (length === undefined) return null
+  const bytes = contentOf(length)
+  // None is that long.
+  return bytes.byteLength === 1 ? (bytes[0] ?? 0) : 255
+}
+
+function readSignatureAlgorithm(node: DerNode | undefined): string {
+  const [id, parameters] = childrenOf(node)
+  const algorithm = identifierOf(id)
+  if (algorithm !== rsaPss) return algorithm
+  const digest = childrenOf(parameters).find((parameter) => isContext(parameter, 0))
+  return digest === undefined ? 'sha1' : identifierOf(childrenOf(childrenOf(digest)[0])[0])
+}
+
+const rsaPss = '1.2.840.113549.1.1.10'
 
 function readNames(extension: Uint8Array | undefined): AlternativeNames {
   const names = { dns: [] as string[], ips: [] as string[], uris: [] as string[] }

@@ -14,7 +14,13 @@ const universal = asn1.Class.UNIVERSAL
 const context = asn1.Class.CONTEXT_SPECIFIC
 
 /** node-forge's own names for universal types lack some; these are X.680 section 8.4's. */
-export const derType = Object.freeze({ utf8String: 12, printableString: 19, ia5String: 22, bmpString: 30 })
+export const derType = Object.freeze({
+  integer: 2,
+  utf8String: 12,
+  printableString: 19,
+  ia5String: 22,
+  bmpString: 30,
+})
 
 export function sequence(...children: readonly DerNode[]): DerNode {
   return asn1.create(universal, asn1.Type.SEQUENCE, true, [...children])

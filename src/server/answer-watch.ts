@@ -61,8 +61,8 @@ export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, par
     sink.end(drained)
   }
   call.endStream = () => end(true)
-  // The drain came while the verb was still at work.
-  if (call.lastOnConnection) end(true)
+  // The drain came while the verb was still at work, or the end of the caller's credentials.
+  if (call.lastOnConnection || call.isRevoked) end(true)
   const turn = (): void => {
     try {
       while (!ended) {

@@ -1,15 +1,16 @@
+import type { X509Certificate } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { assert, present } from '../../raft/base/assert.ts'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Json } from '../api/json.ts'
 import type { UserInfo } from '../api/object.ts'
-import type { Credentials, PeerCertificate } from '../auth/credentials.ts'
+import type { Credentials } from '../auth/credentials.ts'
 import type { ReadProof } from '../registry/consistency.ts'
 import type { Deprecation } from '../registry/definition.ts'
 import type { RequestContext } from '../registry/request.ts'
 import { limits } from '../config/limits.ts'
-import { connectionOf, peerCertificateOf } from './peer.ts'
+import { certificatesOf, connectionOf } from './peer.ts'
 import type { AuditedCall } from './plugins/audited-call.ts'
 import type { RequestInfo } from './request-info.ts'
 import type { Upload } from './upload.ts'
@@ -42,6 +43,7 @@ export class Call implements RequestContext, Credentials {
   deprecated: Deprecation | null = null
   /** What the audit log will say of it; null: there is none. */
   audit: AuditedCall | null = null
+  #revoked = false
   #user: UserInfo | null = null
   readonly #clock: Clock
   #closed = false
@@ -110,6 +112,17 @@ export class Call implements RequestContext, Credentials {
     for (const release of held) release()
   }
 
+  /** Whether the caller's credentials stopped counting while the call was in progress. */
+  get isRevoked(): boolean {
+    return this.#revoked
+  }
+
+  /** What streams ends now, or as soon as it begins; what is answered in one piece goes on. */
+  revoke(): void {
+    this.#revoked = true
+    this.endStream?.()
+  }
+
   /** Bytes wait for the client. */
   noteBlocked(): void {
     this.#blockedSinceMs ??= this.#clock.monotonicMs()
@@ -152,8 +165,8 @@ export class Call implements RequestContext, Credentials {
     return connectionOf(this.raw)
   }
 
-  peerCertificate(): PeerCertificate | null {
-    return peerCertificateOf(this.raw)
+  certificates(): readonly X509Certificate[] {
+    return certificatesOf(this.raw)
   }
 
   /** Made on first use: most calls never ask for it. */

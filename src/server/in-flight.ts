@@ -30,6 +30,11 @@ export class InFlight {
     return this.#calls.size
   }
 
+  /** Those of now. */
+  get calls(): readonly Call[] {
+    return [...this.#calls]
+  }
+
   begin(call: Call): void {
     call.lastOnConnection = this.#draining
     this.#calls.add(call)

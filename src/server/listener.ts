@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto'
 import * as http from 'node:http'
 import * as http2 from 'node:http2'
 import type { ServerHttp2Session } from 'node:http2'
@@ -96,7 +97,7 @@ export class Listener {
     return this.#upgrades.get(request) ?? null
   }
 
-  /** New connections get the new certificate and trust; old ones keep what they have. */
+  /** New connections are shown the new certificate, and the new list of authorities. */
   reload(tls: TlsFiles): void {
     if ('setSecureContext' in this.server) this.server.setSecureContext(contextOf(tls))
   }
@@ -201,12 +202,15 @@ function contextOf(tls: TlsFiles): {
   readonly key: string
   readonly ca?: string
   readonly minVersion: 'TLSv1.2'
+  readonly secureOptions: number
 } {
   const { clientAuthorities } = tls
   return {
     cert: tls.certificate,
     key: tls.key,
     minVersion: 'TLSv1.2',
+    // A ticket keeps only the first of the client's certificates: of a resumed session nobody could verify the chain.
+    secureOptions: constants.SSL_OP_NO_TICKET,
     ...(clientAuthorities === null ? {} : { ca: clientAuthorities }),
   }
 }

@@ -1,8 +1,6 @@
+import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import type { PeerCertificate as NodePeerCertificate } from 'node:tls'
-import { parseTime } from '../api/time.ts'
-import type { PeerCertificate } from '../auth/credentials.ts'
 import { limits } from '../config/limits.ts'
 import type { RawRequest } from './call.ts'
 
@@ -36,36 +34,21 @@ function textOf(header: string | readonly string[] | undefined): string {
   return typeof header === 'string' ? header : (header?.join(',') ?? '')
 }
 
-/** What the connection's client certificate says; null without one. */
-export function peerCertificateOf(raw: RawRequest): PeerCertificate | null {
+/**
+ * What the client of the connection sent as its certificates, its own first. Nobody has verified them: who asks does,
+ * for its purpose and by the authorities that count now. A session that is resumed would lack all but the first,
+ * therefore none is (`listener.ts`).
+ */
+export function certificatesOf(raw: RawRequest): readonly X509Certificate[] {
   const socket = 'stream' in raw ? raw.stream.session?.socket : raw.socket
-  if (!(socket instanceof TLSSocket)) return null
-  const certificate: Partial<NodePeerCertificate> = socket.getPeerCertificate()
-  const { subject, valid_to: validTo } = certificate
-  if (subject === undefined || validTo === undefined) return null
-  return {
-    // Without a trusted chain the names are only what somebody wrote down.
-    authorized: socket.authorized,
-    commonNames: valuesOf(subject.CN),
-    organizations: valuesOf(subject.O),
-    notAfterMs: parseCertificateTime(validTo),
+  if (!(socket instanceof TLSSocket)) return []
+  const shown: X509Certificate[] = []
+  for (
+    let next = socket.getPeerX509Certificate();
+    next !== undefined && shown.length < limits.clientCertificatesMax;
+    next = next.issuerCertificate
+  ) {
+    shown.push(next)
   }
-}
-
-/** An attribute that occurs several times in a subject comes as a list, which the declared type conceals. */
-function valuesOf(attribute: string | readonly string[] | undefined): readonly string[] {
-  if (attribute === undefined) return []
-  return typeof attribute === 'string' ? [attribute] : attribute
-}
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-
-/** `Nov  1 02:30:00 2027 GMT` in ms since 1970; what cannot be read counts as long past. */
-export function parseCertificateTime(text: string): number {
-  const match = /^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4}) GMT$/.exec(text)
-  if (match === null) return 0
-  const [, monthName, day, time, year] = match
-  const month = MONTHS.indexOf(monthName as string) + 1
-  const instant = parseTime(`${year}-${String(month).padStart(2, '0')}-${day?.padStart(2, '0')}T${time}Z`)
-  return instant === null ? 0 : instant.seconds * 1000
+  return shown
 }

@@ -17,6 +17,7 @@ import { answerError, errors } from './plugins/errors.ts'
 import { Places, flowControl } from './plugins/flow-control.ts'
 import { beginCalls } from './plugins/request-id.ts'
 import { RequestMetrics } from './request-metrics.ts'
+import { revokeUnrecognized } from './revoke-unrecognized.ts'
 import { clusterRoutes } from './routes/cluster.ts'
 import { discoveryRoutes } from './routes/discovery.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -147,9 +148,13 @@ export class ApiServer {
     return address
   }
 
-  /** New certificate, key or client authorities, for connections from now on. */
+  /**
+   * New certificate, key or client authorities, for connections from now on. Watches end whose callers would not be
+   * recognized any more.
+   */
   reload(tls: TlsFiles): void {
     this.#listener.reload(tls)
+    revokeUnrecognized(this.#inFlight.calls, this.#parts.authenticator, this.#parts.clock)
   }
 
   /** Ends every watch of this member, so that its clients turn to one that still hears the cluster. */

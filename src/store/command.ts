@@ -90,7 +90,7 @@ export type ClusterIdentity = {
   readonly apiDomain: 'orch.io' | 'k8s.io'
   /** Authenticates continue tokens on every member. 32 random bytes. */
   readonly continueTokenKey: Uint8Array
-  /** SHA-256 of each shared key's public half, by name; a member with another key refuses to start. */
+  /** SHA-256 of each shared key's public half at the founding, by name. */
   readonly keyFingerprints: Readonly<Record<string, string>>
 }
 

@@ -1,20 +1,23 @@
 /*
  * Goal: a member takes keys that were renewed on disk into use while it runs, for clients and for peers.
  * Method: real processes; one member's certificates are made anew under it, and both its ports are asked for what they
- * show; then another member starts again and has to find its way to it.
+ * show; then another member starts again and has to find its way to it. And an authority of clients is replaced, while they
+ * have connections and watches open.
  */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { connect } from 'node:tls'
 import { RealClock } from '../../src/host/clock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
+import { ApiClient } from '../support/api-client.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import type { MemberProcess } from '../support/process-cluster.ts'
+import { TestAuthority } from '../support/server-fixture.ts'
 import { until } from '../support/until.ts'
 
 /** Of the certificate that is shown at `address`, host:port. */
@@ -85,4 +88,51 @@ void test('keys that are renewed on disk are used by new connections, without a 
   await cluster.waitReady()
   const made = await cluster.member('n3').client.post('/api/v1/namespaces', { metadata: { name: 'after' } })
   assert.equal(made.status, 201, made.text)
+})
+
+void test('an authority of clients is replaced while a member runs: who it vouched for is nobody from then on', async (t) => {
+  const cluster = await ProcessCluster.start({ members: 1 })
+  t.after(() => cluster.remove())
+  const member = cluster.member('n1')
+  const { ca } = clusterPkiPaths(join(cluster.directory, 'pki'))
+  const old = readFileSync(ca.certificate, 'utf8')
+  const next = new TestAuthority('next authority')
+  const replace = (bundle: string): void => {
+    writeFileSync(`${ca.certificate}.new`, bundle)
+    renameSync(`${ca.certificate}.new`, ca.certificate)
+  }
+  const newcomer = new ApiClient(member.url, {
+    ...cluster.credentials,
+    ...next.client('next-admin', ['system:masters']),
+  })
+  t.after(() => newcomer.close())
+  const path = '/api/v1/namespaces'
+  const seen = async (client: ApiClient): Promise<number> => (await client.get(path)).status
+  assert.deepEqual([await seen(member.client), await seen(newcomer)], [200, 401])
+
+  replace(next.pem + old)
+  await until('the next authority counts', async () => (await seen(newcomer)) === 200)
+  assert.equal(await seen(member.client), 200, 'the old one still counts')
+  const watches = [member.client, newcomer].map((client) => {
+    const state = { stands: false, ended: false }
+    const watch = client.watch(`${path}?watch=1`, () => (state.stands = true))
+    t.after(() => watch.close())
+    void watch.ended.then(() => (state.ended = true))
+    return state
+  })
+  await until('both watches stand', () => watches.every(({ stands }) => stands))
+
+  replace(next.pem)
+  // The same connections, as this client keeps them.
+  await until('the old one counts no more', async () => (await seen(member.client)) === 401)
+  await until('its watch has ended', () => watches[0]?.ended === true)
+  assert.deepEqual([await seen(newcomer), watches[1]?.ended], [200, false])
+  assert.match(member.said(), /"clientAuthoritiesRemoved":\["orch cluster authority \(/)
+
+  await member.stop()
+  member.start()
+  await until('it starts with the new authority', async () => {
+    return (await newcomer.get('/readyz').catch(() => null))?.status === 200
+  })
+  assert.deepEqual([await seen(newcomer), await seen(member.client)], [200, 401])
 })

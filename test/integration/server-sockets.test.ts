@@ -10,6 +10,8 @@ import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { connect } from 'node:tls'
 import { FakeWatch } from '../support/fake-registry.ts'
+import { privateKeyPem } from '../../src/pki/keys.ts'
+import { oddCertificate } from '../support/odd-certificate.ts'
 import { TestAuthority } from '../support/server-fixture.ts'
 import { CM, admin, ask11, ask2, session, start, trusted, until } from '../support/tls-server.ts'
 
@@ -67,14 +69,86 @@ test('where only HTTP/1.1 is wanted, nothing else is offered', async (t) => {
 })
 
 test('a new certificate and authority count for the next connection', async (t) => {
-  const { server, url } = await start(t)
+  const { server, believe, url } = await start(t)
   const other = new TestAuthority('other')
   const { cert, key } = other.server()
   assert.equal((await ask11(`${url}${CM}`, admin)).status, 200)
+  believe(other.pem)
   server.reload({ certificate: cert, key, clientAuthorities: other.pem })
   assert.equal((await ask11(`${url}${CM}`, admin, { ca: other.pem })).status, 401)
   const known = other.client('kate', ['system:masters'])
   assert.equal((await ask11(`${url}${CM}`, known, { ca: other.pem })).status, 200)
+})
+
+test('spec 5: an authority that leaves the bundle takes its clients with it, on open connections too', async (t) => {
+  const { fake, believe, url } = await start(t)
+  const watches: FakeWatch[] = []
+  fake.answer = (verb) => {
+    if (verb !== 'watch') return { kind: 'document', code: 200, bytes: Buffer.from('{}') }
+    const stream = new FakeWatch()
+    watches.push(stream)
+    return { kind: 'watch', stream }
+  }
+  const next = new TestAuthority('next')
+  const stays = next.client('lena', ['system:masters'])
+  believe(next.pem + trusted.pem)
+  const agent = new https.Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => agent.destroy())
+  const [old2, new2] = [await session(t, url, admin), await session(t, url, stays)]
+  const asked = async (): Promise<readonly number[]> => [
+    (await ask11(`${url}${CM}/a`, admin, { agent })).status,
+    (await ask2(old2, { ':path': `${CM}/a` })).status,
+    (await ask2(new2, { ':path': `${CM}/a` })).status,
+  ]
+  assert.deepEqual(await asked(), [200, 200, 200])
+  const ended: string[] = []
+  for (const [name, client] of [
+    ['old', old2],
+    ['new', new2],
+  ] as const) {
+    const stream = client.request({ ':path': `${CM}?watch=1` })
+    await once(stream, 'response')
+    stream.resume()
+    stream.on('end', () => ended.push(name))
+  }
+  believe(next.pem)
+  await until(() => ended.length > 0)
+  assert.deepEqual(await asked(), [401, 401, 200])
+  assert.deepEqual(ended, ['old'])
+  assert.deepEqual(
+    watches.map(({ closed }) => closed),
+    [true, false],
+  )
+  believe(trusted.pem)
+  assert.deepEqual(await asked(), [200, 200, 401])
+})
+
+test('spec 5: a client sends its intermediate authority along with each connection, a resumed one too', async (t) => {
+  const validity = { notBeforeMs: Date.now() - 60_000, notAfterMs: Date.now() + 3_600_000 }
+  const root = oddCertificate('root', { issuer: null, authority: true, ...validity })
+  const middle = oddCertificate('middle', { issuer: root, authority: 0, ...validity })
+  const organizations = ['system:masters']
+  const leaf = oddCertificate('kate', { issuer: middle, organizations, ...validity })
+  const { believe, url, port } = await start(t)
+  believe(root.pem)
+  const identity = { cert: leaf.pem + middle.pem, key: privateKeyPem(leaf.keys.privateKey) }
+  assert.equal((await ask11(`${url}${CM}/a`, identity)).status, 200)
+  assert.equal((await ask11(`${url}${CM}/a`, { ...identity, cert: leaf.pem })).status, 401)
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const options = { port, host: 'localhost', ca: trusted.pem, maxVersion, ...identity }
+    const first = connect(options)
+    const sessions: Buffer[] = []
+    first.on('session', (one: Buffer) => sessions.push(one))
+    first.write('GET /version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    first.resume()
+    await once(first, 'close')
+    const again = sessions.at(-1)
+    const reply = await ask11(`${url}${CM}/a`, identity, {
+      maxVersion,
+      ...(again === undefined ? {} : { session: again }),
+    })
+    assert.equal(reply.status, 200, maxVersion)
+  }
 })
 
 test('spec 6.1: a watch streams chunk by chunk over both protocols until the client leaves', async (t) => {

@@ -8,6 +8,8 @@ import { StoredJoinRecords } from '../../src/app/join-records.ts'
 import { memberKeys } from '../../src/app/keys.ts'
 import type { NodeId } from '../../raft/index.ts'
 import { Authenticator } from '../../src/auth/authenticate.ts'
+import { TrustStore } from '../../src/auth/trust-store.ts'
+import { readTrustBundle } from '../../src/pki/trust-bundle.ts'
 import { clientCertificates } from '../../src/auth/client-certificate.ts'
 import { JoinDesk } from '../../src/cluster/join-desk.ts'
 import type { JoinDeskParts } from '../../src/cluster/join-desk.ts'
@@ -116,6 +118,8 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
     transferLeadership: (to: NodeId) => consensus.transferLeadership(to),
     changeMembers: members.changeMembers.bind(members),
   }
+  const client = readTrustBundle(read(paths.ca.certificate))
+  const trust = new TrustStore({ client, 'front-proxy': null })
   const { server } = await serverAround(new FakeRegistry().registry, {
     joinDesk: desk,
     memberDesk: new MemberDesk({ consensus: members, configuration: () => members.configuration }),
@@ -125,9 +129,8 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
       state: () => ({ index: 0, digest: null, featureLevel: featureLevelMax }),
     }),
     authenticator: new Authenticator({
-      methods: [clientCertificates(systemClock), joinTokens(desk, systemClock)],
+      methods: [clientCertificates(systemClock, trust), joinTokens(desk, systemClock)],
       allowAnonymous: false,
-      ...{ clock: systemClock, memoMs: 0 },
     }),
     tls: {
       certificate: read(paths.server('n1').certificate),

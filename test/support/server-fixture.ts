@@ -5,6 +5,7 @@ import { authorizerFor } from '../../src/auth/authorize.ts'
 import { bootstrapPolicy } from '../../src/auth/bootstrap-policy.ts'
 import { clientCertificates } from '../../src/auth/client-certificate.ts'
 import { staticRules } from '../../src/auth/static-rules.ts'
+import { TrustStore } from '../../src/auth/trust-store.ts'
 import { tokenFile } from '../../src/auth/token-file.ts'
 import { memberHealth, defaultHealthBounds } from '../../src/cluster/health.ts'
 import { IssueFailure } from '../../src/cluster/join-desk.ts'
@@ -13,6 +14,7 @@ import { limits } from '../../src/config/limits.ts'
 import { createAuthority, issueCertificate } from '../../src/pki/authority.ts'
 import type { Authority } from '../../src/pki/authority.ts'
 import { generateKeyPair, privateKeyPem } from '../../src/pki/keys.ts'
+import { readTrustBundle } from '../../src/pki/trust-bundle.ts'
 import { createServer } from '../../src/server/server.ts'
 import type { ApiServer } from '../../src/server/server.ts'
 import type { ServerLimits, ServerParts } from '../../src/server/parts.ts'
@@ -30,9 +32,12 @@ export const NOBODY = { authorization: 'Bearer nobody-token' }
 /** A server of real parts around the given registry. */
 export async function serverAround(
   registry: Registry,
-  change: Partial<ServerParts> = {},
+  { trust: given, ...change }: Partial<ServerParts> & { readonly trust?: TrustStore } = {},
 ): Promise<{ readonly server: ApiServer; readonly parts: ServerParts; readonly consensus: FakeConsensus }> {
   const names = namesOf('k8s.io')
+  const authorities = change.tls?.clientAuthorities ?? null
+  const client = authorities === null ? null : readTrustBundle(authorities)
+  const trust = given ?? new TrustStore({ client, 'front-proxy': null })
   const consensus = new FakeConsensus(systemClock)
   const health = memberHealth({
     consensus,
@@ -45,10 +50,8 @@ export async function serverAround(
     registry,
     served: registry.catalog,
     authenticator: new Authenticator({
-      methods: [clientCertificates(systemClock), tokenFile(TOKENS, 'tokens.csv')],
+      methods: [clientCertificates(systemClock, trust), tokenFile(TOKENS, 'tokens.csv')],
       allowAnonymous: true,
-      clock: systemClock,
-      memoMs: limits.authenticationMemoMs,
     }),
     authorizer: authorizerFor(['RBAC'], staticRules(bootstrapPolicy(names))),
     health,

@@ -6,6 +6,9 @@ import type { IncomingMessage } from 'node:http'
 import type { TestContext } from 'node:test'
 import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
+import { TrustStore } from '../../src/auth/trust-store.ts'
+import type { TrustBundles } from '../../src/auth/trust-store.ts'
+import { readTrustBundle } from '../../src/pki/trust-bundle.ts'
 import type { VerbRequest } from '../../src/registry/answer.ts'
 import type { ServerParts } from '../../src/server/parts.ts'
 import { FakeRegistry } from './fake-registry.ts'
@@ -24,14 +27,24 @@ export async function start(
   change: Partial<ServerParts> = {},
 ) {
   const fake = new FakeRegistry()
+  const trust = new TrustStore(bundlesOf(trusted.pem))
   const { server } = await serverAround(fake.registry, {
-    ...change,
+    ...{ ...change, trust },
     protocols,
     tls: { certificate: serverIdentity.cert, key: serverIdentity.key, clientAuthorities: trusted.pem },
   })
   const { port } = await server.listen('127.0.0.1', 0)
   t.after(() => server.drain({ shutdownDelayMs: 0, graceMs: 0 }))
-  return { fake, server, port, url: `https://localhost:${port}` }
+  /** Another bundle of authorities, as if its file had changed. */
+  const believe = (pem: string): void => {
+    trust.replace(bundlesOf(pem))
+    server.reload({ certificate: serverIdentity.cert, key: serverIdentity.key, clientAuthorities: pem })
+  }
+  return { fake, server, port, believe, url: `https://localhost:${port}` }
+}
+
+function bundlesOf(pem: string): TrustBundles {
+  return { client: readTrustBundle(pem), 'front-proxy': null }
 }
 
 export type Reply = { readonly status: number; readonly text: string; readonly version: string }

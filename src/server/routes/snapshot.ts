@@ -36,6 +36,7 @@ export function snapshotRoute(app: App, parts: ErrorParts & { readonly states: S
         parts.log.info({ user: call.user.name, index, term }, 'a snapshot is sent')
         // A member that stops does not wait for it: half a snapshot is none.
         call.endStream = () => void call.reply.destroy()
+        if (call.isRevoked) call.reply.destroy()
         const headers = {
           'content-type': 'application/octet-stream',
           'orch-cluster-name': encodeURIComponent(clusterName),

@@ -186,6 +186,35 @@ void test('renewed keys are shown to callers and to whom is called; links that a
   }
 })
 
+void test('an authority that is taken out lets nobody in who is in: those of the ones that stay come again', async () => {
+  await withHarness(ours, async (harness, told) => {
+    const [a, b] = await pair(harness)
+    await connect(a, b)
+    const [next, { transport }] = [peerAuthority(), b]
+    assert.ok(transport instanceof GrpcTransport && a.transport instanceof GrpcTransport)
+    const both = testAuthority.certificatePem + next.certificatePem
+    const downs = (): number => told.filter(({ event }) => event.kind === 'link-down').length
+    transport.renew({ ...ours('n2'), authorityPem: both })
+    a.transport.renew({ ...ours('n1'), authorityPem: both })
+    a.transport.send(probe(a, b, 1))
+    await until('the link carries on', () => b.receiver.messages.length > 0)
+    assert.equal(downs(), 0, 'an authority more disturbs nobody')
+    // n2 is of the next authority already, and believes it alone; n1 still shows what the old one vouched for.
+    transport.renew(peerCredentials(next, 'n2'))
+    await until('n1 is cut off', () => downs() > 0)
+    const heard = b.receiver.messages.length
+    const error = await callMessages(b, { ...ours('n1'), authorityPem: both }, [encodeHelloFrame(hello)])
+    assert.equal(error.code, status.UNAVAILABLE, error.details)
+    a.transport.send(probe(a, b, 2))
+    assert.equal(b.receiver.messages.length, heard)
+    a.transport.renew({ ...peerCredentials(next, 'n1'), authorityPem: both })
+    await until('n1 is back', () => {
+      a.transport.send(probe(a, b, 3))
+      return b.receiver.messages.length > heard
+    })
+  })
+})
+
 void test('a member is not mistaken for another one that has its address', async () => {
   await withHarness(ours, async (harness, told) => {
     const [a, b] = await pair(harness)

@@ -37,6 +37,7 @@ type Opened = {
   readonly paths: ClusterPkiPaths
   readonly taken: MemberKeys[]
   readonly warnings: string[]
+  readonly infos: object[]
   /** Makes a pair of files anew, in place. */
   readonly renew: (...pairs: readonly ('server' | 'peer')[]) => void
   readonly looks: (count: number) => Promise<void>
@@ -61,9 +62,9 @@ function open(t: TestContext): Opened {
   const { config } = loaded
   // Long ago: file systems may give the same time to what is written within a few ms.
   for (const path of keyFilesOf(config)) utimesSync(path, 1000, 1000)
-  const [taken, warnings]: [MemberKeys[], string[]] = [[], []]
+  const [taken, warnings, infos]: [MemberKeys[], string[], object[]] = [[], [], []]
   const log = {
-    info: () => undefined,
+    info: (facts: object) => void infos.push(facts),
     warn: ({ cause }: { cause: string }) => void warnings.push(cause),
   }
   const parts = { config, clock, random: new SeededRandom(7), log: log as never }
@@ -76,7 +77,7 @@ function open(t: TestContext): Opened {
   const looks: Opened['looks'] = async (count) => {
     for (let left = count; left > 0; left--) await watch.look()
   }
-  return { clock, watch, paths, taken, warnings, renew, looks }
+  return { clock, watch, paths, taken, warnings, infos, renew, looks }
 }
 
 void test('what was renewed is taken into use once it looked the same twice, and what is the same is not', async (t) => {
@@ -138,9 +139,17 @@ const spoilt: readonly (readonly [what: string, spoil: Spoil, says: RegExp])[] =
     /--peer-cert-file .* is not the certificate of member n1: give it its own/,
   ],
   [
-    'another authority',
-    ({ paths }) => copyFileSync(paths.peerCa.certificate, paths.ca.certificate),
-    /--client-ca-file is another authority than the cluster's/,
+    'a bundle that was cut off while it was copied',
+    ({ paths }) => {
+      const whole = readTextFile(paths.ca.certificate)
+      writeFileSync(paths.ca.certificate, whole + whole.slice(0, 100))
+    },
+    /--client-ca-file .* is damaged \(the CERTIFICATE in PEM text has no end\)/,
+  ],
+  [
+    'an authority of peers that did not issue the own certificate',
+    ({ paths }) => copyFileSync(paths.ca.certificate, paths.peerCa.certificate),
+    /--peer-cert-file .* was not issued by --peer-ca-file/,
   ],
   [
     'a certificate that is out of date',
@@ -165,6 +174,26 @@ for (const [what, spoil, says] of spoilt) {
     assert.doesNotMatch(warnings[0] ?? '', /\n/)
   })
 }
+
+void test('every authority of a bundle can be replaced, the first too, and it is told which came and went', async (t) => {
+  const { paths, taken, infos, looks } = open(t)
+  await looks(2)
+  const [old, next] = [paths.ca.certificate, paths.frontProxyCa.certificate].map(readTextFile)
+  assert.ok(old !== undefined && next !== undefined)
+  for (const bundle of [old + next, next + old, next]) {
+    writeFileSync(paths.ca.certificate, bundle)
+    await looks(3)
+    assert.equal(taken.at(-1)?.server.clientAuthorities, bundle)
+  }
+  assert.equal(taken.length, 3)
+  const [first, second, third] = infos
+  assert.match(
+    JSON.stringify(first),
+    /"clientAuthoritiesAdded":\["orch front proxy authority \([0-9a-f]{16}\)"\]/,
+  )
+  assert.doesNotMatch(JSON.stringify(second), /Added|Removed/)
+  assert.match(JSON.stringify(third), /"clientAuthoritiesRemoved":\["orch cluster authority \(/)
+})
 
 void test('what was bad is taken when it is mended', async (t) => {
   const { paths, taken, warnings, renew, looks } = open(t)

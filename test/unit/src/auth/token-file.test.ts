@@ -10,7 +10,7 @@ import { AuthFailure } from '../../../../src/auth/errors.ts'
 import { tokenFile } from '../../../../src/auth/token-file.ts'
 
 function bearing(authorization: string | undefined): Credentials {
-  return { authorization, connection: null, peerCertificate: () => null }
+  return { authorization, connection: null, certificates: () => [] }
 }
 
 function ask(text: string, authorization: string | undefined): Recognition {

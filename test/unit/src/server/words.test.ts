@@ -1,11 +1,10 @@
 /**
- * Goal: the small texts of HTTP: queries, durations, warnings, certificate times, health.
+ * Goal: the small texts of HTTP: queries, durations, warnings, health.
  * Method: the pure functions.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseDuration } from '../../../../src/server/duration.ts'
-import { parseCertificateTime } from '../../../../src/server/peer.ts'
 import { firstOf, parseQuery } from '../../../../src/server/query.ts'
 import { healthText } from '../../../../src/server/routes/health.ts'
 import { warningHeader } from '../../../../src/server/warning.ts'
@@ -47,14 +46,6 @@ test('durations are read as Go writes them', () => {
 test('a warning is one line of printable text, in quotes', () => {
   assert.equal(warningHeader('a "b" \\c\r\nX: y\u00e9z'), '299 - "a \\"b\\" \\\\c X: y z"')
   assert.ok(warningHeader('w'.repeat(1000)).length < 300)
-})
-
-test('certificate times are read without a locale', () => {
-  assert.equal(parseCertificateTime('Nov 21 02:30:00 2027 GMT'), Date.UTC(2027, 10, 21, 2, 30))
-  assert.equal(parseCertificateTime('Feb  1 00:00:00 2028 GMT'), Date.UTC(2028, 1, 1))
-  for (const text of ['', 'Xyz 1 00:00:00 2028 GMT', 'Nov 31 02:30:00 2027 GMT', 'Nov 21 02:30:00 2027']) {
-    assert.equal(parseCertificateTime(text), 0, text)
-  }
 })
 
 test('spec 4.5: health says ok, or each check when asked or failing', () => {

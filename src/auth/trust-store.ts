@@ -1,0 +1,22 @@
+import type { TrustBundle } from '../pki/trust-bundle.ts'
+import type { Purpose } from '../pki/verify-chain.ts'
+
+/** By purpose; null: nobody is vouched for. */
+export type TrustBundles = { readonly [purpose in Purpose]: TrustBundle | null }
+
+/** The bundles in force. What was verified by another bundle than the one in force has to be verified again. */
+export class TrustStore {
+  #bundles: TrustBundles
+
+  constructor(bundles: TrustBundles) {
+    this.#bundles = bundles
+  }
+
+  bundle(purpose: Purpose): TrustBundle | null {
+    return this.#bundles[purpose]
+  }
+
+  replace(bundles: TrustBundles): void {
+    this.#bundles = bundles
+  }
+}

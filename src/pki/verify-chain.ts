@@ -1,0 +1,191 @@
+import type { X509Certificate } from 'node:crypto'
+import { readCertificateDer } from './certificate.ts'
+import type { Certificate } from './certificate.ts'
+import { PkiFailure } from './errors.ts'
+import type { TrustBundle } from './trust-bundle.ts'
+
+/**
+ * What a certificate is shown for. Each purpose has a bundle of its own: an authority of proxies never vouches for
+ * clients. Peers are verified by TLS itself, on a port of their own (`raft/transport/peer-identity.ts`).
+ */
+export type Purpose = 'client' | 'front-proxy'
+
+export type ChainVerdict =
+  | {
+      readonly kind: 'trusted'
+      readonly leaf: Certificate
+      /** Fingerprint of the authority that it leads to: the verdict holds in any bundle that has this one. */
+      readonly authority: string
+      /** Until when it holds, in ms since 1970: the first certificate of the chain to expire. */
+      readonly untilMs: number
+    }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** Limits of one verification, so that no chain costs more than a few milliseconds. */
+const presentedMax = 16
+const lengthMax = 10
+const signaturesMax = 32
+const rsaBitsMin = 1024
+
+/**
+ * Whether the first of the presented certificates leads, by way of the others in any order, to an authority of the
+ * bundle: signatures, dates, basic constraints, path lengths and extended key usages of the whole chain. What it does
+ * not understand it refuses: critical extensions that are unknown, and authorities with name constraints.
+ *
+ * @param presented as the caller sent them, its own first
+ * @param nowMs since 1970
+ * @source RFC 5280 section 6.1; Go `crypto/x509` `Certificate.Verify`, whose reading of it clients know
+ */
+export function verifyChain(
+  presented: readonly X509Certificate[],
+  purpose: Purpose,
+  trust: TrustBundle,
+  nowMs: number,
+): ChainVerdict {
+  if (presented.length > presentedMax) return refused(`more than ${presentedMax} certificates were shown`)
+  const [leaf, ...others] = presented.map(readable)
+  if (leaf === undefined || leaf === null) return refused('the certificate cannot be read')
+  const search = new Search(
+    trust.authorities,
+    others.filter((one) => one !== null),
+    (chain) => faultOf(chain, purpose, nowMs),
+  )
+  const chain = search.from([leaf])
+  if (chain === null) return refused(search.fault ?? 'no authority of the bundle issued the certificate')
+  const untilMs = Math.min(...chain.map(({ notAfterMs }) => notAfterMs))
+  return { kind: 'trusted', leaf, authority: chain.at(-1)?.fingerprint ?? '', untilMs }
+}
+
+function refused(reason: string): ChainVerdict {
+  return { kind: 'refused', reason }
+}
+
+function readable(certificate: X509Certificate): Certificate | null {
+  try {
+    return readCertificateDer(certificate.raw)
+  } catch (cause) {
+    if (!(cause instanceof PkiFailure)) throw cause
+    return null
+  }
+}
+
+/** Looks for a chain without a fault, depth first. */
+class Search {
+  /** What was wrong with the first chain that was complete. */
+  fault: string | null = null
+  readonly #authorities: readonly Certificate[]
+  readonly #others: readonly Certificate[]
+  readonly #faultOf: (chain: readonly Certificate[]) => string | null
+  #signaturesLeft = signaturesMax
+
+  constructor(
+    authorities: readonly Certificate[],
+    others: readonly Certificate[],
+    findFault: (chain: readonly Certificate[]) => string | null,
+  ) {
+    this.#authorities = authorities
+    this.#others = others
+    this.#faultOf = findFault
+  }
+
+  /** @param path leaf first, each issued by the next @returns the whole chain */
+  from(path: readonly Certificate[]): readonly Certificate[] | null {
+    const last = path.at(-1) as Certificate
+    const isAuthority = this.#authorities.some(({ fingerprint }) => fingerprint === last.fingerprint)
+    if (isAuthority && this.#isFaultless(path)) return path
+    if (path.length >= lengthMax) return null
+    for (const authority of this.#authorities) {
+      if (!this.#issued(authority, last)) continue
+      const chain = [...path, authority]
+      if (this.#isFaultless(chain)) return chain
+    }
+    for (const other of this.#others) {
+      if (path.some(({ fingerprint }) => fingerprint === other.fingerprint)) continue
+      if (!this.#issued(other, last)) continue
+      const chain = this.from([...path, other])
+      if (chain !== null) return chain
+    }
+    return null
+  }
+
+  #isFaultless(chain: readonly Certificate[]): boolean {
+    const fault = this.#faultOf(chain)
+    this.fault ??= fault
+    return fault === null
+  }
+
+  #issued(issuer: Certificate, child: Certificate): boolean {
+    if (!child.x509.checkIssued(issuer.x509)) return false
+    if (this.#signaturesLeft === 0) return false
+    this.#signaturesLeft--
+    return child.x509.verify(issuer.publicKey)
+  }
+}
+
+/** @param chain leaf first, authority last; signatures are verified @returns null: it holds */
+function faultOf(chain: readonly Certificate[], purpose: Purpose, nowMs: number): string | null {
+  for (const [at, certificate] of chain.entries()) {
+    const fault =
+      ofDates(certificate, nowMs) ??
+      ofUsage(certificate, usageOf[purpose]) ??
+      ofStrength(certificate, at === chain.length - 1 && at > 0) ??
+      ofExtensions(certificate) ??
+      (at === 0 ? null : ofIssuer(certificate, at - 1))
+    if (fault !== null) return `certificate ${at + 1} of the chain ${fault}`
+  }
+  return null
+}
+
+function ofDates({ notBeforeMs, notAfterMs }: Certificate, nowMs: number): string | null {
+  if (nowMs < notBeforeMs) return 'is not valid yet'
+  return nowMs > notAfterMs ? 'has expired' : null
+}
+
+/** A usage must be allowed by each certificate of a chain that names usages. */
+function ofUsage({ extendedUsages }: Certificate, wanted: string): string | null {
+  if (extendedUsages === null || extendedUsages.includes(wanted)) return null
+  return extendedUsages.includes(anyUsage) ? null : 'is not meant for clients'
+}
+
+/** @param isAnchor its own signature proves nothing, so it does not matter */
+function ofStrength({ signatureAlgorithm, publicKey }: Certificate, isAnchor: boolean): string | null {
+  if (!isAnchor && !strongSignatures.has(signatureAlgorithm)) return 'has a weak signature'
+  const bits = publicKey.asymmetricKeyDetails?.modulusLength
+  return bits !== undefined && bits < rsaBitsMin ? 'has a weak key' : null
+}
+
+function ofExtensions({ criticalExtensions }: Certificate): string | null {
+  for (const id of criticalExtensions) {
+    if (!understood.has(id)) return `has the critical extension ${id}, which is not supported`
+  }
+  return null
+}
+
+/** @param between how many intermediate certificates it stands behind */
+function ofIssuer({ isAuthority, pathLengthMax, extensions }: Certificate, between: number): string | null {
+  if (!isAuthority) return 'is no authority'
+  if (pathLengthMax !== null && between > pathLengthMax) return 'vouches for shorter chains only'
+  return extensions.has(nameConstraints) ? 'has name constraints, which are not supported' : null
+}
+
+const clientUsage = '1.3.6.1.5.5.7.3.2'
+const anyUsage = '2.5.29.37.0'
+const nameConstraints = '2.5.29.30'
+const usageOf = { client: clientUsage, 'front-proxy': clientUsage } as const satisfies Record<Purpose, string>
+
+/** Basic constraints, key usage, alternative names, policies (none is asked for), extended key usage. */
+const understood: ReadonlySet<string> = new Set([
+  '2.5.29.19',
+  '2.5.29.15',
+  '2.5.29.17',
+  '2.5.29.32',
+  '2.5.29.37',
+])
+
+/** RSA and ECDSA with SHA-2, Ed25519, Ed448; of RSASSA-PSS the digests of SHA-2. */
+const strongSignatures: ReadonlySet<string> = new Set([
+  ...['1.2.840.113549.1.1.11', '1.2.840.113549.1.1.12', '1.2.840.113549.1.1.13'],
+  ...['1.2.840.10045.4.3.2', '1.2.840.10045.4.3.3', '1.2.840.10045.4.3.4'],
+  ...['1.3.101.112', '1.3.101.113'],
+  ...['2.16.840.1.101.3.4.2.1', '2.16.840.1.101.3.4.2.2', '2.16.840.1.101.3.4.2.3'],
+])
