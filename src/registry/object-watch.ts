@@ -158,14 +158,14 @@ export class ObjectWatch implements WatchStream {
   #typeOf(event: StoreEvent): EventType | null {
     const { selection } = this.#parts
     if (selection.key !== null && event.key !== selection.key) return null
-    const matches = selection.matches(event.object)
+    const matches = selection.matchesNow(event)
     switch (event.kind) {
       case 'created':
         return matches ? 'ADDED' : null
       case 'deleted':
         return matches ? 'DELETED' : null
       case 'updated': {
-        const matched = event.previous !== null && selection.matches(event.previous)
+        const matched = selection.matchedBefore(event)
         if (matches) return matched ? 'MODIFIED' : 'ADDED'
         return matched ? 'DELETED' : null
       }
@@ -241,7 +241,7 @@ export class ObjectWatch implements WatchStream {
       () => {
         if (this.#closed) return
         try {
-          this.#cursor = store.watch(selection.prefix, after)
+          this.#cursor = store.watch(selection.prefix, after, selection.interest)
         } catch (cause) {
           this.#failLater(cause)
         }

@@ -1,16 +1,14 @@
 import { ApiError } from '../api/api-error.ts'
-import { isJsonObject } from '../api/json.ts'
-import type { Json } from '../api/json.ts'
-import type { ObjectSchema, Schema } from '../api/schema/schema.ts'
 import { COMMON_FIELDS, parseFieldSelector } from '../api/select/field-selector.ts'
 import type { FieldSelector } from '../api/select/field-selector.ts'
 import { parseLabelSelector } from '../api/select/label-selector.ts'
-import { keyOf, partsOf, prefixOf } from '../store/key.ts'
+import { keyOf, prefixOf } from '../store/key.ts'
 import type { Key, KeyPrefix } from '../store/key.ts'
-import type { StoredObject } from '../store/object-store.ts'
+import type { StoredObject, StoreEvent, WatchInterest } from '../store/object-store.ts'
 import { placeOf } from './definition.ts'
-import { parseStored } from './encode.ts'
-import type { AnyObject, ResourceDefinition, SelectableField } from './definition.ts'
+import type { ResourceDefinition, SelectableField } from './definition.ts'
+import { fieldValuesOf } from './field-values.ts'
+import type { FieldValues } from './field-values.ts'
 import { malformed } from './options.ts'
 import type { Target } from './request.ts'
 
@@ -25,6 +23,11 @@ export type Selection = {
   /** An object has to be parsed to tell whether it matches. */
   readonly reads: boolean
   readonly matches: (stored: StoredObject) => boolean
+  /** Whether the object is one of them as an event leaves it, and whether it was before. */
+  readonly matchesNow: (event: StoreEvent) => boolean
+  readonly matchedBefore: (event: StoreEvent) => boolean
+  /** Which events a watch has to be woken for; null: all under the prefix. */
+  readonly interest: WatchInterest | null
 }
 
 /** @throws ApiError `BadRequest` for a selector that cannot be read or names another field */
@@ -39,15 +42,32 @@ export function selectionOf(
   const namespace = target.namespace ?? keyPart(fields.exact('metadata.namespace'))
   const name = target.name ?? keyPart(fields.exact('metadata.name'))
   const { scope } = definition
-  const fieldsMatch = fields.isEmpty ? null : fieldMatcher(fields, definition)
+  const values = fieldValuesOf(definition)
+  const key = keyOfOne(definition, namespace, name)
+  const matches = (stored: StoredObject, valueOf: (field: string) => string): boolean =>
+    (labels.isEmpty || labels.matches(stored.labels)) && (fields.isEmpty || fields.matches(valueOf))
   return {
     prefix: prefixOf({ ...placeOf(definition), namespace: scope === 'Cluster' ? null : namespace }),
-    key: keyOfOne(definition, namespace, name),
+    key,
     everything: labels.isEmpty && fields.isEmpty,
     reads: fields.requirements.some(({ field }) => !COMMON_FIELDS.includes(field)),
-    matches: (stored) =>
-      (labels.isEmpty || labels.matches(stored.labels)) && (fieldsMatch === null || fieldsMatch(stored)),
+    matches: (stored) => matches(stored, values.reader(stored)),
+    matchesNow: (event) => matches(event.object, (field) => values.now(event, field)),
+    matchedBefore: (event) =>
+      event.previous !== null && matches(event.previous, (field) => values.before(event, field)),
+    interest: key === null ? interestIn(fields, values) : { kind: 'key', key },
   }
+}
+
+/** By the first field that can have one value only. */
+function interestIn(fields: FieldSelector, values: FieldValues): WatchInterest | null {
+  // A namespace is a prefix already.
+  const exact = fields.requirements.find(
+    ({ field, operator }) => operator === '=' && field !== 'metadata.namespace',
+  )
+  return exact === undefined
+    ? null
+    : { kind: 'value', index: values.indexOf(exact.field), value: exact.value }
 }
 
 /** The parser says what is wrong, this says with which parameter. */
@@ -74,34 +94,4 @@ function keyOfOne(definition: ResourceDefinition, namespace: string | null, name
 
 function fieldName(field: string | SelectableField): string {
   return typeof field === 'string' ? field : field.name
-}
-
-function fieldMatcher(
-  fields: FieldSelector,
-  { schema, selectableFields = [] }: ResourceDefinition,
-): (stored: StoredObject) => boolean {
-  const made = selectableFields.filter((field) => typeof field !== 'string')
-  return (stored) => {
-    const { namespace, name } = partsOf(stored.key)
-    let parsed: AnyObject | null = null
-    return fields.matches((field) => {
-      if (field === 'metadata.name') return name
-      if (field === 'metadata.namespace') return namespace
-      parsed ??= parseStored(stored)
-      const own = made.find((one) => one.name === field)
-      return own !== undefined ? own.textOf(parsed) : textAt(parsed, schema, field)
-    })
-  }
-}
-
-/** The text at a dotted path; empty when there is none, but what is not said to be so is `false`. */
-function textAt(object: AnyObject, schema: ObjectSchema, path: string): string {
-  let value: Json | undefined = object
-  let type: Schema | undefined = schema
-  for (const member of path.split('.')) {
-    value = isJsonObject(value) && Object.hasOwn(value, member) ? value[member] : undefined
-    type = type?.type === 'object' ? type.properties[member] : undefined
-  }
-  if (value === undefined && type?.type === 'boolean') return 'false'
-  return typeof value === 'string' || typeof value === 'boolean' ? String(value) : ''
 }

@@ -8,6 +8,7 @@ import type {
   StoreEvent,
   View,
   WatchCursor,
+  WatchInterest,
 } from '../store/object-store.ts'
 import { revision as revisionOf } from '../store/revision.ts'
 import type { Revision } from '../store/revision.ts'
@@ -94,8 +95,9 @@ export class VersionedStore implements ObjectStore {
     return this.#store.write({ ...command, operations }, deadlineMs)
   }
 
-  watch(prefix: KeyPrefix, after: Revision): WatchCursor {
-    const cursor = this.#store.watch(prefix, after)
+  /** An index would be of the objects as they are stored, and so is none of this version's. */
+  watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor {
+    const cursor = this.#store.watch(prefix, after, interest?.kind === 'key' ? interest : null)
     const told = (events: readonly StoreEvent[]): readonly StoreEvent[] =>
       events.map((event) => this.#event(event))
     return {

@@ -81,20 +81,20 @@ function startOf(
 ): Start {
   const { store } = parts
   const view = store.view()
-  const { prefix, key } = selection
+  const { prefix, key, interest } = selection
   try {
     if (wanted.kind === 'exact') {
       const after = wanted.revision
-      const cursor = after > view.revision ? null : store.watch(prefix, after)
+      const cursor = after > view.revision ? null : store.watch(prefix, after, interest)
       return { there: [], cursor, after }
     }
     if (!initialEvents) {
-      return { there: [], cursor: store.watch(prefix, view.revision), after: view.revision }
+      return { there: [], cursor: store.watch(prefix, view.revision, interest), after: view.revision }
     }
     const one = key === null ? null : view.get(key)
     const only = one === null ? [] : [one]
     const there = key === null ? view.list(prefix, { after: null, limit: null }).objects : only
-    return { there, cursor: store.watch(prefix, view.revision), after: view.revision }
+    return { there, cursor: store.watch(prefix, view.revision, interest), after: view.revision }
   } catch (cause) {
     throw apiErrorOf(cause)
   }

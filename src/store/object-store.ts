@@ -36,9 +36,10 @@ export interface ObjectStore {
   write(command: Command, deadlineMs: number): Promise<Outcome>
   /**
    * Events under `prefix` after `after`, to be pulled.
+   * @param interest whoever waits is woken for these only; others may be returned too. Unset: all under the prefix
    * @throws StoreFailure `compacted`
    */
-  watch(prefix: KeyPrefix, after: Revision): WatchCursor
+  watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor
 }
 
 /** As `ReadPort`. @throws StoreFailure from `reached` */
@@ -112,6 +113,17 @@ export type StoreEvent = {
   readonly object: StoredObject
   /** The version before; null for `created`. */
   readonly previous: StoredObject | null
+}
+
+/** Which events under a prefix concern a watch: those of one object, or of objects with one value in an index. */
+export type WatchInterest =
+  | { readonly kind: 'key'; readonly key: Key }
+  | { readonly kind: 'value'; readonly index: EventIndex; readonly value: string }
+
+/** What events are found by. One object for all watches that are found by the same. */
+export type EventIndex = {
+  /** Of the object as the event leaves it, and as it was. Asked once for each event, while somebody waits by this index. */
+  readonly valuesOf: (event: StoreEvent) => readonly string[]
 }
 
 /**

@@ -17,6 +17,7 @@ import type {
   StoredObject,
   View,
   WatchCursor,
+  WatchInterest,
 } from './object-store.ts'
 import { compacted } from './past-versions.ts'
 import { UndoneView } from './past-view.ts'
@@ -137,8 +138,8 @@ export class Store implements ObjectStore {
     throw fate.kind === 'unknown' ? unknownFate() : notApplied(fate.reason)
   }
 
-  watch(prefix: KeyPrefix, after: Revision): WatchCursor {
-    return this.#hub.open(prefix, after)
+  watch(prefix: KeyPrefix, after: Revision, interest: WatchInterest | null = null): WatchCursor {
+    return this.#hub.open(prefix, after, interest)
   }
 
   /** Ends all watches and waits. The machine and consensus are closed by whoever opened them. */

@@ -3,7 +3,7 @@ import type { KeyPrefix } from '../key.ts'
 import { scopeOf } from '../machine/scope.ts'
 import type { Scope } from '../machine/scope.ts'
 import type { History } from '../machine/history.ts'
-import type { StoreEvent, WatchCursor } from '../object-store.ts'
+import type { StoreEvent, WatchCursor, WatchInterest } from '../object-store.ts'
 import { compacted, resolveVersions } from '../past-versions.ts'
 import { quarantined } from '../quarantine.ts'
 import { revision } from '../revision.ts'
@@ -29,6 +29,8 @@ export type CursorOptions = {
   /** Of a resource, or of a namespace in one. */
   readonly prefix: KeyPrefix
   readonly after: Revision
+  /** What it is woken for; null: all under the prefix. */
+  readonly interest: WatchInterest | null
   /** Versions read from disk at once. */
   readonly diskVersionsMax: number
 }
@@ -99,7 +101,11 @@ export class Cursor implements WatchCursor {
     home.wake(this)
   }
 
-  /** By the hub: there is something at `first`, and nothing of this scope before it. */
+  get interest(): WatchInterest | null {
+    return this.#options.interest
+  }
+
+  /** By the hub: there is something at `first`, and nothing of interest before it. */
   found(first: number): void {
     if (this.#state !== 'waiting') return
     this.#state = 'woken'

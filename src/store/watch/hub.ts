@@ -3,14 +3,16 @@ import type { Clock } from '../../../raft/base/clock.ts'
 import { StoreFailure } from '../errors.ts'
 import type { KeyPrefix } from '../key.ts'
 import type { StoreLimits } from '../limits.ts'
+import type { EventNote } from '../machine/history.ts'
 import { prefixesOf, scopeOf } from '../machine/scope.ts'
-import type { WatchCursor } from '../object-store.ts'
+import type { WatchCursor, WatchInterest } from '../object-store.ts'
 import { compacted } from '../past-versions.ts'
 import { revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import type { StoreMachine } from '../store-machine.ts'
 import { Cursor } from './cursor.ts'
 import type { CursorHome } from './cursor.ts'
+import { WaitingCursors } from './waiting-cursors.ts'
 
 export type WatchHubOptions = {
   readonly machine: StoreMachine
@@ -19,14 +21,14 @@ export type WatchHubOptions = {
 }
 
 /**
- * Wakes cursors that wait. Each is found by the prefix it watches, so an event costs three look-ups and
- * those it concerns, however many others wait; they are woken in slices, so that a crowd does not hold
+ * Wakes cursors that wait. Each is found by the prefix it watches and by what it is interested in, so an event costs a few
+ * look-ups and those it concerns, however many others wait; they are woken in slices, so that a crowd does not hold
  * up everything else.
  */
 export class WatchHub implements CursorHome {
   readonly #options: WatchHubOptions
   readonly #open = new Set<Cursor>()
-  readonly #waiting = new Map<string, Set<Cursor>>()
+  readonly #waiting = new Map<string, WaitingCursors>()
   #toWake: Cursor[] = []
   #waking = false
   #seen: Revision
@@ -43,7 +45,7 @@ export class WatchHub implements CursorHome {
   }
 
   /** @throws StoreFailure `compacted`, `overloaded`, `stopped` */
-  open(prefix: KeyPrefix, after: Revision): WatchCursor {
+  open(prefix: KeyPrefix, after: Revision, interest: WatchInterest | null = null): WatchCursor {
     const { machine, limits } = this.#options
     assert(scopeOf(prefix).level !== 'all', 'a watch is on a resource or a namespace in one')
     if (this.#closed) throw new StoreFailure('stopped', 'no watch begins any more')
@@ -57,6 +59,7 @@ export class WatchHub implements CursorHome {
       home: this,
       prefix,
       after,
+      interest,
       diskVersionsMax: limits.diskReadVersionsMax,
     })
     this.#open.add(cursor)
@@ -75,8 +78,8 @@ export class WatchHub implements CursorHome {
       return
     }
     for (let at = from + 1; at <= history.last && this.#waiting.size > 0; at++) {
-      const { key } = history.note(revision(at))
-      for (const prefix of prefixesOf(key)) this.#found(prefix, at)
+      const note = history.note(revision(at))
+      for (const prefix of prefixesOf(note.key)) this.#found(prefix, note)
     }
   }
 
@@ -96,9 +99,12 @@ export class WatchHub implements CursorHome {
 
   wait(cursor: Cursor): void {
     const { prefix } = cursor.scope
-    const cursors = this.#waiting.get(prefix)
-    if (cursors === undefined) this.#waiting.set(prefix, new Set([cursor]))
-    else cursors.add(cursor)
+    let group = this.#waiting.get(prefix)
+    if (group === undefined) {
+      group = new WaitingCursors()
+      this.#waiting.set(prefix, group)
+    }
+    group.add(cursor)
   }
 
   wake(cursor: Cursor): void {
@@ -110,8 +116,9 @@ export class WatchHub implements CursorHome {
 
   forget(cursor: Cursor): void {
     const { prefix } = cursor.scope
-    const cursors = this.#waiting.get(prefix)
-    if (cursors?.delete(cursor) === true && cursors.size === 0) this.#waiting.delete(prefix)
+    const group = this.#waiting.get(prefix)
+    group?.delete(cursor)
+    if (group?.isEmpty === true) this.#waiting.delete(prefix)
     if (cursor.closed) this.#open.delete(cursor)
   }
 
@@ -120,18 +127,18 @@ export class WatchHub implements CursorHome {
     for (const cursor of [...this.#open]) cursor.close()
   }
 
-  #found(prefix: string, at: number): void {
-    const cursors = this.#waiting.get(prefix)
-    if (cursors === undefined) return
-    this.#waiting.delete(prefix)
-    for (const cursor of cursors) {
-      cursor.found(at)
+  #found(prefix: string, note: EventNote): void {
+    const group = this.#waiting.get(prefix)
+    if (group === undefined) return
+    for (const cursor of group.taken(note)) {
+      cursor.found(note.revision)
       this.wake(cursor)
     }
+    if (group.isEmpty) this.#waiting.delete(prefix)
   }
 
   #wakeAll(from: Revision): void {
-    const cursors = [...this.#waiting.values()].flatMap((set) => [...set])
+    const cursors = [...this.#waiting.values()].flatMap((group) => group.all())
     this.#waiting.clear()
     for (const cursor of cursors) {
       cursor.found(from + 1)

@@ -35,7 +35,7 @@ export const watchMutants: readonly Mutant[] = [
     file: 'src/registry/watch.ts',
     edits: [
       {
-        find: 'const cursor = after > view.revision ? null : store.watch(prefix, after)',
+        find: 'const cursor = after > view.revision ? null : store.watch(prefix, after, interest)',
         replace: 'const cursor = store.watch(prefix, after > view.revision ? view.revision : after)',
       },
     ],
