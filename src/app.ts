@@ -13,7 +13,7 @@ import { checkIdentity } from './app/identity-check.ts'
 import { memberKeys } from './app/keys.ts'
 import { registerLogMetrics } from './app/log-metrics.ts'
 import { watchHealth } from './app/member-health.ts'
-import { MemberEffects } from './app/member-effects.ts'
+import { MemberChanges } from './app/member-changes.ts'
 import { registerClusterMetrics } from './app/metrics.ts'
 import { ownDirectory } from './app/own-directory.ts'
 import { ownIdentity } from './app/own-identity.ts'
@@ -164,17 +164,17 @@ function startRegistry(
     fieldValidation: isOn.ServerSideFieldValidation,
   }
   const reviewers = reviewersFor(access, names)
-  const admission = admissionOf(names, store, reviewers)
+  const admission = admissionOf(names, reviewers)
   const applied = (): LogIndex => machine.appliedMemory
   const prefix = definitionsPrefix(names)
   const definitions = new Informer({ store, clock, prefix, parse: knownDefinition })
   const custom = new CustomKinds({ clock, log, names, catalog, definitions, kindsOf: customKinds })
-  const effects = new MemberEffects({
+  const membership = new MemberChanges({
     ...{ consensus, applied, clock, names },
     configuration: () => machine.configuration,
   })
   const registry = registryOf({
-    ...{ store, clock, random, names, catalog, admission, effects, switches, reviewers },
+    ...{ store, clock, random, names, catalog, admission, membership, switches, reviewers },
     definitionsTakenIn: () => custom.takenIn(),
   })
   const controllers = new Controllers({

@@ -20,6 +20,8 @@ export function certificatePermissions(parts: {
   const group = parts.names.group('certificates')
   return {
     name: 'CertificatePermissions',
+    // An authorizer may be a webhook.
+    callsOut: true,
     validate: async (request) => {
       const { definition, oldObject } = request
       if (definition.group !== group || definition.plural !== 'certificatesigningrequests') return
@@ -46,13 +48,18 @@ function statusOf(object: AnyObject): ReturnType<typeof objectMember> {
 
 async function mayUse(
   reviewers: Reviewers,
-  { user }: AdmissionRequest,
+  { context }: AdmissionRequest,
   { verb, group, signer }: { readonly verb: string; readonly group: string; readonly signer: string },
 ): Promise<boolean> {
   const [domain = ''] = signer.split('/')
   const deed = { kind: 'resource', verb, group, version: '*', resource: 'signers' } as const
   for (const name of [signer, `${domain}/*`]) {
-    const verdict = await reviewers.mayDo(user, { ...deed, subresource: '', namespace: '', name })
+    const verdict = await reviewers.mayDo(context.request.user, {
+      ...deed,
+      subresource: '',
+      namespace: '',
+      name,
+    })
     if (verdict.allowed) return true
   }
   return false

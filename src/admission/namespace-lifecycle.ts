@@ -2,8 +2,7 @@ import { forbidden } from '../api/api-errors.ts'
 import type { Names } from '../api/names.ts'
 import type { AdmissionRequest } from '../registry/admission.ts'
 import { resourceOf } from '../registry/definition.ts'
-import { namespaceRefusal } from '../registry/namespace-state.ts'
-import type { NamespaceState } from '../registry/namespace-state.ts'
+import { NamespaceStates, namespaceRefusal } from '../registry/namespace-state.ts'
 import type { AdmissionPlugin } from './chain.ts'
 
 /**
@@ -12,17 +11,14 @@ import type { AdmissionPlugin } from './chain.ts'
  *
  * @source apiserver `pkg/admission/plugin/namespace/lifecycle`
  */
-export function namespaceLifecycle(parts: {
-  readonly names: Names
-  readonly namespaceState: (namespace: string) => NamespaceState
-}): AdmissionPlugin {
-  const { names, namespaceState } = parts
+export function namespaceLifecycle({ names }: { readonly names: Names }): AdmissionPlugin {
+  const states = new NamespaceStates()
   const immortal: ReadonlySet<string> = new Set(['default', names.systemNamespace, names.publicNamespace])
   return {
     name: 'NamespaceLifecycle',
     mutate: (request) => {
       refuseDeletion(request, immortal)
-      refuseCreation(request, namespaceState)
+      refuseCreation(request, states)
       return request.object
     },
   }
@@ -35,15 +31,12 @@ function refuseDeletion(request: AdmissionRequest, immortal: ReadonlySet<string>
   throw forbidden(resourceOf(definition), target.name, 'this namespace may not be deleted')
 }
 
-function refuseCreation(
-  request: AdmissionRequest,
-  namespaceState: (namespace: string) => NamespaceState,
-): void {
+function refuseCreation(request: AdmissionRequest, states: NamespaceStates): void {
   const { definition, target, operation, object } = request
   if (operation !== 'CREATE' || target.namespace === null) return
   // What is only asked is left where it was asked.
   if (definition.review !== undefined) return
-  const state = namespaceState(target.namespace)
+  const state = states.of(target.namespace, request.reads)
   if (state === 'active') return
   const name = object?.metadata.name ?? target.name ?? ''
   throw namespaceRefusal(state, { definition, namespace: target.namespace, name })

@@ -17,9 +17,7 @@ import { tokenFile } from '../auth/token-file.ts'
 import type { Config } from '../config/config.ts'
 import { readTextFile } from '../pki/files.ts'
 import type { Admission } from '../registry/admission.ts'
-import { NamespaceStates } from '../registry/namespace-state.ts'
 import type { Reviewers } from '../registry/reviewers.ts'
-import type { ObjectStore } from '../store/object-store.ts'
 import { StartFailure } from './errors.ts'
 
 /** Whom this server believes, and what it lets them do, as its flags say. */
@@ -72,9 +70,8 @@ export function reviewersFor(access: Access, names: Names): Reviewers {
 }
 
 /** @param reviewers unset: nothing needs a permission besides the one for its path */
-export function admissionOf(names: Names, store: ObjectStore, reviewers?: Reviewers): Admission {
-  const states = new NamespaceStates(store)
-  const lifecycle = namespaceLifecycle({ names, namespaceState: (namespace) => states.of(namespace) })
+export function admissionOf(names: Names, reviewers?: Reviewers): Admission {
+  const lifecycle = namespaceLifecycle({ names })
   if (reviewers === undefined) return admissionChain([lifecycle])
   return admissionChain([lifecycle, certificatePermissions({ names, reviewers })])
 }

@@ -1,4 +1,5 @@
 import type { OtherRevision } from '../store/command.ts'
+import type { AdmissionContext } from './admission-context.ts'
 import type { Catalog } from './catalog.ts'
 import type { RequestContext, Target } from './request.ts'
 import type { ResourceDefinition } from './definition.ts'
@@ -23,6 +24,9 @@ export type VerbRequest = {
   /** Of the server's own writes: they are made only while that holds, else it is a `Conflict`. Unset: whatever it is. */
   readonly onlyWhile?: OtherRevision
 }
+
+/** A request of a verb that writes. */
+export type WriteRequest = VerbRequest & { readonly admission: AdmissionContext }
 
 /** What goes back to the client: bytes that are ready to send. */
 export type Answer =

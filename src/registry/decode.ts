@@ -129,6 +129,11 @@ export function shape(parts: VerbParts, kind: DecodedKind, object: JsonObject, o
   return kind.hooks?.fillDefaults?.(typed) ?? typed
 }
 
+/** The object that admission changed, with its kind's types and defaults; fields that the kind does not have are dropped. */
+export function reshapeObject(parts: VerbParts, kind: DecodedKind, object: AnyObject): AnyObject {
+  return shape(parts, kind, object, { validation: 'Ignore', found: [], warn: () => undefined })
+}
+
 /** Absent kind and version are those of the path, as upstream takes them. */
 export function checkType(object: JsonObject, definition: DecodedKind): JsonObject {
   const { group, otherVersions = [] } = definition

@@ -70,7 +70,7 @@ export function basisOf({ custom }: ResourceDefinition): DefinitionBasis | undef
 }
 
 /** The operations, all of which are only made while that holds: a deletion alone goes by no definition. */
-export function restingOn(
+export function withPrecondition(
   operations: readonly Operation[],
   now: DefinitionNow | undefined,
 ): readonly Operation[] {

@@ -6,7 +6,7 @@ import type { ApiObject, UserInfo } from '../api/object.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { Names } from '../api/names.ts'
 import type { DefinitionBasis } from './definition-basis.ts'
-import type { Effect } from './effects.ts'
+import type { MembershipChange } from './membership-changes.ts'
 import type { Reviewers } from './reviewers.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
@@ -189,7 +189,7 @@ export type ResourceHooks = {
    * For kinds whose objects only show what is decided elsewhere: what has to be asked for there before `current` can be
    * `object`, or be deleted (null). What is shown then is for that other place to write.
    */
-  readonly follow?: (object: AnyObject | null, current: AnyObject) => readonly Effect[]
+  readonly follow?: (object: AnyObject | null, current: AnyObject) => readonly MembershipChange[]
   /** Where other objects lie that go before it: it is removed only when nothing is left there. */
   readonly contains?: (object: AnyObject) => readonly { readonly group: string; readonly plural: string }[]
   /** Something besides `metadata.finalizers` keeps an object that is being deleted. */

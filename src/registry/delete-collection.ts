@@ -3,11 +3,13 @@ import { deletedCollectionStatus } from '../api/status.ts'
 import { partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import type { StoredObject } from '../store/object-store.ts'
-import type { Answer, VerbRequest } from './answer.ts'
+import { AdmissionContext } from './admission-context.ts'
+import type { Answer, WriteRequest } from './answer.ts'
 import { resourceOf } from './definition.ts'
 import { readDeleteOptions } from './delete-options.ts'
 import type { DeleteOptions } from './delete-options.ts'
-import { removeWith, statusAnswer } from './delete.ts'
+import { removeWith } from './delete.ts'
+import { statusAnswer } from './document.ts'
 import { readListOptions } from './options.ts'
 import { readPage } from './page.ts'
 import type { VerbParts } from './parts.ts'
@@ -23,7 +25,7 @@ import { fromStore, isOutcomeUnknown, outcomeUnknown, saysOutcome } from './stor
  *
  * @throws ApiError the first failure; what was deleted before it stays deleted
  */
-export async function removeCollection(parts: VerbParts, request: VerbRequest): Promise<Answer> {
+export async function removeCollection(parts: VerbParts, request: WriteRequest): Promise<Answer> {
   const { definition, target, context } = request
   const removal: Removal = { options: readDeleteOptions(request), deleted: 0 }
   const list = readListOptions(request.query)
@@ -43,13 +45,13 @@ export async function removeCollection(parts: VerbParts, request: VerbRequest): 
     }
     await removeNewest(parts, request, removal, selection, list.limit)
   }
-  return statusAnswer(deletedCollectionStatus(resourceOf(definition)))
+  return statusAnswer(200, deletedCollectionStatus(resourceOf(definition)))
 }
 
 /** What is there while it runs, a slice at a time. @param limit null: all */
 async function removeNewest(
   parts: VerbParts,
-  request: VerbRequest,
+  request: WriteRequest,
   removal: Removal,
   selection: Selection,
   limit: number | null,
@@ -80,7 +82,7 @@ type Removal = {
 /** Together, so that they share log writes; the first failure is told once all have ended. */
 async function removeAll(
   parts: VerbParts,
-  request: VerbRequest,
+  request: WriteRequest,
   removal: Removal,
   objects: readonly StoredObject[],
 ): Promise<void> {
@@ -105,14 +107,16 @@ function partlyDeleted(deleted: number, cause: unknown): unknown {
 
 async function removeOne(
   parts: VerbParts,
-  request: VerbRequest,
+  request: WriteRequest,
   options: DeleteOptions,
   stored: StoredObject,
 ): Promise<void> {
   const { namespace, name } = partsOf(stored.key)
   const target = { namespace: namespace === '' ? null : namespace, name, subresource: null }
   try {
-    await removeWith(parts, { ...request, target }, options)
+    // Admission sees each deletion as a request of its own.
+    const admission = new AdmissionContext(request.context, parts)
+    await removeWith(parts, { ...request, target, admission }, options)
   } catch (cause) {
     if (!(cause instanceof ApiError && cause.code === 'NotFound')) throw cause
   }

@@ -9,7 +9,7 @@ import type { VerbParts } from './parts.ts'
 import { storedKinds } from './stored-kinds.ts'
 
 /** Whether anything keeps an object that is being deleted. @source spec 3.1 */
-export function isHeld(definition: ResourceDefinition, object: AnyObject): boolean {
+export function hasFinalizers(definition: ResourceDefinition, object: AnyObject): boolean {
   const { finalizers } = object.metadata
   return (finalizers !== undefined && finalizers.length > 0) || definition.hooks.isHeld?.(object) === true
 }
@@ -18,10 +18,10 @@ export function isHeld(definition: ResourceDefinition, object: AnyObject): boole
  * Deletion was asked for and nothing holds it back: the next write removes the object. Time to end in good order is not
  * counted here: who runs the object says that it has ended, by deleting it with none.
  */
-export function isGone(definition: ResourceDefinition, object: AnyObject): boolean {
+export function isFullyFinalized(definition: ResourceDefinition, object: AnyObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata
   if (typeof deletionTimestamp !== 'string' || deletionGracePeriodSeconds > 0) return false
-  return !isHeld(definition, object)
+  return !hasFinalizers(definition, object)
 }
 
 /**

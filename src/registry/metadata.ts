@@ -4,8 +4,7 @@ import { generateName } from '../api/generate-name.ts'
 import type { ObjectMeta } from '../api/object.ts'
 import { formatTime, parseTimeMs } from '../api/time.ts'
 import { equalJson } from '../api/json.ts'
-import type { VerbRequest } from './answer.ts'
-import type { AnyObject, ResourceDefinition, Writing } from './definition.ts'
+import type { AnyObject, ResourceDefinition } from './definition.ts'
 
 type Stamping = {
   readonly definition: ResourceDefinition
@@ -78,13 +77,8 @@ export function stampUpdated(
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     ...(seconds === undefined ? {} : { deletionGracePeriodSeconds: seconds }),
     ...ownedByClients(object.metadata),
-    ...(old.managedFields === undefined ? {} : { managedFields: old.managedFields }),
   }
   return { ...object, kind: current.kind, apiVersion: current.apiVersion, metadata }
-}
-
-export function writingOf(parts: { readonly clock: Clock }, { context }: VerbRequest): Writing {
-  return { user: context.user, time: formatTime(parts.clock.wallMs()) }
 }
 
 /**

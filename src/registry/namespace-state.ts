@@ -1,27 +1,24 @@
 import { ApiError } from '../api/api-error.ts'
 import { forbidden, notFound } from '../api/api-errors.ts'
 import { keyOf } from '../store/key.ts'
-import type { ObjectStore, StoredObject } from '../store/object-store.ts'
+import type { StoredObject } from '../store/object-store.ts'
 import { resourceOf } from './definition.ts'
 import type { ResourceDefinition } from './definition.ts'
 import { parseStored } from './encode.ts'
+import type { ReadSet } from './read-set.ts'
 
 export type NamespaceState = 'absent' | 'active' | 'terminating'
 
 /** What this member's memory knows of namespaces. */
 export class NamespaceStates {
-  readonly #store: ObjectStore
   /** Namespace objects are read once per version; the entry goes with the version. */
   readonly #known = new WeakMap<StoredObject, NamespaceState>()
 
-  constructor(store: ObjectStore) {
-    this.#store = store
-  }
-
-  of(namespace: string): NamespaceState {
+  /** @param reads where the evaluation notes that it rests on the namespace */
+  of(namespace: string, reads: Pick<ReadSet, 'getOther'>): NamespaceState {
     if (namespace.includes('/')) return 'absent'
     const key = keyOf({ group: '', plural: 'namespaces', namespace: '', name: namespace })
-    const stored = this.#store.view().get(key)
+    const stored = reads.getOther(key)
     if (stored === null) return 'absent'
     const known = this.#known.get(stored)
     if (known !== undefined) return known

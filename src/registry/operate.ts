@@ -1,50 +1,62 @@
 import { assert, assertNever } from '../../raft/base/assert.ts'
-import { badRequest, notFound } from '../api/api-errors.ts'
-import { requireValid } from '../api/findings.ts'
+import { badRequest } from '../api/api-errors.ts'
 import { applyDefaults } from '../api/schema/default.ts'
-import { validateSchema } from '../api/schema/validate.ts'
 import { successStatus } from '../api/status.ts'
-import type { Admission } from './admission.ts'
-import type { Answer, VerbRequest } from './answer.ts'
-import { document } from './create.ts'
-import { checkNamespace, decodeObject } from './decode.ts'
-import { resourceOf } from './definition.ts'
+import type { Answer, VerbRequest, WriteRequest } from './answer.ts'
+import { checkNamespace, decodeObject, reshapeObject } from './decode.ts'
 import type { AnyObject, OperationSubresource, PartSubresource, ResourceDefinition } from './definition.ts'
 import { deleteOptionsOf } from './delete-options.ts'
-import { planRemove } from './delete.ts'
-import { writingOf } from './metadata.ts'
+import { draftDelete } from './delete.ts'
+import { statusAnswer } from './document.ts'
 import { readWriteOptions } from './options.ts'
+import type { WriteOptions } from './options.ts'
 import type { VerbParts } from './parts.ts'
+import type { ReadSet } from './read-set.ts'
 import { keyOfTarget } from './request.ts'
-import { checkPreconditions, planRewrite } from './rewrite.ts'
-import { settle } from './settle.ts'
-import type { Plan } from './settle.ts'
+import { checkPreconditions, draftRewrite } from './rewrite.ts'
 import { operationOf } from './subresource.ts'
+import { validateBody } from './validate-write.ts'
+import { planAdmitted, runWrite } from './write-pipeline.ts'
+import type { Draft } from './write-pipeline.ts'
 
-/** Whether a create has something done to an object, and makes none. */
+/** Whether a create operates on an object that exists instead of making one. */
 export function isOperation({ definition, target }: VerbRequest): boolean {
   return target.subresource !== null || definition.standsFor !== undefined
 }
 
 /**
- * Has something done to an object, as a body of another kind says: 201 with a `Status` once it is done. The object is that
- * of the path, or for a kind that stands for such a subresource the one whose name the body has.
+ * Operates on an object as a body of another kind asks: 201 with a `Status` once it is done. The object is that of the path,
+ * or for a kind that stands for such a subresource the one whose name the body has. Admission sees the creation of the body;
+ * the change of the object that follows is not admitted again, as upstream.
  *
  * @throws ApiError
  * @source spec 1.4; core `pkg/registry/core/pod/storage`
  */
-export async function operate(parts: VerbParts, request: VerbRequest): Promise<Answer> {
+export async function operate(parts: VerbParts, request: WriteRequest): Promise<Answer> {
   const { definition, target } = request
   const options = readWriteOptions(request.query)
   const named = definition.standsFor === undefined ? operationAt(request) : null
-  const body = decodeObject(parts, request, options.fieldValidation, named?.body ?? definition)
+  const kind = named?.body ?? definition
+  const body = decodeObject(parts, request, options.fieldValidation, kind)
   checkNamespace(body, target)
   if (named !== null && body.metadata.name !== target.name) {
     throw badRequest(`name in URL does not match name in ${named.body.kind} object`)
   }
-  const on = named === null ? meantBy(parts, request, body) : request
+  const on = named === null ? operatedObject(parts, request, body) : request
   const operation = named ?? operationAt(on)
-  return carryOut(parts, request, { operation, body, on, dryRun: options.dryRun })
+  const task = { operation, on, options }
+  await runWrite(parts, request, {
+    options: { kind: 'CreateOptions', ...options },
+    decode: () => body,
+    draft: (_, reads) => draftBody(parts, task, body, reads),
+    retry: {
+      attemptsMax: parts.limits.rewriteAttemptsMax,
+      key: keyOfTarget(on.definition, on.target),
+      barrierFirst: options.dryRun,
+      on,
+    },
+  })
+  return statusAnswer(201, successStatus(201))
 }
 
 /** @throws ApiError */
@@ -55,7 +67,7 @@ function operationAt({ definition, target }: VerbRequest): OperationSubresource 
 }
 
 /** The request for the subresource that the kind stands for. @throws ApiError `BadRequest` for an object without a name */
-function meantBy(parts: VerbParts, request: VerbRequest, { metadata }: AnyObject): VerbRequest {
+function operatedObject(parts: VerbParts, request: WriteRequest, { metadata }: AnyObject): WriteRequest {
   const { group, version, standsFor } = request.definition
   if (!metadata.name) throw badRequest('name is required: it is that of the object meant')
   const { plural, subresource } = standsFor ?? { plural: '', subresource: '' }
@@ -66,46 +78,48 @@ function meantBy(parts: VerbParts, request: VerbRequest, { metadata }: AnyObject
 
 type Task = {
   readonly operation: OperationSubresource
-  readonly body: AnyObject
-  /** What it is done to. */
-  readonly on: VerbRequest
-  readonly dryRun: boolean
+  /** The request for the object that is operated on. */
+  readonly on: WriteRequest
+  readonly options: WriteOptions
 }
 
-/** @param request as admission sees it: something is created there */
-async function carryOut(parts: VerbParts, request: VerbRequest, task: Task): Promise<Answer> {
-  const { definition, target } = task.on
-  await settle(parts, task.on, () => planOperation(parts, request, task), {
-    attemptsMax: parts.limits.rewriteAttemptsMax,
-    key: keyOfTarget(definition, target),
-  })
-  return { ...document(201, Buffer.from(JSON.stringify(successStatus(201)))), isStatus: true }
+function draftBody(parts: VerbParts, task: Task, body: AnyObject, reads: ReadSet): Draft {
+  const { body: kind } = task.operation
+  return {
+    ...({ operation: 'CREATE', object: body, current: null } as const),
+    reshape: (mutated) => reshapeObject(parts, kind, mutated),
+    validate: (object) => validateBody(kind, task.on.target.name ?? '', object),
+    plan: (object) => planAdmitted(draftOperation(parts, task, object, reads)),
+  }
 }
 
-async function planOperation(parts: VerbParts, request: VerbRequest, task: Task): Promise<Plan<Answer>> {
-  const { operation, on } = task
-  const body = await admittedBody(parts, request, task)
-  // What it brings about was admitted with the body, as upstream has it.
-  const behind = { ...parts, admission: admitted }
+/** What the operation does to its object. */
+function draftOperation(
+  parts: VerbParts,
+  { operation, on, options }: Task,
+  body: AnyObject,
+  reads: ReadSet,
+): Draft {
   const what = operation.operation(body)
   switch (what.kind) {
     case 'delete': {
-      const options = deleteOptionsOf(what.options)
-      return planRemove(behind, on, { ...options, dryRun: task.dryRun || options.dryRun })
+      const asked = deleteOptionsOf(what.options)
+      return draftDelete(parts, on, { ...asked, dryRun: options.dryRun || asked.dryRun }, reads)
     }
-    case 'change':
-      return planRewrite(behind, on, {
-        subresource: wholeObject(on.definition),
-        dryRun: task.dryRun,
-        change: (current) => {
-          checkPreconditions(on, body.metadata, current)
-          // As a client's words are: what is always said is said of new parts too.
-          return filled(parts, on.definition, what.change(current, writingOf(parts, on)))
-        },
-        onMissing: () => {
-          throw notFound(resourceOf(on.definition), on.target.name ?? '')
-        },
-      })
+    case 'change': {
+      const change = (current: AnyObject): AnyObject => {
+        checkPreconditions(on, body.metadata, current)
+        // As with the words of clients: defaults are added to new parts too.
+        return filled(parts, on.definition, what.change(current, on.admission.writing))
+      }
+      const subresource = wholeObject(on.definition)
+      return draftRewrite(
+        parts,
+        on,
+        { subresource, options: { kind: 'UpdateOptions', ...options }, change },
+        reads,
+      )
+    }
     default:
       return assertNever(what)
   }
@@ -115,24 +129,6 @@ function filled(parts: VerbParts, definition: ResourceDefinition, object: AnyObj
   // Defaults are added, nothing is taken away: it is of the type it was.
   return applyDefaults(parts.schemas.of(definition), object) as AnyObject
 }
-
-/** @throws ApiError */
-async function admittedBody(parts: VerbParts, request: VerbRequest, task: Task): Promise<AnyObject> {
-  const { definition, target, context } = request
-  const asked = {
-    ...({ operation: 'CREATE', definition, target, object: task.body, oldObject: null } as const),
-    ...{ user: context.user, dryRun: task.dryRun, warn: context.warn },
-  }
-  const body = (await parts.admission.mutate(asked)) ?? task.body
-  const kind = task.operation.body
-  requireValid(kind, task.on.target.name ?? '', (found) => {
-    validateSchema(kind.schema, body, found)
-  })
-  await parts.admission.validate({ ...asked, object: body })
-  return body
-}
-
-const admitted: Admission = { mutate: ({ object }) => object, validate: () => undefined }
 
 /** All of the object may be changed, and all its rules hold but those for what clients may change. */
 function wholeObject({ hooks }: ResourceDefinition): PartSubresource {

@@ -138,6 +138,11 @@ function watchStart(wanted: Revision | null, initial: boolean | null): WantedRev
   return initial === true ? { kind: 'not-older-than', revision: wanted } : { kind: 'exact', revision: wanted }
 }
 
+/** Whether an object names no version: then a write of it replaces any. @source apiserver, ObjectResourceVersion */
+export function isUnversioned(resourceVersion: string | undefined): boolean {
+  return resourceVersion === undefined || resourceVersion === '' || resourceVersion === '0'
+}
+
 /** @throws ApiError `BadRequest` */
 export function readWriteOptions(query: Query): WriteOptions {
   const fieldManager = readText(query, 'fieldManager')

@@ -8,19 +8,22 @@ import type { Admission } from './admission.ts'
 import type { Catalog } from './catalog.ts'
 import type { DefinitionNow } from './definition-basis.ts'
 import type { ResourceDefinition } from './definition.ts'
-import type { Effects } from './effects.ts'
 import type { EventFrames } from './event-frames.ts'
 import type { HeldBytes } from './held-bytes.ts'
+import type { KeyedMutex } from './keyed-mutex.ts'
 import type { KindWatches } from './kind-watches.ts'
 import type { RegistryLimits } from './limits.ts'
+import type { MembershipChanges } from './membership-changes.ts'
 import type { RegistrySwitches } from './switches.ts'
 import type { Reviewers } from './reviewers.ts'
 import type { EventRows } from './table-framing.ts'
-import type { Turns } from './turns.ts'
 
 /** What the verbs are made of. */
 export type VerbParts = {
+  /** In the version of the request. */
   readonly store: ObjectStore
+  /** Objects of all kinds as they are stored. */
+  readonly rawStore: ObjectStore
   readonly clock: Clock
   readonly random: Random
   readonly names: Names
@@ -31,11 +34,12 @@ export type VerbParts = {
   readonly frames: EventFrames
   readonly rows: EventRows
   readonly schemas: WholeSchemas
-  readonly turns: Turns
+  /** Writers of one object that lost a race for it. */
+  readonly writers: KeyedMutex
   readonly held: HeldBytes
   readonly kindWatches: KindWatches
-  /** Unset: nothing here can ask for any. */
-  readonly effects?: Effects
+  /** Unset: this server cannot change the membership. */
+  readonly membership?: MembershipChanges
   /** Unset: nobody here knows what reviews ask. */
   readonly reviewers?: Reviewers
   /** How the definition of the kind is by now. Unset: the kind is the program's own. @throws DefinitionChanged */

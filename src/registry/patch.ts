@@ -1,6 +1,6 @@
 import { BrokenInvariant } from '../../raft/base/assert.ts'
-import { badRequest, notFound } from '../api/api-errors.ts'
-import { checkBuilt, parseJson, parseJsonObject } from '../api/codec/json.ts'
+import { badRequest } from '../api/api-errors.ts'
+import { parseJson, parseJsonObject } from '../api/codec/json.ts'
 import { isJsonObject } from '../api/json.ts'
 import type { Json } from '../api/json.ts'
 import { applyJsonPatch, unknownInJsonPatch } from '../api/patch/json-patch.ts'
@@ -9,51 +9,47 @@ import { strategicMerge } from '../api/patch/strategic-merge.ts'
 import { unknownFieldWords } from '../api/schema/conform.ts'
 import { patchFormatOf } from '../api/media-type.ts'
 import type { PatchFormat } from '../api/media-type.ts'
-import type { Answer, VerbRequest } from './answer.ts'
+import type { Answer, WriteRequest } from './answer.ts'
 import { bodyText, checkNames, checkType, doubledIn, shape } from './decode.ts'
 import type { DecodedKind, Shaping } from './decode.ts'
-import { resourceOf } from './definition.ts'
 import type { AnyObject } from './definition.ts'
-import { removalLost } from './finalize.ts'
+import { withManagedFields } from './field-management.ts'
 import { readWriteOptions } from './options.ts'
 import type { FieldValidation } from './options.ts'
 import type { VerbParts } from './parts.ts'
-import { keyOfTarget } from './request.ts'
-import { planRewrite } from './rewrite.ts'
-import { settle } from './settle.ts'
+import { draftRewrite, requireVersion, rewriteRetry } from './rewrite.ts'
 import { partOf, viewOf } from './subresource.ts'
 import { changeThrough, shownAs } from './view.ts'
+import { runWrite } from './write-pipeline.ts'
 
 /**
- * Changes an object by a patch. A patch that names no resourceVersion is applied again to whatever won a
- * race, a bounded number of times.
+ * Changes an object by a patch. A patch that names no resourceVersion is applied again to whatever won a race, a bounded
+ * number of times.
  *
  * @throws ApiError
  * @source spec 4.3
  */
-export async function patch(parts: VerbParts, request: VerbRequest): Promise<Answer> {
+export async function patch(parts: VerbParts, request: WriteRequest): Promise<Answer> {
   const { definition, target } = request
   const view = viewOf(definition, target, 'patch')
   const subresource = view === null ? partOf(definition, target, 'patch') : null
   const kind = view?.body ?? definition
-  const options = readWriteOptions(request.query)
+  const options = { kind: 'PatchOptions', ...readWriteOptions(request.query) } as const
   const validation = options.fieldValidation
-  const { apply, found } = readPatch(parts, request, { kind, validation })
-  const shaping = { validation, found, warn: onceEach(request.context.warn) }
-  const change = (current: AnyObject): AnyObject =>
-    changed(parts, request, { kind, patched: apply(current) }, shaping)
-  const rewrite = {
-    subresource,
-    dryRun: options.dryRun,
-    change: view === null ? change : changeThrough(view, (current) => change(view.view.patched(current))),
-    onMissing: () => {
-      throw notFound(resourceOf(definition), target.name ?? '')
+  const warn = onceEach(request.context.warn)
+  const answer = await runWrite(parts, request, {
+    options,
+    decode: () => readPatch(parts, request, { kind, validation }),
+    draft: ({ apply, found }, reads) => {
+      const shaping = { validation, found, warn }
+      const patched = (current: AnyObject): AnyObject =>
+        changed(parts, request, { kind, patched: apply(current) }, shaping)
+      const change =
+        view === null ? patched : changeThrough(view, (current) => patched(view.view.patched(current)))
+      const rewrite = { subresource, options, change: requireVersion(request, change) }
+      return draftRewrite(parts, request, rewrite, reads)
     },
-  }
-  const answer = await settle(parts, request, () => planRewrite(parts, request, rewrite), {
-    attemptsMax: parts.limits.rewriteAttemptsMax,
-    key: keyOfTarget(definition, target),
-    onLost: (lost) => removalLost(definition, target.name ?? '', lost),
+    retry: rewriteRetry(parts, request, options),
   })
   return view === null ? answer : shownAs(view, answer)
 }
@@ -71,7 +67,7 @@ type ReadPatch = {
 /** The patch as a function; the body is read once, whatever races follow. */
 function readPatch(
   parts: VerbParts,
-  request: VerbRequest,
+  request: WriteRequest,
   { kind, validation }: { readonly kind: DecodedKind; readonly validation: FieldValidation },
 ): ReadPatch {
   const isCustom = kind.structural !== undefined
@@ -105,28 +101,13 @@ function readPatch(
   }
 }
 
-/**
- * Clients that clear the managed fields replace the member, and a JSON patch can replace only what is there.
- * Nobody's fields are tracked, so whatever a client says of them is dropped with the rest it does not own.
- *
- * @source spec 4.10
- */
-function withManagedFields(current: AnyObject): AnyObject {
-  const { metadata } = current
-  return metadata.managedFields === undefined
-    ? { ...current, metadata: { ...metadata, managedFields: [] } }
-    : current
-}
-
 function changed(
   parts: VerbParts,
-  { target }: VerbRequest,
+  { target }: WriteRequest,
   { kind, patched }: { readonly kind: DecodedKind; readonly patched: Json },
   shaping: Shaping,
 ): AnyObject {
   if (!isJsonObject(patched)) throw badRequest('the patch leaves no object')
-  // Operations reach deeper than any body: each adds where the one before has ended.
-  checkBuilt(patched)
   const object = shape(parts, kind, checkType(patched, kind), shaping)
   checkNames(object, target)
   return object

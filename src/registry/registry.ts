@@ -1,6 +1,7 @@
 import { methodNotSupported } from '../api/api-errors.ts'
-import type { Answer, Registry, VerbHandler, VerbRequest } from './answer.ts'
-import { byDefinition } from './by-definition.ts'
+import type { ApiError } from '../api/api-error.ts'
+import { AdmissionContext } from './admission-context.ts'
+import type { Answer, Registry, VerbRequest, WriteRequest } from './answer.ts'
 import { create } from './create.ts'
 import { removeCollection } from './delete-collection.ts'
 import { remove } from './delete.ts'
@@ -9,6 +10,7 @@ import { resourceOf } from './definition.ts'
 import type { ResourceDefinition, Verb } from './definition.ts'
 import { EventFrames } from './event-frames.ts'
 import { get } from './get.ts'
+import { KeyedMutex } from './keyed-mutex.ts'
 import { KindWatches } from './kind-watches.ts'
 import { LateKinds } from './late-kinds.ts'
 import { HeldBytes } from './held-bytes.ts'
@@ -20,20 +22,29 @@ import { WholeSchemas } from './parts.ts'
 import type { VerbParts } from './parts.ts'
 import { patch } from './patch.ts'
 import { represented } from './represent.ts'
+import { retryOnSchemaChange } from './retry-on-schema-change.ts'
 import { fromStore } from './store-errors.ts'
 import { VersionedStore } from './stored-version.ts'
 import { asSwitched, everythingOn } from './switches.ts'
 import type { RegistrySwitches } from './switches.ts'
 import { EventRows } from './table-framing.ts'
-import { Turns } from './turns.ts'
 import { update } from './update.ts'
 import { watch } from './watch.ts'
 
 export type RegistryParts = Omit<
   VerbParts,
-  'limits' | 'switches' | 'frames' | 'rows' | 'schemas' | 'turns' | 'held' | 'kindWatches' | 'definitionNow'
+  | 'limits'
+  | 'switches'
+  | 'frames'
+  | 'rows'
+  | 'schemas'
+  | 'writers'
+  | 'held'
+  | 'kindWatches'
+  | 'definitionNow'
+  | 'rawStore'
 > & {
-  /** See `ByDefinitionParts`. */
+  /** See `SchemaChangeParts`. */
   readonly definitionsTakenIn?: () => Promise<void>
   /** Unset: the defaults. */
   readonly limits?: RegistryLimits
@@ -51,7 +62,8 @@ export function registry(given: RegistryParts): Registry {
     frames: new EventFrames(),
     rows: new EventRows(),
     schemas: new WholeSchemas(),
-    turns: new Turns(given.clock),
+    rawStore: given.store,
+    writers: new KeyedMutex(given.clock),
     held: new HeldBytes(limits.heldBytesTotalMax),
     kindWatches: new KindWatches(given.catalog, given.clock),
   }
@@ -76,34 +88,59 @@ export function registry(given: RegistryParts): Registry {
   }
   /** A namespace is only gone when it is empty of all kinds there are. */
   const takenIn = (): Promise<void> => fromStore(given.definitionsTakenIn?.() ?? Promise.resolve())
-  const handler =
-    (verb: Verb, handle: (parts: VerbParts, ...rest: Parameters<VerbHandler>) => ReturnType<VerbHandler>) =>
-    async (...[asked]: Parameters<VerbHandler>) => {
-      const run = async (request: VerbRequest): Promise<Answer> => {
-        const { definition, target } = request
-        // Which verbs a subresource has is its own to say.
-        if (target.subresource === null && !definition.verbs.includes(verb)) {
-          throw methodNotSupported(resourceOf(definition), verb)
-        }
-        if (definition.holdsNamespaces === true && !READS.has(verb)) await takenIn()
-        return represented(parts, request, await handle(partsOf(definition), request))
+  const answer = async (
+    verb: Verb,
+    request: VerbRequest,
+    isConfirmed: (refusal: ApiError) => boolean,
+    handle: (parts: VerbParts, definition: ResourceDefinition) => Promise<Answer>,
+  ): Promise<Answer> => {
+    const { target } = request
+    const run = async (definition: ResourceDefinition): Promise<Answer> => {
+      // Which verbs a subresource has is its own to say.
+      if (target.subresource === null && !definition.verbs.includes(verb)) {
+        throw methodNotSupported(resourceOf(definition), verb)
       }
-      const request = asSwitched(asked, parts.switches)
-      if (request.definition.custom === undefined) return run(request)
-      return byDefinition({ ...given, states }, verb, request, run)
+      if (definition.holdsNamespaces === true && !READS.has(verb)) await takenIn()
+      return represented(parts, { ...request, definition }, await handle(partsOf(definition), definition))
     }
+    if (request.definition.custom === undefined) return run(request.definition)
+    return retryOnSchemaChange({ ...given, states }, verb, request, isConfirmed, run)
+  }
+  const reading = (verb: Verb, handle: (of: VerbParts, request: VerbRequest) => Promise<Answer>) => {
+    return (asked: VerbRequest): Promise<Answer> => {
+      const request = asSwitched(asked, parts.switches)
+      return answer(
+        verb,
+        request,
+        () => false,
+        (of, definition) => handle(of, { ...request, definition }),
+      )
+    }
+  }
+  const writing = (verb: Verb, handle: (of: VerbParts, request: WriteRequest) => Promise<Answer>) => {
+    return (asked: VerbRequest): Promise<Answer> => {
+      const request = asSwitched(asked, parts.switches)
+      const admission = new AdmissionContext(request.context, parts)
+      return answer(
+        verb,
+        request,
+        (refusal) => refusal === admission.confirmedRefusal,
+        (of, definition) => handle(of, { ...request, definition, admission }),
+      )
+    }
+  }
   const { definitionsTakenIn } = given
   return {
     catalog: given.catalog,
     lateKinds: definitionsTakenIn === undefined ? null : new LateKinds({ ...parts, definitionsTakenIn }),
-    get: handler('get', get),
-    list: handler('list', list),
-    watch: handler('watch', watch),
-    create: handler('create', (of, request) => (isOperation(request) ? operate : create)(of, request)),
-    update: handler('update', update),
-    patch: handler('patch', patch),
-    delete: handler('delete', remove),
-    deleteCollection: handler('deletecollection', removeCollection),
+    get: reading('get', get),
+    list: reading('list', list),
+    watch: reading('watch', watch),
+    create: writing('create', (of, request) => (isOperation(request) ? operate : create)(of, request)),
+    update: writing('update', update),
+    patch: writing('patch', patch),
+    delete: writing('delete', remove),
+    deleteCollection: writing('deletecollection', removeCollection),
   }
 }
 

@@ -1,89 +1,85 @@
 import { modifiedConflict, notFound, uidConflict } from '../api/api-errors.ts'
-import { requireValid } from '../api/findings.ts'
+import { invalid, invalidObject } from '../api/field-error.ts'
 import { equalJson } from '../api/json.ts'
 import type { ObjectMeta } from '../api/object.ts'
-import { validateMetaOnUpdate } from '../api/object-meta.ts'
-import { validateSchema } from '../api/schema/validate.ts'
 import type { EncodedObject, Operation } from '../store/command.ts'
 import type { StoredObject } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
-import type { Answer, VerbRequest } from './answer.ts'
-import { bytesAt, document } from './create.ts'
+import type { AdmissionOptions } from './admission.ts'
+import type { WriteRequest } from './answer.ts'
+import { reshapeObject } from './decode.ts'
 import { resourceOf } from './definition.ts'
 import type { AnyObject, PartSubresource, ResourceDefinition } from './definition.ts'
-import type { Effect } from './effects.ts'
+import { bytesAt, document } from './document.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
-import { isGone, removalConditions } from './finalize.ts'
-import { stampUpdated, writingOf } from './metadata.ts'
+import { isFullyFinalized, removalConditions, removalLost } from './finalize.ts'
+import type { MembershipChange } from './membership-changes.ts'
+import { stampUpdated } from './metadata.ts'
+import { isUnversioned } from './options.ts'
 import type { VerbParts } from './parts.ts'
+import type { ReadSet } from './read-set.ts'
 import { keyOfTarget } from './request.ts'
-import type { Plan } from './settle.ts'
+import type { RetryOptions } from './retry-on-conflict.ts'
+import { validateChangedObject } from './validate-write.ts'
 import { warnOfObject } from './warnings.ts'
+import { evaluateDraft } from './write-pipeline.ts'
+import type { Draft } from './write-pipeline.ts'
+import { planPut } from './write-plan.ts'
+import type { Evaluate, Plan } from './write-plan.ts'
 
+/** A change of an object that exists. */
 export type Rewrite = {
+  /** null: all of the object. */
   readonly subresource: PartSubresource | null
-  readonly dryRun: boolean
-  /** What the caller wants instead of `current`, its resourceVersion included. Throws `ApiError`. */
+  readonly options: AdmissionOptions
+  /** The object that the caller wants instead of `current`, its resourceVersion included. Throws `ApiError`. */
   readonly change: (current: AnyObject) => AnyObject
-  readonly onMissing: () => Plan<Answer> | Promise<Plan<Answer>>
+  /** There is no such object. Unset: `NotFound`. */
+  readonly onMissing?: (reads: ReadSet) => Draft
 }
 
-/**
- * One evaluation of an update or patch: read, change, admit, prepare, validate, and a conditional write;
- * nothing changed means no write.
- *
- * @throws ApiError
- */
-export async function planRewrite(
+/** One evaluation of an update or a patch. @throws ApiError */
+export function draftRewrite(
   parts: VerbParts,
-  request: VerbRequest,
+  request: WriteRequest,
   rewrite: Rewrite,
-): Promise<Plan<Answer>> {
-  const { definition, target } = request
-  const key = keyOfTarget(definition, target)
-  const stored = parts.store.view().get(key)
-  if (stored === null) return rewrite.onMissing()
+  reads: ReadSet,
+): Draft {
+  const { definition, target, admission } = request
+  const stored = reads.get(keyOfTarget(definition, target))
+  if (stored === null) {
+    if (rewrite.onMissing !== undefined) return rewrite.onMissing(reads)
+    throw notFound(resourceOf(definition), target.name ?? '')
+  }
   const current = parseStored(stored)
   const changed = rewrite.change(current)
   checkPreconditions(request, changed.metadata, current)
-  const object = await admitted(parts, request, rewrite, { changed, current })
-
-  const gone = isGone(definition, object)
-  const effects = effectsOf(definition, gone ? null : object, current)
-  if (effects.length > 0) {
-    const next = (): ReturnType<typeof planShown> =>
-      planShown(parts, request, rewrite, { object, current, stored, gone })
-    const isAll = gone || isSameMetadata(object, current)
-    const operations = isAll ? [] : [putOver(stored, encode(object))]
-    return { kind: 'effects', effects, dryRun: rewrite.dryRun, operations, next }
-  }
-  if (gone) return planRemoval(parts, request, rewrite, { object, stored })
-  if (isSame(object, current)) return { kind: 'answer', value: document(200, stored.bytes) }
-  const encoded = encode(object)
-  const { revision } = stored
-  const operations = [putOver(stored, encoded)]
-  if (rewrite.dryRun) {
-    return { kind: 'dry-run', operations, value: document(200, withRevision(encoded, revision)) }
-  }
+  const { subresource } = rewrite
+  const prepare = subresource?.prepareForUpdate ?? definition.hooks.prepareForUpdate
   return {
-    kind: 'write',
-    operations,
-    done: ([made]) => document(200, bytesAt(parts.store.view().get(key), encoded, made as Revision)),
+    ...({ operation: 'UPDATE', object: stampUpdated(changed, current, definition), current } as const),
+    reshape: (mutated) => stampUpdated(reshapeObject(parts, definition, mutated), current, definition),
+    prepare: (object) => prepare?.(object, current, admission.writing) ?? object,
+    validate: (object) => {
+      validateChangedObject(definition, subresource, object, current)
+      if (subresource === null) warnOfObject(parts, request, object, current)
+    },
+    plan: (object) => planRewrite(parts, request, rewrite, { object, current, stored }),
   }
 }
 
-function putOver({ key, revision }: StoredObject, object: EncodedObject): Operation {
-  const conditions = [{ kind: 'revision-is', revision } as const]
-  return { kind: 'put', key, conditions, object }
-}
-
-/** What has to be asked for elsewhere before the object can be that. @param object null: gone */
-export function effectsOf(
-  { hooks }: ResourceDefinition,
-  object: AnyObject | null,
-  current: AnyObject,
-): readonly Effect[] {
-  return hooks.follow?.(object, current) ?? []
+/** How an update or a patch is retried. */
+export function rewriteRetry(
+  parts: VerbParts,
+  { definition, target }: WriteRequest,
+  { dryRun }: { readonly dryRun: boolean },
+): RetryOptions {
+  return {
+    attemptsMax: parts.limits.rewriteAttemptsMax,
+    key: keyOfTarget(definition, target),
+    barrierFirst: dryRun,
+    onLost: (lost) => removalLost(definition, target.name ?? '', lost),
+  }
 }
 
 type Wanted = {
@@ -91,52 +87,88 @@ type Wanted = {
   /** What that was made from. */
   readonly current: AnyObject
   readonly stored: StoredObject
-  readonly gone: boolean
+}
+
+function planRewrite(parts: VerbParts, request: WriteRequest, rewrite: Rewrite, wanted: Wanted): Plan {
+  const { definition } = request
+  const { object, current, stored } = wanted
+  const { dryRun } = rewrite.options
+  const gone = isFullyFinalized(definition, object)
+  const changes = membershipChangesFor(definition, gone ? null : object, current)
+  if (changes.length > 0) {
+    const next = afterMembershipChange(parts, request, rewrite, { ...wanted, gone })
+    const isAll = gone || isSameMetadata(object, current)
+    const operations = isAll ? [] : [putOver(stored, encode(object))]
+    return { kind: 'membership-changes', changes, dryRun, operations, next }
+  }
+  if (gone) return planRemoval(parts, request, dryRun, wanted)
+  if (isSame(object, current)) return { kind: 'answer', value: document(200, stored.bytes) }
+  const encoded = encode(object)
+  const { key, revision } = stored
+  return planPut(putOver(stored, encoded), {
+    dryRun: dryRun ? document(200, withRevision(encoded, revision)) : null,
+    done: (made) => document(200, bytesAt(parts.store.view().get(key), encoded, made)),
+  })
+}
+
+function putOver(
+  { key, revision }: StoredObject,
+  object: EncodedObject,
+): Extract<Operation, { readonly kind: 'put' }> {
+  return { kind: 'put', key, conditions: [{ kind: 'revision-is', revision }], object }
+}
+
+/** The membership changes that have to be made before the object can be that. @param object null: gone */
+export function membershipChangesFor(
+  { hooks }: ResourceDefinition,
+  object: AnyObject | null,
+  current: AnyObject,
+): readonly MembershipChange[] {
+  return hooks.follow?.(object, current) ?? []
 }
 
 /**
- * The answer once what was asked for has happened: the object as that made it, and what else was wanted of it. The
- * object has another version by that alone, and by what is told of its status meanwhile; only a change of what the
- * request changes too is a conflict for a request that named a version. One that named none is made again on top of it.
+ * The answer once the membership was changed: the object as that change made it, and the rest of what was wanted. The object has
+ * another version by that change alone, and by reports of its status meanwhile; only a change of what the request
+ * changes too is a conflict for a request that named a version. A request without one is applied on top of it.
  */
-function planShown(
+function afterMembershipChange(
   parts: VerbParts,
-  request: VerbRequest,
+  request: WriteRequest,
   rewrite: Rewrite,
-  wanted: Wanted,
-): Plan<Answer> | Promise<Plan<Answer>> {
+  wanted: Wanted & { readonly gone: boolean },
+): Evaluate {
   const { key, revision } = wanted.stored
   const { object } = wanted
-  if (rewrite.dryRun || wanted.gone) {
-    return { kind: 'answer', value: document(200, withRevision(encode(object), revision)) }
+  const { options } = rewrite
+  return (reads) => {
+    if (options.dryRun || wanted.gone) {
+      return { kind: 'answer', value: document(200, withRevision(encode(object), revision)) }
+    }
+    const shown = reads.get(key)
+    if (shown === null) throw notFound(resourceOf(request.definition), request.target.name ?? '')
+    const now = parseStored(shown)
+    let { metadata } = object
+    if (!isSameMetadata(now, wanted.current)) {
+      const again = rewrite.change(now)
+      checkPreconditions(request, again.metadata, now)
+      metadata = again.metadata
+    }
+    // Only the metadata changes, on top of the version that the membership change made.
+    const change = (current: AnyObject): AnyObject => ({
+      ...current,
+      metadata: { ...metadata, resourceVersion: current.metadata.resourceVersion ?? '' },
+    })
+    const draft = draftRewrite(parts, request, { ...rewrite, change }, reads)
+    return evaluateDraft(parts, { request, options, reads }, draft)
   }
-  const shown = parts.store.view().get(key)
-  if (shown === null) throw notFound(resourceOf(request.definition), request.target.name ?? '')
-  const now = parseStored(shown)
-  let { metadata } = object
-  if (!isSameMetadata(now, wanted.current)) {
-    const again = rewrite.change(now)
-    checkPreconditions(request, again.metadata, now)
-    metadata = again.metadata
-  }
-  // Only what is no matter of whoever was asked; under the version that this made.
-  const change = (current: AnyObject): AnyObject => ({
-    ...current,
-    metadata: { ...metadata, resourceVersion: current.metadata.resourceVersion ?? '' },
-  })
-  return planRewrite(parts, request, { ...rewrite, change })
 }
 
-/** An update may let go of what still held a terminating object. */
-function planRemoval(
-  parts: VerbParts,
-  request: VerbRequest,
-  rewrite: Rewrite,
-  of: { readonly object: AnyObject; readonly stored: StoredObject },
-): Plan<Answer> {
+/** An update may take away the last finalizer of an object that is being deleted. */
+function planRemoval(parts: VerbParts, request: WriteRequest, dryRun: boolean, of: Wanted): Plan {
   const encoded = encode(of.object)
   const { key, revision } = of.stored
-  if (rewrite.dryRun) return { kind: 'answer', value: document(200, withRevision(encoded, revision)) }
+  if (dryRun) return { kind: 'answer', value: document(200, withRevision(encoded, revision)) }
   const conditions = removalConditions(parts, request.definition, of.object, revision)
   return {
     kind: 'write',
@@ -145,66 +177,39 @@ function planRemoval(
   }
 }
 
-async function admitted(
-  parts: VerbParts,
-  request: VerbRequest,
-  rewrite: Rewrite,
-  of: { readonly changed: AnyObject; readonly current: AnyObject },
-): Promise<AnyObject> {
-  const { definition, target, context } = request
-  const { current } = of
-  const stamped = stampUpdated(of.changed, current, definition)
-  const asked = {
-    operation: 'UPDATE',
-    definition,
-    target,
-    object: stamped,
-    oldObject: current,
-    user: context.user,
-    dryRun: rewrite.dryRun,
-    warn: context.warn,
-  } as const
-  const answer = (await parts.admission.mutate(asked)) ?? stamped
-  const mutated = answer === stamped ? stamped : stampUpdated(answer, current, definition)
-  const prepare = rewrite.subresource?.prepareForUpdate ?? definition.hooks.prepareForUpdate
-  const object = prepare?.(mutated, current, writingOf(parts, request)) ?? mutated
-  checkChanged(request, rewrite.subresource, object, current)
-  if (rewrite.subresource === null) warnOfObject(parts, request, object, current)
-  await parts.admission.validate({ ...asked, object })
-  return object
-}
-
 /** @throws ApiError `Conflict` when the caller meant another object or another version */
 export function checkPreconditions(
-  request: VerbRequest,
+  { definition, target }: Pick<WriteRequest, 'definition' | 'target'>,
   { uid, resourceVersion }: Pick<ObjectMeta, 'uid' | 'resourceVersion'>,
   current: AnyObject,
 ): void {
-  const resource = resourceOf(request.definition)
-  const name = request.target.name ?? ''
+  const resource = resourceOf(definition)
+  const name = target.name ?? ''
   const stored = current.metadata.uid ?? ''
   if (uid && uid !== stored) throw uidConflict(resource, name, { wanted: uid, stored })
-  if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) {
-    throw modifiedConflict(resource, name)
-  }
+  if (isUnversioned(resourceVersion)) return
+  if (resourceVersion !== current.metadata.resourceVersion) throw modifiedConflict(resource, name)
 }
 
-function checkChanged(
-  request: VerbRequest,
-  subresource: PartSubresource | null,
-  object: AnyObject,
-  current: AnyObject,
-): void {
-  const { definition } = request
-  const { hooks, plainFinalizers = false } = definition
-  const own = subresource === null ? hooks.validateUpdate : subresource.validateUpdate
-  requireValid(definition, object.metadata.name ?? '', (found) => {
-    validateMetaOnUpdate(object.metadata, current.metadata, { plainFinalizers }, found)
-    if (definition.structural !== undefined) definition.structural.validate(object, found)
-    else validateSchema(definition.schema, object, found)
-    if (subresource === null) hooks.validate?.(object, found)
-    own?.(object, current, found)
-  })
+/**
+ * Wraps a change of kinds that may only be overwritten by a caller that has seen what is there.
+ *
+ * @throws ApiError `Invalid` from the change, where it names no version
+ * @source apiserver `pkg/registry/generic/registry/store.go`, AllowUnconditionalUpdate
+ */
+export function requireVersion(
+  { definition }: Pick<WriteRequest, 'definition'>,
+  change: Rewrite['change'],
+): Rewrite['change'] {
+  if (definition.updateNeedsVersion !== true) return change
+  return (current) => {
+    const changed = change(current)
+    const { name = '', resourceVersion } = changed.metadata
+    if (!isUnversioned(resourceVersion)) return changed
+    const words = 'must be specified for an update'
+    const finding = invalid('metadata.resourceVersion', resourceVersion ?? '', words)
+    throw invalidObject(definition, name, [finding])
+  }
 }
 
 function isSame(object: AnyObject, current: AnyObject): boolean {

@@ -1,5 +1,6 @@
 import { encodeObject } from '../api/codec/object-json.ts'
 import type { Command, EncodedObject, Operation, Outcome } from '../store/command.ts'
+import { prefixOf } from '../store/key.ts'
 import type { Key, KeyPrefix } from '../store/key.ts'
 import type {
   ObjectStore,
@@ -12,7 +13,7 @@ import type {
 } from '../store/object-store.ts'
 import { revision as revisionOf } from '../store/revision.ts'
 import type { Revision } from '../store/revision.ts'
-import { apiVersionOf, storedTypeOf } from './definition.ts'
+import { apiVersionOf, placeOf, storedTypeOf } from './definition.ts'
 import type { ResourceDefinition, StoredVersion } from './definition.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
 
@@ -26,12 +27,14 @@ import { encode, parseStored, withRevision } from './encode.ts'
 export class VersionedStore implements ObjectStore {
   readonly #store: ObjectStore
   readonly #version: Version
+  readonly #place: KeyPrefix
   /** Each event once, however many watch this version; one lives as long as the store keeps the event. */
   readonly #events = new WeakMap<StoreEvent, StoreEvent>()
 
   constructor(store: ObjectStore, definition: ResourceDefinition, version: StoredVersion) {
     this.#store = store
     const { kind } = definition
+    this.#place = prefixOf({ ...placeOf(definition), namespace: null })
     const asked = { kind, apiVersion: apiVersionOf(definition) }
     this.#version = {
       ...(version.conversion === undefined ? {} : { conversion: version.conversion }),
@@ -139,7 +142,8 @@ export class VersionedStore implements ObjectStore {
   }
 
   #written(operation: Operation): Operation {
-    if (operation.kind !== 'put') return operation
+    // A command may carry operations on objects of other kinds.
+    if (operation.kind !== 'put' || !operation.key.startsWith(this.#place)) return operation
     return { ...operation, object: asStored(operation.object, this.#version) }
   }
 }

@@ -1,10 +1,9 @@
-import { requireValid } from '../api/findings.ts'
-import { validateSchema } from '../api/schema/validate.ts'
 import type { Answer } from './answer.ts'
 import type { AnyObject, ViewSubresource } from './definition.ts'
 import { encode, parseBytes, withRevision } from './encode.ts'
 import type { Rewrite } from './rewrite.ts'
 import { revision } from '../store/revision.ts'
+import { validateBody } from './validate-write.ts'
 
 /** What was asked of an object, answered in the shape of another kind. */
 export function shownAs({ view }: ViewSubresource, answer: Answer): Answer {
@@ -28,12 +27,14 @@ export function changeThrough(
 ): Rewrite['change'] {
   return (current) => {
     const said = say(current)
-    const { name = '', uid, resourceVersion = '' } = said.metadata
-    requireValid(body, name, (found) => {
-      validateSchema(body.schema, said, found)
-    })
+    const { name = '', uid, resourceVersion } = said.metadata
+    validateBody(body, name, said)
     const changed = view.change(said, current)
-    const metadata = { ...current.metadata, resourceVersion, ...(uid ? { uid } : {}) }
+    const metadata = {
+      ...current.metadata,
+      ...(resourceVersion ? { resourceVersion } : {}),
+      ...(uid ? { uid } : {}),
+    }
     return { ...changed, metadata }
   }
 }

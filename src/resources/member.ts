@@ -5,7 +5,7 @@ import type { JsonObject } from '../api/json.ts'
 import { checkDns1123Label } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
-import type { Effect } from '../registry/effects.ts'
+import type { MembershipChange } from '../registry/membership-changes.ts'
 import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import { memberColumns } from './member-columns.ts'
 import { memberSchema } from './member-schema.ts'
@@ -88,21 +88,21 @@ function validateUpdate(object: AnyObject, current: AnyObject, found: Findings):
 }
 
 /** What consensus has to do for what is wanted of a member; nothing for one that is only announced. */
-function follow(object: AnyObject | null, current: AnyObject): readonly Effect[] {
+function follow(object: AnyObject | null, current: AnyObject): readonly MembershipChange[] {
   if (!isReal(current)) return []
   const id = textMember(part(current, 'status'), 'id')
   if (object === null) return [{ kind: 'remove-member', id }]
   const [spec, old] = [part(object, 'spec'), part(current, 'spec')]
-  const effects: Effect[] = []
+  const changes: MembershipChange[] = []
   const changed = (name: string): string | null =>
     textMember(spec, name) === textMember(old, name) ? null : textMember(spec, name)
   const [peerAddress, clientAddress] = [changed('peerAddress'), changed('clientAddress')]
   if (peerAddress !== null || clientAddress !== null) {
-    effects.push({ kind: 'move-member', id, peerAddress, clientAddress })
+    changes.push({ kind: 'move-member', id, peerAddress, clientAddress })
   }
   const role = changed('role')
-  if (role !== null) effects.push({ kind: 'set-member-role', id, voter: role === 'Voter' })
-  return effects
+  if (role !== null) changes.push({ kind: 'set-member-role', id, voter: role === 'Voter' })
+  return changes
 }
 
 /** It has joined: consensus knows it. */

@@ -9,7 +9,6 @@ import { namesOf } from '../../src/api/names.ts'
 import type { ApiDomain } from '../../src/api/names.ts'
 import type { Registry } from '../../src/registry/answer.ts'
 import { Catalog } from '../../src/registry/catalog.ts'
-import { NamespaceStates } from '../../src/registry/namespace-state.ts'
 import { registry } from '../../src/registry/registry.ts'
 import { bootstrapOperations } from '../../src/resources/bootstrap-objects.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
@@ -45,8 +44,7 @@ export async function realRegistry(domain: ApiDomain): Promise<{
     },
     systemClock.monotonicMs() + 10_000,
   )
-  const states = new NamespaceStates(store)
-  const lifecycle = namespaceLifecycle({ names, namespaceState: (namespace) => states.of(namespace) })
+  const lifecycle = namespaceLifecycle({ names })
   const parts = {
     ...{ store, clock: systemClock, random, names },
     catalog: new Catalog(definitionsFor(names)),

@@ -1,11 +1,9 @@
-import { tooLarge } from '../api-errors.ts'
 import { jsonText } from '../codec/json-text.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
 import type { ListSchema, ObjectSchema, Schema } from '../schema/schema.ts'
 import { malformedPatch } from './patch-errors.ts'
 import { deleteScalars, mergeList, orderBy } from './strategic-list.ts'
-import type { ListMerging } from './strategic-list.ts'
 
 /**
  * Applies a strategic merge patch: like a merge patch, but lists whose schema has a merge key merge by it,
@@ -24,23 +22,8 @@ import type { ListMerging } from './strategic-list.ts'
  * @source apimachinery `pkg/util/strategicpatch/patch.go`
  */
 export function strategicMerge(schema: ObjectSchema, original: JsonObject, patch: JsonObject): JsonObject {
-  let left = COPIED_MAX
-  const merging: ListMerging = {
-    mergeObject: (of, before, said) => mergeObject(of, before, said, merging),
-    spend: (copied) => {
-      left -= copied
-      if (left < 0)
-        throw tooLarge(`a strategic merge patch copies at most ${COPIED_MAX} members and elements`)
-    },
-  }
-  return mergeObject(schema, original, patch, merging)
+  return mergeObject(schema, original, patch)
 }
-
-/**
- * Members and elements that one patch may copy. Each is copied once, but a patch may name an element of a list over and
- * over, each time with more members.
- */
-const COPIED_MAX = 4_000_000
 
 const DIRECTIVE = '$patch'
 const RETAIN_KEYS = '$retainKeys'
@@ -48,19 +31,13 @@ const SET_ORDER = '$setElementOrder/'
 const DELETE_SCALARS = '$deleteFromPrimitiveList/'
 
 /** @param schema null: nothing is known of this object */
-function mergeObject(
-  schema: Schema | null,
-  original: JsonObject,
-  patch: JsonObject,
-  merging: ListMerging,
-): JsonObject {
+export function mergeObject(schema: Schema | null, original: JsonObject, patch: JsonObject): JsonObject {
   const directive = memberOf(patch, DIRECTIVE)
   if (directive === 'replace') return withoutDirectives(patch)
   if (directive === 'delete') return {}
   if (directive !== undefined && directive !== 'merge') {
     throw malformedPatch(`unknown patch type ${jsonText(directive)}`)
   }
-  merging.spend(Object.keys(original).length)
   const draft: JsonObjectDraft = { ...original }
   retainKeys(draft, patch)
   const ordered = new Map<string, readonly Json[]>()
@@ -76,7 +53,7 @@ function mergeObject(
     } else if (value === null) {
       delete draft[name]
     } else {
-      setMember(draft, name, mergeValue(schemaOf(schema, name), memberOf(draft, name), value, merging))
+      setMember(draft, name, mergeValue(schemaOf(schema, name), memberOf(draft, name), value))
     }
   }
   for (const [name, order] of ordered) {
@@ -92,20 +69,15 @@ function mergeObject(
 }
 
 /** A patch's value where it meets nothing of its own type: directives inside still work, on nothing. */
-function mergeValue(
-  schema: Schema | null,
-  original: Json | undefined,
-  patch: Json,
-  merging: ListMerging,
-): Json {
+function mergeValue(schema: Schema | null, original: Json | undefined, patch: Json): Json {
   if (isJsonObject(patch)) {
     if (schema?.type === 'object' && schema.patchStrategy === 'replace') return withoutDirectives(patch)
-    return mergeObject(schema, isJsonObject(original) ? original : {}, patch, merging)
+    return mergeObject(schema, isJsonObject(original) ? original : {}, patch)
   }
   if (!isJsonList(patch)) return patch
   const list = schema?.type === 'list' ? schema : null
   if (list === null || !mergesList(list)) return patch.map(stripped)
-  return mergeList(list, isJsonList(original) ? original : [], patch, merging)
+  return mergeList(list, isJsonList(original) ? original : [], patch, mergeObject)
 }
 
 function mergesList(schema: ListSchema): boolean {

@@ -1,6 +1,6 @@
 import type { Findings } from '../../api/findings.ts'
 import { duplicate, fieldForbidden, invalid, notSupported } from '../../api/field-error.ts'
-import { objectMember, objectsMember, textMember } from '../../api/json.ts'
+import { equalJson, objectMember, objectsMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { readCertificateDer } from '../../pki/certificate.ts'
 import { PkiFailure } from '../../pki/errors.ts'
@@ -36,10 +36,11 @@ export function withTimes(object: AnyObject, current: AnyObject, now: string): A
   const status = objectMember(object, 'status')
   const conditions = conditionsOf(object)
   if (conditions.length === 0) return object
-  const before = new Map<string, JsonObject>()
-  for (const old of conditionsOf(current).toReversed()) before.set(typeAndStatus(old), old)
+  const before = conditionsOf(current)
   const timed = conditions.map((condition): JsonObject => {
-    const same = before.get(typeAndStatus(condition))
+    const same = before.find((old) =>
+      ['type', 'status'].every((name) => equalJson(old[name], condition[name])),
+    )
     const updated = textMember(condition, 'lastUpdateTime') || now
     const changed =
       textMember(condition, 'lastTransitionTime') || textMember(same ?? {}, 'lastTransitionTime') || now
@@ -48,21 +49,15 @@ export function withTimes(object: AnyObject, current: AnyObject, now: string): A
   return { ...object, status: { ...status, conditions: timed } }
 }
 
-function typeAndStatus(condition: JsonObject): string {
-  return JSON.stringify([textMember(condition, 'type'), textMember(condition, 'status')])
-}
-
 /** What holds of any status. */
 export function checkStatus(object: AnyObject, found: Findings): void {
   const conditions = conditionsOf(object)
-  const decided = decisions.filter((type) => ofType(object, type).length > 0)
-  const seen = new Set<string>()
+  const types = conditions.map((condition) => textMember(condition, 'type'))
   for (const [at, condition] of conditions.entries()) {
     const path = `${conditionsPath}[${at}]`
-    const type = textMember(condition, 'type')
-    if (seen.has(type)) found.add(duplicate(`${path}.type`, type))
-    seen.add(type)
-    if (decisions.includes(type) && decided.length > 1) {
+    const type = types[at] ?? ''
+    if (types.indexOf(type) < at) found.add(duplicate(`${path}.type`, type))
+    if (decisions.includes(type) && decisions.some((other) => other !== type && types.includes(other))) {
       found.add(invalid(`${path}.type`, type, 'Approved and Denied conditions are mutually exclusive'))
     }
     const status = textMember(condition, 'status')

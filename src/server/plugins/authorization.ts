@@ -1,6 +1,6 @@
 import { forbidden } from '../../api/api-errors.ts'
 import type { ApiError } from '../../api/api-error.ts'
-import { refusalText } from '../../auth/refusal-text.ts'
+import { refusalText } from '../../api/refusal-text.ts'
 import type { Authorizer, Decision } from '../../auth/decision.ts'
 import type { Call } from '../call.ts'
 import { callOf } from '../fastify-types.ts'

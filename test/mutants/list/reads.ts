@@ -31,13 +31,27 @@ export const readMutants: readonly Mutant[] = [
   },
   {
     id: 'refused-on-stale-memory',
-    file: 'src/registry/settle.ts',
+    file: 'src/registry/retry-on-conflict.ts',
     edits: [{ find: 'await fromStore(parts.store.barrier(request.context.deadlineMs))', replace: '' }],
     breaks: '404, 409 and the like are answered from memory that may be behind',
     standsFor: 'decision 15',
     invariant: 'I16',
     killedBy: tests('unit/src/registry/stale-memory'),
     seeds: 20,
+  },
+  {
+    id: 'stale-evaluation-stands',
+    file: 'src/registry/read-set.ts',
+    edits: [
+      {
+        find: 'return this.#keys.every((key, at) => (view.get(key)?.revision ?? null) === this.#revisions[at])',
+        replace: 'return true',
+      },
+    ],
+    breaks: 'a refusal stands although what it was evaluated on has changed behind the barrier',
+    standsFor: 'decision 15',
+    invariant: 'I16',
+    killedBy: tests('unit/src/registry/stale-memory'),
   },
   {
     id: 'read-before-own-commit',

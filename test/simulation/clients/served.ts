@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { allowsEverything } from '../../support/allows-everything.ts'
 import { admissionOf } from '../../../src/app/policy.ts'
 import { Bootstrap } from '../../../src/app/bootstrap.ts'
 import { Controllers } from '../../../src/app/controllers.ts'
@@ -79,7 +80,8 @@ export class Served {
     const given = barrier === 'used' ? store : withoutBarrier(store)
     this.registry = registry({
       ...{ store: given, clock, random, names, catalog, limits },
-      admission: admissionOf(names, given),
+      admission: admissionOf(names),
+      reviewers: allowsEverything,
     })
     const bootstrap = new Bootstrap({
       store,

@@ -3,7 +3,7 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { admissionChain } from '../../../../src/admission/chain.ts'
 import { namespaceLifecycle } from '../../../../src/admission/namespace-lifecycle.ts'
 import { ApiError } from '../../../../src/api/api-error.ts'
-import { MemberEffects } from '../../../../src/app/member-effects.ts'
+import { MemberChanges } from '../../../../src/app/member-changes.ts'
 import { textMember } from '../../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/names.ts'
@@ -17,7 +17,6 @@ import { apiVersionOf } from '../../../../src/registry/definition.ts'
 import type { ResourceDefinition } from '../../../../src/registry/definition.ts'
 import { defaultRegistryLimits } from '../../../../src/registry/limits.ts'
 import type { RegistryLimits } from '../../../../src/registry/limits.ts'
-import { NamespaceStates } from '../../../../src/registry/namespace-state.ts'
 import { registry } from '../../../../src/registry/registry.ts'
 import type { Reviewers } from '../../../../src/registry/reviewers.ts'
 import type { RegistrySwitches } from '../../../../src/registry/switches.ts'
@@ -26,6 +25,7 @@ import { definitionsFor } from '../../../../src/resources/index.ts'
 import type { StoreLimits } from '../../../../src/store/limits.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { featureLevelMax } from '../../../../src/version.ts'
+import { allowsEverything } from '../../../support/allows-everything.ts'
 import type { LocalConsensus } from '../../../support/local-consensus.ts'
 import { openMemoryStore } from '../../../support/memory-store.ts'
 import type { MemoryStore } from '../../../support/memory-store.ts'
@@ -78,7 +78,8 @@ export type FixtureOptions = {
   /** Puts something between the registry and the store. */
   readonly wrap?: (store: ObjectStore) => ObjectStore
   readonly admission?: Admission
-  readonly reviewers?: Reviewers
+  /** Unset: every caller may do everything. null: nothing can be asked. */
+  readonly reviewers?: Reviewers | null
   readonly definitionsTakenIn?: () => Promise<void>
 }
 
@@ -131,8 +132,7 @@ export class Fixture {
     this.clock = parts.clock
     this.store = options.wrap?.(store) ?? store
     this.catalog = new Catalog([...definitionsFor(names), ...(options.extra ?? [])])
-    const states = new NamespaceStates(this.store)
-    const lifecycle = namespaceLifecycle({ names, namespaceState: (namespace) => states.of(namespace) })
+    const lifecycle = namespaceLifecycle({ names })
     this.registry = registry({
       store: this.store,
       clock: this.clock,
@@ -142,9 +142,9 @@ export class Fixture {
       admission: options.admission ?? admissionChain([lifecycle]),
       limits: { ...defaultRegistryLimits, ...options.limits },
       ...(options.switches === undefined ? {} : { switches: options.switches }),
-      ...(options.reviewers === undefined ? {} : { reviewers: options.reviewers }),
+      ...(options.reviewers === null ? {} : { reviewers: options.reviewers ?? allowsEverything }),
       ...(options.definitionsTakenIn === undefined ? {} : { definitionsTakenIn: options.definitionsTakenIn }),
-      effects: new MemberEffects({
+      membership: new MemberChanges({
         ...{ consensus, names, clock: this.clock },
         applied: () => machine.appliedMemory,
         configuration: () => machine.configuration,

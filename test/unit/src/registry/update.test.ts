@@ -6,7 +6,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import type { Key } from '../../../../src/store/key.ts'
-import { Turns } from '../../../../src/registry/turns.ts'
+import { KeyedMutex } from '../../../../src/registry/keyed-mutex.ts'
+import type { Reviewers } from '../../../../src/registry/reviewers.ts'
+import { allowsEverything } from '../../../support/allows-everything.ts'
 import { Fixture, causes, details, refused } from './fixture.ts'
 import type { Obj } from './fixture.ts'
 
@@ -247,17 +249,17 @@ void test('a crowd that changes one object at once loses nobody, and few command
 void test('whoever waits for a turn beyond the deadline is told so, and nothing was changed', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
-  const turns = new Turns(api.clock)
+  const turns = new KeyedMutex(api.clock)
   const key = '/configmaps/default/a' as Key
-  await turns.enter(key, Infinity)
-  const late = refused(turns.enter(key, api.clock.monotonicMs() + 100))
-  const next = turns.enter(key, api.clock.monotonicMs() + 10_000)
+  await turns.lock(key, Infinity)
+  const late = refused(turns.lock(key, api.clock.monotonicMs() + 100))
+  const next = turns.lock(key, api.clock.monotonicMs() + 10_000)
   api.clock.advance(100)
   assert.equal((await late).code, 504)
-  turns.leave(key)
+  turns.unlock(key)
   await next
-  turns.leave(key)
-  await turns.enter(key, Infinity)
+  turns.unlock(key)
+  await turns.lock(key, Infinity)
 })
 
 void test('a write that goes on losing is given up with a Conflict', async (t) => {
@@ -267,12 +269,17 @@ void test('a write that goes on losing is given up with a Conflict', async (t) =
     admission: {
       mutate: async (request) => {
         // Someone else is always faster.
-        if (request.operation === 'UPDATE' && request.user.name === 'tester' && ++writes % 2 === 1) {
+        if (
+          request.operation === 'UPDATE' &&
+          request.context.request.user.name === 'tester' &&
+          ++writes % 2 === 1
+        ) {
           await api.patch({ name: 'a', body: { data: { n: String(writes) } } })
         }
         return request.object
       },
       validate: () => undefined,
+      extraOperations: () => [],
     },
   })
   t.after(() => api.close())
@@ -334,4 +341,73 @@ void test('the generation counts changes outside metadata and status, where the 
   assert.equal(labelled.object.metadata.generation, 1)
   const changed = await api.patch({ ...at, body: { spec: { n: 2 } } })
   assert.equal(changed.object.metadata.generation, 2)
+})
+
+/** Only `update`, of everything, and nothing for `create`. */
+const onlyUpdates: Reviewers = {
+  ...allowsEverything,
+  mayDo: (_, action) => ({ allowed: action.verb !== 'create', denied: false, reason: '' }),
+}
+
+void test('a PUT that creates needs the permission to create, in both domains', async (t) => {
+  for (const domain of ['orch.io', 'k8s.io'] as const) {
+    const api = await Fixture.open({ domain, reviewers: onlyUpdates })
+    t.after(() => api.close())
+    const lease = { kind: 'Lease', name: 'a' }
+    const seen = await refused(api.update({ ...lease, body: { metadata: { name: 'a' } } }))
+    assert.equal(seen.code, 403)
+    const group = `coordination.${domain}`
+    assert.equal(
+      seen.message,
+      `leases.${group} "a" is forbidden: User "tester" cannot create resource "leases" in API group "${group}" in the namespace "default"`,
+    )
+    const { object } = await api.create({ kind: 'Lease', body: { metadata: { name: 'a' } } })
+    const { resourceVersion } = object.metadata
+    const body = { metadata: { name: 'a', resourceVersion, labels: { a: 'b' } } }
+    assert.equal((await api.update({ ...lease, body })).code, 200)
+    const unknown = await Fixture.open({ domain, reviewers: null })
+    t.after(() => unknown.close())
+    const missing = { metadata: { name: 'a' } }
+    assert.equal((await refused(unknown.update({ ...lease, body: missing }))).code, 503)
+  }
+})
+
+void test('resourceVersion "0" replaces any version where the kind allows that, else it is invalid', async (t) => {
+  for (const domain of ['orch.io', 'k8s.io'] as const) {
+    const api = await Fixture.open({ domain })
+    t.after(() => api.close())
+    const made = await api.create({ body: { metadata: { name: 'a', resourceVersion: '0' } } })
+    assert.equal(made.code, 201)
+    const metadata = { name: 'a', resourceVersion: '0' }
+    const updated = await api.update({ name: 'a', body: { metadata, data: { k: '1' } } })
+    assert.deepEqual([updated.code, updated.object['data']], [200, { k: '1' }])
+    assert.ok(Number(updated.object.metadata.resourceVersion) > Number(made.object.metadata.resourceVersion))
+    const patched = await api.patch({ name: 'a', body: { metadata, data: { k: '2' } } })
+    assert.deepEqual(patched.object['data'], { k: '2' })
+    const leased = { kind: 'Lease', body: { metadata: { name: 'l' } } }
+    const { object } = await api.create(leased)
+    for (const write of [
+      api.update({
+        kind: 'Lease',
+        name: 'l',
+        body: { ...object, metadata: { ...object.metadata, resourceVersion: '0' } },
+      }),
+      api.patch({ kind: 'Lease', name: 'l', body: { metadata: { resourceVersion: '0' } } }),
+      api.patch({ kind: 'Lease', name: 'l', body: { metadata: { resourceVersion: null } } }),
+    ]) {
+      const seen = await refused(write)
+      assert.equal(seen.code, 422)
+      assert.match(
+        seen.message,
+        /metadata\.resourceVersion: Invalid value: .*must be specified for an update/,
+      )
+    }
+    const missing = { metadata: { name: 'new', resourceVersion: '0' } }
+    const created = await api.update({
+      kind: 'Event',
+      name: 'new',
+      body: { ...missing, involvedObject: { namespace: 'default' } },
+    })
+    assert.equal(created.code, 201)
+  }
 })

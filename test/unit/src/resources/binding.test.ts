@@ -182,6 +182,7 @@ void test('admission sees what is sent, as something created, and the change no 
         return object
       },
       validate: () => undefined,
+      extraOperations: () => [],
     },
   })
   t.after(() => api.close())

@@ -4,20 +4,20 @@ import type { Clock } from '../../raft/base/clock.ts'
 import type { Key } from '../store/key.ts'
 
 /**
- * Lets those who fight over one object go one after the other: only one of a crowd can win each race, and
- * the losing commands would fill the log. As long as the requests that wait, which the server bounds.
+ * Serializes concurrent writers of one object: only one of many can win each race, and the commands that lose would fill the
+ * log. Holds as many waiters as requests wait, which the server bounds.
  */
-export class Turns {
+export class KeyedMutex {
   readonly #clock: Clock
-  /** Who waits for each key that somebody has. */
+  /** The waiters for each key that is locked, in order. */
   readonly #waiting = new Map<Key, Set<Deferred<void>>>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Resolves when it is the caller's turn; `leave` must follow. @throws ApiError `Timeout` at the deadline */
-  async enter(key: Key, deadlineMs: number): Promise<void> {
+  /** Resolves when the caller has the lock; `unlock` must follow. @throws ApiError `Timeout` at the deadline */
+  async lock(key: Key, deadlineMs: number): Promise<void> {
     const waiting = this.#waiting.get(key)
     if (waiting === undefined) {
       this.#waiting.set(key, new Set())
@@ -36,7 +36,7 @@ export class Turns {
     }
   }
 
-  leave(key: Key): void {
+  unlock(key: Key): void {
     const waiting = this.#waiting.get(key)
     for (const next of waiting ?? []) {
       waiting?.delete(next)

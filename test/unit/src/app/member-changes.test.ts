@@ -16,13 +16,13 @@ import type {
 import { ApiError } from '../../../../src/api/api-error.ts'
 import { namesOf } from '../../../../src/api/names.ts'
 import { httpCodeOf } from '../../../../src/api/status.ts'
-import { MemberEffects } from '../../../../src/app/member-effects.ts'
-import type { Effect } from '../../../../src/registry/effects.ts'
+import { MemberChanges } from '../../../../src/app/member-changes.ts'
+import type { MembershipChange } from '../../../../src/registry/membership-changes.ts'
 import { FakeConsensus, memberInfo } from '../../../support/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
-const pin: Effect = { kind: 'set-member-role', id: '2', voter: false }
-const leave: Effect = { kind: 'remove-member', id: '2' }
+const pin: MembershipChange = { kind: 'set-member-role', id: '2', voter: false }
+const leave: MembershipChange = { kind: 'remove-member', id: '2' }
 
 function start(answer: () => Promise<LogIndex>) {
   const clock = new ManualClock()
@@ -31,7 +31,7 @@ function start(answer: () => Promise<LogIndex>) {
   const listeners = new Set<(applied: LogIndex) => void>()
   let applied = logIndex(10)
   let inMemory = fake.status.configuration
-  const effects = new MemberEffects({
+  const changes = new MemberChanges({
     consensus: {
       onApplied: (listener) => {
         listeners.add(listener)
@@ -54,7 +54,7 @@ function start(answer: () => Promise<LogIndex>) {
   const configure = (change: Partial<Configuration>): void => {
     inMemory = { ...inMemory, ...change }
   }
-  return { clock, effects, asked, apply, configure, listeners, deadlineMs: clock.monotonicMs() + 5000 }
+  return { clock, changes, asked, apply, configure, listeners, deadlineMs: clock.monotonicMs() + 5000 }
 }
 
 async function failure(call: Promise<void>): Promise<ApiError> {
@@ -68,9 +68,9 @@ async function failure(call: Promise<void>): Promise<ApiError> {
 }
 
 void test('a change is answered when it was applied here, not before', async () => {
-  const { effects, asked, apply, clock, listeners, deadlineMs } = start(() => Promise.resolve(logIndex(12)))
+  const { changes, asked, apply, clock, listeners, deadlineMs } = start(() => Promise.resolve(logIndex(12)))
   let done = false
-  const call = effects.perform(pin, deadlineMs).then(() => {
+  const call = changes.apply(pin, deadlineMs).then(() => {
     done = true
   })
   await clock.advance(1000)
@@ -84,17 +84,17 @@ void test('a change is answered when it was applied here, not before', async () 
 })
 
 void test('what is applied already is answered at once', async () => {
-  const { effects, listeners, deadlineMs } = start(() => Promise.resolve(logIndex(9)))
-  await effects.perform({ kind: 'move-member', id: '2', peerAddress: 'h:1', clientAddress: null }, deadlineMs)
+  const { changes, listeners, deadlineMs } = start(() => Promise.resolve(logIndex(9)))
+  await changes.apply({ kind: 'move-member', id: '2', peerAddress: 'h:1', clientAddress: null }, deadlineMs)
   assert.equal(listeners.size, 0)
 })
 
 void test('a change that is not seen in time is a 504; a removal is done without being seen', async () => {
-  const { effects, clock, deadlineMs, listeners } = start(() => Promise.resolve(logIndex(12)))
-  const late = failure(effects.perform(pin, deadlineMs))
+  const { changes, clock, deadlineMs, listeners } = start(() => Promise.resolve(logIndex(12)))
+  const late = failure(changes.apply(pin, deadlineMs))
   await clock.advance(5000)
   assert.deepEqual([(await late).code, (await late).details.retryAfterSeconds], ['Timeout', undefined])
-  const removal = effects.perform(leave, clock.monotonicMs() + 60_000)
+  const removal = changes.apply(leave, clock.monotonicMs() + 60_000)
   await clock.advance(1500)
   await removal
   assert.equal(listeners.size, 0)
@@ -113,10 +113,10 @@ const refusals: readonly (readonly [ChangeRefusal, number, string])[] = [
 
 for (const [reason, code, word] of refusals) {
   void test(`${reason} is a ${code} with the way forward and its cause`, async () => {
-    const { effects, deadlineMs } = start(() =>
+    const { changes, deadlineMs } = start(() =>
       Promise.reject(new MembershipFailure(reason, 'do this instead')),
     )
-    const error = await failure(effects.perform(pin, deadlineMs))
+    const error = await failure(changes.apply(pin, deadlineMs))
     assert.equal(httpCodeOf(error.code), code)
     assert.match(error.message, /do this instead/)
     assert.deepEqual(error.details.causes, [{ reason: word, message: 'do this instead', field: 'spec.role' }])
@@ -132,18 +132,18 @@ for (const [code, expected] of [
   ['no-leader', 504],
 ] as const) {
   void test(`consensus that is ${code} is a ${expected}`, async () => {
-    const { effects, deadlineMs } = start(() => Promise.reject(new ConsensusFailure(code, 'why')))
-    assert.equal(httpCodeOf((await failure(effects.perform(pin, deadlineMs))).code), expected)
+    const { changes, deadlineMs } = start(() => Promise.reject(new ConsensusFailure(code, 'why')))
+    assert.equal(httpCodeOf((await failure(changes.apply(pin, deadlineMs))).code), expected)
   })
 }
 
 void test('a rehearsal goes by the configuration in memory, and asks nobody', () => {
-  const { effects, asked, configure } = start(() => assert.fail('nobody is asked'))
-  effects.rehearse(leave)
-  assert.throws(() => effects.rehearse({ ...pin, id: '99' }), { code: 'Conflict' })
+  const { changes, asked, configure } = start(() => assert.fail('nobody is asked'))
+  changes.dryRun(leave)
+  assert.throws(() => changes.dryRun({ ...pin, id: '99' }), { code: 'Conflict' })
   configure({ voters: [nodeId(1)], votersOutgoing: [nodeId(1), nodeId(2)] })
-  effects.rehearse(leave)
+  changes.dryRun(leave)
   configure({ members: [memberInfo(2, 'n2')], voters: [nodeId(2)], votersOutgoing: null })
-  assert.throws(() => effects.rehearse(leave), { code: 'Forbidden' })
+  assert.throws(() => changes.dryRun(leave), { code: 'Forbidden' })
   assert.deepEqual(asked, [])
 })

@@ -8,7 +8,7 @@ import type { DefinitionStates } from './definition-basis.ts'
 import type { ResourceDefinition, Verb } from './definition.ts'
 import { fromStore } from './store-errors.ts'
 
-export type ByDefinitionParts = {
+export type SchemaChangeParts = {
   readonly store: Pick<ObjectStore, 'barrier'>
   readonly catalog: Catalog
   readonly states: DefinitionStates
@@ -16,55 +16,57 @@ export type ByDefinitionParts = {
   readonly definitionsTakenIn?: () => Promise<void>
 }
 
-/** Definitions that one request goes by, one after the other. More: 503. */
+/** Definitions that one request is answered by, one after the other. More: 503. */
 const triesMax = 4
 
 /**
- * Answers a request of a custom kind by the definition as it is, whichever this member knew when the request came: what is
- * refused because of an older one, or read as an older one says, is asked again by the newer one. Writes look themselves, and
- * the command says by which definition they were made.
+ * Answers a request of a custom kind by its current definition, whichever this member knew when the request came: a refusal
+ * that an older definition caused, or an object read by it, is evaluated again with the newer one. Writes check the definition
+ * themselves, and their command carries the version that they were decided by.
  *
+ * @param isConfirmed whether a refusal was checked behind a barrier already, definition included
  * @param run answers by the definition that the request has
  * @throws ApiError
  */
-export async function byDefinition(
-  parts: ByDefinitionParts,
+export async function retryOnSchemaChange(
+  parts: SchemaChangeParts,
   verb: Verb,
   request: VerbRequest,
-  run: (request: VerbRequest) => Promise<Answer>,
+  isConfirmed: (refusal: ApiError) => boolean,
+  run: (definition: ResourceDefinition) => Promise<Answer>,
 ): Promise<Answer> {
-  let asked = request
+  let { definition } = request
   for (let tries = 1; tries <= triesMax; tries++) {
     let refusal: ApiError | null = null
     try {
-      check(parts, asked.definition)
-      const answer = await run(asked)
-      if (verb === 'get' || verb === 'list') check(parts, asked.definition)
+      check(parts, definition)
+      const answer = await run(definition)
+      if (verb === 'get' || verb === 'list') check(parts, definition)
       return answer
     } catch (cause) {
       if (!(cause instanceof DefinitionChanged)) {
-        if (!mayBeOfDefinition(cause, asked)) throw cause
-        await fromStore(parts.store.barrier(asked.context.deadlineMs))
+        if (!mayBeOfDefinition(cause, request) || isConfirmed(cause)) throw cause
+        await fromStore(parts.store.barrier(request.context.deadlineMs))
         refusal = cause
       }
     }
     await fromStore(parts.definitionsTakenIn?.() ?? Promise.resolve())
-    const definition = lookedUp(parts, asked.definition)
-    if (refusal !== null && definition === asked.definition) throw refusal
-    asked = { ...asked, definition }
+    const current = lookedUp(parts, definition)
+    if (refusal !== null && current === definition) throw refusal
+    definition = current
   }
-  throw serviceUnavailable(`the definition of ${request.definition.plural} is being changed`, soon)
+  throw serviceUnavailable(`the definition of ${definition.plural} is being changed`, soon)
 }
 
 const soon = { retryAfterSeconds: 1 }
 
 /** @throws DefinitionChanged */
-function check({ states }: ByDefinitionParts, definition: ResourceDefinition): void {
+function check({ states }: SchemaChangeParts, definition: ResourceDefinition): void {
   const basis = basisOf(definition)
   if (basis !== undefined) states.now(basis)
 }
 
-/** Whether a newer definition might have allowed it: what nobody but the definition decides. */
+/** Whether a newer definition might have allowed it: a refusal that only the definition decides. */
 function mayBeOfDefinition(cause: unknown, { target }: VerbRequest): cause is ApiError {
   if (!(cause instanceof ApiError)) return false
   switch (cause.code) {
@@ -80,7 +82,7 @@ function mayBeOfDefinition(cause: unknown, { target }: VerbRequest): cause is Ap
 }
 
 /** @throws ApiError `NotFound` */
-function lookedUp({ catalog }: ByDefinitionParts, before: ResourceDefinition): ResourceDefinition {
+function lookedUp({ catalog }: SchemaChangeParts, before: ResourceDefinition): ResourceDefinition {
   const { group, version, plural, scope } = before
   const found = catalog.find(group, version, plural)
   // With another scope it has other paths.

@@ -12,9 +12,9 @@ import type {
 import { ApiError } from '../api/api-error.ts'
 import { conflict, forbidden, serviceUnavailable, timeout, tooManyRequests } from '../api/api-errors.ts'
 import type { Names } from '../api/names.ts'
-import type { Effect, Effects } from '../registry/effects.ts'
+import type { MembershipChange, MembershipChanges } from '../registry/membership-changes.ts'
 
-export type MemberEffectsParts = {
+export type MemberChangesParts = {
   readonly consensus: Pick<Consensus<never>, 'onApplied'> & MembershipPort
   /** Everything up to here is in this member's memory. */
   readonly applied: () => LogIndex
@@ -24,42 +24,42 @@ export type MemberEffectsParts = {
   readonly names: Names
 }
 
-/** What is wanted of members by way of their objects, asked of consensus, and seen in this member's memory afterwards. */
-export class MemberEffects implements Effects {
-  readonly #parts: MemberEffectsParts
+/** Membership changes that objects of kind Member ask for: requested from consensus, and awaited in this member's memory. */
+export class MemberChanges implements MembershipChanges {
+  readonly #parts: MemberChangesParts
 
-  constructor(parts: MemberEffectsParts) {
+  constructor(parts: MemberChangesParts) {
     this.#parts = parts
   }
 
-  async perform(effect: Effect, deadlineMs: number): Promise<void> {
+  async apply(change: MembershipChange, deadlineMs: number): Promise<void> {
     const { consensus } = this.#parts
     let index: LogIndex
     try {
-      index = (await consensus.changeMembers(changeOf(effect), deadlineMs)).index
+      index = (await consensus.changeMembers(changeOf(change), deadlineMs)).index
     } catch (cause) {
-      throw this.#translated(cause, effect)
+      throw this.#translated(cause, change)
     }
-    await this.#seen(index, effect, deadlineMs)
+    await this.#seen(index, change, deadlineMs)
   }
 
   /** As if everybody were in touch and nothing under way. */
-  rehearse(effect: Effect): void {
+  dryRun(change: MembershipChange): void {
     const configuration = this.#parts.configuration()
     const everyone = new Set(configuration.members.map(({ id }) => id))
-    const plan = planChange({ ...configuration, votersOutgoing: null }, changeOf(effect), {
+    const plan = planChange({ ...configuration, votersOutgoing: null }, changeOf(change), {
       ...{ pending: false, settled: true },
       ...{ inTouch: everyone, caughtUp: new Set<NodeId>() },
     })
-    if (plan.kind === 'refused') throw this.#refused(plan.reason, plan.message, effect, null)
+    if (plan.kind === 'refused') throw this.#refused(plan.reason, plan.message, change, null)
   }
 
-  async #seen(index: LogIndex, effect: Effect, deadlineMs: number): Promise<void> {
+  async #seen(index: LogIndex, change: MembershipChange, deadlineMs: number): Promise<void> {
     const { consensus, applied, clock } = this.#parts
     if (applied() >= index) return
     // Who is removed need not hear of it any more; that it is decided is answer enough.
     const untilMs =
-      effect.kind === 'remove-member'
+      change.kind === 'remove-member'
         ? Math.min(deadlineMs, clock.monotonicMs() + removalSeenMsMax)
         : deadlineMs
     const inTime = await new Promise<boolean>((resolve) => {
@@ -73,12 +73,12 @@ export class MemberEffects implements Effects {
         resolve(reached)
       }
     })
-    if (inTime || effect.kind === 'remove-member') return
+    if (inTime || change.kind === 'remove-member') return
     throw timeout('the change is made, but this member has not seen it in time')
   }
 
-  #translated(cause: unknown, effect: Effect): unknown {
-    if (cause instanceof MembershipFailure) return this.#refused(cause.code, cause.message, effect, cause)
+  #translated(cause: unknown, change: MembershipChange): unknown {
+    if (cause instanceof MembershipFailure) return this.#refused(cause.code, cause.message, change, cause)
     if (!(cause instanceof ConsensusFailure)) return cause
     switch (cause.code) {
       case 'overloaded':
@@ -97,27 +97,27 @@ export class MemberEffects implements Effects {
   #refused(
     reason: ChangeRefusal,
     message: string,
-    effect: Effect,
+    change: MembershipChange,
     cause: MembershipFailure | null,
   ): ApiError {
     const { configuration, names } = this.#parts
-    const member = configuration().members.find(({ id }) => String(id) === effect.id)
+    const member = configuration().members.find(({ id }) => String(id) === change.id)
     const resource = { group: names.group('cluster'), resource: 'members' }
-    const error = refusalError[reason](resource, member?.name ?? effect.id, message)
-    const causes = [{ reason: causeWord(reason), message, field: fieldOf[effect.kind] }]
+    const error = refusalError[reason](resource, member?.name ?? change.id, message)
+    const causes = [{ reason: causeWord(reason), message, field: fieldOf[change.kind] }]
     return new ApiError(error.code, error.message, { ...error.details, causes }, { cause })
   }
 }
 
-function changeOf(effect: Effect): MemberChange {
-  const id = nodeId(Number(effect.id))
-  switch (effect.kind) {
+function changeOf(change: MembershipChange): MemberChange {
+  const id = nodeId(Number(change.id))
+  switch (change.kind) {
     case 'remove-member':
       return { kind: 'remove', id }
     case 'set-member-role':
-      return { kind: 'set-role', id, role: effect.voter ? 'voter' : 'learner' }
+      return { kind: 'set-role', id, role: change.voter ? 'voter' : 'learner' }
     case 'move-member': {
-      const { peerAddress, clientAddress } = effect
+      const { peerAddress, clientAddress } = change
       return { kind: 'move', id, peerAddress, clientAddress }
     }
   }
@@ -127,7 +127,7 @@ const fieldOf = {
   'remove-member': '',
   'set-member-role': 'spec.role',
   'move-member': 'spec.peerAddress',
-} as const satisfies Record<Effect['kind'], string>
+} as const satisfies Record<MembershipChange['kind'], string>
 
 /** What waits for nothing but time is a 503; what others have done is a 409; what may not be is a 403. */
 const refusalError: Readonly<Record<ChangeRefusal, typeof conflict>> = {

@@ -1,0 +1,67 @@
+import type { Key, KeyPrefix } from '../store/key.ts'
+import type { ObjectStore, StoredObject } from '../store/object-store.ts'
+import type { Revision } from '../store/revision.ts'
+
+/**
+ * What one evaluation of a write read from this member's memory. The evaluation stands as long as reading again would
+ * show the same: so a refusal needs a read barrier, but not always a second evaluation.
+ */
+export class ReadSet {
+  /** As the version of the request sees it. */
+  readonly #store: ObjectStore
+  /** As objects are stored, whatever their kind. */
+  readonly #rawStore: ObjectStore
+  readonly #keys: Key[] = []
+  /** Of each key; null: absent. */
+  readonly #revisions: (Revision | null)[] = []
+  /** The revision of memory when a whole collection was read; null: none was. */
+  #collectionsAt: Revision | null = null
+  #featureLevel: number | null = null
+
+  constructor(stores: { readonly store: ObjectStore; readonly rawStore: ObjectStore }) {
+    this.#store = stores.store
+    this.#rawStore = stores.rawStore
+  }
+
+  /** An object of the kind that is written, in the version of the request. */
+  get(key: Key): StoredObject | null {
+    return this.#noted(key, this.#store.view().get(key))
+  }
+
+  /** An object of any other kind, as it is stored. */
+  getOther(key: Key): StoredObject | null {
+    return this.#noted(key, this.#rawStore.view().get(key))
+  }
+
+  /** A whole collection of the kind that is written. */
+  list(prefix: KeyPrefix): readonly StoredObject[] {
+    const view = this.#store.view()
+    this.#collectionsAt ??= view.revision
+    return view.list(prefix, { after: null, limit: null }).objects
+  }
+
+  get featureLevel(): number {
+    const { featureLevel } = this.#rawStore
+    this.#featureLevel ??= featureLevel
+    return featureLevel
+  }
+
+  /** Nothing was read: the evaluation holds whatever memory shows. */
+  get isEmpty(): boolean {
+    return this.#keys.length === 0 && this.#collectionsAt === null && this.#featureLevel === null
+  }
+
+  /** Whether everything that was read is the same now. */
+  isCurrent(): boolean {
+    const view = this.#rawStore.view()
+    if (this.#collectionsAt !== null && this.#collectionsAt !== view.revision) return false
+    if (this.#featureLevel !== null && this.#featureLevel !== this.#rawStore.featureLevel) return false
+    return this.#keys.every((key, at) => (view.get(key)?.revision ?? null) === this.#revisions[at])
+  }
+
+  #noted(key: Key, stored: StoredObject | null): StoredObject | null {
+    this.#keys.push(key)
+    this.#revisions.push(stored?.revision ?? null)
+    return stored
+  }
+}
