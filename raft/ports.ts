@@ -203,6 +203,11 @@ export interface Transport {
    */
   setPeers(peers: readonly MemberInfo[], decidedIndex?: LogIndex): void
   send(message: PeerMessage): void
+  /**
+   * `peer` sent what cannot be true: the link on which it speaks is closed, counted, and reported in one throttled line. It
+   * may connect again, and is heard again then. @param violation one line
+   */
+  refuse(peer: NodeId, violation: string): void
   /** The version of `proto/raft.proto` spoken with that peer last; the oldest one before the first word. */
   speaks(to: NodeId): number
   /**

@@ -1,4 +1,5 @@
 import { assert, present } from '../base/assert.ts'
+import { configurationFault } from './configuration-fault.ts'
 import type { ChangeAnswer } from './errors.ts'
 import { whyNot } from './leader.ts'
 import { appendOwn } from './replication.ts'
@@ -101,20 +102,8 @@ export function withoutMember({ members }: Configuration, gone: NodeId): Configu
 
 /** What every configuration promises; see `Configuration`. */
 export function checkConfiguration(configuration: Configuration): void {
-  const { voters, votersOutgoing, learners, learnersNext, members } = configuration
-  const everyone = new Set([...voters, ...(votersOutgoing ?? []), ...learners])
-  for (const ids of [voters, votersOutgoing ?? [], learners, learnersNext, idsOf(members)]) {
-    for (let at = 1; at < ids.length; at++) assert((ids[at - 1] ?? 0) < (ids[at] ?? 0), 'ids ascend')
-  }
-  for (const id of learners) {
-    assert(!voters.includes(id), 'a learner is no voter')
-    assert(votersOutgoing?.includes(id) !== true, 'a learner is no outgoing voter')
-  }
-  for (const id of learnersNext)
-    assert(votersOutgoing?.includes(id) === true, 'a later learner votes until then')
-  assert(members.length === everyone.size, 'each member is known once')
-  for (const member of members) assert(everyone.has(member.id), 'each known member has a part')
-  assert(votersOutgoing !== null || !configuration.autoLeave, 'only a joint configuration is left by itself')
+  const fault = configurationFault(configuration)
+  assert(fault === null, fault ?? 'a configuration keeps its promises')
 }
 
 function appendConfiguration(state: State, next: Configuration): LogIndex {

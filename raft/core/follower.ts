@@ -6,7 +6,7 @@ import type { Message } from './message.ts'
 import { advanceCommit } from './replication.ts'
 import { sendAtOnce, sendOncePersisted } from './state.ts'
 import type { State } from './state.ts'
-import type { Entry, LogIndex, Term } from './types.ts'
+import type { Entry, LogIndex } from './types.ts'
 
 type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
 type OfLeader = Of<'append-request' | 'heartbeat' | 'snapshot'>
@@ -56,7 +56,6 @@ export function hearLeader(state: State, message: OfLeader): void {
 }
 
 function takeAppend(state: State, message: Of<'append-request'>): void {
-  checkSlice(message)
   if (message.previousIndex < state.commit) {
     // An old message, or a probe from before the leader knew: what is committed is agreed upon.
     return accept(state, state.commit)
@@ -89,17 +88,6 @@ function appendMissing(state: State, entries: readonly Entry[]): void {
   }
   const last = entries.at(-1)
   assert(last === undefined || state.log.termAt(last.index) === last.term, 'the log agrees with the append')
-}
-
-/** The guarantees of an append, checked where it enters. */
-function checkSlice(message: Of<'append-request'>): void {
-  let [index, term]: [number, Term] = [message.previousIndex, message.previousTerm]
-  for (const entry of message.entries) {
-    assert(entry.index === index + 1, 'the entries of an append are consecutive')
-    assert(entry.term >= term, 'terms never go back within an append')
-    ;({ index, term } = entry)
-  }
-  assert(term <= message.term, 'a leader sends no entry of a later term')
 }
 
 function accept(state: State, index: LogIndex): void {
@@ -136,22 +124,12 @@ function refuse(state: State, message: Of<'append-request'>): void {
 }
 
 function takeHeartbeat(state: State, message: Of<'heartbeat'>): void {
-  // The leader tells no more than it knows to be here.
-  if (message.commit > state.log.lastIndex) assert(false, lostLog(state, message.commit))
   if (message.commit > state.commit) advanceCommit(state, message.commit)
   const { context } = message
   const promise = promiseFor(state, message.sentMs)
   const [kind, from, to, term] = ['heartbeat-response', state.id, message.from, state.term] as const
   const answer = { kind, from, to, term, context }
   sendAtOnce(state, promise === undefined ? answer : { ...answer, promise })
-}
-
-/** With the log went its vote, perhaps: it may not go on under this id. */
-function lostLog(state: State, commit: LogIndex): string {
-  return (
-    `the leader knows that entry ${commit} was durable here, but the log ends at ${state.log.lastIndex}: ` +
-    'what this member promised to keep is lost; it must be replaced by a new member'
-  )
 }
 
 function takeSnapshot(state: State, message: Of<'snapshot'>): void {

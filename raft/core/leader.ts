@@ -28,7 +28,7 @@ export function stepLeader(state: State, message: Message): void {
     case 'append-request':
     case 'heartbeat':
     case 'snapshot':
-      // Election safety, Raft paper figure 3.
+      // Such a message is refused where it comes in.
       return assert(false, `term ${message.term} has one leader`)
     case 'pre-vote-response':
     case 'vote-response':

@@ -17,6 +17,7 @@ import type { Recovered, State } from './state.ts'
 import { describeStatus } from './status.ts'
 import { step } from './step.ts'
 import type { Configuration, Entry, LogIndex, MemberInfo, NodeId, SnapshotMeta, Term } from './types.ts'
+import { violationOf } from './violation.ts'
 
 /**
  * One member's part in consensus: pure, synchronous, without clock, disk or network. The shell tells it what
@@ -27,7 +28,8 @@ import type { Configuration, Entry, LogIndex, MemberInfo, NodeId, SnapshotMeta, 
  *     persisted applied cut supply         └──────────┘
  *   ◄───────────────────────────────────────── when done ────────────────────────────┘
  *
- * Nothing here throws but `BrokenInvariant`: then this member contradicts itself and must stop.
+ * Nothing here throws but `BrokenInvariant`: then this member contradicts itself and must stop. No message of a peer can
+ * bring that about; see `violation.ts`.
  *
  * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm"; Ongaro's thesis.
  */
@@ -52,9 +54,17 @@ export class Raft {
    * A peer's core said `message`. One of kind `snapshot` only once all of the state is staged; it was taken
    * if the next Ready names it in `persist.snapshot`, else the staged state is not needed and may be
    * discarded.
+   *
+   * @returns why the message cannot be true, in one line: nothing was changed by it, and its sender is not to be heard any
+   *   further on that link; null when all is well
    */
-  step(message: Message): void {
-    step(this.#state, message)
+  step(message: Message): string | null {
+    return step(this.#state, message)
+  }
+
+  /** Returns why `message` cannot be true, without taking it; see `step`. */
+  violation(message: Message): string | null {
+    return violationOf(this.#state, message)
   }
 
   /**

@@ -7,11 +7,22 @@ import { stepLeader } from './leader.ts'
 import type { Message } from './message.ts'
 import { sendAtOnce } from './state.ts'
 import type { State } from './state.ts'
+import { violationOf } from './violation.ts'
 
-/** First the term, then the handler of the present role. */
-export function step(state: State, message: Message): void {
+/**
+ * First whether it can be true, then the term, then the handler of the present role.
+ *
+ * @returns why the message was refused, in one line; null when it was taken, or is of no concern here
+ */
+export function step(state: State, message: Message): string | null {
   // Meant for another identity at this address, or echoed.
-  if (message.to !== state.id || message.from === state.id) return
+  if (message.to !== state.id || message.from === state.id) return null
+  const violation = violationOf(state, message)
+  if (violation === null) take(state, message)
+  return violation
+}
+
+function take(state: State, message: Message): void {
   if (message.term < state.term) return answerStale(state, message)
   if (message.term > state.term && !admitLaterTerm(state, message)) return
 

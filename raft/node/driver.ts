@@ -107,9 +107,14 @@ export class Driver {
       if (message.message.to !== this.#id || message.message.kind === 'snapshot') return
       if (message.message.kind === 'timeout-now' && !this.#succession.mayTakeOver(this.#now())) return
       if (!this.#gate.admits(message.message)) return
-      this.#core.step(message.message)
-    } else if (message.to === this.#id) this.#relays.fromPeer(message)
+      this.#refuse(message.message.from, this.#core.step(message.message))
+    } else if (message.to === this.#id) this.#refuse(message.from, this.#relays.fromPeer(message))
     this.#planTurn()
+  }
+
+  /** A message that cannot be true ends the link it came on, and nothing else. */
+  #refuse(peer: NodeId, violation: string | null): void {
+    if (violation !== null) this.#options.transport.refuse(peer, violation)
   }
 
   unreachable(peer: NodeId): void {

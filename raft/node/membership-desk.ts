@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { planChange } from '../core/member-change.ts'
+import { changeFault } from '../core/configuration-fault.ts'
 import type { ChangeKnowledge, MemberChange } from '../core/member-change.ts'
 import type { Raft } from '../core/raft.ts'
 import type { MemberInfo, NodeId } from '../core/types.ts'
@@ -47,6 +48,8 @@ export class MembershipDesk {
   /** Of requests of this process, on the wire: no former life of it used the same. */
   readonly #firstRound: number
   #asks: Ask[] = []
+  /** The leaders that each request of this process was sent to: nobody else can answer it. The oldest is forgotten. */
+  readonly #asked = new Map<number, Set<NodeId>>()
   /** The reign that is led here; null: another leads. */
   #reign: { readonly term: number; readonly sinceMs: number } | null = null
   #givingWaySinceMs: number | null = null
@@ -67,18 +70,33 @@ export class MembershipDesk {
     else if (leader === null) this.#needs.changeAnswered(request, { kind: 'later' })
     else {
       const round = this.#firstRound + request
+      this.#noteAsked(round, leader)
       this.#needs.send({ kind: 'change-wanted', from: self, to: leader, round, change })
     }
   }
 
-  requested({ from, round, change }: Extract<PeerMessage, { readonly kind: 'change-wanted' }>): void {
+  /** @returns why the request cannot be meant; null: it was taken */
+  requested({
+    from,
+    round,
+    change,
+  }: Extract<PeerMessage, { readonly kind: 'change-wanted' }>): string | null {
+    const fault = changeFault(change)
+    if (fault !== null) return `it asks for a member that cannot be: ${fault}`
     const { self, core } = this.#needs
     if (core.leader !== self) this.#tell({ from, round }, { kind: 'later' })
     else if (core.configuration.members.some(({ id }) => id === from)) this.#take(from, round, change)
+    return null
   }
 
-  answered({ round, answer }: Extract<PeerMessage, { readonly kind: 'change-answer' }>): void {
+  /** @returns why the answer cannot be true; null: it was taken, or nobody waits for it */
+  answered({ from, round, answer }: Extract<PeerMessage, { readonly kind: 'change-answer' }>): string | null {
+    const asked = this.#asked.get(round)
+    if (asked === undefined) return null
+    if (!asked.has(from)) return 'it answers a change of the members that it was not asked for'
+    if (answer.kind !== 'later') this.#asked.delete(round)
     this.#needs.changeAnswered(round - this.#firstRound, answer)
+    return null
   }
 
   /** The end of a turn: something may be decided, or leadership lost. */
@@ -104,6 +122,16 @@ export class MembershipDesk {
     const { followers, lastIndex } = core.status()
     this.#rounds.tick(now, learners, followers, lastIndex)
     if (now >= this.#promoteNotBeforeMs && this.#free) this.#promote(now)
+  }
+
+  #noteAsked(round: number, leader: NodeId): void {
+    const leaders = this.#asked.get(round) ?? new Set()
+    this.#asked.delete(round)
+    this.#asked.set(round, leaders.add(leader))
+    for (const oldest of this.#asked.keys()) {
+      if (this.#asked.size <= asksMax) return
+      this.#asked.delete(oldest)
+    }
   }
 
   /** Those who wait at a leader that leads no more ask the next one. */

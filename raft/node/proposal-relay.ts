@@ -36,6 +36,8 @@ export class ProposalRelay {
   readonly #limits: ProposalRelayLimits
   #waiting: Batch[] = []
   #waitingBytes = 0
+  /** Whom proposals of each term were forwarded to: nobody else can say that they are without effect. The latest few. */
+  readonly #forwardedTo = new Map<Term, NodeId>()
 
   constructor(needs: ProposalRelayNeeds, limits: ProposalRelayLimits) {
     this.#needs = needs
@@ -58,8 +60,13 @@ export class ProposalRelay {
     }
   }
 
-  refused(message: PeerMessage & { readonly kind: 'forward-refused' }): void {
+  /** @returns why it cannot be true; null: it was taken, or came too late to matter */
+  refused(message: PeerMessage & { readonly kind: 'forward-refused' }): string | null {
+    const leader = this.#forwardedTo.get(message.term)
+    if (leader === undefined) return null
+    if (leader !== message.from) return `it refuses proposals that were forwarded to member ${leader}`
     this.#needs.dropped(message.term, message.proposals, 'not-leader')
+    return null
   }
 
   /** The end of a turn's inputs. */
@@ -93,6 +100,11 @@ export class ProposalRelay {
   }
 
   #forward(leader: NodeId, term: Term, proposals: readonly Uint8Array[]): void {
+    this.#forwardedTo.set(term, leader)
+    for (const old of this.#forwardedTo.keys()) {
+      if (this.#forwardedTo.size <= termsMax) break
+      this.#forwardedTo.delete(old)
+    }
     let part: Uint8Array[] = []
     let bytes = 0
     const send = (): void => {
@@ -124,6 +136,9 @@ export class ProposalRelay {
     }
   }
 }
+
+/** Terms whose leader is remembered; a refusal that comes later finds its proposals settled by what was applied since. */
+const termsMax = 8
 
 /** @param from null: this member's own */
 type Batch = {

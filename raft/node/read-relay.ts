@@ -36,7 +36,7 @@ export class ReadRelay {
   /** On the leader: who waits for which of the core's rounds. */
   readonly #rounds = new Map<ReadContext, Round>()
   /** On a follower: rounds of the api thread that wait for the leader's answer, oldest first. */
-  readonly #asked = new Map<number, readonly number[]>()
+  readonly #asked = new Map<number, Asked>()
   #nextRound: number
 
   constructor(needs: ReadRelayNeeds, limits: ReadRelayLimits, random: Random) {
@@ -56,11 +56,14 @@ export class ReadRelay {
     else this.#waiting.push(asker)
   }
 
-  responded(message: PeerMessage & { readonly kind: 'read-response' }): void {
-    const rounds = this.#asked.get(message.round)
-    if (rounds === undefined) return
+  /** @returns why the answer cannot be true; null: it was taken, or came too late */
+  responded(message: PeerMessage & { readonly kind: 'read-response' }): string | null {
+    const asked = this.#asked.get(message.round)
+    if (asked === undefined) return null
+    if (asked.leader !== message.from) return `it answers a read that member ${asked.leader} was asked`
     this.#asked.delete(message.round)
-    for (const round of rounds) this.#needs.answer(round, message.index)
+    for (const round of asked.rounds) this.#needs.answer(round, message.index)
+    return null
   }
 
   confirmed(context: ReadContext, index: LogIndex): void {
@@ -75,7 +78,7 @@ export class ReadRelay {
   leaderChanged(): void {
     const asked = [...this.#asked.values()]
     this.#asked.clear()
-    for (const rounds of asked) for (const round of rounds) this.#needs.answer(round, null)
+    for (const { rounds } of asked) for (const round of rounds) this.#needs.answer(round, null)
   }
 
   /** The end of a turn's inputs. */
@@ -106,13 +109,13 @@ export class ReadRelay {
     if (local.length === 0 || leader === null) return
     if (this.#asked.size >= this.#limits.waitingMax) this.#giveUpOldest()
     const round = this.#nextRound++
-    this.#asked.set(round, local)
+    this.#asked.set(round, { leader, rounds: local })
     this.#needs.send({ kind: 'read-request', from: self, to: leader, term, round })
   }
 
   /** The oldest is the likeliest to be lost. */
   #giveUpOldest(): void {
-    for (const [oldest, rounds] of this.#asked) {
+    for (const [oldest, { rounds }] of this.#asked) {
       this.#asked.delete(oldest)
       for (const round of rounds) this.#needs.answer(round, null)
       return
@@ -142,6 +145,9 @@ export class ReadRelay {
 
 /** @param from null: the api thread of this member */
 type Asker = { readonly from: NodeId | null; readonly round: number }
+
+/** Rounds of the api thread that one question to a leader stands for. */
+type Asked = { readonly leader: NodeId; readonly rounds: readonly number[] }
 
 /** @param term in which this member leads, and asked the others */
 type Round = { readonly term: Term; readonly askers: readonly Asker[] }

@@ -70,26 +70,32 @@ export class Relays {
     this.inbox = new SnapshotInbox(common, { windowChunks: limits.snapshotWindowChunks })
   }
 
-  fromPeer(message: Exclude<PeerMessage, { readonly kind: 'core' }>): void {
+  /** @returns why the message cannot be true, in one line; null: it was taken */
+  fromPeer(message: Exclude<PeerMessage, { readonly kind: 'core' }>): string | null {
     switch (message.kind) {
       case 'forward':
-        return this.proposals.forwarded(message)
+        this.proposals.forwarded(message)
+        return null
       case 'forward-refused':
         return this.proposals.refused(message)
       case 'read-request':
-        return this.reads.requested(message)
+        this.reads.requested(message)
+        return null
       case 'read-response':
         return this.reads.responded(message)
       case 'report':
-        return this.reports.received(message.from, message.bytes)
+        this.reports.received(message.from, message.bytes)
+        return null
       case 'state-wanted':
-        return this.repairs.requested(message.from, message.atLeast)
+        this.repairs.requested(message.from, message.atLeast)
+        return null
       case 'change-wanted':
         return this.membership.requested(message)
       case 'change-answer':
         return this.membership.answered(message)
       case 'transfer-wanted':
-        return this.transfers.requested(message.target)
+        this.transfers.requested(message.target)
+        return null
     }
   }
 
@@ -152,7 +158,15 @@ export class Relays {
         core.reportSnapshot(peer, outcome)
         wake()
       },
-      staged: (message) => core.step(message),
+      staged: (message) => {
+        const violation = core.step(message)
+        if (violation !== null) transport.refuse(message.from, violation)
+      },
+      violation: (message) => {
+        const violation = core.violation(message)
+        if (violation !== null) transport.refuse(message.from, violation)
+        return violation
+      },
       changeAnswered: (request, answer) => post({ kind: 'change-answer', request, answer }),
       transferLeadership: (to) => core.transferLeadership(to),
       transferRefused: (request) => post({ kind: 'transfer-refused', request }),

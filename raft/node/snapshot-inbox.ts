@@ -13,6 +13,8 @@ export interface SnapshotInboxNeeds {
   post(message: RaftToApi): void
   /** Asks for a turn, and so for `flush`. */
   wake(): void
+  /** Why the core will never take `message`, which is then counted against its sender; null: it may. */
+  violation(message: Message & { readonly kind: 'snapshot' }): string | null
   /** All of it is staged and verified, or the log has it already: the core may take it. Called in a turn. */
   staged(message: Message & { readonly kind: 'snapshot' }): void
   /**
@@ -58,13 +60,15 @@ export class SnapshotInbox {
 
   async receive(header: SnapshotHeader): Promise<SnapshotSink> {
     if (header.to !== this.#needs.self) throw new Error('this snapshot is for another member')
+    const { from, to, term, snapshot } = header
+    const violation = this.#needs.violation({ kind: 'snapshot', from, to, term, snapshot })
+    if (violation !== null) throw new Error(violation)
     if (this.#state !== 'free' && !this.#isOutlived(header))
       throw new Error('another snapshot is being installed')
     this.#supersede(header)
     this.#checkWanted(header)
     this.#state = 'free'
     this.#repair = null
-    const { from, term } = header
     const stream: Stream = { id: this.#nextStream++, from, term, answers: [] }
     this.#stream = stream
     this.#needs.post({ kind: 'sink-open', stream: stream.id, snapshot: header.snapshot, from })

@@ -21,6 +21,8 @@ export type RefusalReason =
   | 'other-process'
   /** What came was not this protocol. */
   | 'malformed'
+  /** What came was this protocol, and cannot be true; see `raft/core/violation.ts`. */
+  | 'violation'
   | 'busy'
 
 /** What an operator may want to read or count. One line each; bounded by attempts, not by messages. */
@@ -76,6 +78,8 @@ export type TransportCounters = {
   messagesDropped: number
   /** Callers turned away. */
   refusals: number
+  /** Messages of members that cannot be true; each closed its link. */
+  violations: number
   linksOpened: number
   snapshotsSent: number
   snapshotsReceived: number
@@ -92,6 +96,7 @@ export function newCounters(): TransportCounters {
     bytesReceived: 0,
     messagesDropped: 0,
     refusals: 0,
+    violations: 0,
     linksOpened: 0,
     snapshotsSent: 0,
     snapshotsReceived: 0,

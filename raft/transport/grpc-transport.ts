@@ -152,6 +152,10 @@ export class GrpcTransport implements Transport {
     })
   }
 
+  refuse(peer: NodeId, violation: string): void {
+    this.#inbound.violated(peer, violation)
+  }
+
   speaks(to: NodeId): number {
     return this.#links.get(to)?.protocol ?? protocolOldest
   }

@@ -65,6 +65,12 @@ export class InboundLinks {
     }
   }
 
+  /** What `peer` sent cannot be true. */
+  violated(peer: NodeId, violation: string): void {
+    this.#options.counters.violations++
+    this.#links.get(peer)?.refuse('violation', violation)
+  }
+
   close(): void {
     for (const link of this.#links.values()) link.end(status.UNAVAILABLE, 'this member stops')
   }

@@ -63,6 +63,8 @@ export class MemoryTransport implements Transport {
   readonly #inbox: BoundedQueue<PeerMessage>
   readonly #peers: PeerList
   readonly #sending = new Set<NodeId>()
+  /** What others sent that cannot be true. */
+  violations = 0
   #receiver: TransportReceiver | null = null
   #delivering = false
   #closed = false
@@ -120,6 +122,11 @@ export class MemoryTransport implements Transport {
       this.#options.clock.soon(() => this.#deliver())
     }
     return true
+  }
+
+  /** No link is there to close. */
+  refuse(): void {
+    this.violations++
   }
 
   speaks(): number {

@@ -56,6 +56,6 @@ function current<Key>(windows: Map<Key, Window>, key: Key, nowMs: number): Windo
 
 /** What was wrong with the bytes says nothing of whose they were. @param certified as its certificate names the caller */
 export function naming(certified: string | null, reason: RefusalReason, detail: string): string {
-  if (reason !== 'malformed') return detail
+  if (reason !== 'malformed' && reason !== 'violation') return detail
   return `${certified === null ? 'a caller without a name' : `member "${certified}"`}: ${detail}`
 }

@@ -17,6 +17,7 @@ const statusOf = {
   'other-protocol': status.FAILED_PRECONDITION,
   'lost-log': status.OUT_OF_RANGE,
   malformed: status.INVALID_ARGUMENT,
+  violation: status.INVALID_ARGUMENT,
   'other-process': status.ALREADY_EXISTS,
   busy: status.RESOURCE_EXHAUSTED,
 } satisfies Record<RefusalReason, status>

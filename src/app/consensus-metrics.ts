@@ -71,6 +71,11 @@ export class ConsensusMetrics {
     count('bytes_received', 'of all peers, snapshots apart', () => counters()?.bytesReceived)
     count('links_opened', 'connections to peers that came up', () => counters()?.linksOpened)
     count('refusals', 'callers of the peer port turned away', () => counters()?.refusals)
+    count(
+      'violations',
+      'messages of members that cannot be true; each closed its link',
+      () => counters()?.violations,
+    )
     count('snapshots_sent', 'states streamed to peers', () => counters()?.snapshotsSent)
     count('snapshots_received', 'states received from peers', () => counters()?.snapshotsReceived)
     count('snapshots_failed', 'streams of states that broke', () => counters()?.snapshotsFailed)

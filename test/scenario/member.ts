@@ -61,6 +61,13 @@ export class Member {
     return ready
   }
 
+  /** Takes what an honest member said: of those no message may ever be refused. @throws Error when it is */
+  hear(message: Message): void {
+    const violation = this.raft.step(message)
+    if (violation !== null)
+      throw new Error(`member ${this.id} refused an honest ${message.kind}: ${violation}`)
+  }
+
   /** The oldest write is durable and the core knows. @returns what may be sent now */
   finishWrite(): readonly Message[] {
     const persist = this.#writeOldest()

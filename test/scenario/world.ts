@@ -77,7 +77,7 @@ export class World {
 
   deliver(message: Message): void {
     this.say(describeMessage(message, text))
-    this.member(String(message.to)).raft.step(message)
+    this.member(String(message.to)).hear(message)
     if (message.kind === 'snapshot') this.#reportSnapshot(message, 'finished')
   }
 

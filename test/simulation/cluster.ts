@@ -103,6 +103,8 @@ class Cluster {
   readonly #nemesis: Nemesis
   readonly #witness: Witness
   #liveness: Liveness | null = null
+  /** Some member sent what cannot be true; whom others took it for is as unclear then as in a real cluster. */
+  #lied = false
 
   constructor(options: RunOptions) {
     this.#options = options
@@ -146,6 +148,9 @@ class Cluster {
       ...{ world, network: this.#network, members: this.#members, founders: founding.voters },
       ...{ electorate, membership: this.#membership },
       ...{ plan: this.#plan, ambush: this.#ambush, coverage: this.#coverage },
+      lied: () => {
+        this.#lied = true
+      },
       hurry: (member, what, calls) => witness.hurry(member, what, calls),
     })
   }
@@ -181,6 +186,7 @@ class Cluster {
       ambush: this.#ambush,
       met: (fault) => coverage.hit(`met ${fault}`),
       someDiverged: () => (coverage.counts['met divergence'] ?? 0) > 0,
+      mayLie: (peer) => this.#lied || this.#members.find(({ id }) => id === peer)?.isWiped === true,
       crashedAt: (step, side) => coverage.hit(`crash ${side} ${step}`),
       onDown: (one) => {
         this.#nemesis.down(one)

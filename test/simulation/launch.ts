@@ -60,6 +60,8 @@ export type ProcessParts = {
   readonly threw: (cause: unknown) => boolean
   /** It cannot go on, and says why in one line. */
   readonly gaveUp: (cause: unknown) => void
+  /** A peer sent it what cannot be true. */
+  readonly violated: (peer: number, violation: string) => void
   /** It is told, once, that it belongs to the cluster no more. */
   readonly removed: (cause: string) => void
 }
@@ -97,7 +99,8 @@ export function startProcess(parts: ProcessParts): Life {
   let actor: RaftActor | null = null
   const name = nameOf(node)
   const turnedAway = (peer: number): void => actor?.turnedAway(`m${peer}`)
-  const transport = network.attach({ cluster: 'simulated', id: node.id, name, turnedAway }, raft)
+  const { violated } = parts
+  const transport = network.attach({ cluster: 'simulated', id: node.id, name, turnedAway, violated }, raft)
   const clock = new SimClock(world, api, 'api', time)
   const lease = new LeaseBoard()
   const raftNode = new RaftNode<Outcome>({

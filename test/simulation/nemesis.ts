@@ -1,10 +1,11 @@
 import { assertNever } from '../../raft/base/assert.ts'
+import { SeededRandom } from '../../raft/base/random.ts'
 import { nodeId } from '../../raft/index.ts'
-
 import type { Coverage } from './coverage.ts'
 import type { Electorate } from './electorate.ts'
 import type { Condition } from './link.ts'
 import type { Network } from './network.ts'
+import { impossibleMessage, impossibleState } from './malice.ts'
 import type { Action, Deed, Target } from './plan.ts'
 import type { Life } from './life.ts'
 import type { MembershipDeeds } from './membership-deeds.ts'
@@ -26,6 +27,8 @@ export type NemesisOptions = {
   /** Of all members: who comes there first ends. */
   readonly ambush: CrashPoint
   readonly coverage: Coverage
+  /** Some member sends what cannot be true from now on. */
+  readonly lied: () => void
   /** So many clients come to a member at once. */
   readonly hurry: (member: number, what: 'read' | 'write', calls: number) => void
 }
@@ -103,6 +106,8 @@ export class Nemesis {
           this.#options.electorate.canSpare(this.#target(deed.target).id) &&
           this.#running(deed, (member) => member.diverge(deed.how))
         )
+      case 'malice':
+        return this.#malice(deed)
       case 'join':
       case 'remove':
       case 'set-role':
@@ -234,6 +239,26 @@ export class Nemesis {
     return true
   }
 
+  #malice(deed: Extract<Deed, { readonly kind: 'malice' }>): boolean {
+    const random = new SeededRandom(deed.seed)
+    const { network, lied } = this.#options
+    const send = (member: Member, life: Life, left: number): void => {
+      if (left === 0 || member.life !== life) return
+      for (const to of this.#ids()) {
+        const ends = { from: nodeId(member.id), to: nodeId(to), term: life.node.status.term }
+        if (to === member.id) continue
+        network.inject(impossibleMessage(random, ends), ends.from, ends.to)
+        if (random.chance(0.05))
+          network.stream(ends.from, impossibleState(random, ends), noState).catch(() => undefined)
+      }
+      this.#later(deed.everyMs, `m${member.id} lies`, () => send(member, life, left - 1))
+    }
+    return this.#running(deed, (member, life) => {
+      lied()
+      send(member, life, deed.messages)
+    })
+  }
+
   #spoilLinks(deed: LinkDeed): boolean {
     switch (deed.kind) {
       case 'isolate': {
@@ -348,6 +373,8 @@ export class Nemesis {
     })
   }
 }
+
+const noState = (): Promise<null> => Promise.resolve(null)
 
 type Pair = readonly [from: number, to: number]
 type LinkDeed = Extract<

@@ -101,8 +101,13 @@ export class Network {
   }
 
   send(message: PeerMessage, from: NodeId, to: NodeId): void {
-    const { tap, world } = this.#parts
-    tap(message)
+    this.#parts.tap(message)
+    this.inject(message, from, to)
+  }
+
+  /** What no member of the shipped code said. */
+  inject(message: PeerMessage, from: NodeId, to: NodeId): void {
+    const { world } = this.#parts
     const link = this.#link(from, to)
     const port = this.#ports.get(to)
     const sender = this.#ports.get(from)
@@ -238,6 +243,8 @@ export type SimIdentity = {
   readonly name: string
   /** A peer knows this member by another log. */
   readonly turnedAway: (peer: NodeId) => void
+  /** A peer sent this member what cannot be true. */
+  readonly violated: (peer: NodeId, violation: string) => void
 }
 
 /** One member's end. */
@@ -304,6 +311,11 @@ export class SimTransport implements Transport {
     const { from, to } = message.kind === 'core' ? message.message : message
     assert(from === this.id, 'a member speaks for itself')
     if (this.receiver !== null) this.#network.send(message, from, to)
+  }
+
+  /** Of honest members nobody may ever say so. */
+  refuse(peer: NodeId, violation: string): void {
+    this.#self.violated(peer, violation)
   }
 
   speaks(): number {

@@ -136,6 +136,14 @@ export type Deed =
     }
   | { readonly kind: 'wall-jump'; readonly target: Target; readonly byMs: number }
   | { readonly kind: 'transfer'; readonly to: number }
+  /** Its program goes mad: so many messages that cannot be true, to everybody. Its keys are good. */
+  | {
+      readonly kind: 'malice'
+      readonly target: Target
+      readonly seed: number
+      readonly messages: number
+      readonly everyMs: number
+    }
 
 export type DeedKind = Deed['kind']
 
@@ -150,6 +158,7 @@ export const deedKinds: readonly DeedKind[] = [
   ...(['database-stall', 'database-error', 'database-rot', 'diverge'] as const),
   ...(['isolate', 'halves', 'ring', 'one-way', 'flapping'] as const),
   ...(['half-open', 'slow-link', 'clogged-link', 'depose', 'wall-jump', 'transfer'] as const),
+  'malice',
   ...memberDeedKinds,
 ]
 
@@ -230,6 +239,10 @@ function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax, is
       return { kind, target, downMs }
     case 'diverge':
       return { kind, target, how: random.pick(divergences) }
+    case 'malice': {
+      const messages = random.pick([5, 40, 200])
+      return { kind, target, seed: random.next(), messages, everyMs: random.pick([1, 10, 50]) }
+    }
     case 'join':
     case 'remove':
     case 'set-role':

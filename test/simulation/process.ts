@@ -39,6 +39,8 @@ export type MemberOptions = {
   readonly crashedAt: (step: CrashStep, side: Side) => void
   /** Some member applied what is not in the log. */
   readonly someDiverged: () => boolean
+  /** Whether some member was told to send what cannot be true, or that one came back without its log. */
+  readonly mayLie: (peer: number) => boolean
   /** Its process ended, by whatever. */
   readonly onDown: (member: Member) => void
 }
@@ -176,6 +178,7 @@ export class Member {
         return true
       },
       gaveUp: (cause) => this.#gaveUp(cause),
+      violated: (peer, violation) => this.#violated(peer, violation),
       removed: (cause) => this.#removed(cause),
     })
   }
@@ -376,6 +379,16 @@ export class Member {
     met(this.#farewells > 1 ? 'member-left-again' : 'member-left')
     world.note(`m${this.id} leaves: ${cause}`)
     this.stopInTime()
+  }
+
+  /** What honest members say can always be true. */
+  #violated(peer: number, violation: string): void {
+    const { world, met, mayLie } = this.#options
+    world.note(`m${this.id} refuses m${peer}: ${violation}`)
+    if (mayLie(peer)) met('peer-violation')
+    else if (!this.#excuses.has('wiped')) {
+      world.fail(new Error(`member ${this.id} refused an honest message of member ${peer}: ${violation}`))
+    }
   }
 
   #gaveUp(cause: unknown): void {

@@ -9,6 +9,7 @@ import { nodeMutants } from './node.ts'
 import { leaseMutants } from './leases.ts'
 import { readMutants } from './reads.ts'
 import { storeMutants } from './store.ts'
+import { trustMutants } from './trust.ts'
 import { watchMutants } from './watch.ts'
 
 /** All of them, from the core outwards. */
@@ -21,6 +22,7 @@ export const mutants: readonly Mutant[] = [
   ...storeMutants,
   ...readMutants,
   ...leaseMutants,
+  ...trustMutants,
   ...watchMutants,
   ...controllerMutants,
   ...faultMutants,

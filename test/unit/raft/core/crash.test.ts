@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import { nodeId, term } from '../../../../raft/core/types.ts'
 import { cluster } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
@@ -28,14 +28,4 @@ test('thesis 3.8: a candidate asks for votes only once its disk has what it asks
     solo.takeAll('vote-request').map(({ to, lastIndex }) => [to, lastIndex]),
     [2, 3, 4, 5].map((to) => [to, 2]),
   )
-})
-
-test('a member that lost its log stops at the first word of a leader that knows better', () => {
-  const wiped = new Solo()
-  const leader = { from: nodeId(2), to: nodeId(1), term: term(3) }
-  assert.throws(
-    () => wiped.hear({ kind: 'heartbeat', ...leader, commit: logIndex(7), context: null }),
-    /entry 7 was durable here, but the log ends at 0: .* must be replaced by a new member/,
-  )
-  assert.deepEqual(wiped.take(), [])
 })

@@ -139,7 +139,7 @@ export class LeaseNet {
       this.#note(describeMessage(message))
     }
     person.keeper.tellTime(this.#raftMs(person))
-    person.member.raft.step(message)
+    person.member.hear(message)
     this.#work(person)
   }
 

@@ -223,7 +223,7 @@ export class RandomNet {
 
   #hand(message: Message): void {
     this.#note(describeMessage(message))
-    this.#member(message.to).raft.step(message)
+    this.#member(message.to).hear(message)
     if (message.kind === 'vote-request') this.witness.noteVoteRequest(this.#member(message.to), message)
     if (message.kind === 'snapshot') this.#member(message.from).raft.reportSnapshot(message.to, 'finished')
   }

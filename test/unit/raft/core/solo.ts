@@ -66,8 +66,15 @@ export class Solo {
   }
 
   hear(message: Message): void {
-    this.raft.step(message)
+    this.member.hear(message)
     this.work()
+  }
+
+  /** Takes a message that cannot be true. @returns why it was refused; null when it was not */
+  refuses(message: Message): string | null {
+    const violation = this.raft.step(message)
+    this.work()
+    return violation
   }
 
   tick(count: number): void {

@@ -301,3 +301,39 @@ void test('asks that nobody repeats are forgotten, and there are not more than s
   assert.deepEqual(core.configuration.voters, [1, 2, 3])
   assert.equal(answers.length, 0)
 })
+
+void test('an answer about the members from a member that was not asked is a violation, and answers nobody', () => {
+  const { core, sent, answers, desk } = bench()
+  core.leader = nodeId(2)
+  desk.local(7, remove(3))
+  const round = sent[0]?.kind === 'change-wanted' ? sent[0].round : 0
+  const ends = { kind: 'change-answer', to: nodeId(1), round } as const
+  const answer = { kind: 'done', index: logIndex(9), configuration: core.configuration } as const
+  assert.match(String(desk.answered({ ...ends, from: nodeId(3), answer })), /was not asked for/)
+  assert.equal(
+    desk.answered({ ...ends, from: nodeId(3), round: round + 1, answer }),
+    null,
+    'nobody asked anybody',
+  )
+  assert.deepEqual(answers, [])
+  assert.equal(desk.answered({ ...ends, from: nodeId(2), answer }), null)
+  assert.deepEqual(answers, [[7, answer]])
+})
+
+void test('a member that cannot be is not asked for', () => {
+  const { core, desk, turn } = bench()
+  const ends = { kind: 'change-wanted', from: nodeId(2), to: nodeId(1), round: 1 } as const
+  const bad: readonly (readonly [object, RegExp])[] = [
+    [{ name: 'no/name' }, /DNS label/],
+    [{ featureLevel: 2 ** 50 }, /absurd/],
+    [{ peerAddress: 'h4:70000' }, /port/],
+  ]
+  for (const [fact, reason] of bad) {
+    const member = { ...person(4, 'learner'), ...fact }
+    assert.match(String(desk.requested({ ...ends, change: { kind: 'add', member } })), reason)
+  }
+  const change = { kind: 'move', id: nodeId(2), peerAddress: 'h2:99999', clientAddress: null } as const
+  assert.match(String(desk.requested({ ...ends, change })), /port/)
+  turn()
+  assert.deepEqual(core.configuration, cluster([1, 2, 3]))
+})

@@ -180,3 +180,37 @@ void test('requests above the bound, and those to somebody who does not lead, ar
   reads.flush()
   assert.equal(sent.length, 3)
 })
+
+void test('an answer to a read from a member that was not asked is a violation, and confirms nothing', () => {
+  const { reads, log, sent } = world(other)
+  reads.local(1)
+  reads.flush()
+  const round = sent[0]?.kind === 'read-request' ? sent[0].round : 0
+  const answer = { kind: 'read-response', to: self, term: term(4), round, index: logIndex(5) } as const
+  assert.match(String(reads.responded({ ...answer, from: third })), /answers a read that member 2 was asked/)
+  assert.deepEqual(log, [])
+  assert.equal(reads.responded({ ...answer, from: other }), null)
+  assert.equal(reads.responded({ ...answer, from: third }), null, 'late: nobody waits for it')
+  assert.deepEqual(log, ['round 1: 5'])
+})
+
+void test('only the leader that proposals were forwarded to can say that they are without effect', () => {
+  const { proposals, log } = world(other)
+  proposals.local(term(4), [envelope(1)])
+  proposals.flush()
+  const refusal = {
+    kind: 'forward-refused',
+    to: self,
+    term: term(4),
+    proposals: [{ session: 9, sequence: 1 }],
+  } as const
+  assert.match(String(proposals.refused({ ...refusal, from: third })), /were forwarded to member 2/)
+  assert.equal(
+    proposals.refused({ ...refusal, from: third, term: term(3) }),
+    null,
+    'nothing was forwarded in that term',
+  )
+  assert.deepEqual(log, [])
+  assert.equal(proposals.refused({ ...refusal, from: other }), null)
+  assert.deepEqual(log, ['dropped 1 of 4: not-leader'])
+})

@@ -27,6 +27,7 @@ function bench(t: TestContext) {
     start: async () => undefined,
     setPeers: () => undefined,
     send: () => undefined,
+    refuse: () => undefined,
     speaks: () => 3,
     sendSnapshot: async () => undefined,
     close: async () => undefined,

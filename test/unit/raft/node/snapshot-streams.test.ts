@@ -28,6 +28,7 @@ function outbox() {
     start: async () => undefined,
     setPeers: () => undefined,
     send: () => undefined,
+    refuse: () => undefined,
     speaks: () => 3,
     sendSnapshot: async (_to, header) => void sent.push(header),
     close: async () => undefined,
@@ -165,6 +166,7 @@ function inbox(staged: (message: Message) => void) {
     },
     post: (message: RaftToApi) => void posted.push(message),
     wake: () => undefined,
+    violation: () => null,
     staged,
   }
   return { posted, needs, begun, box: new SnapshotInbox(needs, { windowChunks: 1 }) }

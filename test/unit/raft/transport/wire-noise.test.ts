@@ -13,6 +13,7 @@ import { logIndex, nodeId } from '../../../../raft/core/types.ts'
 import { asBuffer, asIs } from '../../../../raft/transport/dialing.ts'
 import type { TransportEvent } from '../../../../raft/transport/events.ts'
 import { encodeHelloFrame } from '../../../../raft/transport/frame-codec.ts'
+import type { GrpcTransport } from '../../../../raft/transport/grpc-transport.ts'
 import { method } from '../../../../raft/transport/options.ts'
 import { protocolNewest } from '../../../../raft/transport/protocol-version.ts'
 import { serverNameOf } from '../../../../raft/transport/peer-identity.ts'
@@ -101,3 +102,27 @@ void test('noise on the wire disturbs nobody, and a few lines name who sends it'
 function isTurnedAway({ code }: ServiceError): boolean {
   return [status.INVALID_ARGUMENT, status.RESOURCE_EXHAUSTED, status.CANCELLED].includes(code)
 }
+
+void test('a member that sends what cannot be true loses its link, is counted and reported in a few lines, and may come again', async () => {
+  const told: TransportEvent[] = []
+  const harness = grpcHarness({ onEvent: (name, event) => void (name === 'n2' && told.push(event)) })
+  try {
+    const liar = await startMember(harness, { name: 'n1', id: 1 })
+    const called = await startMember(harness, { name: 'n2', id: 2 })
+    for (const { transport } of [liar, called]) transport.setPeers([liar.info, called.info])
+    const transport = called.transport as GrpcTransport
+    for (let time = 1; time <= 20; time++) {
+      await connect(liar, called)
+      transport.refuse(nodeId(1), 'it accepts entry 9, but the log ends at 3')
+      assert.equal(transport.counters.violations, time)
+    }
+    transport.refuse(nodeId(3), 'nobody speaks as that member')
+    await connect(liar, called)
+    const lines = told.filter((event) => event.kind === 'refused' && event.reason === 'violation')
+    assert.ok(lines.length > 0 && lines.length < 20, `${lines.length} lines`)
+    for (const line of lines)
+      assert.match(line.kind === 'refused' ? line.detail : '', /member "n1": it accepts entry 9/)
+  } finally {
+    await harness.close()
+  }
+})

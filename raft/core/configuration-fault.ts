@@ -1,0 +1,84 @@
+import { assertNever } from '../base/assert.ts'
+import { membersMax } from './config.ts'
+import type { MemberChange } from './member-change.ts'
+import type { Configuration, MemberInfo, NodeId } from './types.ts'
+
+/** Every promise of `Configuration`. Returns which one is broken, in a few words; null when none is. */
+export function configurationFault(configuration: Configuration): string | null {
+  return wrongLists(configuration) ?? wrongParts(configuration) ?? wrongMembers(configuration)
+}
+
+function wrongLists({
+  voters,
+  votersOutgoing,
+  learners,
+  learnersNext,
+  members,
+}: Configuration): string | null {
+  const ids = members.map(({ id }) => id)
+  for (const list of [voters, votersOutgoing ?? [], learners, learnersNext, ids])
+    if (!ascends(list)) return 'ids ascend'
+  return null
+}
+
+function ascends(ids: readonly NodeId[]): boolean {
+  return ids.every((id, at) => at === 0 || (ids[at - 1] ?? id) < id)
+}
+
+function wrongParts(configuration: Configuration): string | null {
+  const { voters, votersOutgoing, learners, learnersNext, members, autoLeave } = configuration
+  const voting = new Set([...voters, ...(votersOutgoing ?? [])])
+  if (learners.some((id) => voting.has(id))) return 'a learner is no voter'
+  if (learnersNext.some((id) => votersOutgoing?.includes(id) !== true))
+    return 'a later learner votes until then'
+  const everyone = new Set([...voting, ...learners])
+  if (members.length !== everyone.size) return 'each member is known once'
+  if (members.some(({ id }) => !everyone.has(id))) return 'each known member has a part'
+  return votersOutgoing !== null || !autoLeave ? null : 'only a joint configuration is left by itself'
+}
+
+function wrongMembers({ members }: Configuration): string | null {
+  // A joint configuration has those who come and those who go.
+  if (members.length > 2 * membersMax) return `at most ${2 * membersMax} members`
+  for (const member of members) {
+    const fault = memberFault(member)
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+/** What no member may become, whoever asks for it. Returns it in a few words; null when all is well. */
+export function changeFault(change: MemberChange): string | null {
+  switch (change.kind) {
+    case 'add':
+      return memberFault(change.member)
+    case 'move':
+      return change.peerAddress === null ? null : addressFault(change.peerAddress)
+    case 'remove':
+    case 'set-role':
+    case 'promote':
+      return null
+    default:
+      return assertNever(change)
+  }
+}
+
+/** What a member may not be, whoever says so. Returns it in a few words; null when all is well. */
+function memberFault(member: Omit<MemberInfo, 'role'>): string | null {
+  if (!label.test(member.name)) return 'the name of a member is a DNS label'
+  if (member.featureLevel > featureLevelMax) return `feature level ${member.featureLevel} is absurd`
+  if (!Number.isSafeInteger(member.featureLevel) || member.featureLevel < 0)
+    return 'a feature level is a whole number'
+  return addressFault(member.peerAddress)
+}
+
+function addressFault(address: string): string | null {
+  const port = /:(\d+)$/.exec(address)?.[1]
+  return port === undefined || Number(port) <= portMax ? null : `a peer address has a port up to ${portMax}`
+}
+
+/** @source RFC 1123 section 2.1 */
+const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+const portMax = 65_535
+/** Levels are numbered by releases that change how commands apply. */
+const featureLevelMax = 65_535

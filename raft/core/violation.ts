@@ -1,0 +1,179 @@
+import { assertNever } from '../base/assert.ts'
+import { configurationFault } from './configuration-fault.ts'
+import type { Message } from './message.ts'
+import type { State } from './state.ts'
+import type { Configuration, Entry, LogIndex, SnapshotMeta, Term } from './types.ts'
+
+/*
+ * What a peer sends is input: it may be wrong, whatever certificate it came with. This is the one place where a received
+ * message is held against what this member knows. A message that cannot be true is refused here, before anything is
+ * changed by it; so the assertions behind it speak of this program alone, and no peer can end this process.
+ *
+ * It finds contradictions, not lies: a voter that votes twice, or acknowledges what it did not write, cannot be told from
+ * an honest one (Raft tolerates members that stop, not members that lie). `docs/peer-trust.md` says what follows.
+ */
+
+type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
+
+/**
+ * Terms that one message may skip. Ten elections a second for two months are fewer; and a peer that sends the highest term
+ * it may, again and again, needs 10^8 messages, each written to disk, to use up the terms of the cluster.
+ */
+export const termsSkippedMax = 2 ** 26
+/** The highest term that a member believes that knows none: it may join a cluster of any age. */
+const firstTermMax = 2 ** 40
+/** No log reaches this far: an index of a message that comes from outside of this log is below. */
+const indexMax = 2 ** 52
+/** In ms: far above any election timeout that can be configured. */
+const leasePromiseMsMax = 3_600_000
+
+/** Returns why `message` cannot be true, in one line; null when it can. Changes nothing. */
+export function violationOf(state: State, message: Message): string | null {
+  // Of an earlier term nothing is used but who sent it.
+  if (message.term < state.term) return null
+  return skippedTerms(state, message) ?? contradiction(state, message)
+}
+
+function skippedTerms({ term }: State, message: Message): string | null {
+  const most = term === 0 ? firstTermMax : term + termsSkippedMax
+  return message.term <= most ? null : `term ${message.term} is absurd where term ${term} is known`
+}
+
+function contradiction(state: State, message: Message): string | null {
+  switch (message.kind) {
+    case 'append-request':
+      return otherLeader(state, message) ?? wrongAppend(state, message)
+    case 'heartbeat':
+      return otherLeader(state, message) ?? wrongHeartbeat(state, message)
+    case 'snapshot':
+      return otherLeader(state, message) ?? wrongSnapshot(state, message)
+    case 'timeout-now':
+      return otherLeader(state, message)
+    case 'append-accepted':
+      return leads(state, message) ? beyondLog(state, 'accepts', message.index) : null
+    case 'append-refused':
+      return leads(state, message) ? wrongRefusal(state, message) : null
+    case 'heartbeat-response':
+      return leads(state, message) ? wrongAnswer(state, message) : null
+    case 'pre-vote-request':
+    case 'vote-request':
+      return wrongCandidate(message)
+    case 'pre-vote-response':
+    case 'vote-response':
+      return null
+    default:
+      return assertNever(message)
+  }
+}
+
+/** The message answers what this leader sent in this term. */
+function leads(state: State, message: Message): boolean {
+  return state.role === 'leader' && message.term === state.term
+}
+
+/** Election safety, Raft paper figure 3: a term has one leader. */
+function otherLeader(state: State, { from, term, kind }: Message): string | null {
+  if (term > state.term || state.leader === null || state.leader === from) return null
+  const leader = state.leader === state.id ? 'this member leads it' : `member ${state.leader} leads it`
+  return `${kind} claims to lead term ${term}, but ${leader}`
+}
+
+function wrongAppend(state: State, message: Of<'append-request'>): string | null {
+  const { previousIndex, previousTerm, entries, commit } = message
+  let [index, term]: [number, Term] = [previousIndex, previousTerm]
+  const wrongPlace = againstCommitted(state, previousIndex, previousTerm)
+  if (wrongPlace !== null) return wrongPlace
+  for (const entry of entries) {
+    if (entry.index !== index + 1) return `entry ${entry.index} follows entry ${index}`
+    if (entry.term < term) return `entry ${entry.index} is of term ${entry.term}, the one before of ${term}`
+    ;({ index, term } = entry)
+    const wrong = againstCommitted(state, entry.index, entry.term) ?? wrongEntry(entry)
+    if (wrong !== null) return wrong
+  }
+  if (term > message.term) return `entry ${index} is of term ${term}, later than its leader's`
+  return commit > indexMax ? `commit index ${commit} is absurd` : null
+}
+
+function wrongEntry(entry: Entry): string | null {
+  return entry.kind === 'configuration' ? wrongConfiguration(entry.index, entry.configuration) : null
+}
+
+function wrongConfiguration(index: LogIndex, configuration: Configuration): string | null {
+  const fault = configurationFault(configuration)
+  if (fault !== null) return `the configuration at ${index} cannot be: ${fault}`
+  return configuration.voters.length > 0 ? null : `the configuration at ${index} has no voter`
+}
+
+/** Leader completeness, Raft paper figure 3: a leader has every committed entry, and terms never fall along its log. */
+function againstCommitted(state: State, index: LogIndex, term: Term): string | null {
+  const { log, commit } = state
+  if (index > commit) {
+    const last = log.termAt(commit)
+    if (last === null || term >= last) return null
+    return `entry ${index} is of term ${term}, but entry ${commit}, which is committed, of term ${last}`
+  }
+  const known = log.termAt(index)
+  if (known === null || known === term) return null
+  return `entry ${index} is of term ${term}, but it is committed here and of term ${known}`
+}
+
+/**
+ * A leader tells no more than it knows to be durable here. Where that is not in the log, one of the two is wrong: this log
+ * may have lost its end since, by an old copy of its directory for one. It cannot be told which, by one peer's word.
+ */
+function wrongHeartbeat({ log }: State, { commit }: Of<'heartbeat'>): string | null {
+  if (commit <= log.lastIndex) return null
+  return (
+    `its leader counts on entry ${commit} here, but the log of this member ends at ${log.lastIndex}: if other members say so too, ` +
+    'this one lost what it promised to keep (an old copy of its data directory?) and must be replaced by a new member'
+  )
+}
+
+function wrongSnapshot(state: State, { snapshot, term }: Of<'snapshot'>): string | null {
+  return (
+    wrongBase(snapshot, term) ??
+    againstCommitted(state, snapshot.index, snapshot.term) ??
+    configurationFault(snapshot.configuration)
+  )
+}
+
+function wrongBase(snapshot: SnapshotMeta, term: Term): string | null {
+  if (snapshot.index === 0 || snapshot.index > indexMax) return `a state at ${snapshot.index} is absurd`
+  return snapshot.term <= term ? null : `a state of term ${snapshot.term} is later than its leader's term`
+}
+
+function beyondLog({ log }: State, verb: string, index: LogIndex): string | null {
+  return index <= log.lastIndex
+    ? null
+    : `it ${verb} entry ${index}, but the leader's log ends at ${log.lastIndex}`
+}
+
+function wrongRefusal(
+  state: State,
+  { index, hintIndex, hintTerm, term }: Of<'append-refused'>,
+): string | null {
+  const beyond = beyondLog(state, 'refuses', index)
+  if (beyond !== null) return beyond
+  return hintIndex <= index && hintTerm <= term
+    ? null
+    : `its hint ${hintIndex} lies behind what it refuses, ${index}`
+}
+
+function wrongAnswer({ reads, lease }: State, { context, promise }: Of<'heartbeat-response'>): string | null {
+  if (context !== null && context >= reads.nextContext)
+    return `it confirms read ${context}, which was never asked`
+  if (promise === undefined) return null
+  if (promise.sentMs > lease.nowMs) return 'it promises in answer to a heartbeat that was not sent yet'
+  return promise.promisedMs <= leasePromiseMsMax
+    ? null
+    : `it promises ${promise.promisedMs} ms, which is absurd`
+}
+
+function wrongCandidate({
+  lastIndex,
+  lastTerm,
+  term,
+}: Of<'pre-vote-request' | 'vote-request'>): string | null {
+  if (lastTerm > term) return `it stands in term ${term} with a log of term ${lastTerm}`
+  return lastIndex <= indexMax ? null : `a log that ends at ${lastIndex} is absurd`
+}

@@ -1,0 +1,97 @@
+import type { SeededRandom } from '../../raft/base/random.ts'
+import type { Message, ReadContext } from '../../raft/core/message.ts'
+import type { NewMember } from '../../raft/core/member-change.ts'
+import { logIndex, nodeId, term } from '../../raft/core/types.ts'
+import type { Configuration, NodeId, Term } from '../../raft/core/types.ts'
+import type { PeerMessage, SnapshotHeader } from '../../raft/ports.ts'
+
+/*
+ * What a member with valid keys sends when its program has gone mad: of every kind something that cannot be true, whatever
+ * the receiver knows. Lies that could be true (a vote given twice, an acknowledgement of what was not written) are not
+ * among them: no Raft cluster withstands those.
+ */
+
+const far = logIndex(2 ** 51)
+/** Nobody has this id. */
+const nobody = nodeId(2 ** 50)
+
+type Ends = { readonly from: NodeId; readonly to: NodeId; readonly term: Term }
+
+/** @param ends in the term that the sender really is in */
+export function impossibleMessage(random: SeededRandom, ends: Ends): PeerMessage {
+  const make = random.pick(makers)
+  return make(random, ends)
+}
+
+/** A state that no leader can have, for the channel of snapshots. */
+export function impossibleState(random: SeededRandom, { from, to, term: known }: Ends): SnapshotHeader {
+  const snapshot = random.pick([
+    { index: logIndex(Number.MAX_SAFE_INTEGER), term: known, configuration: noVoters },
+    { index: logIndex(0), term: term(0), configuration: noVoters },
+    { index: logIndex(1_000_000), term: term(known + 1), configuration: noVoters },
+  ])
+  return { from, to, term: known, purpose: random.pick(['catch-up', 'repair'] as const), snapshot }
+}
+
+const core = (message: Message): PeerMessage => ({ kind: 'core', message })
+
+/** In a term that no election can have reached. */
+const absurdTerm = (ends: Ends): Ends => ({ ...ends, term: term(2 ** 45) })
+
+const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
+  (_, ends) => core({ kind: 'append-accepted', ...ends, index: far }),
+  (_, ends) => core({ kind: 'append-refused', ...ends, index: far, hintIndex: far, hintTerm: ends.term }),
+  (_, ends) => core({ kind: 'heartbeat', ...ends, commit: far, context: null }),
+  (_, ends) => core({ kind: 'heartbeat-response', ...ends, context: (2 ** 50) as ReadContext }),
+  (_, ends) => core({ kind: 'heartbeat', ...absurdTerm(ends), commit: logIndex(0), context: null }),
+  (_, ends) => core({ kind: 'timeout-now', ...absurdTerm(ends) }),
+  (_, ends) => core({ kind: 'vote-response', ...absurdTerm(ends), granted: false }),
+  (_, ends) => core({ kind: 'pre-vote-response', ...absurdTerm(ends), granted: false }),
+  (_, ends) => {
+    const log = { lastIndex: logIndex(1), lastTerm: ends.term }
+    return core({ kind: 'vote-request', ...absurdTerm(ends), ...log, transfer: true })
+  },
+  (_, ends) => {
+    const log = { lastIndex: logIndex(Number.MAX_SAFE_INTEGER), lastTerm: ends.term }
+    return core({ kind: 'pre-vote-request', ...ends, term: term(ends.term + 1), ...log })
+  },
+  (random, ends) => core(impossibleAppend(random, ends)),
+  (random, ends) => ({ kind: 'forward', ...ends, proposals: [random.bytes(50)] }),
+  (random, ends) => {
+    const proposals = [{ session: random.below(2 ** 31), sequence: random.below(100) }]
+    return { kind: 'forward-refused', ...ends, proposals }
+  },
+  (random, ends) => ({ kind: 'read-response', ...ends, round: random.below(2 ** 31), index: far }),
+  (random, { from, to }) => ({ kind: 'report', from, to, bytes: random.bytes(random.below(300)) }),
+  (_, { from, to }) => ({ kind: 'state-wanted', from, to, atLeast: far }),
+  (_, { from, to }) => ({ kind: 'transfer-wanted', from, to, target: nobody }),
+  (random, { from, to }) => {
+    const member = { ...stranger, name: 'Not A Name', featureLevel: 2 ** 50 }
+    return { kind: 'change-wanted', from, to, round: random.below(2 ** 31), change: { kind: 'add', member } }
+  },
+  (random, { from, to }) => {
+    const answer = { kind: 'done', index: far, configuration: noVoters } as const
+    return { kind: 'change-answer', from, to, round: random.below(2 ** 31), answer }
+  },
+]
+
+function impossibleAppend(random: SeededRandom, ends: Ends): Message {
+  const at = logIndex(random.below(200))
+  const place = { index: logIndex(at + 1), term: ends.term }
+  const append = { kind: 'append-request', ...ends, previousIndex: at, commit: far } as const
+  const later = { ...place, term: term(ends.term + 1), kind: 'empty' } as const
+  const gap = { ...place, index: logIndex(at + 7), kind: 'empty' } as const
+  const nobodyVotes = { ...place, kind: 'configuration', configuration: noVoters } as const
+  return { ...append, previousTerm: ends.term, entries: [random.pick([later, gap, nobodyVotes])] }
+}
+
+const stranger: NewMember = {
+  ...{ id: nobody, name: 'x', wantedRole: 'voter', peerAddress: 'x:1', clientAddress: 'x:2' },
+  ...{ version: '', featureLevel: 3, replaces: null, addedMs: Number.MAX_SAFE_INTEGER },
+}
+
+/** Learners that nobody knows, and nobody who votes. */
+const noVoters: Configuration = {
+  ...{ voters: [], votersOutgoing: null, learners: [nodeId(9), nodeId(8)], learnersNext: [] },
+  ...{ autoLeave: true, members: [] },
+}

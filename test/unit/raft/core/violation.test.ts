@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { termsSkippedMax } from '../../../../raft/core/violation.ts'
+import type { ReadContext } from '../../../../raft/core/message.ts'
+import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import type { Entry } from '../../../../raft/core/types.ts'
+import { cluster } from '../../../scenario/people.ts'
+import { madMessage } from './impossible-messages.ts'
+import { command, Solo } from './solo.ts'
+
+/*
+ * Goal: no message of a peer, whatever it says, reaches an assertion or changes a committed entry. Method: one core in each
+ * role; messages that cannot be true, one by one, and seeded random ones by the thousand.
+ *
+ * RAFT_SEED repeats one run; RAFT_SEEDS makes it more.
+ */
+
+const known = { from: nodeId(2), to: nodeId(1), term: term(2) } as const
+
+/** A follower of member 2 in term 2, with entries of terms 1, 1, 2 of which two are committed. */
+function follower(): Solo {
+  const solo = new Solo({ log: [1, 1, 2], term: 2, commit: 2 })
+  solo.hear({ kind: 'heartbeat', ...known, commit: logIndex(2), context: null })
+  solo.take()
+  return solo
+}
+
+function leader(): Solo {
+  const solo = new Solo({ log: [1, 1], term: 1, commit: 2 })
+  solo.lead()
+  return solo
+}
+
+/** It is refused for that reason, and nothing is changed or said. */
+function refused(solo: Solo, message: Parameters<Solo['refuses']>[0], reason: RegExp): void {
+  const before = { status: solo.raft.status(), terms: solo.terms() }
+  assert.match(String(solo.refuses(message)), reason)
+  assert.deepEqual({ status: solo.raft.status(), terms: solo.terms() }, before)
+  assert.deepEqual(solo.take(), [])
+}
+
+void test('a leader refuses an acknowledgement beyond its log', () => {
+  const solo = leader()
+  refused(
+    solo,
+    { ...solo.from(2), kind: 'append-accepted', index: logIndex(4) },
+    /accepts entry 4, .* ends at 3/,
+  )
+  assert.equal(solo.refuses({ ...solo.from(2), kind: 'append-accepted', index: logIndex(3) }), null)
+})
+
+void test('a leader refuses whatever claims to lead its term', () => {
+  const solo = leader()
+  const snapshot = { index: logIndex(9), term: term(2), configuration: cluster([1, 2, 3]) }
+  const claim = /claims to lead term 2, but this member leads it/
+  refused(solo, { ...solo.from(3), kind: 'heartbeat', commit: logIndex(0), context: null }, claim)
+  refused(solo, solo.append(3, 2, [1, 1, 2], 2, 0), claim)
+  refused(solo, { ...solo.from(3), kind: 'snapshot', snapshot }, claim)
+  refused(solo, { ...solo.from(3), kind: 'timeout-now' }, claim)
+})
+
+void test('a follower refuses a second leader of the term that it follows a leader in', () => {
+  const solo = follower()
+  refused(
+    solo,
+    { ...known, from: nodeId(3), kind: 'timeout-now' },
+    /claims to lead term 2, but member 2 leads it/,
+  )
+  refused(solo, solo.append(3, 2, [1, 1, 2], 2, 0), /but member 2 leads it/)
+})
+
+void test('a follower refuses entries that contradict committed ones', () => {
+  const solo = follower()
+  refused(
+    solo,
+    solo.append(2, 2, [2, 2, 2], 1, 0),
+    /entry 1 is of term 2, but it is committed here and of term 1/,
+  )
+  refused(solo, solo.append(2, 2, [1, 2, 2], 1, 0), /entry 2 is of term 2, but it is committed/)
+  refused(
+    solo,
+    solo.append(2, 2, [0, 0, 0, 0], 3, 0),
+    /entry 3 is of term 0, but entry 2, which is committed, of term 1/,
+  )
+})
+
+void test('a follower refuses entries that are not consecutive or whose terms fall or pass the term of their leader', () => {
+  const solo = follower()
+  const append = {
+    ...known,
+    kind: 'append-request',
+    previousIndex: logIndex(2),
+    previousTerm: term(1),
+  } as const
+  const commit = logIndex(2)
+  const bad: readonly [readonly Entry[], RegExp][] = [
+    [[command(4, 2)], /entry 4 follows entry 2/],
+    [[command(3, 2), command(4, 1)], /of term 1, the one before of 2/],
+    [[command(3, 3)], /later than its leader/],
+  ]
+  for (const [entries, reason] of bad) refused(solo, { ...append, entries, commit }, reason)
+})
+
+void test('a follower refuses a configuration that cannot be', () => {
+  const solo = follower()
+  const good = cluster([1, 2, 3])
+  const none = { ...good, voters: [], members: [] }
+  const mad = { ...good, members: good.members.map((one) => ({ ...one, featureLevel: 2 ** 40 })) }
+  const place = { index: logIndex(3), term: term(2), kind: 'configuration' } as const
+  const append = {
+    ...known,
+    kind: 'append-request',
+    previousIndex: logIndex(2),
+    previousTerm: term(1),
+  } as const
+  const commit = logIndex(2)
+  refused(solo, { ...append, entries: [{ ...place, configuration: none }], commit }, /has no voter/)
+  refused(
+    solo,
+    { ...append, entries: [{ ...place, configuration: mad }], commit },
+    /feature level .* is absurd/,
+  )
+  const snapshot = { index: logIndex(9), term: term(2), configuration: mad }
+  refused(solo, { ...known, kind: 'snapshot', snapshot }, /feature level .* is absurd/)
+})
+
+void test('a follower refuses a leader that counts on more than its log has, and goes on', () => {
+  const solo = follower()
+  refused(
+    solo,
+    { ...known, kind: 'heartbeat', commit: logIndex(7), context: null },
+    /counts on entry 7 here, .* ends at 3/,
+  )
+  solo.hear({ ...known, kind: 'heartbeat', commit: logIndex(3), context: null })
+  assert.equal(solo.raft.commit, 3)
+})
+
+void test('a follower refuses a state that cannot be', () => {
+  const configuration = cluster([1, 2, 3])
+  const bad: readonly [number, number, RegExp][] = [
+    [9, 3, /later than its leader/],
+    [9, 0, /of term 0, but entry 2, which is committed, of term 1/],
+    [2, 2, /entry 2 is of term 2, but it is committed here and of term 1/],
+    [2 ** 53 - 1, 2, /is absurd/],
+    [0, 0, /is absurd/],
+  ]
+  for (const [index, of, reason] of bad) {
+    const snapshot = { index: logIndex(index), term: term(of), configuration }
+    refused(follower(), { ...known, kind: 'snapshot', snapshot }, reason)
+  }
+})
+
+void test('terms that skip too many are refused in every role, and a new member may join a cluster of any age', () => {
+  const far = term(2 + termsSkippedMax + 1)
+  for (const solo of [follower(), leader()]) {
+    const from = { from: nodeId(3), to: nodeId(1), term: far }
+    const log = { lastIndex: logIndex(9), lastTerm: term(2) }
+    refused(
+      solo,
+      { ...from, kind: 'heartbeat', commit: logIndex(0), context: null },
+      /is absurd where term 2 is known/,
+    )
+    refused(solo, { ...from, kind: 'vote-request', ...log, transfer: true }, /is absurd/)
+    refused(solo, { ...from, kind: 'heartbeat-response', context: null }, /is absurd/)
+  }
+  const fresh = new Solo()
+  fresh.hear({
+    from: nodeId(3),
+    to: nodeId(1),
+    term: far,
+    kind: 'heartbeat',
+    commit: logIndex(0),
+    context: null,
+  })
+  assert.equal(fresh.raft.term, far)
+})
+
+void test('a leader refuses answers to what it never asked', () => {
+  const solo = leader()
+  const answer = { ...solo.from(2), kind: 'heartbeat-response' } as const
+  refused(solo, { ...answer, context: 7 as ReadContext }, /confirms read 7, which was never asked/)
+  const early = { sentMs: 5_000, promisedMs: 100 }
+  refused(solo, { ...answer, context: null, promise: early }, /a heartbeat that was not sent yet/)
+  solo.raft.tellTime(6_000)
+  assert.equal(solo.refuses({ ...answer, context: null, promise: early }), null)
+  refused(solo, { ...answer, context: null, promise: { sentMs: 5_000, promisedMs: 1e9 } }, /is absurd/)
+  const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
+  refused(solo, { ...solo.from(2), kind: 'append-refused', index: logIndex(9), ...hint }, /refuses entry 9/)
+})
+
+void test('a candidate whose log is of a later term than it stands in is refused', () => {
+  const solo = follower()
+  const log = { lastIndex: logIndex(9), lastTerm: term(4) }
+  refused(
+    solo,
+    { ...known, from: nodeId(3), term: term(3), kind: 'pre-vote-request', ...log },
+    /stands in term 3/,
+  )
+})
+
+const only = process.env['RAFT_SEED']
+const seeds = only === undefined ? Number(process.env['RAFT_SEEDS'] ?? 400) : 1
+
+void test('random messages in every role never throw, and never change a committed entry', () => {
+  const roles = new Set<string>()
+  let refusals = 0
+  for (let seed = Number(only ?? 1), left = seeds; left > 0; seed++, left--) {
+    try {
+      refusals += runMad(seed, roles)
+    } catch (cause) {
+      const run = 'node --test dist/test/unit/raft/core/violation.test.js'
+      throw new Error(`${String(cause)}\nrepeat with: RAFT_SEED=${seed} ${run}`, { cause })
+    }
+  }
+  assert.deepEqual([...roles].sort(), ['candidate', 'follower', 'leader', 'pre-candidate'])
+  assert.ok(refusals > seeds, `${refusals} messages were refused, so the runs did something`)
+})
+
+/** @returns how many were refused */
+function runMad(seed: number, roles: Set<string>): number {
+  const random = new SeededRandom(seed)
+  const log = random.pick([[], [1], [1, 1, 2], [1, 2, 2, 3, 3]])
+  const solo = new Solo({ log, term: log.at(-1) ?? 0, commit: random.below(log.length + 1) })
+  solo.manual = random.chance(0.3)
+  let refusals = 0
+  for (let step = 0; step < 120; step++) {
+    const before = committed(solo)
+    const what = random.below(20)
+    if (what < 2) solo.tick(1 + random.below(20))
+    else if (what === 2) solo.raft.campaign()
+    else if (what < 5) elect(solo, random)
+    else if (what < 7) solo.propose('x')
+    else if (what === 7) solo.raft.readIndex()
+    else if (what < 12 && solo.member.underWay.length > 0) solo.finishWrite()
+    else if (solo.refuses(madMessage(random, 2 + random.below(3), solo.raft.status())) !== null) refusals++
+    solo.work()
+    roles.add(solo.raft.status().role)
+    const after = committed(solo)
+    // Behind a state that took the place of the log nothing is left to compare.
+    if (solo.member.memory.base.index > 0) continue
+    assert.deepEqual(after.slice(0, before.length), before, `step ${step}: what was committed stays`)
+  }
+  return refusals
+}
+
+/** Its peers say yes, honestly, so that it leads now and then. */
+function elect(solo: Solo, random: SeededRandom): void {
+  const { role } = solo.raft.status()
+  if (role === 'follower') return solo.raft.campaign()
+  const from = { from: nodeId(2 + random.below(2)), to: nodeId(1) }
+  if (role === 'pre-candidate') {
+    solo.refuses({ ...from, kind: 'pre-vote-response', term: term(solo.raft.term + 1), granted: true })
+  } else if (role === 'candidate') {
+    solo.refuses({ ...from, kind: 'vote-response', term: solo.raft.term, granted: true })
+  }
+}
+
+/** What is committed and in its log still. */
+function committed(solo: Solo): readonly string[] {
+  const { commit } = solo.raft
+  const { entries } = solo.member.memory
+  return entries.filter(({ index }) => index <= commit).map((entry) => JSON.stringify(entry))
+}
