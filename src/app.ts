@@ -17,7 +17,7 @@ import { MemberChanges } from './app/member-changes.ts'
 import { registerClusterMetrics } from './app/metrics.ts'
 import { ownDirectory } from './app/own-directory.ts'
 import { ownIdentity } from './app/own-identity.ts'
-import { accessOf, admissionOf, reviewersFor } from './app/policy.ts'
+import { accessOf, accessWarnings, admissionOf, reviewersFor } from './app/policy.ts'
 import type { Access } from './app/policy.ts'
 import { removal } from './app/removal.ts'
 import { openReplica } from './app/replica.ts'
@@ -157,7 +157,7 @@ function startRegistry(
   const catalog = new Catalog(definitionsFor(names))
   const served = catalog.narrowed(servedKinds(catalog.builtIn(), config['runtime-config']))
   const { isOn, warnings } = config['feature-gates']
-  for (const warning of warnings) log.warn(warning)
+  for (const warning of [...warnings, ...accessWarnings(config)]) log.warn(warning)
   const switches: RegistrySwitches = {
     listChunking: isOn.APIListChunking,
     remainingItemCount: isOn.RemainingItemCount,

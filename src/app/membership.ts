@@ -13,7 +13,8 @@ export type MembershipParts = {
   readonly store: ObjectStore
   readonly machine: Pick<StoreMachine, 'configuration'>
   readonly consensus: Pick<Consensus<never>, 'status' | 'barrier' | 'changeMembers'>
-  readonly keys: MemberKeys
+  /** Those in force: authorities may be replaced while this member runs. */
+  readonly keys: () => MemberKeys
 }
 
 /** From here on every program reads configurations that say when a member came and whose place it takes. */
@@ -33,11 +34,11 @@ export function membershipDesks(
       life,
       apiDomain: names.domain,
       clusterId: store.identity?.clusterId ?? null,
-      fingerprints: keys.fingerprints,
+      fingerprints: keys().fingerprints,
       featureLevel: store.featureLevel,
     }),
-    authority: authorityOf(keys),
-    hasPeerPort: keys.peer !== null,
+    authority: () => authorityOf(keys()),
+    hasPeerPort: keys().peer !== null,
     levelMin: joinLevel,
     version: programVersion,
     clock,

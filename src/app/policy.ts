@@ -58,8 +58,21 @@ export function authenticatorOf(
   const { clock, access, trust, more } = parts
   return new Authenticator({
     methods: [clientCertificates(clock, trust), ...more, ...access.tokens],
-    allowAnonymous: config['anonymous-auth'],
+    allowAnonymous: allowsAnonymous(config),
   })
+}
+
+/** @source spec 5 "Anonymous access"; apiserver `pkg/kubeapiserver/options/authentication.go`, `ApplyAuthorization` */
+export function allowsAnonymous(config: Config): boolean {
+  return config['anonymous-auth'] && !config['authorization-mode'].includes('AlwaysAllow')
+}
+
+/** What the operator should know of who is let in, one line each. */
+export function accessWarnings(config: Config): readonly string[] {
+  if (allowsAnonymous(config) === config['anonymous-auth']) return []
+  return [
+    'with --authorization-mode AlwaysAllow anonymous callers could do everything: --anonymous-auth is off, give another mode to have it on',
+  ]
 }
 
 /** For those who ask what this server would say of somebody, or of a token. */

@@ -7,6 +7,7 @@ import { Members } from '../cluster/members.ts'
 import { WatchGuard } from '../cluster/watch-guard.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
+import { tlsVersions } from '../config/tls-flags.ts'
 import { heapBytesMax } from '../host/heap.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { AuditTrail } from '../observe/audit/trail.ts'
@@ -50,8 +51,9 @@ export type ServingParts = {
 /** Serves clients from here on. @returns where @throws StartFailure `address` */
 export async function serve(site: Site, parts: ServingParts): Promise<string> {
   const { config, closing } = site
-  const trust = new TrustStore(trustOf(parts.keys))
-  const server = await serverOf(site, parts, trust)
+  let keysInForce = parts.keys
+  const trust = new TrustStore(trustOf(keysInForce))
+  const server = await serverOf(site, parts, { trust, keysInForce: () => keysInForce })
   endStaleWatches(site, server, parts.caughtUp)
   closing.add(() =>
     server.drain({
@@ -61,6 +63,7 @@ export async function serve(site: Site, parts: ServingParts): Promise<string> {
   )
   const address = await listen(server, config)
   const watch = new KeyWatch(site, parts.keys, (keys) => {
+    keysInForce = keys
     trust.replace(trustOf(keys))
     server.reload(keys.server)
     if (keys.peer !== null) parts.renewPeerKeys(credentialsOf(keys.peer))
@@ -70,10 +73,14 @@ export async function serve(site: Site, parts: ServingParts): Promise<string> {
   return `https://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
 }
 
-function serverOf(site: Site, parts: ServingParts, trust: TrustStore): Promise<ApiServer> {
+function serverOf(
+  site: Site,
+  parts: ServingParts,
+  { trust, keysInForce }: { readonly trust: TrustStore; readonly keysInForce: () => MemberKeys },
+): Promise<ApiServer> {
   const { config, names, clock, random, log, onFatal } = site
   const { store, machine, consensus, registry, served, health, metrics, access, audit } = parts
-  const desks = membershipDesks(site, parts)
+  const desks = membershipDesks(site, { ...parts, keys: keysInForce })
   return createServer({
     ...desks,
     ...{ registry, served, names, clock, random, log, metrics, health, audit },
@@ -103,6 +110,7 @@ function serverOf(site: Site, parts: ServingParts, trust: TrustStore): Promise<A
     ),
     version: serverVersion(),
     tls: parts.keys.server,
+    tlsPolicy: { minVersion: tlsVersions[config['tls-min-version']], ciphers: config['tls-cipher-suites'] },
     protocols: config.http2 ? 'http2-and-http1' : 'http1',
     limits: {
       requestsReadingMax: config['max-requests-inflight'],

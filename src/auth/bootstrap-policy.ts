@@ -5,8 +5,8 @@ import { GROUP_AUTHENTICATED, GROUP_JOINING, GROUP_MASTERS, GROUP_MONITORING } f
 import { GROUP_UNAUTHENTICATED } from './user.ts'
 
 /**
- * The roles and bindings every cluster begins with. Names are upstream's, but for `system:public-discovery`:
- * here whoever reaches the port may learn which APIs there are, as clients ask that before they log in.
+ * The roles and bindings every cluster begins with, by upstream's names. Who shows no credentials learns health and
+ * version, not which APIs there are.
  *
  * @source apiserver plugin `auth/authorizer/rbac/bootstrappolicy/policy.go`
  */
@@ -25,7 +25,12 @@ export function bootstrapPolicy(names: Names): {
       },
       {
         name: 'system:discovery',
-        rules: [{ verbs: ['get'], nonResourceURLs: [...PUBLIC_PATHS, ...DISCOVERY_PATHS, ...OPENAPI_PATHS] }],
+        rules: [
+          {
+            verbs: ['get', 'head'],
+            nonResourceURLs: [...PUBLIC_PATHS, ...DISCOVERY_PATHS, ...OPENAPI_PATHS],
+          },
+        ],
       },
       {
         name: 'system:basic-user',
@@ -40,10 +45,6 @@ export function bootstrapPolicy(names: Names): {
       {
         name: 'system:public-info-viewer',
         rules: [{ verbs: ['get', 'head'], nonResourceURLs: PUBLIC_PATHS }],
-      },
-      {
-        name: 'system:public-discovery',
-        rules: [{ verbs: ['get', 'head'], nonResourceURLs: DISCOVERY_PATHS }],
       },
       {
         name: 'system:monitoring',
@@ -64,7 +65,6 @@ export function bootstrapPolicy(names: Names): {
       { name: 'system:discovery', role: 'system:discovery', subjects: [group(GROUP_AUTHENTICATED)] },
       { name: 'system:basic-user', role: 'system:basic-user', subjects: [group(GROUP_AUTHENTICATED)] },
       { name: 'system:public-info-viewer', role: 'system:public-info-viewer', subjects: EVERYBODY },
-      { name: 'system:public-discovery', role: 'system:public-discovery', subjects: EVERYBODY },
       { name: 'system:monitoring', role: 'system:monitoring', subjects: [group(GROUP_MONITORING)] },
       { name: 'system:joining', role: 'system:joining', subjects: [group(GROUP_JOINING)] },
     ],

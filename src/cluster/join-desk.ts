@@ -53,7 +53,7 @@ export type JoinDeskParts = {
    * SHA-256 of the key of the authority that vouches for the client port, hex; null: that is not the cluster's own, so a
    * token could not name it.
    */
-  readonly authority: string | null
+  readonly authority: () => string | null
   /** Whether this member can have peers. */
   readonly hasPeerPort: boolean
   /** From this feature level on the configuration may say all that joining needs. */
@@ -233,7 +233,8 @@ export class JoinDesk {
 
   /** @throws IssueFailure `unready` */
   #checkReady(): { readonly authority: string; readonly cluster: JoinCluster } {
-    const { authority, hasPeerPort, levelMin } = this.#parts
+    const { hasPeerPort, levelMin } = this.#parts
+    const authority = this.#parts.authority()
     const cluster = this.#parts.cluster()
     if (!hasPeerPort) {
       const flags = '--peer-address and certificates (orchctl pki init)'

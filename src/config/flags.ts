@@ -5,6 +5,7 @@ import { choice, custom, duration, list, size, text, toggle, wholeNumber } from 
 import { featureLevelMax } from '../version.ts'
 import { limits } from './limits.ts'
 import { runtimeConfigFlag } from './runtime-config.ts'
+import { tlsCipherSuitesFlag, tlsMinVersionFlag } from './tls-flags.ts'
 import { settingsBounds } from './settings-bounds.ts'
 
 const hourMs = 3_600_000
@@ -88,15 +89,17 @@ export const flags = {
 
   'tls-cert-file': file('Certificate of the client port, PEM. Unset: a single member makes its own.'),
   'tls-private-key-file': file('Key of the client port, PEM.'),
-  'client-ca-file': file('Who vouches for client certificates, PEM.'),
-  'peer-ca-file': file('Who vouches for peers, PEM.'),
+  'client-ca-file': file('Who vouches for client certificates, PEM, several if need be.'),
+  'tls-min-version': tlsMinVersionFlag(),
+  'tls-cipher-suites': tlsCipherSuitesFlag(),
+  'peer-ca-file': file('Who vouches for peers, PEM, several if need be.'),
   'peer-cert-file': file('What this member shows its peers, PEM.'),
   'peer-key-file': file('Its key, PEM.'),
 
   'token-auth-file': file('Bearer tokens: lines of token,user,uid,"group1,group2".'),
   'anonymous-auth': toggle(
     true,
-    'Treat requests without credentials as user system:anonymous instead of refusing them.',
+    'Treat requests without credentials as user system:anonymous instead of refusing them. Never with AlwaysAllow.',
   ),
   'authorization-mode': list(['RBAC'], 'MODE,…', 'Who decides, in order: RBAC, AlwaysAllow, AlwaysDeny.'),
 

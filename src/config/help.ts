@@ -14,8 +14,8 @@ export function helpText(): string {
     '  orch-apiserver --in-memory                 keeps nothing, for tests',
     '',
     'Flags (in a --config file: the same names without the dashes). Of a flag that is given twice the last one counts,',
-    'but those that take a list (initial-members, join, authorization-mode, runtime-config, feature-gates) add up:',
-    '--join A --join B is --join A,B.',
+    'but those that take a list (initial-members, join, authorization-mode, tls-cipher-suites, runtime-config, feature-gates)',
+    'add up: --join A --join B is --join A,B.',
     '',
   ]
   for (const name of flagNames) {

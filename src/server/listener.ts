@@ -5,11 +5,13 @@ import type { ServerHttp2Session } from 'node:http2'
 import * as https from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { TLSSocket } from 'node:tls'
+import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import { ApiError } from '../api/api-error.ts'
 import { limits } from '../config/limits.ts'
 import type { RawReply, RawRequest } from './call.ts'
 import type { TlsFiles } from './parts.ts'
+import { defaultTlsPolicy } from './tls-policy.ts'
+import type { TlsPolicy } from './tls-policy.ts'
 import { originForm } from './request-target.ts'
 import { answerUnreadable, answerWithoutTls } from './unreadable-request.ts'
 import type { Exchange, ParserError } from './unreadable-request.ts'
@@ -19,6 +21,8 @@ import { sendError } from './wire.ts'
 export type RawServer = http.Server | https.Server | http2.Http2SecureServer
 export type ListenerOptions = {
   readonly tls: TlsFiles | null
+  /** Unset: `defaultTlsPolicy`. */
+  readonly tlsPolicy?: TlsPolicy
   readonly protocols: 'http2-and-http1' | 'http1'
 }
 export type RawHandler = (request: RawRequest, reply: RawReply) => void
@@ -26,6 +30,7 @@ export type RawHandler = (request: RawRequest, reply: RawReply) => void
 /** The socket side: accepts connections in the protocols wanted, knows them all, and can close them. */
 export class Listener {
   readonly server: RawServer
+  readonly #policy: TlsPolicy
   readonly #sockets = new Set<Socket>()
   /** The same by where they come from: that much of them is known above TLS, too. */
   readonly #origins = new Map<string, Socket>()
@@ -35,7 +40,8 @@ export class Listener {
   readonly #exchanges = new WeakMap<Duplex, Exchange>()
 
   constructor(options: ListenerOptions) {
-    this.server = serverOf(options)
+    this.#policy = options.tlsPolicy ?? defaultTlsPolicy
+    this.server = serverOf(options, this.#policy)
     this.server.maxConnections = limits.connectionsMax
     this.server.on('connection', (socket: Socket) => {
       const origin = originOf(socket)
@@ -99,7 +105,7 @@ export class Listener {
 
   /** New connections are shown the new certificate, and the new list of authorities. */
   reload(tls: TlsFiles): void {
-    if ('setSecureContext' in this.server) this.server.setSecureContext(contextOf(tls))
+    if ('setSecureContext' in this.server) this.server.setSecureContext(contextOf(tls, this.#policy))
   }
 
   /** No new connections, and HTTP/2 clients are told to go elsewhere with their next request. */
@@ -142,12 +148,12 @@ function refuseExpectation(request: RawRequest, reply: RawReply): void {
   sendError(reply, null, request.method, refusal, { connection: 'close' })
 }
 
-function serverOf(options: ListenerOptions): RawServer {
+function serverOf(options: ListenerOptions, policy: TlsPolicy): RawServer {
   const { tls } = options
   if (tls === null) return http.createServer({ ...CONNECTION, ...HTTP1 })
   const secure = {
     ...CONNECTION,
-    ...contextOf(tls),
+    ...contextOf(tls, policy),
     requestCert: tls.clientAuthorities !== null,
     // Others may come without a certificate, or with one that proves nothing: authentication decides.
     rejectUnauthorized: false,
@@ -197,20 +203,16 @@ const HTTP1 = {
   requireHostHeader: false,
 } as const
 
-function contextOf(tls: TlsFiles): {
-  readonly cert: string
-  readonly key: string
-  readonly ca?: string
-  readonly minVersion: 'TLSv1.2'
-  readonly secureOptions: number
-} {
+function contextOf(tls: TlsFiles, { minVersion, ciphers }: TlsPolicy): SecureContextOptions {
   const { clientAuthorities } = tls
   return {
     cert: tls.certificate,
     key: tls.key,
-    minVersion: 'TLSv1.2',
+    minVersion,
     // A ticket keeps only the first of the client's certificates: of a resumed session nobody could verify the chain.
-    secureOptions: constants.SSL_OP_NO_TICKET,
+    // Who renegotiates could become somebody else in the middle of a connection.
+    secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
+    ...(ciphers === null ? {} : { ciphers: ciphers.join(':'), honorCipherOrder: true }),
     ...(clientAuthorities === null ? {} : { ca: clientAuthorities }),
   }
 }

@@ -12,6 +12,7 @@ import type { AuditTrail } from '../observe/audit/trail.ts'
 import type { Registry } from '../registry/answer.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { OpenApiDocuments } from './routes/openapi.ts'
+import type { TlsPolicy } from './tls-policy.ts'
 import type { SettingsStore } from './routes/settings.ts'
 import type { StateGiver } from './routes/snapshot.ts'
 
@@ -44,6 +45,8 @@ export type ServerParts = {
   readonly audit?: AuditTrail | null
   /** null: no TLS, and so no client certificates. For tests, and behind a proxy on the same machine. */
   readonly tls: TlsFiles | null
+  /** Unset: `defaultTlsPolicy`. */
+  readonly tlsPolicy?: TlsPolicy
   /** HTTP/2 costs more processor time per small request; without it, clients that would choose it use 1.1. */
   readonly protocols: 'http2-and-http1' | 'http1'
   readonly limits: ServerLimits

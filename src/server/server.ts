@@ -12,6 +12,7 @@ import { auditCalls, auditKnownCallers } from './plugins/audit.ts'
 import { authentication } from './plugins/authentication.ts'
 import { authorization } from './plugins/authorization.ts'
 import { bodies } from './plugins/bodies.ts'
+import { crossSiteWrites } from './plugins/cross-site.ts'
 import { deadline } from './plugins/deadline.ts'
 import { answerError, errors } from './plugins/errors.ts'
 import { Places, flowControl } from './plugins/flow-control.ts'
@@ -69,6 +70,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
   if (trail !== null) auditCalls(app, { trail, clock, names: parts.names })
   authentication(app, parts.authenticator)
   if (trail !== null) auditKnownCallers(app)
+  crossSiteWrites(app)
   authorization(app, parts.authorizer)
   bodies(app, limits.requestBytesMax)
   // A probe must be answered however busy the server is.

@@ -60,7 +60,7 @@ export function acceptWebSocket(method: string, headers: IncomingHttpHeaders, ha
 }
 
 /** Any page may open a WebSocket anywhere, and the browser shows its certificate; other programs name no origin, or ours. */
-function isOwnOrigin(origin: string | undefined, host: string | undefined): boolean {
+export function isOwnOrigin(origin: string | undefined, host: string | undefined): boolean {
   if (origin === undefined) return true
   const at = origin.indexOf('://')
   return at !== -1 && origin.slice(at + 3).toLowerCase() === host?.toLowerCase()

@@ -288,12 +288,63 @@ test('spec 5.7: what no rule allows is a 403 with the words of upstream', async 
   assert.equal(fake.calls.length, 0)
 })
 
-test('health, version and discovery need no credentials', async (t) => {
+test('health and version need no credentials; which APIs there are is told to those who have some', async (t) => {
   const { ask } = await start(t)
-  const open = ['/healthz', '/livez', '/readyz', '/readyz/leader', '/version', '/api', '/api/v1', '/apis']
-  for (const path of [...open, '/apis/example.io', '/apis/example.io/v1']) {
+  for (const path of ['/healthz', '/livez', '/readyz', '/readyz/leader', '/version']) {
     assert.equal((await ask('GET', path, { headers: { authorization: '' } })).status, 200, path)
   }
+  const told = ['/api', '/api/v1', '/apis', '/apis/example.io', '/apis/example.io/v1']
+  for (const path of [...told, '/openapi/v2', '/openapi/v3', '/']) {
+    assert.equal((await ask('GET', path, { headers: { authorization: '' } })).status, 403, path)
+  }
+  for (const path of told) assert.equal((await ask('GET', path, { headers: NOBODY })).status, 200, path)
+})
+
+test('what a page of another origin has a browser write is refused, whoever its reader is', async (t) => {
+  const { ask } = await start(t)
+  const url = '/api/v1/namespaces/ns/configmaps'
+  // The server's callers here have tokens; a certificate is what a browser would show by itself.
+  const browser = (headers: Readonly<Record<string, string>>, payload = '{}') =>
+    ask('POST', url, {
+      headers: { authorization: '', 'content-type': '', host: 'orch:6443', ...headers },
+      payload,
+    })
+  const refused: readonly Readonly<Record<string, string>>[] = [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'cross-site', origin: 'https://orch:6443' },
+    { 'sec-fetch-site': 'cross-site', 'content-type': 'application/json' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: 'https://evil.example', authorization: 'Basic a2F0ZTp4' },
+  ]
+  for (const headers of refused) {
+    const reply = await browser(headers)
+    assert.equal(reply.status, 403, JSON.stringify(headers))
+    assert.match(String(statusOf(reply)['message']), /^a page of another origin cannot write/)
+  }
+  for (const headers of [{ 'sec-fetch-site': 'same-origin' }, { origin: 'https://orch:6443' }]) {
+    const untyped = await browser(headers)
+    assert.equal(untyped.status, 415)
+    assert.match(String(statusOf(untyped)['message']), /send a Content-Type such as application\/json$/)
+    for (const [more, payload] of [
+      [{ 'content-type': 'application/json' }, '{}'],
+      [{}, ''],
+    ] as const) {
+      // Nobody in particular, so not allowed: but for that reason.
+      const reply = await browser({ ...headers, ...more }, payload)
+      assert.match(String(statusOf(reply)['message']), /User "system:anonymous" cannot create/)
+    }
+  }
+  const page = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example', 'content-type': '' }
+  assert.equal(
+    (await ask('POST', url, { headers: { ...page, ...ADMIN }, payload: '{}' })).status,
+    201,
+    'a token',
+  )
+  assert.equal((await ask('GET', `${url}/a`, { headers: { ...page, ...ADMIN } })).status, 200)
+  const reads = await ask('GET', url, { headers: { authorization: '', ...page } })
+  assert.match(String(statusOf(reads)['message']), /cannot list/, 'reads cannot be seen by the page')
 })
 
 test('an unknown error is a 500 that tells the caller an id and the log the rest', async (t) => {

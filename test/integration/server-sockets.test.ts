@@ -9,6 +9,7 @@ import * as https from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { connect } from 'node:tls'
+import type { ConnectionOptions } from 'node:tls'
 import { FakeWatch } from '../support/fake-registry.ts'
 import { privateKeyPem } from '../../src/pki/keys.ts'
 import { oddCertificate } from '../support/odd-certificate.ts'
@@ -57,6 +58,45 @@ test('TLS older than 1.2 is not spoken', async (t) => {
     maxVersion: 'TLSv1.1',
   })
   await assert.rejects(once(socket, 'secureConnect'))
+})
+
+test('only the versions and suites of TLS that were set are spoken, also with another certificate', async (t) => {
+  const spoken = async (port: number, options: ConnectionOptions): Promise<string> => {
+    const socket = connect({ port, host: 'localhost', ca: trusted.pem, ...options })
+    try {
+      await once(socket, 'secureConnect')
+      return `${String(socket.getProtocol())} ${socket.getCipher().name}`
+    } catch {
+      return 'refused'
+    } finally {
+      socket.destroy()
+    }
+  }
+  const new13 = await start(t, 'http2-and-http1', { tlsPolicy: { minVersion: 'TLSv1.3', ciphers: null } })
+  const ciphers = ['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-AES128-GCM-SHA256', 'TLS_AES_256_GCM_SHA384']
+  const few = await start(t, 'http1', { tlsPolicy: { minVersion: 'TLSv1.2', ciphers } })
+  for (const isRenewed of [false, true]) {
+    if (isRenewed) for (const { believe } of [new13, few]) believe(trusted.pem)
+    assert.equal(await spoken(new13.port, { maxVersion: 'TLSv1.2' }), 'refused')
+    assert.match(await spoken(new13.port, {}), /^TLSv1.3 /)
+    assert.equal(await spoken(few.port, {}), 'TLSv1.3 TLS_AES_256_GCM_SHA384')
+    const [old, weak] = [{ maxVersion: 'TLSv1.2' }, { ciphers: 'ECDHE-ECDSA-AES128-SHA' }] as const
+    assert.equal(await spoken(few.port, old), 'TLSv1.2 ECDHE-ECDSA-AES256-GCM-SHA384')
+    assert.equal(await spoken(few.port, { ...old, ...weak }), 'refused')
+  }
+})
+
+test('nobody renegotiates: a connection stays whose it was', async (t) => {
+  const { port } = await start(t, 'http1')
+  const socket = connect({ port, host: 'localhost', ca: trusted.pem, maxVersion: 'TLSv1.2', ...admin })
+  socket.on('error', () => undefined)
+  await once(socket, 'secureConnect')
+  const cause = await new Promise((resolve) => {
+    socket.on('close', () => resolve('closed'))
+    socket.renegotiate({ rejectUnauthorized: true }, resolve)
+  })
+  assert.notEqual(cause, null)
+  socket.destroy()
 })
 
 test('where only HTTP/1.1 is wanted, nothing else is offered', async (t) => {

@@ -106,7 +106,7 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
       },
       fingerprints: keys.fingerprints,
     }),
-    authority: keys.fingerprints['client-ca'] ?? null,
+    authority: () => keys.fingerprints['client-ca'] ?? null,
     ...{ hasPeerPort: true, levelMin: 1, version: '1.0.0', clock, random: freshRandom() },
     ...change,
   })

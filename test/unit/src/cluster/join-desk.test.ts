@@ -36,7 +36,7 @@ function deskOf(change: Partial<JoinDeskParts> = {}) {
     consensus: members,
     configuration: () => members.configuration,
     cluster: () => cluster,
-    authority: prints['client-ca'],
+    authority: () => prints['client-ca'],
     hasPeerPort: true,
     levelMin: 3,
     ...change,
@@ -243,7 +243,7 @@ void test('asked for a member that is one just as asked, it is told; for any oth
 
 for (const [what, change, says] of [
   ['no port for peers', { hasPeerPort: false }, /--peer-address/],
-  ['a serving certificate of somebody else', { authority: null }, /--client-ca-file/],
+  ['a serving certificate of somebody else', { authority: () => null }, /--client-ca-file/],
   ['an upgrade that is not over', { cluster: () => ({ ...cluster, featureLevel: 2 }) }, /every member/],
 ] as const) {
   void test(`no token: ${what}`, async () => {

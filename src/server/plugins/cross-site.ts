@@ -1,0 +1,52 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { ApiError } from '../../api/api-error.ts'
+import { bearerToken } from '../../auth/bearer-token.ts'
+import type { RawRequest } from '../call.ts'
+import { callOf } from '../fastify-types.ts'
+import type { App } from '../fastify-types.ts'
+import { isOwnOrigin } from '../websocket-handshake.ts'
+import { hasBody } from './bodies.ts'
+
+/**
+ * Refuses writes that a page of another origin has a browser send: the browser shows its reader's client certificate
+ * with them, whoever wrote the page. An `Authorization` header, which no browser adds to a simple request, proves
+ * that the caller means it. Programs send none of the headers that are looked at here.
+ *
+ * @source W3C Fetch Metadata Request Headers; WHATWG Fetch, "CORS-safelisted request-header"
+ */
+export function crossSiteWrites(app: App): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { raw } = request
+    const isWrite = !READS.has(raw.method ?? '')
+    if (isWrite && isOfBrowser(raw.headers) && bearerToken(callOf(request).authorization) === null) {
+      done(refusalOf(raw))
+    } else {
+      done()
+    }
+  })
+}
+
+function refusalOf(raw: RawRequest): ApiError | undefined {
+  const { headers } = raw
+  if (!isSameOrigin(headers)) return new ApiError('Forbidden', elsewhere)
+  const isUntyped = hasBody(raw) && (headers['content-type'] ?? '').trim() === ''
+  return isUntyped ? new ApiError('UnsupportedMediaType', untyped) : undefined
+}
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+const elsewhere =
+  'a page of another origin cannot write with the certificate of its reader: it has to send a bearer token'
+const untyped = 'a browser has to say what the body is: send a Content-Type such as application/json'
+
+function isOfBrowser(headers: IncomingHttpHeaders): boolean {
+  return headers['sec-fetch-site'] !== undefined || headers.origin !== undefined
+}
+
+/** What the browser itself found counts; one that does not tell names at least the origin. */
+function isSameOrigin(headers: IncomingHttpHeaders): boolean {
+  const site = headers['sec-fetch-site']
+  if (site !== undefined) return site === 'same-origin' || site === 'none'
+  const authority = headers[':authority']
+  return isOwnOrigin(headers.origin, typeof authority === 'string' ? authority : headers.host)
+}
