@@ -1,6 +1,6 @@
 import { BrokenInvariant } from '../../raft/base/assert.ts'
 import { badRequest } from '../api/api-errors.ts'
-import { parseJson, parseJsonObject } from '../api/codec/json.ts'
+import { checkBuilt, parseJson, parseJsonObject } from '../api/codec/json.ts'
 import { isJsonObject } from '../api/json.ts'
 import type { Json } from '../api/json.ts'
 import { applyJsonPatch, unknownInJsonPatch } from '../api/patch/json-patch.ts'
@@ -108,6 +108,8 @@ function changed(
   shaping: Shaping,
 ): AnyObject {
   if (!isJsonObject(patched)) throw badRequest('the patch leaves no object')
+  // Operations reach deeper than any body: each adds where the one before has ended.
+  checkBuilt(patched)
   const object = shape(parts, kind, checkType(patched, kind), shaping)
   checkNames(object, target)
   return object

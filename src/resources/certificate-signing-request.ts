@@ -172,10 +172,12 @@ function checkUsages(spec: JsonObject, found: Findings): void {
   if (wanted.length === 0) {
     found.add(required('spec.usages', 'usages are required for CertificateSigningRequest'))
   }
+  const seen = new Set<string>()
   for (const [at, usage] of wanted.entries()) {
     const field = `spec.usages[${at}]`
     if (usage === '') found.add(notSupported(field, usage, usages))
-    if (wanted.indexOf(usage) < at) found.add(duplicate(field, usage))
+    if (seen.has(usage)) found.add(duplicate(field, usage))
+    seen.add(usage)
   }
 }
 

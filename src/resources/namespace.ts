@@ -6,6 +6,7 @@ import { checkDns1123Label, checkQualifiedName } from '../api/name-rules.ts'
 import type { ObjectMeta } from '../api/object.ts'
 import type { Names } from '../api/names.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
+import { shortJson } from '../api/short-text.ts'
 import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
 import { selectableName } from './parts/selectable-name.ts'
@@ -185,10 +186,11 @@ function checkFinalizers(object: AnyObject, names: Names, found: Findings): void
 /** While a namespace goes, its holders may only become fewer. */
 function checkNothingAdded(object: AnyObject, current: AnyObject, found: Findings): void {
   if (typeof current.metadata.deletionTimestamp !== 'string') return
-  const before = finalizersOf(current)
-  const added = finalizersOf(object).filter((finalizer) => !before.includes(finalizer))
-  const words = `no new finalizers can be added if the object is being deleted: ${JSON.stringify(added)}`
-  if (added.length !== 0) found.add(fieldForbidden('spec.finalizers', words))
+  const before = new Set(finalizersOf(current))
+  const added = finalizersOf(object).filter((finalizer) => !before.has(finalizer))
+  if (added.length === 0) return
+  const words = `no new finalizers can be added if the object is being deleted: ${shortJson(added, 1024)}`
+  found.add(fieldForbidden('spec.finalizers', words))
 }
 
 function checkPhase(object: AnyObject, found: Findings): void {

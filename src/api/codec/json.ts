@@ -1,6 +1,7 @@
-import { badRequest } from '../api-errors.ts'
+import { badRequest, tooLarge } from '../api-errors.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { isJsonObject } from '../json.ts'
+import { jsonErrorPlace, placeWords } from './json-error.ts'
 import { parseExactly } from './json-exact.ts'
 
 /** Deep enough for any schema, shallow enough for every recursive walk here. */
@@ -17,7 +18,8 @@ export function parseJson(text: string): Json {
     return parseChecked(text)
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause
-    throw badRequest(`couldn't parse the body as JSON: ${cause.message.slice(0, 200)}`, { cause })
+    // Not its own words: they quote the text around the mistake, which may be a password.
+    throw badRequest(`couldn't parse the body as JSON: syntax error at ${placeWords(jsonErrorPlace(text))}`)
   }
 }
 
@@ -74,6 +76,36 @@ export function nameOfType(value: unknown): string {
   if (typeof value === 'bigint') return 'number'
   return typeof value
 }
+
+/**
+ * Refuses what no body can say, but a patch can build: deeper than every walk here is made for, or larger than any object.
+ *
+ * @throws ApiError BadRequest: too deep; RequestEntityTooLarge
+ */
+export function checkBuilt(value: Json): void {
+  checkTree(value, 1)
+  builtLength(value, 0)
+}
+
+/** @returns no more than the characters of its JSON text, and those before it */
+function builtLength(value: Json, before: number): number {
+  let length = before + (typeof value === 'string' ? value.length + 2 : 1)
+  if (isJsonObject(value)) {
+    for (const name of Object.keys(value)) {
+      length = builtLength(value[name] as Json, length + name.length + NAME_SIGNS)
+    }
+  } else if (Array.isArray(value)) {
+    for (const item of value as readonly Json[]) length = builtLength(item, length + 1)
+  }
+  if (length > BUILT_LENGTH_MAX)
+    throw tooLarge(`what the patch makes has more than ${BUILT_LENGTH_MAX} characters`)
+  return length
+}
+
+/** Quotes, a colon and a comma. */
+const NAME_SIGNS = 4
+/** Above what a store takes, which counts bytes and says which limit there is. */
+const BUILT_LENGTH_MAX = 4 * 1024 * 1024
 
 /**
  * A number beyond 2^53 may have lost digits when a parser hands it over, so storing it could change what the client

@@ -6,7 +6,7 @@ import { yamlName, yamlQuoted, yamlScalar } from './yaml-scalar.ts'
  * A value as one YAML document, laid out as existing tools do: members by name, the items of a list no further in
  * than the member that holds it.
  *
- * @param value not deeper than what `parseJson` lets in
+ * @param value of any depth
  * @returns ends with a newline; no line of it is `---`
  */
 export function yamlText(value: Json): string {
@@ -81,17 +81,44 @@ class YamlWriter {
   }
 }
 
-/** On one line, in brackets. */
+/** On one line, in brackets. Without recursion: objects that were stored before may be of any depth. */
 function flow(value: Json): string {
-  if (isJsonList(value)) return `[${value.map(flow).join(', ')}]`
-  if (!isJsonObject(value)) return typeof value === 'string' ? yamlQuoted(value) : yamlScalar(value, 0)
-  const members = Object.keys(value)
-    .sort()
-    .map((name) => {
-      const mark = name.length > NAME_LENGTH_MAX ? '? ' : ''
-      return `${mark}${yamlQuoted(name)}: ${flow(value[name] ?? null)}`
-    })
-  return `{${members.join(', ')}}`
+  const open: Level[] = []
+  let text = ''
+  const begin = (one: Json): void => {
+    if (!isJsonList(one) && !isJsonObject(one)) {
+      text += typeof one === 'string' ? yamlQuoted(one) : yamlScalar(one, 0)
+      return
+    }
+    text += isJsonList(one) ? '[' : '{'
+    open.push({ left: entriesOf(one), close: isJsonList(one) ? ']' : '}', isFirst: true })
+  }
+  begin(value)
+  for (let level = open.at(-1); level !== undefined; level = open.at(-1)) {
+    const next = level.left.next()
+    if (next.done === true) {
+      text += level.close
+      open.pop()
+      continue
+    }
+    const [name, inside] = next.value
+    if (!level.isFirst) text += ', '
+    level.isFirst = false
+    if (name !== null) text += `${name.length > NAME_LENGTH_MAX ? '? ' : ''}${yamlQuoted(name)}: `
+    begin(inside)
+  }
+  return text
+}
+
+/** null instead of a name: an element of a list. */
+type Entry = readonly [name: string | null, value: Json]
+
+/** A list or map of which not all is written. */
+type Level = { readonly left: Iterator<Entry, void>; readonly close: ']' | '}'; isFirst: boolean }
+
+function* entriesOf(value: JsonObject | readonly Json[]): Generator<Entry, void> {
+  if (isJsonList(value)) for (const item of value) yield [null, item]
+  else for (const name of Object.keys(value).sort()) yield [name, value[name] ?? null]
 }
 
 function isFilledObject(value: Json): value is JsonObject {

@@ -111,8 +111,8 @@ function unreadable(why: string): ApiError {
   return badRequest(`couldn't parse the body as YAML: ${why}`)
 }
 
-/** Some of the library's words are for who calls it. */
-function wordsOf({ code, message, pos }: YAMLError, lines: LineCounter): string {
+/** Not the library's own words: they quote tags, aliases and values, which may be passwords. */
+function wordsOf({ code, pos }: YAMLError, lines: LineCounter): string {
   switch (code) {
     case 'MULTIPLE_DOCS':
       return 'it holds several documents, and one is taken at a time'
@@ -120,7 +120,8 @@ function wordsOf({ code, message, pos }: YAMLError, lines: LineCounter): string 
       return 'too deep'
     default: {
       const { line, col } = lines.linePos(pos[0])
-      return `line ${line}, column ${col}: ${message.slice(0, 200)}`
+      const what = code.toLowerCase().replaceAll('_', ' ')
+      return `line ${line}, column ${col} (offset ${pos[0]}): ${what}`
     }
   }
 }

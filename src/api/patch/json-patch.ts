@@ -1,6 +1,7 @@
 import { assertNever } from '../../../raft/base/assert.ts'
 import { tooLarge } from '../api-errors.ts'
 import { jsonText } from '../codec/json-text.ts'
+import { checkBuilt } from '../codec/json.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { equalJson, isJsonList, isJsonObject, memberOf } from '../json.ts'
 import { parsePointer } from './json-pointer.ts'
@@ -29,7 +30,10 @@ export function applyJsonPatch(document: Json, patch: Json): Json {
   let copied = 0
   for (const operation of operations) {
     if (operation.op === 'copy') {
-      copied += jsonText(draft.read(operation.from)).length
+      const value = draft.read(operation.from)
+      // Moves may have made it deeper than anything below is made for.
+      checkBuilt(value)
+      copied += jsonText(value).length
       if (copied > JSON_PATCH_COPIED_LENGTH_MAX) {
         throw tooLarge(`the copies of a JSON patch exceed ${JSON_PATCH_COPIED_LENGTH_MAX} characters`)
       }

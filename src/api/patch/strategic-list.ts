@@ -1,10 +1,15 @@
 import { jsonText } from '../codec/json-text.ts'
 import type { Json, JsonObject } from '../json.ts'
-import { equalJson, isJsonObject, memberOf } from '../json.ts'
+import { isJsonObject, memberOf } from '../json.ts'
 import type { ListSchema, Schema } from '../schema/schema.ts'
 import { malformedPatch } from './patch-errors.ts'
 
-type MergeObject = (schema: Schema | null, original: JsonObject, patch: JsonObject) => JsonObject
+/** Merges what stands in the list, and counts what is copied on the way. */
+export type ListMerging = {
+  readonly mergeObject: (schema: Schema | null, original: JsonObject, patch: JsonObject) => JsonObject
+  /** @throws ApiError RequestEntityTooLarge */
+  readonly spend: (copied: number) => void
+}
 
 /**
  * Merges a list into another: scalars are united, objects with the same value of the merge key are merged.
@@ -16,25 +21,27 @@ export function mergeList(
   schema: ListSchema,
   original: readonly Json[],
   patch: readonly Json[],
-  mergeObject: MergeObject,
+  merging: ListMerging,
 ): readonly Json[] {
   if (patch.length === 0) return original
+  merging.spend(original.length + patch.length)
   if (!patch.some(isJsonObject)) return orderBy(united(original, patch), patch, original, null)
   const key = schema.patchMergeKey
   if (key === undefined) throw malformedPatch('cannot merge lists without merge key')
   const plain: JsonObject[] = []
-  let base = original
+  const deleted = new Set<string>()
   let replaced = false
   for (const item of patch) {
     if (!isJsonObject(item)) throw malformedPatch('elements of a merged list must be of one type')
     const directive = memberOf(item, '$patch')
     if (directive === undefined) plain.push(item)
     else if (directive === 'replace') replaced = true
-    else if (directive === 'delete') base = without(base, keyOf(item, key), key)
+    else if (directive === 'delete') deleted.add(jsonText(keyOf(item, key)))
     else throw malformedPatch(`unknown patch type ${jsonText(directive)} in a list`)
   }
-  if (replaced) return plain.map((item) => mergeObject(schema.items, {}, item))
-  const merged = mergeByKey(schema.items, base, plain, key, mergeObject)
+  if (replaced) return plain.map((item) => merging.mergeObject(schema.items, {}, item))
+  const base = without(original, deleted, key)
+  const merged = mergeByKey(schema.items, base, plain, key, merging)
   return orderBy(merged, plain, base, key)
 }
 
@@ -58,23 +65,33 @@ export function orderBy(
 ): readonly Json[] {
   const wanted = ranks(order, key)
   const earlier = ranks(before, key)
-  const named = list.filter((item) => wanted.has(identity(item, key)))
-  const others = list.filter((item) => !wanted.has(identity(item, key)))
-  named.sort((a, b) => rank(wanted, a, key) - rank(wanted, b, key))
-  others.sort((a, b) => rank(earlier, a, key) - rank(earlier, b, key))
+  const ranked = list.map((item): Ranked => {
+    const id = identity(item, key)
+    return { item, wanted: wanted.get(id) ?? null, earlier: earlier.get(id) ?? null }
+  })
+  const named = ranked.filter((one) => one.wanted !== null)
+  const others = ranked.filter((one) => one.wanted === null)
+  named.sort((a, b) => inOrder(a.wanted) - inOrder(b.wanted))
+  others.sort((a, b) => inOrder(a.earlier) - inOrder(b.earlier))
   const result: Json[] = []
   let next = 0
-  for (const item of named) {
-    const place = earlier.get(identity(item, key))
-    while (place !== undefined && next < others.length) {
-      const other = others[next] as Json
-      if (rank(earlier, other, key) >= place) break
-      result.push(other)
+  for (const { item, earlier: place } of named) {
+    while (place !== null && next < others.length) {
+      const other = others[next] as Ranked
+      if (inOrder(other.earlier) >= place) break
+      result.push(other.item)
       next++
     }
     result.push(item)
   }
-  return [...result, ...others.slice(next)]
+  return [...result, ...others.slice(next).map(({ item }) => item)]
+}
+
+/** An element, and its places in the order that is wanted and in the list before; null: it is not there. */
+type Ranked = { readonly item: Json; readonly wanted: number | null; readonly earlier: number | null }
+
+function inOrder(place: number | null): number {
+  return place ?? Number.MAX_SAFE_INTEGER
 }
 
 function mergeByKey(
@@ -82,7 +99,7 @@ function mergeByKey(
   original: readonly Json[],
   patch: readonly JsonObject[],
   key: string,
-  mergeObject: MergeObject,
+  { mergeObject }: ListMerging,
 ): readonly Json[] {
   const result = [...original]
   const places = ranks(original, key)
@@ -100,8 +117,13 @@ function mergeByKey(
   return result
 }
 
-function without(list: readonly Json[], value: Json, key: string): readonly Json[] {
-  return list.filter((item) => !(isJsonObject(item) && equalJson(memberOf(item, key), value)))
+/** @param deleted JSON texts of merge keys */
+function without(list: readonly Json[], deleted: ReadonlySet<string>, key: string): readonly Json[] {
+  if (deleted.size === 0) return list
+  return list.filter((item) => {
+    const value = isJsonObject(item) ? memberOf(item, key) : undefined
+    return value === undefined || !deleted.has(jsonText(value))
+  })
 }
 
 function keyOf(item: JsonObject, key: string): Json {
@@ -131,8 +153,4 @@ function ranks(list: readonly Json[], key: string | null): Map<string, number> {
     if (!places.has(id)) places.set(id, at)
   })
   return places
-}
-
-function rank(places: ReadonlyMap<string, number>, item: Json, key: string | null): number {
-  return places.get(identity(item, key)) ?? Number.MAX_SAFE_INTEGER
 }

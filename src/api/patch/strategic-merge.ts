@@ -1,9 +1,11 @@
+import { tooLarge } from '../api-errors.ts'
 import { jsonText } from '../codec/json-text.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
 import type { ListSchema, ObjectSchema, Schema } from '../schema/schema.ts'
 import { malformedPatch } from './patch-errors.ts'
 import { deleteScalars, mergeList, orderBy } from './strategic-list.ts'
+import type { ListMerging } from './strategic-list.ts'
 
 /**
  * Applies a strategic merge patch: like a merge patch, but lists whose schema has a merge key merge by it,
@@ -22,8 +24,23 @@ import { deleteScalars, mergeList, orderBy } from './strategic-list.ts'
  * @source apimachinery `pkg/util/strategicpatch/patch.go`
  */
 export function strategicMerge(schema: ObjectSchema, original: JsonObject, patch: JsonObject): JsonObject {
-  return mergeObject(schema, original, patch)
+  let left = COPIED_MAX
+  const merging: ListMerging = {
+    mergeObject: (of, before, said) => mergeObject(of, before, said, merging),
+    spend: (copied) => {
+      left -= copied
+      if (left < 0)
+        throw tooLarge(`a strategic merge patch copies at most ${COPIED_MAX} members and elements`)
+    },
+  }
+  return mergeObject(schema, original, patch, merging)
 }
+
+/**
+ * Members and elements that one patch may copy. Each is copied once, but a patch may name an element of a list over and
+ * over, each time with more members.
+ */
+const COPIED_MAX = 4_000_000
 
 const DIRECTIVE = '$patch'
 const RETAIN_KEYS = '$retainKeys'
@@ -31,13 +48,19 @@ const SET_ORDER = '$setElementOrder/'
 const DELETE_SCALARS = '$deleteFromPrimitiveList/'
 
 /** @param schema null: nothing is known of this object */
-export function mergeObject(schema: Schema | null, original: JsonObject, patch: JsonObject): JsonObject {
+function mergeObject(
+  schema: Schema | null,
+  original: JsonObject,
+  patch: JsonObject,
+  merging: ListMerging,
+): JsonObject {
   const directive = memberOf(patch, DIRECTIVE)
   if (directive === 'replace') return withoutDirectives(patch)
   if (directive === 'delete') return {}
   if (directive !== undefined && directive !== 'merge') {
     throw malformedPatch(`unknown patch type ${jsonText(directive)}`)
   }
+  merging.spend(Object.keys(original).length)
   const draft: JsonObjectDraft = { ...original }
   retainKeys(draft, patch)
   const ordered = new Map<string, readonly Json[]>()
@@ -53,7 +76,7 @@ export function mergeObject(schema: Schema | null, original: JsonObject, patch: 
     } else if (value === null) {
       delete draft[name]
     } else {
-      setMember(draft, name, mergeValue(schemaOf(schema, name), memberOf(draft, name), value))
+      setMember(draft, name, mergeValue(schemaOf(schema, name), memberOf(draft, name), value, merging))
     }
   }
   for (const [name, order] of ordered) {
@@ -69,15 +92,20 @@ export function mergeObject(schema: Schema | null, original: JsonObject, patch: 
 }
 
 /** A patch's value where it meets nothing of its own type: directives inside still work, on nothing. */
-function mergeValue(schema: Schema | null, original: Json | undefined, patch: Json): Json {
+function mergeValue(
+  schema: Schema | null,
+  original: Json | undefined,
+  patch: Json,
+  merging: ListMerging,
+): Json {
   if (isJsonObject(patch)) {
     if (schema?.type === 'object' && schema.patchStrategy === 'replace') return withoutDirectives(patch)
-    return mergeObject(schema, isJsonObject(original) ? original : {}, patch)
+    return mergeObject(schema, isJsonObject(original) ? original : {}, patch, merging)
   }
   if (!isJsonList(patch)) return patch
   const list = schema?.type === 'list' ? schema : null
   if (list === null || !mergesList(list)) return patch.map(stripped)
-  return mergeList(list, isJsonList(original) ? original : [], patch, mergeObject)
+  return mergeList(list, isJsonList(original) ? original : [], patch, merging)
 }
 
 function mergesList(schema: ListSchema): boolean {

@@ -199,13 +199,14 @@ function checkStoredVersions(definition: AnyObject, at: Path, found: Findings): 
     return
   }
   const versions = objectsMember(objectMember(definition, 'spec'), 'versions')
-  const known = versions.map((version) => textMember(version, 'name'))
+  const known = new Set(versions.map((version) => textMember(version, 'name')))
+  const said = new Set(list)
   const storage = versions
     .filter((version) => memberOf(version, 'storage') === true)
     .map((version) => textMember(version, 'name'))
-  for (const name of storage.filter((name) => !list.includes(name)))
+  for (const name of storage.filter((name) => !said.has(name)))
     found.add(invalid(field, list, `must have the storage version ${name}`))
   for (const [index, name] of list.entries()) {
-    if (!known.includes(name)) found.add(invalid(fieldAt(at, index), name, 'must appear in spec.versions'))
+    if (!known.has(name)) found.add(invalid(fieldAt(at, index), name, 'must appear in spec.versions'))
   }
 }

@@ -1,8 +1,8 @@
-import { jsonText } from '../../api/codec/json-text.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import { isJsonList, isJsonObject, memberOf } from '../../api/json.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { listIndex, member, spellPath } from '../../api/schema/path.ts'
+import { shortJson } from '../../api/short-text.ts'
 
 /** More are not told: who changed so much knows it. */
 const DIFFERENCES_MAX = 10
@@ -49,6 +49,5 @@ function isEmpty(value: Json | undefined): boolean {
 }
 
 function shown(value: Json | undefined): string {
-  const text = value === undefined ? 'none' : jsonText(value)
-  return text.length <= VALUE_LENGTH_MAX ? text : `${text.slice(0, VALUE_LENGTH_MAX)}...`
+  return value === undefined ? 'none' : shortJson(value, VALUE_LENGTH_MAX)
 }

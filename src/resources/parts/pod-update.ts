@@ -1,14 +1,8 @@
+import { sortedText } from '../../api/custom/sorted-text.ts'
 import type { Findings } from '../../api/findings.ts'
 import { fieldForbidden, invalid } from '../../api/field-error.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
-import {
-  equalJson,
-  integerMember,
-  memberOf,
-  numberMember,
-  objectsMember,
-  textMember,
-} from '../../api/json.ts'
+import { integerMember, memberOf, numberMember, objectsMember, textMember } from '../../api/json.ts'
 import { member } from '../../api/schema/path.ts'
 import { differences } from './differences.ts'
 
@@ -44,10 +38,8 @@ function checkDeadline(spec: JsonObject, old: JsonObject, found: Findings): void
 }
 
 function checkTolerations(spec: JsonObject, old: JsonObject, found: Findings): void {
-  const now = objectsMember(spec, 'tolerations').map(withoutTime)
-  const isKept = (toleration: JsonObject): boolean =>
-    now.some((one) => equalJson(one, withoutTime(toleration)))
-  if (objectsMember(old, 'tolerations').every(isKept)) return
+  const now = new Set(objectsMember(spec, 'tolerations').map(withoutTime))
+  if (objectsMember(old, 'tolerations').every((toleration) => now.has(withoutTime(toleration)))) return
   found.add(
     fieldForbidden(
       'spec.tolerations',
@@ -56,10 +48,11 @@ function checkTolerations(spec: JsonObject, old: JsonObject, found: Findings): v
   )
 }
 
-function withoutTime(toleration: JsonObject): JsonObject {
+/** The rest of a toleration: the same text for those that are equal. */
+function withoutTime(toleration: JsonObject): string {
   const draft: JsonObjectDraft = { ...toleration }
   delete draft['tolerationSeconds']
-  return draft
+  return sortedText(draft)
 }
 
 /** With what may change as it was, nothing else has changed. */

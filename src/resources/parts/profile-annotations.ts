@@ -25,6 +25,7 @@ export function checkProfileAnnotations(
   const pod = names.labelUnder('seccomp.security.alpha', 'pod')
   const systemCalls = names.labelUnder('container.seccomp.security.alpha', '')
   const files = names.labelUnder('container.apparmor.security.beta', '')
+  const containers = containerNames(spec)
   for (const [key, profile] of Object.entries(annotations)) {
     if (key === pod || key.startsWith(systemCalls)) {
       checkSeccompProfile(profile, `${path}.${key}`, found)
@@ -33,7 +34,7 @@ export function checkProfileAnnotations(
     if (!key.startsWith(files)) continue
     const field = keyPath(path, key)
     const container = key.slice(files.length)
-    if (!hasContainer(spec, container)) found.add(invalid(field, container, 'container not found'))
+    if (!containers.has(container)) found.add(invalid(field, container, 'container not found'))
     checkAppArmorProfile(profile, field, found)
   }
 }
@@ -54,8 +55,9 @@ function checkAppArmorProfile(profile: string, field: string, found: Findings): 
   found.add(invalid(field, profile, `invalid AppArmor profile name: ${JSON.stringify(profile)}`))
 }
 
-function hasContainer(spec: JsonObject, name: string): boolean {
-  return ['initContainers', 'containers', 'ephemeralContainers'].some((list) =>
-    objectsMember(spec, list).some((container) => textMember(container, 'name') === name),
+function containerNames(spec: JsonObject): ReadonlySet<string> {
+  const lists = ['initContainers', 'containers', 'ephemeralContainers']
+  return new Set(
+    lists.flatMap((list) => objectsMember(spec, list).map((container) => textMember(container, 'name'))),
   )
 }

@@ -1,6 +1,6 @@
 import type { Findings } from '../../api/findings.ts'
 import { duplicate, fieldForbidden, invalid, notSupported } from '../../api/field-error.ts'
-import { equalJson, objectMember, objectsMember, textMember } from '../../api/json.ts'
+import { objectMember, objectsMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { readCertificateDer } from '../../pki/certificate.ts'
 import { PkiFailure } from '../../pki/errors.ts'
@@ -36,11 +36,10 @@ export function withTimes(object: AnyObject, current: AnyObject, now: string): A
   const status = objectMember(object, 'status')
   const conditions = conditionsOf(object)
   if (conditions.length === 0) return object
-  const before = conditionsOf(current)
+  const before = new Map<string, JsonObject>()
+  for (const old of conditionsOf(current).toReversed()) before.set(typeAndStatus(old), old)
   const timed = conditions.map((condition): JsonObject => {
-    const same = before.find((old) =>
-      ['type', 'status'].every((name) => equalJson(old[name], condition[name])),
-    )
+    const same = before.get(typeAndStatus(condition))
     const updated = textMember(condition, 'lastUpdateTime') || now
     const changed =
       textMember(condition, 'lastTransitionTime') || textMember(same ?? {}, 'lastTransitionTime') || now
@@ -49,15 +48,21 @@ export function withTimes(object: AnyObject, current: AnyObject, now: string): A
   return { ...object, status: { ...status, conditions: timed } }
 }
 
+function typeAndStatus(condition: JsonObject): string {
+  return JSON.stringify([textMember(condition, 'type'), textMember(condition, 'status')])
+}
+
 /** What holds of any status. */
 export function checkStatus(object: AnyObject, found: Findings): void {
   const conditions = conditionsOf(object)
-  const types = conditions.map((condition) => textMember(condition, 'type'))
+  const decided = decisions.filter((type) => ofType(object, type).length > 0)
+  const seen = new Set<string>()
   for (const [at, condition] of conditions.entries()) {
     const path = `${conditionsPath}[${at}]`
-    const type = types[at] ?? ''
-    if (types.indexOf(type) < at) found.add(duplicate(`${path}.type`, type))
-    if (decisions.includes(type) && decisions.some((other) => other !== type && types.includes(other))) {
+    const type = textMember(condition, 'type')
+    if (seen.has(type)) found.add(duplicate(`${path}.type`, type))
+    seen.add(type)
+    if (decisions.includes(type) && decided.length > 1) {
       found.add(invalid(`${path}.type`, type, 'Approved and Denied conditions are mutually exclusive'))
     }
     const status = textMember(condition, 'status')

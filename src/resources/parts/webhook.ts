@@ -80,10 +80,12 @@ export function checkWebhook(webhook: JsonObject, at: Path | null, found: Findin
 }
 
 function checkVersions(versions: readonly string[], at: Path | null, found: Findings): void {
+  const seen = new Set<string>()
   for (const [index, version] of versions.entries()) {
     const field = fieldAt(at, 'admissionReviewVersions', index)
-    if (versions.indexOf(version) < index) found.add(duplicate(field, version))
+    if (seen.has(version)) found.add(duplicate(field, version))
     else for (const words of checkDns1035Label(version)) found.add(invalid(field, version, words))
+    seen.add(version)
   }
   if (versions.length > 0 && !versions.some((version) => reviewVersions.includes(version))) {
     const words = `must include at least one of ${reviewVersions.join(', ')}`
@@ -94,8 +96,10 @@ function checkVersions(versions: readonly string[], at: Path | null, found: Find
 /** Each webhook of a configuration has a name of its own. */
 function checkWebhookNames(object: AnyObject, found: Findings): void {
   const names = objectsMember(object, 'webhooks').map((webhook) => textMember(webhook, 'name'))
+  const seen = new Set<string>()
   for (const [at, name] of names.entries()) {
-    if (names.indexOf(name) < at) found.add(duplicate(`webhooks[${at}].name`, name))
+    if (seen.has(name)) found.add(duplicate(`webhooks[${at}].name`, name))
+    seen.add(name)
   }
 }
 

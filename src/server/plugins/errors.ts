@@ -3,12 +3,14 @@ import { BrokenInvariant } from '../../../raft/base/assert.ts'
 import { ApiError } from '../../api/api-error.ts'
 import { badRequest, internal, pathNotFound, tooLarge, unsupportedMediaType } from '../../api/api-errors.ts'
 import { BODY_TYPES } from '../../api/media-type.ts'
+import { jsonText } from '../../api/codec/json-text.ts'
+import { statusOf } from '../../api/status.ts'
 import { apiErrorOf } from '../../registry/store-errors.ts'
-import type { Call } from '../call.ts'
+import type { Call, RawReply } from '../call.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
 import type { NoRoute } from '../no-route.ts'
 import type { ServerLog } from '../parts.ts'
-import { sendError } from '../wire.ts'
+import { baseHeaders, JSON_TYPE, sendBytes, sendError } from '../wire.ts'
 
 export type ErrorParts = {
   readonly log: ServerLog
@@ -37,7 +39,23 @@ export function answerError(error: unknown, request: Request, reply: Reply, part
   reply.hijack()
   // A body that was not read to its end would be taken for the next request of the connection.
   const unread = apiError.code === 'RequestEntityTooLarge' || apiError.code === 'UnsupportedMediaType'
-  sendError(reply.raw, call, request.method, apiError, unread ? { connection: 'close' } : {})
+  try {
+    sendError(reply.raw, call, request.method, apiError, unread ? { connection: 'close' } : {})
+  } catch (cause) {
+    parts.log.error({ err: cause, request: call?.id, path: call?.info.path }, 'an error could not be sent')
+    sendLastResort(reply.raw)
+  }
+}
+
+/** Made of nothing that the request has a part in; without it the client would wait until its time is up. */
+const LAST_RESORT = Buffer.from(jsonText(statusOf(internal('the error of this request could not be sent'))))
+
+function sendLastResort(reply: RawReply): void {
+  try {
+    sendBytes(reply, null, undefined, 500, baseHeaders(null, JSON_TYPE), LAST_RESORT)
+  } catch {
+    reply.destroy()
+  }
 }
 
 /** @returns what the caller may know; the rest goes to the log under the id the caller sees */
@@ -66,8 +84,16 @@ function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | null {
       return badRequest('the body is not as long as Content-Length says')
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return pathNotFound()
+    // What reading the body fails with is fastify's to call a 400, but nothing is wrong with such a request: time was up
+    // before all of it was here, perhaps because this thread was busy, or the connection broke.
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+    case 'ERR_STREAM_PREMATURE_CLOSE':
+    case 'ABORT_ERR':
+    case 'ECONNRESET':
+    case 'ETIMEDOUT':
+    case 'EPIPE':
+      return new ApiError('RequestTimeout', 'the body did not arrive to its end; send the request again')
     default:
-      // Such as a connection that broke while the body was read.
       return error.statusCode === 400 ? badRequest('the request could not be read') : null
   }
 }

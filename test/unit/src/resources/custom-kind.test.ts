@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import type { JsonObject } from '../../../../src/api/json.ts'
+import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import { customLimits } from '../../../../src/api/custom/limits.ts'
 import type { ApiDomain } from '../../../../src/api/names.ts'
 import type { AnyObject, ResourceDefinition } from '../../../../src/registry/definition.ts'
@@ -443,4 +443,32 @@ void test('what says nothing of how many can be told, but not asked', async (t) 
   )
   await api.patch({ ...of, body: { spec: { replicas: 3 } } })
   assert.deepEqual((await api.get({ kind, name: 'a' })).object['spec'], { inner: { count: 3 } })
+})
+
+void test('a JSON patch builds nothing that is deeper or larger than a body may be', async (t) => {
+  const open = { type: 'object', 'x-orch-preserve-unknown-fields': true } as const
+  const { api } = await start(t, { shape: { type: 'object', properties: { spec: open } } })
+  await api.create({ kind, body: gadget({}) })
+  const deeper = (from: string, to: string): Json => ({ op: 'move', from, path: to })
+  const add = (path: string, value: Json): Json => ({ op: 'add', path, value })
+  const steps = '/a'.repeat(150)
+  const nested: Json = Array.from({ length: 150 }).reduce<Json>((inside) => ({ a: inside }), {})
+  const deep = [add('/spec/a', nested), add('/spec/b', nested), deeper('/spec/b', `/spec${steps}`)]
+  const long = 'x'.repeat(1_000_000)
+  const large = [
+    add('/spec/a', { long }),
+    ...['b', 'c', 'd'].map((name) => ({ op: 'copy', from: '/spec/a', path: `/spec/${name}` })),
+    add('/spec/e', long),
+  ]
+  for (const [patch, code, words] of [
+    [deep, 400, /nesting depth/],
+    [[...deep, { op: 'copy', from: '/spec', path: '/spec/c' }], 400, /nesting depth/],
+    [large, 413, /characters/],
+  ] as const) {
+    const seen = await refused(
+      api.patch({ kind, name: 'a', contentType: 'application/json-patch+json', body: patch }),
+    )
+    assert.equal(seen.code, code, seen.message)
+    assert.match(seen.message, words)
+  }
 })

@@ -110,6 +110,15 @@ test('deep values and short lines do not grow beyond bounds', () => {
   assert.deepEqual(parse(yamlText(lines)), lines)
 })
 
+test('an object of any depth is written', () => {
+  let value: Json = 'x'
+  for (let left = 20_000; left > 0; left--) value = left % 2 === 0 ? [value] : { a: value }
+  const text = yamlText(value)
+  assert.ok(text.includes('"x"'))
+  assert.equal(text.split('[').length, text.split(']').length)
+  assert.equal(text.split('{').length, text.split('}').length)
+})
+
 test('what was written is read as the same, whatever it is', () => {
   const from = Number(process.env['SEED'] ?? 1)
   for (let seed = from; seed < from + SEEDS; seed++) {

@@ -152,3 +152,24 @@ test('a patch that contradicts itself is a 400', () => {
     )
   }
 })
+
+test('elements that are deleted go, and those with their key that come with them stay', () => {
+  const parts = [{ name: 'a', image: '1' }, { name: 'b' }, { name: 'c' }]
+  const patch = {
+    parts: [
+      { name: 'a', $patch: 'delete' },
+      { name: 'a', args: ['x'] },
+      { name: 'b', $patch: 'delete' },
+      { name: 'd', $patch: 'delete' },
+    ],
+  }
+  assert.deepEqual(merged({ parts }, patch)['parts'], [{ name: 'a', args: ['x'] }, { name: 'c' }])
+})
+
+test('a patch that names one element over and over, each time with more members, is given up', () => {
+  const parts = Array.from({ length: 10_000 }, (_, at) => ({ name: 'a', [`x${at}`]: '' }))
+  assert.throws(
+    () => merged({}, { parts }),
+    (error) => error instanceof ApiError && error.code === 'RequestEntityTooLarge',
+  )
+})

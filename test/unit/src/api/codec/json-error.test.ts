@@ -1,0 +1,106 @@
+/*
+ * Goal: an error for text that is no JSON or YAML names the place and nothing of the text.
+ * Method: each kind of mistake at a known offset; random cuts and changes of valid text, where the place is that of the
+ *   first character without which the beginning could still become JSON.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { ApiError } from '../../../../../src/api/api-error.ts'
+import { jsonErrorPlace } from '../../../../../src/api/codec/json-error.ts'
+import { parseJson } from '../../../../../src/api/codec/json.ts'
+import { parseYamlObject } from '../../../../../src/api/codec/yaml.ts'
+
+function messageOf(parse: () => unknown): string {
+  try {
+    parse()
+  } catch (error) {
+    assert.ok(error instanceof ApiError)
+    assert.equal(error.code, 'BadRequest')
+    assert.equal(error.cause, undefined)
+    return error.message
+  }
+  assert.fail('the text was taken')
+}
+
+test('the place of each kind of mistake in JSON', () => {
+  for (const [text, offset] of [
+    ['', 0],
+    ['  ', 2],
+    ['{"a": secret}', 6],
+    ['{"a":"secret', 12],
+    ['{"a":"sec\nret"}', 9],
+    ['{"a":"\\x"}', 6],
+    ['{"a":"\\u00g0"}', 6],
+    ['[1,]', 3],
+    ['[1 2]', 3],
+    ['[1}', 2],
+    ['{"a":1}}', 7],
+    ['{"a":1,}', 7],
+    ['{"a" 1}', 5],
+    ['{a:1}', 1],
+    ['{1:1}', 1],
+    ['-', 0],
+    ['01', 1],
+    ['1.', 1],
+    ['nul', 0],
+    ['[tru]', 1],
+    ['"a" "b"', 4],
+    ['[[[[', 4],
+  ] as const) {
+    assert.throws(() => JSON.parse(text), SyntaxError)
+    assert.equal(jsonErrorPlace(text).offset, offset, text)
+  }
+})
+
+test('the place of a mistake is told by line, column and offset, without the text around it', () => {
+  const message = messageOf(() => parseJson('{\n  "spec": {"token": admintoken}\n}'))
+  assert.equal(message, "couldn't parse the body as JSON: syntax error at line 2, column 21 (offset 22)")
+  for (const text of [
+    'a: !hunter2 b',
+    'password: *hunter2',
+    'a: [hunter2',
+    'a: "hunter2',
+    'hunter2: a: b',
+    '%hunter2\n---\na: 1',
+  ]) {
+    const yaml = messageOf(() => parseYamlObject(text))
+    assert.match(yaml, /^couldn't parse the body as YAML: /)
+    assert.doesNotMatch(yaml, /hunter2/, text)
+  }
+})
+
+test('a mistake in 3 MiB is found, however deep or long the text is', () => {
+  const length = 3 * 1024 * 1024
+  assert.equal(jsonErrorPlace('['.repeat(length)).offset, length)
+  assert.equal(jsonErrorPlace(`"${'\\n'.repeat(length / 2)}`).offset, length + 1)
+  assert.equal(jsonErrorPlace(`[${'1,'.repeat(length / 2)}`).offset, length + 1)
+})
+
+test('whatever the mistake, what stands before it can still become JSON', () => {
+  const whole = '{"a": [1, -2.5e3, "t\\u00e9\\n"], "b": {"c": null, "d": [true, false, {}]}}'
+  const random = new SeededRandom(1)
+  for (let left = 3000; left > 0; left--) {
+    const at = random.below(whole.length)
+    const other = '{}[],:"\\ 0a-.e\u0001'.charAt(random.below(15))
+    const text = random.chance(0.3) ? whole.slice(0, at) : whole.slice(0, at) + other + whole.slice(at + 1)
+    try {
+      JSON.parse(text)
+      continue
+    } catch {
+      // Looked at below.
+    }
+    const { offset } = jsonErrorPlace(text)
+    assert.ok(offset <= text.length)
+    // What is as in the valid text is right; numbers and words are told where they begin.
+    assert.ok(offset >= commonLength(whole, text) - LONGEST_WORD, `${offset} of ${text}`)
+  }
+})
+
+const LONGEST_WORD = 6
+
+function commonLength(a: string, b: string): number {
+  let length = 0
+  while (length < a.length && a[length] === b[length]) length++
+  return length
+}
