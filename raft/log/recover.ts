@@ -61,7 +61,7 @@ export function recover(disk: LogDisk, owner: LogOwner): RecoveredFiles | null {
 }
 
 /** Cutting removes the oldest first, but a crash may bring some back: what lies before a hole was cut. */
-function lastRun(numbers: readonly number[]): readonly number[] {
+export function lastRun(numbers: readonly number[]): readonly number[] {
   let start = numbers.length - 1
   while (start > 0 && numbers[start - 1] === (numbers[start] as number) - 1) start--
   return numbers.slice(start)

@@ -55,7 +55,7 @@ export function createSegment(disk: LogDisk, { number, logId, owner, head }: New
   return { number, name, file, end: bytes.length, size: bytes.length, lastGroup: preambleBytes }
 }
 
-function encodePreamble(number: number, logId: Uint8Array, owner: LogOwner): Uint8Array {
+export function encodePreamble(number: number, logId: Uint8Array, owner: LogOwner): Uint8Array {
   const bytes = new Uint8Array(preambleBytes)
   const view = new DataView(bytes.buffer)
   bytes.set(segmentMagic, 0)

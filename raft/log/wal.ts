@@ -17,6 +17,8 @@ import { recover } from './recover.ts'
 import type { RecoveredFiles } from './recover.ts'
 import { createSegment } from './segment.ts'
 import type { LogOwner, Segment } from './segment.ts'
+import { WoundedLog } from './wounded-log.ts'
+import type { LogRepair } from './wounded-log.ts'
 
 export type WalOptions = {
   readonly disk: LogDisk
@@ -31,6 +33,7 @@ export type WalOptions = {
 }
 
 const MiB = 1024 * 1024
+const nothingGiven: LogRepair = { covered: null, entries: [] }
 /** Bytes between two wanted records that are worth reading over instead of reading twice. */
 const gapBytesMax = 64 * 1024
 
@@ -55,6 +58,30 @@ export class Wal implements LogStore {
   /** @throws LogFailure */
   static open(options: WalOptions): Wal {
     return new Wal(options, recover(options.disk, options.owner ?? null) ?? create(options))
+  }
+
+  /**
+   * Opens a log, and repairs one whose damage took nothing that counts. When something is missing that others may have,
+   * the log is returned closed, with what is known of it.
+   *
+   * @throws LogFailure
+   */
+  static openOrSalvage(options: WalOptions): Wal | WoundedLog {
+    try {
+      return Wal.open(options)
+    } catch (cause) {
+      const wounded =
+        cause instanceof LogFailure ? WoundedLog.find(options.disk, options.owner ?? null, cause) : null
+      if (wounded === null) throw cause
+      return wounded.plan(null).kind === 'rewrite' ? Wal.openRepaired(options, wounded) : wounded
+    }
+  }
+
+  /** @throws LogFailure when what is given does not suffice */
+  static openRepaired(options: WalOptions, wounded: WoundedLog, repair: LogRepair = nothingGiven): Wal {
+    const repaired = wounded.repair(repair)
+    const files = recover(options.disk, options.owner ?? null)
+    return new Wal(options, { ...present(files, 'a repaired log is there'), repaired })
   }
 
   private constructor(options: WalOptions, files: RecoveredFiles) {

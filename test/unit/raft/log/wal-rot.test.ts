@@ -8,8 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { SeededRandom } from '../../../../raft/base/random.ts'
-import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
-import type { Entry } from '../../../../raft/core/types.ts'
+import { nodeId } from '../../../../raft/core/types.ts'
 import { LogFailure } from '../../../../raft/log/errors.ts'
 import {
   groupBytes,
@@ -23,50 +22,7 @@ import { Wal } from '../../../../raft/log/wal.ts'
 import { command, hard, write } from '../../../conformance/log-store.ts'
 import { SimulatedDisk } from '../../../simulation/disk.ts'
 import { stateOf } from './random-log.ts'
-
-const ours = nodeId(7)
-
-function open(disk: SimulatedDisk): Wal {
-  const random = new SeededRandom(99)
-  return Wal.open({ disk, random, owner: ours, segmentBytes: 5 * 1024, aheadBytes: 2 * 1024 })
-}
-
-/**
- * Three segments; entries of text, of zeros, of one lonely byte among zeros, and one as long as puts the end of its
- * group on the border of a sector.
- */
-function smallLog(end: 'closed' | 'killed'): SimulatedDisk {
-  const disk = new SimulatedDisk(new SeededRandom(1))
-  const wal = open(disk)
-  const lonely = new Uint8Array(1500)
-  lonely[1020] = 1
-  const data = (index: number): Uint8Array => {
-    if (index % 3 === 0 || index === 11) return lonely
-    return new TextEncoder().encode(`entry ${index} `.repeat(index % 3 === 1 ? 60 : 4))
-  }
-  const entry = (index: number, at: number): Entry => {
-    return { index: logIndex(index), term: term(at), kind: 'command', data: data(index) }
-  }
-  for (let index = 1; index <= 10; index++) {
-    wal.append([write([entry(index, 1)], hard(1, 2, index - 1))])
-    wal.prepare()
-  }
-  // Votes are the last word of both logs, so that a lost tail is a lost vote.
-  wal.append([write([], hard(2, 3, 10))])
-  wal.append([write([entry(11, 2)], hard(3, 1, 10))])
-  if (end === 'closed') wal.close()
-  return disk
-}
-
-function spoiled(
-  disk: SimulatedDisk,
-  name: string,
-  change: (bytes: Uint8Array) => Uint8Array,
-): SimulatedDisk {
-  const other = disk.copy(new SeededRandom(2))
-  other.put(name, change(other.contents(name).slice()))
-  return other
-}
+import { openSmallWal as open, ours, smallLog, spoiled } from './small-log.ts'
 
 /** `shortened`: it lost its end and says so. `silent`: it lost its end, and what is left looks like a whole log. */
 type Verdict = 'whole' | 'refused' | 'shortened' | 'silent'

@@ -1,0 +1,74 @@
+import type { Entry, HardState, SnapshotMeta } from '../core/types.ts'
+import { entryBytes } from '../core/types.ts'
+import type { LogDisk } from '../ports.ts'
+import { GroupEncoder } from './group-encoder.ts'
+import { preambleBytes, segmentName, segmentNumber, unfinishedName } from './layout.ts'
+import { encodePreamble } from './segment.ts'
+import type { LogOwner } from './segment.ts'
+
+export type NewLog = {
+  readonly logId: Uint8Array
+  readonly owner: LogOwner
+  /** Number of the last segment there is. */
+  readonly lastSegment: number
+  /** Above that of every group there is. */
+  readonly sequence: number
+  readonly base: SnapshotMeta
+  readonly hardState: HardState
+  /** From `base.index + 1` to the last one. */
+  readonly entries: Iterable<Entry>
+}
+
+const MiB = 1024 * 1024
+const groupBytesWanted = 1 * MiB
+
+/**
+ * Writes a log anew, as one segment behind a gap in the numbers. Recovery takes what lies before a gap for removed, so
+ * the rename that gives the segment its name replaces the whole log in one step; a crash before it leaves the log as it
+ * was, one behind it leaves old segments that the next start removes.
+ *
+ * @throws LogFailure
+ */
+export function rewriteLog(disk: LogDisk, log: NewLog): void {
+  const { logId, owner, base } = log
+  const number = log.lastSegment + 2
+  const unfinished = unfinishedName(number)
+  // Left behind by a process that ended here.
+  if (disk.list().includes(unfinished)) disk.remove(unfinished)
+  const file = disk.open(unfinished, 'create')
+  try {
+    file.write(0, encodePreamble(number, logId, owner))
+    const encoder = new GroupEncoder()
+    let [at, seed, sequence] = [preambleBytes, 0, log.sequence]
+    const begin = (): void => encoder.begin({ logId, segment: number, sequence, seed })
+    const finish = (): void => {
+      const { bytes, chain } = encoder.finish()
+      file.write(at, bytes)
+      at += bytes.length
+      seed = chain
+      sequence++
+    }
+    begin()
+    encoder.meta('base', base)
+    encoder.tail(base)
+    encoder.hardState(log.hardState)
+    finish()
+    let bytes = 0
+    for (const entry of log.entries) {
+      if (bytes === 0) begin()
+      encoder.entry(entry)
+      bytes += entryBytes(entry)
+      if (bytes < groupBytesWanted) continue
+      finish()
+      bytes = 0
+    }
+    if (bytes > 0) finish()
+    file.sync()
+  } finally {
+    file.close()
+  }
+  disk.rename(unfinished, segmentName(number))
+  disk.syncDirectory()
+  for (const name of disk.list()) if ((segmentNumber(name) ?? number) < number) disk.remove(name)
+  disk.syncDirectory()
+}

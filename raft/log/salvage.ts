@@ -1,0 +1,163 @@
+import { noSnapshot } from '../core/types.ts'
+import type { LogDisk } from '../ports.ts'
+import { readEndMark } from './end-mark.ts'
+import type { EndMark } from './end-mark.ts'
+import { LogFailure } from './errors.ts'
+import { decodeGroup, decodeGroupHeader } from './group-decoder.ts'
+import { groupBytes, groupHeaderBytes, preambleBytes, sectorBytes, segmentName } from './layout.ts'
+import { checkPreamble, SegmentWindow } from './segment.ts'
+import type { LogOwner } from './segment.ts'
+import { Stretch } from './stretch.ts'
+import type { IntactGroup } from './stretch.ts'
+
+/** What is intact of a damaged log: everything before the first damaged place, everything behind the last one. */
+export type Salvage = {
+  readonly logId: Uint8Array
+  /** null when the beginning of the log is damaged. */
+  readonly before: Stretch | null
+  /** Reaches the end of the log, so that no later write is missing. */
+  readonly behind: Stretch
+}
+
+const windowBytes = 1024 * 1024
+
+/**
+ * Reads a log that recovery refused. It changes nothing on disk.
+ *
+ * @param run numbers of the segments, consecutive, ascending
+ * @returns null when nothing behind the damage is intact, or when what is intact contradicts itself
+ * @throws LogFailure `io`; `foreign`, `newer-format`, `older-format` of a segment
+ */
+export function salvage(disk: LogDisk, owner: LogOwner, run: readonly number[]): Salvage | null {
+  const end = readEndMark(disk)
+  if (end === 'damaged') return null
+  const walk = new Walk(disk, owner, end)
+  for (const [at, number] of run.entries()) {
+    const sealed = walk.segment(number)
+    // A sealed segment without the next one lost whatever was written to that one.
+    if (at === run.length - 1 && sealed) return null
+  }
+  return walk.result(run[0] === 1)
+}
+
+class Walk {
+  readonly #disk: LogDisk
+  readonly #owner: LogOwner
+  readonly #end: EndMark | null
+  #logId: Uint8Array | null
+  #identified = false
+  #before: Stretch | null = null
+  /** Unbroken up to where the walk is; null: it is at a damaged place. */
+  #stretch: Stretch | null = null
+  #broken = false
+  /** Highest sequence of an intact group outside of the present stretch. */
+  #sequenceElsewhere = 0
+  #contradiction = false
+
+  constructor(disk: LogDisk, owner: LogOwner, end: EndMark | null) {
+    this.#disk = disk
+    this.#owner = owner
+    this.#end = end
+    this.#logId = end?.logId ?? null
+  }
+
+  /** @returns whether it ends with an intact seal */
+  segment(number: number): boolean {
+    const name = segmentName(number)
+    const file = this.#disk.open(name, 'existing')
+    try {
+      const window = new SegmentWindow(file, windowBytes)
+      this.#preamble(name, number, window)
+      return this.#groups(number, window)
+    } finally {
+      file.close()
+    }
+  }
+
+  /** @param fromTheStart whether the run begins with the first segment of the log's life, which has a known head */
+  result(fromTheStart: boolean): Salvage | null {
+    const behind = this.#stretch
+    if (behind === null || this.#logId === null || this.#contradiction) return null
+    if (!this.#broken || !this.#identified) return null
+    // Rot may put a copy of an old group in the place of the newest one: what was there is lost.
+    if (behind.sequence - 1 <= this.#sequenceElsewhere) return null
+    const before = this.#before
+    if (before !== null && behind.firstSequence < before.sequence) return null
+    const end = this.#end
+    if (end !== null && !reaches(behind, end)) return null
+    if (fromTheStart && before === null && behind.base === null) behind.base = noSnapshot
+    return { logId: this.#logId, before, behind }
+  }
+
+  #preamble(name: string, number: number, window: SegmentWindow): void {
+    const bytes = window.bytes(0, Math.min(preambleBytes, window.size))
+    try {
+      const logId = checkPreamble(name, { number, owner: this.#owner }, bytes)
+      this.#logId ??= logId.slice()
+      if (logId.some((byte, at) => byte !== this.#logId?.[at])) this.#contradiction = true
+      this.#identified = true
+    } catch (cause) {
+      if (!(cause instanceof LogFailure) || cause.code !== 'damaged') throw cause
+      this.#break()
+      if (this.#end !== null) this.#identified = true
+    }
+  }
+
+  #groups(number: number, window: SegmentWindow): boolean {
+    const last = window.lastNonZero(preambleBytes)
+    const used = last === null ? preambleBytes : last + 1
+    if (used === preambleBytes) this.#break()
+    for (let at = preambleBytes; at < used;) {
+      const { group, length } = this.#groupAt(number, window, at)
+      at += length
+      if (group === null) this.#break()
+      else {
+        this.#intact(group)
+        if (group.records.some(({ record }) => record.kind === 'seal')) {
+          if (at < used) this.#break()
+          return true
+        }
+      }
+    }
+    return false
+  }
+
+  /** @returns null in the place of a group that is not as it was written, and how far to go on */
+  #groupAt(
+    number: number,
+    window: SegmentWindow,
+    at: number,
+  ): { readonly group: IntactGroup | null; readonly length: number } {
+    const header = decodeGroupHeader(window.bytes(at, groupHeaderBytes), 0)
+    if (header === null) return { group: null, length: sectorBytes }
+    const isOurs = header.segment === number && header.logId.every((byte, i) => byte === this.#logId?.[i])
+    if (!isOurs) return { group: null, length: sectorBytes }
+    const length = groupBytes(header.bodyBytes)
+    const records = decodeGroup(window.bytes(at, length), header)
+    if (records === null) return { group: null, length }
+    const { seed, sequence } = header
+    const isHead = at === preambleBytes
+    return { group: { segment: number, offset: at, isHead, seed, sequence, records }, length }
+  }
+
+  #intact(group: IntactGroup): void {
+    if (this.#stretch !== null && !this.#stretch.follows(group)) this.#break()
+    if (this.#stretch === null) {
+      this.#stretch = new Stretch(group)
+      if (!this.#broken && group.isHead) this.#before = this.#stretch
+    }
+    if (this.#stretch.take(group) !== null) this.#contradiction = true
+  }
+
+  #break(): void {
+    this.#broken = true
+    if (this.#stretch === null) return
+    this.#sequenceElsewhere = Math.max(this.#sequenceElsewhere, this.#stretch.sequence - 1)
+    this.#stretch = null
+  }
+}
+
+/** Whether everything is there that was durable when the log was closed. */
+function reaches({ sequence, chain }: Stretch, end: EndMark): boolean {
+  return sequence > end.sequence || (sequence === end.sequence && chain === end.chain)
+}
