@@ -167,6 +167,22 @@ export type PeerMessage =
     }
   /** To the leader: hand leadership to `target`. Who leads then is the answer. */
   | { readonly kind: 'transfer-wanted'; readonly from: NodeId; readonly to: NodeId; readonly target: NodeId }
+  /** My log lost these committed entries, both ends included: send as many as fit, from the first on. */
+  | {
+      readonly kind: 'entries-wanted'
+      readonly from: NodeId
+      readonly to: NodeId
+      readonly first: LogIndex
+      readonly last: LogIndex
+    }
+  /** Answers `entries-wanted`: committed entries from `first` on; none: the log has been cut there. */
+  | {
+      readonly kind: 'entries-sent'
+      readonly from: NodeId
+      readonly to: NodeId
+      readonly first: LogIndex
+      readonly entries: readonly Entry[]
+    }
   /** What one api thread tells another about itself. Opaque here, at most `reportBytesMax`; the latest counts. */
   | { readonly kind: 'report'; readonly from: NodeId; readonly to: NodeId; readonly bytes: Uint8Array }
 

@@ -1,7 +1,7 @@
-import { assertNever } from '../base/assert.ts'
+import { assertNever, present } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import { logIndex } from '../core/types.ts'
-import type { Entry, LogIndex } from '../core/types.ts'
+import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { Channel, LogStore } from '../ports.ts'
 import { LogFailure } from './errors.ts'
 import type {
@@ -13,14 +13,22 @@ import type {
   RaftToLog,
   ReadRefusal,
 } from './log-protocol.ts'
+import type { LogRepair, WoundedLog } from './wounded-log.ts'
 
 /** Above every index: read on to the end. */
 const endless = logIndex(Number.MAX_SAFE_INTEGER)
 
 type Write = Extract<RaftToLog, { kind: 'write' }>
 
+/** A log that is damaged, and what opens it once it is repaired. */
+export type DamagedLog = {
+  readonly log: WoundedLog
+  /** @throws LogFailure when what is given does not suffice */
+  readonly repaired: (repair: LogRepair) => LogStore
+}
+
 export type LogActorOptions = {
-  readonly store: LogStore
+  readonly store: LogStore | DamagedLog
   readonly raft: Channel<LogToRaft, RaftToLog>
   /** Whoever reads committed entries at its own pace; null when nobody does. */
   readonly api: Channel<LogToApi, ApiToLog> | null
@@ -42,19 +50,46 @@ export type LogActorOptions = {
  */
 export class LogActor {
   readonly #options: LogActorOptions
+  /** null: it is not repaired yet. */
+  #store: LogStore | null
+  readonly #damaged: DamagedLog | null
   #over = false
 
   constructor(options: LogActorOptions) {
+    const { store } = options
     this.#options = options
+    this.#damaged = 'log' in store ? store : null
+    this.#store = 'log' in store ? null : store
   }
 
   /** Says what was found and begins to serve. */
   start(): void {
-    const { raft, api, store } = this.#options
+    const { raft, api } = this.#options
     raft.onMessages((messages) => this.#guard(() => this.#serveRaft(messages)))
     api?.onMessages((messages) => this.#guard(() => this.#serveApi(messages)))
-    raft.post({ kind: 'opened', recovered: store.recovered })
+    if (this.#damaged === null) this.#opened()
+    else raft.post({ kind: 'wounded', ...this.#damaged.log.summary })
+  }
+
+  #opened(): void {
+    this.#options.raft.post({ kind: 'opened', recovered: this.#open.recovered })
     this.#prepareSoon()
+  }
+
+  get #open(): LogStore {
+    return present(this.#store, 'the log is repaired before it is used')
+  }
+
+  #repair({ covered, entries }: LogRepair & { readonly covered: SnapshotMeta }): void {
+    const damaged = present(this.#damaged, 'a damaged log is repaired')
+    const plan = damaged.log.plan(covered)
+    if (plan.kind === 'fetch' && entries.length === 0) {
+      const { first } = plan
+      this.#options.raft.post({ kind: 'repair-wants', first, anchor: damaged.log.wound.anchor })
+      return
+    }
+    this.#store = damaged.repaired({ covered, entries })
+    this.#opened()
   }
 
   #serveRaft(messages: readonly RaftToLog[]): void {
@@ -73,8 +108,10 @@ export class LogActor {
   }
 
   #serveOne(message: Exclude<RaftToLog, Write>): void {
-    const { raft, store } = this.#options
+    const { raft } = this.#options
     switch (message.kind) {
+      case 'repair':
+        return this.#repair(message)
       case 'fetch': {
         const { id, from, bytesMax } = message
         const refused = this.#read(from, null, bytesMax, (entries) =>
@@ -84,12 +121,12 @@ export class LogActor {
         return
       }
       case 'cut':
-        store.cut(message.base)
+        this.#open.cut(message.base)
         raft.post({ kind: 'cut-done', index: message.base.index })
         return
       case 'stop':
         this.#over = true
-        store.close()
+        this.#store?.close()
         raft.post({ kind: 'stopped' })
         return
       default:
@@ -110,13 +147,13 @@ export class LogActor {
   #commit(group: readonly Write[]): void {
     const last = group.at(-1)
     if (last === undefined || this.#over) return
-    const { store, raft, clock, measure, refuse } = this.#options
+    const { raft, clock, measure, refuse } = this.#options
     const began = clock.monotonicMs()
     for (const { entries } of group) {
       const refusal = refuse(entries)
       if (refusal !== null) throw new LogFailure('altered', refusal)
     }
-    store.append(group)
+    this.#open.append(group)
     raft.post({
       kind: 'persisted',
       ticket: last.ticket,
@@ -141,7 +178,7 @@ export class LogActor {
     answer: (entries: ReturnType<LogStore['read']>) => void,
   ): ReadRefusal | null {
     try {
-      answer(this.#options.store.read(from, to ?? endless, bytesMax))
+      answer(this.#open.read(from, to ?? endless, bytesMax))
       return null
     } catch (cause) {
       if (cause instanceof LogFailure && (cause.code === 'cut' || cause.code === 'missing')) return cause.code

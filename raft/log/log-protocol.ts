@@ -1,7 +1,8 @@
 import type { PersistTicket } from '../core/ready.ts'
-import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
+import type { Configuration, Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { LogWrite, RecoveredLog } from '../ports.ts'
 import type { LogFailureCode } from './errors.ts'
+import type { EntryId } from './stretch.ts'
 
 /*
  * What the log thread and its two neighbours say to each other. Messages of one neighbour are served
@@ -15,12 +16,21 @@ export type RaftToLog =
   | { readonly kind: 'fetch'; readonly id: number; readonly from: LogIndex; readonly bytesMax: number }
   /** Answered by `cut-done`. At or below the present base it does nothing. */
   | { readonly kind: 'cut'; readonly base: SnapshotMeta }
+  /**
+   * Answers `wounded`: repair the log with what is given. Answered by `opened`, or by `repair-wants` when entries are
+   * missing. @param covered what the database durably holds @param entries of a peer, as `repair-wants` says
+   */
+  | { readonly kind: 'repair'; readonly covered: SnapshotMeta; readonly entries: readonly Entry[] }
   /** Closes the log. Answered by `stopped`, the last word. */
   | { readonly kind: 'stop' }
 
 export type LogToRaft =
   /** The first word: what was found on disk. */
   | { readonly kind: 'opened'; readonly recovered: RecoveredLog }
+  /** The first word instead: the log is damaged, and serves nothing until it is repaired. */
+  | ({ readonly kind: 'wounded' } & WoundedSummary)
+  /** These entries are missing; the last one that is sent must be `anchor`. */
+  | { readonly kind: 'repair-wants'; readonly first: LogIndex; readonly anchor: EntryId }
   /** Every write up to and including this ticket is durable. */
   | {
       readonly kind: 'persisted'
@@ -39,6 +49,18 @@ export type LogToRaft =
   /** Instead of any answer; nothing follows. The member must stop. */
   | LogFailed
   | { readonly kind: 'stopped' }
+
+/** What is known of a damaged log. */
+export type WoundedSummary = {
+  /** The log begins there, or later where the damage swallowed that. */
+  readonly base: SnapshotMeta
+  readonly lastIndex: LogIndex
+  /** The latest that is intact: where peers are. */
+  readonly configuration: Configuration
+  readonly logId: string
+  /** Why the log is refused where it cannot be repaired, in one line. */
+  readonly refusal: string
+}
 
 /** What a log takes on its disk. */
 export type LogSize = { readonly segments: number; readonly bytes: number }

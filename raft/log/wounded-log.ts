@@ -6,6 +6,7 @@ import type { EntryPlace } from './entry-index.ts'
 import { damaged, LogFailure, replaceMember } from './errors.ts'
 import { decodeRecord } from './group-decoder.ts'
 import { segmentName, segmentNumber } from './layout.ts'
+import type { WoundedSummary } from './log-protocol.ts'
 import { judgeFetched, planLogRepair } from './plan-repair.ts'
 import type { LogRepairPlan, Wound } from './plan-repair.ts'
 import { lastRun } from './recover.ts'
@@ -108,6 +109,17 @@ export class WoundedLog {
     return `repaired: ${this.finding}; ${source}; the log was written anew`
   }
 
+  get summary(): WoundedSummary {
+    const { wound, cause } = this
+    return {
+      base: wound.base,
+      lastIndex: wound.last.index,
+      configuration: wound.configuration,
+      logId: Buffer.from(this.#salvage.logId).toString('hex'),
+      refusal: cause.message,
+    }
+  }
+
   /** What is wrong with it, without the remedy. */
   get finding(): string {
     return this.cause.message.replace(`; ${replaceMember}`, '')
@@ -124,7 +136,7 @@ export class WoundedLog {
   #checkCovered(base: SnapshotMeta): void {
     const { behind } = this.#salvage
     if (base.index < this.wound.first || behind.index?.has(base.index) !== true) return
-    const { term } = readEntries(this.#disk, behind, base.index, base.index).next().value ?? base
+    const { term } = entryAt(this.#disk, behind, base.index)
     if (term !== base.term) throw this.refusal('the database holds another entry than the log')
   }
 
@@ -145,18 +157,23 @@ function woundOf(disk: LogDisk, { before, behind }: Salvage): Wound | null {
   if (base === null || hardState === null || last === null || index === null) return null
   const { first } = index
   const hasEntries = first <= last.index
-  const anchor = hasEntries ? readEntries(disk, behind, first, first).next().value : last
+  const anchor = hasEntries ? entryAt(disk, behind, first) : last
   const committed = Math.min(before?.last?.index ?? 0, before?.hardState?.commit ?? 0, first - 1)
   return {
     base,
     knownFirst: before?.index?.first ?? logIndex(first),
     known: logIndex(Math.max(committed, 0)),
     first,
-    anchor: { index: (anchor ?? last).index, term: (anchor ?? last).term },
+    anchor: { index: anchor.index, term: anchor.term },
     last,
     hardState,
     configuration: behind.configuration ?? before?.configuration ?? base.configuration,
   }
+}
+
+function entryAt(disk: LogDisk, stretch: Stretch, index: LogIndex): Entry {
+  const [entry] = [...readEntries(disk, stretch, index, index)]
+  return present(entry, 'the stretch has the entry')
 }
 
 /** Entries of a stretch, a file open at a time. @throws LogFailure */

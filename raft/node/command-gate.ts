@@ -59,6 +59,7 @@ export class CommandGate {
   /** @returns null when `message` may leave, else why this member cannot go on */
   holds(message: PeerMessage): string | null {
     if (message.kind === 'forward' && !message.proposals.every(isEnvelope)) return memorySuspect('a proposal')
+    if (message.kind === 'entries-sent') return refuseAltered(message.entries)
     if (message.kind !== 'core' || message.message.kind !== 'append-request') return null
     return refuseAltered(message.message.entries)
   }

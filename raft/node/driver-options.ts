@@ -1,15 +1,16 @@
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import type { LogIndex, SnapshotMeta } from '../core/types.ts'
+import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { Channel, LogWrite, RecoveredLog, Transport } from '../ports.ts'
 import type { LeaseBoard } from './lease-board.ts'
 import type { NodeOptions } from './options.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 
-/** The log actor, as the driver uses it. Answers come back through `Driver.written`, `fetched` and `cut`. */
+/** The log actor, as the driver uses it. Answers come back through `Driver.written` and `cut`. */
 export interface LogLink {
   write(ticket: number, write: LogWrite): void
-  fetch(from: LogIndex, bytesMax: number): void
+  /** @param take called once; with none when they were cut */
+  fetch(from: LogIndex, bytesMax: number, take: (entries: readonly Entry[]) => void): void
   cut(base: SnapshotMeta): void
 }
 

@@ -78,6 +78,7 @@ export class Driver {
       transport: options.transport,
       electionMs: node.timing.electionMs,
       wake: () => this.#planTurn(),
+      fetch: (from, bytesMax, take) => options.log.fetch(from, bytesMax, take),
       handOver: (forMs) => this.#succession.handOver(this.#now(), forMs),
       complete: (snapshot) => this.#extent.complete(snapshot),
       beginLogBehind: (snapshot) => this.#cutter.beginBehind(snapshot),
@@ -153,7 +154,7 @@ export class Driver {
   }
 
   /** The log: what a fetch asked for; empty when it was cut meanwhile. */
-  fetched(entries: readonly Entry[]): void {
+  #fetched(entries: readonly Entry[]): void {
     if (this.#stopped) return
     this.#core.supply(entries)
     this.#planTurn()
@@ -295,7 +296,9 @@ export class Driver {
       this.#status.tell(this.#now())
     }
     this.#relays.perform(ready)
-    for (const { from, bytesMax } of ready.fetches) this.#options.log.fetch(from, bytesMax)
+    for (const { from, bytesMax } of ready.fetches) {
+      this.#options.log.fetch(from, bytesMax, (entries) => this.#fetched(entries))
+    }
   }
 
   #persist({ ticket, snapshot, entries, hardState, messages }: NonNullable<Ready['persist']>): void {

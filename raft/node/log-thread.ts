@@ -4,7 +4,8 @@ import { LogFailure } from '../log/errors.ts'
 import { FileDisk } from '../log/file-disk.ts'
 import { LogActor } from '../log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../log/log-protocol.ts'
-import { Wal } from '../log/wal.ts'
+import { openLog } from '../log/open-log.ts'
+import type { OpenedLog } from '../log/open-log.ts'
 import { MessagePortChannel } from './channel/message-port-channel.ts'
 import { refuseAltered } from './command-gate.ts'
 import { loadThreadHost } from './thread-host.ts'
@@ -20,19 +21,18 @@ serve(data, await loadThreadHost(data.hostUrl))
 function serve({ directory, owner, raft: raftPort, api: apiPort }: LogThreadData, host: ThreadHost): void {
   const raft = new MessagePortChannel<LogToRaft, RaftToLog>({ port: raftPort, lifetime: 'ref' })
   const api = new MessagePortChannel<LogToApi, ApiToLog>({ port: apiPort, lifetime: 'ref' })
-  let store: Wal
+  const { clock, random } = host
+  let log: OpenedLog
   try {
-    store = Wal.open({ disk: new FileDisk(directory), random: host.random, owner })
+    log = openLog({ disk: new FileDisk(directory), random, owner })
   } catch (cause) {
     if (!(cause instanceof LogFailure)) throw cause
     raft.post({ kind: 'failed', code: cause.code, message: cause.message })
     return
   }
-  const { clock } = host
   // Both neighbours are told of a failure; whoever owns the process acts on the raft thread's word.
   const onFailed = (): void => undefined
-  const prepare = (): void => store.prepare()
-  const measure = (): Wal['size'] => store.size
+  const { store, prepare, measure } = log
   new LogActor({ store, raft, api, clock, refuse: refuseAltered, prepare, onFailed, measure }).start()
 }
 

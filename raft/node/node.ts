@@ -26,6 +26,11 @@ export type RecoveredSummary = {
   readonly lastIndex: LogIndex
   /** One line on what repair did; null when nothing. */
   readonly repaired: string | null
+  /**
+   * The log is damaged and is repaired once the state machine started: why it is refused where it cannot be. Then the
+   * log may begin later than `base`, so that a database beyond it may be the live one. null: the log is whole.
+   */
+  readonly wounded: string | null
 }
 
 /**
@@ -230,6 +235,8 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
       case 'recovered':
         this.#recovered.resolve(message)
         return
+      case 'log-notice':
+        return this.#options.onLogNotice?.(message.line)
       case 'status':
         this.#statusTold(message.status)
         return

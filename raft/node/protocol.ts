@@ -70,7 +70,11 @@ export type RaftToApi =
       readonly base: SnapshotMeta
       readonly lastIndex: LogIndex
       readonly repaired: string | null
+      /** The log is damaged, and is repaired behind `start`: why it is refused where it cannot be. null: it is whole. */
+      readonly wounded: string | null
     }
+  /** Something an operator may want to read about the log; one line. */
+  | { readonly kind: 'log-notice'; readonly line: string }
   | { readonly kind: 'status'; readonly status: RaftStatus }
   /** Entries are consecutive; none when credit is spent. Comes on each move of either index. */
   | {

@@ -1,17 +1,22 @@
+import { present } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import type { SnapshotMeta } from '../core/types.ts'
-import type { LogToRaft, RaftToLog } from '../log/log-protocol.ts'
+import type { Entry, SnapshotMeta } from '../core/types.ts'
+import { replaceMember } from '../log/errors.ts'
+import type { LogToRaft, RaftToLog, WoundedSummary } from '../log/log-protocol.ts'
 import type { Channel, PeerMessage, RecoveredLog, SnapshotSink, Transport } from '../ports.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
 import { Acquaintances } from './acquaintances.ts'
 import { Driver } from './driver.ts'
 import type { LeaseBoard } from './lease-board.ts'
+import { LogMender } from './log-mender.ts'
 import type { Meter } from './meter.ts'
 import { initialConfiguration } from './options.ts'
 import type { NodeOptions } from './options.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { oneLine } from './snapshot-desk.ts'
+
+type Start = Extract<ApiToRaft, { readonly kind: 'start' }>
 
 export type RaftActorOptions = {
   readonly node: NodeOptions
@@ -38,9 +43,17 @@ export type RaftActorOptions = {
 export class RaftActor {
   readonly #options: RaftActorOptions
   #recovered: RecoveredLog | null = null
+  /** The log has to be repaired before anything begins. */
+  #wounded: WoundedSummary | null = null
+  /** The api thread's first word, while the log is repaired. */
+  #waiting: Start | null = null
   #driver: Driver | null = null
   #acquaintances: Acquaintances | null = null
   #metering: Timer | null = null
+  /** Reads of the log under way: one for each follower, and one for each peer that asks for entries. */
+  readonly #fetches = new Map<number, (entries: readonly Entry[]) => void>()
+  #nextFetch = 1
+  #mender: LogMender | null = null
   #ended = false
   #stopping = false
 
@@ -73,20 +86,27 @@ export class RaftActor {
     switch (message.kind) {
       case 'opened': {
         this.#recovered = message.recovered
+        if (this.#wounded !== null) return this.#repaired(message.recovered)
         const { base, lastIndex, repaired } = message.recovered
-        this.#options.api.post({ kind: 'recovered', base, lastIndex, repaired })
+        this.#options.api.post({ kind: 'recovered', base, lastIndex, repaired, wounded: null })
         return
       }
+      case 'wounded': {
+        this.#wounded = message
+        const { base, lastIndex, refusal } = message
+        this.#options.api.post({ kind: 'recovered', base, lastIndex, repaired: null, wounded: refusal })
+        return
+      }
+      case 'repair-wants':
+        return this.#mend(message, present(this.#wounded, 'a damaged log wants'))
       case 'persisted':
         this.#options.meter?.synced(message.syncMs, message.writes, message.size)
         this.#driver?.written(message.ticket)
         return
       case 'fetched':
-        this.#driver?.fetched(message.entries)
-        return
+        return this.#fetched(message.id, message.entries)
       case 'fetch-refused':
-        this.#driver?.fetched([])
-        return
+        return this.#fetched(message.id, [])
       case 'cut-done':
         this.#driver?.cut(message.index)
         return
@@ -101,20 +121,61 @@ export class RaftActor {
     }
   }
 
+  #fetched(id: number, entries: readonly Entry[]): void {
+    const take = this.#fetches.get(id)
+    this.#fetches.delete(id)
+    if (!this.#ended) take?.(entries)
+  }
+
   #fromApi(message: ApiToRaft): void {
     if (this.#ended) return
-    if (message.kind === 'start') this.#start(message)
+    if (message.kind === 'start') this.#begin(message)
     else if (message.kind === 'peer-recorded') this.#acquaintances?.recorded(message.met)
     else if (message.kind === 'renew-keys') this.#options.renewKeys?.(message.credentials)
     else if (message.kind === 'stop') void this.#stop()
     else this.#driver?.take(message)
   }
 
-  #start({ applied, known }: Extract<ApiToRaft, { readonly kind: 'start' }>): void {
+  /** Nothing is promised before the log is whole: without it there is no driver. */
+  #begin(start: Start): void {
+    if (this.#wounded === null) return this.#start(start)
+    this.#waiting = start
+    this.#options.log.post({ kind: 'repair', covered: start.applied, entries: [] })
+  }
+
+  /** Fetches what is missing. Peers are met and spoken with, but nothing is promised to them. */
+  #mend(
+    { first, anchor }: Extract<LogToRaft, { readonly kind: 'repair-wants' }>,
+    { configuration, logId, refusal }: WoundedSummary,
+  ): void {
+    const { node, clock, transport, api, log } = this.#options
+    const start = present(this.#waiting, 'the api thread said how far its database is')
+    const known = [configuration, start.applied.configuration].find((one) => one.members.length > 0)
+    const members = known?.members ?? node.joining?.members ?? node.members
+    const peers = members.map(({ id }) => id).filter((id) => id !== node.id)
+    transport.setPeers(members)
+    this.#beginTransport(logId, start.known)
+    this.#mender = new LogMender({
+      ...{ self: node.id, peers, first, anchor, clock },
+      send: (message) => transport.send(message),
+      refusePeer: (peer, violation) => transport.refuse(peer, violation),
+      done: (entries) => log.post({ kind: 'repair', covered: start.applied, entries }),
+      refuse: (why) =>
+        this.#fail(refusal.replace(replaceMember, `it cannot be repaired, as ${why}; ${replaceMember}`)),
+      notice: (line) => api.post({ kind: 'log-notice', line }),
+    })
+  }
+
+  #repaired({ repaired }: RecoveredLog): void {
+    this.#wounded = null
+    if (repaired !== null) this.#options.api.post({ kind: 'log-notice', line: repaired })
+    if (this.#waiting !== null && !this.#ended) this.#start(this.#waiting)
+  }
+
+  #start({ applied, known }: Start): void {
     const { node, clock, random, transport, api, log, lease } = this.#options
     if (this.#recovered === null || this.#driver !== null) return
     const recovered = this.#began(this.#recovered)
-    let fetches = 0
     const driver = new Driver(
       {
         node,
@@ -127,23 +188,35 @@ export class RaftActor {
         onBroken: (cause) => this.#fail(cause),
         log: {
           write: (ticket, write) => log.post({ kind: 'write', ticket, ...write }),
-          fetch: (from, bytesMax) => log.post({ kind: 'fetch', id: ++fetches, from, bytesMax }),
+          fetch: (from, bytesMax, take) => {
+            const id = this.#nextFetch++
+            this.#fetches.set(id, take)
+            log.post({ kind: 'fetch', id, from, bytesMax })
+          },
           cut: (base) => log.post({ kind: 'cut', base }),
         },
       },
       applied,
     )
     this.#driver = driver
+    this.#beginTransport(recovered.logId, known)
+  }
+
+  /** Once: before the driver when the log has to be mended first. */
+  #beginTransport(logId: string, known: Start['known']): void {
+    if (this.#acquaintances !== null) return
+    const { api, transport } = this.#options
     const acquaintances = new Acquaintances(known, (met) => api.post({ kind: 'peer-met', met }))
     this.#acquaintances = acquaintances
     transport
       .start({
-        logId: recovered.logId,
-        meet: (peer, logId) => acquaintances.meet(peer, logId),
-        receive: (message: PeerMessage) => driver.receive(message),
-        unreachable: (peer) => driver.unreachable(peer),
-        disowned: (_peer, configurationIndex) => driver.disowned(configurationIndex),
-        receiveSnapshot: (header): Promise<SnapshotSink> => driver.inbox.receive(header),
+        logId,
+        meet: (peer, theirs) => acquaintances.meet(peer, theirs),
+        receive: (message: PeerMessage) => (this.#driver ?? this.#mender)?.receive(message),
+        unreachable: (peer) => this.#driver?.unreachable(peer),
+        disowned: (_peer, configurationIndex) => this.#driver?.disowned(configurationIndex),
+        receiveSnapshot: (header): Promise<SnapshotSink> =>
+          this.#driver?.inbox.receive(header) ?? Promise.reject(new Error('the log is being repaired')),
       })
       .catch((cause: unknown) => this.#fail(oneLine(cause)))
   }
@@ -170,6 +243,7 @@ export class RaftActor {
     this.#stopping = true
     this.#metering?.cancel()
     this.#driver?.stop()
+    this.#mender?.close()
     // The peers first: nothing may be promised any more that the log does not take.
     await this.#options.transport.close().catch(() => undefined)
     this.#options.log.post({ kind: 'stop' })
@@ -180,6 +254,7 @@ export class RaftActor {
     this.#ended = true
     this.#metering?.cancel()
     this.#driver?.stop()
+    this.#mender?.close()
     this.#options.api.post({ kind: 'fatal', cause })
     void this.#options.transport.close().catch(() => undefined)
   }

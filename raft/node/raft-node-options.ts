@@ -25,6 +25,8 @@ export type RaftNodeOptions = {
   readonly onRemoved?: (cause: string) => void
   /** Only where the transport lives on another thread; null: nobody listens. */
   readonly onPeerEvent: ((event: TransportEvent) => void) | null
+  /** One line about the log: damage that was found, and what was repaired. */
+  readonly onLogNotice?: (line: string) => void
   /** Numbers of the other threads, about once a second. */
   readonly onMeasured?: (measured: Measured) => void
   /** Releases threads and channels, once all actors said their last word. */

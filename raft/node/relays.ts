@@ -4,6 +4,8 @@ import type { Raft } from '../core/raft.ts'
 import type { Ready } from '../core/ready.ts'
 import type { LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { PeerMessage, Transport } from '../ports.ts'
+import { EntryRelay } from './entry-relay.ts'
+import type { EntryRelayNeeds } from './entry-relay.ts'
 import { MembershipDesk } from './membership-desk.ts'
 import type { NodeLimits } from './options.ts'
 import { ProposalRelay } from './proposal-relay.ts'
@@ -26,6 +28,7 @@ export type RelaysNeeds = {
   readonly electionMs: number
   readonly post: (message: RaftToApi) => void
   readonly send: (message: PeerMessage) => void
+  readonly fetch: EntryRelayNeeds['fetch']
   /** Asks for a turn. */
   readonly wake: () => void
   /** Hands leadership to whoever takes it, for at most this long. */
@@ -45,6 +48,7 @@ export class Relays {
   readonly reads: ReadRelay
   readonly reports: ReportRelay
   readonly repairs: RepairRelay
+  readonly entries: EntryRelay
   readonly membership: MembershipDesk
   readonly transfers: TransferRelay
   readonly outbox: SnapshotOutbox
@@ -61,6 +65,7 @@ export class Relays {
     this.reads = new ReadRelay(common, { waitingMax: limits.readRequestsMax }, random)
     this.reports = new ReportRelay(common)
     this.repairs = new RepairRelay(common, clock)
+    this.entries = new EntryRelay(common, { bytesMax: limits.appendBytesMax })
     this.membership = new MembershipDesk(common, clock, random)
     this.transfers = new TransferRelay(common)
     this.outbox = new SnapshotOutbox(common, {
@@ -88,6 +93,12 @@ export class Relays {
         return null
       case 'state-wanted':
         this.repairs.requested(message.from, message.atLeast)
+        return null
+      case 'entries-wanted':
+        this.entries.requested(message.from, message.first, message.last)
+        return null
+      case 'entries-sent':
+        // Of a repair that is over.
         return null
       case 'change-wanted':
         return this.membership.requested(message)
@@ -146,6 +157,7 @@ export class Relays {
       },
       post,
       wake,
+      fetch: needs.fetch,
       complete,
       beginLogBehind,
       propose: (datas, expectedTerm) => core.propose(datas, expectedTerm),
@@ -179,6 +191,7 @@ type Common = ConstructorParameters<typeof ProposalRelay>[0] &
   ConstructorParameters<typeof ReadRelay>[0] &
   ConstructorParameters<typeof ReportRelay>[0] &
   ConstructorParameters<typeof RepairRelay>[0] &
+  EntryRelayNeeds &
   ConstructorParameters<typeof MembershipDesk>[0] &
   ConstructorParameters<typeof TransferRelay>[0] &
   ConstructorParameters<typeof SnapshotOutbox>[0] &

@@ -34,6 +34,8 @@ export type ThreadedNodeOptions = {
   readonly onRemoved?: (cause: string) => void
   /** What operators may want to read about peer links. */
   readonly onPeerEvent: (event: TransportEvent) => void
+  /** As in `RaftNodeOptions`. */
+  readonly onLogNotice?: (line: string) => void
   /** Numbers for metrics, about once a second. */
   readonly onMeasured: (measured: Measured) => void
 }
@@ -98,7 +100,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     reader.close()
     await Promise.all([raftEnd.end(), logThread.terminate()])
   }
-  const { onFatal, onRemoved, onPeerEvent, onMeasured } = options
+  const { onFatal, onRemoved, onPeerEvent, onLogNotice, onMeasured } = options
   const raftNode = new RaftNode<Outcome>({
     peerBook: options.peerBook,
     node,
@@ -110,6 +112,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     onFatal,
     ...(onRemoved === undefined ? {} : { onRemoved }),
     onPeerEvent,
+    ...(onLogNotice === undefined ? {} : { onLogNotice }),
     onMeasured,
     close,
   })

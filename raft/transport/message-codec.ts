@@ -8,6 +8,8 @@ import { reportBytesMax } from '../ports.ts'
 import type { PeerMessage, ProposalId } from '../ports.ts'
 import { endsOf, readAddress, writeAddress } from './address-codec.ts'
 import type { AddressBody } from './address-codec.ts'
+import { readEntries, writeEntries } from './entries-codec.ts'
+import type { EntriesKind } from './entries-codec.ts'
 import { readEntry, readSnapshotMeta, writeEntry, writeSnapshotMeta } from './log-codec.ts'
 import { readMembership, writeMembership } from './membership-codec.ts'
 import type { MembershipKind } from './membership-codec.ts'
@@ -36,6 +38,8 @@ const field = {
   'change-wanted': 18,
   'change-answer': 19,
   'transfer-wanted': 20,
+  'entries-wanted': 22,
+  'entries-sent': 23,
 } satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, number>
 
 type WireKind = keyof typeof field
@@ -47,7 +51,7 @@ const kindOf: ReadonlyMap<number, WireKind> = new Map(
 
 /** The oldest version of the protocol that has this message. */
 export function protocolOf({ kind }: PeerMessage): number {
-  return kind === 'change-wanted' || kind === 'change-answer' || kind === 'transfer-wanted' ? 3 : 2
+  return isMembershipKind(kind) || isEntriesKind(kind) ? 3 : 2
 }
 
 /** Entries of one append, proposals of one forward. An entry of the smallest size counts 32 bytes in a window. */
@@ -95,6 +99,9 @@ function writeShell(writer: BinaryWriter, message: ShellMessage): void {
     case 'change-answer':
     case 'transfer-wanted':
       return writeMembership(writer, message)
+    case 'entries-wanted':
+    case 'entries-sent':
+      return writeEntries(writer, message)
     default:
       assertNever(message)
   }
@@ -168,17 +175,21 @@ export function readPeerMessage(reader: BinaryReader, end: number): PeerMessage 
     }
     if (message !== null) throw malformed('a message is of one kind')
     const bodyEnd = readEnd(reader, head & 7, end)
-    message = isMembershipKind(kind)
-      ? readMembership(reader, kind, bodyEnd)
-      : toMessage(kind, readBody(reader, kind, bodyEnd))
+    if (isMembershipKind(kind)) message = readMembership(reader, kind, bodyEnd)
+    else if (isEntriesKind(kind)) message = readEntries(reader, kind, bodyEnd)
+    else message = toMessage(kind, readBody(reader, kind, bodyEnd))
   }
   expectEnd(reader, end)
   if (message === null) throw malformed('a message of an unknown kind')
   return message
 }
 
-function isMembershipKind(kind: WireKind): kind is MembershipKind {
+function isMembershipKind(kind: string): kind is MembershipKind {
   return kind === 'change-wanted' || kind === 'change-answer' || kind === 'transfer-wanted'
+}
+
+function isEntriesKind(kind: string): kind is EntriesKind {
+  return kind === 'entries-wanted' || kind === 'entries-sent'
 }
 
 /** Every field any kind has. Numbers are fields 2 to 4; null means absent. */
@@ -281,7 +292,7 @@ function readProposalId(reader: BinaryReader, end: number): ProposalId {
   return { session, sequence }
 }
 
-function toMessage(kind: Exclude<WireKind, MembershipKind>, body: Body): PeerMessage {
+function toMessage(kind: Exclude<WireKind, MembershipKind | EntriesKind>, body: Body): PeerMessage {
   const { from, to } = endsOf(body)
   const sent = term(body.term)
   switch (kind) {

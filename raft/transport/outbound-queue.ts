@@ -70,12 +70,15 @@ function peerMessageBytes(message: PeerMessage): number {
     case 'read-request':
     case 'read-response':
     case 'state-wanted':
+    case 'entries-wanted':
     case 'transfer-wanted':
       return envelope
     case 'change-wanted':
     case 'change-answer':
       // At most one configuration; they are few.
       return 64 * envelope
+    case 'entries-sent':
+      return message.entries.reduce((sum, entry) => sum + entryBytes(entry), envelope)
     case 'report':
       return envelope + message.bytes.byteLength
     default:

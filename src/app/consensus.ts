@@ -84,6 +84,7 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
       const isGood = ['link-up', 'listening', 'keys-renewed'].includes(event.kind)
       log[isGood ? 'info' : 'warn'](event, 'peer link')
     },
+    onLogNotice: (line) => log.warn({ repaired: line }, 'the log was repaired'),
     onMeasured: parts.onMeasured,
   })
 }

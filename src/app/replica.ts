@@ -4,11 +4,14 @@ import type { StateGuard } from '../cluster/state-guard.ts'
 import type { Outcome } from '../store/command.ts'
 import type { KeyValueHome } from '../store/disk/key-value-store.ts'
 import { MemoryKeyValueHome } from '../store/disk/memory-key-value-store.ts'
+import { hasNewerDatabase } from '../store/disk/newer-database.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
 import type { ConsensusMetrics } from './consensus-metrics.ts'
 import { openConsensus } from './consensus.ts'
 import type { MemberKeys } from './keys.ts'
+import { StartFailure } from './errors.ts'
 import { databaseFolder, openStore } from './open-store.ts'
+import { withReplacement } from './replacement-advice.ts'
 import { storeLimits } from './site.ts'
 import type { Site } from './site.ts'
 
@@ -44,13 +47,17 @@ export async function openReplica(site: Site, parts: ReplicaParts): Promise<Repl
     await node.stop(clock.monotonicMs() + leaveMsMax)
     await opened?.close()
   })
-  const { base, lastIndex, repaired } = await node.recovered
+  const { base, lastIndex, repaired, wounded } = await node.recovered
   if (repaired !== null) log.warn({ repaired }, 'the log was repaired')
+  const home = config['in-memory'] ? new MemoryKeyValueHome() : await onDisk(join(directory, databaseFolder))
+  if (wounded !== null && (await hasNewerDatabase(home, base.index))) {
+    throw new StartFailure('data-directory', withReplacement(wounded, config))
+  }
   let judge: StateGuard | null = null
   const machine = await openStore(
     {
       self: id,
-      home: config['in-memory'] ? new MemoryKeyValueHome() : await onDisk(join(directory, databaseFolder)),
+      home,
       clock,
       limits: storeLimits,
       logBase: base,

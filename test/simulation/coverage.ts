@@ -13,7 +13,8 @@ import type { StreamFault } from './snapshot-streams.ts'
 const metFaults = [
   ...(['disk-write-io', 'disk-sync-io', 'disk-read-io', 'disk-write-disk-full'] as const),
   ...(['sync-stalls', 'sync-stalls-for-ever', 'database-stall', 'database-write-io'] as const),
-  ...(['log-refused', 'log-damage-harmless', 'turned-away', 'peer-violation'] as const),
+  ...(['log-refused', 'log-wounded', 'log-repaired', 'log-damage-harmless'] as const),
+  ...(['turned-away', 'peer-violation'] as const),
   ...(['database-quarantined', 'database-healed'] as const),
   ...(['lost-batch', 'channel-stall', 'clock-drift'] as const),
 ] as const

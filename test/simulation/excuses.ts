@@ -1,11 +1,14 @@
 /** Why a member may give up, because of what was done to it. */
-export type Excuse = 'disk' | 'log-damaged' | 'wiped' | 'database-damaged' | 'state-condemned'
+export type Excuse = 'disk' | 'log-damaged' | 'log-wounded' | 'wiped' | 'database-damaged' | 'state-condemned'
 
-/** Of these a member does not recover: it may have lost its vote, and stays away. */
-export const forGood: readonly Excuse[] = ['log-damaged', 'wiped']
+/**
+ * Of these a member does not recover: it may have lost its vote, and stays away. A wounded log may be repaired; until it
+ * is, nobody can count on the member.
+ */
+export const forGood: readonly Excuse[] = ['log-damaged', 'log-wounded', 'wiped']
 
 /** These heal: another member has the state. */
 export const ofTheState: readonly Excuse[] = ['database-damaged', 'state-condemned']
 
 /** With these a process may end by itself. */
-export const givesUp: readonly Excuse[] = ['disk', 'log-damaged', 'wiped']
+export const givesUp: readonly Excuse[] = ['disk', 'log-damaged', 'log-wounded', 'wiped']

@@ -4,8 +4,11 @@ import { ConsensusFailure } from '../../raft/node/errors.ts'
 import { refuseAltered } from '../../raft/node/command-gate.ts'
 import { LogFailure } from '../../raft/log/errors.ts'
 import { LogActor } from '../../raft/log/log-actor.ts'
+import type { DamagedLog } from '../../raft/log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
-import { Wal } from '../../raft/log/wal.ts'
+import { openLog as openLogOnDisk } from '../../raft/log/open-log.ts'
+import type { OpenedLog } from '../../raft/log/open-log.ts'
+import type { LogRepair } from '../../raft/log/wounded-log.ts'
 import { LeaseBoard } from '../../raft/node/lease-board.ts'
 import { ChannelLogReader } from '../../raft/node/log-reader.ts'
 import type { MemoryPeerBook } from '../../raft/node/acquaintances.ts'
@@ -13,10 +16,11 @@ import { RaftNode } from '../../raft/node/node.ts'
 import type { NodeOptions } from '../../raft/node/options.ts'
 import type { ApiToRaft, RaftToApi } from '../../raft/node/protocol.ts'
 import { RaftActor } from '../../raft/node/raft-actor.ts'
-import type { Channel, LogDisk, StateMachine } from '../../raft/ports.ts'
+import type { Channel, LogDisk, LogStore, StateMachine } from '../../raft/ports.ts'
 import type { Outcome } from '../../src/store/command.ts'
 import { watchState } from '../../src/app/state-watch.ts'
 import { databaseName } from '../../src/store/disk/database-names.ts'
+import { hasNewerDatabase } from '../../src/store/disk/newer-database.ts'
 import { StoreMachine } from '../../src/store/store-machine.ts'
 import { Store } from '../../src/store/store.ts'
 import { featureLevelMax } from '../../src/version.ts'
@@ -64,6 +68,8 @@ export type ProcessParts = {
   readonly violated: (peer: number, violation: string) => void
   /** It is told, once, that it belongs to the cluster no more. */
   readonly removed: (cause: string) => void
+  /** Its damaged log is whole again. */
+  readonly logRepaired: () => void
 }
 
 /** Builds one process of the shipped code: three actors, their channels and their ports, and lets them begin. */
@@ -155,9 +161,9 @@ function openLog(
   api: Channel<LogToApi, ApiToLog>,
 ): void {
   const { world, watcher, wrapDisk, disk, node, swarm } = parts
-  let store: Wal
+  let log: OpenedLog
   try {
-    store = Wal.open({
+    log = openLogOnDisk({
       disk: wrapDisk(disk),
       random: world.random.fork(),
       segmentBytes: swarm.segmentBytes,
@@ -168,23 +174,35 @@ function openLog(
     raft.post({ kind: 'failed', code: cause.code, message: cause.message })
     return
   }
-  watcher.opened(node.id, store)
+  const { store: opened, prepare } = log
+  const seen = (store: LogStore): LogStore => {
+    watcher.opened(node.id, store)
+    return store
+  }
+  const repaired = (damaged: DamagedLog, repair: LogRepair): LogStore => {
+    const store = seen(damaged.repaired(repair))
+    parts.logRepaired()
+    return store
+  }
+  const store =
+    'log' in opened ? { ...opened, repaired: (repair: LogRepair) => repaired(opened, repair) } : seen(opened)
   const clock = new SimClock(world, owner, 'log', parts.time)
   const onFailed = (): void => undefined
-  const prepare = (): void => store.prepare()
   new LogActor({ store, raft, api, clock, refuse: refuseAltered, prepare, onFailed }).start()
 }
 
 async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise<void> {
   const { swarm, database } = parts
-  const { base, lastIndex } = await life.node.recovered
+  const { base, lastIndex, wounded } = await life.node.recovered
   const damage = (word: DatabaseWord): void => {
     if (api.alive) parts.database.user?.told(word)
   }
   parts.state.begins()
+  const home = database.mount(api)
+  if (wounded !== null && (await hasNewerDatabase(home, base.index))) throw new Error(wounded)
   const machine = await StoreMachine.open({
     self: parts.node.id,
-    home: database.mount(api),
+    home,
     clock: life.clock,
     limits: swarm.storeLimits,
     logBase: base,

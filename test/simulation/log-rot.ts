@@ -1,7 +1,7 @@
 import { present } from '../../raft/base/assert.ts'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { logIndex } from '../../raft/core/types.ts'
-import type { LogIndex } from '../../raft/core/types.ts'
+import type { Entry, HardState, LogIndex } from '../../raft/core/types.ts'
 import { LogFailure } from '../../raft/log/errors.ts'
 import { groupMagic, isZero, sectorBytes } from '../../raft/log/layout.ts'
 import { Wal } from '../../raft/log/wal.ts'
@@ -11,12 +11,15 @@ import type { SimulatedDisk } from './disk.ts'
 export type LogRot = 'bit-flip' | 'misdirected-write' | 'lost-file'
 export const logRots: readonly LogRot[] = ['bit-flip', 'misdirected-write', 'lost-file']
 
-/** Of the deed, not of the log: `harmless` damage left everything readable as it was written. */
-export type RotOutcome = 'refused' | 'harmless'
+/**
+ * Of the deed, not of the log: `harmless` damage left everything readable as it was written; `repaired` took nothing that
+ * counts; `wounded` leaves it to the member's database and its peers whether the log comes back.
+ */
+export type RotOutcome = 'refused' | 'wounded' | 'repaired' | 'harmless'
 
 /**
- * Damages the log of a member that is down, and opens a copy of it: a log that opens must hold what it held.
- * The copy that is damaged had been opened before, so that everything in it was promised to somebody.
+ * Damages the log of a member that is down, and opens a copy of it: a log that opens must hold what it held, from where
+ * it begins. The copy that is damaged had been opened before, so that everything in it was promised to somebody.
  *
  * @returns null when there was nothing to damage
  * @throws an error that says what was lost in silence
@@ -24,26 +27,48 @@ export type RotOutcome = 'refused' | 'harmless'
 export function damageLog(disk: SimulatedDisk, kind: LogRot, random: SeededRandom): RotOutcome | null {
   disk.crash()
   const before = contentsOf(disk)
-  if (before === null || before instanceof LogFailure) return null
+  if (before === null || before instanceof LogFailure || before === 'wounded') return null
   const deed = damage(disk, kind, random)
   if (deed === null) return null
   const after = contentsOf(disk.copy(new SeededRandom(1)))
   if (after instanceof LogFailure) return 'refused'
-  if (after !== before) {
+  if (after === null || after === 'wounded') return 'wounded'
+  if (textOf(after, after.base) !== textOf(before, after.base)) {
     throw new Error(`damaged log: ${deed}, and the log opens with other contents than were promised`)
   }
+  if (after.repaired) return 'repaired'
+  if (after.base !== before.base) throw new Error(`damaged log: ${deed}, and the log begins elsewhere`)
   return 'harmless'
 }
 
+type Contents = {
+  readonly hardState: HardState
+  readonly base: LogIndex
+  readonly lastIndex: LogIndex
+  readonly entries: readonly Entry[]
+  readonly repaired: boolean
+}
+
+function textOf({ hardState, lastIndex, entries }: Contents, above: LogIndex): string {
+  return JSON.stringify([hardState, lastIndex, entries.filter(({ index }) => index > above)])
+}
+
 /** Everything a member would believe of itself; opening repairs, as a start does. */
-function contentsOf(disk: SimulatedDisk): string | LogFailure | null {
+function contentsOf(disk: SimulatedDisk): Contents | LogFailure | 'wounded' | null {
   if (disk.list().length === 0) return null
   try {
-    const wal = Wal.open({ disk, random: new SeededRandom(1), aheadBytes: 0 })
-    const { hardState, base, lastIndex } = wal.recovered
+    const wal = Wal.openOrSalvage({ disk, random: new SeededRandom(1), aheadBytes: 0 })
+    if (!(wal instanceof Wal)) return 'wounded'
+    const { hardState, base, lastIndex, repaired } = wal.recovered
     const entries = lastIndex > base.index ? wal.read(next(base.index), lastIndex, Infinity) : []
     wal.close()
-    return JSON.stringify([hardState, base, lastIndex, entries])
+    return {
+      hardState,
+      base: base.index,
+      lastIndex,
+      entries,
+      repaired: repaired?.startsWith('repaired:') === true,
+    }
   } catch (cause) {
     if (cause instanceof LogFailure) return cause
     throw cause

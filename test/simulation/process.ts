@@ -16,7 +16,7 @@ import { SimKeyValueDisk } from './kv.ts'
 import type { DatabaseWord, KeyValueRot } from './kv.ts'
 import { startProcess } from './launch.ts'
 import { damageLog } from './log-rot.ts'
-import type { LogRot } from './log-rot.ts'
+import type { LogRot, RotOutcome } from './log-rot.ts'
 import { deafWatcher } from './life.ts'
 import type { Life, Watcher } from './life.ts'
 import type { Network } from './network.ts'
@@ -180,6 +180,7 @@ export class Member {
       gaveUp: (cause) => this.#gaveUp(cause),
       violated: (peer, violation) => this.#violated(peer, violation),
       removed: (cause) => this.#removed(cause),
+      logRepaired: () => this.#logRepaired(),
     })
   }
 
@@ -291,8 +292,16 @@ export class Member {
     const outcome = damageLog(this.#disk, kind, new SeededRandom(seed))
     if (outcome === null) return
     this.#options.world.note(`m${this.id} log rots: ${kind}, ${outcome}`)
-    this.#options.met(outcome === 'refused' ? 'log-refused' : 'log-damage-harmless')
+    this.#options.met(metRot[outcome])
     if (outcome === 'refused') this.#excuses.add('log-damaged')
+    if (outcome === 'wounded') this.#excuses.add('log-wounded')
+  }
+
+  #logRepaired(): void {
+    const { world, met } = this.#options
+    world.note(`m${this.id} repaired its log`)
+    met('log-repaired')
+    this.#excuses.delete('log-wounded')
   }
 
   rotDatabase(kind: KeyValueRot, seed: number): void {
@@ -400,11 +409,21 @@ export class Member {
       return
     }
     world.note(`m${this.id} gives up: ${text}`)
-    if (this.#excuses.has('log-damaged')) this.#lost = text
+    if (this.#excuses.has('log-damaged') || logWasRefused.test(text)) this.#lost = text
     else if (this.#excuses.has('wiped')) this.#lost = text
     this.crash('power')
   }
 }
+
+const metRot: Readonly<Record<RotOutcome, MetFault>> = {
+  refused: 'log-refused',
+  wounded: 'log-wounded',
+  repaired: 'log-repaired',
+  harmless: 'log-damage-harmless',
+}
+
+/** What a log says that cannot be repaired. */
+const logWasRefused = /it must be replaced by a new member$/
 
 function isMetFault(fault: string): fault is Extract<MetFault, `disk-${string}`> {
   return ['disk-write-io', 'disk-sync-io', 'disk-read-io', 'disk-write-disk-full'].includes(fault)

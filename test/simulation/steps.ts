@@ -44,6 +44,7 @@ export function stepsToLog(message: RaftToLog): readonly CrashStep[] {
       return ['fetch']
     case 'cut':
       return ['cut']
+    case 'repair':
     case 'stop':
       return []
   }

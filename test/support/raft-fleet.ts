@@ -40,6 +40,8 @@ export type FleetMember = {
   readonly machine: ListMachine
   /** Why it belongs to the cluster no more. */
   readonly removed: string[]
+  /** What it said of its log. */
+  readonly logNotices: string[]
 }
 
 export function soon(ms: number): number {
@@ -88,10 +90,14 @@ export class RaftFleet {
     const options = { id: info.id, members, timing: defaultTiming, limits: this.#limits }
     const node: NodeOptions = joining === undefined ? options : { ...options, joining }
     const removed: string[] = []
-    const raft = this.#open(info, node, (cause) => removed.push(cause))
+    const logNotices: string[] = []
+    const raft = this.#open(info, node, {
+      onRemoved: (cause) => removed.push(cause),
+      onLogNotice: (line) => logNotices.push(line),
+    })
     const machine = new ListMachine()
     await raft.start(machine)
-    const member = { info, node: raft, machine, removed }
+    const member = { info, node: raft, machine, removed, logNotices }
     this.members.set(info.id, member)
     return member
   }
@@ -147,7 +153,19 @@ export class RaftFleet {
     rmSync(this.#directory, { recursive: true })
   }
 
-  #open(info: MemberInfo, node: NodeOptions, onRemoved: (cause: string) => void): RaftNode<number> {
+  /** Of a member with threads. */
+  logDirectory({ name }: MemberInfo): string {
+    return join(this.#directory, name)
+  }
+
+  #open(
+    info: MemberInfo,
+    node: NodeOptions,
+    {
+      onRemoved,
+      onLogNotice,
+    }: { readonly onRemoved: (cause: string) => void; readonly onLogNotice: (line: string) => void },
+  ): RaftNode<number> {
     const onFatal = (cause: string): void => assert.fail(`member ${info.name} gave up: ${cause}`)
     if (this.#kind === 'inline') {
       const log = this.#logs.get(info.id) ?? new MemoryLog()
@@ -159,8 +177,8 @@ export class RaftFleet {
     const peerBook = this.#books.get(info.id) ?? new MemoryPeerBook()
     this.#books.set(info.id, peerBook)
     return threadedNode<number>({
-      ...{ node, clock, random, hostUrl, peerBook, onFatal, onRemoved },
-      logDirectory: join(this.#directory, info.name),
+      ...{ node, clock, random, hostUrl, peerBook, onFatal, onRemoved, onLogNotice },
+      logDirectory: this.logDirectory(info),
       transport: {
         cluster: 'test',
         self: { id: info.id, name: info.name },

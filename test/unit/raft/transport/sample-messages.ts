@@ -26,6 +26,8 @@ const kinds = {
   'timeout-now': true,
   report: true,
   'state-wanted': true,
+  'entries-wanted': true,
+  'entries-sent': true,
   'change-wanted': true,
   'change-answer': true,
   'transfer-wanted': true,
@@ -96,6 +98,14 @@ export function sampleMessage(
       return core({ ...address, kind })
     case 'state-wanted':
       return { ...ends, kind, atLeast: logIndex(whole()) }
+    case 'entries-wanted': {
+      const first = 1 + random.below(1000)
+      return { ...ends, kind, first: logIndex(first), last: logIndex(first + random.below(1000)) }
+    }
+    case 'entries-sent': {
+      const { entries, previousIndex } = sampleAppend(random)
+      return { ...ends, kind, first: logIndex(previousIndex + 1), entries }
+    }
     case 'report':
       return { ...ends, kind, bytes: random.bytes(random.below(reportBytesMax + 1)) }
     default:

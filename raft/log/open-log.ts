@@ -1,0 +1,26 @@
+import type { DamagedLog, LogActorOptions } from './log-actor.ts'
+import type { LogSize } from './log-protocol.ts'
+import { Wal } from './wal.ts'
+import type { WalOptions } from './wal.ts'
+
+/** What a log actor is given to serve a log on disk. */
+export type OpenedLog = Pick<LogActorOptions, 'store'> & {
+  readonly prepare: () => void
+  readonly measure: () => LogSize
+}
+
+/** Opens the log of a member, whole or damaged. @throws LogFailure when nothing can repair it */
+export function openLog(options: WalOptions): OpenedLog {
+  const opened = Wal.openOrSalvage(options)
+  let wal = opened instanceof Wal ? opened : null
+  const repaired: DamagedLog['repaired'] = (repair) => {
+    if (opened instanceof Wal) return opened
+    wal = Wal.openRepaired(options, opened, repair)
+    return wal
+  }
+  return {
+    store: opened instanceof Wal ? opened : { log: opened, repaired },
+    prepare: () => wal?.prepare(),
+    measure: () => wal?.size ?? { segments: 0, bytes: 0 },
+  }
+}
