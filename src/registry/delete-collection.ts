@@ -27,7 +27,7 @@ import { fromStore, isOutcomeUnknown, outcomeUnknown, saysOutcome } from './stor
  */
 export async function removeCollection(parts: VerbParts, request: WriteRequest): Promise<Answer> {
   const { definition, target, context } = request
-  const removal: Removal = { options: readDeleteOptions(request), deleted: 0 }
+  const removal: Removal = { options: readDeleteOptions(parts, request), deleted: 0 }
   const list = readListOptions(request.query)
   const selection = selectionOf(definition, target, list)
   if (list.wanted.kind === 'exact' || list.continueToken !== null) {

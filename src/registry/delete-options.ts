@@ -3,9 +3,13 @@ import { conform } from '../api/schema/conform.ts'
 import { deleteOptionsSchema } from '../api/schema/shared.ts'
 import { isJsonObject, memberOf, numberMember, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
+import type { Names } from '../api/names.ts'
 import type { VerbRequest } from './answer.ts'
 import { readBody } from './decode.ts'
+import { apiVersionOf } from './definition.ts'
+import type { ResourceDefinition } from './definition.ts'
 import { isDryRun, readBoolean, readDryRun, readInteger, readText, unsupported } from './options.ts'
+import type { VerbParts } from './parts.ts'
 
 export type DeleteOptions = {
   readonly dryRun: boolean
@@ -25,11 +29,11 @@ export type DeleteOptions = {
  *
  * @throws ApiError `BadRequest`
  */
-export function readDeleteOptions(request: VerbRequest): DeleteOptions {
+export function readDeleteOptions({ names }: Pick<VerbParts, 'names'>, request: VerbRequest): DeleteOptions {
   const { query } = request
   const dryRun = readDryRun(query)
   if (request.body.length > 0) {
-    const read = fromBody(request)
+    const read = fromBody(names, request)
     return { ...read, dryRun: dryRun || read.dryRun }
   }
   const gracePeriodSeconds = readInteger(query, 'gracePeriodSeconds')
@@ -38,15 +42,36 @@ export function readDeleteOptions(request: VerbRequest): DeleteOptions {
   return { dryRun, gracePeriodSeconds, uid: null, resourceVersion: null }
 }
 
-function fromBody(request: VerbRequest): DeleteOptions {
+function fromBody(names: Names, request: VerbRequest): DeleteOptions {
   const { value: sent, fractions } = readBody(request, { schema: deleteOptionsSchema, validation: 'Ignore' })
+  checkKind(names, request.definition, sent)
+  return deleteOptionsOf(
+    conform(deleteOptionsSchema, { ...sent, apiVersion: 'v1', kind: 'DeleteOptions' }, fractions).value,
+  )
+}
+
+/**
+ * Options have a version of their own. Older clients name that of the resource instead.
+ *
+ * @throws ApiError `BadRequest`
+ * @source apiserver `pkg/endpoints/handlers/delete.go`
+ */
+function checkKind(names: Names, definition: ResourceDefinition, sent: JsonObject): void {
   const kind = textMember(sent, 'kind')
   if (kind !== '' && kind !== 'DeleteOptions') {
-    throw badRequest(`${kind.slice(0, 256)} cannot be handled as DeleteOptions`)
+    throw badRequest(`${shown(kind)} cannot be handled as DeleteOptions`)
   }
-  return deleteOptionsOf(
-    conform(deleteOptionsSchema, { apiVersion: 'v1', ...sent, kind: 'DeleteOptions' }, fractions).value,
+  const apiVersion = textMember(sent, 'apiVersion')
+  const groups = new Set([names.group('meta'), names.clientGroup('meta')])
+  const known = ['v1', ...[...groups].map((group) => `${group}/v1`), apiVersionOf(definition)]
+  if (apiVersion === '' || known.includes(apiVersion)) return
+  throw badRequest(
+    `no kind "DeleteOptions" is registered for version ${shown(apiVersion)}: use ${known.slice(0, -1).join(' or ')}`,
   )
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 256))
 }
 
 /** @param value of the shape `DeleteOptions` @throws ApiError `BadRequest` */

@@ -30,7 +30,7 @@ import type { Draft } from './write-pipeline.ts'
 export function remove(parts: VerbParts, request: WriteRequest): Promise<Answer> {
   const { definition, target } = request
   if (target.subresource !== null) throw methodNotSupported(resourceOf(definition), 'delete')
-  return removeWith(parts, request, readDeleteOptions(request))
+  return removeWith(parts, request, readDeleteOptions(parts, request))
 }
 
 /** @param request its body and query were read already */

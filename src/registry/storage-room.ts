@@ -1,5 +1,7 @@
 import { ApiError } from '../api/api-error.ts'
 import { forbidden, tooLarge } from '../api/api-errors.ts'
+import { spellPath } from '../api/schema/path.ts'
+import { wholeObject } from '../api/schema/shared.ts'
 import type { Operation, Outcome } from '../store/command.ts'
 import { partsOf } from '../store/key.ts'
 import { endsAlarm, sizeRefusalOf } from '../store/machine/storage-rules.ts'
@@ -7,6 +9,8 @@ import type { ObjectStore } from '../store/object-store.ts'
 import type { ResourceUsage } from '../store/machine/storage-usage.ts'
 import type { VerbRequest } from './answer.ts'
 import { resourceOf } from './definition.ts'
+import { parseBytes } from './encode.ts'
+import { largestField } from './largest-field.ts'
 
 type Sizes = Pick<ObjectStore, 'storage' | 'settings'>
 type Refusal = Extract<Outcome, { readonly kind: 'too-large' | 'over-quota' }>
@@ -53,8 +57,35 @@ export function sizeError(
   operations: readonly Operation[],
   refusal: Refusal,
 ): ApiError {
-  if (refusal.kind === 'too-large') return tooLarge(`limit of an object is ${refusal.bytesMax}`)
+  if (refusal.kind === 'too-large') return objectTooLarge(request, operations, refusal)
   return storageFull(store, request, operations, refusal)
+}
+
+/** 413 that names the object and the field that takes most of it. */
+function objectTooLarge(
+  { definition }: VerbRequest,
+  operations: readonly Operation[],
+  { operation, bytes, bytesMax }: Extract<Refusal, { readonly kind: 'too-large' }>,
+): ApiError {
+  const { code, message, details } = tooLarge(`limit of an object is ${bytesMax}`)
+  const put = operations[operation]
+  // Another object of the command is not the one that the caller knows.
+  if (put?.kind !== 'put' || operation !== 0) return new ApiError(code, message, details)
+  const { group, resource } = resourceOf(definition)
+  const { name } = partsOf(put.key)
+  const largest = largestField(parseBytes(put.object.bytes), wholeObject(definition.schema))
+  const field = largest === null ? '' : spellPath(largest.path)
+  const most = largest === null ? '' : `, ${largest.bytes} of them in ${field}`
+  const words = `${message}: ${group === '' ? resource : `${resource}.${group}`} ${JSON.stringify(name)} has ${bytes} bytes${most}`
+  const cause = {
+    reason: 'FieldValueTooLong',
+    message: `Too long: the object may have ${bytesMax} bytes`,
+    field,
+  }
+  return new ApiError(code, words, {
+    ...{ name, kind: resource, causes: [cause] },
+    ...(group === '' ? {} : { group }),
+  })
 }
 
 /**

@@ -66,7 +66,9 @@ export function representationWanted(
   query: Query,
 ): WantedObjects {
   if (header === undefined || PLAIN.has(header)) return STORED_WANTED
-  const served = OFFERS[verb === 'list' ? 'list' : 'one'][hasProtobuf(definition) ? 'all' : 'text']
+  const offers = OFFERS[verb === 'list' ? 'list' : 'one'][hasProtobuf(definition) ? 'all' : 'text']
+  // What is asked and not stored has no columns. @source apiserver, AllowsMediaTypeTransform
+  const served = definition.review === undefined ? offers : offers.filter(({ as }) => as !== 'table')
   const offer = negotiate(header, served)
   // As upstream: streams of JSON are called like JSON.
   const streamed = verb === 'watch' && offer.encoding !== 'json'

@@ -2,7 +2,7 @@ import type { Findings } from '../../api/findings.ts'
 import { maybe, struct, text } from '../../api/schema/build.ts'
 import type { Field } from '../../api/schema/build.ts'
 import { invalid, required } from '../../api/field-error.ts'
-import { textMember } from '../../api/json.ts'
+import { memberOf } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { checkDns1123Label } from '../../api/name-rules.ts'
 import { fieldAt } from '../../api/schema/path.ts'
@@ -108,6 +108,7 @@ function checkStorageOS(source: JsonObject, at: Path | null, found: Findings): v
   secretSays(['name'])(source, at, found)
 }
 
+/** Empty, which is not the same as absent or null. */
 function memberIsEmpty(source: JsonObject, name: string): boolean {
-  return Object.hasOwn(source, name) && textMember(source, name) === ''
+  return memberOf(source, name) === ''
 }

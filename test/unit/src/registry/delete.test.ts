@@ -187,6 +187,35 @@ void test('spec 4.2: malformed options of a deletion are 400 and delete nothing'
   assert.equal((await api.get({ name: 'a' })).code, 200)
 })
 
+void test('options of a deletion are of kind DeleteOptions and of a version that has them, in both domains', async (t) => {
+  for (const domain of ['orch.io', 'k8s.io'] as const) {
+    const api = await Fixture.open({ domain })
+    t.after(() => api.close())
+    await api.create({ kind: 'Lease', body: { metadata: { name: 'a' } } })
+    for (const [kind, apiVersion] of [
+      ['DeleteOptions', 'bogus/v1'],
+      ['DeleteOptions', 'v2'],
+      ['DeleteOptions', 'meta.k8s.io/v2'],
+      ['Lease', `coordination.${domain}/v1`],
+    ] as const) {
+      const body = { kind, apiVersion }
+      for (const call of [
+        api.delete({ kind: 'Lease', name: 'a', body }),
+        api.deleteCollection({ kind: 'Lease', body }),
+      ]) {
+        const seen = await refused(call)
+        assert.deepEqual([seen.code, seen.reason], [400, 'BadRequest'], JSON.stringify(body))
+      }
+    }
+    for (const apiVersion of ['v1', 'meta.k8s.io/v1', `meta.${domain}/v1`, `coordination.${domain}/v1`]) {
+      const body = { kind: 'DeleteOptions', apiVersion }
+      assert.equal((await api.delete({ kind: 'Lease', name: 'a', body })).code, 200, apiVersion)
+      await api.create({ kind: 'Lease', body: { metadata: { name: 'a' } } })
+    }
+    assert.equal((await api.delete({ kind: 'Lease', name: 'a', body: {} })).code, 200)
+  }
+})
+
 void test('spec 4.9: a dry run of a deletion deletes nothing, asked for in query or body', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { Settings } from '../../../../src/store/command.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
-import { Fixture, causes, refused } from './fixture.ts'
+import { Fixture, causes, details, refused } from './fixture.ts'
 
 const filler = { data: { x: 'x'.repeat(1000) } }
 
@@ -143,10 +143,31 @@ void test('a patch that grows an object over the limit is 413, as is a race that
     options: { wrap: () => behind },
   })
   const lost = await refused(racing.patch({ name: 'a', body: { data: { y: 'y'.repeat(1000) } } }))
-  assert.deepEqual(
-    [lost.code, lost.message],
-    [413, 'Request entity is too large: limit of an object is 2000'],
-  )
+  assert.equal(lost.code, 413)
+  assert.match(lost.message, /^Request entity is too large: limit of an object is 2000: configmaps "a" has /)
+})
+
+void test('the error of an object that is too large names the object and its largest field', async (t) => {
+  for (const domain of ['orch.io', 'k8s.io'] as const) {
+    const api = await Fixture.open({ domain })
+    t.after(() => api.close())
+    const settings = { ...api.store.settings, objectBytesMax: 2000 }
+    await api.store.write({ kind: 'change-settings', settings }, api.clock.monotonicMs() + 1000)
+    const seen = await refused(api.configMap('a', { data: { small: 'x', 'big.one': 'y'.repeat(3000) } }))
+    assert.equal(seen.code, 413)
+    assert.match(
+      seen.message,
+      /limit of an object is 2000: configmaps "a" has \d+ bytes, 3002 of them in data\[big\.one\]$/,
+    )
+    const { name, kind } = details(seen)
+    assert.deepEqual([name, kind, causes(seen)], ['a', 'configmaps', ['FieldValueTooLong data[big.one]']])
+    // No field alone makes it large.
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, 'v']))
+    assert.match((await refused(api.configMap('b', { data: many }))).message, /bytes, \d+ of them in data$/)
+    // However long its name.
+    const long = await refused(api.configMap('c', { data: { ['k'.repeat(2500)]: '' } }))
+    assert.ok([413, 422].includes(long.code) && long.message.length < 2000)
+  }
 })
 
 void test('objects that lose a byte at a time come to the ceiling; deletion goes on from there', async (t) => {

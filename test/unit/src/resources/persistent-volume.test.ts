@@ -141,6 +141,25 @@ void test('spec 2.7: csi needs a volumeHandle, and references to Secrets carry n
   assert.deepEqual((object['spec'] as JsonObject)['csi'], { ...csi, ...full, ...more })
 })
 
+void test('spec 2.7: the Secret of azureFile is in the namespace of the claim unless it names another, in both domains', async (t) => {
+  for (const domain of ['orch.io', 'k8s.io'] as const) {
+    const api = await Fixture.open({ domain })
+    t.after(() => api.close())
+    const azureFile = { secretName: 's', shareName: 'h' }
+    for (const [name, secretNamespace] of [
+      ['without', {}],
+      ['null', { secretNamespace: null }],
+      ['named', { secretNamespace: 'n' }],
+    ] as const) {
+      const source = { csi: null, azureFile: { ...azureFile, ...secretNamespace } }
+      const volume = { ...body, metadata: { name }, spec: { ...spec, ...source } }
+      const made = await api.create({ kind, body: volume })
+      assert.equal(made.code, 201, name)
+      assert.equal((await api.update({ kind, name, body: made.object })).code, 200, name)
+    }
+  }
+})
+
 void test('spec 2.7: persistent sources have the defaults of the inline ones', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
