@@ -224,8 +224,6 @@ export interface Transport {
    * may connect again, and is heard again then. @param violation one line
    */
   refuse(peer: NodeId, violation: string): void
-  /** The version of `proto/raft.proto` spoken with that peer last; the oldest one before the first word. */
-  speaks(to: NodeId): number
   /**
    * Streams one snapshot on a channel of its own, at most one per peer at a time.
    * `next` is awaited for each chunk; null ends the stream.
@@ -304,11 +302,10 @@ export interface StateMachine<Outcome> {
   /**
    * A consistent copy of the durable state, to be streamed to a peer.
    * @param atLeast fails when it is behind this; null: as it is
-   * @param protocol that the peer speaks: an older one cannot read all that is said to a newer one
    */
-  produceSnapshot(atLeast: LogIndex | null, protocol: number): Promise<SnapshotSource>
-  /** A place to receive another member's state, aside from the live one. @param from who sends it */
-  stageSnapshot(snapshot: SnapshotMeta, from: NodeId): Promise<SnapshotSink>
+  produceSnapshot(atLeast: LogIndex | null): Promise<SnapshotSource>
+  /** A place to receive another member's state, aside from the live one. */
+  stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink>
   /** The staged state is now the state: the log record naming it is durable. */
   installSnapshot(snapshot: SnapshotMeta): Promise<void>
 }

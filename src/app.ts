@@ -110,6 +110,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   controllers.register(metrics)
   const url = await serve(site, {
     ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys, access, audit },
+    watch,
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
   })
   log.info({ url, id, domain: names.domain }, 'serving')

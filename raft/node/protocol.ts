@@ -98,22 +98,12 @@ export type RaftToApi =
   | { readonly kind: 'change-answer'; readonly request: number; readonly answer: MembershipAnswer }
   /** This member belongs to the cluster no more. Once. @param cause one line */
   | { readonly kind: 'removed'; readonly cause: string; readonly index: LogIndex }
-  /** @param atLeast see `StateMachine.produceSnapshot` @param protocol likewise */
-  | {
-      readonly kind: 'source-open'
-      readonly stream: number
-      readonly atLeast: LogIndex | null
-      readonly protocol: number
-    }
+  /** @param atLeast see `StateMachine.produceSnapshot` */
+  | { readonly kind: 'source-open'; readonly stream: number; readonly atLeast: LogIndex | null }
   /** Credit for one more chunk. */
   | { readonly kind: 'source-pull'; readonly stream: number }
   | { readonly kind: 'source-close'; readonly stream: number }
-  | {
-      readonly kind: 'sink-open'
-      readonly stream: number
-      readonly snapshot: SnapshotMeta
-      readonly from: NodeId
-    }
+  | { readonly kind: 'sink-open'; readonly stream: number; readonly snapshot: SnapshotMeta }
   | { readonly kind: 'sink-chunk'; readonly stream: number; readonly bytes: Uint8Array }
   | { readonly kind: 'sink-finish'; readonly stream: number }
   | { readonly kind: 'sink-abort'; readonly stream: number; readonly cause: string }

@@ -63,8 +63,8 @@ export class SnapshotDesk {
     await Promise.all(ends)
   }
 
-  #openSource({ stream, atLeast, protocol }: Told<'source-open'>): void {
-    const opened = this.#machine.produceSnapshot(atLeast, protocol)
+  #openSource({ stream, atLeast }: Told<'source-open'>): void {
+    const opened = this.#machine.produceSnapshot(atLeast)
     this.#sources.set(stream, { opened, tail: opened })
     opened.then(
       (source) => this.#post({ kind: 'source-opened', stream, snapshot: source.snapshot }),
@@ -101,8 +101,8 @@ export class SnapshotDesk {
       .catch(() => undefined)
   }
 
-  #openSink({ stream, snapshot, from }: Told<'sink-open'>): void {
-    const opened = this.#staging.then(() => this.#machine.stageSnapshot(snapshot, from))
+  #openSink({ stream, snapshot }: Told<'sink-open'>): void {
+    const opened = this.#staging.then(() => this.#machine.stageSnapshot(snapshot))
     this.#staging = opened.catch(() => undefined)
     this.#sinks.set(stream, { opened, tail: opened })
     opened.then(

@@ -71,7 +71,7 @@ export class SnapshotInbox {
     this.#repair = null
     const stream: Stream = { id: this.#nextStream++, from, term, answers: [] }
     this.#stream = stream
-    this.#needs.post({ kind: 'sink-open', stream: stream.id, snapshot: header.snapshot, from })
+    this.#needs.post({ kind: 'sink-open', stream: stream.id, snapshot: header.snapshot })
     try {
       await this.#answer(stream)
     } catch (cause) {

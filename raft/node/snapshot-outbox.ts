@@ -137,8 +137,7 @@ export class SnapshotOutbox {
       ready: [],
       waiting: null,
     })
-    const protocol = this.#needs.transport.speaks(peer)
-    this.#needs.post({ kind: 'source-open', stream: id, atLeast, protocol })
+    this.#needs.post({ kind: 'source-open', stream: id, atLeast })
   }
 
   #begin(stream: Stream, snapshot: SnapshotMeta): void {

@@ -156,10 +156,6 @@ export class GrpcTransport implements Transport {
     this.#inbound.violated(peer, violation)
   }
 
-  speaks(to: NodeId): number {
-    return this.#links.get(to)?.protocol ?? protocolOldest
-  }
-
   /** @throws TransportFailure `busy`, `unreachable`, `refused`, `aborted`, `corrupt`, `closed` */
   async sendSnapshot(
     to: NodeId,

@@ -8,7 +8,6 @@ import { TransportFailure } from './errors.ts'
 import type { Introduction } from './guests.ts'
 import { defaultTransportLimits } from './options.ts'
 import { PeerList } from './peer-list.ts'
-import { protocolNewest } from './protocol-version.ts'
 
 /**
  * Members of one process that find each other by identity: for tests. Nothing is lost but what is cut, goes
@@ -127,10 +126,6 @@ export class MemoryTransport implements Transport {
   /** No link is there to close. */
   refuse(): void {
     this.violations++
-  }
-
-  speaks(): number {
-    return protocolNewest
   }
 
   async sendSnapshot(

@@ -96,11 +96,6 @@ export class PeerLink {
     queueMicrotask(() => this.#flush())
   }
 
-  /** The version spoken with the peer now, or when it was last there; the oldest before it ever was. */
-  get protocol(): number {
-    return this.#protocol
-  }
-
   measure(): LinkMeasure {
     return {
       name: this.peer.name,

@@ -1,6 +1,7 @@
 import type { Consensus } from '../../raft/index.ts'
 import { JoinDesk } from '../cluster/join-desk.ts'
 import { MemberDesk } from '../cluster/member-desk.ts'
+import { StateRepair } from '../cluster/state-repair.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
 import { programVersion } from '../version.ts'
@@ -8,11 +9,13 @@ import { isIssuedBy } from './issued-by.ts'
 import { StoredJoinRecords } from './join-records.ts'
 import type { MemberKeys } from './keys.ts'
 import type { Site } from './site.ts'
+import type { StateWatch } from './state-watch.ts'
 
 export type MembershipParts = {
   readonly store: ObjectStore
-  readonly machine: Pick<StoreMachine, 'configuration'>
-  readonly consensus: Pick<Consensus<never>, 'status' | 'barrier' | 'changeMembers'>
+  readonly machine: Pick<StoreMachine, 'configuration' | 'quarantine' | 'samples' | 'repair'>
+  readonly consensus: Pick<Consensus<never>, 'status' | 'barrier' | 'changeMembers' | 'transferLeadership'>
+  readonly watch: Pick<StateWatch, 'guard' | 'reports'>
   /** Those in force: authorities may be replaced while this member runs. */
   readonly keys: () => MemberKeys
 }
@@ -23,8 +26,8 @@ const joinLevel = 3
 /** How members come and go, as this member's server offers it. */
 export function membershipDesks(
   { clock, random, config, names, life }: Site,
-  { store, machine, consensus, keys }: MembershipParts,
-): { readonly joinDesk: JoinDesk; readonly memberDesk: MemberDesk } {
+  { store, machine, consensus, keys, watch }: MembershipParts,
+): { readonly joinDesk: JoinDesk; readonly memberDesk: MemberDesk; readonly stateRepair: StateRepair } {
   const joinDesk = new JoinDesk({
     records: new StoredJoinRecords({ store, clock, random }),
     consensus,
@@ -44,7 +47,11 @@ export function membershipDesks(
     clock,
     random,
   })
-  return { joinDesk, memberDesk: new MemberDesk({ consensus, configuration: () => machine.configuration }) }
+  return {
+    joinDesk,
+    memberDesk: new MemberDesk({ consensus, configuration: () => machine.configuration }),
+    stateRepair: new StateRepair({ state: machine, ...watch, consensus, clock }),
+  }
 }
 
 /** Who vouches for the client port, if that is an authority that every new member has too. */

@@ -66,8 +66,10 @@ export function registerClusterMetrics(
     store.storage.alarm ? 1 : 0,
   )
   registerUsageByResource(register, store)
-  gauge('orch_store_quarantined', '1 while the state of this member is not to be trusted, else 0', () =>
-    machine.quarantine === null ? 0 : 1,
+  gauge(
+    'orch_store_quarantined',
+    '1 while this member serves nothing as its state is not trusted, else 0',
+    () => (machine.quarantine === null ? 0 : 1),
   )
   registerQuarantines(register, machine.quarantines)
   gauge('orch_cluster_state_apart', 'members whose state differs from that of this one', () =>
@@ -83,14 +85,14 @@ export function registerClusterMetrics(
   gauge('orch_raft_readers_waiting', 'most-recent reads waiting for their round', () => node.load.readers)
 }
 
-/** `outvoted` without any damage known is a mistake of a program or of a memory, and worth a look each time. */
+/** `disagreement` without any known damage is a fault of a program or of a memory. */
 function registerQuarantines(
   register: MetricsRegistry,
   quarantines: Readonly<Record<QuarantineCause, number>>,
 ): void {
   new Counter({
     name: 'orch_store_quarantines_total',
-    help: 'how often the state of this member was not to be trusted, and what told so',
+    help: 'number of quarantines of the local state, by cause',
     labelNames: ['cause'],
     registers: [register],
     collect() {

@@ -2,13 +2,13 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { StorageFailure } from '../store/errors.ts'
-import type { AsideNews } from '../store/disk/aside.ts'
+import type { QuarantinedDatabaseNews } from '../store/disk/quarantined-database.ts'
 import { StoreMachine } from '../store/store-machine.ts'
 import type { StoreMachineOptions } from '../store/store-machine-options.ts'
 import { StartFailure } from './errors.ts'
 import { logFolder } from './member-identity.ts'
 import { withReplacement } from './replacement-advice.ts'
-import { tellQuarantine } from './tell-quarantine.ts'
+import { logQuarantine } from './log-quarantine.ts'
 
 export const databaseFolder = 'db'
 
@@ -37,7 +37,7 @@ export async function openStore(
     return await StoreMachine.open({
       ...options,
       onInstalled: ({ index, term }) => log.info({ index, term }, 'snapshot installed'),
-      onQuarantine: (quarantine) => tellQuarantine(quarantine, path, log),
+      onQuarantine: (quarantine) => logQuarantine(quarantine, { path, name: config.name, log }),
       onReplay: (why) =>
         log.warn(
           { why, path },
@@ -45,7 +45,7 @@ export async function openStore(
         ),
       onMissing: () =>
         log.warn({ path }, 'there is no database: the log, whole from its first entry, makes one'),
-      onAside: (news) => tellAside(news, log),
+      onAside: (news) => logRemoval(news, log),
     })
   } catch (cause) {
     if (!(cause instanceof StorageFailure)) throw cause
@@ -53,10 +53,11 @@ export async function openStore(
   }
 }
 
-function tellAside(news: AsideNews, log: Pick<Logger, 'info' | 'warn'>): void {
+function logRemoval(news: QuarantinedDatabaseNews, log: Pick<Logger, 'info' | 'warn'>): void {
   const { kind, ...fields } = news
-  if (kind === 'removed') log.info(fields, 'what was set aside is removed: another state is in its place')
-  else log.warn(fields, 'what was set aside is left over and takes room')
+  if (kind === 'removed')
+    log.info(fields, 'the quarantined database is removed: another state is in its place')
+  else log.warn(fields, 'could not delete the quarantined database')
 }
 
 /** The store knows its databases by name only. */

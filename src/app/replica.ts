@@ -19,7 +19,7 @@ import type { Site } from './site.ts'
 export type Replica = {
   readonly node: RaftNode<Outcome>
   readonly machine: StoreMachine
-  /** From now on this judge says whether the state may be given away; before it, only what nobody needs exact. */
+  /** From now on this judge says whether the state may be given away. */
   readonly judgedBy: (judge: StateGuard) => void
 }
 
@@ -56,7 +56,6 @@ export async function openReplica(site: Site, parts: ReplicaParts): Promise<Repl
   let judge: StateGuard | null = null
   const machine = await openStore(
     {
-      self: id,
       home,
       clock,
       limits: storeLimits,
@@ -64,7 +63,7 @@ export async function openReplica(site: Site, parts: ReplicaParts): Promise<Repl
       logLast: lastIndex,
       featureLevelMax: config['feature-level-max'],
       onFailure: onFatal,
-      mayGive: (atLeast) => judge?.mayGive(atLeast) ?? atLeast === null,
+      mayGive: () => judge?.mayGive() ?? true,
     },
     { directory, log, config },
   )

@@ -31,6 +31,7 @@ import type { Access } from './policy.ts'
 import { serverVersion } from './server-version.ts'
 import type { Site } from './site.ts'
 import { MemberStateGiver } from './state-giver.ts'
+import type { StateWatch } from './state-watch.ts'
 
 export type ServingParts = {
   readonly store: Store
@@ -44,6 +45,7 @@ export type ServingParts = {
   readonly keys: MemberKeys
   readonly access: Access
   readonly audit: AuditTrail | null
+  readonly watch: StateWatch
   /** See `RaftNode.renewPeerKeys`. */
   readonly renewPeerKeys: (credentials: PeerCredentials) => void
 }
@@ -95,6 +97,7 @@ function serverOf(
         index: machine.appliedMemory,
         digest: machine.quarantine === null ? machine.digest : null,
         featureLevel: store.featureLevel,
+        quarantine: machine.quarantine?.cause ?? null,
       }),
     }),
     memberName: config.name,

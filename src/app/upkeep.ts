@@ -57,7 +57,7 @@ export function startUpkeep(
   const statuses = new MemberStatusWriter({
     ...{ store, consensus, clock, reports: watch.reports, onFailure: onFatal },
     self: () => ({
-      state: machine.quarantine === null ? 'healthy' : 'quarantined',
+      state: watch.guard.describe().state,
       version: programVersion,
     }),
   })

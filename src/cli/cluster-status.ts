@@ -12,6 +12,8 @@ export type MemberStatus = {
   readonly leader: string | null
   readonly appliedMemory: number
   readonly ready: boolean
+  /** Why it does not serve its state, see `QuarantineCause`; null: it does. */
+  readonly quarantine: string | null
   readonly members: readonly {
     readonly id: string
     readonly name: string
@@ -65,6 +67,7 @@ export function parseStatus(endpoint: Endpoint, value: Record<string, unknown>):
     leader: isRecord(leader) ? textOf(leader['name']) : null,
     appliedMemory: numberOf(value['appliedMemory']),
     ready: value['ready'] === true,
+    quarantine: quarantineOf(value['state']),
     members: members.filter(isRecord).map((member) => ({
       id: textOf(member['id']),
       name: textOf(member['name']),
@@ -76,6 +79,11 @@ export function parseStatus(endpoint: Endpoint, value: Record<string, unknown>):
       lag: typeof member['lag'] === 'number' ? member['lag'] : null,
     })),
   }
+}
+
+function quarantineOf(state: unknown): string | null {
+  const cause = isRecord(state) ? state['quarantine'] : null
+  return typeof cause === 'string' ? cause : null
 }
 
 function textOf(value: unknown): string {

@@ -4,6 +4,8 @@ import { memberAdd, memberReplace } from './member-add.ts'
 import type { AddFlags, ReplaceFlags } from './member-add.ts'
 import { memberDemote, memberMove, memberPromote, memberRemove } from './member-change.ts'
 import type { ChangeFlags, MoveFlags } from './member-change.ts'
+import { memberRepair } from './member-repair.ts'
+import type { RepairFlags } from './member-repair.ts'
 import { memberList, transferLeader } from './member.ts'
 import type { SharedOptions } from './snapshot-commands.ts'
 import type { Format, Terminal } from './terminal.ts'
@@ -19,6 +21,7 @@ export function addMember(program: Command, terminal: Terminal, shared: SharedOp
     .action((options: Options) => memberList(terminal, options.kubeconfig, options.output))
   addComing(member, terminal, shared)
   addChanges(member, terminal, shared)
+  addRepair(member, terminal, shared)
   member
     .command('transfer-leader')
     .description('make another member the leader')
@@ -84,6 +87,15 @@ function addChanges(member: Command, terminal: Terminal, shared: SharedOptions):
     .option('--peer-address <host:port>', 'by the other members')
     .option('--client-address <host:port>', 'by clients')
     .action((who: string, flags: MoveFlags) => memberMove(terminal, who, flags))
+}
+
+function addRepair(member: Command, terminal: Terminal, shared: SharedOptions): void {
+  const words =
+    'replace the state of a member that differs from others by the leader’s. Find out first which state is right ' +
+    '(README, "When a state is wrong"): what this member has is set aside, then removed'
+  changing(member.command('repair').description(words), shared)
+    .option('--from <name>', 'the member whose state is right: it is trusted and leads first')
+    .action((who: string, flags: RepairFlags) => memberRepair(terminal, who, flags))
 }
 
 function changing(command: Command, shared: SharedOptions): Command {

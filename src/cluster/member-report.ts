@@ -1,23 +1,33 @@
 import { Failure } from '../../raft/base/failure.ts'
-import { logIndex, nodeId } from '../../raft/index.ts'
-import type { LogIndex, NodeId } from '../../raft/index.ts'
+import { logIndex } from '../../raft/index.ts'
+import type { LogIndex } from '../../raft/index.ts'
 
-/** What one member tells the others about itself, about once a second. */
-export type MemberReport = {
+/**
+ * - `healthy`: the member trusts its state and serves it
+ * - `outvoted`: a majority of the voters has one other state; this one is kept and not served
+ * - `undecided`: likewise, and no majority is known to have one
+ * - `quarantined`: there is no state, and another member's is fetched
+ */
+export type ReportedState = 'healthy' | 'quarantined' | Disagreement
+export type Disagreement = 'outvoted' | 'undecided'
+
+/** What one member reports about its state, for others to compare. */
+export type DigestReport = {
+  /** Ascending by index; at most `reportSamplesMax`. */
+  readonly samples: readonly DigestSample[]
+  readonly state: ReportedState
+}
+
+/** What one member reports about itself, about once a second. */
+export type MemberReport = DigestReport & {
   /** Everything up to here is in its memory. */
   readonly appliedIndex: LogIndex
   /** An index it has not applied yet: everyone who has not either takes a sample there. */
   readonly sampleAt: LogIndex
-  /** Fingerprints of its state, ascending by index; at most `reportSamplesMax`. */
-  readonly samples: readonly DigestSample[]
-  /** Whom it copied its state from, as far as that state is not proven since; at most `reportStretchesMax`. */
-  readonly copied: readonly CopiedStretch[]
   /** Newest apply logic its program knows. */
   readonly featureLevelMax: number
   /** Of its program; at most 64 bytes. */
   readonly version: string
-  /** `quarantined`: it found its state wrong, serves nothing and fetches another. */
-  readonly state: 'healthy' | 'quarantined'
 }
 
 /** Equal on all members whose state is right: at one index, and under one level of apply logic. */
@@ -28,47 +38,31 @@ export type DigestSample = {
   readonly digest: string
 }
 
-/** Entries `after` < index <= `upTo` of a state that `by` applied before it was copied. null: by several members. */
-export type CopiedStretch = {
-  readonly by: NodeId | null
-  readonly after: LogIndex
-  readonly upTo: LogIndex
-}
-
-/** Copies of copies in one report: as many as a member keeps. */
-export const reportStretchesMax = 8
-
 /** Samples in one report. When there are more: the newest. */
 export const reportSamplesMax = 24
 
-/** `malformed`: not a report, or one of a program that says it in another way. */
+/** `malformed`: not a report, or one in another format. */
 export class ReportFailure extends Failure<'malformed'> {}
 
 /*
  *   | format 1 | state 1 | feature level max 4 | applied 8 | sample at 8 | version: length 1, text |
  *   | samples: count 1, each | index 8 | feature level 4 | digest 16 | |
- *   | copied stretches: count 1, each | by 8, 0 for several | after 8 | up to 8 | |
  *
- * Numbers are lowest byte first, the long ones as doubles. Bytes behind that belong to later programs; one that does not
- * know of copies ends before them.
+ * Numbers are lowest byte first, the long ones as doubles. Bytes after that belong to later programs.
  */
 const formatVersion = 1
 const fixedBytes = 24
 const sampleBytes = 28
-const stretchBytes = 24
 const digestBytes = 16
 const versionBytesMax = 64
-const stateNumber = { healthy: 0, quarantined: 1 } as const satisfies Record<MemberReport['state'], number>
+const states: readonly ReportedState[] = ['healthy', 'quarantined', 'outvoted', 'undecided']
 
 export function encodeReport(report: MemberReport): Uint8Array {
   const version = Buffer.from(report.version, 'utf8').subarray(0, versionBytesMax)
   const samples = report.samples.slice(-reportSamplesMax)
-  const copied = report.copied.slice(-reportStretchesMax)
-  const bytes = Buffer.alloc(
-    fixedBytes + version.byteLength + samples.length * sampleBytes + 1 + copied.length * stretchBytes,
-  )
+  const bytes = Buffer.alloc(fixedBytes + version.byteLength + samples.length * sampleBytes)
   bytes.writeUInt8(formatVersion, 0)
-  bytes.writeUInt8(stateNumber[report.state], 1)
+  bytes.writeUInt8(states.indexOf(report.state), 1)
   bytes.writeUInt32LE(report.featureLevelMax, 2)
   bytes.writeDoubleLE(report.appliedIndex, 6)
   bytes.writeDoubleLE(report.sampleAt, 14)
@@ -81,13 +75,6 @@ export function encodeReport(report: MemberReport): Uint8Array {
     bytes.writeUInt32LE(featureLevel, at + 8)
     bytes.write(digest, at + 12, digestBytes, 'hex')
     at += sampleBytes
-  }
-  bytes.writeUInt8(copied.length, at++)
-  for (const { by, after, upTo } of copied) {
-    bytes.writeDoubleLE(by ?? 0, at)
-    bytes.writeDoubleLE(after, at + 8)
-    bytes.writeDoubleLE(upTo, at + 16)
-    at += stretchBytes
   }
   return bytes
 }
@@ -115,27 +102,10 @@ export function decodeReport(report: Uint8Array): MemberReport {
     appliedIndex: readIndex(bytes, 6),
     sampleAt: readIndex(bytes, 14),
     samples,
-    copied: copiedIn(bytes, at),
     featureLevelMax: bytes.readUInt32LE(2),
     version: bytes.toString('utf8', 23, 23 + versionLength),
     state: stateOf(bytes.readUInt8(1)),
   }
-}
-
-function copiedIn(bytes: Buffer, start: number): CopiedStretch[] {
-  if (start === bytes.length) return []
-  const count = bytes.readUInt8(start)
-  if (count > reportStretchesMax || start + 1 + count * stretchBytes > bytes.length)
-    throw malformed('its copies are cut off')
-  return Array.from({ length: count }, (_, place) => {
-    const at = start + 1 + place * stretchBytes
-    const by = readIndex(bytes, at)
-    return {
-      by: by === 0 ? null : nodeId(by),
-      after: readIndex(bytes, at + 8),
-      upTo: readIndex(bytes, at + 16),
-    }
-  })
 }
 
 function readIndex(bytes: Buffer, at: number): LogIndex {
@@ -144,10 +114,10 @@ function readIndex(bytes: Buffer, at: number): LogIndex {
   return logIndex(value)
 }
 
-function stateOf(number: number): MemberReport['state'] {
-  if (number === stateNumber.healthy) return 'healthy'
-  if (number === stateNumber.quarantined) return 'quarantined'
-  throw malformed(`its state is ${number}`)
+function stateOf(number: number): ReportedState {
+  const state = states[number]
+  if (state === undefined) throw malformed(`its state is ${number}`)
+  return state
 }
 
 function malformed(what: string): ReportFailure {

@@ -1,5 +1,5 @@
 import type { Configuration, FollowerStatus, MemberInfo, NodeId, Term } from '../../raft/index.ts'
-import type { MemberReport } from './member-report.ts'
+import type { MemberReport, ReportedState } from './member-report.ts'
 
 /** How a member is doing, as the leader sees it: what a `Member` object tells beyond the configuration. */
 export type MemberStatus = {
@@ -39,6 +39,12 @@ export type Reign = {
 
 /** Entries under way at any moment under load; fewer are no lag that anybody needs to see. */
 const lagShownMin = 200
+const quarantineMessage = {
+  quarantined: 'it has no trusted state: it fetches another one and serves nothing',
+  outvoted: 'a majority has another state: it serves nothing until an operator repairs it',
+  undecided: 'other members have another state: it serves nothing until an operator decides which is right',
+} as const satisfies Record<Exclude<ReportedState, 'healthy'>, string>
+
 /** As many entries a member's memory may be behind before it calls itself unready. */
 const lagReadyMax = 5000
 
@@ -108,9 +114,8 @@ function judged(
   if (!inTouch) {
     return { phase: notReady, reason: 'Silent', message: 'the leader has not heard of it lately' }
   }
-  if (report?.state === 'quarantined') {
-    const message = 'its state is not to be trusted: it fetches another one and serves nothing'
-    return { phase: notReady, reason: 'Quarantined', message }
+  if (report !== undefined && report.state !== 'healthy') {
+    return { phase: notReady, reason: 'Quarantined', message: quarantineMessage[report.state] }
   }
   if (role !== wantedRole) {
     return { phase: 'Joining', reason: 'CatchingUp', message: 'it votes once it has caught up' }

@@ -2,6 +2,7 @@ import { Failure } from '../../raft/base/failure.ts'
 import type { Consensus, ConsensusStatus } from '../../raft/index.ts'
 import type { MemberInfo, NodeId } from '../../raft/index.ts'
 import type { Health } from './health.ts'
+import type { StateQuarantine } from './state-guard.ts'
 
 /** What `GET /cluster/v1/status` says. Ids are decimal text: they are wider than 32 bits. */
 export type ClusterStatus = {
@@ -36,14 +37,18 @@ export type StateSummary = {
   readonly digest: string | null
   /** By which rules the cluster decides. */
   readonly featureLevel: number
+  /** Why it is not served; null: it is. */
+  readonly quarantine: StateQuarantine['cause'] | null
 }
 
 /**
  * - `unknown-member`: no member has that name
  * - `no-candidate`: no other voter is there to lead
  * - `silent`: who shall lead was not heard of lately
+ * - `elsewhere`: only the member that is named can do it
+ * - `no-state`: the member that a state would come from has none that is trusted
  */
-export type MembersFailureCode = 'unknown-member' | 'no-candidate' | 'silent'
+export type MembersFailureCode = 'unknown-member' | 'no-candidate' | 'silent' | 'elsewhere' | 'no-state'
 
 export class MembersFailure extends Failure<MembersFailureCode> {}
 

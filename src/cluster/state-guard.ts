@@ -1,28 +1,38 @@
 import type { Clock, Timer } from '../../raft/base/clock.ts'
 import { ConsensusFailure, logIndex, noIndex } from '../../raft/index.ts'
 import type { Consensus, ConsensusStatus, LogIndex, NodeId } from '../../raft/index.ts'
-import { Disputes } from './disputes.ts'
-import type { Dispute } from './disputes.ts'
-import type { CopiedStretch, DigestSample, MemberReport } from './member-report.ts'
+import type {
+  DigestReport,
+  Disagreement,
+  DigestSample,
+  MemberReport,
+  ReportedState,
+} from './member-report.ts'
 import type { MemberReports } from './member-reports.ts'
-import { isConfirmedAgainst, judgeState, mayGive } from './state-agreement.ts'
-import type { StateVerdict, Testimony } from './state-agreement.ts'
+import { judgeState } from './state-agreement.ts'
+import type { StateVerdict } from './state-agreement.ts'
+
+/** Why a state is not served. */
+export type StateQuarantine =
+  /** It is set aside, and another member's is fetched. */
+  | { readonly cause: 'damaged' | 'operator'; readonly reason: string }
+  | { readonly cause: 'disagreement'; readonly disagreement: Disagreement; readonly reason: string }
 
 /** The replicated state of this member, as the guard sees it. */
 export interface GuardedState {
   readonly appliedMemory: LogIndex
+  /** None without a state. */
   readonly samples: readonly DigestSample[]
-  /** See `MemberReport.copied`. */
-  readonly descent: readonly CopiedStretch[]
   /** null: trusted. */
-  readonly quarantine: { readonly reason: string } | null
-  /** null in quarantine: it is not the time yet to ask for another. */
+  readonly quarantine: StateQuarantine | null
+  /** null: it is not the time, or not the case, to fetch another one. */
   readonly wanted: LogIndex | null
   sampleNow(): void
   sampleAt(index: LogIndex): void
-  /** Others confirmed the state up to there: whom it was copied from before is of no account any more. */
-  proven(index: LogIndex): void
-  condemn(reason: string, why: 'outvoted'): void
+  /** Stops serving the state and keeps it. */
+  suspect(disagreement: Disagreement, reason: string): void
+  /** Serves a suspect state again. */
+  trust(): void
 }
 
 export type StateGuardParts = {
@@ -38,21 +48,22 @@ export type StateGuardParts = {
 }
 
 const periodMs = 1000
-/** Older ones say nothing: their member may have been mended since. */
-const reportAgeMsMax = 10_000
+/** Older reports prove nothing: their member may have been repaired since. */
+export const reportAgeMsMax = 10_000
 const transferMsMax = 2000
-/** Behind its start nobody can have said anything yet: whoever asks for a repair asks again. */
-const gatherMs = 3000
-/** Enough for a sample ahead to be known everywhere before anybody gets there. */
+/** Enough for every member in touch to have reported the digests that decide. */
+const undecidedMsMax = 3000
+/** Enough for a sample ahead to be known everywhere before any member gets there. */
 const aheadEntriesMin = 8
-/** A quarantine that lasts is told of this often. */
+/** A fetch that lasts is logged this often. */
 const lastingMs = 30_000
-const untold: StateVerdict = { kind: 'agree', upTo: null, provenUpTo: null }
+const unknown: StateVerdict = { kind: 'agree', agreedUpTo: null }
 
 /**
  * Compares the state of this member with the others' all the time. Once a second it takes a sample where it rests, names
- * an index ahead for everyone to take one at, and looks at what the others said: a member in the minority does not trust
- * its state any more. While it does not, it gives leadership away: only a leader that trusts its own can send a state.
+ * an index ahead for every member to take one at, and judges what the others reported. A member that a majority
+ * contradicts stops serving at once, one that differs from another without a majority on its side after three seconds;
+ * either serves again once a majority has its state. A leader without a trusted state transfers leadership.
  */
 export class StateGuard {
   readonly #parts: StateGuardParts
@@ -60,18 +71,20 @@ export class StateGuard {
   #stopListening: () => void = () => undefined
   #lastApplied: LogIndex | null = null
   #sampleAt: LogIndex = noIndex
-  #verdict: StateVerdict = untold
-  readonly #disputes = new Disputes()
-  #openDisputes: readonly Dispute[] = []
-  #announced: StateVerdict['kind'] | 'disputed' = 'agree'
+  #verdict: StateVerdict = unknown
+  /** The first difference that no majority has settled yet. */
+  #differsSince: { readonly index: LogIndex; readonly ms: number } | null = null
+  /** The newest index of any difference. */
+  #differedAt: LogIndex = noIndex
+  /** An operator said that this state is right: until a majority has it, what others have is no reason to distrust it. */
+  #isTrustedByOperator = false
+  #logged: 'agree' | 'majority' = 'agree'
   #quarantinedSinceMs: number | null = null
-  #toldMs = Number.NEGATIVE_INFINITY
-  #givingWay = false
-  readonly #startedMs: number
+  #loggedMs = Number.NEGATIVE_INFINITY
+  #isTransferring = false
 
   constructor(parts: StateGuardParts) {
     this.#parts = parts
-    this.#startedMs = parts.clock.monotonicMs()
   }
 
   start(): void {
@@ -88,57 +101,56 @@ export class StateGuard {
     this.#stopListening()
   }
 
-  /** What the others are told. */
-  describe(): Pick<MemberReport, 'appliedIndex' | 'sampleAt' | 'samples' | 'copied' | 'state'> {
-    const { appliedMemory, samples, descent, quarantine } = this.#parts.state
-    const state = quarantine === null ? 'healthy' : 'quarantined'
-    return { appliedIndex: appliedMemory, sampleAt: this.#sampleAt, samples, copied: descent, state }
+  /** Returns what the others are sent. */
+  describe(): Pick<MemberReport, 'appliedIndex' | 'sampleAt' | 'samples' | 'state'> {
+    const { appliedMemory, samples } = this.#parts.state
+    return { appliedIndex: appliedMemory, sampleAt: this.#sampleAt, samples, state: this.#reported }
   }
 
   get verdict(): StateVerdict {
     return this.#verdict
   }
 
-  /** Why the state is not served; null: it is. */
+  /** Why there is no state; null: there is one. */
   quarantineFailure(): string | null {
     const { quarantine } = this.#parts.state
-    return quarantine === null ? null : `the state is not trusted and is fetched anew: ${quarantine.reason}`
+    if (quarantine === null || quarantine.cause === 'disagreement') return null
+    return `the state is set aside and fetched from another member: ${quarantine.reason}`
   }
 
-  /** null unless members have different states and nobody can tell which is right. */
+  /** Why the state is suspect, or about to be; null: it is not. */
   agreementFailure(): string | null {
-    const verdict = this.#verdict
-    if (verdict.kind === 'split') {
-      return `at index ${verdict.index} ${this.#namesOf(verdict.members)} have another state than this member`
+    const { quarantine } = this.#parts.state
+    if (quarantine?.cause === 'disagreement') {
+      return `the state is not served until a majority has it or an operator decides: ${quarantine.reason}`
     }
-    const [dispute] = this.#openDisputes
-    if (dispute === undefined) return null
-    const names = this.#namesOf(this.#openDisputes.map(({ id }) => id))
-    return `at index ${dispute.index} ${names} had another state than this member, before they lost it`
+    const isOpen = this.#verdict.kind === 'undecided' && !this.#isTrustedByOperator
+    return isOpen ? this.#reasonOf(this.#verdict) : null
   }
 
-  /** Whether this member's state may be sent to another; see `mayGive` and `Disputes`. */
-  mayGive(atLeast: LogIndex | null): boolean {
-    const { consensus, reports, clock, state } = this.#parts
-    if (this.#openDisputes.length > 0) return false
-    if (clock.monotonicMs() - this.#startedMs < gatherMs) return atLeast === null
-    const { status } = consensus
-    const known = reports.latest(reportAgeMsMax)
-    const inTouch = status.followers.filter(({ id, recentlyActive }) => recentlyActive && isVoter(id, status))
-    const healthy = new Map([[status.id, state.descent]])
-    for (const { id } of inTouch) {
-      const report = known.get(id)
-      if (report?.state === 'healthy') healthy.set(id, report.copied)
-    }
-    const asked = { atLeast, configuration: status.configuration, healthy }
-    return mayGive(this.#verdict, asked)
+  /** Whether this member's state may be sent to another: it is trusted, and no open difference speaks against it. */
+  mayGive(): boolean {
+    if (this.#parts.state.quarantine !== null) return false
+    return this.#isTrustedByOperator || this.#verdict.kind === 'agree' || this.#verdict.kind === 'majority'
+  }
+
+  /** An operator says that this member's state is right. It has one. */
+  trustByOperator(): void {
+    this.#isTrustedByOperator = true
+    this.#parts.state.trust()
+  }
+
+  get #reported(): ReportedState {
+    const { quarantine } = this.#parts.state
+    if (quarantine === null) return 'healthy'
+    return quarantine.cause === 'disagreement' ? quarantine.disagreement : 'quarantined'
   }
 
   #look(): void {
     const { state } = this.#parts
     const applied = state.appliedMemory
     const moved = this.#lastApplied === null ? 0 : applied - this.#lastApplied
-    // At rest everyone is at the same index sooner or later.
+    // At rest every member is at the same index sooner or later.
     if (applied === this.#lastApplied) state.sampleNow()
     this.#lastApplied = applied
     const sampleAt = logIndex(applied + Math.max(aheadEntriesMin, 2 * moved))
@@ -150,73 +162,53 @@ export class StateGuard {
 
   #judge(): void {
     const { state, consensus, reports } = this.#parts
-    if (state.quarantine !== null) {
-      this.#verdict = untold
-      this.#disputes.clear()
-      this.#openDisputes = []
-      this.#announced = 'agree'
+    if (this.#reported === 'quarantined') {
+      this.#verdict = unknown
+      this.#differsSince = null
+      this.#differedAt = noIndex
+      this.#isTrustedByOperator = false
       return
     }
-    const { status } = consensus
-    const others = new Map<NodeId, Testimony>()
-    const latest = reports.latest(reportAgeMsMax)
-    for (const [id, report] of latest) {
-      if (report.state === 'healthy') others.set(id, report)
+    const { configuration, id: self } = consensus.status
+    const others = new Map<NodeId, DigestReport>()
+    for (const [id, report] of reports.latest(reportAgeMsMax)) {
+      if (report.state !== 'quarantined') others.set(id, report)
     }
-    const { configuration, id: self } = status
-    const own = { samples: state.samples, copied: state.descent }
-    const evidence = { self, configuration, own, others }
-    const verdict = judgeState(evidence)
-    this.#verdict = verdict
-    if ('provenUpTo' in verdict && verdict.provenUpTo !== null) {
-      state.proven(verdict.provenUpTo)
-      this.#disputes.proven(verdict.provenUpTo)
-    }
-    this.#disputes.note(
-      state.samples,
-      latest,
-      configuration.members.map((member) => member.id),
-    )
-    this.#disputes.confirm((theirs, index) => isConfirmedAgainst(theirs, index, evidence))
-    this.#openDisputes = this.#disputes.open(latest)
-    this.#announce(verdict)
-    if (verdict.kind === 'minority') {
-      const names = this.#namesOf(verdict.members)
-      state.condemn(
-        `at index ${verdict.index} ${names} agree on another state than this member has`,
-        'outvoted',
-      )
-    }
+    this.#verdict = judgeState({ self, configuration, own: state.samples, others })
+    this.#act(this.#verdict)
+    this.#log(this.#verdict)
   }
 
-  #announce(verdict: StateVerdict): void {
-    const [dispute] = this.#openDisputes
-    const announced = verdict.kind === 'agree' && dispute !== undefined ? 'disputed' : verdict.kind
-    if (announced === this.#announced) return
-    this.#announced = announced
-    if (announced !== 'disputed') return this.#tell(verdict)
-    this.#parts.log.error(
-      { index: dispute?.index, members: this.#namesOf(this.#openDisputes.map(({ id }) => id)) },
-      'members that lost their state had another than this one, which is given to nobody until others confirm it',
-    )
+  #act(verdict: StateVerdict): void {
+    const { state, clock } = this.#parts
+    const { agreedUpTo } = verdict
+    if (verdict.kind === 'agree' || verdict.kind === 'majority') {
+      this.#differsSince = null
+      if (agreedUpTo === null || agreedUpTo < this.#differedAt) return
+      this.#isTrustedByOperator = false
+      state.trust()
+      return
+    }
+    const { index } = verdict
+    if (index > this.#differedAt) this.#differedAt = index
+    const isSettled = (agreedUpTo ?? noIndex) >= (this.#differsSince?.index ?? noIndex)
+    if (this.#differsSince === null || isSettled) this.#differsSince = { index, ms: clock.monotonicMs() }
+    if (this.#isTrustedByOperator) return
+    const isOver = clock.monotonicMs() - this.#differsSince.ms >= undecidedMsMax
+    if (verdict.kind === 'outvoted' || isOver) state.suspect(verdict.kind, this.#reasonOf(verdict))
   }
 
-  #tell(verdict: StateVerdict): void {
-    const { log } = this.#parts
-    if (verdict.kind === 'agree') return log.info({ upTo: verdict.upTo }, 'the states of members agree again')
+  #log(verdict: StateVerdict): void {
+    const kind = verdict.kind === 'majority' ? 'majority' : 'agree'
+    if (kind === this.#logged) return
+    this.#logged = kind
+    if (verdict.kind !== 'majority') return
     const { index, digest } = verdict
-    const fields = { index, digest, members: this.#namesOf(verdict.members) }
-    switch (verdict.kind) {
-      case 'minority':
-        return log.error(fields, 'the state of this member differs from that of a majority')
-      case 'majority':
-        return log.warn(fields, 'members have another state than the majority; each of them fetches it anew')
-      case 'split':
-        return log.error(
-          fields,
-          'members have different states and no majority has one: nobody heals by itself',
-        )
-    }
+    const members = this.#namesOf(verdict.members)
+    this.#parts.log.warn(
+      { index, digest, members },
+      'members have another state than the majority and serve nothing: orchctl member repair replaces it',
+    )
   }
 
   #watchQuarantine(): void {
@@ -231,12 +223,12 @@ export class StateGuard {
       this.#quarantinedSinceMs = null
       return
     }
-    if (this.#quarantinedSinceMs === null) this.#toldMs = nowMs
+    if (this.#quarantinedSinceMs === null) this.#loggedMs = nowMs
     this.#quarantinedSinceMs ??= nowMs
     const { status } = consensus
-    if (status.role === 'leader') this.#giveWay(status)
-    if (state.wanted === null || nowMs - this.#toldMs < lastingMs) return
-    this.#toldMs = nowMs
+    if (status.role === 'leader') this.#transferLeadership(status)
+    if (state.wanted === null || nowMs - this.#loggedMs < lastingMs) return
+    this.#loggedMs = nowMs
     log.error(
       { reason: quarantine.reason, leader: status.leader },
       'still without a state: no healthy leader sends one. Start the other members; if there are none, ' +
@@ -245,34 +237,38 @@ export class StateGuard {
   }
 
   /** To a voter that trusts its own state, as far as is known. */
-  #giveWay(status: ConsensusStatus): void {
+  #transferLeadership(status: ConsensusStatus): void {
     const { consensus, clock, reports, log } = this.#parts
     const known = reports.latest(reportAgeMsMax)
-    const [heir] = status.followers
-      .filter(
-        ({ id, recentlyActive, state }) => recentlyActive && state === 'replicate' && isVoter(id, status),
-      )
-      .filter(({ id }) => known.get(id)?.state !== 'quarantined')
+    const [target] = status.followers
+      .filter(({ id, recentlyActive, state }) => {
+        const isVoter = status.configuration.voters.includes(id)
+        return recentlyActive && state === 'replicate' && isVoter
+      })
+      .filter(({ id }) => (known.get(id)?.state ?? 'healthy') === 'healthy')
       .toSorted((a, b) => b.match - a.match)
-    if (heir === undefined || this.#givingWay) return
-    this.#givingWay = true
-    log.warn({ to: this.#namesOf([heir.id]) }, 'a leader without a trusted state gives way')
+    if (target === undefined || this.#isTransferring) return
+    this.#isTransferring = true
+    log.warn({ to: this.#namesOf([target.id]) }, 'a leader without a trusted state transfers leadership')
     consensus
-      .transferLeadership(heir.id, clock.monotonicMs() + transferMsMax)
+      .transferLeadership(target.id, clock.monotonicMs() + transferMsMax)
       .catch((cause: unknown) => {
         if (!(cause instanceof ConsensusFailure)) throw cause
       })
       .finally(() => {
-        this.#givingWay = false
+        this.#isTransferring = false
       })
+  }
+
+  #reasonOf(verdict: StateVerdict): string {
+    if (!('members' in verdict)) return ''
+    const names = this.#namesOf(verdict.members)
+    const what = verdict.kind === 'outvoted' ? 'agree on another state than' : 'have another state than'
+    return `at index ${verdict.index} ${names} ${what} this member has`
   }
 
   #namesOf(ids: readonly NodeId[]): string {
     const { members } = this.#parts.consensus.status.configuration
     return ids.map((id) => members.find((member) => member.id === id)?.name ?? String(id)).join(', ')
   }
-}
-
-function isVoter(id: NodeId, { configuration }: ConsensusStatus): boolean {
-  return configuration.voters.includes(id)
 }

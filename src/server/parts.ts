@@ -8,6 +8,7 @@ import type { Health } from '../cluster/health.ts'
 import type { JoinDesk } from '../cluster/join-desk.ts'
 import type { MemberDesk } from '../cluster/member-desk.ts'
 import type { Members } from '../cluster/members.ts'
+import type { StateRepair } from '../cluster/state-repair.ts'
 import type { AuditTrail } from '../observe/audit/trail.ts'
 import type { Registry } from '../registry/answer.ts'
 import type { Catalog } from '../registry/catalog.ts'
@@ -30,6 +31,7 @@ export type ServerParts = {
   /** How members come and go. */
   readonly joinDesk: Pick<JoinDesk, 'issue' | 'join'>
   readonly memberDesk: Pick<MemberDesk, 'change'>
+  readonly stateRepair: Pick<StateRepair, 'decide'>
   /** What the operator sees and changes of the replicated settings. */
   readonly store: SettingsStore
   /** For backups. */

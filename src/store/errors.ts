@@ -7,7 +7,7 @@ import { Failure } from '../../raft/base/failure.ts'
  * - `overloaded`: a bound was reached, nothing was done, try later
  * - `stopped`: this member is shutting down
  * - `too-large`: the command exceeds one log entry
- * - `quarantined`: the state of this member is not to be trusted; another member can be asked
+ * - `quarantined`: the state of this member is not trusted; another member can be asked
  */
 export type StoreFailureCode =
   'compacted' | 'future' | 'timed-out' | 'overloaded' | 'stopped' | 'too-large' | 'quarantined'
@@ -39,9 +39,19 @@ export class StoreFailure extends Failure<StoreFailureCode> {
  * - `full`: no room on the disk
  * - `io`: the disk refused for another reason
  * - `stale`: a snapshot of what this member has already
- * - `unconfirmed`: others have not said yet that they have the state that was to be given away
+ * - `unconfirmed`: other members have another state than the one that was to be given away
+ * - `suspect`: other members have another state, so this one is kept as it is until an operator decides
  */
 export type StorageFailureCode =
-  'damaged' | 'digest' | 'behind-log' | 'beyond-log' | 'unsupported' | 'full' | 'io' | 'stale' | 'unconfirmed'
+  | 'damaged'
+  | 'digest'
+  | 'behind-log'
+  | 'beyond-log'
+  | 'unsupported'
+  | 'full'
+  | 'io'
+  | 'stale'
+  | 'unconfirmed'
+  | 'suspect'
 
 export class StorageFailure extends Failure<StorageFailureCode> {}

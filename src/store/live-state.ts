@@ -1,9 +1,7 @@
 import type { Clock } from '../../raft/base/clock.ts'
-import { noIndex } from '../../raft/index.ts'
-import type { LogIndex, NodeId, SnapshotMeta } from '../../raft/index.ts'
-import { descentOfCopy, provenUpTo } from './descent.ts'
-import type { Descent } from './descent.ts'
-import { descentChange } from './disk/descent-record.ts'
+import type { LogIndex, SnapshotMeta } from '../../raft/index.ts'
+import { disagreementChange } from './disk/disagreement-record.ts'
+import type { DisagreementRecord } from './disk/disagreement-record.ts'
 import type { KeyValueHome } from './disk/key-value-store.ts'
 import type { Database } from './disk/live-database.ts'
 import { Persister } from './disk/persister.ts'
@@ -36,17 +34,14 @@ export class LiveState {
   #database: Database | null
   #persister: Persister | null
   #appliedDisk: SnapshotMeta
-  #descent: Descent
-  #provenUpTo: LogIndex = noIndex
-  /** A note about the descent, on its way to disk. */
+  /** A record of a disagreement, on its way to disk. */
   #noting: Promise<void> = Promise.resolve()
   /** Not the state of this member any more. */
   #retired = false
 
-  constructor(options: LiveStateOptions, state: MachineState, database: Database | null, descent: Descent) {
+  constructor(options: LiveStateOptions, state: MachineState, database: Database | null) {
     this.#options = options
     this.#database = database
-    this.#descent = descent
     this.samples = new DigestSamples(options.limits)
     this.machine = new Machine(state, options.featureLevelMax, this.samples)
     this.#appliedDisk = this.machine.applied
@@ -68,24 +63,10 @@ export class LiveState {
     return this.#persister === null ? 0 : this.#options.limits.backlogBytesMax - this.#persister.backlogBytes
   }
 
-  /** Whom it was copied from, as far as it is not proven since. */
-  get descent(): Descent {
-    return this.#descent
-  }
-
-  /** What whoever copies it at `index` descends from. */
-  descentOfCopy(self: NodeId, index: LogIndex): Descent {
-    return descentOfCopy(this.#descent, { self, proven: this.#provenUpTo, index })
-  }
-
-  /** Others confirmed it up to there. */
-  proven(index: LogIndex): void {
-    if (index > this.#provenUpTo) this.#provenUpTo = index
-    const left = provenUpTo(this.#descent, index)
-    if (this.#database === null || left === this.#descent) return
-    this.#descent = left
-    // Whoever ends before it is on disk learns it once more.
-    this.#noting = this.#database.store.write([descentChange(left)]).catch((cause: unknown) => {
+  /** Makes durable that other members have another state, or that they have not. Does nothing without a database. */
+  recordDisagreement(record: DisagreementRecord | null): void {
+    if (this.#database === null) return
+    this.#noting = this.#database.store.write([disagreementChange(record)]).catch((cause: unknown) => {
       if (!this.#retired) this.#options.onFailure(cause)
     })
   }

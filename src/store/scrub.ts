@@ -12,7 +12,7 @@ import { decodeVersion, recordOf } from './machine/version.ts'
 import type { StoreMachine } from './store-machine.ts'
 
 export type ScrubOptions = {
-  readonly machine: Pick<StoreMachine, 'database' | 'state' | 'condemn'>
+  readonly machine: Pick<StoreMachine, 'database' | 'state' | 'enterQuarantine'>
   readonly clock: Clock
   readonly limits: Pick<StoreLimits, 'scrubBytesPerSecondMax' | 'scrubFirstMs' | 'scrubPeriodMs'>
   /** A round ended without a finding. */
@@ -86,7 +86,7 @@ export class Scrub {
       if (this.#isOver(store)) return
       if (!(cause instanceof StorageFailure) || !isDamage(cause)) return onRefused(cause)
       this.counters.findings++
-      machine.condemn(`the scrub found: ${cause.message}`)
+      machine.enterQuarantine(`the scrub found: ${cause.message}`)
     }
   }
 

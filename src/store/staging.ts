@@ -1,6 +1,6 @@
 import { assert, present } from '../../raft/base/assert.ts'
 import { logIndex } from '../../raft/index.ts'
-import type { LogIndex, NodeId, SnapshotMeta, SnapshotSink } from '../../raft/index.ts'
+import type { LogIndex, SnapshotMeta, SnapshotSink } from '../../raft/index.ts'
 import { databaseName } from './disk/database-names.ts'
 import type { KeyValueHome } from './disk/key-value-store.ts'
 import { SnapshotStage } from './disk/snapshot-stage.ts'
@@ -35,9 +35,9 @@ export class Staging {
     this.#needs = needs
   }
 
-  /** @param from who sends it; null: nobody knows @throws StorageFailure `stale` and those of `SnapshotStage` */
-  stage(snapshot: SnapshotMeta, from: NodeId | null): Promise<SnapshotSink> {
-    const staging = this.#staging.then(() => this.#stage(snapshot, from))
+  /** @throws StorageFailure `stale` and those of `SnapshotStage` */
+  stage(snapshot: SnapshotMeta): Promise<SnapshotSink> {
+    const staging = this.#staging.then(() => this.#stage(snapshot))
     this.#staging = staging.then(
       () => undefined,
       () => undefined,
@@ -70,7 +70,7 @@ export class Staging {
     this.#staged = null
   }
 
-  async #stage(snapshot: SnapshotMeta, from: NodeId | null): Promise<SnapshotStage> {
+  async #stage(snapshot: SnapshotMeta): Promise<SnapshotStage> {
     const needs = this.#needs
     await needs.settled()
     await this.#staged?.discard()
@@ -84,7 +84,7 @@ export class Staging {
     const name = databaseName(snapshot.index)
     await home.destroy(name)
     this.#staged = await SnapshotStage.open({
-      ...{ home, name, limits, snapshot, from, featureLevelMax },
+      ...{ home, name, limits, snapshot, featureLevelMax },
       // No snapshot that would be sent after it is any older.
       onTooNew: (cause) => needs.failed(cause),
     })

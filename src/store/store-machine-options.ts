@@ -1,14 +1,12 @@
 import type { Clock } from '../../raft/base/clock.ts'
-import type { LogIndex, NodeId, SnapshotMeta } from '../../raft/index.ts'
+import type { LogIndex, SnapshotMeta } from '../../raft/index.ts'
 import { featureLevelMax as newestLevel } from '../version.ts'
-import type { AsideNews } from './disk/aside.ts'
 import type { KeyValueHome } from './disk/key-value-store.ts'
+import type { QuarantinedDatabaseNews } from './disk/quarantined-database.ts'
 import type { StoreLimits } from './limits.ts'
 import type { Quarantine } from './quarantine.ts'
 
 export type StoreMachineOptions = {
-  /** Who this member is, for whoever copies its state; unset: what it did to it is not told. */
-  readonly self?: NodeId
   readonly home: KeyValueHome
   readonly clock: Clock
   readonly limits: StoreLimits
@@ -29,9 +27,9 @@ export type StoreMachineOptions = {
   /** There was no database, though there is a log, which makes it. Unset: nobody wants to know. */
   readonly onMissing?: () => void
   /** Of the database that was set aside. Unset: nobody wants to know. */
-  readonly onAside?: (news: AsideNews) => void
-  /** Whether other members know this state well enough to be sent it; see `mayGive`. Unset: always. */
-  readonly mayGive?: (atLeast: LogIndex | null) => boolean
+  readonly onAside?: (news: QuarantinedDatabaseNews) => void
+  /** Whether this state may be sent to another member; see `StateGuard.mayGive`. Unset: always. */
+  readonly mayGive?: () => boolean
 }
 
 export function levelMaxOf({ featureLevelMax = newestLevel }: StoreMachineOptions): number {

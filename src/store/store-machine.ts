@@ -3,7 +3,6 @@ import type {
   Configuration,
   Entry,
   LogIndex,
-  NodeId,
   SettledProposal,
   SnapshotMeta,
   SnapshotSink,
@@ -11,13 +10,11 @@ import type {
   StateMachine,
 } from '../../raft/index.ts'
 import type { Outcome } from './command.ts'
-import type { Descent } from './descent.ts'
-import { Aside } from './disk/aside.ts'
 import { databaseName } from './disk/database-names.ts'
 import type { KeyValueStore } from './disk/key-value-store.ts'
 import { isDamage, openLiveDatabase } from './disk/live-database.ts'
 import type { Database, LiveDatabase } from './disk/live-database.ts'
-import { descentProtocol } from './disk/snapshot-frames.ts'
+import { QuarantinedDatabase } from './disk/quarantined-database.ts'
 import { SnapshotReader, unconfirmed } from './disk/snapshot-reader.ts'
 import { readVersions } from './disk/version-reader.ts'
 import { StorageFailure } from './errors.ts'
@@ -28,9 +25,8 @@ import { digestOf } from './machine/digest.ts'
 import { hashText } from './machine/hash.ts'
 import type { MachineState } from './machine/state.ts'
 import type { Version } from './machine/version.ts'
-import { emptyAt, quarantined } from './quarantine.ts'
-import type { Quarantine, QuarantineCause } from './quarantine.ts'
-import { RepairBackOff } from './repair-back-off.ts'
+import { emptyAt, quarantined, repairWaitMs } from './quarantine.ts'
+import type { Disagreement, Quarantine, QuarantineCause } from './quarantine.ts'
 import type { Revision } from './revision.ts'
 import { Staging } from './staging.ts'
 import { levelMaxOf } from './store-machine-options.ts'
@@ -40,22 +36,26 @@ import type { StoreMachineOptions } from './store-machine-options.ts'
  * The replicated state of one member: memory, which leads, and the database, which follows. Fills the
  * socket of the consensus library; requests come through `Store`.
  *
- *   trusted ──damage, or others agree on another state──> quarantine ──another member's state installed──> trusted
+ *   trusted ──damage, or an operator's repair──> set aside ──another member's state installed──> trusted
+ *      └───others have another state──> suspect ──proven right, or the operator says so──> trusted
  *
- * In quarantine nothing is applied, read or written; the log goes on without it.
+ * Neither in place of a state that is set aside nor of a suspect one anything is read or written. A suspect one follows
+ * the log; without a state the log goes on alone.
  */
 export class StoreMachine implements StateMachine<Outcome> {
   readonly #options: StoreMachineOptions
-  readonly #aside: Aside
+  readonly #aside: QuarantinedDatabase
   readonly #staging: Staging
-  /** In quarantine without its database. */
+  /** Without a database once it is set aside. */
   #live: LiveState
   #quarantine: Quarantine | null = null
-  /** When another state may be asked for; ms of the clock. */
+  /** When another state may be requested; ms of the clock. */
   #repairAtMs = 0
-  readonly #backOff: RepairBackOff
-  /** Since the start, how often and why the state was not to be trusted. */
-  readonly quarantines: Record<QuarantineCause, number> = { damaged: 0, outvoted: 0 }
+  /** See `Quarantine.times`. */
+  #timesDamaged = 0
+  #trustedSinceMs: number
+  /** Since the start, how often and why the state was not served. */
+  readonly quarantines: Record<QuarantineCause, number> = { damaged: 0, disagreement: 0, operator: 0 }
   /** The database that is not trusted any more, on its way aside. */
   #condemning: Promise<void> = Promise.resolve()
   readonly #listeners = new Set<() => void>()
@@ -74,22 +74,20 @@ export class StoreMachine implements StateMachine<Outcome> {
     if (found.damaged !== null && found.open !== null) options.onReplay?.(found.damaged)
     if (found.missing && found.open !== null) options.onMissing?.()
     const machine = new StoreMachine(options, found)
-    if (found.open === null) machine.#enter(found.damaged ?? 'there is no database', 'damaged')
+    if (found.open === null) machine.enterQuarantine(found.damaged ?? 'there is no database')
     else if (found.damaged === null) await machine.#aside.remove()
     else machine.#aside.keepUntil(options.logLast)
+    const disagreement = found.open?.disagreement ?? null
+    if (disagreement !== null) machine.#begin({ cause: 'disagreement', ...disagreement })
     return machine
   }
 
   private constructor(options: StoreMachineOptions, { open }: LiveDatabase) {
     this.#options = options
-    this.#aside = new Aside(options.home, (news) => options.onAside?.(news))
+    this.#aside = new QuarantinedDatabase(options.home, (news) => options.onAside?.(news))
     this.#staging = this.#newStaging()
-    this.#live = this.#newLive(
-      open?.state ?? emptyAt(options.logBase),
-      open?.database ?? null,
-      open?.descent ?? [],
-    )
-    this.#backOff = new RepairBackOff(options.limits, options.clock.monotonicMs())
+    this.#live = this.#newLive(open?.state ?? emptyAt(options.logBase), open?.database ?? null)
+    this.#trustedSinceMs = options.clock.monotonicMs()
   }
 
   get appliedMemory(): LogIndex {
@@ -102,7 +100,7 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   /**
    * Only to be read. A snapshot's installation replaces it.
-   * @throws StoreFailure `quarantined`: whoever reads here serves
+   * @throws StoreFailure `quarantined`: who reads here serves
    */
   get state(): MachineState {
     if (this.#quarantine !== null) throw quarantined()
@@ -114,7 +112,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     return hashText(digestOf(this.state))
   }
 
-  /** What is or was here, trusted or not: for numbers an operator looks at, never to be served. */
+  /** The state here, or the last one, trusted or not: for numbers an operator looks at, never to be served. */
   get lastState(): MachineState {
     return this.#live.machine.state
   }
@@ -139,42 +137,59 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   get wanted(): LogIndex | null {
-    if (this.#quarantine === null || this.#options.clock.monotonicMs() < this.#repairAtMs) return null
-    return this.#quarantine.atLeast
+    const fetching = this.#fetching
+    if (fetching === null || this.#options.clock.monotonicMs() < this.#repairAtMs) return null
+    return fetching.atLeast
   }
 
-  /** Fingerprints for other members to compare, ascending by index; none in quarantine. */
+  /** Digests for other members to compare, ascending by index; none without a state. */
   get samples(): readonly DigestSample[] {
-    return this.#quarantine === null ? this.#live.samples.samples : []
+    return this.#fetching === null ? this.#live.samples.samples : []
   }
 
-  /** Whom the state was copied from, as far as it is not proven since; see `Stretch`. */
-  get descent(): Descent {
-    return this.#quarantine === null ? this.#live.descent : []
-  }
-
-  /** Others confirmed the state up to there. */
-  proven(index: LogIndex): void {
-    if (this.#quarantine === null) this.#live.proven(index)
-  }
-
-  /** A fingerprint where memory stands now. */
+  /** Takes a digest where memory stands now. */
   sampleNow(): void {
-    if (this.#quarantine === null) this.#live.samples.take(this.#live.machine.state)
+    if (this.#fetching === null) this.#live.samples.take(this.#live.machine.state)
   }
 
-  /** A fingerprint once memory stands there. */
+  /** Has a digest taken once memory stands there. */
   sampleAt(index: LogIndex): void {
-    if (this.#quarantine === null) this.#live.samples.wish(index, this.#live.machine.state)
+    if (this.#fetching === null) this.#live.samples.wish(index, this.#live.machine.state)
   }
 
-  /** The state is not to be trusted: from this moment on nothing of it is served. @param reason one line */
-  condemn(reason: string, cause: QuarantineCause = 'damaged'): void {
-    if (this.#quarantine === null && this.#failure === null) this.#enter(reason, cause)
+  /** Sets the state aside as damaged and begins to fetch another: from this call on nothing is served. @param reason one line */
+  enterQuarantine(reason: string): void {
+    this.#setAside(reason, 'damaged')
   }
 
   distrust(reason: string, atLeast: LogIndex): void {
-    if (this.#quarantine === null && this.#failure === null) this.#enter(reason, 'damaged', atLeast)
+    this.#setAside(reason, 'damaged', atLeast)
+  }
+
+  /** Sets the state aside and begins to fetch the leader's: an operator decided that this one is wrong. @param reason one line */
+  repair(reason: string): void {
+    this.#setAside(reason, 'operator')
+  }
+
+  /**
+   * Other members have another state: from this call on this one is kept, also over restarts, and not served.
+   *
+   * @param reason one line
+   */
+  suspect(disagreement: Disagreement, reason: string): void {
+    const known = this.#quarantine
+    if (this.#failure !== null || this.#fetching !== null) return
+    if (known?.cause === 'disagreement' && known.disagreement === disagreement) return
+    this.#live.recordDisagreement({ disagreement, reason })
+    this.#begin({ cause: 'disagreement', disagreement, reason })
+  }
+
+  /** A suspect state turned out right, or an operator says that it is: it is served again. */
+  trust(): void {
+    if (this.#quarantine?.cause !== 'disagreement') return
+    this.#quarantine = null
+    this.#live.recordDisagreement(null)
+    for (const listener of this.#listeners) listener()
   }
 
   onRoom(wake: () => void): void {
@@ -195,11 +210,12 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[] {
     if (this.#failure !== null) throw this.#failure
-    assert(this.#quarantine === null, 'nothing is applied to a state that is not trusted')
+    assert(this.#fetching === null, 'nothing is applied to a state that is set aside')
     const settled = this.#decided(entries, session)
     this.#staging.dropBehind(this.appliedMemory)
     this.#live.applied()
-    for (const listener of this.#listeners) listener()
+    // Who listens reads.
+    if (this.#quarantine === null) for (const listener of this.#listeners) listener()
     return settled
   }
 
@@ -224,7 +240,9 @@ export class StoreMachine implements StateMachine<Outcome> {
   async readVersions(revisions: readonly Revision[]): Promise<readonly (Version | null)[]> {
     const database = this.#trusted()
     try {
-      return await readVersions(database.store, revisions)
+      const versions = await readVersions(database.store, revisions)
+      this.#trusted()
+      return versions
     } catch (cause) {
       const now = this.#trusted()
       // Another database took its place while we read: what it held is there, or is compacted.
@@ -236,23 +254,18 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   /** What was read from disk contradicts memory: nothing more is served. */
   damaged(what: string): StoreFailure {
-    this.condemn(what)
+    this.enterQuarantine(what)
     return quarantined()
   }
 
-  /** @param protocol 0: for a file */
-  async produceSnapshot(atLeast: LogIndex | null = null, protocol = 0): Promise<SnapshotSource> {
-    if (this.#options.mayGive?.(atLeast) === false) throw unconfirmed()
+  async produceSnapshot(atLeast: LogIndex | null = null): Promise<SnapshotSource> {
+    if (this.#options.mayGive?.() === false) throw unconfirmed()
     if (atLeast !== null && this.appliedDisk.index < atLeast) await this.#live.flush()
     const database = this.#trusted()
     const source = await SnapshotReader.open(database.store, {
       limits: this.#options.limits,
-      mayGive: () => this.#live.database === database && this.#options.mayGive?.(null) !== false,
-      descent: (index) => {
-        if (protocol < descentProtocol) return null
-        const { self } = this.#options
-        return self === undefined ? this.descent : this.#live.descentOfCopy(self, index)
-      },
+      mayGive: () =>
+        this.#quarantine === null && this.#live.database === database && this.#options.mayGive?.() !== false,
       onDamage: (cause) => {
         if (this.#live.database === database) this.#broken(cause)
       },
@@ -263,8 +276,10 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   /** See `Staging`. @throws StorageFailure */
-  stageSnapshot(snapshot: SnapshotMeta, from: NodeId | null = null): Promise<SnapshotSink> {
-    return this.#staging.stage(snapshot, from)
+  async stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink> {
+    if (this.#quarantine?.cause !== 'disagreement') return this.#staging.stage(snapshot)
+    const remedy = 'its state is kept until an operator decides: orchctl member repair'
+    throw new StorageFailure('suspect', `other members have another state than this one, ${remedy}`)
   }
 
   async installSnapshot(snapshot: SnapshotMeta): Promise<void> {
@@ -272,10 +287,10 @@ export class StoreMachine implements StateMachine<Outcome> {
     await this.#condemning
     const old = this.#live
     await old.stop()
-    const { store, state, descent } = stage.take()
-    this.#live = this.#newLive(state, { name: databaseName(snapshot.index), store }, descent)
+    const { store, state } = stage.take()
+    this.#live = this.#newLive(state, { name: databaseName(snapshot.index), store })
     old.retire()
-    if (this.#quarantine !== null) this.#backOff.trusted(this.#options.clock.monotonicMs())
+    if (this.#quarantine !== null) this.#trustedSinceMs = this.#options.clock.monotonicMs()
     this.#quarantine = null
     for (const listener of this.#listeners) listener()
     this.#onRoom()
@@ -298,16 +313,29 @@ export class StoreMachine implements StateMachine<Outcome> {
     await this.#aside.settled
   }
 
-  #enter(reason: string, cause: QuarantineCause, atLeast = this.appliedMemory): void {
-    const nowMs = this.#options.clock.monotonicMs()
-    const turn = this.#backOff.condemned(nowMs)
-    const quarantine: Quarantine = { cause, reason, atLeast, ...turn }
-    this.#quarantine = quarantine
-    this.#repairAtMs = nowMs + turn.waitMs
-    this.quarantines[cause]++
+  /** null: a state is here, trusted or suspect. */
+  get #fetching(): Extract<Quarantine, { readonly atLeast: LogIndex }> | null {
+    const quarantine = this.#quarantine
+    return quarantine === null || quarantine.cause === 'disagreement' ? null : quarantine
+  }
+
+  #setAside(reason: string, cause: 'damaged' | 'operator', atLeast = this.appliedMemory): void {
+    if (this.#fetching !== null || this.#failure !== null) return
+    const { clock, limits } = this.#options
+    const nowMs = clock.monotonicMs()
+    if (nowMs - this.#trustedSinceMs >= limits.repairRowMs) this.#timesDamaged = 0
+    const times = cause === 'damaged' ? ++this.#timesDamaged : 1
+    const waitMs = repairWaitMs(times, limits)
+    this.#repairAtMs = nowMs + waitMs
     this.#condemning = this.#live
       .setAside(reason, this.#aside.settled)
       .catch((cause: unknown) => this.#fail(cause))
+    this.#begin({ cause, reason, atLeast, times, waitMs })
+  }
+
+  #begin(quarantine: Quarantine): void {
+    this.#quarantine = quarantine
+    this.quarantines[quarantine.cause]++
     for (const listener of this.#quarantineListeners) listener()
     this.#options.onQuarantine?.(quarantine)
   }
@@ -318,7 +346,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     return database
   }
 
-  #newLive(state: MachineState, database: Database | null, descent: Descent): LiveState {
+  #newLive(state: MachineState, database: Database | null): LiveState {
     const { home, clock, limits } = this.#options
     return new LiveState(
       {
@@ -331,7 +359,6 @@ export class StoreMachine implements StateMachine<Outcome> {
       },
       state,
       database,
-      descent,
     )
   }
 
@@ -354,7 +381,7 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   /** Another database helps where this one is to blame, and nothing where the disk is. */
   #broken(cause: unknown): void {
-    if (cause instanceof StorageFailure && isDamage(cause)) this.condemn(cause.message)
+    if (cause instanceof StorageFailure && isDamage(cause)) this.enterQuarantine(cause.message)
     else this.#fail(cause)
   }
 

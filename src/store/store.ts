@@ -121,7 +121,7 @@ export class Store implements ObjectStore {
   async write(command: Command, deadlineMs: number): Promise<Outcome> {
     this.#checkTrusted()
     const payload = encodeCommand(command)
-    const { consensus, limits } = this.#options
+    const { consensus, machine, limits } = this.#options
     if (payload.byteLength > limits.commandBytesMax) {
       throw new StoreFailure(
         'too-large',
@@ -134,6 +134,8 @@ export class Store implements ObjectStore {
     } catch (cause) {
       throw translated(cause)
     }
+    // What a suspect state makes of a command is no answer.
+    if (fate.kind === 'applied' && machine.quarantine !== null) throw unknownFate()
     if (fate.kind === 'applied') return fate.outcome
     throw fate.kind === 'unknown' ? unknownFate() : notApplied(fate.reason)
   }
@@ -161,7 +163,7 @@ export class Store implements ObjectStore {
     consensus.reads.useLease(machine.lastState.settings.leaseReads === 1)
   }
 
-  /** Nothing is applied meanwhile, so nobody would be answered. @throws StoreFailure `quarantined` */
+  /** Without a trusted state no command has an outcome that could be returned. @throws StoreFailure `quarantined` */
   #checkTrusted(): void {
     if (this.#options.machine.quarantine !== null) throw quarantined()
   }

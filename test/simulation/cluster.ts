@@ -49,7 +49,7 @@ export type RunReport = WitnessReport & {
   readonly traceHash: string
   readonly events: number
   readonly virtualMs: number
-  /** null: nobody could tell which state is right. */
+  /** null: no member that is well has a right state. */
   readonly liveness: LivenessReport | null
   readonly coverage: Counts
 }
@@ -215,7 +215,7 @@ class Cluster {
   }
 
   #report(liveness: LivenessReport | null): RunReport {
-    if (liveness === null) this.#coverage.hit('met divergence-undecidable')
+    if (liveness === null) this.#coverage.hit('met nobody-right')
     for (const event of this.#witness.storageMet) this.#coverage.hit(`met ${event}`)
     for (const event of this.#witness.memberships.met) this.#coverage.hit(`met ${event}`)
     for (const proven of this.#witness.proven) this.#coverage.hit(proven)

@@ -26,7 +26,8 @@ const streamFaults: readonly StreamFault[] = ['stream-reset', 'stream-cut-short'
 
 /** What only a member that diverged can meet. */
 const divergenceFaults = [
-  ...(['divergence', 'divergence-condemned', 'divergence-healed', 'divergence-undecidable'] as const),
+  ...(['divergence', 'divergence-suspected', 'divergence-repaired'] as const),
+  ...(['right-suspected', 'right-repaired', 'nobody-right'] as const),
 ] as const
 
 /** What only a cluster meets whose members come and go, beside what is decided of them. */
@@ -84,7 +85,12 @@ export const feats: readonly Feat[] = [
 
 /** Counted, but too seldom to be asked for of a few hundred seeds. */
 const seldom: ReadonlySet<Feat> = new Set<Feat>([
-  ...(['met divergence-undecidable', 'met leader-removed-itself', 'met removed-by-own-log'] as const),
+  ...([
+    'met nobody-right',
+    'met right-suspected',
+    'met leader-removed-itself',
+    'met removed-by-own-log',
+  ] as const),
   'met guest-let-in',
 ])
 

@@ -1,5 +1,5 @@
 /** Why a member may give up, because of what was done to it. */
-export type Excuse = 'disk' | 'log-damaged' | 'log-wounded' | 'wiped' | 'database-damaged' | 'state-condemned'
+export type Excuse = 'disk' | 'log-damaged' | 'log-wounded' | 'wiped' | 'database-damaged' | 'state-repaired'
 
 /**
  * Of these a member does not recover: it may have lost its vote, and stays away. A wounded log may be repaired; until it
@@ -7,8 +7,8 @@ export type Excuse = 'disk' | 'log-damaged' | 'log-wounded' | 'wiped' | 'databas
  */
 export const forGood: readonly Excuse[] = ['log-damaged', 'log-wounded', 'wiped']
 
-/** These heal: another member has the state. */
-export const ofTheState: readonly Excuse[] = ['database-damaged', 'state-condemned']
+/** These heal: another member has the state. `state-repaired`: an operator had it set aside. */
+export const ofTheState: readonly Excuse[] = ['database-damaged', 'state-repaired']
 
 /** With these a process may end by itself. */
 export const givesUp: readonly Excuse[] = ['disk', 'log-damaged', 'log-wounded', 'wiped']

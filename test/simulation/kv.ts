@@ -9,6 +9,7 @@ import type {
   KeyValueStore,
 } from '../../src/store/disk/key-value-store.ts'
 import { StorageFailure } from '../../src/store/errors.ts'
+import type { QuarantineCause } from '../../src/store/quarantine.ts'
 import type { Owner, World } from './world.ts'
 
 export type KeyValueDelays = { readonly writeMsMax: number; readonly readMsMax: number }
@@ -28,7 +29,7 @@ export interface KeyValueUser {
 export type DatabaseWord =
   /** Looked through since it was opened. null: the only one there is. */
   | { readonly kind: 'whole'; readonly name: string | null }
-  | { readonly kind: 'quarantined'; readonly reason: string }
+  | { readonly kind: 'quarantined'; readonly cause: QuarantineCause; readonly reason: string }
 
 /** What may happen to a stored pair while nobody looks. */
 export type KeyValueRot = 'bit-flip' | 'lost-pair' | 'swapped-values'

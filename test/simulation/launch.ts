@@ -119,8 +119,7 @@ export function startProcess(parts: ProcessParts): Life {
   })
   const life: Life = {
     ...{ owners: [api, raft, log], transport, node: raftNode, clock },
-    ...{ machine: null, store: null, guard: null },
-    ...{ serving: null, closeWatch: async () => undefined },
+    ...{ machine: null, store: null, watch: null, serving: null },
   }
   actor = new RaftActor({
     ...{ node, clock: new SimClock(world, raft, 'raft', time), random: world.random.fork() },
@@ -201,7 +200,6 @@ async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise
   const home = database.mount(api)
   if (wounded !== null && (await hasNewerDatabase(home, base.index))) throw new Error(wounded)
   const machine = await StoreMachine.open({
-    self: parts.node.id,
     home,
     clock: life.clock,
     limits: swarm.storeLimits,
@@ -210,10 +208,10 @@ async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise
     onFailure: (cause) => {
       if (api.alive) parts.gaveUp(cause)
     },
-    onQuarantine: ({ reason }) => damage({ kind: 'quarantined', reason }),
+    onQuarantine: ({ cause, reason }) => damage({ kind: 'quarantined', cause, reason }),
     onReplay: () => damage({ kind: 'whole', name: null }),
     onInstalled: ({ index }) => damage({ kind: 'whole', name: databaseName(index) }),
-    mayGive: (atLeast) => life.guard?.mayGive(atLeast) ?? atLeast === null,
+    mayGive: () => life.watch?.guard.mayGive() ?? true,
   })
   if (machine.quarantine === null) damage({ kind: 'whole', name: null })
   parts.looks(machine)
@@ -226,19 +224,23 @@ async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise
   machine.onApplied(look)
   life.machine = machine
   life.store = new Store({ consensus: life.node, machine, clock: life.clock, limits: swarm.storeLimits })
-  await life.node.start(spoiled(machine, parts.state))
+  await life.node.start(spoiled(machine, parts.state, look))
   if (!api.alive) return
   guardState(life, machine, swarm)
   look()
 }
 
 /** What the library drives: this machine, on which a command may have another effect than on all others. */
-function spoiled(machine: StoreMachine, state: StateCondition): StateMachine<Outcome> {
+function spoiled(machine: StoreMachine, state: StateCondition, look: () => void): StateMachine<Outcome> {
   return new Proxy<StateMachine<Outcome>>(machine, {
     get: (_, name) => {
       if (name === 'apply') {
-        const apply: StateMachine<Outcome>['apply'] = (entries, session) =>
-          machine.apply(state.entries(entries, machine.appliedMemory), session)
+        const apply: StateMachine<Outcome>['apply'] = (entries, session) => {
+          const settled = machine.apply(state.entries(entries, machine.appliedMemory), session)
+          // A suspect state is told of to nobody.
+          if (machine.quarantine !== null) look()
+          return settled
+        }
         return apply
       }
       if (name === 'installSnapshot') {
@@ -256,12 +258,10 @@ function spoiled(machine: StoreMachine, state: StateCondition): StateMachine<Out
 
 /** Members compare their states and look through their databases, as they do in a server. */
 function guardState(life: Life, machine: StoreMachine, { storeLimits }: Swarm): void {
-  const watch = watchState({
+  life.watch = watchState({
     ...{ machine, consensus: life.node, clock: life.clock, log: silent },
     ...{ limits: storeLimits, featureLevelMax },
   })
-  life.guard = watch.guard
-  life.closeWatch = () => watch.close()
 }
 
 const silent = pino({ level: 'silent' })
@@ -271,7 +271,7 @@ function serveWhileRight({ watcher, node, state }: ProcessParts, life: Life, mac
   if (state.isWrong) {
     life.serving?.cut()
     life.serving = null
-  } else if (life.guard !== null && life.serving === null && machine.quarantine === null) {
+  } else if (life.watch !== null && life.serving === null && machine.quarantine === null) {
     life.serving = watcher.serving(node.id, life)
   }
 }

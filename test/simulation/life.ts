@@ -2,7 +2,7 @@ import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import type { RaftNode } from '../../raft/node/node.ts'
 import type { RaftToApi } from '../../raft/node/protocol.ts'
 import type { LogStore } from '../../raft/ports.ts'
-import type { StateGuard } from '../../src/cluster/state-guard.ts'
+import type { StateWatch } from '../../src/app/state-watch.ts'
 import type { Outcome } from '../../src/store/command.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -17,12 +17,10 @@ export interface Watcher {
   fromLog(member: number, message: LogToRaft): void
   toApi(member: number, message: RaftToApi): void
   applied(member: number, machine: StoreMachine): void
-  /** Of a machine that is not in quarantine. */
+  /** Of a machine that has a state, served or not. */
   isRight(machine: StoreMachine): boolean
   /** Whether all that such a one tells others to compare was right where it was taken. */
   tellsRight(machine: StoreMachine): boolean
-  /** Some member's state is wrong from this index on. */
-  diverged(index: number): void
   /** The store can be asked. */
   serving(member: number, life: Life): Serving
 }
@@ -44,9 +42,8 @@ export type Life = {
   /** All three null until the database is open. */
   machine: StoreMachine | null
   store: Store | null
-  guard: StateGuard | null
+  watch: StateWatch | null
   serving: Serving | null
-  closeWatch: () => Promise<void>
 }
 
 /** Of whom nothing is to be judged. */
@@ -58,6 +55,5 @@ export const deafWatcher: Watcher = {
   applied: () => undefined,
   isRight: () => true,
   tellsRight: () => true,
-  diverged: () => undefined,
   serving: () => ({ close: () => undefined, cut: () => undefined }),
 }

@@ -1,12 +1,17 @@
 import type { LivenessReport } from './liveness.ts'
 
-const kinds = ['settledMs', 'startedMs', 'electedMs', 'servedMs', 'convergedMs', 'watchedMs'] as const
+const kinds = [
+  ...(['settledMs', 'startedMs', 'electedMs', 'agreedMs', 'repairedMs', 'servedMs'] as const),
+  ...(['convergedMs', 'watchedMs'] as const),
+] as const
 type Kind = (typeof kinds)[number]
 
 const words: Readonly<Record<Kind, string>> = {
   settledMs: 'L4 members settled',
   startedMs: 'L3 up after the harm',
   electedMs: 'L1 leader elected',
+  agreedMs: 'L5 only one state served',
+  repairedMs: 'L5 repaired by an operator',
   servedMs: 'L2 writes and reads served',
   convergedMs: 'L3, L4 equal and ready',
   watchedMs: 'L6 watches told everything',
@@ -18,6 +23,8 @@ export class LivenessTimes {
     settledMs: [],
     startedMs: [],
     electedMs: [],
+    agreedMs: [],
+    repairedMs: [],
     servedMs: [],
     convergedMs: [],
     watchedMs: [],

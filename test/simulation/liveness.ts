@@ -10,6 +10,7 @@ import type { MembershipDeeds } from './membership-deeds.ts'
 import type { Network } from './network.ts'
 import { joinsMax } from './plan-members.ts'
 import type { Member } from './process.ts'
+import { sourceOf } from './repairs.ts'
 import { unrest } from './rest.ts'
 import type { Swarm } from './swarm.ts'
 import type { Witness } from './witness.ts'
@@ -39,6 +40,10 @@ export type LivenessReport = {
   readonly settledMs: number
   readonly startedMs: number
   readonly electedMs: number
+  /** Until no two members served different states. */
+  readonly agreedMs: number
+  /** Until an operator had every wrong or suspect state replaced. */
+  readonly repairedMs: number
   readonly servedMs: number
   readonly convergedMs: number
   readonly watchedMs: number
@@ -55,12 +60,18 @@ const limits = {
   start: 20_000,
   /** Of elections whose votes split: each costs one more timeout, and five in a row are not bad luck. */
   electionTimeouts: 12,
+  /** Members apply what they missed, compare, and wait for a majority. */
+  agree: 30_000,
+  /** Leadership moves and states are sent, one after the other where few at once may be. */
+  repair: 60_000,
   serve: 15_000,
   converge: 15_000,
   watch: 30_000,
 } as const
 /** A state that takes longer to send than its log is kept for never comes to its end while others write. */
 const busyMsMax = 10_000
+const repairEveryMs = 1_000
+const repairsBeginMs = 40_000
 
 /**
  * After the harm: a majority of the voters is well and sees each other, the others are ill for ever. Where members came
@@ -70,6 +81,8 @@ const busyMsMax = 10_000
  *
  * - L4 what was asked of the members is answered, learners are promoted, whoever was removed ends
  * - L1 a leader is elected
+ * - L5 of members with different states at most those of one state serve it; an operator who knows a right one has the
+ *   others repaired
  * - L2 each healthy member serves a write and a most recent read
  * - L3 all healthy members become ready and reach the same state
  * - L4 a healthy learner does so too
@@ -79,8 +92,6 @@ export class Liveness {
   readonly #options: LivenessOptions
   #healthy: readonly Member[] = []
   readonly #ill = new Map<Member, Illness>()
-  /** Whose state was wrong when this began. */
-  #wrongAtFirst: ReadonlySet<Member> = new Set()
   #unready: () => readonly string[] = () => []
 
   constructor(options: LivenessOptions) {
@@ -98,19 +109,10 @@ export class Liveness {
   }
 
   /**
-   * @returns null when members have different states and too few can tell which is right: then nobody heals
+   * @returns null when no voter that is well has a right state: then there is nothing to repair from
    * @throws BrokenInvariant that names the promise
    */
   async run(): Promise<LivenessReport | null> {
-    try {
-      return await this.#phases()
-    } catch (cause) {
-      if (cause instanceof BrokenInvariant && this.#isUndecidable()) return null
-      throw cause
-    }
-  }
-
-  async #phases(): Promise<LivenessReport> {
     const { world, witness, sabotage, members, membership } = this.#options
     const times: number[] = []
     const phase = async (
@@ -131,11 +133,15 @@ export class Liveness {
       world.schedule(busyMsMax, 'clients wait for the members', null, () => {
         if (!settled()) witness.stop()
       })
+      // Where a quorum has to be sent a state that no majority has, changes are made once an operator said which is right.
+      world.schedule(repairsBeginMs, 'an operator looks', null, () => {
+        if (!settled()) this.#repair()
+      })
     }
     await phase(limits.settle, settled, () => `L4: ${restless().join('; ')}`, 20)
     this.#choose()
     if (sabotage === 'links') for (const member of this.#healthy) afflict(member, 'isolated', this.#options)
-    const able = (): boolean => this.#healthy.every(({ life }) => (life?.guard ?? null) !== null)
+    const able = (): boolean => this.#healthy.every(({ life }) => (life?.watch ?? null) !== null)
     await phase(limits.start, able, () => 'L3: a healthy member does not come up')
     const { electionMs } = this.#options.swarm.timing
     const voteMs = limits.electionTimeouts * electionMs + 20 * this.#options.swarm.network.delayMsMax
@@ -143,6 +149,23 @@ export class Liveness {
       voteMs,
       () => this.#hasLeader(),
       () => 'L1: a healthy majority elects no leader',
+    )
+    await phase(
+      limits.agree,
+      () => this.#agrees(),
+      () => 'L5: members serve different states',
+      20,
+    )
+    if (!this.#healthy.some((member) => member.isRight && this.#votes(member))) return null
+    this.#repair()
+    await phase(
+      limits.repair,
+      () => this.#ailing().length === 0,
+      () =>
+        `L5: not repaired: ${this.#ailing()
+          .map(({ id }) => `m${id}`)
+          .join(', ')}`,
+      20,
     )
     const served = this.#serveAll()
     await phase(limits.serve, served, () => 'L2: a healthy member does not serve')
@@ -161,9 +184,11 @@ export class Liveness {
     // One may have ended meanwhile, of what its disk was told before it was well.
     const watched = (): boolean => this.#equal() && witness.caughtUp(this.#healthy)
     await phase(limits.watch, watched, () => 'L6: a watch is not told everything', 50)
-    const [settledMs = 0, startedMs = 0, electedMs = 0, servedMs = 0, convergedMs = 0, watchedMs = 0] = times
+    const [settledMs = 0, startedMs = 0, electedMs = 0, agreedMs = 0, repairedMs = 0, ...rest] = times
+    const [servedMs = 0, convergedMs = 0, watchedMs = 0] = rest
     const sizes = { healthy: this.#healthy.length, ill: this.#ill.size }
-    return { ...sizes, settledMs, startedMs, electedMs, servedMs, convergedMs, watchedMs }
+    const first = { settledMs, startedMs, electedMs, agreedMs, repairedMs }
+    return { ...sizes, ...first, servedMs, convergedMs, watchedMs }
   }
 
   /** No new harm. Everybody is well, as far as it can be. */
@@ -197,7 +222,6 @@ export class Liveness {
       else this.#ill.set(member, illness)
     }
     this.#healthy = healthy
-    this.#wrongAtFirst = new Set(healthy.filter(({ isWrong }) => isWrong))
     for (const member of healthy) {
       world.note(`m${member.id} is well from now on`)
       member.heal()
@@ -254,37 +278,27 @@ export class Liveness {
     return () => served === this.#healthy.length
   }
 
-  /**
-   * Some healthy member has a wrong state, and those that could say so are no majority. Who cannot:
-   *
-   * - a member that has not come to the place where it went wrong, or was sent another's state behind it;
-   * - one that was wrong itself when this began, and right again when what was wrong had been forgotten, however late;
-   * - one without a trusted state of its own, or to which the leader's log does not reach any more: it is sent no state
-   *   while nobody can tell which is right, and where it stands nobody else has anything to compare;
-   * - one that was sent the state of another and has not been seen to be equal to the wrong one since: what that other
-   *   did before, it would have too, so the two of them are one voice.
-   */
-  #isUndecidable(): boolean {
-    const { witness } = this.#options
-    const { divergedAt, memberships } = witness
-    const wasWrong = (member: Member): boolean => member.isWrong || this.#wrongAtFirst.has(member)
-    if (divergedAt === null || !this.#healthy.some(wasWrong)) return false
-    const awaitsState = new Set(
-      this.#healthy
-        .flatMap(({ life }) => life?.node.status.followers ?? [])
-        .flatMap(({ id, state }) => (state === 'snapshot' ? [Number(id)] : [])),
-    )
-    const able = this.#healthy.filter(
-      (member) =>
-        this.#votes(member) &&
-        !wasWrong(member) &&
-        member.life?.machine?.quarantine === null &&
-        !awaitsState.has(member.id) &&
-        (member.life?.machine?.appliedMemory ?? 0) >= divergedAt &&
-        witness.installedAt(member.id) < divergedAt &&
-        this.#healthy.filter(wasWrong).every((wrong) => speaksAgainst(member, wrong)),
-    )
-    return 2 * able.length <= memberships.decided.configuration.voters.length
+  /** No member serves a wrong state while another serves a right one. */
+  #agrees(): boolean {
+    const serving = this.#healthy.filter(({ life }) => life?.machine?.quarantine === null)
+    return serving.every(({ isWrong }) => isWrong) || serving.every(({ isWrong }) => !isWrong)
+  }
+
+  /** Wrong, suspect, or without a state. */
+  #ailing(): readonly Member[] {
+    return this.#healthy.filter(({ life, isWrong }) => isWrong || life?.machine?.quarantine !== null)
+  }
+
+  /** An operator looks again and again. */
+  #repair(): void {
+    const { world } = this.#options
+    const ailing = this.#ailing()
+    if (ailing.length === 0) return
+    // Where a majority is right, whoever else is right is trusted by itself.
+    const member = ailing.find(({ isWrong }) => isWrong) ?? ailing.find(({ isSuspect }) => isSuspect)
+    const from = member === undefined ? undefined : sourceOf(this.#healthy, member)
+    if (from !== undefined) member?.repair(from)
+    world.schedule(repairEveryMs, 'an operator looks again', null, () => this.#repair())
   }
 
   #equal(): boolean {
@@ -311,8 +325,12 @@ export class Liveness {
           ...{ consensus: life.node, clock: life.clock, bounds: defaultHealthBounds },
           silentThread: () => null,
           more: [
-            { name: 'state', live: false, failure: () => life.guard?.quarantineFailure() ?? null },
-            { name: 'state-agreement', live: false, failure: () => life.guard?.agreementFailure() ?? null },
+            { name: 'state', live: false, failure: () => life.watch?.guard.quarantineFailure() ?? null },
+            {
+              name: 'state-agreement',
+              live: false,
+              failure: () => life.watch?.guard.agreementFailure() ?? null,
+            },
             { name: 'caught-up', live: false, failure: () => caughtUp.failure() },
           ],
         })
@@ -338,15 +356,6 @@ export class Liveness {
     })
     throw new BrokenInvariant([what, ...this.#unready(), ...lines].join('\n'))
   }
-}
-
-/** Whether what a member has from others was proven, or is known to be the other's too. */
-function speaksAgainst({ life }: Member, wrong: Member): boolean {
-  const theirs = wrong.life?.machine?.samples ?? []
-  const equal = (life?.machine?.samples ?? []).filter(({ index, digest }) =>
-    theirs.some((other) => other.index === index && other.digest === digest),
-  )
-  return (life?.machine?.descent ?? []).every(({ upTo }) => equal.some(({ index }) => index >= upTo))
 }
 
 /** Asked seldom: what costs more than an event to find out. */

@@ -10,6 +10,7 @@ import type { Action, Deed, Target } from './plan.ts'
 import type { Life } from './life.ts'
 import type { MembershipDeeds } from './membership-deeds.ts'
 import type { Member } from './process.ts'
+import { sourceOf } from './repairs.ts'
 import type { CrashKind, CrashPoint } from './steps.ts'
 import { findTarget, leaderOf } from './targets.ts'
 import type { World } from './world.ts'
@@ -108,6 +109,8 @@ export class Nemesis {
         )
       case 'malice':
         return this.#malice(deed)
+      case 'repair':
+        return this.#repair(deed)
       case 'join':
       case 'remove':
       case 'set-role':
@@ -230,6 +233,15 @@ export class Nemesis {
     )
     const isKnown = others.length > 0 && others.every((other) => other.knows(member.id))
     return isKnown && membership.settled && 2 * keep.length > founders.length
+  }
+
+  #repair({ target }: Extract<Deed, { readonly kind: 'repair' }>): boolean {
+    const { members } = this.#options
+    const member = members.find(({ isSuspect }) => isSuspect) ?? this.#target(target)
+    const from = sourceOf(members, member)
+    if (from === undefined || !member.running) return false
+    member.repair(from)
+    return true
   }
 
   #transfer(to: number): boolean {

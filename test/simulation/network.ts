@@ -3,7 +3,6 @@ import { noIndex } from '../../raft/core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../../raft/core/types.ts'
 import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../../raft/ports.ts'
 import { TransportFailure } from '../../raft/transport/errors.ts'
-import { protocolNewest } from '../../raft/transport/protocol-version.ts'
 import type { Patience } from '../../raft/transport/guests.ts'
 import { defaultTransportLimits } from '../../raft/transport/options.ts'
 import { PeerList } from '../../raft/transport/peer-list.ts'
@@ -316,10 +315,6 @@ export class SimTransport implements Transport {
   /** Of honest members nobody may ever say so. */
   refuse(peer: NodeId, violation: string): void {
     this.#self.violated(peer, violation)
-  }
-
-  speaks(): number {
-    return protocolNewest
   }
 
   sendSnapshot(to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {

@@ -84,6 +84,8 @@ export type Deed =
     }
   | { readonly kind: 'wipe'; readonly target: Target; readonly downMs: number }
   | { readonly kind: 'diverge'; readonly target: Target; readonly how: Divergence }
+  /** An operator repairs a member that is suspect, else the target, from one whose state is right. */
+  | { readonly kind: 'repair'; readonly target: Target }
   | {
       readonly kind: 'isolate'
       readonly target: Target
@@ -155,7 +157,7 @@ export type Harm = ReadonlyMap<DeedKind, number>
 export const deedKinds: readonly DeedKind[] = [
   ...(['kill', 'power-cut', 'stop', 'restart-loop', 'crash-step', 'pause'] as const),
   ...(['sync-stall', 'disk-error', 'disk-full', 'log-rot', 'wipe'] as const),
-  ...(['database-stall', 'database-error', 'database-rot', 'diverge'] as const),
+  ...(['database-stall', 'database-error', 'database-rot', 'diverge', 'repair'] as const),
   ...(['isolate', 'halves', 'ring', 'one-way', 'flapping'] as const),
   ...(['half-open', 'slow-link', 'clogged-link', 'depose', 'wall-jump', 'transfer'] as const),
   'malice',
@@ -243,6 +245,8 @@ function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax, is
       const messages = random.pick([5, 40, 200])
       return { kind, target, seed: random.next(), messages, everyMs: random.pick([1, 10, 50]) }
     }
+    case 'repair':
+      return { kind, target }
     case 'join':
     case 'remove':
     case 'set-role':

@@ -2,6 +2,7 @@ import { MemoryPeerBook } from '../../raft/node/acquaintances.ts'
 import type { NodeOptions } from '../../raft/node/options.ts'
 import { ConsensusFailure } from '../../raft/index.ts'
 import type { LogDisk } from '../../raft/ports.ts'
+import { MembersFailure } from '../../src/cluster/members.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { MachineTime } from './clock.ts'
@@ -15,6 +16,7 @@ import type { DiskFaultCode, DiskOperation } from './disk.ts'
 import { SimKeyValueDisk } from './kv.ts'
 import type { DatabaseWord, KeyValueRot } from './kv.ts'
 import { startProcess } from './launch.ts'
+import { repairFrom } from './repairs.ts'
 import { damageLog } from './log-rot.ts'
 import type { LogRot, RotOutcome } from './log-rot.ts'
 import { deafWatcher } from './life.ts'
@@ -24,6 +26,7 @@ import type { Thread } from './plan.ts'
 import { CrashPoint, stepsOfDisk } from './steps.ts'
 import type { Ambush, CrashKind, CrashStep, Side } from './steps.ts'
 import type { Swarm } from './swarm.ts'
+import { lastDigest } from './witness.ts'
 import type { Owner, World } from './world.ts'
 
 export type MemberOptions = {
@@ -63,6 +66,8 @@ export class Member {
   readonly #state = new StateCondition()
   #diskFaults: { readonly operation: DiskOperation; readonly code: DiskFaultCode }[] = []
   #lost: string | null = null
+  /** An operator asked for it, at any time. */
+  #isToBeRepaired = false
   /** How many processes of it said that it was removed. */
   #farewells = 0
   /** The process that was told to stop. */
@@ -214,7 +219,7 @@ export class Member {
     if (life === null) return
     this.#stopping = life
     life.serving?.close()
-    await life.closeWatch()
+    await life.watch?.close()
     await life.node.stop(life.clock.monotonicMs() + 300)
     life.store?.close()
     await life.machine?.close()
@@ -316,6 +321,28 @@ export class Member {
     this.#state.spoil(how)
   }
 
+  /** It does not serve its state, as others have another one. */
+  get isSuspect(): boolean {
+    return this.life?.machine?.quarantine?.cause === 'disagreement'
+  }
+
+  /** Its state is right, served or not, and nothing is about to change that. */
+  get isRight(): boolean {
+    const machine = this.life?.machine ?? null
+    const hasState = machine !== null && (machine.quarantine === null || this.isSuspect)
+    return hasState && !this.#state.isSpoiled && !this.isWiped && !this.hasLeft
+  }
+
+  /** As an operator has it do who knows that the state of `from` is right. */
+  repair(from: Member): void {
+    const { world } = this.#options
+    this.#isToBeRepaired = true
+    repairFrom(this, from).catch((cause: unknown) => {
+      if (!(cause instanceof MembersFailure) && !(cause instanceof ConsensusFailure)) return world.fail(cause)
+      world.note(`m${this.id} is not repaired from m${from.id}: ${cause.message}`)
+    })
+  }
+
   /** Its data directory is gone. */
   wipe(): void {
     if (this.running) return
@@ -344,7 +371,7 @@ export class Member {
 
   /** Whoever finds damage was damaged, and what is whole again is as good as new. */
   #databaseTold(word: DatabaseWord): void {
-    const { world, met } = this.#options
+    const { world, met, someDiverged } = this.#options
     if (word.kind === 'whole') {
       // A state may wait for its installation long after it was looked through: what rots meanwhile is found later.
       if (this.#database.hasRotted(word.name)) return
@@ -352,32 +379,43 @@ export class Member {
       return
     }
     world.note(`m${this.id} quarantined: ${word.reason}`)
-    met('database-quarantined')
-    if (this.#state.mayBeDistrusted) {
-      this.#excuses.add('state-condemned')
-      met('divergence-condemned')
+    switch (word.cause) {
+      case 'operator':
+        if (!this.#isToBeRepaired)
+          world.fail(new Error(`I23: member ${this.id} was set aside by no operator`))
+        met(this.#state.isWrong ? 'divergence-repaired' : 'right-repaired')
+        this.#excuses.add('state-repaired')
+        return
+      case 'disagreement':
+        met(this.#state.mayBeDistrusted ? 'divergence-suspected' : 'right-suspected')
+        if (this.#state.mayBeDistrusted || someDiverged()) return
+        world.fail(new Error(`I14: member ${this.id} is suspect where nobody is wrong: ${word.reason}`))
+        return
+      case 'damaged':
+        met('database-quarantined')
+        if (ofTheState.some((excuse) => this.#excuses.has(excuse))) return
+        world.fail(new Error(`I14: member ${this.id} does not trust what nobody damaged: ${word.reason}`))
     }
-    if (ofTheState.some((excuse) => this.#excuses.has(excuse))) return
-    world.fail(new Error(`I14: member ${this.id} does not trust what nobody damaged: ${word.reason}`))
   }
 
   /** At what it applied, or at another state in its place. */
   #looks(machine: StoreMachine): void {
-    if (machine.quarantine !== null || this.#excuses.has('wiped')) return
+    const { quarantine } = machine
+    const isSuspect = quarantine?.cause === 'disagreement'
+    if ((quarantine !== null && !isSuspect) || this.#excuses.has('wiped')) return
     const { world, watcher, met, someDiverged } = this.#options
     const wasWrong = this.#state.isWrong
     const isRight = watcher.isRight(machine)
     if (!this.#state.looked(isRight, watcher.tellsRight(machine), someDiverged())) {
-      const what = `at index ${machine.appliedMemory} member ${this.id} has ${machine.digest}`
+      const what = `at index ${machine.appliedMemory} member ${this.id} has ${lastDigest(machine)}`
       world.fail(new Error(`I4 equal state: ${what}, which is not what the log makes`))
     }
     if (!isRight && !wasWrong) {
       world.note(`m${this.id} has a wrong state at ${machine.appliedMemory}`)
       met('divergence')
-      watcher.diverged(machine.appliedMemory)
     }
-    if (!isRight) return
-    if (this.#excuses.delete('state-condemned')) met('divergence-healed')
+    if (!isRight || isSuspect) return
+    this.#excuses.delete('state-repaired')
     watcher.applied(this.id, machine)
   }
 

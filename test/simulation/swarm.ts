@@ -129,6 +129,8 @@ function drawHarm(random: SeededRandom, mood: Mood): Harm {
     case 'storm':
       for (const kind of deedKinds) if (random.chance(0.7)) often(kind, 10_000)
   }
+  // Nothing else heals a state that went wrong unnoticed.
+  if (harm.has('diverge') && random.chance(0.6)) often('repair', 3_000)
   // The one harm in which a leader that should be doubted looks well to itself.
   if (mood !== 'calm' && random.chance(0.4)) often('depose', 5_000)
   // A new member is a while on its way, and its cluster goes on from it.

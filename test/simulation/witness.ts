@@ -3,6 +3,8 @@ import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import type { RaftToApi } from '../../raft/node/protocol.ts'
 import type { Configuration } from '../../raft/index.ts'
 import type { LogStore, PeerMessage } from '../../raft/ports.ts'
+import { digestOf } from '../../src/store/machine/digest.ts'
+import { hashText } from '../../src/store/machine/hash.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
 import { Consensual } from './checkers/consensus.ts'
 import { EqualState } from './checkers/equal-state.ts'
@@ -61,8 +63,6 @@ export class Witness implements Watcher {
   readonly #crowd: Crowd
   /** Members that got another's state and have not shown it yet. */
   readonly #installed = new Set<number>()
-  readonly #installedAt = new Map<number, number>()
-  #divergedAt: number | null = null
   #members: readonly Member[] = []
   #snapshots = 0
   #applied = 0
@@ -242,34 +242,19 @@ export class Witness implements Watcher {
     if (message.kind === 'install') {
       this.#snapshots++
       this.#installed.add(member)
-      this.#installedAt.set(member, message.snapshot.index)
     }
     this.#consensus.toApi(member, message)
   }
 
   /** Whether the state of a member is that of the log. */
   isRight(machine: StoreMachine): boolean {
-    return this.#consensus.reference.agrees(machine.appliedMemory, machine.digest)
+    return this.#consensus.reference.agrees(machine.appliedMemory, lastDigest(machine))
   }
 
   /** Whether each fingerprint that a member tells others of is that of the log. */
   tellsRight(machine: StoreMachine): boolean {
     const { reference } = this.#consensus
     return machine.samples.every(({ index, digest }) => reference.agrees(index, digest))
-  }
-
-  /** The first index at which some member had a wrong state; null: none had. */
-  get divergedAt(): number | null {
-    return this.#divergedAt
-  }
-
-  diverged(index: number): void {
-    this.#divergedAt ??= index
-  }
-
-  /** Where the last state that a member got from another stood; 0: it got none. */
-  installedAt(member: number): number {
-    return this.#installedAt.get(member) ?? 0
   }
 
   applied(member: number, machine: StoreMachine): void {
@@ -279,6 +264,11 @@ export class Witness implements Watcher {
     const isNew = this.#installed.delete(member)
     if (isNew || ++this.#applied % wholeLookEvery === 0) checkPrefix(member, machine.state, truth)
   }
+}
+
+/** Of a state that is not served, too. */
+export function lastDigest({ lastState }: Pick<StoreMachine, 'lastState'>): string {
+  return hashText(digestOf(lastState))
 }
 
 /** Nobody could decide it in time. */

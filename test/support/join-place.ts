@@ -126,7 +126,7 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
     members: new Members({
       consensus: status,
       health: { livez: [], readyz: [], shutDown: () => undefined, close: () => undefined },
-      state: () => ({ index: 0, digest: null, featureLevel: featureLevelMax }),
+      state: () => ({ index: 0, digest: null, featureLevel: featureLevelMax, quarantine: null }),
     }),
     authenticator: new Authenticator({
       methods: [clientCertificates(systemClock, trust), joinTokens(desk, systemClock)],

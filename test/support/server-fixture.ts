@@ -57,11 +57,12 @@ export async function serverAround(
     health,
     members: new Members({
       ...{ consensus, health },
-      state: () => ({ index: 0, digest: '0'.repeat(32), featureLevel: 1 }),
+      state: () => ({ index: 0, digest: '0'.repeat(32), featureLevel: 1, quarantine: null }),
     }),
     memberName: 'n1',
     joinDesk: noMembership,
     memberDesk: noMembership,
+    stateRepair: noMembership,
     store: noStore,
     states: { open: () => Promise.reject(new StoreFailure('stopped', 'this server has no state')) },
     openapi: {
@@ -109,6 +110,7 @@ export const serverLimits: ServerLimits = {
 
 /** For tests of all that is not about who belongs to the cluster. */
 const noMembership = {
+  decide: () => Promise.reject(new IssueFailure('unready', 'this server repairs nobody')),
   issue: () => Promise.reject(new IssueFailure('unready', 'this server takes in nobody')),
   join: () => Promise.reject(new IssueFailure('unready', 'this server takes in nobody')),
   change: () => Promise.reject(new IssueFailure('unready', 'this server has no members')),

@@ -1,8 +1,8 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { logIndex, noSnapshot, term } from '../../raft/index.ts'
-import type { LogIndex, NodeId, SnapshotMeta, SnapshotSource } from '../../raft/index.ts'
-import type { AsideNews } from '../../src/store/disk/aside.ts'
+import type { SnapshotMeta, SnapshotSource } from '../../raft/index.ts'
+import type { QuarantinedDatabaseNews } from '../../src/store/disk/quarantined-database.ts'
 import type { KeyValueHome, KeyValuePair } from '../../src/store/disk/key-value-store.ts'
 import { defaultStoreLimits } from '../../src/store/limits.ts'
 import type { StoreLimits } from '../../src/store/limits.ts'
@@ -28,21 +28,19 @@ export const tinyLimits: StoreLimits = {
 }
 
 export type OpenOptions = {
-  readonly self?: NodeId
   readonly home: KeyValueHome
   readonly clock: Clock
   readonly limits?: StoreLimits
   readonly logBase?: SnapshotMeta
   readonly logLast?: number
   readonly featureLevelMax?: number
-  readonly mayGive?: (atLeast: LogIndex | null) => boolean
+  readonly mayGive?: () => boolean
   readonly onFailure?: (cause: unknown) => void
-  readonly onAside?: (news: AsideNews) => void
+  readonly onAside?: (news: QuarantinedDatabaseNews) => void
 }
 
 export function openMachine(options: OpenOptions): Promise<StoreMachine> {
   return StoreMachine.open({
-    ...(options.self === undefined ? {} : { self: options.self }),
     home: options.home,
     clock: options.clock,
     limits: options.limits ?? tinyLimits,

@@ -7,6 +7,7 @@ import type { IssueFailureCode } from '../../cluster/join-desk.ts'
 import { JoinFailure } from '../../cluster/join-rules.ts'
 import type { JoinFailureCode } from '../../cluster/join-rules.ts'
 import { MembersFailure } from '../../cluster/members.ts'
+import type { MembersFailureCode } from '../../cluster/members.ts'
 import { apiErrorOf } from '../../registry/store-errors.ts'
 
 /** What a caller is told when members do not change as asked; anything else comes back as it is. */
@@ -15,13 +16,21 @@ export function membershipError(cause: unknown): unknown {
   if (cause instanceof JoinFailure) return said(joinReasons[cause.code], cause)
   if (cause instanceof IssueFailure) return said(issueReasons[cause.code], cause)
   if (cause instanceof MembersFailure) {
-    return said(cause.code === 'unknown-member' ? 'NotFound' : 'BadRequest', cause)
+    return said(memberReasons[cause.code], cause)
   }
   if (cause instanceof ConsensusFailure) {
     // Said again, it does no harm: so a client may.
     return said(cause.code === 'timed-out' ? 'Timeout' : 'ServiceUnavailable', cause)
   }
   return apiErrorOf(cause)
+}
+
+const memberReasons: Readonly<Record<MembersFailureCode, ApiErrorReason>> = {
+  'unknown-member': 'NotFound',
+  'no-candidate': 'BadRequest',
+  silent: 'BadRequest',
+  elsewhere: 'BadRequest',
+  'no-state': 'Conflict',
 }
 
 const changeReasons: Readonly<Record<ChangeRefusal, ApiErrorReason>> = {

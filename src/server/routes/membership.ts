@@ -7,6 +7,7 @@ import { JOIN_TOKEN_EXTRA } from '../../auth/user.ts'
 import type { IssuedToken, JoinDesk, SeatedMember, WantedSeat } from '../../cluster/join-desk.ts'
 import type { MemberDesk, NamedChange } from '../../cluster/member-desk.ts'
 import type { Members } from '../../cluster/members.ts'
+import type { StateDecision, StateRepair } from '../../cluster/state-repair.ts'
 import { joinRequestOf } from '../../cluster/join-request.ts'
 import type { JoinAnswer } from '../../cluster/join-request.ts'
 import { checkMemberName, memberAddress } from '../../config/address.ts'
@@ -22,6 +23,7 @@ export type MembershipParts = {
   readonly members: Members
   readonly joinDesk: Pick<JoinDesk, 'issue' | 'join'>
   readonly memberDesk: Pick<MemberDesk, 'change'>
+  readonly stateRepair: Pick<StateRepair, 'decide'>
   readonly log: ServerLog
 }
 
@@ -30,7 +32,7 @@ export type MembershipParts = {
  * grants it to others; joining is for who shows a token.
  */
 export function membershipRoutes(app: App, parts: MembershipParts): void {
-  const { joinDesk, memberDesk, members, log } = parts
+  const { joinDesk, memberDesk, stateRepair, members, log } = parts
   app.route({
     method: 'POST',
     url: '/cluster/v1/join-tokens',
@@ -68,7 +70,11 @@ export function membershipRoutes(app: App, parts: MembershipParts): void {
     handler: async (request, reply) => {
       const { deadlineMs, user } = callOf(request)
       const wanted = wantedChange(request)
-      const changed = await told(memberDesk.change(wanted, deadlineMs))
+      const isDecision = wanted.kind === 'repair' || wanted.kind === 'trust'
+      const change = isDecision
+        ? stateRepair.decide(wanted, deadlineMs)
+        : memberDesk.change(wanted, deadlineMs)
+      const changed = await told(change)
       if (changed) log.info({ user: user.name, change: wanted }, 'the members changed')
       sendJson(request, reply, jsonBytes({ changed, ...members.status() }))
     },
@@ -106,8 +112,8 @@ function wantedSeat(request: Request): WantedSeat {
 }
 
 /** @throws ApiError `BadRequest` */
-function wantedChange(request: Request): NamedChange {
-  const body = jsonBody(request, ['change', 'name', 'id', 'role', 'peerAddress', 'clientAddress'])
+function wantedChange(request: Request): NamedChange | StateDecision {
+  const body = jsonBody(request, ['change', 'name', 'id', 'role', 'peerAddress', 'clientAddress', 'from'])
   const name = field('name', body['name'], checkMemberName)
   const id = (body['id'] ?? null) === null ? null : field('id', body['id'], idOf)
   switch (body['change']) {
@@ -123,8 +129,14 @@ function wantedChange(request: Request): NamedChange {
         peerAddress: optionalAddress('peerAddress', body),
         clientAddress: optionalAddress('clientAddress', body),
       }
+    case 'repair': {
+      const from = body['from'] ?? null
+      return { kind: 'repair', name, id, from: from === null ? null : field('from', from, checkMemberName) }
+    }
+    case 'trust':
+      return { kind: 'trust', name, id }
     default:
-      throw badRequest('change must be one of remove, set-role, move')
+      throw badRequest('change must be one of remove, set-role, move, repair, trust')
   }
 }
 

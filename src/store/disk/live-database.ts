@@ -1,11 +1,11 @@
 import { noIndex } from '../../../raft/index.ts'
 import type { LogIndex, SnapshotMeta } from '../../../raft/index.ts'
-import type { Descent } from '../descent.ts'
 import { StorageFailure } from '../errors.ts'
 import type { StoreLimits } from '../limits.ts'
 import type { MachineState } from '../machine/state.ts'
 import { databaseName, indexOfDatabase } from './database-names.ts'
-import { readDescent } from './descent-record.ts'
+import { readDisagreement } from './disagreement-record.ts'
+import type { DisagreementRecord } from './disagreement-record.ts'
 import type { KeyValueHome, KeyValueStore } from './key-value-store.ts'
 import { headKey } from './machine-keys.ts'
 import { loadState } from './recovery.ts'
@@ -30,7 +30,8 @@ export type LiveDatabase = {
   readonly open: {
     readonly database: Database
     readonly state: MachineState
-    readonly descent: Descent
+    /** null: no other member is known to have another state. */
+    readonly disagreement: DisagreementRecord | null
   } | null
   readonly damaged: string | null
   /** There was none, though the log has entries: it makes one. */
@@ -109,7 +110,7 @@ async function openWhole(
           'the log lost entries that this member promised to keep; it must be replaced by a new member',
       )
     }
-    return { database: { name, store }, state, descent: await readDescent(store) }
+    return { database: { name, store }, state, disagreement: await readDisagreement(store) }
   } catch (cause) {
     await store.close()
     throw cause

@@ -9,7 +9,7 @@ import type { Revision } from '../revision.ts'
  *   | 0x01 |                          the head: everything there is one of; see `stored-head.ts`
  *   | 0x02 | session       |          what one proposing process was told; see `machine/sessions.ts`
  *   | 0x03 | revision      |          one version and the event that made it; see `machine/version.ts`
- *   | 0x04 |                          of this member alone: whom it copied the state from; see `descent-record.ts`
+ *   | 0x04 |                          of this member alone; see `disagreement-record.ts`
  *
  * Versions are the bulk. New ones always have the highest key and the first to go have about the
  * lowest, so tables hardly overlap and compaction is cheap. There is no index from key to revision on disk:
@@ -18,7 +18,7 @@ import type { Revision } from '../revision.ts'
  */
 
 export const headKey = Uint8Array.of(1)
-export const descentKey = Uint8Array.of(4)
+export const disagreementKey = Uint8Array.of(4)
 /** Half-open ranges. */
 export const sessionRange = { from: Uint8Array.of(2), to: Uint8Array.of(3) } as const
 export const versionRange = { from: Uint8Array.of(3), to: Uint8Array.of(4) } as const

@@ -1,7 +1,5 @@
 import { StorageFailure } from '../errors.ts'
 import { hash128, hashBytes, newHash, readHash, sameHash, writeHash } from '../machine/hash.ts'
-import type { Descent } from '../descent.ts'
-import { decodeDescent, encodeDescent } from './descent-record.ts'
 import type { KeyValuePair } from './key-value-store.ts'
 
 /*
@@ -13,18 +11,15 @@ import type { KeyValuePair } from './key-value-store.ts'
  *
  *   head    | "orch-snapshot" | format 1 | stored head |
  *   pairs   | key bytes 1 | key | value bytes 4 | value | ...
- *   end     | number of pairs, 8 | descent of the copy, which may be empty; see `descent-record.ts` |
+ *   end     | number of pairs, 8 |
  *
- * Numbers are lowest byte first. The descent is left out for who cannot read it, see `descentProtocol`, and in files.
+ * Numbers are lowest byte first.
  */
 
 export type SnapshotFrame =
   | { readonly kind: 'head'; readonly storedHead: Uint8Array }
   | { readonly kind: 'pairs'; readonly pairs: readonly KeyValuePair[] }
-  | { readonly kind: 'end'; readonly pairs: number; readonly descent: Descent | null }
-
-/** From this version of the peer protocol on a member reads the descent of what it copies; before, it refuses the end. */
-export const descentProtocol = 3
+  | { readonly kind: 'end'; readonly pairs: number }
 
 const magic = Buffer.from('orch-snapshot\u0001', 'latin1')
 const kindAt = 4 + hashBytes
@@ -92,7 +87,7 @@ function payloadOf(frame: SnapshotFrame): Uint8Array[] {
     case 'end': {
       const count = Buffer.alloc(8)
       count.writeDoubleLE(frame.pairs)
-      return frame.descent === null ? [count] : [count, encodeDescent(frame.descent)]
+      return [count]
     }
   }
 }
@@ -116,12 +111,8 @@ function decodeFrame(bytes: Buffer): SnapshotFrame {
     case kindNumber.pairs:
       return { kind: 'pairs', pairs: pairsIn(payload) }
     case kindNumber.end:
-      if (payload.length < 8) throw damaged('its end is cut off')
-      return {
-        kind: 'end',
-        pairs: payload.readDoubleLE(0),
-        descent: payload.length === 8 ? null : decodeDescent(payload.subarray(8)),
-      }
+      if (payload.length !== 8) throw damaged('its end is cut off')
+      return { kind: 'end', pairs: payload.readDoubleLE(0) }
     default:
       throw new StorageFailure('unsupported', 'the snapshot holds a frame of no known kind')
   }

@@ -1,5 +1,4 @@
-import type { LogIndex, SnapshotMeta, SnapshotSource } from '../../../raft/index.ts'
-import type { Descent } from '../descent.ts'
+import type { SnapshotMeta, SnapshotSource } from '../../../raft/index.ts'
 import { StorageFailure } from '../errors.ts'
 import type { StoreLimits } from '../limits.ts'
 import type { KeyValueRange, KeyValueSnapshot, KeyValueStore, KeyValuePair } from './key-value-store.ts'
@@ -12,8 +11,6 @@ export type SnapshotReaderOptions = {
   readonly limits: StoreLimits
   /** Whether the state may still be given away. Asked before the end is: without that nobody installs it. */
   readonly mayGive: () => boolean
-  /** Whose doing the receiver will have the state from. Asked at the end too: by then more may be proven. null: it is not told. */
-  readonly descent: (index: LogIndex) => Descent | null
   /** What was read is not what was written, or could not be read. */
   readonly onDamage: (cause: unknown) => void
 }
@@ -69,11 +66,7 @@ export class SnapshotReader implements SnapshotSource {
         if (pairs.length > 0) return encodeFrame({ kind: 'pairs', pairs })
         if (!this.#options.mayGive()) throw unconfirmed()
         this.#state = 'done'
-        return encodeFrame({
-          kind: 'end',
-          pairs: this.#pairs,
-          descent: this.#options.descent(this.snapshot.index),
-        })
+        return encodeFrame({ kind: 'end', pairs: this.#pairs })
       }
       case 'done':
         return null
@@ -121,5 +114,5 @@ export class SnapshotReader implements SnapshotSource {
 }
 
 export function unconfirmed(): StorageFailure {
-  return new StorageFailure('unconfirmed', 'other members do not confirm the state of this one')
+  return new StorageFailure('unconfirmed', 'other members have another state than this one')
 }

@@ -1,11 +1,8 @@
 import { present } from '../../../raft/base/assert.ts'
-import { noIndex } from '../../../raft/index.ts'
-import type { NodeId, SnapshotMeta, SnapshotSink } from '../../../raft/index.ts'
-import type { Descent } from '../descent.ts'
+import type { SnapshotMeta, SnapshotSink } from '../../../raft/index.ts'
 import { StorageFailure } from '../errors.ts'
 import type { StoreLimits } from '../limits.ts'
 import type { MachineState } from '../machine/state.ts'
-import { descentChange } from './descent-record.ts'
 import type { KeyValueChange, KeyValueHome, KeyValuePair, KeyValueStore } from './key-value-store.ts'
 import { headKey, revisionOf, sessionOf } from './machine-keys.ts'
 import { loadState } from './recovery.ts'
@@ -19,8 +16,6 @@ export type SnapshotStageOptions = {
   readonly name: string
   readonly limits: StoreLimits
   readonly snapshot: SnapshotMeta
-  /** Who sends it; null: nobody knows. */
-  readonly from: NodeId | null
   /** See `loadState`. */
   readonly featureLevelMax: number
   /** The sender's state is of rules or of a format that this member does not know. */
@@ -44,7 +39,6 @@ export class SnapshotStage implements SnapshotSink {
   #changesBytes = 0
   #pairs = 0
   #ended = false
-  #descent: Descent = []
   #state: MachineState | null = null
   #discarded: Promise<void> | null = null
 
@@ -85,7 +79,7 @@ export class SnapshotStage implements SnapshotSink {
       throw new StorageFailure('damaged', 'the snapshot ended early')
     const head = present(this.#storedHead, 'a snapshot that ended began with its head')
     // The head comes last: a database without one is known to be incomplete.
-    await this.#write([descentChange(this.#descent), { kind: 'put', key: headKey, value: head }])
+    await this.#write([{ kind: 'put', key: headKey, value: head }])
     const state = await loadState(this.#opened(), limits, featureLevelMax)
     if (state.appliedIndex !== snapshot.index || state.appliedTerm !== snapshot.term) {
       throw new StorageFailure('damaged', 'the snapshot is not the one announced')
@@ -100,11 +94,10 @@ export class SnapshotStage implements SnapshotSink {
   }
 
   /** The verified state and its database, which belong to the caller from here on. */
-  take(): { readonly state: MachineState; readonly store: KeyValueStore; readonly descent: Descent } {
+  take(): { readonly state: MachineState; readonly store: KeyValueStore } {
     const taken = {
       state: present(this.#state, 'a snapshot is staged before it is installed'),
       store: this.#opened(),
-      descent: this.#descent,
     }
     this.#store = null
     return taken
@@ -150,16 +143,9 @@ export class SnapshotStage implements SnapshotSink {
       if (frame.pairs !== this.#pairs)
         throw new StorageFailure('damaged', 'the snapshot lost some of its pairs')
       this.#ended = true
-      this.#descent = frame.descent ?? this.#allOfSender()
       return
     }
     for (const pair of frame.pairs) this.#pair(pair)
-  }
-
-  /** One that says nothing about it runs an older program: as far as anybody knows it is all its own doing. */
-  #allOfSender(): Descent {
-    const { from, snapshot } = this.#options
-    return [{ by: from, after: noIndex, upTo: snapshot.index }]
   }
 
   #pair([key, value]: KeyValuePair): void {

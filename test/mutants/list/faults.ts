@@ -70,15 +70,6 @@ export const faultMutants: readonly Mutant[] = [
     killedBy: tests('unit/raft/transport/grpc-transport'),
   },
   {
-    id: 'state-told-in-newer-words',
-    file: 'src/store/store-machine.ts',
-    edits: [{ find: 'if (protocol < descentProtocol) return null', replace: '' }],
-    breaks: 'a member of the version before is sent a state that it cannot read, and never catches up',
-    standsFor: 'rolling upgrades',
-    invariant: 'L3',
-    killedBy: tests('unit/src/store/disk/snapshot-descent'),
-  },
-  {
     id: 'renewed-keys-unused',
     file: 'raft/transport/grpc-transport.ts',
     edits: [{ find: '      this.#tls.renew(credentials)\n', replace: '' }],

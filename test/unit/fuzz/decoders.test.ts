@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib'
 import { test } from 'node:test'
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import { SeededRandom } from '../../../raft/base/random.ts'
-import { encodeEnvelope, decodeEnvelope, logIndex, nodeId, term } from '../../../raft/index.ts'
+import { encodeEnvelope, decodeEnvelope, logIndex, term } from '../../../raft/index.ts'
 import { decodeConfiguration, encodeConfiguration } from '../../../raft/log/configuration-codec.ts'
 import { decodeGroup, decodeGroupHeader, decodeRecord } from '../../../raft/log/group-decoder.ts'
 import { GroupEncoder } from '../../../raft/log/group-encoder.ts'
@@ -239,7 +239,6 @@ const targets: readonly Target[] = [
         },
         sampleAt: logIndex(7),
         samples: [{ index: logIndex(5), featureLevel: 1, digest: '00'.repeat(16) }],
-        copied: [{ by: nodeId(2), after: logIndex(3), upTo: logIndex(4) }],
       }),
     decode: (bytes) => void decodeReport(bytes),
     isRefusal: (cause) => cause instanceof ReportFailure,

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Deferred } from '../../../../raft/base/deferred.ts'
-import { emptyConfiguration, logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import { emptyConfiguration, logIndex, term } from '../../../../raft/core/types.ts'
 import type { SnapshotMeta } from '../../../../raft/core/types.ts'
 import type { ApiToRaft } from '../../../../raft/node/protocol.ts'
 import { SnapshotDesk } from '../../../../raft/node/snapshot-desk.ts'
@@ -48,10 +48,10 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 
 void test('a stage given up while it opens has ended before the next one begins', async () => {
   const { machine, desk, posted } = bench()
-  desk.take({ kind: 'sink-open', stream: 1, snapshot: at(36), from: nodeId(2) })
+  desk.take({ kind: 'sink-open', stream: 1, snapshot: at(36) })
   await settled()
   desk.take({ kind: 'sink-abort', stream: 1, cause: 'a newer stream took its place' })
-  desk.take({ kind: 'sink-open', stream: 2, snapshot: at(39), from: nodeId(2) })
+  desk.take({ kind: 'sink-open', stream: 2, snapshot: at(39) })
   await settled()
   assert.deepEqual(machine.log, ['stage 36'])
   machine.opening[0]?.resolve(undefined)
@@ -70,7 +70,7 @@ void test('a stage given up while it opens has ended before the next one begins'
 
 void test('a failing chunk ends the stream once, and what follows is ignored', async () => {
   const { machine, desk, posted } = bench()
-  desk.take({ kind: 'sink-open', stream: 1, snapshot: at(5), from: nodeId(2) })
+  desk.take({ kind: 'sink-open', stream: 1, snapshot: at(5) })
   await settled()
   machine.opening[0]?.resolve(undefined)
   desk.take({ kind: 'sink-chunk', stream: 1, bytes: new Uint8Array([0]) })
@@ -93,7 +93,7 @@ void test('a source answers each pull in order, and is closed when it is given u
     const close = async (): Promise<void> => void closed++
     return { snapshot: source.snapshot, next: () => source.next(), close }
   }
-  desk.take({ kind: 'source-open', stream: 4, atLeast: null, protocol: 3 })
+  desk.take({ kind: 'source-open', stream: 4, atLeast: null })
   for (let pulls = 0; pulls < 3; pulls++) desk.take({ kind: 'source-pull', stream: 4 })
   await settled()
   const chunks = posted.flatMap((message) => (message.kind === 'source-chunk' ? [message.bytes] : []))

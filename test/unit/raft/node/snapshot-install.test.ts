@@ -28,7 +28,6 @@ function bench(t: TestContext) {
     setPeers: () => undefined,
     send: () => undefined,
     refuse: () => undefined,
-    speaks: () => 3,
     sendSnapshot: async () => undefined,
     close: async () => undefined,
   }

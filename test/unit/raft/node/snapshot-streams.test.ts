@@ -29,7 +29,6 @@ function outbox() {
     setPeers: () => undefined,
     send: () => undefined,
     refuse: () => undefined,
-    speaks: () => 3,
     sendSnapshot: async (_to, header) => void sent.push(header),
     close: async () => undefined,
   }
@@ -140,11 +139,11 @@ void test('who found no place gets the next one, before a peer whose stream just
   await settled()
   // The third's, of which the core knows nothing; the first found no place any more.
   assert.deepEqual(opened(), [1, 2, 3])
-  assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 3, atLeast: logIndex(7), protocol: 3 })
+  assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 3, atLeast: logIndex(7) })
   assert.deepEqual(reports.slice(0, 3), ['failed 5', 'failed 2', 'failed 2'])
   broken[1]?.()
   await settled()
-  assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 4, atLeast: null, protocol: 3 })
+  assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 4, atLeast: null })
   // It broke before it began: the core of the next term asks anew, if it does.
   needs.term = term(5)
   box.take({ kind: 'source-failed', stream: 3, cause: 'disk' })

@@ -73,7 +73,7 @@ void test('a write that came first does not keep a cluster from being founded', 
 
 void test('a leader in quarantine does not take its cluster for a new one', async () => {
   const { bootstrap, clock, random, machine, close } = await bench()
-  machine.condemn('test')
+  machine.enterQuarantine('test')
   bootstrap.start(unexpected)
   await clock.advance(1000)
   assert.equal(random.draws, 0)

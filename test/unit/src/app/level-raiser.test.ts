@@ -22,7 +22,6 @@ function reportOf(featureLevelMax: number): MemberReport {
     appliedIndex: 0 as MemberReport['appliedIndex'],
     sampleAt: 0 as MemberReport['sampleAt'],
     samples: [],
-    copied: [],
     featureLevelMax,
     version: '',
     state: 'healthy',

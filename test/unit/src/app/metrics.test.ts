@@ -13,13 +13,13 @@ import { ManualClock } from '../../../support/manual-clock.ts'
 void test('counters end in _total, gauges do not', async () => {
   const register = new Registry()
   const counters = { rounds: 3, records: 500, findings: 1, lastDoneMs: null }
-  const quarantines = { damaged: 0, outvoted: 2 }
+  const quarantines = { damaged: 0, disagreement: 2, operator: 0 }
   new ConsensusMetrics().register(register)
   registerClusterMetrics(register, {
     machine: { lastState: { revision: 7 }, quarantine: null, quarantines },
     consensus: new FakeConsensus(new ManualClock()),
     node: { load: { proposals: 0, proposalBytes: 0, readers: 0, applyLagEntries: 0 } },
-    watch: { guard: { verdict: { kind: 'agree', upTo: null, provenUpTo: null } }, scrub: { counters } },
+    watch: { guard: { verdict: { kind: 'agree', agreedUpTo: null } }, scrub: { counters } },
     store: {
       ...{ featureLevel: 2, openWatches: 0 },
       storage: { usedBytes: 1, bytesMax: 10, alarm: false, largest: () => [], largestPlaces: () => [] },
@@ -33,7 +33,7 @@ void test('counters end in _total, gauges do not', async () => {
   assert.equal(await scraped('orch_store_scrub_rounds_total'), '3')
   assert.equal(await scraped('orch_store_scrub_findings_total'), '1')
   assert.equal(await scraped('orch_store_quarantines_total{cause="damaged"}'), '0')
-  assert.equal(await scraped('orch_store_quarantines_total{cause="outvoted"}'), '2')
+  assert.equal(await scraped('orch_store_quarantines_total{cause="disagreement"}'), '2')
   counters.findings++
   assert.equal(await scraped('orch_store_scrub_findings_total'), '2')
   assert.equal(await scraped('orch_store_scrub_findings_total'), '2', 'not added again')

@@ -12,7 +12,16 @@ function says(term: number, leader: string | null, ...names: readonly string[]):
     ...{ id: name, name, role: 'voter', wantedRole: 'voter', peerAddress: '', clientAddress: '' },
     ...{ replaces: null, lag: null },
   }))
-  return { name: 'n1', role: 'follower', term, leader, appliedMemory: 1, ready: true, members }
+  return {
+    name: 'n1',
+    role: 'follower',
+    term,
+    leader,
+    appliedMemory: 1,
+    ready: true,
+    quarantine: null,
+    members,
+  }
 }
 
 void test('one that was removed is no member, and one elsewhere is', () => {

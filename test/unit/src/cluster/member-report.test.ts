@@ -12,7 +12,6 @@ import {
   decodeReport,
   encodeReport,
   reportSamplesMax,
-  reportStretchesMax,
 } from '../../../../src/cluster/member-report.ts'
 import type { MemberReport } from '../../../../src/cluster/member-report.ts'
 import { MemberReports } from '../../../../src/cluster/member-reports.ts'
@@ -29,14 +28,9 @@ function sampleReport(random: SeededRandom): MemberReport {
       featureLevel: random.below(2 ** 32 - 1),
       digest: Buffer.from(random.bytes(16)).toString('hex'),
     })),
-    copied: Array.from({ length: random.below(reportStretchesMax + 1) }, () => ({
-      by: random.chance(0.2) ? null : nodeId(1 + whole()),
-      after: logIndex(whole()),
-      upTo: logIndex(whole()),
-    })),
     featureLevelMax: random.below(1000),
     version: 'v'.repeat(random.below(65)),
-    state: random.chance(0.5) ? 'healthy' : 'quarantined',
+    state: random.pick(['healthy', 'quarantined', 'outvoted', 'undecided'] as const),
   }
 }
 
@@ -57,11 +51,6 @@ test('of too many samples the newest are sent', () => {
     digest: '0'.repeat(32),
   }))
   assert.deepEqual(decodeReport(encodeReport({ ...base, samples })).samples, samples.slice(5))
-})
-
-test('an earlier program says nothing of copies', () => {
-  const report = { ...sampleReport(new SeededRandom(4)), copied: [] }
-  assert.deepEqual(decodeReport(encodeReport(report).subarray(0, -1)), report)
 })
 
 test('what a later program appends is passed over', () => {

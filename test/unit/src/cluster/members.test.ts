@@ -27,7 +27,7 @@ function cluster(heard: readonly [n2: boolean, n3: boolean]): {
   const members = new Members({
     consensus,
     health: { livez: [], readyz: [], shutDown: () => undefined, close: () => undefined },
-    state: () => ({ index: 0, digest: null, featureLevel: 1 }),
+    state: () => ({ index: 0, digest: null, featureLevel: 1, quarantine: null }),
   })
   return { consensus, members }
 }

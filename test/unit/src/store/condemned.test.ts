@@ -1,13 +1,11 @@
 /*
- * Goal: a state that was condemned is never trusted again, in whatever moment the process ends while it goes aside; and
- * whom a state was copied from is known as long as the state is there and not proven.
+ * Goal: a state that is set aside is never trusted again, in whatever moment the process ends while it goes aside.
  * Method: a home that keeps what another process would find before and after each of its steps; each of these is started
- * from. Copies from machine to machine.
+ * from.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logIndex, nodeId, noSnapshot } from '../../../../raft/index.ts'
-import { protocolNewest } from '../../../../raft/transport/protocol-version.ts'
+import { logIndex, noSnapshot } from '../../../../raft/index.ts'
 import type { KeyValueHome } from '../../../../src/store/disk/key-value-store.ts'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
@@ -61,7 +59,7 @@ void test('from the note on, every start knows that the state was condemned', as
   applyUpTo(machine, log, 200)
   await machine.flushed()
   moments.length = 0
-  machine.condemn('a reason to remember')
+  machine.enterQuarantine('a reason to remember')
   await clock.settle()
   const steps = moments.map(({ step }) => step)
   assert.deepEqual(steps, [
@@ -104,23 +102,20 @@ void test('a disk that takes no note still has the state set aside', async () =>
   const machine = await openMachine({ home, clock })
   applyUpTo(machine, log, 100)
   await machine.flushed()
-  machine.condemn('test')
+  machine.enterQuarantine('test')
   await clock.settle()
   assert.deepEqual(await memory.list(), [])
   await machine.close()
 })
 
-/** A member that made its state itself, and what of it others confirmed. */
-async function donor(index: number, { id = 1, proven = 0 } = {}): Promise<StoreMachine> {
-  const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock, self: nodeId(id) })
+async function donor(index: number): Promise<StoreMachine> {
+  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
   applyUpTo(machine, log, index)
-  if (proven > 0) machine.proven(logIndex(proven))
   return machine
 }
 
 async function copyTo(receiver: StoreMachine, from: StoreMachine) {
-  const source = await from.produceSnapshot(from.appliedMemory, protocolNewest)
+  const source = await from.produceSnapshot(from.appliedMemory)
   const chunks = await chunksOf(source)
   const sink = await receiver.stageSnapshot(source.snapshot)
   for (const chunk of chunks) await sink.chunk(chunk)
@@ -128,44 +123,3 @@ async function copyTo(receiver: StoreMachine, from: StoreMachine) {
   await receiver.installSnapshot(source.snapshot)
   return source.snapshot
 }
-
-void test('a copy knows whom it was copied from, across restarts, and whom that one had copied', async () => {
-  const [home, clock] = [new MemoryKeyValueHome(), new ManualClock()]
-  const open = (logBase = noSnapshot): Promise<StoreMachine> =>
-    openMachine({ home, clock, logBase, self: nodeId(2) })
-  const first = await open()
-  const original = await donor(200, { proven: 150 })
-  const snapshot = await copyTo(first, original)
-  const descent = [{ by: 1, after: 150, upTo: 200 }]
-  assert.deepEqual(first.descent, descent)
-  await first.close()
-  const again = await open(snapshot)
-  assert.deepEqual(again.descent, descent)
-  applyUpTo(again, log, 250)
-  const third = await donor(0, { id: 3 })
-  await copyTo(third, again)
-  assert.deepEqual(third.descent, [...descent, { by: 2, after: 200, upTo: 250 }])
-  again.proven(logIndex(240))
-  assert.deepEqual(again.descent, [])
-  const fourth = await donor(0, { id: 4 })
-  await copyTo(fourth, again)
-  assert.deepEqual(fourth.descent, [{ by: 2, after: 240, upTo: 250 }])
-  await again.close()
-  const proven = await open(snapshot)
-  assert.deepEqual(proven.descent, [], 'what was proven is so after a restart')
-  for (const machine of [original, third, fourth, proven]) await machine.close()
-})
-
-void test('what was proven as far as the copy goes leaves nothing to tell; a condemned state takes its descent along', async () => {
-  const receiver = await donor(0, { id: 2 })
-  await copyTo(receiver, await donor(200, { proven: 200 }))
-  assert.deepEqual(receiver.descent, [])
-  const other = await donor(0, { id: 3 })
-  await copyTo(other, await donor(200))
-  assert.equal(other.descent.length, 1)
-  other.condemn('test')
-  assert.deepEqual(other.descent, [])
-  await copyTo(other, await donor(210, { proven: 210 }))
-  assert.deepEqual(other.descent, [])
-  for (const machine of [receiver, other]) await machine.close()
-})

@@ -52,8 +52,8 @@ void test('a condemned state is gone from disk, and a state as new as it was tak
   const machine = await openMachine({ home, clock })
   applyUpTo(machine, log, 200)
   await clock.advance(1000)
-  machine.condemn('others agree on another state')
-  machine.condemn('a second reason changes nothing')
+  machine.enterQuarantine('others agree on another state')
+  machine.enterQuarantine('a second reason changes nothing')
   assert.deepEqual(machine.quarantine, {
     ...{ cause: 'damaged', reason: 'others agree on another state', atLeast: 200 },
     ...{ times: 1, waitMs: 0 },
@@ -79,7 +79,7 @@ void test('a process that ends in quarantine finds no state to trust, or the one
   const machine = await openMachine({ home, clock, logBase: { ...noSnapshot, index: logIndex(0) } })
   applyUpTo(machine, log, 200)
   await clock.advance(1000)
-  machine.condemn('test')
+  machine.enterQuarantine('test')
   await clock.settle()
   const logBase = { ...noSnapshot, index: logIndex(50) }
   const condemned = await openMachine({ home: home.clone(), clock, logBase })
@@ -105,7 +105,7 @@ void test('whoever waits for news learns of the quarantine, and may come back be
   const cursor = store.watch(allConfigMaps, machine.state.revision)
   let rings = 0
   cursor.onMore(() => rings++)
-  machine.condemn('test')
+  machine.enterQuarantine('test')
   await clock.settle()
   assert.equal(rings, 1)
   assert.throws(() => cursor.next(10), refused)
@@ -141,7 +141,7 @@ void test('who slept through a quarantine does not go on in a history that is no
   })
   informer.start()
   const cursor = store.watch(allConfigMaps, machine.state.revision)
-  machine.condemn('test')
+  machine.enterQuarantine('test')
   // Another history, in which one key has other content under the same revision.
   await machine.installSnapshot(await stageFrom(200, machine, randomLog(51, 400)))
   assert.throws(() => cursor.next(10), refused)
@@ -191,24 +191,24 @@ void test('a state is made durable up to where it is asked for, and not sent whe
   assert.equal(source.snapshot.index, 120)
   await source.close()
   await assert.rejects(machine.produceSnapshot(logIndex(121)), { code: 'stale' })
-  machine.condemn('test')
+  machine.enterQuarantine('test')
   await assert.rejects(machine.produceSnapshot(logIndex(1)), refused)
   await machine.close()
 })
 
 void test('a state that others do not confirm is not sent', async () => {
-  const asked: (number | null)[] = []
+  let asked = 0
   const machine = await openMachine({
     home: new MemoryKeyValueHome(),
     clock: new ManualClock(),
-    mayGive: (atLeast) => asked.push(atLeast) > 2,
+    mayGive: () => ++asked > 2,
   })
   applyUpTo(machine, log, 120)
   await assert.rejects(machine.produceSnapshot(logIndex(100)), { code: 'unconfirmed' })
   await assert.rejects(machine.produceSnapshot(), { code: 'unconfirmed' })
   const source = await machine.produceSnapshot(logIndex(100))
   await source.close()
-  assert.deepEqual(asked, [100, null, 100])
+  assert.equal(asked, 3)
   await machine.close()
 })
 
@@ -223,7 +223,7 @@ void test('a state that is doubted while it flows never ends, so nobody installs
     applyUpTo(machine, log, 120)
     const source = await machine.produceSnapshot(logIndex(120))
     await source.next()
-    if (doubt === 'condemned') machine.condemn(doubt)
+    if (doubt === 'condemned') machine.enterQuarantine(doubt)
     else confirmed = false
     await assert.rejects(chunksOf(source), { code: 'unconfirmed' }, doubt)
     await machine.close()
@@ -252,7 +252,7 @@ void test('members that came to one index by different ways have equal samples t
     whole.samples,
   )
   for (const { index, digest } of whole.samples) assert.equal(digest, digests[index])
-  pieces.condemn('test')
+  pieces.enterQuarantine('test')
   assert.deepEqual(pieces.samples, [])
   await whole.close()
   await pieces.close()

@@ -120,7 +120,7 @@ test('a walk ends when it is told, and one through a database that left finds no
   const left = await Bench.open()
   left.scrub.start()
   await left.clock.advance(1000)
-  left.machine.condemn('test')
+  left.machine.enterQuarantine('test')
   await left.clock.advance(10_000)
   assert.deepEqual([left.reports.length, left.machine.quarantine?.reason], [0, 'test'])
   await left.scrub.close()

@@ -136,7 +136,7 @@ async function damageIn(pairs: readonly KeyValuePair[]): Promise<string | null> 
   const machine = await openMachine({ home, clock: new ManualClock(), logBase })
   const { quarantine } = machine
   if (quarantine !== null) {
-    assert.equal(quarantine.atLeast, 100)
+    assert.equal(machine.wanted, 100)
     assert.throws(() => machine.state, { name: 'StoreFailure', code: 'quarantined' })
     assert.deepEqual(await home.list(), [], 'it is never read again')
   }

@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { logIndex } from '../../../../../raft/index.ts'
-import { Aside } from '../../../../../src/store/disk/aside.ts'
-import type { AsideNews } from '../../../../../src/store/disk/aside.ts'
+import { QuarantinedDatabase } from '../../../../../src/store/disk/quarantined-database.ts'
+import type { QuarantinedDatabaseNews } from '../../../../../src/store/disk/quarantined-database.ts'
 import { LevelKeyValueHome } from '../../../../../src/store/disk/level-key-value-store.ts'
 import { StorageFailure } from '../../../../../src/store/errors.ts'
 import { ManualClock } from '../../../../support/manual-clock.ts'
@@ -38,7 +38,7 @@ void test('what the log made anew takes its place once it holds as much as the l
   const directory = folder(t)
   await spoiled(directory)
   const aside = join(directory, 'set-aside')
-  const news: AsideNews[] = []
+  const news: QuarantinedDatabaseNews[] = []
   const home = new LevelKeyValueHome(directory)
   const machine = await openMachine({
     ...{ home, clock: new ManualClock(), logLast: 50 },
@@ -64,7 +64,7 @@ void test('what a process left that ended too soon goes at the next start', asyn
   const directory = folder(t)
   await spoiled(directory)
   const home = new LevelKeyValueHome(directory)
-  const news: AsideNews[] = []
+  const news: QuarantinedDatabaseNews[] = []
   const open = () =>
     openMachine({ home, clock: new ManualClock(), logLast: 50, onAside: (told) => news.push(told) })
   await (await open()).close()
@@ -75,9 +75,11 @@ void test('what a process left that ended too soon goes at the next start', asyn
 })
 
 void test('what cannot be removed is said and hinders nobody', async () => {
-  const news: AsideNews[] = []
+  const news: QuarantinedDatabaseNews[] = []
   const cause = new StorageFailure('io', 'db/set-aside cannot be removed (EPERM)')
-  const aside = new Aside({ discardAside: () => Promise.reject(cause) }, (told) => news.push(told))
+  const aside = new QuarantinedDatabase({ discardAside: () => Promise.reject(cause) }, (told) =>
+    news.push(told),
+  )
   aside.durable(logIndex(9))
   aside.keepUntil(logIndex(5))
   aside.durable(logIndex(4))

@@ -1,19 +1,19 @@
 import type { LogIndex } from '../../../raft/index.ts'
 import type { Discarded, KeyValueHome } from './key-value-store.ts'
 
-/** `left`: it could not be removed, which hinders nobody; it takes room. */
-export type AsideNews =
+/** `left`: it could not be removed, which only costs disk space. */
+export type QuarantinedDatabaseNews =
   ({ readonly kind: 'removed' } & Discarded) | { readonly kind: 'left'; readonly cause: string }
 
 /** The database that was set aside: kept until what took its place is durable, then removed. */
-export class Aside {
+export class QuarantinedDatabase {
   readonly #home: Pick<KeyValueHome, 'discardAside'>
-  readonly #tell: (news: AsideNews) => void
+  readonly #tell: (news: QuarantinedDatabaseNews) => void
   /** null: nothing is waited for. */
   #until: LogIndex | null = null
   #removal: Promise<void> = Promise.resolve()
 
-  constructor(home: Pick<KeyValueHome, 'discardAside'>, tell: (news: AsideNews) => void) {
+  constructor(home: Pick<KeyValueHome, 'discardAside'>, tell: (news: QuarantinedDatabaseNews) => void) {
     this.#home = home
     this.#tell = tell
   }

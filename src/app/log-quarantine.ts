@@ -1,0 +1,43 @@
+import type { Quarantine } from '../store/quarantine.ts'
+
+/** From so many times in a row on it is hardly chance. */
+const suspectTimes = 3
+
+/**
+ * Logs one line for the operator: what is wrong, how often it was, and what to do.
+ *
+ * @param path of the databases
+ * @param name of this member
+ */
+export function logQuarantine(
+  quarantine: Quarantine,
+  {
+    path,
+    name,
+    log,
+  }: {
+    readonly path: string
+    readonly name: string
+    readonly log: { error(fields: object, message: string): void }
+  },
+): void {
+  if (quarantine.cause === 'disagreement') {
+    log.error(
+      { ...quarantine, path },
+      'other members have another state than this one, which is kept and not served: find out which is right, ' +
+        `then run orchctl member repair ${name}, or repair the others --from ${name}`,
+    )
+    return
+  }
+  const { times, waitMs } = quarantine
+  const fields = { ...quarantine, path }
+  if (times < suspectTimes) {
+    log.error(fields, 'the state is not to be trusted: nothing is served until another is here')
+    return
+  }
+  log.error(
+    fields,
+    `the state came out wrong ${times} times in a row: memory or disk of this machine is suspect, replace it; ` +
+      `another state is requested in ${waitMs / 1000} s`,
+  )
+}

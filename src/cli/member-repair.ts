@@ -1,0 +1,89 @@
+import { orNull } from './any-member.ts'
+import type { AnyMember } from './any-member.ts'
+import { fetchStatus } from './cluster-status.ts'
+import type { MemberStatus } from './cluster-status.ts'
+import { CliFailure } from './errors.ts'
+import { call, jsonOf } from './member-client.ts'
+import type { Endpoint } from './member-client.ts'
+import { askedBy } from './member-change.ts'
+import type { ChangeFlags } from './member-change.ts'
+import { namesInOrder } from './name-order.ts'
+import { whySilent } from './silent-member.ts'
+import { sleep } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
+
+export type RepairFlags = ChangeFlags & {
+  /** The member whose state is right. */
+  readonly from?: string
+}
+
+/** A transfer of leadership may have to wait for an election. */
+const decisionTimeoutMs = 30_000
+const pollMs = 200
+
+/**
+ * Has a member replace its state by the leader's, on the operator's decision. With `--from` that member is trusted and
+ * made the leader first. Each step is sent to the member that it is about, as no other one is sure to serve, and may be
+ * repeated.
+ */
+export async function memberRepair(terminal: Terminal, name: string, flags: RepairFlags): Promise<void> {
+  const { from = null } = flags
+  if (from === name) throw new CliFailure('usage', 'a member is not repaired --from itself')
+  const cluster = askedBy(terminal, flags)
+  const status = await cluster.status()
+  const target = memberOf(cluster, status, name)
+  if (from !== null) await decide(memberOf(cluster, status, from), { change: 'trust' })
+  const isNews = await decide(target, { change: 'repair', from })
+  const own = flags.wait && isNews ? await fetched(terminal, target.endpoint, flags.timeout) : null
+  if (flags.output === 'json') return terminal.print(JSON.stringify({ member: name, changed: isNews }))
+  terminal.print(`${name} ${wordsFor(isNews, own)}`)
+}
+
+function wordsFor(isNews: boolean, own: MemberStatus | null): string {
+  if (!isNews) return 'has the state of the leader already, or is fetching it'
+  if (own === null) return 'has set its state aside and fetches the leader’s'
+  if (own.quarantine === null) return 'has the leader’s state and serves it'
+  return 'has the leader’s state and does not serve it yet: a majority still has another one, repair those members too'
+}
+
+type Target = { readonly name: string; readonly id: string; readonly endpoint: Endpoint }
+
+/** @throws CliFailure `failed` */
+function memberOf(cluster: AnyMember, { members }: MemberStatus, name: string): Target {
+  const found = members.find((member) => member.name === name)
+  if (found === undefined) {
+    throw new CliFailure('failed', `there is no member "${name}": the members are ${namesInOrder(members)}`)
+  }
+  const endpoint = cluster.endpointOf(name)
+  if (endpoint !== null) return { name, id: found.id, endpoint }
+  throw new CliFailure('failed', `it is not known where clients dial ${name}: orchctl member move says it`)
+}
+
+/** @returns whether there was anything to do @throws CliFailure `failed` in the words of the member */
+async function decide(
+  { name, id, endpoint }: Target,
+  wanted: Readonly<Record<string, string | null>>,
+): Promise<boolean> {
+  const body = { ...wanted, name, id }
+  const reply = await call(endpoint, { method: 'POST', path: '/cluster/v1/members', body }, decisionTimeoutMs)
+  if (reply === null) throw new CliFailure('failed', await whySilent(name, endpoint))
+  return jsonOf(endpoint, reply)['changed'] === true
+}
+
+/** Waits until the member has a state again. @returns what it says then */
+async function fetched(terminal: Terminal, endpoint: Endpoint, timeout: number): Promise<MemberStatus> {
+  const { clock } = terminal
+  const endMs = clock.monotonicMs() + timeout * 1000
+  for (;;) {
+    const own = await orNull(fetchStatus(endpoint))
+    if (own !== null && (own.quarantine === null || own.quarantine === 'disagreement')) return own
+    if (clock.monotonicMs() >= endMs) {
+      const why = own === null ? 'gives no answer' : 'has no state yet'
+      throw new CliFailure(
+        'failed',
+        `${endpoint.name} ${why} after ${timeout} s; the same command may be repeated`,
+      )
+    }
+    await sleep(clock, pollMs)
+  }
+}
