@@ -123,15 +123,16 @@ function serverOf(
       requestBytesMax: limits.requestBytesMax,
       uploadsMax: limits.uploadsMax,
       uploadGraceMs: limits.uploadGraceMs,
-      bodyMemoryBytesMax: bodyMemoryBytesMax(),
+      bodyMemoryBytesMax: ofHeap(limits.bodyMemoryHeapShare, limits.bodyMemoryBytesMin),
+      outgoingBytesMax: ofHeap(limits.outgoingHeapShare, limits.outgoingBytesMin),
     },
     crash: onFatal,
   })
 }
 
-/** Whatever heap the process was given, bodies leave most of it to all else. */
-function bodyMemoryBytesMax(): number {
-  return Math.max(limits.bodyMemoryBytesMin, Math.floor(heapBytesMax() * limits.bodyMemoryHeapShare))
+/** Whatever heap the process was given, clients leave most of it to all else. */
+function ofHeap(share: number, bytesMin: number): number {
+  return Math.max(bytesMin, Math.floor(heapBytesMax() * share))
 }
 
 /** A member without a quorum does not go on telling its watchers what it has. */

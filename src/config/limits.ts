@@ -30,6 +30,15 @@ export const limits = Object.freeze({
    */
   bodyMemoryHeapShare: 1 / 4,
   bodyMemoryBytesMin: 32 * MiB,
+  /**
+   * Bytes made for clients that have not taken them: a share of the heap, and at least; of them one user's, and those of one
+   * connection. When full: no more is made for them, and who has taken nothing for so long is cut off.
+   */
+  outgoingHeapShare: 1 / 8,
+  outgoingBytesMin: 16 * MiB,
+  outgoingPerUserShare: 1 / 2,
+  outgoingPerConnectionBytesMax: 16 * MiB,
+  slowClientMsMin: 5000,
   /** Watches of one member's clients. When full: 429, `Retry-After: 1`. */
   watchesMax: 20_000,
   /** Snapshots being sent to clients at once. When full: 429, `Retry-After: 5`. */

@@ -1,3 +1,4 @@
+import type { ApiError } from '../api/api-error.ts'
 import type { OtherRevision } from '../store/command.ts'
 import type { AdmissionContext } from './admission-context.ts'
 import type { Catalog } from './catalog.ts'
@@ -55,6 +56,8 @@ export interface WatchStream {
   next(): Uint8Array | null | Promise<Uint8Array | null>
   /** Calls `wake` once, when `next` may have something. */
   onMore(wake: () => void): void
+  /** Closes it because it cannot go on. @returns the last event, which says why */
+  fail(error: ApiError): Uint8Array
   /** The client left or the server drains. */
   close(): void
 }

@@ -71,7 +71,7 @@ export class ObjectWatch implements WatchStream {
 
   next(): Uint8Array | null | Promise<Uint8Array | null> {
     if (this.#closed) return null
-    if (this.#failure !== null) return this.#fail(this.#failure)
+    if (this.#failure !== null) return this.fail(this.#failure)
     if (this.#initial !== null) return this.#initialPiece(this.#initial)
     if (this.#pendingAt < this.#pending.length) {
       const piece = this.#pendingPiece()
@@ -100,6 +100,11 @@ export class ObjectWatch implements WatchStream {
     this.#initial = null
     this.#pending = []
     this.#wakeUp()
+  }
+
+  fail(error: ApiError): Uint8Array {
+    this.close()
+    return this.#parts.framing.error(error)
   }
 
   /** Takes events until some of them concern this watch, or there are none. */
@@ -218,12 +223,7 @@ export class ObjectWatch implements WatchStream {
   #failWith(cause: unknown): Uint8Array {
     if (cause instanceof BrokenInvariant) throw cause
     const error = readErrorOf(cause)
-    return this.#fail(error instanceof ApiError ? error : internal('the watch cannot go on', { cause }))
-  }
-
-  #fail(error: ApiError): Uint8Array {
-    this.close()
-    return this.#parts.framing.error(error)
+    return this.fail(error instanceof ApiError ? error : internal('the watch cannot go on', { cause }))
   }
 
   #scheduleBookmark(): void {

@@ -1,8 +1,8 @@
 import type { Call } from './call.ts'
 import type { Reply, Request } from './fastify-types.ts'
+import { PacedWriter, hasRoomFor, roomFor } from './paced-writer.ts'
 import { answerError, asApiError } from './plugins/errors.ts'
 import type { ErrorParts } from './plugins/errors.ts'
-import { takenByClient } from './taken-by-client.ts'
 import type { Compressor } from './compressor.ts'
 import { JSON_TYPE, baseHeaders, sendBytes, writeHead, writePiece } from './wire.ts'
 import type { ReplyHeaders } from './wire.ts'
@@ -69,6 +69,7 @@ type Sink = { readonly request: Request; readonly reply: Reply; readonly more: R
 
 async function pumped(puller: Puller, call: Call, { request, reply, more }: Sink): Promise<void> {
   const raw = reply.raw
+  if (!hasRoomFor(call)) await roomFor(call)
   const first = await puller.next()
   const second = first.done === true ? first : await puller.next()
   const headers = { ...baseHeaders(call, JSON_TYPE), ...more }
@@ -82,10 +83,12 @@ async function pumped(puller: Puller, call: Call, { request, reply, more }: Sink
     raw.end()
     return
   }
-  writePiece(raw, first.value as Uint8Array)
+  const writer = new PacedWriter(call, { write: (bytes) => writePiece(raw, bytes), room: raw })
+  if (!writer.write(first.value as Uint8Array)) await writer.taken()
   let next: IteratorResult<Uint8Array, unknown> = second
   while (next.done !== true) {
-    if (!writePiece(raw, next.value)) await takenByClient(call, raw)
+    if (call.closed) return
+    if (!writer.write(next.value)) await writer.taken()
     if (call.closed) return
     const pulled = puller.next()
     next = pulled instanceof Promise ? await pulled : pulled

@@ -1,18 +1,19 @@
-import type { EventEmitter } from 'node:events'
+import { constants } from 'node:http2'
+import type { ApiError } from '../api/api-error.ts'
+import { tooManyRequests } from '../api/api-errors.ts'
 import type { WatchStream } from '../registry/answer.ts'
 import { cutOff } from './answer-stream.ts'
 import type { Call } from './call.ts'
 import type { Reply, Request } from './fastify-types.ts'
 import type { ErrorParts } from './plugins/errors.ts'
-import { takenByClient } from './taken-by-client.ts'
+import { PacedWriter, hasRoomFor, roomFor } from './paced-writer.ts'
+import type { ByteSink } from './paced-writer.ts'
 import { baseHeaders, writeHead, writePiece } from './wire.ts'
 
 /** Where the events of a watch go. */
-export type WatchSink = {
-  /** @returns false when the client should be given time to take what waits for it */
-  readonly write: (events: Uint8Array) => boolean
-  /** Tells with `drain` that there is room again. */
-  readonly room: EventEmitter
+export type WatchSink = ByteSink & {
+  /** Whole events as the connection carries them. */
+  readonly framed: (events: Uint8Array) => Uint8Array
   /** There is no more to come. Called once. @param drained this member goes, or must not serve: turn to another */
   readonly end: (drained: boolean) => void
 }
@@ -41,7 +42,8 @@ export function answerWatch(
   // The client must learn that the watch stands, even when nothing happens for long.
   if (!('stream' in raw)) raw.flushHeaders()
   const sink: WatchSink = {
-    write: (events) => writePiece(raw, events),
+    framed: (events) => events,
+    write: (bytes) => writePiece(raw, bytes),
     room: raw,
     end: () => {
       if (!raw.destroyed) raw.end()
@@ -53,6 +55,7 @@ export function answerWatch(
 /** Carries a watch until it ends by itself, the client leaves, or the server drains. */
 export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, parts: ErrorParts): void {
   call.audit?.streamStarted()
+  const writer = new PacedWriter(call, sink)
   let ended = false
   const end = (drained: boolean): void => {
     if (ended) return
@@ -61,11 +64,29 @@ export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, par
     sink.end(drained)
   }
   call.endStream = () => end(true)
+  call.endSlow = () => {
+    // Once ended there is nobody left who could be told.
+    if (ended || writer.unsent > 0) {
+      ended = true
+      stream.close()
+      cutConnection(call)
+      return
+    }
+    ended = true
+    writer.write(sink.framed(stream.fail(unread())))
+    sink.end(false)
+    // It has a while to read that.
+    call.noteTaken()
+  }
   // The drain came while the verb was still at work, or the end of the caller's credentials.
   if (call.lastOnConnection || call.isRevoked) end(true)
   const turn = (): void => {
     try {
       while (!ended) {
+        if (!hasRoomFor(call)) {
+          roomFor(call).then(turn, failed)
+          return
+        }
         const next = stream.next()
         if (next instanceof Promise) {
           next.then(taken, failed)
@@ -87,8 +108,8 @@ export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, par
       stream.onMore(turn)
       return false
     }
-    if (sink.write(piece)) return true
-    takenByClient(call, sink.room).then(turn, failed)
+    if (writer.write(sink.framed(piece))) return true
+    writer.taken().then(turn, failed)
     return false
   }
   const taken = (piece: Uint8Array | null): void => {
@@ -100,4 +121,18 @@ export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, par
     cutOff(error, call, parts)
   }
   turn()
+}
+
+/** Clients go on behind what they were told last. @source client-go `tools/cache/reflector.go`: 429 in a watch is tried again */
+function unread(): ApiError {
+  return tooManyRequests(
+    1,
+    'the events of this watch were not read: go on behind the last one, and read faster',
+  )
+}
+
+/** In the midst of an event no reason can be told but that of the protocol. */
+function cutConnection({ reply }: Call): void {
+  if ('stream' in reply) reply.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  reply.destroy()
 }

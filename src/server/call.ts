@@ -12,6 +12,7 @@ import type { RequestContext } from '../registry/request.ts'
 import { limits } from '../config/limits.ts'
 import { certificatesOf, connectionOf } from './peer.ts'
 import type { AuditedCall } from './plugins/audited-call.ts'
+import type { OutgoingBytes } from './outgoing-bytes.ts'
 import type { RequestInfo } from './request-info.ts'
 import type { Upload } from './upload.ts'
 import type { WebSocketOffer } from './websocket-handshake.ts'
@@ -35,6 +36,10 @@ export class Call implements RequestContext, Credentials {
   deadlineMs: number
   /** Its body is on its way. */
   upload: Upload | null = null
+  /** Where bytes that its client does not take are counted; null: nowhere. */
+  outgoing: OutgoingBytes | null = null
+  /** A watch in progress, ended by whoever calls this because its client does not read. */
+  endSlow: (() => void) | null = null
   /** A watch in progress, ended by whoever calls this. */
   endStream: (() => void) | null = null
   /** The server drains: the client of an HTTP/1.1 connection should turn elsewhere after this answer. */
@@ -121,6 +126,17 @@ export class Call implements RequestContext, Credentials {
   revoke(): void {
     this.#revoked = true
     this.endStream?.()
+  }
+
+  /** Ends what a client does not take, and says why where there is still a way to. */
+  cutOff(): void {
+    if (this.endSlow === null) this.reply.destroy()
+    else this.endSlow()
+  }
+
+  /** On the monotonic clock. */
+  nowMs(): number {
+    return this.#clock.monotonicMs()
   }
 
   /** Bytes wait for the client. */

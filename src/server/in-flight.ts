@@ -3,6 +3,7 @@ import { ApiError } from '../api/api-error.ts'
 import { timeout } from '../api/api-errors.ts'
 import { limits } from '../config/limits.ts'
 import type { Call } from './call.ts'
+import type { OutgoingBytes } from './outgoing-bytes.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import { sendError } from './wire.ts'
 
@@ -16,12 +17,14 @@ export class InFlight {
   readonly #calls = new Set<Call>()
   readonly #clock: Clock
   readonly #metrics: RequestMetrics
+  readonly #outgoing: OutgoingBytes
   readonly #sweep: Timer
   #draining = false
   #onEmpty: (() => void) | null = null
 
-  constructor(clock: Clock, metrics: RequestMetrics) {
+  constructor(clock: Clock, metrics: RequestMetrics, outgoing: OutgoingBytes) {
     this.#clock = clock
+    this.#outgoing = outgoing
     this.#metrics = metrics
     this.#sweep = clock.every(1000, () => this.#look())
   }
@@ -37,6 +40,7 @@ export class InFlight {
 
   begin(call: Call): void {
     call.lastOnConnection = this.#draining
+    call.outgoing = this.#outgoing
     this.#calls.add(call)
     // The request's own `close` comes with the end of its body in HTTP/1.1; only the reply's tells the end.
     call.reply.on('close', () => this.#end(call))
@@ -91,11 +95,12 @@ export class InFlight {
 
   #look(): void {
     const now = this.#clock.monotonicMs()
+    this.#outgoing.look(now)
     for (const call of this.#calls) {
       // An answer that is complete waits for the client alone.
       if (call.reply.writableEnded) call.noteBlocked()
       if (call.blockedMs() > limits.writeStallMsMax) {
-        call.reply.destroy()
+        call.cutOff()
       } else if (call.upload?.isTooSlow(now) === true && !call.reply.headersSent) {
         giveUp(call, new ApiError('RequestTimeout', 'the body comes too slowly, nothing was changed'))
       } else if (now > call.deadlineMs + DEADLINE_GRACE_MS && !call.reply.headersSent) {

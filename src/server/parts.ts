@@ -86,6 +86,7 @@ export type ServerLimits = {
   readonly uploadsMax: number
   readonly uploadGraceMs: number
   readonly bodyMemoryBytesMax: number
+  readonly outgoingBytesMax: number
 }
 
 /** What this room tells the operator. A `pino` logger is one. */

@@ -10,6 +10,8 @@ export type InFlightCounts = {
   readonly watching: number
   readonly uploading: number
   readonly bodyBytes: number
+  readonly outgoingBytes: number
+  readonly cutOff: number
 }
 
 /** Counts and times every answer. Names and labels are upstream's, as dashboards expect them. */
@@ -77,6 +79,23 @@ export class RequestMetrics {
       registers,
       collect() {
         this.set(inFlight().bodyBytes)
+      },
+    })
+    new Gauge({
+      name: 'orch_response_waiting_bytes',
+      help: 'Bytes of answers and watches that clients have not taken.',
+      registers,
+      collect() {
+        this.set(inFlight().outgoingBytes)
+      },
+    })
+    new Counter({
+      name: 'orch_slow_clients_cut_off_total',
+      help: 'Answers and watches that were ended to make room, because their clients did not read.',
+      registers,
+      collect() {
+        this.reset()
+        this.inc(inFlight().cutOff)
       },
     })
   }

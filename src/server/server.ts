@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { limits as constants } from '../config/limits.ts'
 import { Compressor } from './compressor.ts'
 import { Discovery } from './discovery/discovery.ts'
 import { EVERY_METHOD, appOn, callOf } from './fastify-types.ts'
@@ -7,7 +8,8 @@ import { InFlight } from './in-flight.ts'
 import { KindSeries } from './kind-series.ts'
 import { Listener } from './listener.ts'
 import { NoRoute } from './no-route.ts'
-import type { ServerParts, TlsFiles } from './parts.ts'
+import { OutgoingBytes } from './outgoing-bytes.ts'
+import type { ServerLimits, ServerParts, TlsFiles } from './parts.ts'
 import { auditCalls, auditKnownCallers } from './plugins/audit.ts'
 import { authentication } from './plugins/authentication.ts'
 import { authorization } from './plugins/authorization.ts'
@@ -18,6 +20,7 @@ import { answerError, errors } from './plugins/errors.ts'
 import { Places, flowControl } from './plugins/flow-control.ts'
 import { beginCalls } from './plugins/request-id.ts'
 import { RequestMetrics } from './request-metrics.ts'
+import type { InFlightCounts } from './request-metrics.ts'
 import { revokeUnrecognized } from './revoke-unrecognized.ts'
 import { clusterRoutes } from './routes/cluster.ts'
 import { discoveryRoutes } from './routes/discovery.ts'
@@ -36,7 +39,9 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
   const { registry, served, limits, clock } = parts
   const places = new Places(limits)
   const series = new KindSeries(served)
-  const inFlight = new InFlight(clock, new RequestMetrics(parts.metrics, series, () => places))
+  const outgoing = outgoingBytes(limits)
+  const metrics = new RequestMetrics(parts.metrics, series, () => countsOf(places, outgoing))
+  const inFlight = new InFlight(clock, metrics, outgoing)
   const listener = new Listener(parts)
   const discovery = new Discovery(served, parts.names)
   const noRoute = new NoRoute({
@@ -100,6 +105,22 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
   })
   await app.ready()
   return new ApiServer(app, listener, inFlight, parts)
+}
+
+function outgoingBytes({ outgoingBytesMax }: ServerLimits): OutgoingBytes {
+  const { outgoingPerUserShare, outgoingPerConnectionBytesMax, slowClientMsMin } = constants
+  return new OutgoingBytes({
+    bytesMax: outgoingBytesMax,
+    perUserMax: outgoingBytesMax * outgoingPerUserShare,
+    perConnectionMax: outgoingPerConnectionBytesMax,
+    slowMsMin: slowClientMsMin,
+  })
+}
+
+function countsOf(places: Places, outgoing: OutgoingBytes): InFlightCounts {
+  const { reading, writing, watching, uploading, bodyBytes } = places
+  const { bytes: outgoingBytes, cutOff } = outgoing
+  return { reading, writing, watching, uploading, bodyBytes, outgoingBytes, cutOff }
 }
 
 const NO_QUERY = Object.freeze({})

@@ -57,7 +57,8 @@ export function answerWebSocket(
     stream,
     call,
     {
-      write: (events) => socket.write(eventFrames(events, encoding)),
+      framed: (events) => eventFrames(events, encoding),
+      write: (bytes) => socket.write(bytes),
       room: socket,
       end: (drained) => end(drained ? 1001 : 1000),
     },

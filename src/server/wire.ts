@@ -1,6 +1,5 @@
 import { constants } from 'node:http2'
 import type { ServerResponse } from 'node:http'
-import type { Http2ServerResponse } from 'node:http2'
 import { Socket } from 'node:net'
 import type { ApiError } from '../api/api-error.ts'
 import { encodeDocument } from '../api/codec/document.ts'
@@ -9,12 +8,13 @@ import { httpCodeOf, statusOf } from '../api/status.ts'
 import { consistencyText } from '../registry/consistency.ts'
 import { errorEncodingWanted } from './accept.ts'
 import type { Call, RawReply } from './call.ts'
+import { PacedWriter } from './paced-writer.ts'
 import { laidOut } from './pretty.ts'
 
 export const JSON_TYPE = 'application/json'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 
-/** What an HTTP/2 stream takes in one go, so that a slow client's memory stays bounded. */
+/** Longer answers go as fast as the client takes them, so that what waits for it stays bounded. */
 const CHUNK_BYTES = 64 * 1024
 
 export type ReplyHeaders = Record<string, string | number | readonly string[]>
@@ -46,10 +46,10 @@ export function sendBytes(
   closeWhenAnswered(reply)
   writeHead(reply, code, headers)
   if (method === 'HEAD' || bytes.byteLength === 0) reply.end()
-  else if ('stream' in reply && bytes.byteLength > CHUNK_BYTES) writeChunks(reply, call, bytes, 0)
   else if (!('stream' in reply) && headers['connection'] === 'close' && !reply.req.complete) {
     endWhenRead(reply, bytes)
-  } else reply.end(bytes)
+  } else if (call !== null && bytes.byteLength > CHUNK_BYTES) void sendPaced(reply, call, bytes)
+  else reply.end(bytes)
 }
 
 export function sendText(
@@ -150,19 +150,8 @@ export function writePiece(reply: RawReply, piece: Uint8Array): boolean {
   return 'stream' in reply ? reply.write(piece) : reply.write(piece)
 }
 
-function writeChunks(reply: Http2ServerResponse, call: Call | null, bytes: Uint8Array, from: number): void {
-  let at = from
-  while (at < bytes.byteLength && !reply.destroyed) {
-    const piece = bytes.subarray(at, at + CHUNK_BYTES)
-    at += CHUNK_BYTES
-    if (at >= bytes.byteLength) reply.end(piece)
-    else if (!reply.write(piece)) {
-      call?.noteBlocked()
-      reply.once('drain', () => {
-        call?.noteTaken()
-        writeChunks(reply, call, bytes, at)
-      })
-      return
-    }
-  }
+async function sendPaced(reply: RawReply, call: Call, bytes: Uint8Array): Promise<void> {
+  const writer = new PacedWriter(call, { write: (part) => writePiece(reply, part), room: reply })
+  if (!writer.write(bytes)) await writer.taken()
+  if (!call.closed) reply.end()
 }

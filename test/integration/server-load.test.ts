@@ -6,14 +6,20 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import * as https from 'node:https'
 import { test } from 'node:test'
+import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
+import { limits as constants } from '../../src/config/limits.ts'
+import { Call } from '../../src/server/call.ts'
+import { FakeWatch } from '../support/fake-registry.ts'
 import { serverLimits } from '../support/server-fixture.ts'
+import { systemClock } from '../support/system.ts'
 import {
   CM,
   admin,
   ask11,
   ask2,
   firstText,
+  onlyCall,
   plainSocket,
   session,
   start,
@@ -150,3 +156,93 @@ test('a client that leaves does not give back what is still at work for it', asy
   let last = 0
   while (last !== 201) last = (await ask2(client, { ':path': CM, ':method': 'POST' }, '{}')).status
 })
+
+test('watches that do not read take no more than a share, and no watch that reads loses an event for them', async (t) => {
+  let skewMs = 0
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + skewMs }
+  const MiB = 1024 * 1024
+  const limits = { ...serverLimits, outgoingBytesMax: 4 * MiB }
+  const { fake, url } = await start(t, 'http2-and-http1', { limits, clock })
+  /** Longer than what the sockets of both ends take together. */
+  const event = Buffer.concat([Buffer.alloc(MiB, 0x20), Buffer.from('\n')])
+  const events = 40
+  const watches: FakeWatch[] = []
+  fake.answer = () => {
+    const watch = new FakeWatch()
+    for (let at = 0; at < events; at++) watch.push(event)
+    watches.push(watch)
+    return { kind: 'watch', stream: watch }
+  }
+  const asked = (identity: typeof admin): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const options = { ca: trusted.pem, agent: false, ...identity }
+      const request = https.get(`${url}${CM}?watch=1`, options, resolve)
+      request.on('error', reject)
+      t.after(() => request.destroy())
+    })
+  const silent = await Promise.all(Array.from({ length: 40 }, () => asked(admin)))
+  const ended = silent.map((response) => once(response, 'close').catch(() => undefined))
+  // Of the bytes that wait at last, those that nobody took are as many as one user may have.
+  let before = -1
+  while (before !== sum(watches) || (await waitingBytes(url)) < 2 * MiB) {
+    before = sum(watches)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  const read = async (response: IncomingMessage): Promise<number> => {
+    let bytes = 0
+    for await (const chunk of response) {
+      bytes += (chunk as Buffer).length
+      if (bytes === events * event.byteLength) break
+    }
+    return bytes
+  }
+  assert.equal(await read(await asked(other)), events * event.byteLength, 'of another user')
+  assert.ok(
+    (await waitingBytes(url)) <= 2 * MiB + event.byteLength + 64 * 1024,
+    `${await waitingBytes(url)} bytes wait`,
+  )
+  // Of the same user it comes to its events once those that stand in the way are gone.
+  const reading = asked(admin).then(read)
+  const skip = setInterval(() => (skewMs += constants.slowClientMsMin), 200)
+  t.after(() => clearInterval(skip))
+  assert.equal(await reading, events * event.byteLength)
+  clearInterval(skip)
+  for (const watch of watches) watch.end()
+  for (const response of silent) response.on('error', () => undefined).resume()
+  await Promise.all(ended)
+  assert.ok((await metric(url, 'orch_slow_clients_cut_off_total')) > 0)
+  while ((await waitingBytes(url)) !== 0) await new Promise(setImmediate)
+})
+
+test('a watch that is ended between two events because nobody reads it says so, as something to be tried again', async (t) => {
+  const { fake, url } = await start(t)
+  const watch = new FakeWatch()
+  fake.answer = () => ({ kind: 'watch', stream: watch })
+  const client = await session(t, url, admin)
+  const stream = client.request({ ':path': `${CM}?watch=1` })
+  await once(stream, 'response')
+  watch.push('{}\n')
+  const { context } = await onlyCall(fake)
+  assert.ok(context instanceof Call)
+  context.cutOff()
+  let text = ''
+  for await (const chunk of stream) text += String(chunk)
+  assert.match(
+    text,
+    /^\{\}\nTooManyRequests: the events of this watch were not read: go on behind the last one/,
+  )
+  assert.ok(watch.closed)
+})
+
+function sum(watches: readonly FakeWatch[]): number {
+  return watches.reduce((pulled, watch) => pulled + watch.pulled, 0)
+}
+
+async function metric(url: string, name: string): Promise<number> {
+  const { text } = await ask11(`${url}/metrics`, other)
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+}
+
+function waitingBytes(url: string): Promise<number> {
+  return metric(url, 'orch_response_waiting_bytes')
+}

@@ -62,6 +62,7 @@ function without(stream: WatchStream, isLeftOut: (line: string) => boolean): Wat
       return piece instanceof Promise ? piece.then(left) : left(piece)
     },
     onMore: (wake) => stream.onMore(wake),
+    fail: (error) => stream.fail(error),
     close: () => stream.close(),
   }
 }

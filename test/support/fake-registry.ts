@@ -1,3 +1,4 @@
+import type { ApiError } from '../../src/api/api-error.ts'
 import { notFound } from '../../src/api/api-errors.ts'
 import type { Answer, Registry, VerbRequest, WatchStream } from '../../src/registry/answer.ts'
 import { Catalog } from '../../src/registry/catalog.ts'
@@ -65,6 +66,11 @@ export class FakeWatch implements WatchStream {
   onMore(wake: () => void): void {
     this.#wake = wake
     if (this.#pieces.length > 0 || this.#ended) setImmediate(() => this.#go())
+  }
+
+  fail(error: ApiError): Uint8Array {
+    this.close()
+    return Buffer.from(`${error.code}: ${error.message}\n`)
   }
 
   close(): void {

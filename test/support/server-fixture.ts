@@ -106,6 +106,7 @@ export const serverLimits: ServerLimits = {
   uploadsMax: limits.uploadsMax,
   uploadGraceMs: limits.uploadGraceMs,
   bodyMemoryBytesMax: 256 * 1024 * 1024,
+  outgoingBytesMax: 128 * 1024 * 1024,
 }
 
 /** For tests of all that is not about who belongs to the cluster. */

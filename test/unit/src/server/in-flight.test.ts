@@ -9,6 +9,7 @@ import { test } from 'node:test'
 import { Registry } from 'prom-client'
 import { Call } from '../../../../src/server/call.ts'
 import { InFlight } from '../../../../src/server/in-flight.ts'
+import { OutgoingBytes } from '../../../../src/server/outgoing-bytes.ts'
 import { requestInfo } from '../../../../src/server/request-info.ts'
 import { RequestMetrics } from '../../../../src/server/request-metrics.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
@@ -33,8 +34,15 @@ function watchOn(clock: ManualClock, inFlight: InFlight): Call {
 for (const how of ['endStreams', 'drain'] as const) {
   void test(`${how} of 950 watches takes ten turns, and each ends once`, () => {
     const clock = new TurnClock()
-    const room = { reading: 0, writing: 0, watching: 0, uploading: 0, bodyBytes: 0 }
-    const inFlight = new InFlight(clock, new RequestMetrics(new Registry(), { has: () => true }, () => room))
+    const room = {
+      ...{ reading: 0, writing: 0, watching: 0, uploading: 0, bodyBytes: 0, outgoingBytes: 0, cutOff: 0 },
+    }
+    const outgoing = new OutgoingBytes({ bytesMax: 1, perUserMax: 1, perConnectionMax: 1, slowMsMin: 1 })
+    const inFlight = new InFlight(
+      clock,
+      new RequestMetrics(new Registry(), { has: () => true }, () => room),
+      outgoing,
+    )
     const ended = new Map<Call, number>()
     const calls = Array.from({ length: 950 }, () => watchOn(clock, inFlight))
     for (const call of calls) call.endStream = () => void ended.set(call, (ended.get(call) ?? 0) + 1)
