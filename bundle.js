@@ -17,6 +17,7 @@ const programs = [
   'src/main.js',
   'src/cli/main.js',
   'src/host/thread-host.js',
+  'src/store/is-command.js',
   'src/chaos/hook.js',
   'src/bench/generator/worker.js',
   'bench/run.js',

@@ -119,7 +119,11 @@ export type PeerReport = { readonly from: NodeId; readonly bytes: Uint8Array }
 export type Fate<Outcome> =
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly outcome: Outcome }
   /** Certainly without effect, now and later. */
-  | { readonly kind: 'not-applied'; readonly reason: 'no-leader' | 'overloaded' | 'stopped' | 'too-large' }
+  | {
+      readonly kind: 'not-applied'
+      /** `unreadable`: the leader cannot decode the command, as it runs another version of the program. */
+      readonly reason: 'no-leader' | 'overloaded' | 'stopped' | 'too-large' | 'unreadable'
+    }
   /** The deadline came first. It may still take effect. */
   | { readonly kind: 'unknown' }
 

@@ -128,6 +128,8 @@ export type PeerMessage =
       readonly from: NodeId
       readonly to: NodeId
       readonly term: Term
+      /** `unreadable`: no member of the leader's version could apply it. `not-now`: it may be tried again. */
+      readonly reason: 'not-now' | 'unreadable'
       readonly proposals: readonly ProposalId[]
     }
   /** "Give me an index that is at least every commit acknowledged before now." */

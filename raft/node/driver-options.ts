@@ -24,6 +24,8 @@ export type DriverOptions = {
   readonly recovered: RecoveredLog
   /** Shared with the api thread. Unset: no lease is held. */
   readonly lease?: LeaseBoard
+  /** As in `RaftActorOptions`. */
+  readonly isCommand?: (payload: Uint8Array) => boolean
   /** This member cannot go on; one line says why. Nothing is sent from then on. */
   readonly onBroken: (cause: string) => void
 }

@@ -76,6 +76,7 @@ export class Driver {
       ...{ self: this.#id, core: this.#core, clock, random, limits, post },
       send: (message) => this.#send(message),
       transport: options.transport,
+      isCommand: options.isCommand ?? (() => true),
       electionMs: node.timing.electionMs,
       wake: () => this.#planTurn(),
       fetch: (from, bytesMax, take) => options.log.fetch(from, bytesMax, take),

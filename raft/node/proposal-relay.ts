@@ -1,8 +1,8 @@
 import type { ProposeAnswer } from '../core/errors.ts'
-import type { Dropped } from '../core/ready.ts'
 import type { NodeId, Term } from '../core/types.ts'
 import type { PeerMessage, ProposalId } from '../ports.ts'
-import { isEnvelope, proposalIdOf } from './envelope.ts'
+import { envelopeBytes, isEnvelope, proposalIdOf } from './envelope.ts'
+import type { TryRefused } from './protocol.ts'
 
 /** What the relay asks of the core and of the shell around it. */
 export interface ProposalRelayNeeds {
@@ -13,7 +13,9 @@ export interface ProposalRelayNeeds {
   propose(datas: readonly Uint8Array[], expectedTerm: Term): ProposeAnswer
   send(message: PeerMessage): void
   /** To the api thread of this member. */
-  dropped(term: Term, proposals: readonly ProposalId[], reason: Dropped): void
+  dropped(term: Term, proposals: readonly ProposalId[], reason: TryRefused): void
+  /** Whether the state machine can decode the payload of an envelope. */
+  isCommand(payload: Uint8Array): boolean
 }
 
 export type ProposalRelayLimits = {
@@ -51,8 +53,8 @@ export class ProposalRelay {
 
   forwarded(message: PeerMessage & { readonly kind: 'forward' }): void {
     const proposals = message.proposals.filter(isEnvelope)
-    const bytes = sum(proposals)
     const batch: Batch = { from: message.from, term: message.term, proposals }
+    const bytes = sum(proposals)
     if (this.#waitingBytes + bytes > this.#limits.waitingBytesMax) this.#drop(batch, 'too-many-uncommitted')
     else {
       this.#waitingBytes += bytes
@@ -65,7 +67,8 @@ export class ProposalRelay {
     const leader = this.#forwardedTo.get(message.term)
     if (leader === undefined) return null
     if (leader !== message.from) return `it refuses proposals that were forwarded to member ${leader}`
-    this.#needs.dropped(message.term, message.proposals, 'not-leader')
+    const reason = message.reason === 'unreadable' ? message.reason : 'not-leader'
+    this.#needs.dropped(message.term, message.proposals, reason)
     return null
   }
 
@@ -80,12 +83,28 @@ export class ProposalRelay {
     for (const batch of waiting) {
       if (batch.term !== term) this.#drop(batch, 'term-changed')
       else if (leader === null) this.#drop(batch, 'no-leader')
-      else if (leader === self) current.push(batch)
+      else if (leader === self) current.push(this.#readable(batch))
       else if (batch.from === null) this.#forward(leader, term, batch.proposals)
       // Forwarding what was forwarded could go in circles.
       else this.#drop(batch, 'not-leader')
     }
     if (current.length > 0) this.#propose(term, current)
+  }
+
+  /**
+   * What a peer forwards is decoded before it is proposed: once it is committed nobody can refuse it any more. This
+   * member's own are what its own api thread encoded.
+   */
+  #readable(batch: Batch): Batch {
+    if (batch.from === null) return batch
+    const proposals: Uint8Array[] = []
+    const unreadable: Uint8Array[] = []
+    for (const proposal of batch.proposals) {
+      const isCommand = this.#needs.isCommand(proposal.subarray(envelopeBytes))
+      ;(isCommand ? proposals : unreadable).push(proposal)
+    }
+    this.#drop({ ...batch, proposals: unreadable }, 'unreadable')
+    return { ...batch, proposals }
   }
 
   #propose(term: Term, batches: readonly Batch[]): void {
@@ -121,7 +140,7 @@ export class ProposalRelay {
     send()
   }
 
-  #drop(batch: Batch, reason: Dropped): void {
+  #drop(batch: Batch, reason: TryRefused): void {
     const proposals = batch.proposals.map(proposalIdOf)
     if (proposals.length === 0) return
     if (batch.from === null) this.#needs.dropped(batch.term, proposals, reason)
@@ -131,6 +150,7 @@ export class ProposalRelay {
         from: this.#needs.self,
         to: batch.from,
         term: batch.term,
+        reason: reason === 'unreadable' ? reason : 'not-now',
         proposals,
       })
     }

@@ -1,11 +1,11 @@
 import { Deferred } from '../base/deferred.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Fate } from '../consensus.ts'
-import type { Dropped } from '../core/ready.ts'
 import { noTerm } from '../core/types.ts'
 import type { Term } from '../core/types.ts'
 import type { SettledProposal } from '../ports.ts'
 import { encodeEnvelope, envelopeBytes } from './envelope.ts'
+import type { TryRefused } from './protocol.ts'
 
 export type ProposalsOptions = {
   /** Random, once per life of the process. */
@@ -106,12 +106,13 @@ export class Proposals<Outcome> {
   }
 
   /** The raft thread or the leader turned these tries away. */
-  dropped(term: Term, sequences: readonly number[], reason: Dropped): void {
+  dropped(term: Term, sequences: readonly number[], reason: TryRefused): void {
     for (const sequence of sequences) {
       const pending = this.#pending.get(sequence)
       if (pending === undefined) continue
       removeOne(pending.openTries, term)
       pending.lastDrop = reason
+      if (reason === 'unreadable' && certain(pending)) this.#end(pending, { kind: 'not-applied', reason })
     }
     // Under the same leader it is refused for want of room; the sweep tries again a little later.
     if (this.#leaderTerm !== null && this.#leaderTerm !== term) this.#sendOpen()
@@ -228,7 +229,7 @@ type Pending<Outcome> = {
   /** A try may have taken effect in entries this member skipped. */
   unseen: boolean
   triedMs: number
-  lastDrop: Dropped | null
+  lastDrop: TryRefused | null
 }
 
 /** Without effect, now and later. */

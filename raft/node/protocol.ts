@@ -7,6 +7,9 @@ import type { TransportEvent } from '../transport/events.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 
+/** Why a try is without effect. `unreadable`: the leader cannot decode the command, now or later. */
+export type TryRefused = Dropped | 'unreadable'
+
 /*
  * What the api thread and the raft thread of one member say to each other. The channel keeps order and
  * loses nothing, and carries everything one turn posted as one slab.
@@ -89,7 +92,7 @@ export type RaftToApi =
       readonly kind: 'dropped'
       readonly term: Term
       readonly proposals: readonly ProposalId[]
-      readonly reason: Dropped
+      readonly reason: TryRefused
     }
   /** null: not confirmed, ask again. */
   | { readonly kind: 'read-result'; readonly round: number; readonly index: LogIndex | null }

@@ -27,6 +27,8 @@ export type RaftActorOptions = {
   readonly log: Channel<RaftToLog, LogToRaft>
   /** Shared with the api thread. Unset: no lease is held. */
   readonly lease?: LeaseBoard
+  /** Whether the state machine can decode a command that another member forwards. Unset: nobody looks. */
+  readonly isCommand?: (payload: Uint8Array) => boolean
   /** Unset: nobody wants numbers. */
   readonly meter?: Meter
   /** Unset: peers are not told by certificates. */
@@ -173,7 +175,7 @@ export class RaftActor {
   }
 
   #start({ applied, known }: Start): void {
-    const { node, clock, random, transport, api, log, lease } = this.#options
+    const { node, clock, random, transport, api, log, lease, isCommand } = this.#options
     if (this.#recovered === null || this.#driver !== null) return
     const recovered = this.#began(this.#recovered)
     const driver = new Driver(
@@ -185,6 +187,7 @@ export class RaftActor {
         api,
         recovered,
         ...(lease === undefined ? {} : { lease }),
+        ...(isCommand === undefined ? {} : { isCommand }),
         onBroken: (cause) => this.#fail(cause),
         log: {
           write: (ticket, write) => log.post({ kind: 'write', ticket, ...write }),

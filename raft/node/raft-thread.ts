@@ -9,7 +9,7 @@ import { LeaseBoard } from './lease-board.ts'
 import { Meter } from './meter.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { RaftActor } from './raft-actor.ts'
-import { loadThreadHost } from './thread-host.ts'
+import { loadIsCommand, loadThreadHost } from './thread-host.ts'
 import { deafWhenTold } from './thread-end.ts'
 import type { RaftThreadData } from './threads.ts'
 
@@ -20,6 +20,7 @@ assert(isRaftThreadData(data), 'this file is the entry of a raft thread')
 let links: GrpcTransport | null = null
 deafWhenTold(data.deaf, () => links?.hangUp())
 const { clock, random } = await loadThreadHost(data.hostUrl)
+const isCommand = data.commandUrl === null ? () => true : await loadIsCommand(data.commandUrl)
 const api = new MessagePortChannel<RaftToApi, ApiToRaft>({ port: data.api, lifetime: 'ref' })
 const log = new MessagePortChannel<RaftToLog, LogToRaft>({ port: data.log, lifetime: 'ref' })
 if (data.transport !== null) links = await linked(data.transport)
@@ -27,7 +28,7 @@ const transport = links ?? alone(data)
 const meter = new Meter(links === null ? null : () => links.measure())
 const lease = new LeaseBoard(data.lease)
 const actor = new RaftActor({
-  ...{ node: data.node, clock, random, transport, api, log, lease, meter },
+  ...{ node: data.node, clock, random, transport, api, log, lease, meter, isCommand },
   renewKeys: (credentials) => links?.renew(credentials),
 })
 actor.begin()

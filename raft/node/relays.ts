@@ -29,6 +29,8 @@ export type RelaysNeeds = {
   readonly post: (message: RaftToApi) => void
   readonly send: (message: PeerMessage) => void
   readonly fetch: EntryRelayNeeds['fetch']
+  /** As in `RaftActorOptions`. */
+  readonly isCommand: (payload: Uint8Array) => boolean
   /** Asks for a turn. */
   readonly wake: () => void
   /** Hands leadership to whoever takes it, for at most this long. */
@@ -132,7 +134,19 @@ export class Relays {
 
   /** The core and the shell, as all parts see them. */
   #common(needs: RelaysNeeds): Common {
-    const { self, core, transport, post, send, wake, complete, beginLogBehind, electionMs, handOver } = needs
+    const {
+      self,
+      core,
+      transport,
+      post,
+      send,
+      wake,
+      complete,
+      beginLogBehind,
+      electionMs,
+      handOver,
+      isCommand,
+    } = needs
     const stateWanted = (): LogIndex | null => this.repairs.wanted
     return {
       self,
@@ -140,6 +154,7 @@ export class Relays {
       electionMs,
       transport,
       handOver,
+      isCommand,
       get term() {
         return core.term
       },

@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts'
+import { isRecord } from '../base/record.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 
@@ -14,6 +15,17 @@ export async function loadThreadHost(url: string): Promise<ThreadHost> {
   const loaded: unknown = await import(url)
   assert(isModule(loaded), `${url} exports threadHost`)
   return loaded.threadHost
+}
+
+/** @param url of a module of this program that exports `isCommand`; see `RaftActorOptions` */
+export async function loadIsCommand(url: string): Promise<(payload: Uint8Array) => boolean> {
+  const loaded: unknown = await import(url)
+  assert(exportsIsCommand(loaded), `${url} exports isCommand`)
+  return loaded.isCommand
+}
+
+function exportsIsCommand(value: unknown): value is { readonly isCommand: (payload: Uint8Array) => boolean } {
+  return isRecord(value) && typeof value['isCommand'] === 'function'
 }
 
 function isModule(value: unknown): value is { readonly threadHost: ThreadHost } {

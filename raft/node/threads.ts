@@ -25,6 +25,8 @@ export type ThreadedNodeOptions = {
   readonly transport: Omit<GrpcTransportOptions, 'clock' | 'random' | 'onEvent'> | null
   /** Address of a module that exports `threadHost`; see `ThreadHost`. */
   readonly hostUrl: string
+  /** Address of a module that exports `isCommand`; see `RaftActorOptions`. Unset: nobody looks. */
+  readonly commandUrl?: string
   readonly peerBook: PeerBook
   /** Of the calling thread. */
   readonly clock: Clock
@@ -46,6 +48,7 @@ export type RaftThreadData = {
   readonly node: NodeOptions
   readonly transport: ThreadedNodeOptions['transport']
   readonly hostUrl: string
+  readonly commandUrl: string | null
   readonly api: MessagePort
   readonly log: MessagePort
   /** Of the `LeaseBoard`. */
@@ -86,6 +89,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     node,
     transport: options.transport,
     hostUrl,
+    commandUrl: options.commandUrl ?? null,
     api: apiRaft.port2,
     log: raftLog.port1,
     lease: lease.buffer,

@@ -83,7 +83,7 @@ function writeShell(writer: BinaryWriter, message: ShellMessage): void {
         writeWhole(writer, 2, sequence)
         writer.join()
       }
-      return
+      return writeFlag(writer, 3, message.reason === 'unreadable')
     case 'read-request':
       return writeWhole(writer, 2, message.round)
     case 'read-response':
@@ -299,7 +299,14 @@ function toMessage(kind: Exclude<WireKind, MembershipKind | EntriesKind>, body: 
     case 'forward':
       return { kind, from, to, term: sent, proposals: body.proposals ?? [] }
     case 'forward-refused':
-      return { kind, from, to, term: sent, proposals: body.refused ?? [] }
+      return {
+        kind,
+        from,
+        to,
+        term: sent,
+        reason: body.three === null || body.three === 0 ? 'not-now' : 'unreadable',
+        proposals: body.refused ?? [],
+      }
     case 'read-request':
       return { kind, from, to, term: sent, round: body.two ?? 0 }
     case 'read-response': {

@@ -79,6 +79,7 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
           },
     peerBook,
     hostUrl: new URL('../host/thread-host.js', import.meta.url).href,
+    commandUrl: new URL('../store/is-command.js', import.meta.url).href,
     onFatal,
     onPeerEvent: (event) => {
       const isGood = ['link-up', 'listening', 'keys-renewed'].includes(event.kind)

@@ -7,7 +7,8 @@ import { hasLog } from '../app/founding.ts'
 import { logFolder, readIdentity } from '../app/member-identity.ts'
 import type { MemberIdentity } from '../app/member-identity.ts'
 import { databaseFolder } from '../app/open-store.ts'
-import { decodeCommand } from '../store/command-codec.ts'
+import { CommandMalformed, decodeCommand } from '../store/command-codec.ts'
+import { isCommand } from '../store/is-command.ts'
 import { indexOfDatabase } from '../store/disk/database-names.ts'
 import type { KeyValueHome } from '../store/disk/key-value-store.ts'
 import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
@@ -162,7 +163,8 @@ function replay(wal: Wal, state: MachineState): string | null {
     }
     return null
   } catch (cause) {
-    if (cause instanceof LogFailure || cause instanceof StorageFailure) return cause.message
+    const isOfTheLog = cause instanceof LogFailure || cause instanceof CommandMalformed
+    if (isOfTheLog || cause instanceof StorageFailure) return cause.message
     throw cause
   }
 }
@@ -185,7 +187,10 @@ function unprovenIn(wal: Wal, committed: number): readonly UnprovenWrite[] {
     for (const entries of slices(wal, committed)) {
       for (const entry of entries) {
         if (entry.kind !== 'command') continue
-        const command = decodeCommand(decodeEnvelope(entry.data).payload)
+        const { payload } = decodeEnvelope(entry.data)
+        // What cannot be decoded would do nothing.
+        if (!isCommand(payload)) continue
+        const command = decodeCommand(payload)
         if (command.kind !== 'write') continue
         const isNamed = unproven.length < backupLimits.writesNamedMax
         const keys = isNamed ? command.operations.map(({ kind, key }) => `${kind} ${key}`) : []

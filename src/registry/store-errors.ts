@@ -74,6 +74,7 @@ function translated(failure: StoreFailure): ApiError {
       )
     case 'too-large':
       return tooLarge(failure.message)
+    case 'unreadable':
     case 'quarantined':
       return serviceUnavailable(failure.message, { retryAfterSeconds: 5 })
   }

@@ -7,10 +7,11 @@ import { Failure } from '../../raft/base/failure.ts'
  * - `overloaded`: a bound was reached, nothing was done, try later
  * - `stopped`: this member is shutting down
  * - `too-large`: the command exceeds one log entry
+ * - `unreadable`: the leader cannot decode the command, as it runs another version of the program
  * - `quarantined`: the state of this member is not trusted; another member can be asked
  */
 export type StoreFailureCode =
-  'compacted' | 'future' | 'timed-out' | 'overloaded' | 'stopped' | 'too-large' | 'quarantined'
+  'compacted' | 'future' | 'timed-out' | 'overloaded' | 'stopped' | 'too-large' | 'unreadable' | 'quarantined'
 
 export class StoreFailure extends Failure<StoreFailureCode> {
   /** For a write: whether it took effect. `unknown` only when the caller's deadline came first. */

@@ -246,6 +246,11 @@ function notApplied(
       return new StoreFailure('stopped', 'this member is stopping')
     case 'too-large':
       return new StoreFailure('too-large', 'the command exceeds one log entry')
+    case 'unreadable':
+      return new StoreFailure(
+        'unreadable',
+        'the leader cannot read this change, as it runs another version: give all members the same version, or try another member',
+      )
   }
 }
 

@@ -22,6 +22,7 @@ import { watchState } from '../../src/app/state-watch.ts'
 import { databaseName } from '../../src/store/disk/database-names.ts'
 import { hasNewerDatabase } from '../../src/store/disk/newer-database.ts'
 import { StoreMachine } from '../../src/store/store-machine.ts'
+import { isCommand } from '../../src/store/is-command.ts'
 import { Store } from '../../src/store/store.ts'
 import { featureLevelMax } from '../../src/version.ts'
 import { simChannel } from './channel.ts'
@@ -123,7 +124,7 @@ export function startProcess(parts: ProcessParts): Life {
   }
   actor = new RaftActor({
     ...{ node, clock: new SimClock(world, raft, 'raft', time), random: world.random.fork() },
-    ...{ transport, api: apiRaft.b, log: raftLog.a, lease },
+    ...{ transport, api: apiRaft.b, log: raftLog.a, lease, isCommand },
   })
   actor.begin()
   world.schedule(0, 'open', log, () => openLog(parts, log, raftLog.b, apiLog.b))

@@ -3,6 +3,7 @@ import type { Message, ReadContext } from '../../raft/core/message.ts'
 import type { NewMember } from '../../raft/core/member-change.ts'
 import { logIndex, nodeId, term } from '../../raft/core/types.ts'
 import type { Configuration, NodeId, Term } from '../../raft/core/types.ts'
+import { encodeEnvelope } from '../../raft/node/envelope.ts'
 import type { PeerMessage, SnapshotHeader } from '../../raft/ports.ts'
 
 /*
@@ -56,10 +57,10 @@ const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
     return core({ kind: 'pre-vote-request', ...ends, term: term(ends.term + 1), ...log })
   },
   (random, ends) => core(impossibleAppend(random, ends)),
-  (random, ends) => ({ kind: 'forward', ...ends, proposals: [random.bytes(50)] }),
+  (random, ends) => ({ kind: 'forward', ...ends, proposals: [random.bytes(50), poison(random, ends.term)] }),
   (random, ends) => {
     const proposals = [{ session: random.below(2 ** 31), sequence: random.below(100) }]
-    return { kind: 'forward-refused', ...ends, proposals }
+    return { kind: 'forward-refused', ...ends, reason: 'unreadable', proposals }
   },
   (random, ends) => ({ kind: 'read-response', ...ends, round: random.below(2 ** 31), index: far }),
   (random, { from, to }) => ({ kind: 'report', from, to, bytes: random.bytes(random.below(300)) }),
@@ -74,6 +75,13 @@ const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
     return { kind: 'change-answer', from, to, round: random.below(2 ** 31), answer }
   },
 ]
+
+/** A command as its envelope wants it, of which no machine can read what is in it. */
+function poison(random: SeededRandom, expectedTerm: Term): Uint8Array {
+  const payload = Uint8Array.from([0xff, ...random.bytes(random.below(200))])
+  const session = 1 + random.below(2 ** 31)
+  return encodeEnvelope({ session, sequence: 1, acknowledgedBelow: 1, expectedTerm, payload })
+}
 
 function impossibleAppend(random: SeededRandom, ends: Ends): Message {
   const at = logIndex(random.below(200))

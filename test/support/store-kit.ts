@@ -56,6 +56,13 @@ export function write(...operations: Operation[]): Command {
 /** The session that `LogWriter` speaks for unless told otherwise. */
 export const ownSession = 7
 
+type CommandOptions = {
+  readonly session?: number
+  readonly sequence?: number
+  readonly acknowledgedBelow?: number
+  readonly expectedTerm?: number
+}
+
 /** Writes the log that members apply. */
 export class LogWriter {
   readonly entries: Entry[] = []
@@ -72,17 +79,19 @@ export class LogWriter {
     return logIndex(this.#first + this.entries.length - 1)
   }
 
-  command(
-    command: Command,
-    options: { session?: number; sequence?: number; acknowledgedBelow?: number; expectedTerm?: number } = {},
-  ): Entry {
+  command(command: Command, options: CommandOptions = {}): Entry {
+    return this.payload(encodeCommand(command), options)
+  }
+
+  /** Whatever the bytes are. */
+  payload(payload: Uint8Array, options: CommandOptions = {}): Entry {
     const sequence = options.sequence ?? ++this.#sequence
     const data = encodeEnvelope({
       session: options.session ?? ownSession,
       sequence,
       acknowledgedBelow: options.acknowledgedBelow ?? sequence,
       expectedTerm: term(options.expectedTerm ?? this.term),
-      payload: encodeCommand(command),
+      payload,
     })
     return this.#append({ index: logIndex(this.last + 1), term: this.term, kind: 'command', data })
   }

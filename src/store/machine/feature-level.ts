@@ -11,6 +11,12 @@ export const memberObjectsLevel = 3
 export const customKindsLevel = 3
 
 /**
+ * From here on a committed command that cannot be decoded does nothing. So a command that a later level adds may be proposed
+ * only once the cluster is at that level: an earlier program would pass it over.
+ */
+export const unreadableCommandsLevel = 3
+
+/**
  * This member may not decide by the cluster's rules, so it must not decide at all.
  *
  * @param featureLevelMax what it may decide by: less than `newest` where its operator holds it back

@@ -3,13 +3,14 @@ import { decodeEnvelope, initialConfiguration } from '../../../raft/index.ts'
 import type { Entry, Envelope, LogIndex, SettledProposal, SnapshotMeta } from '../../../raft/index.ts'
 import { featureLevelMax as newestLevel } from '../../version.ts'
 import { decodeCommand } from '../command-codec.ts'
+import { CommandMalformed } from '../command-malformed.ts'
 import type { Command, Founding, Operation, Outcome, Settings } from '../command.ts'
 import { noRevision, revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import { refusalOf } from './decide.ts'
 import type { DigestSamples } from './digest-samples.ts'
 import { addHash, newHash, subtractHash } from './hash.ts'
-import { memberObjectsLevel, storageRulesLevel, tooNew } from './feature-level.ts'
+import { memberObjectsLevel, storageRulesLevel, tooNew, unreadableCommandsLevel } from './feature-level.ts'
 import { memberOperations, memberPrefix } from './member-objects.ts'
 import type { MachineState } from './state.ts'
 import { beginsAlarm, endsAlarm, eventsKept, firstQuota, sizeRefusalOf } from './storage-rules.ts'
@@ -92,15 +93,30 @@ export class Machine {
   /** Before anything changes: what this member cannot decide must leave no trace in its state. */
   #read(entry: Extract<Entry, { readonly kind: 'command' }>): Proposal {
     const envelope = decodeEnvelope(entry.data)
-    const command = decodeCommand(envelope.payload)
+    const command = this.#decode(envelope.payload)
     const isVoid = entry.term !== envelope.expectedTerm
     const level = isVoid ? 0 : this.#levelBehind(command)
     if (level > this.#featureLevelMax) throw tooNew(level, this.#featureLevelMax)
     return { index: entry.index, envelope, command, isVoid }
   }
 
+  /**
+   * A leader proposes nothing that it cannot decode. Should such a command be committed all the same, it does nothing, on
+   * every member alike: else none of them would ever come past it. @returns null: it cannot be decoded
+   */
+  #decode(payload: Uint8Array): Command | null {
+    try {
+      return decodeCommand(payload)
+    } catch (cause) {
+      const skips = this.state.featureLevel >= unreadableCommandsLevel
+      if (skips && cause instanceof CommandMalformed) return null
+      throw cause
+    }
+  }
+
   /** The feature level that a command makes the cluster's; 0 when it changes none. */
-  #levelBehind(command: Command): number {
+  #levelBehind(command: Command | null): number {
+    if (command === null) return 0
     if (command.kind === 'raise-feature-level') return command.level
     return command.kind === 'bootstrap' && this.state.identity === null ? command.featureLevel : 0
   }
@@ -120,7 +136,8 @@ export class Machine {
     settled.push({ sequence, index, fate })
   }
 
-  #perform(command: Command): Outcome {
+  #perform(command: Command | null): Outcome {
+    if (command === null) return nothing
     switch (command.kind) {
       case 'write':
         return this.#refusal(command.operations) ?? this.#writeAndLook(command.operations)
@@ -293,7 +310,8 @@ export class Machine {
 type Proposal = {
   readonly index: LogIndex
   readonly envelope: Envelope
-  readonly command: Command
+  /** null: it cannot be decoded. */
+  readonly command: Command | null
   /** Made for another term than its entry's: it has no effect, unless it had one before. */
   readonly isVoid: boolean
 }

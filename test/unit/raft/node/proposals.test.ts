@@ -196,3 +196,23 @@ void test('stopping settles all: without effect what was never sent, unknown wha
   assert.deepEqual(await unsent, { kind: 'not-applied', reason: 'stopped' })
   assert.deepEqual(await propose('late'), { kind: 'not-applied', reason: 'stopped' })
 })
+
+void test('a command that the leader cannot decode is not tried again', async () => {
+  const { proposals, sent, propose } = bench()
+  proposals.leaderIs(term(1))
+  const fate = propose('a')
+  proposals.dropped(term(1), [1], 'unreadable')
+  assert.deepEqual(await fate, { kind: 'not-applied', reason: 'unreadable' })
+  proposals.leaderIs(term(2))
+  assert.equal(sent.length, 1)
+})
+
+void test('a command that one leader cannot decode may still have been committed by another', async () => {
+  const { clock, proposals, propose } = bench()
+  proposals.leaderIs(term(1))
+  const fate = propose('a', 50)
+  proposals.leaderIs(null)
+  proposals.dropped(term(2), [1], 'unreadable')
+  await clock.advance(100)
+  assert.deepEqual(await fate, { kind: 'unknown' })
+})

@@ -36,6 +36,8 @@ function world(leader: NodeId | null) {
       log.push('read index')
       return { kind: 'accepted', context: needs.context as ReadContext } as const
     },
+    /** A payload that begins with 0xff is none. */
+    isCommand: (payload: Uint8Array) => payload[0] !== 0xff,
     answer: (round: number, index: number | null) => void log.push(`round ${round}: ${index}`),
   }
   const proposals = new ProposalRelay(needs, { forwardBytesMax: 100, waitingBytesMax: 200 })
@@ -200,6 +202,7 @@ void test('only the leader that proposals were forwarded to can say that they ar
   proposals.flush()
   const refusal = {
     kind: 'forward-refused',
+    reason: 'not-now',
     to: self,
     term: term(4),
     proposals: [{ session: 9, sequence: 1 }],
@@ -213,4 +216,30 @@ void test('only the leader that proposals were forwarded to can say that they ar
   assert.deepEqual(log, [])
   assert.equal(proposals.refused({ ...refusal, from: other }), null)
   assert.deepEqual(log, ['dropped 1 of 4: not-leader'])
+})
+
+void test('a leader proposes no forwarded command that it cannot decode, and says so to its proposer', () => {
+  const { proposals, log, sent } = world(self)
+  const poison = encodeEnvelope({
+    ...{ session: 9, sequence: 2, acknowledgedBelow: 1, expectedTerm: term(4) },
+    payload: Uint8Array.of(0xff),
+  })
+  proposals.forwarded(forward([envelope(1), poison, envelope(3)]))
+  proposals.flush()
+  assert.deepEqual(log, ['propose 2 in 4'])
+  const named = [{ session: 9, sequence: 2 }]
+  const ends = { from: self, to: other, term: term(4) }
+  assert.deepEqual(sent, [{ kind: 'forward-refused', ...ends, reason: 'unreadable', proposals: named }])
+})
+
+void test('a follower is told by its leader that a command cannot be decoded', () => {
+  const { proposals, log } = world(other)
+  proposals.local(term(4), [envelope(1)])
+  proposals.flush()
+  const ends = { from: other, to: self, term: term(4) }
+  proposals.refused({
+    ...{ kind: 'forward-refused', ...ends, reason: 'unreadable' },
+    proposals: [{ session: 9, sequence: 1 }],
+  })
+  assert.deepEqual(log, ['dropped 1 of 4: unreadable'])
 })

@@ -51,7 +51,8 @@ export function sampleMessage(
       return { ...address, kind, proposals: many(some(), () => random.bytes(random.below(300))) }
     case 'forward-refused': {
       const proposals = many(some(), () => ({ session: whole(), sequence: whole() }))
-      return { ...address, kind, proposals }
+      const reason = random.chance(0.5) ? 'not-now' : 'unreadable'
+      return { ...address, kind, reason, proposals }
     }
     case 'read-request':
       return { ...address, kind, round: whole() }

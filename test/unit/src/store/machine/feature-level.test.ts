@@ -120,3 +120,36 @@ void test('the stored head changes its format with the level, so that older prog
   machine.apply([new LogWriter().command({ kind: 'raise-feature-level', level: 2 })], ownSession)
   assert.equal(encodeHead(headOf(machine.state))[0], 2)
 })
+
+/** A log at `level`, an entry of a command that cannot be decoded, and commands behind it. */
+function poisonedLog(level: number, poison: Uint8Array): LogWriter {
+  const random = new SeededRandom(9)
+  const log = new LogWriter()
+  if (level > 1) log.command({ kind: 'raise-feature-level', level })
+  for (let left = 20; left > 0; left--) log.command(randomCommand(random, log.last))
+  log.payload(poison, { session: ownSession, sequence: 1000, acknowledgedBelow: 1 })
+  for (let left = 20; left > 0; left--) log.command(randomCommand(random, log.last))
+  return log
+}
+
+for (const poison of [Uint8Array.of(0xff), Uint8Array.of(), Uint8Array.of(0x92, 1, 99)]) {
+  const bytes = `[${[...poison].join(' ')}]`
+  void test(`from level 3 on a committed command that cannot be decoded does nothing, on every member alike: ${bytes}`, () => {
+    const log = poisonedLog(3, poison)
+    const one = new Machine(emptyState())
+    const fates = one.apply(log.entries, ownSession)
+    const ofPoison = fates.find(({ sequence }) => sequence === 1000)
+    assert.deepEqual(ofPoison?.fate, { kind: 'applied', outcome: { kind: 'nothing' } })
+    const other = new Machine(emptyState())
+    for (const entry of log.entries) other.apply([entry], ownSession + 5)
+    assert.equal(digest(other), digest(one))
+    assert.equal(other.applied.index, log.last)
+  })
+}
+
+void test('before level 3 a command that cannot be decoded stops a member before it changed anything', () => {
+  const log = poisonedLog(2, Uint8Array.of(0xff))
+  const machine = new Machine(emptyState())
+  assert.throws(() => machine.apply(log.entries, ownSession), { name: 'CommandMalformed' })
+  assert.equal(machine.applied.index, 21)
+})
