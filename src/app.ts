@@ -23,6 +23,7 @@ import { removal } from './app/removal.ts'
 import { openReplica } from './app/replica.ts'
 import { servedKinds } from './app/served-kinds.ts'
 import { serve } from './app/serving.ts'
+import { tellLeader } from './app/tell-leader.ts'
 import { storeLimits } from './app/site.ts'
 import type { AppHost, Site } from './app/site.ts'
 import { startUpkeep } from './app/upkeep.ts'
@@ -96,6 +97,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   closing.add(() => store.close())
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
+  closing.add(tellLeader({ consensus, clock, log }))
   const access = accessOf(site.config, names)
   const { served, registry, controllers } = startRegistry(site, { store, machine, consensus, access })
   const caughtUp = new CaughtUp({ consensus, clock })

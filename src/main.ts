@@ -43,14 +43,12 @@ async function run(config: Config, seams: AppSeams): Promise<void> {
     onRoomAgain: (lost) => log.error({ lost }, 'lines of this log were lost: nobody read them in time'),
   })
   const base = { member: config.name }
-  const log = createLogger({ level: config['log-level'], base, destination: output })
+  const format = config['log-format']
+  const log = createLogger({ level: config['log-level'], format, base, destination: output })
   process.on('exit', () => output.drain(limits.logDrainMsMax))
   const exit = (code: number): void => process.exit(code)
   const onFatal = (cause: unknown): void => {
-    const words = cause instanceof Error ? cause.message : String(cause)
-    // The operator's line; the log has the whole story.
-    if (!(cause instanceof BrokenInvariant)) process.stderr.write(`orch-apiserver: ${firstLine(words)}\n`)
-    crash(cause instanceof Error ? cause : words, { log, exit })
+    crash(cause instanceof Error ? cause : String(cause), { log, exit })
   }
   process.on('uncaughtException', onFatal)
   process.on('unhandledRejection', onFatal)
@@ -74,7 +72,6 @@ async function run(config: Config, seams: AppSeams): Promise<void> {
   }
   void app.removed.then((line) => {
     log.warn({ cause: line }, removedMessage)
-    process.stderr.write(`orch-apiserver: ${firstLine(line)}\n`)
     app.stop().then(
       () => exit(removedExitCode),
       (cause: unknown) => onFatal(cause),

@@ -80,7 +80,7 @@ export class RaftActor {
   turnedAway(peerName: string): void {
     this.#fail(
       `member "${peerName}" knows this member by another log: this one lost its log, and its vote with it. ` +
-        'Bring its old data directory back; under this name nothing else may take part',
+        'Bring its old data directory back, or it must be replaced by a new member',
     )
   }
 

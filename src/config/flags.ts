@@ -219,7 +219,12 @@ export const flags = {
   'log-level': choice(
     ['debug', 'info', 'warn', 'error'],
     'info',
-    'What to write to standard output, as JSON lines.',
+    'What to write to standard output, a line each.',
+  ),
+  'log-format': choice(
+    ['json', 'text'],
+    'json',
+    'How: an object for programs, or time, level, member, what happened and field=value for people.',
   ),
 } as const
 

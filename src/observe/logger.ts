@@ -1,22 +1,28 @@
 import { pino } from 'pino'
 import type { DestinationStream, Logger } from 'pino'
+import { textLine } from './text-line.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** Members whose value never reaches a log line, at the top or one level down. */
 const secrets = ['authorization', 'token', 'secret', 'password', 'key', 'privateKey', 'cookie']
 
+/** JSON lines, or the same for people. */
+export type LogFormat = 'json' | 'text'
+
 /**
- * JSON lines: events with fields, not prose.
+ * Lines: events with fields, not prose.
  *
  * @param base fields of every line, such as the member's name
  * @param destination is given each line at once
  */
 export function createLogger(options: {
   readonly level: LogLevel
+  readonly format: LogFormat
   readonly base: Readonly<Record<string, unknown>>
   readonly destination: DestinationStream
 }): Logger {
+  const { destination } = options
   return pino(
     {
       level: options.level,
@@ -26,6 +32,6 @@ export function createLogger(options: {
       redact: { paths: [...secrets, ...secrets.map((name) => `*.${name}`)], censor: '[withheld]' },
       serializers: { err: pino.stdSerializers.err },
     },
-    options.destination,
+    options.format === 'json' ? destination : { write: (line) => destination.write(textLine(line)) },
   )
 }

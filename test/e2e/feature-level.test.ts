@@ -82,7 +82,10 @@ async function upgrade(t: TestContext, to: number): Promise<void> {
   await newRule(first.client, 'after')
 
   const words = `the cluster is at feature level ${to}, this member is held back at ${to - 1}`
-  const refusal = new RegExp(`^orch-apiserver: .*${words}: start it without --feature-level-max$`, 'm')
+  const refusal = new RegExp(
+    `^orch-apiserver: .*${words}: start it without --feature-level-max$|"level":"fatal".*${words}: start it without --feature-level-max"`,
+    'm',
+  )
   assert.equal(await first.stop(), 0)
   first.start(heldBack)
   await until(
@@ -135,7 +138,7 @@ void test('a member that is held back stops at the raise, and goes on once it is
     () => held.logTail(),
   )
   const words = `the cluster is at feature level ${featureLevelMax}, this member is held back`
-  assert.match(held.said(), new RegExp(`^orch-apiserver: .*${words}`, 'm'))
+  assert.match(held.said(), new RegExp(`(^orch-apiserver: |"level":"fatal").*${words}`, 'm'))
   held.start()
   await held.waitReady()
   const digests = new DigestWatch(cluster.members)

@@ -43,7 +43,15 @@ void test('a wiped member is kept out, and says why', async (t) => {
     () => !n2.running,
     () => n2.logTail(),
   )
-  assert.match(n2.said(), /knows this member by another log/)
+  assert.match(
+    n2.said(),
+    /knows this member by another log.*: orchctl member replace n2 NEW-NAME --peer-address /,
+  )
+  const fatal = n2
+    .said()
+    .split('\n')
+    .filter((line) => line.includes('knows this member by another log'))
+  assert.equal(fatal.length, 1, fatal.join('\n'))
   assert.equal(await n3.isReady(), false, 'one of three is no quorum')
 
   n1.start()

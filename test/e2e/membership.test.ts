@@ -245,16 +245,16 @@ async function replaceDead(churn: Churn): Promise<string> {
     process.execPath,
     [serverProgram, '--config', join(churn.directory, dead, 'config.yaml')],
     {
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'pipe', 'inherit'],
     },
   )
   let said = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
   const [code] = (await once(child, 'close')) as [number | null]
   assert.equal(code, 3, said)
   assert.match(
     said,
-    new RegExp(`^orch-apiserver: this member was removed .*orchctl member add ${dead} makes a token`),
+    new RegExp(`"cause":"this member was removed .*orchctl member add ${dead} makes a token`),
   )
   await churn.cluster('remove', dead)
   return dead === 'n2' ? 'n3' : 'n2'

@@ -204,7 +204,8 @@ class RotBench {
   #judgeRefusal(said: string, code: number | string, what: string): void {
     assert.equal(code, 1, `${what}: ended with ${code}\n${said}`)
     const lines = said.split('\n').filter((line) => line !== '')
-    const spoken = lines.filter((line) => line.startsWith('orch-apiserver: '))
+    // On standard error before it serves, in the log from then on.
+    const spoken = lines.filter((line) => /^orch-apiserver: |"level":"fatal"/.test(line))
     assert.equal(spoken.length, 1, `${what}: one line for its operator\n${said}`)
     assert.match(spoken[0] ?? '', /log |database|data directory|\.json/, `${what}: it names what is wrong`)
     assert.match(

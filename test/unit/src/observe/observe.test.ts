@@ -9,6 +9,7 @@ void test('a line is one JSON object with level, time and the base fields, and s
   const lines: string[] = []
   const log = createLogger({
     level: 'info',
+    format: 'json',
     base: { member: 'n1' },
     destination: { write: (line) => void lines.push(line) },
   })
@@ -21,6 +22,25 @@ void test('a line is one JSON object with level, time and the base fields, and s
   assert.equal(line['msg'], 'asked')
   assert.ok(typeof line['time'] === 'string')
   assert.doesNotMatch(lines[0] ?? '', /abc|xyz/)
+})
+
+void test('a line for people has the same, on one line, and no value passes for a field', () => {
+  const lines: string[] = []
+  const log = createLogger({
+    level: 'info',
+    format: 'text',
+    base: { member: 'n1' },
+    destination: { write: (line) => void lines.push(line) },
+  })
+  const evil = 'x\nmember=n2 \u001b[31m\u202e'
+  log.warn({ url: 'https://h:1', token: 'abc', cause: evil, list: [1, 'a b'], gapMs: 12 }, 'new leader')
+  assert.equal(lines.length, 1)
+  const [time, ...rest] = (lines[0] ?? '').split(' ')
+  assert.ok(!Number.isNaN(Date.parse(time ?? '')))
+  assert.equal(
+    rest.join(' '),
+    'WARN n1 new leader url=https://h:1 token="[withheld]" cause="x\\nmember=n2 \\u001b[31m\\u202e" list=[1,"a b"] gapMs=12\n',
+  )
 })
 
 void test('a broken invariant and a failure end with different statuses', () => {

@@ -1,0 +1,34 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Consensus, NodeId } from '../../raft/index.ts'
+
+export type LeaderParts = {
+  readonly consensus: Pick<Consensus<never>, 'status' | 'onStatus'>
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly log: Pick<Logger, 'info'>
+}
+
+/**
+ * One line for each new leader, on every member: who, in which term, and for how long this member was without one, counted
+ * from its last contact with a quorum. @returns ends it
+ */
+export function tellLeader({ consensus, clock, log }: LeaderParts): () => void {
+  let told: { readonly leader: NodeId; readonly term: number } | null = null
+  /** The last contact before the leader that is new. null: there was none yet. */
+  let contactMs: number | null = null
+  const look = (): void => {
+    const { leader, term, quorumContactMs, configuration, id } = consensus.status
+    if (leader === null || (told?.leader === leader && told.term === term)) {
+      contactMs = quorumContactMs ?? contactMs
+      return
+    }
+    const { name = String(leader) } = configuration.members.find((member) => member.id === leader) ?? {}
+    const gapMs = contactMs === null ? null : Math.max(0, Math.round(clock.monotonicMs() - contactMs))
+    const facts = { leader: name, term, ...(leader === id ? { self: true } : {}) }
+    log.info(gapMs === null ? facts : { ...facts, gapMs }, 'new leader')
+    told = { leader, term }
+    contactMs = quorumContactMs ?? contactMs
+  }
+  look()
+  return consensus.onStatus(look)
+}
