@@ -80,8 +80,11 @@ export class GrpcTransport implements Transport {
     this.#tls = new PeerTls(options.self.name, options.credentials)
     this.#server = new Server(serverOptions(options.limits))
     const callers = this.#server.createConnectionInjector(this.#tls.server)
-    this.#peerPort = new PeerPort(options.limits.connectionsMax, (socket) => callers.injectConnection(socket))
     const { limits, clock, onEvent } = options
+    const { connectionsMax, connectTimeoutMs } = limits
+    this.#peerPort = new PeerPort({ clock, connectionsMax, handshakeMs: connectTimeoutMs }, (socket) =>
+      callers.injectConnection(socket),
+    )
     this.#process = 1 + options.random.below(2 ** 21) * 2 ** 31 + options.random.below(2 ** 31)
     const { guestsAfterMs } = limits
     this.#peers = new PeerList(options.self, { now: () => clock.monotonicMs(), guestsAfterMs })
@@ -97,7 +100,8 @@ export class GrpcTransport implements Transport {
       admits: (caller) => this.#admits(caller),
       meet: (peer, logId) => this.#receiverNow().meet(peer, logId),
     }
-    const common = { door, limits, clock, onEvent, counters: this.counters }
+    const onAccepted = (remote: string): void => this.#peerPort.accepted(remote)
+    const common = { door, limits, clock, onEvent, onAccepted, counters: this.counters }
     this.#inbound = new InboundLinks({
       ...common,
       onMessage: (message) => this.#receive(message),

@@ -21,6 +21,8 @@ export type InboundLinksOptions = {
   readonly limits: TransportLimits
   readonly clock: Clock
   readonly counters: TransportCounters
+  /** The handshake of a member was accepted. @param remote the other end, `address:port` */
+  readonly onAccepted: (remote: string) => void
   readonly onMessage: (message: PeerMessage) => void
   /** A member came in, so it can probably be reached too. */
   readonly onPeer: (peer: NodeId) => void
@@ -179,6 +181,7 @@ class InboundLink {
     if (refusal !== null) return this.refuse(refusal.reason, refusal.detail)
     this.process = hello.process
     this.#patience.cancel()
+    this.#options.onAccepted(this.#stream.getPeer())
     this.#peer = hello.from
     this.#stream.resume()
     this.#stream.write(asBuffer(encodeWelcome(commonProtocol(hello) ?? protocolOldest)))

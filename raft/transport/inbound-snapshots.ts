@@ -20,6 +20,8 @@ export type InboundSnapshotsOptions = {
   readonly limits: TransportLimits
   readonly clock: Clock
   readonly counters: TransportCounters
+  /** As of `InboundLinks`. */
+  readonly onAccepted: (remote: string) => void
   readonly onSnapshot: (header: SnapshotHeader) => Promise<SnapshotSink>
   readonly onEvent: (event: TransportEvent) => void
 }
@@ -63,6 +65,7 @@ export class InboundSnapshots {
       if (this.#busy.has(peer)) {
         return this.#refuse(stream, answer, 'busy', `a snapshot of member ${peer} is under way already`)
       }
+      this.#options.onAccepted(stream.getPeer())
       this.#busy.add(peer)
       try {
         await this.#receive(opening, frames)

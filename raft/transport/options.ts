@@ -18,9 +18,12 @@ export type TransportLimits = {
   readonly messageBytesMax: number
   /** Handed to gRPC and not yet taken by the connection; above it messages wait in the queue. */
   readonly writeWindowBytesMax: number
-  /** Connections of callers at a time, whoever they are. When full: who comes is hung up on. */
+  /**
+   * Connections of callers at a time; a quarter of them from one address, half of them from addresses that no member has
+   * connected from. When full: new ones are closed at once.
+   */
   readonly connectionsMax: number
-  /** From dialing to the peer's welcome; the same patience for a caller's greeting. */
+  /** From dialing to the peer's welcome; of a caller, from its connection to its accepted handshake, TLS included. */
   readonly connectTimeoutMs: number
   /** Between attempts, doubling, with jitter. */
   readonly backoffMsMin: number

@@ -1,32 +1,92 @@
 import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
 import { assert } from '../base/assert.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import { TransportFailure } from './errors.ts'
+
+export type PeerPortOptions = {
+  readonly clock: Clock
+  /** Open connections. When full: new ones are closed at once. */
+  readonly connectionsMax: number
+  /** From accepting a connection to its first accepted handshake, TLS included. Then it is closed. */
+  readonly handshakeMs: number
+}
 
 /**
  * Where peers dial in. Connections are given away as they come, but known here from the first byte on, so that all of them
  * can be dropped in one moment, those in the middle of a handshake too.
  *
- * Bounded. When full: whoever comes is hung up on.
+ * Bounded: in number, in time until a handshake is accepted, in number from one address, and in number from addresses from
+ * which no member has connected yet, so that nobody without a certificate can keep the members out.
  */
 export class PeerPort {
   readonly #server = createServer({ noDelay: true })
-  readonly #sockets = new Set<Socket>()
+  readonly #options: PeerPortOptions
+  /** Each with the deadline of its handshake, under the name that gRPC gives its other end. */
+  readonly #callers = new Map<Socket, Caller>()
+  readonly #byRemote = new Map<string, Caller>()
+  readonly #fromAddress = new Map<string, number>()
+  /** From which a handshake was accepted, the latest last. When full: the oldest is forgotten. */
+  readonly #known = new Set<string>()
+  #unknown = 0
 
-  constructor(connectionsMax: number, take: (socket: Socket) => void) {
-    this.#server.maxConnections = connectionsMax
+  constructor(options: PeerPortOptions, take: (socket: Socket) => void) {
+    this.#options = options
+    this.#server.maxConnections = options.connectionsMax
     this.#server.on('connection', (socket) => {
-      this.#sockets.add(socket)
       // Before anybody else listens: an error that nobody hears would end the member.
       socket.on('error', () => undefined)
-      socket.on('close', () => this.#sockets.delete(socket))
-      take(socket)
+      if (!this.#admit(socket)) socket.destroy()
+      else take(socket)
     })
+  }
+
+  /** A member's handshake was accepted on this connection. @param remote its other end, `address:port`, as gRPC names it */
+  accepted(remote: string): void {
+    const caller = this.#byRemote.get(remote)
+    if (caller === undefined) return
+    caller.deadline.cancel()
+    if (!caller.isKnown) this.#unknown--
+    caller.isKnown = true
+    this.#known.delete(caller.address)
+    this.#known.add(caller.address)
+    for (const oldest of this.#known) {
+      if (this.#known.size <= knownAddressesMax) return
+      this.#known.delete(oldest)
+    }
+  }
+
+  #admit(socket: Socket): boolean {
+    const { clock, connectionsMax, handshakeMs } = this.#options
+    const address = socket.remoteAddress ?? ''
+    const isKnown = this.#known.has(address)
+    const count = this.#fromAddress.get(address) ?? 0
+    if (count >= share(connectionsMax, addressShare)) return false
+    if (!isKnown && this.#unknown >= share(connectionsMax, unknownShare)) return false
+    const remote = `${address}:${socket.remotePort ?? 0}`
+    const deadline = clock.after(handshakeMs, () => socket.destroy())
+    const caller = { address, isKnown, deadline }
+    this.#callers.set(socket, caller)
+    this.#byRemote.set(remote, caller)
+    this.#fromAddress.set(address, count + 1)
+    if (!isKnown) this.#unknown++
+    socket.on('close', () => this.#gone(socket, remote, caller))
+    return true
+  }
+
+  #gone(socket: Socket, remote: string, caller: Caller): void {
+    caller.deadline.cancel()
+    this.#callers.delete(socket)
+    if (this.#byRemote.get(remote) === caller) this.#byRemote.delete(remote)
+    if (!caller.isKnown) this.#unknown--
+    const left = (this.#fromAddress.get(caller.address) ?? 1) - 1
+    if (left > 0) this.#fromAddress.set(caller.address, left)
+    else this.#fromAddress.delete(caller.address)
   }
 
   /** Open connections. */
   get size(): number {
-    return this.#sockets.size
+    return this.#callers.size
   }
 
   /** @param address `host:port`, IPv6 in brackets @returns the port @throws TransportFailure `listen`, `closed` */
@@ -65,8 +125,26 @@ export class PeerPort {
 
   /** Whoever is here has to come again. */
   dropCallers(): void {
-    for (const socket of this.#sockets) socket.destroy()
+    for (const socket of this.#callers.keys()) socket.destroy()
   }
+}
+
+type Caller = {
+  readonly address: string
+  /** Counted among those of addresses that members have connected from. */
+  isKnown: boolean
+  readonly deadline: Timer
+}
+
+/** Of all connections, those from one address: members may share one behind a proxy. */
+const addressShare = 1 / 4
+/** Of all connections, those from addresses that no member has connected from. */
+const unknownShare = 1 / 2
+/** Above the members of any cluster, which may move. */
+const knownAddressesMax = 64
+
+function share(connectionsMax: number, part: number): number {
+  return Math.max(2, Math.floor(connectionsMax * part))
 }
 
 function cannotListen(address: string, cause: Error): TransportFailure {

@@ -76,6 +76,20 @@ export const trustMutants: readonly Mutant[] = [
     killedBy: tests('unit/src/store/machine/feature-level'),
   },
   {
+    id: 'silent-connections-stay',
+    file: 'raft/transport/peer-port.ts',
+    edits: [
+      {
+        find: 'clock.after(handshakeMs, () => socket.destroy())',
+        replace: 'clock.after(handshakeMs, () => undefined)',
+      },
+    ],
+    breaks: 'connections that say nothing keep members out for two minutes',
+    standsFor: 'places are held by those with a certificate',
+    invariant: 'L1',
+    killedBy: tests('unit/raft/transport/peer-port'),
+  },
+  {
     id: 'refusals-of-anybody',
     file: 'raft/node/proposal-relay.ts',
     edits: [{ find: 'if (leader !== message.from) return', replace: 'if (leader === 0) return' }],

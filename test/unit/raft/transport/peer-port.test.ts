@@ -12,10 +12,13 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TransportFailure } from '../../../../raft/transport/errors.ts'
 import { PeerPort } from '../../../../raft/transport/peer-port.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 
-async function open(t: TestContext, connectionsMax = 10, address = '127.0.0.1:0') {
+const clock = new ManualClock()
+
+async function open(t: TestContext, connectionsMax = 40, address = '127.0.0.1:0') {
   const taken: Socket[] = []
-  const peers = new PeerPort(connectionsMax, (socket) => taken.push(socket))
+  const peers = new PeerPort({ clock, connectionsMax, handshakeMs: 2000 }, (socket) => taken.push(socket))
   t.after(() => peers.hangUp())
   return { peers, taken, port: await peers.listen(address) }
 }
@@ -38,7 +41,7 @@ void test('connections are given away as they come, and known until they end', a
     all?.some(({ address }) => address === '::1'),
   )
   for (const address of hasIpv6 ? ['127.0.0.1:0', '[::1]:0'] : ['127.0.0.1:0']) {
-    const { peers, taken, port } = await open(t, 10, address)
+    const { peers, taken, port } = await open(t, 40, address)
     assert.ok(port > 0)
     const socket = await dial(port, address.startsWith('[') ? '::1' : '127.0.0.1')
     await until(() => taken.length === 1)
@@ -55,7 +58,7 @@ void test('what cannot be listened on is told in a few words', async (t) => {
     ['192.0.2.1:0', 'this machine has no such address'],
     ['no-such-host.invalid:0', 'no address is known for that name'],
   ] as const) {
-    await assert.rejects(open(t, 10, address), (cause) => {
+    await assert.rejects(open(t, 40, address), (cause) => {
       assert.ok(cause instanceof TransportFailure)
       assert.equal(cause.message, `cannot listen for peers on ${address}: ${words}`)
       return cause.code === 'listen'
@@ -96,8 +99,47 @@ void test('closed, it takes nobody; hung up, it keeps nobody', async (t) => {
 })
 
 void test('closed before it listens, it says so', async () => {
-  const peers = new PeerPort(10, () => undefined)
+  const peers = new PeerPort({ clock, connectionsMax: 10, handshakeMs: 2000 }, () => undefined)
   const listening = peers.listen('127.0.0.1:0')
   peers.close()
   await assert.rejects(listening, (cause) => cause instanceof TransportFailure && cause.code === 'closed')
+})
+
+void test('a connection whose handshake was not accepted in time is closed, whatever it is doing', async (t) => {
+  const { peers, port, taken } = await open(t)
+  const [silent, member] = [await dial(port), await dial(port)]
+  await until(() => taken.length === 2)
+  peers.accepted(`127.0.0.1:${member.localPort}`)
+  peers.accepted('127.0.0.1:1')
+  await clock.advance(1999)
+  assert.equal(peers.size, 2)
+  const gone = once(silent, 'close')
+  await clock.advance(1)
+  await gone
+  await until(() => peers.size === 1)
+  await clock.advance(10_000)
+  assert.equal(peers.size, 1)
+})
+
+void test('one address has a share of the connections, and addresses without members another', async (t) => {
+  const { peers, port } = await open(t, 16)
+  const silent = async (host: string): Promise<Socket> => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress: host })
+    socket.on('error', () => undefined)
+    await once(socket, 'connect')
+    return socket
+  }
+  const member = await silent('127.0.0.9')
+  await until(() => peers.size === 1)
+  peers.accepted(`127.0.0.9:${member.localPort}`)
+  for (let left = 6; left > 0; left--) await silent('127.0.0.2')
+  await until(() => peers.size === 5)
+  for (let left = 6; left > 0; left--) await silent('127.0.0.3')
+  await until(() => peers.size === 9)
+  const stranger = await silent('127.0.0.4')
+  await once(stranger, 'close')
+  const again = await silent('127.0.0.9')
+  await until(() => peers.size === 10)
+  again.destroy()
+  await until(() => peers.size === 9)
 })

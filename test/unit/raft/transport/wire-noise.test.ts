@@ -5,6 +5,8 @@
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
+import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { Client, credentials, status } from '@grpc/grpc-js'
 import type { ServiceError } from '@grpc/grpc-js'
@@ -123,6 +125,33 @@ void test('a member that sends what cannot be true loses its link, is counted an
     for (const line of lines)
       assert.match(line.kind === 'refused' ? line.detail : '', /member "n1": it accepts entry 9/)
   } finally {
+    await harness.close()
+  }
+})
+
+void test('1,024 silent connections keep no member out for longer than the deadline of a handshake', async () => {
+  const harness = grpcHarness({ onEvent: () => undefined })
+  const silent: Socket[] = []
+  try {
+    const [a, b] = [
+      await startMember(harness, { name: 'n1', id: 1 }),
+      await startMember(harness, { name: 'n2', id: 2 }),
+    ]
+    const port = (b.transport as GrpcTransport).port
+    for (let left = 1024; left > 0; left--) {
+      const socket = connectTcp(port, '127.0.0.1')
+      socket.on('error', () => undefined)
+      silent.push(socket)
+    }
+    await Promise.all(
+      silent.map(async (socket) => socket.connecting && once(socket, 'connect').catch(() => undefined)),
+    )
+    for (const { transport } of [a, b]) transport.setPeers([a.info, b.info])
+    await connect(a, b)
+    await until('the silent ones were hung up on', () => silent.every(({ destroyed }) => destroyed))
+    await connect(a, b)
+  } finally {
+    for (const socket of silent) socket.destroy()
     await harness.close()
   }
 })
