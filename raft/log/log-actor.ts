@@ -4,6 +4,9 @@ import { logIndex } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { Channel, LogStore } from '../ports.ts'
 import { LogFailure } from './errors.ts'
+import type { LogLimits } from './limits.ts'
+import { LogScrub } from './log-scrub.ts'
+import type { LogScrubOptions } from './log-scrub.ts'
 import type {
   ApiToLog,
   LogFailed,
@@ -40,6 +43,8 @@ export type LogActorOptions = {
   readonly prepare: (() => void) | null
   /** What the log takes on its disk; told with each group. */
   readonly measure?: () => LogSize
+  /** What looks through the log in the background; unset: nothing does. */
+  readonly scrub?: { readonly limits: LogLimits; readonly wal: () => LogScrubOptions['wal'] }
   /** The log failed and both neighbours were told: the process must stop. */
   readonly onFailed: (failed: LogFailed) => void
 }
@@ -53,6 +58,7 @@ export class LogActor {
   /** null: it is not repaired yet. */
   #store: LogStore | null
   readonly #damaged: DamagedLog | null
+  #scrub: LogScrub | null = null
   #over = false
 
   constructor(options: LogActorOptions) {
@@ -72,8 +78,17 @@ export class LogActor {
   }
 
   #opened(): void {
-    this.#options.raft.post({ kind: 'opened', recovered: this.#open.recovered })
+    const { raft, clock, scrub } = this.#options
+    raft.post({ kind: 'opened', recovered: this.#open.recovered })
     this.#prepareSoon()
+    if (scrub === undefined) return
+    this.#scrub = new LogScrub({
+      ...{ clock, limits: scrub.limits, wal: scrub.wal(), guard: (turn) => this.#guard(turn) },
+      found: (line) => raft.post({ kind: 'damage-found', line }),
+      repaired: (line) => raft.post({ kind: 'damage-repaired', line }),
+      passed: () => raft.post({ kind: 'scrubbed' }),
+    })
+    this.#scrub.start()
   }
 
   get #open(): LogStore {
@@ -123,6 +138,7 @@ export class LogActor {
       case 'cut':
         this.#open.cut(message.base)
         raft.post({ kind: 'cut-done', index: message.base.index })
+        this.#scrub?.repair()
         return
       case 'stop':
         this.#over = true

@@ -31,6 +31,11 @@ export type LogToRaft =
   | ({ readonly kind: 'wounded' } & WoundedSummary)
   /** These entries are missing; the last one that is sent must be `anchor`. */
   | { readonly kind: 'repair-wants'; readonly first: LogIndex; readonly anchor: EntryId }
+  /** The scrub found damage, in one line: a `cut` that is as high as it may be lets the log repair itself. */
+  | { readonly kind: 'damage-found'; readonly line: string }
+  | { readonly kind: 'damage-repaired'; readonly line: string }
+  /** The scrub has read all of the log. */
+  | { readonly kind: 'scrubbed' }
   /** Every write up to and including this ticket is durable. */
   | {
       readonly kind: 'persisted'

@@ -1,3 +1,4 @@
+import { present } from '../base/assert.ts'
 import type { DamagedLog, LogActorOptions } from './log-actor.ts'
 import type { LogSize } from './log-protocol.ts'
 import { Wal } from './wal.ts'
@@ -7,6 +8,8 @@ import type { WalOptions } from './wal.ts'
 export type OpenedLog = Pick<LogActorOptions, 'store'> & {
   readonly prepare: () => void
   readonly measure: () => LogSize
+  /** Once it is whole. */
+  readonly wal: () => Wal
 }
 
 /** Opens the log of a member, whole or damaged. @throws LogFailure when nothing can repair it */
@@ -21,6 +24,7 @@ export function openLog(options: WalOptions): OpenedLog {
   return {
     store: opened instanceof Wal ? opened : { log: opened, repaired },
     prepare: () => wal?.prepare(),
+    wal: () => present(wal, 'the log is whole'),
     measure: () => wal?.size ?? { segments: 0, bytes: 0 },
   }
 }

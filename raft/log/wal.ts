@@ -1,13 +1,13 @@
 import { assert, present } from '../base/assert.ts'
 import type { Random } from '../base/random.ts'
 import { entryBytes, logIndex, noSnapshot } from '../core/types.ts'
-import type { Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
+import type { Entry, HardState, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { LogDisk, LogStore, LogWrite, RecoveredLog } from '../ports.ts'
 import { writeEndMark } from './end-mark.ts'
 import { EntryIndex } from './entry-index.ts'
 import type { EntryPlace } from './entry-index.ts'
+import { placesFrom, readRun } from './entry-reader.ts'
 import { damaged, LogFailure } from './errors.ts'
-import { decodeRecord } from './group-decoder.ts'
 import { GroupEncoder } from './group-encoder.ts'
 import type { PlacedEntry } from './group-encoder.ts'
 import { logIdBytes, preambleBytes } from './layout.ts'
@@ -15,7 +15,10 @@ import type { LogSize } from './log-protocol.ts'
 import { LogShape } from './log-shape.ts'
 import { recover } from './recover.ts'
 import type { RecoveredFiles } from './recover.ts'
-import { createSegment } from './segment.ts'
+import { rewriteLog } from './rewrite.ts'
+import { scrubTurn } from './scrub.ts'
+import type { ScrubbedSegment, ScrubPlace, ScrubTurn } from './scrub.ts'
+import { createSegment, encodePreamble } from './segment.ts'
 import type { LogOwner, Segment } from './segment.ts'
 import { WoundedLog } from './wounded-log.ts'
 import type { LogRepair } from './wounded-log.ts'
@@ -34,8 +37,6 @@ export type WalOptions = {
 
 const MiB = 1024 * 1024
 const nothingGiven: LogRepair = { covered: null, entries: [] }
-/** Bytes between two wanted records that are worth reading over instead of reading twice. */
-const gapBytesMax = 64 * 1024
 
 /** The log on disk; see `layout.ts` for how it lies there. */
 export class Wal implements LogStore {
@@ -47,9 +48,9 @@ export class Wal implements LogStore {
   readonly #owner: LogOwner
   readonly #encoder = new GroupEncoder()
   readonly #logId: Uint8Array
-  readonly #shape: LogShape
-  readonly #index: EntryIndex
-  readonly #segments: Segment[]
+  #shape: LogShape
+  #index: EntryIndex
+  #segments: Segment[]
   #chain: number
   #sequence: number
   #dead = false
@@ -153,8 +154,8 @@ export class Wal implements LogStore {
     const entries: Entry[] = []
     let left = bytesMax
     for (let next: number = from; next <= end;) {
-      const run = this.#placesFrom(logIndex(next), end, left)
-      for (const entry of this.#readRun(logIndex(next), run)) {
+      const run = placesFrom(this.#index, logIndex(next), end, left)
+      for (const entry of readRun(this.#segments, logIndex(next), run)) {
         left -= entryBytes(entry)
         if (left < 0 && entries.length > 0) return entries
         entries.push(entry)
@@ -187,6 +188,62 @@ export class Wal implements LogStore {
       segment.file.sync()
       segment.size = wanted
     })
+  }
+
+  /** Compares a part of what is on disk with its checksums. */
+  scrub(place: ScrubPlace, bytesMax: number): ScrubTurn {
+    assert(!this.#closed, 'the log is open')
+    return scrubTurn(this.scrubbed(), place, bytesMax)
+  }
+
+  /** The files of the log, as far as they were written. */
+  scrubbed(): readonly ScrubbedSegment[] {
+    return this.#segments.map(({ number, name, file, end }) => {
+      return { number, name, file, end, preamble: encodePreamble(number, this.#logId, this.#owner) }
+    })
+  }
+
+  /**
+   * Writes the log anew, so that what is damaged of it goes: this process still knows its terms, its vote and where
+   * each entry is. Durable on return.
+   *
+   * @returns false when an entry above the base cannot be read, or they are more than `bytesMax`: the base has to move up
+   *   first
+   */
+  rewrite(bytesMax: number): boolean {
+    if (this.#dead) return false
+    const entries = this.#readable(bytesMax)
+    if (entries === null) return false
+    this.#guard(() => {
+      const { base, hardState, lastIndex } = this.#shape
+      rewriteLog(this.#disk, {
+        ...{ logId: this.#logId, owner: this.#owner, base, hardState, entries },
+        ...{ lastSegment: this.#last().number, sequence: this.#sequence },
+      })
+      for (const segment of this.#segments) segment.file.close()
+      const files = present(recover(this.#disk, this.#owner), 'the log was written anew')
+      const same = files.shape.lastIndex === lastIndex && sameHardState(files.shape.hardState, hardState)
+      if (!same) throw damaged(this.#last().name, preambleBytes, 'it was written anew, and is not the same')
+      this.#shape = files.shape
+      this.#index = files.index
+      this.#segments = files.segments
+      this.#chain = files.chain
+      this.#sequence = files.sequence
+    })
+    return true
+  }
+
+  /** @returns the entries above the base; null when they cannot all be read, or are too many */
+  #readable(bytesMax: number): readonly Entry[] | null {
+    const { base, lastIndex } = this.#shape
+    if (this.#index.bytes > bytesMax) return null
+    if (lastIndex === base.index) return []
+    try {
+      return this.read(logIndex(base.index + 1), lastIndex, Infinity)
+    } catch (cause) {
+      if (cause instanceof LogFailure && (cause.code === 'damaged' || cause.code === 'io')) return null
+      throw cause
+    }
   }
 
   close(): void {
@@ -284,41 +341,6 @@ export class Wal implements LogStore {
     if (removed) this.#disk.syncDirectory()
   }
 
-  /** Places of the entries from `from` on that one read of one file covers. */
-  #placesFrom(from: LogIndex, to: number, bytesMax: number): readonly EntryPlace[] {
-    const places = [this.#index.place(from)]
-    const first = places[0] as EntryPlace
-    let end = first.offset + first.length
-    let bytes = first.length
-    for (let index = from + 1; index <= to; index++) {
-      const next = this.#index.place(logIndex(index))
-      bytes += next.length
-      if (next.segment !== first.segment || bytes > bytesMax) break
-      if (next.offset < end || next.offset - end > gapBytesMax) break
-      end = next.offset + next.length
-      places.push(next)
-    }
-    return places
-  }
-
-  #readRun(from: LogIndex, places: readonly EntryPlace[]): readonly Entry[] {
-    const first = places[0] as EntryPlace
-    const last = places.at(-1) as EntryPlace
-    const segment = present(
-      this.#segments.find(({ number }) => number === first.segment),
-      'the segment of an entry is open',
-    )
-    const bytes = segment.file.read(first.offset, last.offset + last.length - first.offset)
-    return places.map(({ offset, length, seed }, at) => {
-      const start = offset - first.offset
-      const record = decodeRecord(bytes, start, Math.min(start + length, bytes.length), seed)?.record
-      if (record?.kind !== 'entry' || record.entry.index !== from + at) {
-        throw damaged(segment.name, offset, `entry ${from + at} is not as it was written`)
-      }
-      return record.entry
-    })
-  }
-
   #last(): Segment {
     return present(this.#segments.at(-1), 'a log has a segment')
   }
@@ -347,6 +369,10 @@ function fillHead(encoder: GroupEncoder, shape: LogShape): void {
   encoder.meta('base', shape.base)
   encoder.tail({ index: shape.lastIndex, term: shape.lastTerm })
   encoder.hardState(shape.hardState)
+}
+
+function sameHardState(one: HardState, other: HardState): boolean {
+  return one.term === other.term && one.vote === other.vote && one.commit === other.commit
 }
 
 function place(segment: Segment, offset: number, placed: PlacedEntry): EntryPlace {

@@ -65,7 +65,7 @@ export class Driver {
       { creditBytes: limits.entryCreditBytes, tailBytesMax: limits.entryTailBytesMax, post },
       recovered.lastIndex,
     )
-    this.#extent = new LogExtent(limits, recovered)
+    this.#extent = new LogExtent(limits, recovered, applied)
     this.#gate = new CommandGate({
       now: () => this.#now(),
       tell: (event) => post({ kind: 'peer-event', event }),
@@ -164,6 +164,13 @@ export class Driver {
   /** The log: everything at and below `index` is forgotten, durably. */
   cut(index: LogIndex): void {
     if (!this.#stopped) this.#cutter.done(index)
+  }
+
+  /** The log: a part of it is damaged, or was and is whole again. */
+  logDamage(found: boolean): void {
+    if (this.#stopped) return
+    if (found) this.#cutter.damageFound()
+    else this.#cutter.damageRepaired()
   }
 
   /** The api thread, except `start` and `stop`. */

@@ -18,6 +18,8 @@ export class LogCutter {
   readonly #needs: LogCutterNeeds
   /** Staged in place of a state that was not to be trusted; the log is being told to begin behind it. */
   #beginning: SnapshotMeta | null = null
+  /** The log is damaged: what the database holds is let go of, so that the log can write the rest anew. */
+  #damaged = false
 
   constructor(needs: LogCutterNeeds) {
     this.#needs = needs
@@ -25,10 +27,24 @@ export class LogCutter {
 
   /** The database holds more than it did. @param needs what peers need of the log */
   durable(needs: readonly LogNeed[]): void {
-    const base = this.#needs.extent.cut(needs)
+    const { extent } = this.#needs
+    const base = this.#damaged ? extent.cutAll() : extent.cut(needs)
     if (base === null) return
     this.#needs.core.cut(base)
     this.#needs.cut(base)
+  }
+
+  damageFound(): void {
+    this.#damaged = true
+    const { extent, core } = this.#needs
+    const base = extent.cutAll()
+    if (base !== null) core.cut(base)
+    // The log tries to repair itself with each cut, and nothing may be left to cut.
+    this.#needs.cut(extent.base)
+  }
+
+  damageRepaired(): void {
+    this.#damaged = false
   }
 
   /**

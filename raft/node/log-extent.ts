@@ -12,11 +12,15 @@ export class LogExtent {
   readonly #planner: CutPlanner
   #base: SnapshotMeta
   #lastIndex: LogIndex
+  /** What the database holds; null: not known to be more than the base. */
+  #durable: SnapshotMeta | null = null
 
-  constructor(limits: CutLimits, { base, lastIndex, bytes }: FoundLog) {
+  /** @param held what the database holds at the start */
+  constructor(limits: CutLimits, { base, lastIndex, bytes }: FoundLog, held: SnapshotMeta | null = null) {
     this.#planner = new CutPlanner(limits, base, bytes)
     this.#base = base
     this.#lastIndex = lastIndex
+    this.#durable = held === null ? null : this.complete(held)
   }
 
   /** One write, in the order of `LogWrite`: first the snapshot, then the entries. */
@@ -40,7 +44,8 @@ export class LogExtent {
    */
   durable(snapshot: SnapshotMeta): boolean {
     if (snapshot.index <= this.#base.index) return false
-    this.#planner.durable(this.complete(snapshot))
+    this.#durable = this.complete(snapshot)
+    this.#planner.durable(this.#durable)
     return true
   }
 
@@ -50,6 +55,14 @@ export class LogExtent {
     if (base === null || base.index <= this.#base.index) return null
     this.#base = base
     return base
+  }
+
+  /** Cuts all that the database holds, whoever needs it. @returns where; null: nothing more */
+  cutAll(): SnapshotMeta | null {
+    const durable = this.#durable
+    if (durable === null || durable.index <= this.#base.index) return null
+    this.beginBehind(durable)
+    return durable
   }
 
   /** Where the log begins: everything up to here is in the state only. */

@@ -2,6 +2,7 @@ import { workerData } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
 import { LogFailure } from '../log/errors.ts'
 import { FileDisk } from '../log/file-disk.ts'
+import { defaultLogLimits } from '../log/limits.ts'
 import { LogActor } from '../log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../log/log-protocol.ts'
 import { openLog } from '../log/open-log.ts'
@@ -32,8 +33,9 @@ function serve({ directory, owner, raft: raftPort, api: apiPort }: LogThreadData
   }
   // Both neighbours are told of a failure; whoever owns the process acts on the raft thread's word.
   const onFailed = (): void => undefined
-  const { store, prepare, measure } = log
-  new LogActor({ store, raft, api, clock, refuse: refuseAltered, prepare, onFailed, measure }).start()
+  const { store, prepare, measure, wal } = log
+  const scrub = { limits: defaultLogLimits, wal }
+  new LogActor({ store, raft, api, clock, refuse: refuseAltered, prepare, onFailed, measure, scrub }).start()
 }
 
 function isLogThreadData(value: unknown): value is LogThreadData {

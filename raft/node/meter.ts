@@ -13,6 +13,8 @@ export type Measured = {
   /** null on a member without peers. */
   readonly transport: TransportMeasure | null
   readonly succession: SuccessionCounts
+  /** Since the start. */
+  readonly logHealth: { readonly scrubs: number; readonly damages: number; readonly repairs: number }
 }
 
 /** Gathers between two tellings. */
@@ -22,6 +24,7 @@ export class Meter {
   #syncMs: number[] = []
   #groupWrites: number[] = []
   #log: LogSize | null = null
+  #logHealth = { scrubs: 0, damages: 0, repairs: 0 }
 
   /** @param transport what the links say of themselves */
   constructor(transport: (() => TransportMeasure) | null) {
@@ -35,12 +38,31 @@ export class Meter {
     this.#groupWrites.push(writes)
   }
 
+  scrubbed(): void {
+    this.#logHealth.scrubs++
+  }
+
+  damaged(): void {
+    this.#logHealth.damages++
+  }
+
+  repaired(): void {
+    this.#logHealth.repairs++
+  }
+
   /** What there is to tell, and a new beginning. */
   take(succession: SuccessionCounts): Measured {
     const [syncMs, groupWrites] = [this.#syncMs, this.#groupWrites]
     this.#syncMs = []
     this.#groupWrites = []
-    return { syncMs, groupWrites, log: this.#log, transport: this.#transport?.() ?? null, succession }
+    return {
+      syncMs,
+      groupWrites,
+      log: this.#log,
+      transport: this.#transport?.() ?? null,
+      succession,
+      logHealth: { ...this.#logHealth },
+    }
   }
 }
 

@@ -101,6 +101,11 @@ export class RaftActor {
       }
       case 'repair-wants':
         return this.#mend(message, present(this.#wounded, 'a damaged log wants'))
+      case 'damage-found':
+      case 'damage-repaired':
+        return this.#damage(message)
+      case 'scrubbed':
+        return this.#options.meter?.scrubbed()
       case 'persisted':
         this.#options.meter?.synced(message.syncMs, message.writes, message.size)
         this.#driver?.written(message.ticket)
@@ -121,6 +126,14 @@ export class RaftActor {
         this.#options.api.post({ kind: 'stopped' })
         return
     }
+  }
+
+  #damage({ kind, line }: Extract<LogToRaft, { readonly kind: 'damage-found' | 'damage-repaired' }>): void {
+    const found = kind === 'damage-found'
+    if (found) this.#options.meter?.damaged()
+    else this.#options.meter?.repaired()
+    this.#options.api.post({ kind: 'log-notice', line })
+    this.#driver?.logDamage(found)
   }
 
   #fetched(id: number, entries: readonly Entry[]): void {
@@ -170,6 +183,7 @@ export class RaftActor {
 
   #repaired({ repaired }: RecoveredLog): void {
     this.#wounded = null
+    this.#options.meter?.repaired()
     if (repaired !== null) this.#options.api.post({ kind: 'log-notice', line: repaired })
     if (this.#waiting !== null && !this.#ended) this.#start(this.#waiting)
   }

@@ -35,6 +35,19 @@ export class ConsensusMetrics {
     const last = (): Measured | null => this.#last
     gauge(register, 'orch_log_bytes', 'what the log takes on its disk', () => last()?.log?.bytes)
     gauge(register, 'orch_log_segments', 'files of the log', () => last()?.log?.segments)
+    counter(register, 'orch_log_scrubs', 'passes of the scrub over the log', () => last()?.logHealth.scrubs)
+    counter(
+      register,
+      'orch_log_damages',
+      'damaged places that the scrub found in the log',
+      () => last()?.logHealth.damages,
+    )
+    counter(
+      register,
+      'orch_log_repairs',
+      'repairs of a damaged log, at the start or while it runs',
+      () => last()?.logHealth.repairs,
+    )
     counter(
       register,
       'orch_raft_stalls',

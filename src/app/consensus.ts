@@ -85,7 +85,11 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
       const isGood = ['link-up', 'listening', 'keys-renewed'].includes(event.kind)
       log[isGood ? 'info' : 'warn'](event, 'peer link')
     },
-    onLogNotice: (line) => log.warn({ repaired: line }, 'the log was repaired'),
+    onLogNotice: (line) =>
+      log.warn(
+        { finding: line },
+        line.startsWith('repaired: ') ? 'the log was repaired' : 'the log is damaged',
+      ),
     onMeasured: parts.onMeasured,
   })
 }

@@ -1,0 +1,62 @@
+import type { Clock } from '../base/clock.ts'
+import type { LogLimits } from './limits.ts'
+import { scrubStart } from './scrub.ts'
+import type { ScrubPlace } from './scrub.ts'
+import type { Wal } from './wal.ts'
+
+export type LogScrubOptions = {
+  readonly wal: Pick<Wal, 'scrub' | 'rewrite'>
+  readonly clock: Clock
+  readonly limits: LogLimits
+  /** Runs one turn, unless the log is closed or failed. */
+  readonly guard: (turn: () => void) => void
+  /** One line. */
+  readonly found: (line: string) => void
+  /** One line: what was found last is gone. */
+  readonly repaired: (line: string) => void
+  /** A pass is over. */
+  readonly passed: () => void
+}
+
+/**
+ * Reads the log again and again, slowly, and has what is damaged written anew. What the page cache holds is not read from
+ * the disk, so rot of a file shows once its pages were dropped.
+ */
+export class LogScrub {
+  readonly #options: LogScrubOptions
+  /** What was found and is not repaired yet; null: nothing. */
+  #finding: string | null = null
+
+  constructor(options: LogScrubOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#after(this.#options.limits.scrubFirstMs, scrubStart)
+  }
+
+  /** The base moved up, or cannot move: tries to write the log anew. */
+  repair(): void {
+    const { wal, limits, repaired } = this.#options
+    if (this.#finding === null || !wal.rewrite(limits.rewriteBytesMax)) return
+    const line = `repaired: ${this.#finding}; the log was written anew`
+    this.#finding = null
+    repaired(line)
+  }
+
+  #after(delayMs: number, place: ScrubPlace): void {
+    const { clock, guard } = this.#options
+    clock.after(delayMs, () => guard(() => this.#turn(place)))
+  }
+
+  #turn(place: ScrubPlace): void {
+    const { wal, limits, found, passed } = this.#options
+    const { next, finding } = wal.scrub(place, limits.scrubTurnBytes)
+    if (finding !== null && this.#finding === null) {
+      this.#finding = finding
+      found(finding)
+    }
+    if (next === null) passed()
+    this.#after(next === null ? limits.scrubPeriodMs : limits.scrubPauseMs, next ?? scrubStart)
+  }
+}

@@ -1,0 +1,157 @@
+/*
+ * Goal: a byte that changes under an open log is found by one pass, and the log is written anew without it while it runs;
+ * a log that is whole is never accused, whatever is written to it meanwhile.
+ * Method: random and small logs on a simulated disk, bytes changed while they are open, the scrub a turn at a time.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { logIndex, term } from '../../../../raft/core/types.ts'
+import { defaultLogLimits } from '../../../../raft/log/limits.ts'
+import { LogScrub } from '../../../../raft/log/log-scrub.ts'
+import { MemoryLog } from '../../../../raft/log/memory-log.ts'
+import { scrubStart } from '../../../../raft/log/scrub.ts'
+import type { ScrubPlace } from '../../../../raft/log/scrub.ts'
+import { segmentNumber } from '../../../../raft/log/layout.ts'
+import type { Wal } from '../../../../raft/log/wal.ts'
+import { command, configurationOf, contents, hard, write } from '../../../conformance/log-store.ts'
+import { SimulatedDisk } from '../../../simulation/disk.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+import { drawOperation, modelState, openTinyWal, perform, stateOf } from './random-log.ts'
+import { openSmallWal, smallLog } from './small-log.ts'
+
+function findings(wal: Wal, bytesMax: number): readonly string[] {
+  const found: string[] = []
+  for (let place: ScrubPlace | null = scrubStart; place !== null;) {
+    const { next, finding } = wal.scrub(place, bytesMax)
+    if (finding !== null) found.push(finding)
+    place = next
+  }
+  return found
+}
+
+void test('a log that is written to, cut and replaced while it is scrubbed has no damage', () => {
+  let passes = 0
+  for (let seed = 1; seed <= 40; seed++) {
+    const random = new SeededRandom(seed)
+    const disk = new SimulatedDisk(random.fork())
+    const wal = openTinyWal(disk)
+    const model = new MemoryLog()
+    let place: ScrubPlace | null = null
+    for (let step = 0; step < 60; step++) {
+      const operation = drawOperation(random, model)
+      perform(wal, operation)
+      perform(model, operation)
+      if (random.chance(0.3)) wal.prepare()
+      for (let turn = random.below(4); turn > 0; turn--) {
+        const { next, finding, bytes } = wal.scrub(place ?? scrubStart, 1 + random.below(3000))
+        assert.equal(finding, null, `seed ${seed}`)
+        assert.ok(bytes < 10_000, `${bytes} in one turn`)
+        if (next === null) passes++
+        place = next
+      }
+      if (random.chance(0.1)) {
+        assert.equal(wal.rewrite(Infinity), true)
+      }
+    }
+    assert.deepEqual(findings(wal, 700), [])
+    wal.close()
+    assert.deepEqual(stateOf(openTinyWal(disk)), modelState(model))
+  }
+  assert.ok(passes > 40, `${passes} passes`)
+})
+
+void test('any byte that changes in what was written is found', () => {
+  const disk = smallLog('killed')
+  const wal = openSmallWal(disk)
+  const used = new Map(wal.scrubbed().map(({ name, end }) => [name, end]))
+  for (const [name, end] of used) {
+    for (let at = 0; at < end; at += 1 + (at % 13)) {
+      const bytes = disk.contents(name)
+      bytes[at] = (bytes[at] ?? 0) ^ 0x10
+      const found = findings(wal, 400)
+      bytes[at] = (bytes[at] ?? 0) ^ 0x10
+      assert.equal(found.length, 1, `${name} at ${at}: ${JSON.stringify(found)}`)
+      assert.match(found[0] ?? '', new RegExp(`^log ${name} is damaged at byte \\d+: `))
+    }
+  }
+  assert.deepEqual(findings(wal, 400), [])
+})
+
+function bench() {
+  const disk = smallLog('killed')
+  const wal = openSmallWal(disk)
+  const clock = new ManualClock()
+  const told: string[] = []
+  const scrub = new LogScrub({
+    ...{ wal, clock, limits: { ...defaultLogLimits, scrubTurnBytes: 1000 } },
+    guard: (turn) => turn(),
+    found: (line) => told.push(line),
+    repaired: (line) => told.push(line),
+    passed: () => told.push('passed'),
+  })
+  scrub.start()
+  const wait = async (ms: number): Promise<void> => {
+    for (let at = 0; at < ms; at += 100) await clock.advance(100)
+  }
+  const spoil = (segment: number, at: number): void => {
+    const name =
+      disk
+        .list()
+        .filter((one) => segmentNumber(one) !== null)
+        .toSorted()[segment] ?? assert.fail()
+    const bytes = disk.contents(name)
+    bytes[at] = (bytes[at] ?? 0) ^ 1
+  }
+  return { disk, wal, clock, scrub, told, wait, spoil }
+}
+
+const base = { index: logIndex(10), term: term(1), configuration: configurationOf(1, 2, 7) }
+
+void test('a damaged entry goes once the base has moved past it, and the log goes on', async () => {
+  const { disk, wal, told, wait, spoil, scrub } = bench()
+  spoil(1, 1600)
+  const { hardState, lastIndex } = wal.recovered
+  await wait(defaultLogLimits.scrubFirstMs + 10_000)
+  assert.equal(told.length, 2)
+  assert.match(told[0] ?? '', /^log 0+2\.log is damaged at byte/)
+  scrub.repair()
+  assert.equal(told.length, 2, 'an entry above the base cannot be read')
+  wal.cut(base)
+  scrub.repair()
+  assert.match(told[2] ?? '', /^repaired: log 0+2\.log is damaged at byte .*; the log was written anew$/)
+  assert.deepEqual(findings(wal, 1000), [])
+  wal.append([write([command(12, 3)], hard(3, 1, 11))])
+  wal.close()
+  const again = openSmallWal(disk)
+  assert.deepEqual(again.recovered.hardState, hard(3, 1, 11))
+  assert.equal(again.recovered.lastIndex, lastIndex + 1)
+  assert.deepEqual(
+    contents(again).map(({ index }) => Number(index)),
+    [11, 12],
+  )
+  assert.deepEqual({ ...hardState, commit: 0 }, { ...hard(3, 1, 0) })
+})
+
+void test('the last vote, damaged while the log is open, is written anew', async () => {
+  const { disk, wal, told, wait, scrub } = bench()
+  const name =
+    disk
+      .list()
+      .filter((one) => segmentNumber(one) !== null)
+      .toSorted()
+      .at(-1) ?? ''
+  const bytes = disk.contents(name)
+  bytes.fill(
+    0xee,
+    bytes.findLastIndex((byte) => byte !== 0) - 400,
+    bytes.findLastIndex((byte) => byte !== 0),
+  )
+  await wait(defaultLogLimits.scrubFirstMs + 10_000)
+  const before = { ...wal.recovered.hardState }
+  wal.cut({ ...base, index: logIndex(11), term: term(2) })
+  scrub.repair()
+  assert.match(told.at(-1) ?? '', /^repaired: /)
+  disk.crash()
+  assert.deepEqual(openSmallWal(disk).recovered.hardState, before)
+})
