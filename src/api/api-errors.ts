@@ -138,6 +138,19 @@ export function serviceUnavailable(message: string, details: ApiErrorDetails = {
   return new ApiError('ServiceUnavailable', message, details)
 }
 
+/** @param versions the one that was asked for, and the one that the objects are stored in */
+export function notConvertible(
+  of: GroupResource,
+  name: string,
+  versions: { readonly asked: string; readonly stored: string },
+): ApiError {
+  const what = name === '' ? spell(of) : `${spell(of)} ${JSON.stringify(name)}`
+  const message =
+    `${what} cannot be converted to version ${versions.asked}: the conversion webhook of the definition is not called ` +
+    `by this release; ask for version ${versions.stored}, in which it is stored`
+  return new ApiError('NotImplemented', message, about(of, name))
+}
+
 export function gone(message: string): ApiError {
   return new ApiError('Gone', message)
 }

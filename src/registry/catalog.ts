@@ -52,7 +52,10 @@ export class Catalog {
     return this.#custom.isTaken(place)
   }
 
-  /** All kinds, and what stands for the objects of definitions of which no version is served. */
+  /**
+   * All kinds, and what stands for the objects of definitions of which no version is served, or none that shows objects of
+   * all versions.
+   */
   withUnserved(): readonly ResourceDefinition[] {
     return [...this.all(), ...this.#custom.unserved]
   }
@@ -115,7 +118,8 @@ class CustomSet {
       if (isTaken || byPath.has(path)) leftOut.push(kind)
       else byPath.set(path, kind)
     }
-    const places = new Set([...byPath.values()].map(placeKeyOf))
+    const whole = [...byPath.values()].filter(({ storedAs }) => storedAs?.byWebhook !== true)
+    const places = new Set(whole.map(placeKeyOf))
     this.unserved = objects.filter((one) => !this.isTaken(placeOf(one)) && !places.has(placeKeyOf(one)))
     if (isSame(this.byPath, byPath)) return leftOut
     this.byPath = byPath

@@ -111,6 +111,11 @@ export type SelectableField = {
 export type StoredVersion = {
   /** Such as `v1`. */
   readonly name: string
+  /**
+   * A webhook converts objects between versions. It is not called yet: other versions than this one are refused, and an object
+   * that was stored in another version is not shown.
+   */
+  readonly byWebhook?: true
   /** As in `ResourceDefinition`; unset: the same. */
   readonly group?: string
   /**

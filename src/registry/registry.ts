@@ -1,4 +1,4 @@
-import { methodNotSupported } from '../api/api-errors.ts'
+import { methodNotSupported, notConvertible } from '../api/api-errors.ts'
 import type { ApiError } from '../api/api-error.ts'
 import { AdmissionContext } from './admission-context.ts'
 import type { Answer, Registry, VerbRequest, WriteRequest } from './answer.ts'
@@ -100,6 +100,7 @@ export function registry(given: RegistryParts): Registry {
       if (target.subresource === null && !definition.verbs.includes(verb)) {
         throw methodNotSupported(resourceOf(definition), verb)
       }
+      refuseUnconvertible(definition)
       if (definition.holdsNamespaces === true && !READS.has(verb)) await takenIn()
       return represented(parts, { ...request, definition }, await handle(partsOf(definition), definition))
     }
@@ -142,6 +143,13 @@ export function registry(given: RegistryParts): Registry {
     delete: writing('delete', remove),
     deleteCollection: writing('deletecollection', removeCollection),
   }
+}
+
+/** @throws ApiError `NotImplemented` */
+function refuseUnconvertible(definition: ResourceDefinition): void {
+  const { storedAs, version } = definition
+  if (storedAs?.byWebhook !== true || storedAs.name === version) return
+  throw notConvertible(resourceOf(definition), '', { asked: version, stored: storedAs.name })
 }
 
 const READS: ReadonlySet<Verb> = new Set(['get', 'list', 'watch'])

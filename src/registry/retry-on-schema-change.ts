@@ -73,6 +73,7 @@ function mayBeOfDefinition(cause: unknown, { target }: VerbRequest): cause is Ap
     case 'BadRequest':
     case 'Invalid':
     case 'MethodNotAllowed':
+    case 'NotImplemented':
       return true
     case 'NotFound':
       return target.subresource !== null

@@ -5,7 +5,7 @@ import { checkPathSegment } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import { listOf, maybe, struct } from '../api/schema/build.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
-import { checkRules, policyRuleSchema, roleGroup } from './parts/rbac.ts'
+import { checkRules, policyRuleSchema, roleGroup, rolesNotEnforced } from './parts/rbac.ts'
 import { selectorSchema } from './parts/selector.ts'
 
 /** What may be done in the whole cluster, or in any one namespace: a binding decides which. @source spec 5.7 */
@@ -29,6 +29,7 @@ export function clusterRoleDefinition(names: Names): ResourceDefinition {
         checkRules(object, false, found)
         checkAggregation(object, found)
       },
+      warnings: () => [rolesNotEnforced],
     },
     subresources: [],
   } satisfies ResourceDefinition)

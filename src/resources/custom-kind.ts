@@ -1,3 +1,5 @@
+import type { ApiError } from '../api/api-error.ts'
+import { notConvertible } from '../api/api-errors.ts'
 import { compareVersions } from '../api/group-version.ts'
 import { compileStructural } from '../api/custom/structural-schema.ts'
 import type { CompiledSchema } from '../api/custom/structural-schema.ts'
@@ -19,12 +21,14 @@ import type {
   Deprecation,
   PartSubresource,
   ResourceDefinition,
+  StoredVersion,
   SubresourceDefinition,
   Verb,
 } from '../registry/definition.ts'
 import { keyOf } from '../store/key.ts'
 import { customColumns } from './definitions/custom-columns.ts'
 import { isTrue } from './definitions/definition-conditions.ts'
+import { isByWebhook } from './definitions/definition-conversion.ts'
 import { parseScalePath } from './definitions/scale-path.ts'
 import { storedConversion } from './definitions/stored-conversion.ts'
 import { keeping } from './parts/status.ts'
@@ -73,7 +77,7 @@ type Making = {
 }
 
 function kindOf(version: JsonObject, structural: CompiledSchema, of: Making): ResourceDefinition {
-  const { definition, spec, schemas, storage } = of
+  const { definition, spec } = of
   const accepted = objectMember(objectMember(definition, 'status'), 'acceptedNames')
   const name = textMember(version, 'name')
   const group = textMember(spec, 'group')
@@ -98,7 +102,7 @@ function kindOf(version: JsonObject, structural: CompiledSchema, of: Making): Re
     updateNeedsVersion: true,
     plainFinalizers: true,
     tracksGeneration: hasStatus ? true : 'status-too',
-    storedAs: { name: storage, conversion: storedConversion({ schemas, asked: name, storage }) },
+    storedAs: storedVersionOf(name, of),
     ...deprecationOf(version, of),
     columns: customColumns(objectsMember(version, 'additionalPrinterColumns')),
     hooks: hasStatus ? STATUS_APART : {},
@@ -112,6 +116,19 @@ function kindOf(version: JsonObject, structural: CompiledSchema, of: Making): Re
       },
     },
   } satisfies ResourceDefinition)
+}
+
+/** @param asked name of the version that is served */
+function storedVersionOf(asked: string, { definition, spec, schemas, storage }: Making): StoredVersion {
+  if (!isByWebhook(objectMember(spec, 'conversion'))) {
+    return { name: storage, conversion: storedConversion({ schemas, asked, storage, refusal: null }) }
+  }
+  const accepted = objectMember(objectMember(definition, 'status'), 'acceptedNames')
+  const of = { group: textMember(spec, 'group'), resource: textMember(accepted, 'plural') }
+  const refusal = ({ metadata }: AnyObject, stored: string): ApiError =>
+    notConvertible(of, metadata.name ?? '', { asked, stored })
+  const conversion = storedConversion({ schemas, asked, storage, refusal })
+  return { name: storage, byWebhook: true, conversion }
 }
 
 const VERBS: readonly Verb[] = [

@@ -14,6 +14,7 @@ import {
   prepareForUpdate,
 } from './definitions/definition-life.ts'
 import { checkChangedDefinition, checkNewDefinition, checkStatus } from './definitions/definition-rules.ts'
+import { definitionWarnings } from './definitions/definition-warnings.ts'
 import { statusSubresource } from './parts/status.ts'
 
 /** Describes a kind that is served from then on. @source spec 1.1, 9; apiextensions/v1 */
@@ -38,14 +39,15 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
     tracksGeneration: true,
     hooks: {
       fillDefaults,
-      prepareForCreate: (object) => prepareForCreate(object, names),
-      prepareForUpdate: (object, current) => prepareForUpdate(object, current, names),
+      prepareForCreate,
+      prepareForUpdate,
       prepareForDelete: (object) => prepareForDelete(object, names),
       contains: placeOfObjects,
       // Its first deletion marks it, whatever finalizers it has; see `prepareForDelete`.
       isHeld: ({ metadata }) => typeof metadata.deletionTimestamp !== 'string',
       validateNew: (object, found) => checkNewDefinition(object, names, found),
       validateUpdate: (object, current, found) => checkChangedDefinition(object, current, names, found),
+      warnings: (object) => definitionWarnings(object, names),
     },
     subresources: [{ ...statusSubresource(checkStatus), prepareForUpdate: onlyStatus }],
   } satisfies ResourceDefinition

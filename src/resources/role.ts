@@ -2,7 +2,7 @@ import { checkPathSegment } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import { listOf, struct } from '../api/schema/build.ts'
 import type { ResourceDefinition } from '../registry/definition.ts'
-import { checkRules, policyRuleSchema, roleGroup } from './parts/rbac.ts'
+import { checkRules, policyRuleSchema, roleGroup, rolesNotEnforced } from './parts/rbac.ts'
 
 /** What may be done within one namespace; a binding gives it to somebody. @source spec 5.7 */
 export function roleDefinition(names: Names): ResourceDefinition {
@@ -20,7 +20,10 @@ export function roleDefinition(names: Names): ResourceDefinition {
     validateName: checkPathSegment,
     deleteReturnsObject: false,
     putCreates: true,
-    hooks: { validate: (object, found) => checkRules(object, true, found) },
+    hooks: {
+      validate: (object, found) => checkRules(object, true, found),
+      warnings: () => [rolesNotEnforced],
+    },
     subresources: [],
   } satisfies ResourceDefinition)
 }

@@ -1,11 +1,8 @@
-import { withChildren } from '../../api/custom/schema-children.ts'
 import { memberOf, objectMember, objectsMember, textMember, textsMember } from '../../api/json.ts'
-import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
 import type { AnyObject } from '../../registry/definition.ts'
 import { keeping } from '../parts/status.ts'
 import { withCondition } from './definition-conditions.ts'
-import { withVersionSchemas } from './version-schemas.ts'
 
 /** What follows from other members. @source apiextensions/v1 `defaults.go` */
 export function fillDefaults(definition: AnyObject): AnyObject {
@@ -22,15 +19,13 @@ export function fillDefaults(definition: AnyObject): AnyObject {
   return { ...definition, spec: { ...spec, names: { ...said, ...names }, ...conversion } }
 }
 
-export function prepareForCreate(definition: AnyObject, names: Names): AnyObject {
-  const spec = withoutRules(objectMember(definition, 'spec'), names)
+export function prepareForCreate(definition: AnyObject): AnyObject {
   const status = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: null }
-  return withStorageVersion({ ...definition, spec, status })
+  return withStorageVersion({ ...definition, status })
 }
 
-export function prepareForUpdate(definition: AnyObject, current: AnyObject, names: Names): AnyObject {
-  const kept = keeping(definition, current, 'status')
-  return withStorageVersion({ ...kept, spec: withoutRules(objectMember(definition, 'spec'), names) })
+export function prepareForUpdate(definition: AnyObject, current: AnyObject): AnyObject {
+  return withStorageVersion(keeping(definition, current, 'status'))
 }
 
 /** What is said of the status, and nothing else. */
@@ -70,19 +65,4 @@ function withStorageVersion(definition: AnyObject): AnyObject {
   const name = storage === undefined ? '' : textMember(storage, 'name')
   if (name === '' || stored.includes(name)) return definition
   return { ...definition, status: { ...status, storedVersions: [...stored, name] } }
-}
-
-/** Rules in expressions are not evaluated, so nobody shall believe that they hold. */
-function withoutRules(spec: JsonObject, names: Names): JsonObject {
-  const rules = `${names.schemaMarkerPrefix}validations`
-  return withVersionSchemas(spec, (schema) => schemaWithoutRules(schema, rules))
-}
-
-/** Bounded by the depth that JSON may have. */
-function schemaWithoutRules(schema: JsonObject, rules: string): JsonObject {
-  const inside = withChildren(schema, (child) => schemaWithoutRules(child, rules))
-  if (memberOf(inside, rules) === undefined) return inside
-  const draft: JsonObjectDraft = { ...inside }
-  delete draft[rules]
-  return draft
 }

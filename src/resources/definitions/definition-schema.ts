@@ -1,6 +1,7 @@
 import type { Names } from '../../api/names.ts'
 import { bytes, flag, int32, listOf, maybe, part, struct, text, texts, time } from '../../api/schema/build.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
+import { checkWebhookClient, checkWebhookService } from '../parts/webhook-client.ts'
 import { jsonSchemaProps } from './json-schema-props.ts'
 
 /**
@@ -31,18 +32,28 @@ const namesSchema = struct('apiextensions.v1.CustomResourceDefinitionNames', 'Wh
   categories: texts(6, 'Words under which clients ask for several kinds at once, such as all.'),
 })
 
-const serviceReferenceSchema = struct('apiextensions.v1.ServiceReference', 'Names a Service.', {
-  namespace: text(1, 'Namespace of the Service.', { required: true, always: true }),
-  name: text(2, 'Name of the Service.', { required: true, always: true }),
-  path: text(3, 'Path of the request; / unless said.', { optional: true }),
-  port: int32(4, 'Port of the Service.', { optional: true, default: 443 }),
-})
+const serviceReferenceSchema = struct(
+  'apiextensions.v1.ServiceReference',
+  'Names a Service.',
+  {
+    namespace: text(1, 'Namespace of the Service.', { required: true, always: true }),
+    name: text(2, 'Name of the Service.', { required: true, always: true }),
+    path: text(3, 'Path of the request; / unless said.', { optional: true }),
+    port: int32(4, 'Port of the Service.', { optional: true, default: 443 }),
+  },
+  { check: checkWebhookService },
+)
 
-const clientConfigSchema = struct('apiextensions.v1.WebhookClientConfig', 'Where a webhook is.', {
-  url: text(3, 'Where it is: https, without user, query or fragment.', { optional: true }),
-  service: maybe(1, serviceReferenceSchema, 'The Service it is behind.'),
-  caBundle: bytes(2, 'Who vouches for its certificate: PEM, in base64.'),
-})
+const clientConfigSchema = struct(
+  'apiextensions.v1.WebhookClientConfig',
+  'Where a webhook is.',
+  {
+    url: text(3, 'Where it is: https, without user, query or fragment.', { optional: true }),
+    service: maybe(1, serviceReferenceSchema, 'The Service it is behind.'),
+    caBundle: bytes(2, 'Who vouches for its certificate: PEM, in base64.'),
+  },
+  { check: checkWebhookClient },
+)
 
 const webhookConversionSchema = struct('apiextensions.v1.WebhookConversion', 'How a webhook converts.', {
   clientConfig: maybe(2, clientConfigSchema, 'Where it is.'),
@@ -56,7 +67,7 @@ const conversionSchema = struct(
   'apiextensions.v1.CustomResourceConversion',
   'How objects become those of another version.',
   {
-    strategy: text(1, 'None: only apiVersion changes. Webhook is not served yet.', {
+    strategy: text(1, 'None: only apiVersion changes. Webhook: stored, but not called yet.', {
       required: true,
       always: true,
     }),
@@ -78,6 +89,12 @@ const columnSchema = struct(
       always: true,
     }),
   },
+)
+
+const selectableFieldSchema = struct(
+  'apiextensions.v1.SelectableField',
+  'A field that field selectors may name.',
+  { jsonPath: text(1, 'Where in the object it is, such as .spec.color.', { required: true, always: true }) },
 )
 
 const scaleSchema = struct(
@@ -127,6 +144,11 @@ function specSchema(names: Names): ObjectSchema {
     schema: maybe(4, validation, 'What objects have to be in this version.'),
     subresources: maybe(5, subresourcesSchema, 'Paths under an object.'),
     additionalPrinterColumns: listOf(6, columnSchema, 'Columns of tables; the age unless said.'),
+    selectableFields: listOf(
+      9,
+      selectableFieldSchema,
+      'Fields for field selectors. Stored, but not served yet.',
+    ),
   })
   return struct('apiextensions.v1.CustomResourceDefinitionSpec', 'What a kind is.', {
     group: text(1, 'API group, such as example.com; part of the paths.', { required: true, always: true }),

@@ -81,7 +81,7 @@ function ownFields(schema: ObjectSchema): { readonly [name: string]: Field } {
   }
 }
 
-/** @source spec 4.10; the markers of release 1.24 */
+/** @source spec 4.10; the markers of release 1.24, and rules as later releases have them */
 function markerFields(prefix: string): { readonly [name: string]: Field } {
   const optional = { optional: true } as const
   return {
@@ -91,12 +91,17 @@ function markerFields(prefix: string): { readonly [name: string]: Field } {
     [`${prefix}list-map-keys`]: texts(41, 'Members by which elements of a list differ.'),
     [`${prefix}list-type`]: text(42, 'What a list is: atomic, set or map.', optional),
     [`${prefix}map-type`]: text(43, 'What an object is: atomic or granular.', optional),
-    [`${prefix}validations`]: listOf(44, validationRule, 'Dropped: rules in expressions are not evaluated.', {
-      listType: 'map',
-      listMapKeys: ['rule'],
-      patchMergeKey: 'rule',
-      patchStrategy: 'merge',
-    }),
+    [`${prefix}validations`]: listOf(
+      44,
+      validationRule,
+      'Rules as expressions. Stored, but not evaluated yet.',
+      {
+        listType: 'map',
+        listMapKeys: ['rule'],
+        patchMergeKey: 'rule',
+        patchStrategy: 'merge',
+      },
+    ),
   }
 }
 
@@ -107,7 +112,11 @@ const externalDocs = struct('apiextensions.v1.ExternalDocumentation', 'Where mor
 
 const validationRule = struct('apiextensions.v1.ValidationRule', 'A rule as an expression.', {
   rule: text(1, 'The expression.', { required: true }),
-  message: text(2, 'What is said where it does not hold.'),
+  message: text(2, 'Message of the error where it does not hold.'),
+  messageExpression: text(3, 'Expression that gives the message.'),
+  reason: text(4, 'Machine-readable reason of the error.', { optional: true }),
+  fieldPath: text(5, 'Field that the error names.'),
+  optionalOldSelf: flag(6, 'The rule is evaluated without an old value too.', { optional: true }),
 })
 
 const json: AnySchema = { type: 'any', definition: 'apiextensions.v1.JSON', description: 'Any JSON value.' }

@@ -8,6 +8,8 @@ type Versions = {
   readonly schemas: ReadonlyMap<string, CompiledSchema>
   readonly asked: string
   readonly storage: string
+  /** Which objects cannot be converted to the version asked for. null: all can, only their apiVersion changes. */
+  readonly refusal: ((object: AnyObject, storedIn: string) => ApiError) | null
 }
 
 /**
@@ -20,17 +22,22 @@ type Versions = {
  * came out as they went in, which is nearly all, in other versions too: 0.1 µs from then on, 1 µs where another version has to
  * be said. What comes out changed is made anew with each list.
  *
+ * Where a webhook converts, which is not called yet, an object of another version than the one asked for is refused: to change
+ * its apiVersion alone would show wrong data.
+ *
  * @source apiextensions-apiserver `customresource_handler.go`: the codecs of its storage; strategy None
  */
 export function storedConversion({
   schemas,
   asked,
   storage,
+  refusal,
 }: Versions): NonNullable<StoredVersion['conversion']> {
   const shown = schemas.get(asked)
   return {
     fromStored: (object) => {
       const own = versionOf(object)
+      if (refusal !== null && own !== asked) throw refusal(object, own)
       const version = schemas.has(own) ? own : storage
       const whole = filled(schemas.get(version), object)
       return version === asked ? whole : pruned(shown, whole)

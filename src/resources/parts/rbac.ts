@@ -5,6 +5,7 @@ import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
 import { struct, texts } from '../../api/schema/build.ts'
 import type { AnyObject } from '../../registry/definition.ts'
+import { notEnforcedYet } from './not-enforced.ts'
 
 /** What both kinds of roles have in common. @source spec 5.7; upstream `pkg/apis/rbac/validation` */
 
@@ -15,6 +16,12 @@ export const policyRuleSchema = struct('rbac.v1.PolicyRule', 'What may be done, 
   resourceNames: texts(4, 'Names of the objects that are meant; all of them when there are none.'),
   nonResourceURLs: texts(5, 'Paths beside the resources; a final * stands for any rest.'),
 })
+
+/** The warning for roles and bindings. */
+export const rolesNotEnforced = notEnforcedYet(
+  '',
+  'authorization goes by the roles that the server has built in',
+)
 
 /** The group of roles and bindings. */
 export function roleGroup(names: Names): string {

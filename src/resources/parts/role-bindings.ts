@@ -7,7 +7,7 @@ import type { Names } from '../../api/names.ts'
 import { listOf, part, struct, text } from '../../api/schema/build.ts'
 import { ageColumn, nameColumn } from '../../registry/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../../registry/definition.ts'
-import { roleGroup } from './rbac.ts'
+import { roleGroup, rolesNotEnforced } from './rbac.ts'
 
 /** What both kinds of bindings have in common. @source spec 5.7; upstream `pkg/apis/rbac/validation` */
 
@@ -62,6 +62,7 @@ export function bindingBasics(names: Names, of: BoundRoles) {
       fillDefaults: (object) => withGroups(object, names),
       validate: (object, found) => checkBinding(object, names, of, found),
       validateUpdate: checkSameRole,
+      warnings: () => [rolesNotEnforced],
     },
     subresources: [],
   } satisfies Partial<ResourceDefinition>

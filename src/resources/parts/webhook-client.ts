@@ -18,7 +18,7 @@ const serviceReferenceSchema = struct(
     path: text(3, 'Path of the request; / unless said.', { optional: true }),
     port: int32(4, 'Port of the Service.', { optional: true, default: 443 }),
   },
-  { check: checkService },
+  { check: checkWebhookService },
 )
 
 export const webhookClientConfigSchema = struct(
@@ -29,10 +29,10 @@ export const webhookClientConfigSchema = struct(
     service: maybe(1, serviceReferenceSchema, 'The Service it is behind.'),
     caBundle: bytes(2, 'Who vouches for its certificate: PEM, in base64.'),
   },
-  { check: checkClient },
+  { check: checkWebhookClient },
 )
 
-function checkClient(config: JsonObject, at: Path | null, found: Findings): void {
+export function checkWebhookClient(config: JsonObject, at: Path | null, found: Findings): void {
   const url = memberOf(config, 'url')
   if ((url === undefined) === (memberOf(config, 'service') === undefined)) {
     found.add(required(spellPath(at), 'exactly one of url or service is required'))
@@ -72,7 +72,7 @@ function isReadable(text: string): boolean {
   return !/^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/?#]/.test(text) || URL.canParse(text)
 }
 
-function checkService(service: JsonObject, at: Path | null, found: Findings): void {
+export function checkWebhookService(service: JsonObject, at: Path | null, found: Findings): void {
   const port = numberMember(service, 'port')
   if (port !== null && (port < 1 || port > 65_535)) {
     const words = 'port is not valid: must be between 1 and 65535, inclusive'

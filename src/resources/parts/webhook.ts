@@ -10,6 +10,7 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 import { ageColumn, nameColumn } from '../../registry/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../../registry/definition.ts'
+import { notEnforcedYet } from './not-enforced.ts'
 import { selectorSchema } from './selector.ts'
 import { webhookClientConfigSchema } from './webhook-client.ts'
 import { ruleWithOperationsSchema } from './webhook-rules.ts'
@@ -103,6 +104,11 @@ function checkWebhookNames(object: AnyObject, found: Findings): void {
   }
 }
 
+function* webhookWarnings(object: AnyObject): Iterable<string> {
+  if (objectsMember(object, 'webhooks').length > 0)
+    yield notEnforcedYet('webhooks', 'webhooks are not called')
+}
+
 const webhookColumns: readonly Column[] = [
   nameColumn,
   {
@@ -127,7 +133,7 @@ export function webhookConfigurationBasics(names: Names) {
     updateNeedsVersion: true,
     tracksGeneration: true,
     columns: webhookColumns,
-    hooks: { validate: checkWebhookNames },
+    hooks: { validate: checkWebhookNames, warnings: webhookWarnings },
     subresources: [],
   } satisfies Partial<ResourceDefinition>
 }

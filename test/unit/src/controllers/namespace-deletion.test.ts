@@ -205,6 +205,30 @@ void test('objects of a definition of which no version is served go too, and hol
   running.close()
 })
 
+void test('objects that no served version can show, as a webhook would have to convert them, go with their namespace', async (t) => {
+  const member = await defined()
+  t.after(() => member.close())
+  const { api } = member
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
+  await api.create({ kind: 'Widget', namespace: 'n', body: { metadata: { name: 'a' }, spec: {} } })
+  const webhook = { clientConfig: { url: 'https://a.example/convert' }, conversionReviewVersions: ['v1'] }
+  const versions = [{ ...customVersion('v1'), storage: false }, customVersion('v2')]
+  const spec = { versions, conversion: { strategy: 'Webhook', webhook } }
+  await api.patch({ kind: 'CustomResourceDefinition', name: 'widgets.example.com', body: { spec } })
+  await member.takenIn()
+  const v2 = 'example.com/v2/Widget'
+  assert.equal((await refused(api.get({ kind: v2, namespace: 'n', name: 'a' }))).code, 501)
+  await api.create({ kind: v2, namespace: 'n', body: { metadata: { name: 'b' }, spec: {} } })
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  const errors: unknown[] = []
+  const running = lead(api, errors)
+  await turns()
+  assert.deepEqual(errors, [])
+  assert.equal(member.left, 0)
+  assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
+  running.close()
+})
+
 void test('a namespace does not go while it holds objects of a kind that this member has yet to take in', async (t) => {
   const tabs = customKind({ group: 'example.com', plural: 'tabs', kind: 'Tab' })
   let takenIn = 0

@@ -53,6 +53,11 @@ void test('what follows is filled in, and the server says what became of it', as
   }
 })
 
+function byWebhook(webhook: JsonObject): JsonObject {
+  const valid = { clientConfig: { url: 'https://a.example/convert' }, conversionReviewVersions: ['v1'] }
+  return { spec: { conversion: { strategy: 'Webhook', webhook: { ...valid, ...webhook } } } }
+}
+
 void test('each rule of a definition', async (t) => {
   const api = await open(t)
   await refusesNew(api, { kind, body: definitionBody() }, [
@@ -102,8 +107,40 @@ void test('each rule of a definition', async (t) => {
     ],
     [
       { spec: { conversion: { strategy: 'Webhook' } } },
-      ['FieldValueForbidden spec.conversion.strategy'],
-      'conversion webhooks are not called',
+      [
+        'FieldValueRequired spec.conversion.webhook.clientConfig',
+        'FieldValueRequired spec.conversion.webhook.conversionReviewVersions',
+      ],
+      'required when strategy is set to Webhook',
+    ],
+    [
+      byWebhook({ clientConfig: {} }),
+      ['FieldValueRequired spec.conversion.webhook.clientConfig'],
+      'url or service',
+    ],
+    [
+      byWebhook({ clientConfig: { url: 'http://a.example' } }),
+      ['FieldValueInvalid spec.conversion.webhook.clientConfig.url'],
+    ],
+    [
+      byWebhook({ clientConfig: { service: { namespace: 'n', name: 's', port: 0, path: '//' } } }),
+      [
+        'FieldValueInvalid spec.conversion.webhook.clientConfig.service.port',
+        'FieldValueInvalid spec.conversion.webhook.clientConfig.service.path',
+      ],
+    ],
+    [
+      byWebhook({ conversionReviewVersions: ['v1', 'v1', 'V'] }),
+      [
+        'FieldValueInvalid spec.conversion.webhook.conversionReviewVersions[1]',
+        'FieldValueInvalid spec.conversion.webhook.conversionReviewVersions[2]',
+      ],
+      'duplicate version',
+    ],
+    [
+      byWebhook({ conversionReviewVersions: ['v2'] }),
+      ['FieldValueInvalid spec.conversion.webhook.conversionReviewVersions'],
+      'must include at least one of v1, v1beta1',
     ],
     [
       { spec: { conversion: { strategy: 'Magic' } } },
@@ -331,13 +368,13 @@ void test('a status write changes the status alone, a PUT needs the version it r
   assert.deepEqual([seen.code, causes(seen)], [422, ['FieldValueInvalid metadata.resourceVersion']])
 })
 
-void test('what a schema does not have is told and dropped, however deep; rules in expressions are dropped', async (t) => {
+void test('fields that a schema does not have are reported and dropped, however deep', async (t) => {
   const api = await open(t, 'k8s.io')
   const inner = { type: 'object', maxlength: 3, properties: { a: { type: 'string', nonsense: 1 } } }
   const openAPIV3Schema = {
     type: 'object',
     properties: {
-      spec: { type: 'object', additionalProperties: inner, 'x-kubernetes-validations': [{ rule: 'true' }] },
+      spec: { type: 'object', additionalProperties: inner },
       open: {
         type: 'object',
         'x-kubernetes-preserve-unknown-fields': true,
@@ -369,6 +406,60 @@ void test('what a schema does not have is told and dropped, however deep; rules 
   }
   const [stored] = (object['spec'] as { readonly versions: readonly JsonObject[] }).versions
   assert.deepEqual(stored?.['schema'], { openAPIV3Schema: kept })
+})
+
+void test('parts that are not enforced yet are stored as they were sent, with a warning for each, in both domains', async (t) => {
+  for (const [domain, prefix] of [
+    ['k8s.io', 'x-kubernetes-'],
+    ['orch.io', 'x-orch-'],
+  ] as const) {
+    const api = await open(t, domain)
+    const rule = {
+      rule: 'self.a == oldSelf.a',
+      message: 'no',
+      messageExpression: "'no ' + self.a",
+      reason: 'FieldValueForbidden',
+      fieldPath: '.a',
+      optionalOldSelf: true,
+    }
+    const inner = { type: 'object', properties: { a: { type: 'string' } }, [`${prefix}validations`]: [rule] }
+    const openAPIV3Schema = {
+      type: 'object',
+      properties: { spec: { type: 'object', additionalProperties: inner } },
+    }
+    const v1 = { schema: { openAPIV3Schema }, selectableFields: [{ jsonPath: '.spec.color' }] }
+    const { spec } = byWebhook({}) as { readonly spec: { readonly conversion: JsonObject } }
+    const base = definitionBody({ version: v1 })
+    const body = { ...base, spec: { ...base.spec, ...spec } }
+    const query = { fieldValidation: 'Strict' }
+    const made = await api.create({ kind, body, query })
+    assert.deepEqual(api.warnings.splice(0), [
+      'spec.conversion.strategy: stored but not enforced by this release: the conversion webhook is not called, ' +
+        'objects are only served in the version that they are stored in',
+      `spec.versions[0].schema.openAPIV3Schema.properties[spec].additionalProperties.${prefix}validations: ` +
+        'stored but not enforced by this release: validation rules are not evaluated',
+      'spec.versions[0].selectableFields: stored but not enforced by this release: field selectors do not know these fields',
+    ])
+    for (const { object } of [
+      made,
+      await api.get({ kind, name }),
+      await api.update({ kind, name, body: made.object, query }),
+      await api.patch({ kind, name, body: { metadata: { labels: { a: 'b' } } }, query }),
+    ]) {
+      const stored = object['spec'] as {
+        readonly versions: readonly JsonObject[]
+        readonly conversion: JsonObject
+      }
+      assert.deepEqual(stored.conversion, spec.conversion)
+      assert.deepEqual(stored.versions[0]?.['schema'], v1.schema)
+      assert.deepEqual(stored.versions[0]?.['selectableFields'], v1.selectableFields)
+    }
+    assert.equal(api.warnings.splice(0).length, 6)
+    // What no release of upstream knows goes by fieldValidation.
+    const unknown = definitionBody({ version: { ...v1, nonsense: 1 } })
+    const plain = { ...unknown, metadata: { name: 'others.test.example' } }
+    assert.equal((await refused(api.create({ kind, body: plain, query }))).code, 400)
+  }
 })
 
 void test('a definition that is deleted waits for its objects, and says so', async (t) => {

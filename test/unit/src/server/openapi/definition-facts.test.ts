@@ -22,6 +22,11 @@ const table = readDefinitionTable()
 const others: ReadonlyMap<string, string> = new Map([
   ['admissionregistration.v1.MutatingWebhook.sideEffects', 'v1 takes only two'],
   ['admissionregistration.v1.ValidatingWebhook.sideEffects', 'v1 takes only two'],
+  ['apiextensions.v1.CustomResourceDefinitionVersion.selectableFields', 'of later releases, kept unread'],
+  ['apiextensions.v1.ValidationRule.fieldPath', 'of later releases, kept unread'],
+  ['apiextensions.v1.ValidationRule.messageExpression', 'of later releases, kept unread'],
+  ['apiextensions.v1.ValidationRule.optionalOldSelf', 'of later releases, kept unread'],
+  ['apiextensions.v1.ValidationRule.reason', 'of later releases, kept unread'],
   ['certificates.v1.CertificateSigningRequestSpec.request', 'bytes are no list'],
   ['certificates.v1.CertificateSigningRequestStatus.certificate', 'bytes are no list'],
   ['core.v1.EphemeralVolumeSource.volumeClaimTemplate', 'spec 2.5 requires it'],
@@ -38,8 +43,8 @@ const others: ReadonlyMap<string, string> = new Map([
   ['meta.v1.LabelSelectorRequirement.key', 'a text is not merged'],
 ])
 
-/** Ours alone, or of an older version with the shape of the one that it became. */
-const own = /^cluster\.v1\.Member/
+/** Ours alone, of later releases, or of an older version with the shape of the one that it became. */
+const own = /^(cluster\.v1\.Member|apiextensions\.v1\.SelectableField$)/
 
 for (const domain of ['k8s.io', 'orch.io'] as const) {
   for (const dialect of ['v2', 'v3'] as const) {
