@@ -46,7 +46,10 @@ function cpuMs(): number {
 
 const noSnapshots = async (): Promise<never> => Promise.reject(new Error('no snapshots here'))
 
-const acquainted = { logId: 'a1', meet: async (): Promise<'welcome'> => 'welcome' }
+const acquainted: Pick<TransportReceiver, 'identity' | 'verify'> = {
+  identity: () => ({ logId: 'a1', clusterId: 'c1', phase: 'founded' }),
+  verify: async () => 'ok',
+}
 
 /** Answers every append. */
 function follow(): void {
@@ -77,8 +80,8 @@ function follow(): void {
 }
 
 class Leader implements TransportReceiver {
-  readonly logId = acquainted.logId
-  readonly meet = acquainted.meet
+  readonly identity = acquainted.identity
+  readonly verify = acquainted.verify
   readonly #data = new SeededRandom(1).bytes(entryDataBytes)
   readonly #sentAt = new Map<number, bigint>()
   readonly receiveSnapshot = noSnapshots

@@ -7,6 +7,8 @@ import type { Configuration, LogIndex, NodeId, Term } from './core/types.ts'
  * (`raft/node/node.ts`); users of the library depend on this page only.
  */
 export interface Consensus<Outcome> extends MembershipPort {
+  /** Of the founded cluster that this member belongs to; null: it is not founded yet. */
+  readonly clusterId: string | null
   /** As the raft thread last told; may be a turn old. */
   readonly status: ConsensusStatus
   /** Called on every change of `status`. @returns stops listening */

@@ -29,7 +29,9 @@ export type {
   LogDisk,
   LogFile,
   LogStore,
+  PeerIdentity,
   PeerMessage,
+  PeerVerdict,
   ProposalId,
   RecoveredLog,
   SettledProposal,
@@ -56,14 +58,16 @@ export type {
 export { ConsensusFailure, MembershipFailure } from './node/errors.ts'
 export type { Envelope } from './node/envelope.ts'
 export { decodeEnvelope, encodeEnvelope, envelopeBytes } from './node/envelope.ts'
-export type { Joining, NodeLimits, NodeOptions, NodeTiming } from './node/options.ts'
+export type { Joining, MemberList, NodeLimits, NodeOptions, NodeTiming } from './node/options.ts'
 export { defaultLimits, defaultTiming, initialConfiguration } from './node/options.ts'
 export type { NodeLoad, RecoveredSummary } from './node/node.ts'
 export type { RaftNodeOptions } from './node/raft-node-options.ts'
 export { RaftNode } from './node/node.ts'
 export type { Measured } from './node/meter.ts'
-export { MemoryPeerBook } from './node/acquaintances.ts'
-export type { PeerBook, PeerLog } from './node/acquaintances.ts'
+export { MemoryClusterRecord } from './node/founding.ts'
+export type { ClusterRecord, ClusterRecordStore, PeerLog } from './node/founding.ts'
+export { MemoryPeerBook } from './node/peer-log-ids.ts'
+export type { PeerBook } from './node/peer-log-ids.ts'
 export type { InlineNodeOptions } from './node/inline.ts'
 export { inlineNode } from './node/inline.ts'
 export type { ThreadHost } from './node/thread-host.ts'

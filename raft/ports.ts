@@ -113,6 +113,13 @@ export interface LogStore {
 
 /** What shells say to each other besides what the cores say. */
 export type PeerMessage =
+  /** Repeated while the sender is not founded; answered by members that are. */
+  | {
+      readonly kind: 'founding'
+      readonly from: NodeId
+      readonly to: NodeId
+      readonly identity: PeerIdentity
+    }
   | { readonly kind: 'core'; readonly message: Message }
   /** Proposals for the leader, valid in `term` only. */
   | {
@@ -214,8 +221,7 @@ export interface Transport {
   /** Begins to accept and to dial. */
   start(receiver: TransportReceiver): Promise<void>
   /**
-   * Who may talk to us and where they are; among them where we are. Called on every configuration. Whoever else calls, and
-   * knows of a later decision than `decidedIndex`, is let in and answered while none of them leads us or follows us.
+   * Who may talk to us and where they are. Called on every configuration. All other callers are refused.
    *
    * @param decidedIndex of the configuration by which everybody else is no member for sure; 0, as when unset: of none
    */
@@ -243,14 +249,30 @@ export type SnapshotHeader = {
   readonly snapshot: SnapshotMeta
 }
 
-export interface TransportReceiver {
-  /** Told to every peer; see `RecoveredLog`. */
+/** What a member says of itself in each handshake, and while it founds a cluster. */
+export type PeerIdentity = {
+  /** See `RecoveredLog`. */
   readonly logId: string
+  /** Of the cluster that it belongs to. While it gathers: of the one that it would found now; empty: not known. */
+  readonly clusterId: string
+  /** See `Founding`. */
+  readonly phase: 'gathering' | 'agreed' | 'founded'
+}
+
+/**
+ * - `lost-log`: the peer is known by another log, which it lost, and its vote with it
+ * - `other-cluster`: it belongs to a cluster that was founded apart from this member's
+ */
+export type PeerVerdict = 'ok' | 'lost-log' | 'other-cluster'
+
+export interface TransportReceiver {
+  /** As of now: it changes while a cluster is founded. */
+  identity(): PeerIdentity
   /**
-   * A peer comes with this log. It may speak only if it never came with another one: a member that lost its log may
-   * have lost its vote. Resolves once the answer is durable here.
+   * Whether a peer that presents this identity may send messages. Resolves once the verdict is
+   * durable here. Only called for members.
    */
-  meet(peer: NodeId, logId: string): Promise<'welcome' | 'lost-log'>
+  verify(peer: NodeId, identity: PeerIdentity): Promise<PeerVerdict>
   receive(message: PeerMessage): void
   /** Nothing sent to this peer right now arrives. */
   unreachable(peer: NodeId): void

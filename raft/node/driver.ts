@@ -3,9 +3,8 @@ import type { Timer } from '../base/clock.ts'
 import type { Message } from '../core/message.ts'
 import type { Ready } from '../core/ready.ts'
 import { Raft } from '../core/raft.ts'
-import type { Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
+import type { Configuration, Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
-import { Belonging } from './belonging.ts'
 import { CommandGate } from './command-gate.ts'
 import type { DriverOptions } from './driver-options.ts'
 import { EntryFeed } from './entry-feed.ts'
@@ -15,6 +14,7 @@ import { LogExtent } from './log-extent.ts'
 import { checkNodeOptions, coreConfigOf } from './options.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
 import { Relays } from './relays.ts'
+import { SelfMembership } from './self-membership.ts'
 import type { SnapshotInbox } from './snapshot-inbox.ts'
 import { StatusTeller } from './status-teller.ts'
 import { Succession } from './succession.ts'
@@ -38,7 +38,7 @@ export class Driver {
   readonly #cutter: LogCutter
   readonly #gate: CommandGate
   readonly #relays: Relays
-  readonly #belonging: Belonging
+  readonly #membership: SelfMembership
   readonly #status: StatusTeller
   readonly #lease: LeaseKeeper
   /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
@@ -90,11 +90,17 @@ export class Driver {
       cut: (base) => options.log.cut(base),
       install: (snapshot) => this.#relays.inbox.install(snapshot),
     })
-    this.#belonging = new Belonging({
-      ...{ self: this.#id, joining: node.joining, core: this.#core, transport: options.transport },
+    this.#membership = new SelfMembership({
+      ...{
+        self: this.#id,
+        joining: node.joining,
+        currentMembers: node.currentMembers,
+        core: this.#core,
+        transport: options.transport,
+      },
       removed: (cause, index) => post({ kind: 'removed', cause, index }),
     })
-    this.#belonging.refresh()
+    this.#membership.refresh()
     // A late tick is not made up for: after a pause the world has moved on, not this member's patience.
     this.#ticks = clock.every(node.timing.tickMs, () => this.#tick())
     if (this.#core.votesAlone) this.#core.campaign()
@@ -110,7 +116,9 @@ export class Driver {
       if (message.message.kind === 'timeout-now' && !this.#succession.mayTakeOver(this.#now())) return
       if (!this.#gate.admits(message.message)) return
       this.#refuse(message.message.from, this.#core.step(message.message))
-    } else if (message.to === this.#id) this.#refuse(message.from, this.#relays.fromPeer(message))
+    } else if (message.to === this.#id && message.kind !== 'founding') {
+      this.#refuse(message.from, this.#relays.fromPeer(message))
+    }
     this.#planTurn()
   }
 
@@ -126,8 +134,12 @@ export class Driver {
   }
 
   /** A peer says that this member is none. */
-  disowned(configurationIndex: LogIndex): void {
-    if (!this.#stopped) this.#belonging.disowned(configurationIndex)
+  removedByPeer(peer: NodeId, configurationIndex: LogIndex): void {
+    if (!this.#stopped) this.#membership.onRemovedByPeer(peer, configurationIndex)
+  }
+
+  get configuration(): Configuration {
+    return this.#core.configuration
   }
 
   get succession(): SuccessionCounts {
@@ -226,6 +238,7 @@ export class Driver {
         this.#relays.inbox.take(message)
         return
       case 'start':
+      case 'cluster-recorded':
       case 'peer-recorded':
       case 'renew-keys':
       case 'stop':
@@ -286,7 +299,7 @@ export class Driver {
     if (rounds > readyRoundsMax) this.#planTurn()
     else this.#relays.inbox.turnEnded()
     this.#relays.membership.settle()
-    this.#belonging.refresh()
+    this.#membership.refresh()
     this.#feed.move(this.#core.commit)
     if (this.#appliedIndex < this.#feed.told) this.#succession.applying.owes(this.#now())
     this.#lease.publish()
@@ -299,7 +312,7 @@ export class Driver {
     if (this.#stopped) return
     if (ready.persist !== null) this.#persist(ready.persist)
     if (ready.transition !== null) {
-      this.#belonging.refresh()
+      this.#membership.refresh()
       this.#relays.reads.leaderChanged()
       this.#status.tell(this.#now())
     }

@@ -3,7 +3,9 @@ import type { Random } from '../base/random.ts'
 import { LogActor } from '../log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../log/log-protocol.ts'
 import type { LogStore, Transport } from '../ports.ts'
-import { MemoryPeerBook } from './acquaintances.ts'
+import { MemoryClusterRecord } from './founding.ts'
+import type { ClusterRecordStore } from './founding.ts'
+import { MemoryPeerBook } from './peer-log-ids.ts'
 import { directChannel } from './channel/direct-channel.ts'
 import { refuseAltered } from './command-gate.ts'
 import { LeaseBoard } from './lease-board.ts'
@@ -20,6 +22,8 @@ export type InlineNodeOptions = {
   readonly transport: Transport
   /** Open; closed by the node. */
   readonly log: LogStore
+  /** Unset: kept no longer than the node, as with a new log. */
+  readonly clusterRecord?: ClusterRecordStore
   /** As in `RaftNodeOptions`. */
   readonly onFatal: (cause: string) => void
   readonly onRemoved?: (cause: string) => void
@@ -50,6 +54,7 @@ export function inlineNode<Outcome>(options: InlineNodeOptions): RaftNode<Outcom
   }
   const raftNode = new RaftNode<Outcome>({
     peerBook: new MemoryPeerBook(),
+    clusterRecord: options.clusterRecord ?? new MemoryClusterRecord(),
     node,
     clock,
     random,

@@ -1,7 +1,7 @@
 import type { LogIndex, SnapshotMeta, Term } from '../core/types.ts'
 import type { StateMachine } from '../ports.ts'
 import { Applier } from './applier.ts'
-import type { PeerLog } from './acquaintances.ts'
+import type { ClusterRecord, PeerLog } from './founding.ts'
 import type { RaftNodeOptions } from './raft-node-options.ts'
 import type { Proposals } from './proposals.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
@@ -57,9 +57,9 @@ export class MachineHost<Outcome> {
     })
   }
 
-  /** The first word to the raft thread. @param known the logs of peers that were met before */
-  begin(known: readonly PeerLog[]): void {
-    this.#needs.post({ kind: 'start', applied: this.#machine.appliedDisk, known })
+  /** The first message to the raft thread. @param known the logs of peers that were met before */
+  begin(known: readonly PeerLog[], cluster: ClusterRecord | null): void {
+    this.#needs.post({ kind: 'start', applied: this.#machine.appliedDisk, known, cluster })
   }
 
   get appliedMemory(): LogIndex {

@@ -8,6 +8,8 @@ import { reportBytesMax } from '../ports.ts'
 import type { StateMachine } from '../ports.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
 import { ConsensusFailure } from './errors.ts'
+import { joinedRecord } from './founding.ts'
+import type { ClusterRecord } from './founding.ts'
 import { LastWord } from './last-word.ts'
 import { Listeners } from './listeners.ts'
 import { LocalReads } from './local-reads.ts'
@@ -56,6 +58,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   #host: MachineHost<Outcome> | null = null
   #stopping: Promise<void> | null = null
   #broken = false
+  #cluster: ClusterRecord | null = null
 
   constructor(options: RaftNodeOptions) {
     const { node, clock, random, raft } = options
@@ -96,6 +99,10 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     raft.onMessages((messages) => {
       for (const message of messages) this.#take(message)
     })
+  }
+
+  get clusterId(): string | null {
+    return this.#cluster?.founded === true ? this.#cluster.clusterId : null
   }
 
   get status(): ConsensusStatus {
@@ -142,7 +149,8 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     assert(this.#host === null, 'a node starts once')
     const host = this.#hostOf(machine)
     this.#host = host
-    host.begin(this.#options.peerBook.known())
+    this.#cluster = this.#options.clusterRecord.read() ?? joinedRecord(this.#options.node)
+    host.begin(this.#options.peerBook.known(), this.#cluster)
     this.#barrier.appliedUpTo(machine.appliedMemory)
     host.resume()
   }
@@ -263,9 +271,16 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         void this.#host?.install(message.snapshot)
         return
       case 'peer-met':
-        this.#options.peerBook.record(message.met)
+        this.#options.peerBook.record(message.met, this.#currentIds())
         this.#post({ kind: 'peer-recorded', met: message.met })
         return
+      case 'cluster-record':
+        this.#options.clusterRecord.write(message.record)
+        this.#cluster = message.record
+        this.#post({ kind: 'cluster-recorded', record: message.record })
+        return
+      case 'founding-awaits':
+        return this.#options.onFounding?.(message.names)
       case 'report':
         return this.#reportListeners.tell({ from: message.from, bytes: message.bytes })
       case 'peer-event':
@@ -298,6 +313,16 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.#transfers.statusTold(status)
     this.#host?.wantState(now)
     this.#board.tell(status)
+  }
+
+  /** Of all members, as far as this member knows. */
+  #currentIds(): ReadonlySet<NodeId> {
+    const { configuration, decided } = this.status
+    const { members, joining } = this.#options.node
+    const { currentMembers } = this.#options.node
+    const told = [joining?.members ?? [], currentMembers?.members ?? []]
+    const lists = [configuration.members, decided.members, members, ...told]
+    return new Set(lists.flatMap((list) => list.map(({ id }) => id)))
   }
 
   #removed(cause: string, index: LogIndex): void {

@@ -117,13 +117,25 @@ export type NodeOptions = {
   readonly limits: NodeLimits
   /** Of a member that was added to a cluster, at every start; unset for one that founded it. Then `members` is empty. */
   readonly joining?: Joining
+  /**
+   * Given by the operator of a member that was away while all peers that it knows were replaced. It
+   * talks to these too until its own log knows a configuration as late.
+   */
+  readonly currentMembers?: MemberList
+}
+
+/** Who the members of a cluster are, told to a member by something else than its log. */
+export type MemberList = {
+  /** All members as of `configurationIndex`. */
+  readonly members: readonly MemberInfo[]
+  readonly configurationIndex: LogIndex
 }
 
 /** What a member that joins is told by the cluster, so that it can hear its leader before its log says who is who. */
-export type Joining = {
-  /** Everyone as of `configurationIndex`; the new member too, or not. */
-  readonly members: readonly MemberInfo[]
-  /** Of the configuration that first had this member: nobody who knows less can say that it was removed. */
+export type Joining = MemberList & {
+  /** See `ClusterRecord`. */
+  readonly clusterId: string
+  /** Of the configuration that first had this member: a peer that knows less cannot say that it was removed. */
   readonly configurationIndex: LogIndex
 }
 

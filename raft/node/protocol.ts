@@ -1,5 +1,5 @@
 import type { CoreStatus, Dropped } from '../core/ready.ts'
-import type { PeerLog } from './acquaintances.ts'
+import type { ClusterRecord, PeerLog } from './founding.ts'
 import type { MemberChange } from '../core/member-change.ts'
 import type { MembershipAnswer, ProposalId } from '../ports.ts'
 import type { Measured } from './meter.ts'
@@ -21,7 +21,15 @@ export type TryRefused = Dropped | 'unreadable'
 
 export type ApiToRaft =
   /** The first word: the state machine is open and durably holds this much. Consensus begins with it. */
-  | { readonly kind: 'start'; readonly applied: SnapshotMeta; readonly known: readonly PeerLog[] }
+  | {
+      readonly kind: 'start'
+      readonly applied: SnapshotMeta
+      readonly known: readonly PeerLog[]
+      /** null: this member was never part of a founded cluster, nor agreed to one. */
+      readonly cluster: ClusterRecord | null
+    }
+  /** Answers `cluster-record`: it is durable. */
+  | { readonly kind: 'cluster-recorded'; readonly record: ClusterRecord }
   /** Answers `peer-met`: it is durable. */
   | { readonly kind: 'peer-recorded'; readonly met: PeerLog }
   /** Envelopes made for `term`; dropped at once when the core is not at that term any more. */
@@ -115,6 +123,10 @@ export type RaftToApi =
    * applied here only when that is not to be trusted.
    */
   | { readonly kind: 'install'; readonly snapshot: SnapshotMeta }
+  /** Make this durable. Consensus begins once a record says that the cluster is founded. */
+  | { readonly kind: 'cluster-record'; readonly record: ClusterRecord }
+  /** The names of the initial members whose agreement is missing. Repeated when it changes. */
+  | { readonly kind: 'founding-awaits'; readonly names: readonly string[] }
   /** A peer came for the first time: record its log. */
   | { readonly kind: 'peer-met'; readonly met: PeerLog }
   /** What the api thread of another member said last. */

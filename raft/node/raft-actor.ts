@@ -1,19 +1,24 @@
 import { present } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import type { Entry, SnapshotMeta } from '../core/types.ts'
+import { emptyConfiguration } from '../core/types.ts'
+import type { Configuration, Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import { replaceMember } from '../log/errors.ts'
 import type { LogToRaft, RaftToLog, WoundedSummary } from '../log/log-protocol.ts'
-import type { Channel, PeerMessage, RecoveredLog, SnapshotSink, Transport } from '../ports.ts'
+import type { Channel, PeerMessage, RecoveredLog, SnapshotHeader, SnapshotSink, Transport } from '../ports.ts'
+import { TransportFailure } from '../transport/errors.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
-import { Acquaintances } from './acquaintances.ts'
 import { Driver } from './driver.ts'
+import { FoundingDriver } from './founding-driver.ts'
 import type { LeaseBoard } from './lease-board.ts'
 import { LogMender } from './log-mender.ts'
 import type { Meter } from './meter.ts'
 import { initialConfiguration } from './options.ts'
 import type { NodeOptions } from './options.ts'
+import { PeerLogIds } from './peer-log-ids.ts'
 import type { ApiToRaft, RaftToApi } from './protocol.ts'
+import { isProof } from './refusals.ts'
+import { removedBecause } from './self-membership.ts'
 import { oneLine } from './snapshot-desk.ts'
 
 type Start = Extract<ApiToRaft, { readonly kind: 'start' }>
@@ -36,11 +41,13 @@ export type RaftActorOptions = {
 }
 
 /**
- * The life of the raft thread, from the log's first word to its last:
+ * The life of the raft thread, from the first message of the log to the last:
  *
- * log: opened ──> api: recovered ──> api says start ──> driver runs ──> api says stop ──> log: stop ──>
- * stopped
- *                                                             └─ log failed ──> fatal
+ * log: opened ──> api: recovered ──> api says start ──> founding ──> driver runs ──> api says stop ──>
+ * log: stop ──> stopped
+ *
+ * Nothing of consensus happens before the cluster is founded (see `Founding`): there is no driver. A
+ * log that failed is fatal at any time.
  */
 export class RaftActor {
   readonly #options: RaftActorOptions
@@ -50,7 +57,12 @@ export class RaftActor {
   /** The api thread's first word, while the log is repaired. */
   #waiting: Start | null = null
   #driver: Driver | null = null
-  #acquaintances: Acquaintances | null = null
+  #founding: FoundingDriver | null = null
+  #peerLogIds: PeerLogIds | null = null
+  /** Peers that know this member by another log, by name. */
+  readonly #logRefusedBy = new Map<NodeId, string>()
+  /** Peers that know of a decided configuration without this member, before there is a driver. */
+  readonly #removedBy = new Set<NodeId>()
   #metering: Timer | null = null
   /** Reads of the log under way: one for each follower, and one for each peer that asks for entries. */
   readonly #fetches = new Map<number, (entries: readonly Entry[]) => void>()
@@ -76,12 +88,24 @@ export class RaftActor {
     if (meter !== undefined) this.#metering = options.clock.every(meter.periodMs, () => this.#measure(meter))
   }
 
-  /** A peer knows this member by another log. */
-  turnedAway(peerName: string): void {
+  /**
+   * A peer knows this member by another log, and refuses it. Ends this member once so many do that no
+   * quorum is left for it; before that a peer may be wrong, and others may still need this member.
+   */
+  logRefusedBy(peer: NodeId, peerName: string): void {
+    this.#logRefusedBy.set(peer, peerName)
+    if (!isProof(this.#configuration, this.#options.node.id, new Set(this.#logRefusedBy.keys()))) return
+    const names = [...this.#logRefusedBy.values()].map((name) => `"${name}"`).join(', ')
     this.#fail(
-      `member "${peerName}" knows this member by another log: this one lost its log, and its vote with it. ` +
+      `members ${names} know this member by another log: this one lost its log, and its vote with it. ` +
         'Bring its old data directory back, or it must be replaced by a new member',
     )
+  }
+
+  /** A peer that may have refused this member before accepts it. */
+  acceptedBy(peer: NodeId): void {
+    this.#logRefusedBy.delete(peer)
+    this.#removedBy.delete(peer)
   }
 
   #fromLog(message: LogToRaft): void {
@@ -145,7 +169,8 @@ export class RaftActor {
   #fromApi(message: ApiToRaft): void {
     if (this.#ended) return
     if (message.kind === 'start') this.#begin(message)
-    else if (message.kind === 'peer-recorded') this.#acquaintances?.recorded(message.met)
+    else if (message.kind === 'peer-recorded') this.#peerLogIds?.recorded(message.met)
+    else if (message.kind === 'cluster-recorded') this.#founding?.recorded(message.record)
     else if (message.kind === 'renew-keys') this.#options.renewKeys?.(message.credentials)
     else if (message.kind === 'stop') void this.#stop()
     else this.#driver?.take(message)
@@ -169,7 +194,7 @@ export class RaftActor {
     const members = known?.members ?? node.joining?.members ?? node.members
     const peers = members.map(({ id }) => id).filter((id) => id !== node.id)
     transport.setPeers(members)
-    this.#beginTransport(logId, start.known)
+    this.#meetPeers(logId, start)
     this.#mender = new LogMender({
       ...{ self: node.id, peers, first, anchor, clock },
       send: (message) => transport.send(message),
@@ -188,11 +213,55 @@ export class RaftActor {
     if (this.#waiting !== null && !this.#ended) this.#start(this.#waiting)
   }
 
-  #start({ applied, known }: Start): void {
+  #start(start: Start): void {
+    const recovered = this.#recovered
+    if (recovered === null || this.#driver !== null) return
+    if (start.cluster === null && !isBlank(recovered)) {
+      return this.#fail(
+        'the record of the cluster that this log belongs to is missing: bring the whole data directory back; ' +
+          'it must be replaced by a new member otherwise',
+      )
+    }
+    this.#meetPeers(recovered.logId, start).begin()
+  }
+
+  /** Links come up, and peers are told who this member is. Once: before the log is whole when it has to be mended. */
+  #meetPeers(logId: string, { applied, known, cluster }: Start): FoundingDriver {
+    if (this.#founding !== null) return this.#founding
+    const { node, clock, transport, api } = this.#options
+    const founding = new FoundingDriver({
+      ...{ self: node.id, logId, members: node.members, record: cluster },
+      ...{ clock, transport, post: (message) => api.post(message) },
+      onFounded: () => this.#run(present(this.#recovered, 'the log is whole'), applied),
+    })
+    this.#founding = founding
+    const peerLogIds = new PeerLogIds({
+      known,
+      cluster: () => founding.record,
+      record: (met) => api.post({ kind: 'peer-met', met }),
+    })
+    this.#peerLogIds = peerLogIds
+    // Whatever knows better says so as soon as it is there.
+    if (this.#waiting === null) transport.setPeers(node.members)
+    transport
+      .start({
+        identity: () => founding.identity,
+        verify: (peer, identity) => peerLogIds.verify(peer, identity),
+        receive: (message) => this.#receive(message),
+        unreachable: (peer) => this.#driver?.unreachable(peer),
+        disowned: (peer, index) => this.#removedByPeer(peer, index),
+        receiveSnapshot: (header): Promise<SnapshotSink> => this.#receiveSnapshot(header),
+      })
+      .catch((cause: unknown) => this.#fail(oneLine(cause)))
+    return founding
+  }
+
+  /** The cluster is founded: consensus begins. */
+  #run(found: RecoveredLog, applied: SnapshotMeta): void {
+    if (this.#ended || this.#driver !== null) return
     const { node, clock, random, transport, api, log, lease, isCommand } = this.#options
-    if (this.#recovered === null || this.#driver !== null) return
-    const recovered = this.#began(this.#recovered)
-    const driver = new Driver(
+    const recovered = this.#began(found)
+    this.#driver = new Driver(
       {
         node,
         clock,
@@ -215,27 +284,33 @@ export class RaftActor {
       },
       applied,
     )
-    this.#driver = driver
-    this.#beginTransport(recovered.logId, known)
   }
 
-  /** Once: before the driver when the log has to be mended first. */
-  #beginTransport(logId: string, known: Start['known']): void {
-    if (this.#acquaintances !== null) return
-    const { api, transport } = this.#options
-    const acquaintances = new Acquaintances(known, (met) => api.post({ kind: 'peer-met', met }))
-    this.#acquaintances = acquaintances
-    transport
-      .start({
-        logId,
-        meet: (peer, theirs) => acquaintances.meet(peer, theirs),
-        receive: (message: PeerMessage) => (this.#driver ?? this.#mender)?.receive(message),
-        unreachable: (peer) => this.#driver?.unreachable(peer),
-        disowned: (_peer, configurationIndex) => this.#driver?.disowned(configurationIndex),
-        receiveSnapshot: (header): Promise<SnapshotSink> =>
-          this.#driver?.inbox.receive(header) ?? Promise.reject(new Error('the log is being repaired')),
-      })
-      .catch((cause: unknown) => this.#fail(oneLine(cause)))
+  #receive(message: PeerMessage): void {
+    if (this.#ended) return
+    if (message.kind === 'founding') this.#founding?.hear(message.from, message.identity)
+    else (this.#driver ?? this.#mender)?.receive(message)
+  }
+
+  async #receiveSnapshot(header: SnapshotHeader): Promise<SnapshotSink> {
+    if (this.#driver === null) throw new TransportFailure('aborted', 'this member is not ready yet')
+    return this.#driver.inbox.receive(header)
+  }
+
+  #removedByPeer(peer: NodeId, index: LogIndex): void {
+    if (this.#driver !== null) return this.#driver.removedByPeer(peer, index)
+    this.#removedBy.add(peer)
+    if (!isProof(this.#configuration, this.#options.node.id, this.#removedBy)) return
+    this.#removedBy.clear()
+    this.#options.api.post({ kind: 'removed', cause: removedBecause(index), index })
+  }
+
+  /** Whose word about this member counts. */
+  get #configuration(): Configuration {
+    const { node } = this.#options
+    const known = this.#driver?.configuration ?? emptyConfiguration
+    if (known.members.length > 0) return known
+    return initialConfiguration(node.joining?.members ?? node.members)
   }
 
   /** A new log begins with the configuration all first members were given; from then on the log knows. */
@@ -251,14 +326,16 @@ export class RaftActor {
   }
 
   #measure(meter: Meter): void {
-    if (this.#driver === null || this.#ended) return
-    this.#options.api.post({ kind: 'measured', measured: meter.take(this.#driver.succession) })
+    if (this.#founding === null || this.#ended) return
+    const succession = this.#driver?.succession ?? noSuccessions
+    this.#options.api.post({ kind: 'measured', measured: meter.take(succession) })
   }
 
   async #stop(): Promise<void> {
     this.#ended = true
     this.#stopping = true
     this.#metering?.cancel()
+    this.#founding?.stop()
     this.#driver?.stop()
     this.#mender?.close()
     // The peers first: nothing may be promised any more that the log does not take.
@@ -270,9 +347,19 @@ export class RaftActor {
     if (this.#ended) return
     this.#ended = true
     this.#metering?.cancel()
+    this.#founding?.stop()
     this.#driver?.stop()
     this.#mender?.close()
     this.#options.api.post({ kind: 'fatal', cause })
     void this.#options.transport.close().catch(() => undefined)
   }
+}
+
+const noSuccessions = { gaveWay: 0, declined: 0, resigned: 0 }
+
+/** Whether nothing was ever written to it. */
+function isBlank({ base, lastIndex, hardState }: RecoveredLog): boolean {
+  return (
+    base.index === 0 && base.configuration.members.length === 0 && lastIndex === 0 && hardState.term === 0
+  )
 }

@@ -2,7 +2,8 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Channel } from '../ports.ts'
 import type { TransportEvent } from '../transport/events.ts'
-import type { PeerBook } from './acquaintances.ts'
+import type { ClusterRecordStore } from './founding.ts'
+import type { PeerBook } from './peer-log-ids.ts'
 import type { LogReader } from './applier.ts'
 import type { LeaseBoard } from './lease-board.ts'
 import type { Measured } from './meter.ts'
@@ -19,6 +20,9 @@ export type RaftNodeOptions = {
   /** Shared with the raft thread. Unset: no lease is held. */
   readonly lease?: LeaseBoard
   readonly peerBook: PeerBook
+  readonly clusterRecord: ClusterRecordStore
+  /** What is missing for a cluster to be founded: names of members. Empty: it is founded. */
+  readonly onFounding?: (awaited: readonly string[]) => void
   /** This member cannot go on; one line says why. Called once. */
   readonly onFatal: (cause: string) => void
   /** This member belongs to its cluster no more; one line says so. Called once; nothing it is asked succeeds any more. */

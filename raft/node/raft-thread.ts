@@ -42,7 +42,8 @@ async function linked(options: NonNullable<RaftThreadData['transport']>): Promis
     random,
     onEvent: (event) => {
       api.post({ kind: 'peer-event', event })
-      if (event.kind === 'link-down' && event.code === 'lost-log') actor.turnedAway(event.name)
+      if (event.kind === 'link-up') actor.acceptedBy(event.peer)
+      if (event.kind === 'link-down' && event.code === 'lost-log') actor.logRefusedBy(event.peer, event.name)
     },
   })
 }

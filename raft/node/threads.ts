@@ -6,7 +6,8 @@ import type { NodeId } from '../core/types.ts'
 import type { ApiToLog, LogToApi } from '../log/log-protocol.ts'
 import type { TransportEvent } from '../transport/events.ts'
 import type { GrpcTransportOptions } from '../transport/grpc-transport.ts'
-import type { PeerBook } from './acquaintances.ts'
+import type { ClusterRecordStore } from './founding.ts'
+import type { PeerBook } from './peer-log-ids.ts'
 import { MessagePortChannel } from './channel/message-port-channel.ts'
 import { LeaseBoard } from './lease-board.ts'
 import { ChannelLogReader } from './log-reader.ts'
@@ -28,6 +29,8 @@ export type ThreadedNodeOptions = {
   /** Address of a module that exports `isCommand`; see `RaftActorOptions`. Unset: nobody looks. */
   readonly commandUrl?: string
   readonly peerBook: PeerBook
+  readonly clusterRecord: ClusterRecordStore
+  readonly onFounding?: (awaited: readonly string[]) => void
   /** Of the calling thread. */
   readonly clock: Clock
   readonly random: Random
@@ -104,9 +107,11 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     reader.close()
     await Promise.all([raftEnd.end(), logThread.terminate()])
   }
-  const { onFatal, onRemoved, onPeerEvent, onLogNotice, onMeasured } = options
+  const { onFatal, onRemoved, onFounding, onPeerEvent, onLogNotice, onMeasured } = options
   const raftNode = new RaftNode<Outcome>({
     peerBook: options.peerBook,
+    clusterRecord: options.clusterRecord,
+    ...(onFounding === undefined ? {} : { onFounding }),
     node,
     clock,
     random,

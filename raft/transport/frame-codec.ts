@@ -1,8 +1,9 @@
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
 import { assert, assertNever } from '../base/assert.ts'
-import { logIndex, term } from '../core/types.ts'
-import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
-import type { PeerMessage, SnapshotHeader } from '../ports.ts'
+import { term } from '../core/types.ts'
+import type { NodeId, SnapshotMeta, Term } from '../core/types.ts'
+import type { PeerIdentity, PeerMessage, SnapshotHeader } from '../ports.ts'
+import { clusterIdBytesMax, logIdBytesMax, phaseOf, phaseNumber } from './identity-codec.ts'
 import { readSnapshotMeta, writeSnapshotMeta } from './log-codec.ts'
 import { readPeerMessage, writePeerMessage } from './message-codec.ts'
 import { frameMessagesMax } from './options.ts'
@@ -27,16 +28,20 @@ export type Hello = {
   readonly cluster: string
   readonly from: NodeId
   readonly to: NodeId
-  /** Of the caller's log; see `RecoveredLog`. At most 64 characters. */
-  readonly logId: string
+  /** The caller's. */
+  readonly identity: PeerIdentity
   /** See `GrpcTransportOptions`. */
   readonly founding: string
   /** Random name of the calling process; 0 from callers of before version 3. */
   readonly process: number
-  /** `host:port` where the caller can be dialed; empty: not said. */
-  readonly address: string
-  /** Of the latest configuration that the caller knows to be decided; 0: of none. */
-  readonly decidedIndex: LogIndex
+}
+
+/** The answer to a hello that is accepted. */
+export type Welcome = {
+  /** The version both will speak. */
+  readonly protocol: number
+  /** The receiver's. */
+  readonly identity: PeerIdentity
 }
 
 export type LinkFrame =
@@ -55,9 +60,7 @@ export type SnapshotFrame =
   | { readonly kind: 'trailer'; readonly bytes: number; readonly sha256: Uint8Array }
 
 const clusterBytesMax = 255
-const logIdBytesMax = 64
 const foundingBytesMax = 64
-export const addressBytesMax = 320
 
 /* ------------------------------------------------------------------ links */
 
@@ -104,23 +107,32 @@ export function decodeLinkFrame(bytes: Uint8Array): LinkFrame {
   })
 }
 
-export function encodeWelcome(protocol: number): Uint8Array {
+export function encodeWelcome({ protocol, identity }: Welcome): Uint8Array {
   const writer = new BinaryWriter()
   writeWhole(writer, 1, protocol)
+  writeText(writer, 2, identity.logId)
+  writeText(writer, 3, identity.clusterId)
+  writeWhole(writer, 4, phaseNumber[identity.phase])
   return writer.finish()
 }
 
-/** @returns the version both speak @throws TransportFailure `malformed` */
-export function decodeWelcome(bytes: Uint8Array): number {
+/** @throws TransportFailure `malformed` */
+export function decodeWelcome(bytes: Uint8Array): Welcome {
   return decoding('a welcome', () => {
     const reader = new BinaryReader(bytes)
     let protocol = 0
+    let logId = ''
+    let clusterId = ''
+    let phase: PeerIdentity['phase'] = 'gathering'
     while (reader.pos < reader.len) {
       const head = reader.uint32()
       if (head >>> 3 === 1) protocol = readWhole(reader, head & 7)
+      else if (head >>> 3 === 2) logId = readText(reader, head & 7, logIdBytesMax)
+      else if (head >>> 3 === 3) clusterId = readText(reader, head & 7, clusterIdBytesMax)
+      else if (head >>> 3 === 4) phase = phaseOf(readWhole(reader, head & 7))
       else skipField(reader, head >>> 3, head & 7)
     }
-    return protocol
+    return { protocol, identity: { logId, clusterId, phase } }
   })
 }
 
@@ -129,20 +141,20 @@ function writeHello(writer: BinaryWriter, hello: Hello): void {
   writeText(writer, 2, hello.cluster)
   writeId(writer, 3, hello.from)
   writeId(writer, 4, hello.to)
-  writeText(writer, 5, hello.logId)
+  writeText(writer, 5, hello.identity.logId)
   writeText(writer, 6, hello.founding)
   writeWhole(writer, 7, hello.protocolMax)
   writeWhole(writer, 8, hello.process)
-  writeText(writer, 9, hello.address)
-  writeWhole(writer, 10, hello.decidedIndex)
+  writeText(writer, 11, hello.identity.clusterId)
+  writeWhole(writer, 12, phaseNumber[hello.identity.phase])
 }
 
 function readHello(reader: BinaryReader, end: number): Hello {
   let protocol = 0
   let protocolMax = 0
   let process = 0
-  let decidedIndex = 0
-  let address = ''
+  let clusterId = ''
+  let phase: PeerIdentity['phase'] = 'gathering'
   let logId = ''
   let founding = ''
   let cluster = ''
@@ -176,11 +188,11 @@ function readHello(reader: BinaryReader, end: number): Hello {
       case 8:
         process = readWhole(reader, type)
         break
-      case 9:
-        address = readText(reader, type, addressBytesMax)
+      case 11:
+        clusterId = readText(reader, type, clusterIdBytesMax)
         break
-      case 10:
-        decidedIndex = readWhole(reader, type)
+      case 12:
+        phase = phaseOf(readWhole(reader, type))
         break
       default:
         skipField(reader, head >>> 3, type)
@@ -188,8 +200,8 @@ function readHello(reader: BinaryReader, end: number): Hello {
   }
   expectEnd(reader, end)
   if (from === null || to === null) throw malformed('a hello says who calls whom')
-  const greeting = { protocol, protocolMax, cluster, from, to, logId, founding, process }
-  return { ...greeting, address, decidedIndex: logIndex(decidedIndex) }
+  const identity = { logId, clusterId, phase }
+  return { protocol, protocolMax, cluster, from, to, identity, founding, process }
 }
 
 /* ------------------------------------------------------------------ snapshots */

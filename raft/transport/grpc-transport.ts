@@ -11,10 +11,8 @@ import { asIs } from './dialing.ts'
 import { TransportFailure } from './errors.ts'
 import { newCounters } from './events.ts'
 import type { TransportCounters, TransportEvent, TransportMeasure } from './events.ts'
-import { addressBytesMax } from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
-import type { Doorkeeper } from './greeting.ts'
-import type { Introduction } from './guests.ts'
+import type { HandshakeContext } from './handshake.ts'
 import { InboundLinks } from './inbound-links.ts'
 import { InboundSnapshots } from './inbound-snapshots.ts'
 import { checkTransportLimits, method } from './options.ts'
@@ -86,10 +84,9 @@ export class GrpcTransport implements Transport {
       callers.injectConnection(socket),
     )
     this.#process = 1 + options.random.below(2 ** 21) * 2 ** 31 + options.random.below(2 ** 31)
-    const { guestsAfterMs } = limits
-    this.#peers = new PeerList(options.self, { now: () => clock.monotonicMs(), guestsAfterMs })
+    this.#peers = new PeerList(options.self.id)
     const decidedIndex = (): LogIndex => this.#peers.decidedIndex
-    const door: Doorkeeper = {
+    const context: HandshakeContext = {
       cluster: options.cluster,
       self: options.self.id,
       founding: options.founding ?? '',
@@ -97,14 +94,14 @@ export class GrpcTransport implements Transport {
       get decidedIndex() {
         return decidedIndex()
       },
-      admits: (caller) => this.#admits(caller),
-      meet: (peer, logId) => this.#receiverNow().meet(peer, logId),
+      identity: () => this.#receiverNow().identity(),
+      verify: (peer, identity) => this.#receiverNow().verify(peer, identity),
     }
     const onAccepted = (remote: string): void => this.#peerPort.accepted(remote)
-    const common = { door, limits, clock, onEvent, onAccepted, counters: this.counters }
+    const common = { context, limits, clock, onEvent, onAccepted, counters: this.counters }
     this.#inbound = new InboundLinks({
       ...common,
-      onMessage: (message) => this.#receive(message),
+      onMessage: (message) => this.#receiver?.receive(message),
       onPeer: (peer) => this.#links.get(peer)?.poke(),
     })
     const snapshots = new InboundSnapshots({
@@ -247,20 +244,6 @@ export class GrpcTransport implements Transport {
     }
   }
 
-  #receive(message: PeerMessage): void {
-    if (this.#peers.heard(message)) {
-      this.#inbound.sweep()
-      this.#relink()
-    }
-    this.#receiver?.receive(message)
-  }
-
-  #admits(caller: Introduction): boolean {
-    const isGuest = this.#peers.admits(caller)
-    if (isGuest) this.#relink()
-    return isGuest
-  }
-
   #link(peer: MemberInfo): PeerLink {
     const { limits, clock, random, onEvent } = this.#options
     return new PeerLink({
@@ -273,18 +256,15 @@ export class GrpcTransport implements Transport {
   }
 
   #hello(to: NodeId): Hello {
-    const { peerAddress, decidedIndex } = this.#peers.introduction
     return {
       protocol: protocolOldest,
       protocolMax: protocolNewest,
       cluster: this.#options.cluster,
       from: this.#options.self.id,
       to,
-      logId: this.#receiverNow().logId,
+      identity: this.#receiverNow().identity(),
       founding: this.#options.founding ?? '',
       process: this.#process,
-      address: Buffer.byteLength(peerAddress) <= addressBytesMax ? peerAddress : '',
-      decidedIndex,
     }
   }
 

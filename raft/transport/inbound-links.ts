@@ -8,8 +8,8 @@ import { TransportFailure } from './errors.ts'
 import type { RefusalReason, TransportCounters, TransportEvent } from './events.ts'
 import { decodeLinkFrame, encodeWelcome } from './frame-codec.ts'
 import type { Hello, LinkFrame } from './frame-codec.ts'
-import { anotherProcess, lostLog, refuse } from './greeting.ts'
-import type { Doorkeeper, Refusal } from './greeting.ts'
+import { anotherProcess, refusalOf, validateHandshake } from './handshake.ts'
+import type { HandshakeContext, Refusal } from './handshake.ts'
 import type { TransportLimits } from './options.ts'
 import { memberNameOf } from './peer-identity.ts'
 import { commonProtocol, protocolOldest } from './protocol-version.ts'
@@ -17,7 +17,7 @@ import { naming, RefusalThrottle } from './refusal-throttle.ts'
 import { refusalStatus } from './status.ts'
 
 export type InboundLinksOptions = {
-  readonly door: Doorkeeper
+  readonly context: HandshakeContext
   readonly limits: TransportLimits
   readonly clock: Clock
   readonly counters: TransportCounters
@@ -61,7 +61,7 @@ export class InboundLinks {
   /** Ends the links of everybody who is no member any more, or is now another one. */
   sweep(): void {
     for (const [peer, link] of this.#links) {
-      if (this.#options.door.peers.get(peer)?.name !== link.certified) {
+      if (this.#options.context.peers.get(peer)?.name !== link.certified) {
         link.refuse('unknown-member', `"${String(link.certified)}" (${peer}) is not a member any more`)
       }
     }
@@ -128,7 +128,7 @@ class InboundLink {
       })
     }
     this.#over()
-    this.#stream.emit('error', refusalStatus(reason, detail, this.#options.door.decidedIndex))
+    this.#stream.emit('error', refusalStatus(reason, detail, this.#options.context.decidedIndex))
   }
 
   end(code: status, details: string): void {
@@ -167,11 +167,12 @@ class InboundLink {
     this.#greeted = true
     // What a hasty caller says meanwhile waits.
     this.#stream.pause()
-    void this.#options.door.meet(hello.from, hello.logId).then((answer) => {
+    const { verify, identity } = this.#options.context
+    void verify(hello.from, hello.identity).then((verdict) => {
       if (this.#ended) return
-      if (answer === 'welcome') return this.#welcome(hello)
-      const { reason, detail } = lostLog(this.certified)
-      this.refuse(reason, detail)
+      const unfit = refusalOf(verdict, this.certified, hello.identity, identity())
+      if (unfit === null) this.#welcome(hello)
+      else this.refuse(unfit.reason, unfit.detail)
     })
   }
 
@@ -184,13 +185,14 @@ class InboundLink {
     this.#options.onAccepted(this.#stream.getPeer())
     this.#peer = hello.from
     this.#stream.resume()
-    this.#stream.write(asBuffer(encodeWelcome(commonProtocol(hello) ?? protocolOldest)))
+    const protocol = commonProtocol(hello) ?? protocolOldest
+    this.#stream.write(asBuffer(encodeWelcome({ protocol, identity: this.#options.context.identity() })))
     this.#hooks.onOpen(hello.from)
   }
 
   /** Of two processes that live at the same time under one name, the first counts. */
   #refusal(hello: Hello): Refusal | null {
-    const refusal = refuse(this.#options.door, this.certified, hello)
+    const refusal = validateHandshake(this.#options.context, this.certified, hello)
     if (refusal !== null) return refusal
     const other = this.#hooks.processOf(hello.from)
     return other !== 0 && hello.process !== 0 && other !== hello.process
@@ -199,14 +201,14 @@ class InboundLink {
   }
 
   #receive(peer: NodeId, messages: readonly PeerMessage[], bytes: Buffer): void {
-    const { counters, door, onMessage } = this.#options
+    const { counters, context, onMessage } = this.#options
     counters.framesReceived++
     counters.bytesReceived += bytes.byteLength
     for (const peerMessage of messages) {
       // Whoever receives a message may close or sweep us.
       if (this.#ended) return
       const { from, to } = peerMessage.kind === 'core' ? peerMessage.message : peerMessage
-      if (from !== peer || to !== door.self) {
+      if (from !== peer || to !== context.self) {
         return this.refuse('malformed', `member ${peer} passed on a message from ${from} to ${to}`)
       }
       counters.messagesReceived++

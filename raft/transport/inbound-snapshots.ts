@@ -8,15 +8,15 @@ import { TransportFailure } from './errors.ts'
 import type { RefusalReason, TransportCounters, TransportEvent } from './events.ts'
 import { decodeSnapshotFrame } from './frame-codec.ts'
 import type { SnapshotFrame } from './frame-codec.ts'
-import { lostLog, refuse } from './greeting.ts'
-import type { Doorkeeper } from './greeting.ts'
+import { refusalOf, validateHandshake } from './handshake.ts'
+import type { HandshakeContext } from './handshake.ts'
 import type { TransportLimits } from './options.ts'
 import { memberNameOf } from './peer-identity.ts'
 import { naming, RefusalThrottle } from './refusal-throttle.ts'
 import { refusalStatus } from './status.ts'
 
 export type InboundSnapshotsOptions = {
-  readonly door: Doorkeeper
+  readonly context: HandshakeContext
   readonly limits: TransportLimits
   readonly clock: Clock
   readonly counters: TransportCounters
@@ -54,14 +54,13 @@ export class InboundSnapshots {
       if (opening?.kind !== 'opening') {
         throw new TransportFailure('malformed', 'a snapshot begins with its opening')
       }
-      const peer = opening.hello.from
+      const { from: peer, identity } = opening.hello
+      const { context } = this.#options
       const certified = memberNameOf(stream.getAuthContext().sslPeerCertificate ?? {})
-      const refusal = refuse(this.#options.door, certified, opening.hello)
+      const refusal =
+        validateHandshake(context, certified, opening.hello) ??
+        refusalOf(await context.verify(peer, identity), certified, identity, context.identity())
       if (refusal !== null) return this.#refuse(stream, answer, refusal.reason, refusal.detail)
-      if ((await this.#options.door.meet(peer, opening.hello.logId)) === 'lost-log') {
-        const { reason, detail } = lostLog(certified)
-        return this.#refuse(stream, answer, reason, detail)
-      }
       if (this.#busy.has(peer)) {
         return this.#refuse(stream, answer, 'busy', `a snapshot of member ${peer} is under way already`)
       }
@@ -116,7 +115,7 @@ export class InboundSnapshots {
       const told = naming(certified, reason, detail)
       this.#options.onEvent({ kind: 'refused', reason, remote: stream.getPeer(), detail: told })
     }
-    answer(refusalStatus(reason, detail, this.#options.door.decidedIndex))
+    answer(refusalStatus(reason, detail, this.#options.context.decidedIndex))
   }
 
   #failed(peer: NodeId, cause: unknown, answer: sendUnaryData<Buffer>): void {

@@ -5,8 +5,6 @@ import { noIndex } from '../core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage, SnapshotHeader, SnapshotSink, Transport, TransportReceiver } from '../ports.ts'
 import { TransportFailure } from './errors.ts'
-import type { Introduction } from './guests.ts'
-import { defaultTransportLimits } from './options.ts'
 import { PeerList } from './peer-list.ts'
 
 /**
@@ -49,12 +47,10 @@ export type MemoryTransportOptions = {
   readonly clock: Clock
   /** Messages waiting to be received by this member. When full: dropped, and told as unreachable. */
   readonly queueMessagesMax: number
-  /** See `Patience`; unset: as between machines. */
-  readonly guestsAfterMs?: number
 }
 
 /** As whom the receiver of a message knows its sender. */
-type Sender = Pick<MemoryTransport, 'cluster' | 'introduction'>
+type Sender = Pick<MemoryTransport, 'cluster' | 'self'>
 
 /** One member's place in a `MemoryNetwork`. Delivers in a later turn, never from within a call. */
 export class MemoryTransport implements Transport {
@@ -71,8 +67,7 @@ export class MemoryTransport implements Transport {
   constructor(options: MemoryTransportOptions) {
     this.#options = options
     this.#inbox = new BoundedQueue(options.queueMessagesMax)
-    const { clock, guestsAfterMs = defaultTransportLimits.guestsAfterMs } = options
-    this.#peers = new PeerList(options.self, { now: () => clock.monotonicMs(), guestsAfterMs })
+    this.#peers = new PeerList(options.self.id)
   }
 
   async start(receiver: TransportReceiver): Promise<void> {
@@ -85,9 +80,8 @@ export class MemoryTransport implements Transport {
     this.#peers.set(peers, decidedIndex)
   }
 
-  /** How it greets. */
-  get introduction(): Introduction {
-    return this.#peers.introduction
+  get self(): MemoryTransportOptions['self'] {
+    return this.#options.self
   }
 
   get cluster(): string {
@@ -145,7 +139,7 @@ export class MemoryTransport implements Transport {
   /** Called by the sender. @throws TransportFailure `refused` */
   async open(header: SnapshotHeader, sender: Sender): Promise<SnapshotSink> {
     if (this.#receiver === null || !this.#welcomes(sender)) {
-      throw new TransportFailure('refused', `member ${sender.introduction.id} is not welcome`)
+      throw new TransportFailure('refused', `member ${sender.self.id} is not welcome`)
     }
     return this.#receiver.receiveSnapshot(header)
   }
@@ -179,10 +173,8 @@ export class MemoryTransport implements Transport {
     return this.#options.network.route(this.#options.self.id, to)
   }
 
-  #welcomes({ cluster, introduction }: Sender): boolean {
-    if (cluster !== this.#options.cluster) return false
-    const peer = this.#peers.all.get(introduction.id)
-    return peer === undefined ? this.#peers.admits(introduction) : peer.name === introduction.name
+  #welcomes({ cluster, self }: Sender): boolean {
+    return cluster === this.#options.cluster && this.#peers.all.get(self.id)?.name === self.name
   }
 
   /** What is in the inbox now; what arrives meanwhile has its own turn. */
@@ -193,7 +185,6 @@ export class MemoryTransport implements Transport {
       if (message === undefined) return
       const { from } = message.kind === 'core' ? message.message : message
       if (!this.#peers.all.has(from)) continue
-      this.#peers.heard(message)
       this.#receiver?.receive(message)
     }
   }

@@ -7,6 +7,7 @@ import type { Entry, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import { reportBytesMax } from '../ports.ts'
 import type { PeerMessage, ProposalId } from '../ports.ts'
 import { endsOf, readAddress, writeAddress } from './address-codec.ts'
+import { readFounding, writeFounding } from './identity-codec.ts'
 import type { AddressBody } from './address-codec.ts'
 import { readEntries, writeEntries } from './entries-codec.ts'
 import type { EntriesKind } from './entries-codec.ts'
@@ -40,9 +41,11 @@ const field = {
   'transfer-wanted': 20,
   'entries-wanted': 22,
   'entries-sent': 23,
+  founding: 21,
 } satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, number>
 
 type WireKind = keyof typeof field
+type PlainKind = Exclude<WireKind, MembershipKind | EntriesKind | 'founding'>
 type ShellMessage = Exclude<PeerMessage, { readonly kind: 'core' }>
 
 const kindOf: ReadonlyMap<number, WireKind> = new Map(
@@ -51,7 +54,7 @@ const kindOf: ReadonlyMap<number, WireKind> = new Map(
 
 /** The oldest version of the protocol that has this message. */
 export function protocolOf({ kind }: PeerMessage): number {
-  return isMembershipKind(kind) || isEntriesKind(kind) ? 3 : 2
+  return isMembershipKind(kind) || isEntriesKind(kind) || kind === 'founding' ? 3 : 2
 }
 
 /** Entries of one append, proposals of one forward. An entry of the smallest size counts 32 bytes in a window. */
@@ -102,6 +105,8 @@ function writeShell(writer: BinaryWriter, message: ShellMessage): void {
     case 'entries-wanted':
     case 'entries-sent':
       return writeEntries(writer, message)
+    case 'founding':
+      return writeFounding(writer, message)
     default:
       assertNever(message)
   }
@@ -175,7 +180,8 @@ export function readPeerMessage(reader: BinaryReader, end: number): PeerMessage 
     }
     if (message !== null) throw malformed('a message is of one kind')
     const bodyEnd = readEnd(reader, head & 7, end)
-    if (isMembershipKind(kind)) message = readMembership(reader, kind, bodyEnd)
+    if (kind === 'founding') message = readFounding(reader, bodyEnd)
+    else if (isMembershipKind(kind)) message = readMembership(reader, kind, bodyEnd)
     else if (isEntriesKind(kind)) message = readEntries(reader, kind, bodyEnd)
     else message = toMessage(kind, readBody(reader, kind, bodyEnd))
   }
@@ -292,7 +298,7 @@ function readProposalId(reader: BinaryReader, end: number): ProposalId {
   return { session, sequence }
 }
 
-function toMessage(kind: Exclude<WireKind, MembershipKind | EntriesKind>, body: Body): PeerMessage {
+function toMessage(kind: PlainKind, body: Body): PeerMessage {
   const { from, to } = endsOf(body)
   const sent = term(body.term)
   switch (kind) {

@@ -33,8 +33,6 @@ export type TransportLimits = {
   readonly keepaliveTimeoutMs: number
   /** A peer is called unreachable at most this often while messages to it are dropped. */
   readonly unreachableMsMin: number
-  /** See `Patience`. */
-  readonly guestsAfterMs: number
   /** One piece of a snapshot. */
   readonly chunkBytesMax: number
   /** A snapshot stream on which nothing moves for this long is given up by either side. */
@@ -54,7 +52,6 @@ export const defaultTransportLimits: TransportLimits = Object.freeze({
   keepaliveMs: 2000,
   keepaliveTimeoutMs: 2000,
   unreachableMsMin: 100,
-  guestsAfterMs: 2000,
   chunkBytesMax: 256 * KiB,
   snapshotStallMsMax: 30_000,
 })

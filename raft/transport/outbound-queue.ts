@@ -73,6 +73,8 @@ function peerMessageBytes(message: PeerMessage): number {
     case 'entries-wanted':
     case 'transfer-wanted':
       return envelope
+    case 'founding':
+      return 3 * envelope
     case 'change-wanted':
     case 'change-answer':
       // At most one configuration; they are few.

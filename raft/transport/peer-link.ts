@@ -10,6 +10,7 @@ import { TransportFailure } from './errors.ts'
 import type { LinkMeasure, TransportCounters, TransportEvent } from './events.ts'
 import { decodeWelcome, encodeHelloFrame, encodeMessagesFrame } from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
+import { areApart, otherCluster } from './handshake.ts'
 import { protocolOf } from './message-codec.ts'
 import { method } from './options.ts'
 import type { TransportLimits } from './options.ts'
@@ -149,13 +150,17 @@ export class PeerLink {
   #welcome(attempt: Attempt, bytes: Buffer): void {
     if (this.#state.kind !== 'dialing' || !this.#isCurrent(attempt)) return
     try {
-      const protocol = decodeWelcome(bytes)
+      const { protocol, identity } = decodeWelcome(bytes)
       if (protocol < protocolOldest || protocol > protocolNewest) {
         const known = `${protocolOldest} to ${protocolNewest}`
         throw new TransportFailure(
           'refused',
           `the peer answers in protocol ${protocol}, not in one of ${known}`,
         )
+      }
+      const own = this.#options.hello().identity
+      if (areApart(identity, own)) {
+        throw new TransportFailure('refused', otherCluster(this.peer.name, identity, own))
       }
       this.#protocol = protocol
     } catch (cause) {

@@ -1,3 +1,4 @@
+import { assert } from '../../raft/base/assert.ts'
 import type { Clock, Timer } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
 import type { Consensus } from '../../raft/index.ts'
@@ -87,8 +88,10 @@ export class Bootstrap {
 
   async #propose(): Promise<void> {
     const { store, consensus, clock, random, names, fingerprints, settings, featureLevel } = this.#parts
+    const { clusterId } = consensus
+    assert(clusterId !== null, 'a leader leads a founded cluster')
     const identity: ClusterIdentity = {
-      clusterId: Buffer.from(random.bytes(16)).toString('hex'),
+      clusterId,
       apiDomain: names.domain,
       continueTokenKey: random.bytes(32),
       keyFingerprints: fingerprints,

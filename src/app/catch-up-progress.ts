@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../raft/base/clock.ts'
-import type { Consensus, Joining, MemberInfo } from '../../raft/index.ts'
+import type { Consensus, MemberInfo, MemberList } from '../../raft/index.ts'
 import type { MemberReports } from '../cluster/member-reports.ts'
 
 export type CatchUpParts = {
@@ -11,7 +11,7 @@ export type CatchUpParts = {
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly name: string
   /** What this member was told when it joined. */
-  readonly joined: Joining
+  readonly joined: MemberList
 }
 
 const periodMs = 1000

@@ -16,6 +16,7 @@ import { formatAddress, parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import type { Outcome } from '../store/command.ts'
+import { FileClusterRecord } from './cluster-record.ts'
 import { clientAddress, credentialsOf } from './keys.ts'
 import { foundingOf, hasLog } from './founding.ts'
 import type { MemberKeys } from './keys.ts'
@@ -61,7 +62,7 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
   if (peer !== null && hasLog(logDirectory) && peerBook.known().length === 0) {
     log.warn({ path: peerBook.path }, 'no peer is recorded: each is believed the first log it comes with')
   }
-  return threadedNode<Outcome>({
+  const opened = threadedNode<Outcome>({
     node,
     clock,
     random,
@@ -78,6 +79,12 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
             limits: { ...defaultTransportLimits, messageBytesMax: limits.messageBytesMax },
           },
     peerBook,
+    clusterRecord: new FileClusterRecord(parts.directory),
+    onFounding: (awaited) => {
+      if (awaited.length === 0) log.info({ clusterId: opened.clusterId }, 'the cluster is founded')
+      else
+        log.info({ awaited }, 'the cluster is founded once all initial members take part: waiting for some')
+    },
     hostUrl: new URL('../host/thread-host.js', import.meta.url).href,
     commandUrl: new URL('../store/is-command.js', import.meta.url).href,
     onFatal,
@@ -92,6 +99,7 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
       ),
     onMeasured: parts.onMeasured,
   })
+  return opened
 }
 
 /**

@@ -4,8 +4,10 @@ import type { Joining, MemberInfo } from '../../raft/index.ts'
 import { idOf } from '../cluster/join-record.ts'
 
 /** What a member was told when it joined, as JSON. Ids are decimal text: they are wider than 32 bits. */
-export function joinedFields({ configurationIndex, members }: Joining): Readonly<Record<string, unknown>> {
+export function joinedFields(joining: Joining): Readonly<Record<string, unknown>> {
+  const { clusterId, configurationIndex, members } = joining
   return {
+    clusterId,
     configurationIndex,
     members: members.map((member) => ({
       ...member,
@@ -18,11 +20,12 @@ export function joinedFields({ configurationIndex, members }: Joining): Readonly
 /** @returns null: it is not that */
 export function joinedOf(value: unknown): Joining | null {
   if (!isRecord(value)) return null
-  const { configurationIndex, members } = value
+  const { clusterId, configurationIndex, members } = value
+  if (typeof clusterId !== 'string' || !/^[0-9a-f]{32}$/.test(clusterId)) return null
   if (!isCount(configurationIndex) || !Array.isArray(members)) return null
   const found = members.map(memberOf)
   if (!found.every((member) => member !== null)) return null
-  return { configurationIndex: logIndex(configurationIndex), members: found }
+  return { clusterId, configurationIndex: logIndex(configurationIndex), members: found }
 }
 
 function memberOf(value: unknown): MemberInfo | null {

@@ -14,7 +14,10 @@ import type { StateWatch } from './state-watch.ts'
 export type MembershipParts = {
   readonly store: ObjectStore
   readonly machine: Pick<StoreMachine, 'configuration' | 'quarantine' | 'samples' | 'repair'>
-  readonly consensus: Pick<Consensus<never>, 'status' | 'barrier' | 'changeMembers' | 'transferLeadership'>
+  readonly consensus: Pick<
+    Consensus<never>,
+    'clusterId' | 'status' | 'barrier' | 'changeMembers' | 'transferLeadership'
+  >
   readonly watch: Pick<StateWatch, 'guard' | 'reports'>
   /** Those in force: authorities may be replaced while this member runs. */
   readonly keys: () => MemberKeys
@@ -36,7 +39,7 @@ export function membershipDesks(
       clusterName: config['cluster-name'],
       life,
       apiDomain: names.domain,
-      clusterId: store.identity?.clusterId ?? null,
+      clusterId: consensus.clusterId,
       fingerprints: keys().fingerprints,
       featureLevel: store.featureLevel,
     }),

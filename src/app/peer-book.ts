@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { nodeId } from '../../raft/index.ts'
-import type { PeerBook, PeerLog } from '../../raft/index.ts'
+import type { NodeId, PeerBook, PeerLog } from '../../raft/index.ts'
 import { readFileIfThere, replaceFile } from '../pki/files.ts'
 import { StartFailure } from './errors.ts'
 
@@ -28,8 +28,9 @@ export class FilePeerBook implements PeerBook {
     return this.#known
   }
 
-  record(met: PeerLog): void {
-    this.#known = [...this.#known.filter(({ peer }) => peer !== met.peer), met]
+  record(met: PeerLog, current: ReadonlySet<NodeId>): void {
+    const others = this.#known.filter(({ peer }) => peer !== met.peer && current.has(peer))
+    this.#known = [...others, met]
     const book = { format, sha256: checksum(this.#known), peers: this.#known }
     replaceFile(this.path, `${JSON.stringify(book, null, 2)}\n`, 'public')
   }

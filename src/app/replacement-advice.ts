@@ -3,7 +3,7 @@ import { clientAddress } from './keys.ts'
 
 /** What the consensus library says of a member that may have lost a vote or an entry. */
 const isLost =
-  /promised to keep (?:are|is) lost|knows this member by another log|it must be replaced by a new member/
+  /promised to keep (?:are|is) lost|know this member by another log|it must be replaced by a new member/
 
 /**
  * A member that may have forgotten what it promised never votes again under its id. Adds to such a line the command that

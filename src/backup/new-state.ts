@@ -1,3 +1,4 @@
+import { assert } from '../../raft/base/assert.ts'
 import type { Random } from '../../raft/base/random.ts'
 import { Wal } from '../../raft/index.ts'
 import type { LogDisk, NodeId, SnapshotMeta } from '../../raft/index.ts'
@@ -10,6 +11,7 @@ import { defaultStoreLimits } from '../store/limits.ts'
 import { addHash, hashText, newHash } from '../store/machine/hash.ts'
 import { encodeHead } from '../store/machine/head.ts'
 import type { Head } from '../store/machine/head.ts'
+import { FileClusterRecord } from '../app/cluster-record.ts'
 import { isJoinRecord } from '../app/join-records.ts'
 import { hashOf, movedVersion, recordBytes, recordOf } from '../store/machine/version.ts'
 import type { Version } from '../store/machine/version.ts'
@@ -97,6 +99,16 @@ export class NewStateBuilder {
     this.#changesBytes = 0
     await this.#store.write(changes)
   }
+}
+
+/**
+ * Writes down to which cluster the member belongs. The id follows from the life, so it is equal on all
+ * members that were made for it, and there is nothing that they would have to agree on.
+ */
+export function recordCluster(directory: string, { head }: Pick<NewState, 'head'>): void {
+  const clusterId = head.identity?.clusterId
+  assert(clusterId !== undefined, 'a state that is restored is of a founded cluster')
+  new FileClusterRecord(directory).write({ clusterId, founded: true, founders: [] })
 }
 
 /** The log of a member whose state begins at `base`: nothing in it, nothing voted. */

@@ -19,7 +19,7 @@ import { BackupFailure } from './errors.ts'
 import { printOf } from './life.ts'
 import type { Life } from './life.ts'
 import { backupLimits } from './limits.ts'
-import { makeLog, NewStateBuilder } from './new-state.ts'
+import { makeLog, NewStateBuilder, recordCluster } from './new-state.ts'
 import type { NewState } from './new-state.ts'
 import { mark, memberFiles, readMark, unmark } from './unfinished.ts'
 
@@ -81,6 +81,7 @@ export async function recoverInto(
     await builder.flush()
   }
   const made = await builder.finish()
+  recordCluster(directory, made)
   makeLog(new FileDisk(join(directory, logFolder)), { owner: id, random, base: made.base })
   const founding = join(directory, aside, foundingFileName)
   if (existsSync(founding)) copyFileSync(founding, join(directory, foundingFileName))

@@ -15,7 +15,7 @@ import type { Secret } from './chunk-seal.ts'
 import { BackupFailure } from './errors.ts'
 import { isOf, printOf } from './life.ts'
 import type { Life } from './life.ts'
-import { makeLog, NewStateBuilder } from './new-state.ts'
+import { makeLog, NewStateBuilder, recordCluster } from './new-state.ts'
 import type { NewState } from './new-state.ts'
 import type { SnapshotFile } from './snapshot-file.ts'
 import { StateSurvey } from './state-survey.ts'
@@ -113,6 +113,7 @@ export async function restoreInto(
   foundingOf(directory, logDirectory, listed, { warn: () => undefined })
   const state = await buildState(join(directory, databaseFolder), plan, options)
   const id = memberId(peerCluster(cluster, life.id), member)
+  recordCluster(directory, state)
   makeLog(new FileDisk(logDirectory), { owner: id, random, base: state.base })
   writeIdentity(directory, {
     ...{ cluster, member, id, life: life.id },

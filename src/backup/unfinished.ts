@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { claimFileName, logFolder, unfinishedFileName } from '../app/member-identity.ts'
 import { databaseFolder } from '../app/open-store.ts'
 import { foundingFileName } from '../app/founding.ts'
+import { clusterFileName } from '../app/cluster-record.ts'
 import { peerBookFileName } from '../app/peer-book.ts'
 import { asideSuffix, readFileIfThere, removeFile, replaceFile } from '../pki/files.ts'
 import { BackupFailure } from './errors.ts'
@@ -13,6 +14,7 @@ export const memberFiles = [
   databaseFolder,
   foundingFileName,
   peerBookFileName,
+  clusterFileName,
   claimFileName,
 ] as const
 

@@ -51,7 +51,10 @@ export function simulatedHarness(): TransportHarness {
   return {
     async start({ name, id, cluster = 'test' }, receiver) {
       const self = { id: nodeId(id), name }
-      const identity = { ...self, cluster, turnedAway: () => undefined, violated: () => undefined }
+      const identity = {
+        ...{ ...self, cluster, violated: () => undefined },
+        ...{ logRefusedBy: () => undefined, acceptedBy: () => undefined },
+      }
       const transport = network.attach(identity, ownerOf(name))
       await transport.start(receiver)
       return { transport, info: memberInfo(self, 'simulated:1') }

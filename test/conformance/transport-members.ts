@@ -3,7 +3,14 @@ import assert from 'node:assert/strict'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { logIndex, term } from '../../raft/core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../../raft/core/types.ts'
-import type { PeerMessage, SnapshotHeader, SnapshotSink, Transport } from '../../raft/ports.ts'
+import type {
+  PeerIdentity,
+  PeerMessage,
+  PeerVerdict,
+  SnapshotHeader,
+  SnapshotSink,
+  Transport,
+} from '../../raft/ports.ts'
 import { TransportFailure } from '../../raft/transport/errors.ts'
 import type { TransportFailureCode } from '../../raft/transport/errors.ts'
 import { sampleConfig } from '../unit/raft/transport/sample-messages.ts'
@@ -14,8 +21,6 @@ export type MemberOptions = {
   readonly cluster?: string
   /** Take the place of this member, which was closed. */
   readonly after?: MemberInfo
-  /** See `Patience`; unset: short. What does not live in real time may have its own. */
-  readonly guestsAfterMs?: number
 }
 
 export interface TransportHarness {
@@ -36,13 +41,19 @@ export class TestReceiver {
   openSnapshot: (header: SnapshotHeader) => Promise<TestSink> = async (header) => new TestSink(header)
 
   logId = 'a1'
+  clusterId = 'c1'
   /** The logs peers are known by; one that is met is remembered. */
   readonly known = new Map<NodeId, string>()
 
-  async meet(peer: NodeId, logId: string): Promise<'welcome' | 'lost-log'> {
+  identity(): PeerIdentity {
+    return { logId: this.logId, clusterId: this.clusterId, phase: 'founded' }
+  }
+
+  async verify(peer: NodeId, { logId, clusterId }: PeerIdentity): Promise<PeerVerdict> {
+    if (clusterId !== this.clusterId) return 'other-cluster'
     const known = this.known.get(peer) ?? logId
     this.known.set(peer, known)
-    return known === logId ? 'welcome' : 'lost-log'
+    return known === logId ? 'ok' : 'lost-log'
   }
 
   receive(message: PeerMessage): void {

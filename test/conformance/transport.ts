@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../raft/base/random.ts'
-import { logIndex, nodeId, term } from '../../raft/core/types.ts'
-import type { MemberInfo } from '../../raft/core/types.ts'
+import { logIndex, term } from '../../raft/core/types.ts'
 import { plain, sampleKinds, sampleMessage } from '../unit/raft/transport/sample-messages.ts'
 import { connect, failsWith, headerOf, pieces, probe, startMember, until } from './transport-members.ts'
 import type { Group, Pair, Scenario, TestMember, TransportHarness } from './transport-members.ts'
@@ -202,57 +201,6 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
       a.transport.send(probe(a, b, 3))
       return a.receiver.disownedBy.length > 0
     })
-  })
-
-  scenario('who is not known, and knows of a later decision, is let in and answered', async (harness) => {
-    const [a, b] = await pair(harness)
-    const gone: MemberInfo = { ...b.info, id: nodeId(3), name: 'n3', peerAddress: '127.0.0.1:1' }
-    a.transport.setPeers([a.info, b.info], logIndex(9))
-    b.transport.setPeers([b.info, gone], logIndex(8))
-    await connect(a, b)
-    await connect(b, a)
-    await a.transport.sendSnapshot(b.info.id, headerOf(a, b), pieces(1, 1))
-    b.transport.setPeers([b.info, gone], logIndex(9))
-    await unheard(a, b)
-  })
-
-  scenario('who is not known has to go once somebody known leads, or follows', async (harness) => {
-    // What known members said has to count for longer than a busy machine stands still between two words.
-    const guestsAfterMs = 1500
-    const a = await startMember(harness, { name: 'n1', id: 1 })
-    const b = await startMember(harness, { name: 'n2', id: 2, guestsAfterMs })
-    const c = await startMember(harness, { name: 'n3', id: 3 })
-    a.transport.setPeers([a.info, b.info], logIndex(9))
-    b.transport.setPeers([b.info, c.info], logIndex(8))
-    c.transport.setPeers([b.info, c.info], logIndex(8))
-    await connect(c, b)
-    await connect(a, b)
-    await connect(c, b)
-    a.transport.send(probe(a, b, 2))
-    await until('what else is said sends nobody away', () => b.receiver.messages.length > 0)
-    const { info } = c
-    const word = { from: info.id, to: b.info.id, term: term(1), commit: logIndex(1), context: null }
-    const leads = { kind: 'core', message: { kind: 'heartbeat', ...word } } as const
-    c.transport.send(leads)
-    await until('it is heard', () => b.receiver.messages.some(({ kind }) => kind === 'core'))
-    for (let time = 0; time < 20; time++) {
-      c.transport.send(leads)
-      a.transport.send(probe(a, b, 3))
-      await new Promise((resolve) => setTimeout(resolve, 1))
-    }
-    const late = b.receiver.messages.filter(
-      (message) => message.kind === 'read-request' && message.round === 3,
-    )
-    assert.deepEqual(late, [])
-  })
-
-  scenario('nobody is let in by a decision that is no later, or without an address', async (harness) => {
-    const [a, b] = await pair(harness)
-    a.transport.setPeers([a.info, b.info], logIndex(8))
-    b.transport.setPeers([b.info], logIndex(8))
-    await unheard(a, b)
-    a.transport.setPeers([b.info], logIndex(9))
-    await unheard(a, b)
   })
 
   scenario('a member of another cluster is not heard', async (harness) => {

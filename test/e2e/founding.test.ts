@@ -1,14 +1,16 @@
 /*
- * Goal: a member that began with another list of members has no part in the cluster, is told why in one line that names
- * the flag, and belongs once it begins with the right one.
- * Method: three real members, the list of one of them wrong.
+ * Goal: a cluster is founded once, by all its initial members. A member that began with another list of members is told why
+ * it has no part in that; one that lost its directory never founds the cluster again, whoever is away; and an old member that
+ * comes back to a cluster that was founded anew ends nobody.
+ * Method: three real members; directories are emptied, kept and brought back.
  */
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { ProcessCluster } from '../support/process-cluster.ts'
+import type { MemberProcess } from '../support/process-cluster.ts'
 import { until } from '../support/until.ts'
 
 void test('a list of members that differs is noticed', async (t) => {
@@ -21,9 +23,6 @@ void test('a list of members that differs is noticed', async (t) => {
   const fourth = { name: 'n4', 'peer-address': '127.0.0.1:1', 'client-address': '127.0.0.1:2' }
   writeFileSync(path, stringify({ ...config, 'initial-members': [...config['initial-members'], fourth] }))
   for (const member of cluster.members) member.start()
-  const others = cluster.members.filter((member) => member !== wrong)
-  await Promise.all(others.map((member) => member.waitReady()))
-
   const words =
     /began with another list of members than this one: give all the same --initial-members, and a new --data-dir/
   const log = (name: string): string =>
@@ -35,11 +34,139 @@ void test('a list of members that differs is noticed', async (t) => {
   )
   assert.match(log('n3'), words)
   assert.match(log('n1'), new RegExp(`member .{0,3}n3.{0,3} ${words.source}`))
-  assert.equal(await wrong.isReady(), false)
+  for (const member of cluster.members) assert.equal(await member.isReady(), false, member.name)
 
   assert.equal(await wrong.stop(), 0)
   writeFileSync(path, right)
   rmSync(join(wrong.directory, 'data'), { recursive: true })
   wrong.start()
   await cluster.waitReady()
+})
+
+const path = '/api/v1/namespaces/default/configmaps'
+const data = (member: MemberProcess): string => join(member.directory, 'data')
+
+async function create(member: MemberProcess, name: string): Promise<void> {
+  let last = ''
+  await until(
+    `${name} is acknowledged`,
+    async () => {
+      const { status, text } = await member.client.post(path, { metadata: { name } })
+      // One whose first try was not acknowledged may have been made by it.
+      const isThere = status === 201 || (last !== '' && status === 409)
+      last = text
+      return isThere
+    },
+    () => last,
+  )
+}
+
+/** Without the lock of the process that used it. */
+function copyData(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, filter: (file) => !file.endsWith('.sock') })
+}
+
+function clusterIdOf(member: MemberProcess): string {
+  const { clusterId } = JSON.parse(readFileSync(join(data(member), 'cluster.json'), 'utf8')) as {
+    readonly clusterId: string
+  }
+  return clusterId
+}
+
+void test('nothing is acknowledged before all initial members took part', async (t) => {
+  const cluster = await ProcessCluster.prepare({ members: 3 })
+  t.after(() => cluster.remove())
+  const [a, b, c] = cluster.members
+  if (a === undefined || b === undefined || c === undefined) return assert.fail('three members')
+  a.start()
+  b.start()
+  await until(
+    'both say whom they wait for',
+    () => [a, b].every((member) => /waiting for some/.test(member.said()) && /n3/.test(member.said())),
+    () => `${a.logTail()}\n${b.logTail()}`,
+  )
+  // The directory of one that took part in nothing yet may be lost.
+  assert.equal(await b.stop(), 0)
+  rmSync(data(b), { recursive: true })
+  b.start()
+  const reply = await a.client.post(`${path}?timeout=2s`, { metadata: { name: 'early' } })
+  assert.notEqual(reply.status, 201, reply.text)
+  assert.deepEqual([await a.isReady(), await b.isReady()], [false, false])
+  c.start()
+  await cluster.waitReady()
+  await create(a, 'acked')
+  assert.deepEqual([clusterIdOf(b), clusterIdOf(c)], [clusterIdOf(a), clusterIdOf(a)])
+})
+
+void test('a member that lost its directory founds nothing with another while the rest is away', async (t) => {
+  const cluster = await ProcessCluster.start({ members: 3 })
+  t.after(() => cluster.remove())
+  const [a, b, c] = cluster.members
+  if (a === undefined || b === undefined || c === undefined) return assert.fail('three members')
+  await cluster.waitReady()
+  // Until this it may have only been founded: it was never part of what is acknowledged.
+  await c.stop('SIGKILL')
+  for (const name of ['acked-1', 'acked-2']) await create(a, name)
+  await Promise.all([a.stop('SIGKILL'), b.stop('SIGKILL')])
+  rmSync(data(b), { recursive: true })
+  b.start()
+  c.start()
+  await until(
+    'both say why',
+    () => [b, c].every((member) => /n2\W+ was known by another log, which it lost/.test(member.said())),
+    () => `${b.logTail()}\n${c.logTail()}`,
+  )
+  for (const member of [b, c]) {
+    assert.equal(await member.isReady(), false)
+    const { status } = await member.client.get(`${path}/acked-1?timeout=2s`)
+    assert.ok(status >= 500, `${member.name} answers ${status}`)
+    assert.notEqual(
+      (await member.client.post(`${path}?timeout=2s`, { metadata: { name: 'second' } })).status,
+      201,
+    )
+  }
+  a.start()
+  await Promise.all([a.waitReady(), c.waitReady()])
+  for (const member of [a, c]) {
+    for (const name of ['acked-1', 'acked-2']) {
+      assert.equal((await member.client.get(`${path}/${name}`)).status, 200, `${member.name} has ${name}`)
+    }
+  }
+  await until('the one that lost its directory ends', () => !b.running)
+  assert.match(b.said(), /orchctl member replace n2/)
+})
+
+void test('an old member that returns to a cluster that was founded anew ends nobody', async (t) => {
+  const cluster = await ProcessCluster.start({ members: 3 })
+  t.after(() => cluster.remove())
+  const [a, b, c] = cluster.members
+  if (a === undefined || b === undefined || c === undefined) return assert.fail('three members')
+  await cluster.waitReady()
+  await create(a, 'of-the-old-one')
+  await Promise.all(cluster.members.map((member) => member.stop('SIGKILL')))
+  const old = join(c.directory, 'old')
+  copyData(data(c), old)
+  for (const member of cluster.members) rmSync(data(member), { recursive: true })
+  for (const member of cluster.members) member.start()
+  await cluster.waitReady()
+  await create(a, 'of-the-new-one')
+  await c.stop('SIGKILL')
+  rmSync(data(c), { recursive: true })
+  copyData(old, data(c))
+  c.start()
+  const words =
+    /belongs to cluster [0-9a-f]{32}, this member to cluster [0-9a-f]{32}, which was founded apart/
+  await until(
+    'all say why',
+    () => cluster.members.every((member) => words.test(member.said())),
+    () => cluster.members.map((member) => member.logTail()).join('\n'),
+  )
+  for (const name of ['more-1', 'more-2']) await create(b, name)
+  await Promise.all([a.waitReady(), b.waitReady()])
+  assert.equal(await c.isReady(), false)
+  assert.deepEqual(
+    cluster.members.map(({ running }) => running),
+    [true, true, true],
+  )
+  assert.equal((await a.client.get(`${path}/of-the-new-one`)).status, 200)
 })

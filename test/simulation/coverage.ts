@@ -14,7 +14,7 @@ const metFaults = [
   ...(['disk-write-io', 'disk-sync-io', 'disk-read-io', 'disk-write-disk-full'] as const),
   ...(['sync-stalls', 'sync-stalls-for-ever', 'database-stall', 'database-write-io'] as const),
   ...(['log-refused', 'log-wounded', 'log-repaired', 'log-damage-harmless'] as const),
-  ...(['turned-away', 'peer-violation'] as const),
+  ...(['turned-away', 'other-cluster', 'peer-violation'] as const),
   ...(['database-quarantined', 'database-healed'] as const),
   ...(['lost-batch', 'channel-stall', 'clock-drift'] as const),
 ] as const
@@ -39,7 +39,7 @@ const memberFaults = [
     'leader-removed',
     'ruined-replaced',
   ] as const),
-  ...(['member-left', 'member-left-again', 'watch-resumed-on-joined', 'guest-let-in'] as const),
+  ...(['member-left', 'member-left-again', 'watch-resumed-on-joined'] as const),
 ] as const
 
 const storageEvents: readonly StorageEvent[] = [
@@ -91,7 +91,6 @@ const seldom: ReadonlySet<Feat> = new Set<Feat>([
     'met leader-removed-itself',
     'met removed-by-own-log',
   ] as const),
-  'met guest-let-in',
 ])
 
 export type Counts = Readonly<Partial<Record<Feat, number>>>

@@ -11,7 +11,8 @@ import type { OpenedLog } from '../../raft/log/open-log.ts'
 import type { LogRepair } from '../../raft/log/wounded-log.ts'
 import { LeaseBoard } from '../../raft/node/lease-board.ts'
 import { ChannelLogReader } from '../../raft/node/log-reader.ts'
-import type { MemoryPeerBook } from '../../raft/node/acquaintances.ts'
+import type { MemoryClusterRecord } from '../../raft/node/founding.ts'
+import type { MemoryPeerBook } from '../../raft/node/peer-log-ids.ts'
 import { RaftNode } from '../../raft/node/node.ts'
 import type { NodeOptions } from '../../raft/node/options.ts'
 import type { ApiToRaft, RaftToApi } from '../../raft/node/protocol.ts'
@@ -51,6 +52,7 @@ export type ProcessParts = {
   readonly disk: SimulatedDisk
   readonly database: SimKeyValueDisk
   readonly peerBook: MemoryPeerBook
+  readonly clusterRecord: MemoryClusterRecord
   readonly time: MachineTime
   /** @returns whether the process ends at this step; then it has ended already */
   readonly step: (steps: readonly CrashStep[], side: Side) => boolean
@@ -105,13 +107,19 @@ export function startProcess(parts: ProcessParts): Life {
   })
   let actor: RaftActor | null = null
   const name = nameOf(node)
-  const turnedAway = (peer: number): void => actor?.turnedAway(`m${peer}`)
-  const { violated } = parts
-  const transport = network.attach({ cluster: 'simulated', id: node.id, name, turnedAway, violated }, raft)
+  const transport = network.attach(
+    {
+      ...{ cluster: 'simulated', id: node.id, name, violated: parts.violated },
+      logRefusedBy: (peer) => actor?.logRefusedBy(peer, `m${peer}`),
+      acceptedBy: (peer) => actor?.acceptedBy(peer),
+    },
+    raft,
+  )
   const clock = new SimClock(world, api, 'api', time)
   const lease = new LeaseBoard()
   const raftNode = new RaftNode<Outcome>({
     ...{ node, clock, random: world.random.fork(), peerBook: parts.peerBook },
+    clusterRecord: parts.clusterRecord,
     ...{ raft: apiRaft.a, reader: new ChannelLogReader(apiLog.a), lease },
     onFatal: (cause) => parts.gaveUp(cause),
     onRemoved: (cause) => parts.removed(cause),

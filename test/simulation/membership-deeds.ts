@@ -89,7 +89,9 @@ export class MembershipDeeds {
       this.#starting++
       world.schedule(deed.startMs, `m${id} joins`, null, () => {
         this.#starting--
-        admit(id, { members: configuration.members, configurationIndex: index }).start()
+        const clusterId = members.flatMap(({ clusterId: known }) => known ?? [])[0]
+        if (clusterId === undefined) throw new Error('what was decided was decided by a founded cluster')
+        admit(id, { clusterId, members: configuration.members, configurationIndex: index }).start()
       })
     })
     if (!isAsked) return false

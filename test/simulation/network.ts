@@ -1,9 +1,14 @@
 import { assert } from '../../raft/base/assert.ts'
 import { noIndex } from '../../raft/core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../../raft/core/types.ts'
-import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../../raft/ports.ts'
+import type {
+  PeerMessage,
+  PeerVerdict,
+  SnapshotHeader,
+  Transport,
+  TransportReceiver,
+} from '../../raft/ports.ts'
 import { TransportFailure } from '../../raft/transport/errors.ts'
-import type { Patience } from '../../raft/transport/guests.ts'
 import { defaultTransportLimits } from '../../raft/transport/options.ts'
 import { PeerList } from '../../raft/transport/peer-list.ts'
 import { Link } from './link.ts'
@@ -12,7 +17,7 @@ import { SnapshotStreams } from './snapshot-streams.ts'
 import type { StreamFault } from './snapshot-streams.ts'
 import type { Owner, World } from './world.ts'
 
-export type NetworkFault = LinkFault | StreamFault | 'turned-away' | 'guest-let-in'
+export type NetworkFault = LinkFault | StreamFault | 'turned-away' | 'other-cluster'
 
 export type NetworkParts = {
   readonly world: World
@@ -25,7 +30,7 @@ export type NetworkParts = {
 /** Messages that wait until their sender was met. When full: dropped. */
 const waitingMax = 64
 /** The longest that real links wait between two calls. */
-const { guestsAfterMs, backoffMsMax: callMs } = defaultTransportLimits
+const { backoffMsMax: callMs } = defaultTransportLimits
 
 /** Every link of the cluster, one for each direction of each pair. */
 export class Network {
@@ -49,16 +54,14 @@ export class Network {
   }
 
   attach(self: SimIdentity, owner: Owner): SimTransport {
-    const now = (): number => this.#parts.world.now
-    const port = new SimTransport(this, self, owner, { now, guestsAfterMs })
+    const port = new SimTransport(this, self, owner)
     this.#ports.set(self.id, port)
     return port
   }
 
   /**
-   * Real links call whomever they know before there is anything to say, and again when they are turned away: so a member
-   * that has nothing to say, a newcomer without a configuration of its own for one, hears too that it is none. Whoever is
-   * let in is met with its first word.
+   * Real links call all peers before there is anything to send, and again when they are refused: so a
+   * member that has nothing to send is told too that it is refused, and why.
    */
   calls(from: SimTransport): void {
     const { world, options } = this.#parts
@@ -140,24 +143,22 @@ export class Network {
       return
     }
     const known = greetings.get(from) ?? this.#greet(from, to, receiver)
-    if (known.answer === 'welcome') return to.hear(message)
-    if (known.answer === null && known.waiting.length < waitingMax) known.waiting.push(message)
+    if (known.verdict === 'ok') return to.hear(message)
+    if (known.verdict === null && known.waiting.length < waitingMax) known.waiting.push(message)
   }
 
   #called(from: SimTransport, to: SimTransport): void {
     const isOpen = this.connected(from.id, to.id) && this.connected(to.id, from.id)
-    if (isOpen && this.#ports.get(to.id) === to && to.receiver !== null) this.#admits(from, to)
+    const { receiver } = to
+    if (!isOpen || this.#ports.get(to.id) !== to || receiver === null || from.receiver === null) return
+    if (this.#admits(from, to) && !to.greetings.has(from)) this.#greet(from, to, receiver)
   }
 
   /** @returns false: it was told so */
   #admits(from: SimTransport, to: SimTransport): boolean {
-    const isKnown = to.peers.has(from.id)
-    if (!to.welcomes(from)) {
-      this.#disown(from, to)
-      return false
-    }
-    if (!isKnown) this.#parts.met('guest-let-in')
-    return true
+    if (to.welcomes(from)) return true
+    this.#disown(from, to)
+    return false
   }
 
   /** Who is no member is told as of which decision. */
@@ -171,29 +172,38 @@ export class Network {
   }
 
   #greet(from: SimTransport, to: SimTransport, receiver: TransportReceiver): Greeting {
-    const met = receiver.meet(from.id, from.logId)
-    const greeting: Greeting = { answer: null, met, waiting: [] }
+    const identity = from.receiver?.identity() ?? nobody
+    const met = receiver.verify(from.id, identity)
+    const greeting: Greeting = { verdict: null, met, waiting: [] }
     to.greetings.set(from, greeting)
     met.then(
-      (answer) => this.#met(greeting, answer, from, to),
+      (verdict) => this.#met(greeting, verdict, from, to),
       (cause: unknown) => this.#parts.world.fail(cause),
     )
     return greeting
   }
 
-  #met(greeting: Greeting, answer: 'welcome' | 'lost-log', from: SimTransport, to: SimTransport): void {
+  #met(greeting: Greeting, verdict: PeerVerdict, from: SimTransport, to: SimTransport): void {
     const { world, met } = this.#parts
-    greeting.answer = answer
-    if (answer === 'welcome') {
+    greeting.verdict = verdict
+    if (verdict === 'ok') {
       for (const message of greeting.waiting.splice(0)) {
         const label = `net ${from.id}>${to.id} met`
         world.schedule(0, label, to.owner, () => to.hear(message))
       }
+      world.schedule(0, `net ${to.id} accepts ${from.id}`, from.owner, () => from.identity.acceptedBy(to.id))
       return
     }
+    // A link that was refused is dialed again.
+    world.schedule(callMs, `net ${from.id}>${to.id} forgets`, to.owner, () => {
+      if (to.greetings.get(from) === greeting) to.greetings.delete(from)
+    })
     if (this.#ports.get(from.id) !== from) return
-    met('turned-away')
-    world.schedule(0, `net ${to.id} turns ${from.id} away`, from.owner, () => from.turnedAway(to.id))
+    met(verdict === 'lost-log' ? 'turned-away' : 'other-cluster')
+    if (verdict === 'other-cluster') return
+    world.schedule(0, `net ${to.id} turns ${from.id} away`, from.owner, () =>
+      from.identity.logRefusedBy(to.id),
+    )
   }
 
   async #streamReceiver(from: NodeId, to: NodeId): Promise<TransportReceiver> {
@@ -204,8 +214,9 @@ export class Network {
     }
     if (!port.welcomes(sender)) throw new TransportFailure('refused', `member ${from} is not welcome`)
     const { met } = port.greetings.get(sender) ?? this.#greet(sender, port, receiver)
-    if ((await met) === 'welcome') return receiver
-    throw new TransportFailure('refused', `member ${from} lost its log`)
+    const verdict = await met
+    if (verdict === 'ok') return receiver
+    throw new TransportFailure('refused', `member ${from} is refused: ${verdict}`)
   }
 
   #reportUnreachable(from: NodeId, to: NodeId): void {
@@ -230,8 +241,8 @@ export class Network {
 
 /** How one process was received by another. */
 type Greeting = {
-  answer: 'welcome' | 'lost-log' | null
-  readonly met: Promise<'welcome' | 'lost-log'>
+  verdict: PeerVerdict | null
+  readonly met: Promise<PeerVerdict>
   readonly waiting: PeerMessage[]
 }
 
@@ -240,11 +251,15 @@ export type SimIdentity = {
   readonly cluster: string
   readonly id: NodeId
   readonly name: string
-  /** A peer knows this member by another log. */
-  readonly turnedAway: (peer: NodeId) => void
+  /** See `RaftActor`. */
+  readonly logRefusedBy: (peer: NodeId) => void
+  readonly acceptedBy: (peer: NodeId) => void
   /** A peer sent this member what cannot be true. */
   readonly violated: (peer: NodeId, violation: string) => void
 }
+
+/** Of a process that ended while its hello was on its way. */
+const nobody = { logId: '', clusterId: '', phase: 'gathering' } as const
 
 /** One member's end. */
 export class SimTransport implements Transport {
@@ -254,13 +269,12 @@ export class SimTransport implements Transport {
   readonly greetings = new Map<SimTransport, Greeting>()
   readonly #peers: PeerList
   receiver: TransportReceiver | null = null
-  logId = ''
 
-  constructor(network: Network, self: SimIdentity, owner: Owner, patience: Patience) {
+  constructor(network: Network, self: SimIdentity, owner: Owner) {
     this.#network = network
     this.#self = self
     this.owner = owner
-    this.#peers = new PeerList(self, patience)
+    this.#peers = new PeerList(self.id)
   }
 
   get peers(): ReadonlyMap<NodeId, MemberInfo> {
@@ -278,27 +292,19 @@ export class SimTransport implements Transport {
   welcomes(caller: SimTransport): boolean {
     const { id, identity } = caller
     if (identity.cluster !== this.#self.cluster) return false
-    const peer = this.peers.get(id)
-    return peer === undefined ? this.#peers.admits(caller.#peers.introduction) : peer.name === identity.name
+    return this.peers.get(id)?.name === identity.name
   }
 
   hear(message: PeerMessage): void {
-    if (this.receiver === null) return
-    this.#peers.heard(message)
-    this.receiver.receive(message)
+    this.receiver?.receive(message)
   }
 
   get identity(): SimIdentity {
     return this.#self
   }
 
-  turnedAway(peer: NodeId): void {
-    this.#self.turnedAway(peer)
-  }
-
   async start(receiver: TransportReceiver): Promise<void> {
     this.receiver = receiver
-    this.logId = receiver.logId
     this.#network.calls(this)
   }
 

@@ -258,7 +258,10 @@ function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax, is
 }
 
 /** What a log and a database only do at their beginning. */
-const youngSteps: readonly CrashStep[] = ['configuration', 'vote', 'log-rename', 'database-open']
+const youngSteps: readonly CrashStep[] = [
+  ...(['configuration', 'vote', 'log-rename', 'database-open'] as const),
+  ...(['cluster-record', 'cluster-recorded'] as const),
+]
 
 /** What happens a few times in a run, and not in every run. */
 const rareSteps: readonly CrashStep[] = [

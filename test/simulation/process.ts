@@ -1,4 +1,5 @@
-import { MemoryPeerBook } from '../../raft/node/acquaintances.ts'
+import { MemoryClusterRecord } from '../../raft/node/founding.ts'
+import { MemoryPeerBook } from '../../raft/node/peer-log-ids.ts'
 import type { NodeOptions } from '../../raft/node/options.ts'
 import { ConsensusFailure } from '../../raft/index.ts'
 import type { LogDisk } from '../../raft/ports.ts'
@@ -62,6 +63,7 @@ export class Member {
   readonly #database: SimKeyValueDisk
   readonly #crashPoint = new CrashPoint()
   #peerBook = new MemoryPeerBook()
+  #clusterRecord = new MemoryClusterRecord()
   readonly #excuses = new Set<Excuse>()
   readonly #state = new StateCondition()
   #diskFaults: { readonly operation: DiskOperation; readonly code: DiskFaultCode }[] = []
@@ -133,6 +135,12 @@ export class Member {
     return this.life?.owners.some(({ pausedUntil }) => pausedUntil > now) === true
   }
 
+  /** Of the founded cluster that it belongs to, as it durably knows. */
+  get clusterId(): string | null {
+    const record = this.#clusterRecord.read()
+    return record?.founded === true ? record.clusterId : null
+  }
+
   /** Whether this member holds the log of that one in its book, and would know another. */
   knows(peer: number): boolean {
     return this.#peerBook.known().some((known) => known.peer === peer)
@@ -168,6 +176,7 @@ export class Member {
       // One that lost its log is somebody else; that nobody listens to it is all there is to judge.
       watcher: this.#excuses.has('wiped') ? deafWatcher : watcher,
       ...{ database: this.#database, peerBook: this.#peerBook, time: this.time },
+      clusterRecord: this.#clusterRecord,
       step: (steps, side) => this.#step(steps, side),
       channelStalls: () => {
         if (!this.#calm) met('channel-stall')
@@ -349,6 +358,10 @@ export class Member {
     this.#disk.wipe()
     this.#database.wipe()
     this.#peerBook = new MemoryPeerBook()
+    // One that agreed to no cluster yet has promised nothing: it takes part with its new log.
+    const isNobody = this.#clusterRecord.read() === null && this.#options.node.joining === undefined
+    this.#clusterRecord = new MemoryClusterRecord()
+    if (isNobody) return
     this.#excuses.add('wiped')
     // Who it was is written nowhere else: a process in its place would have to join anew.
     if (this.#options.node.joining !== undefined) this.#lost = 'it does not know who it was'

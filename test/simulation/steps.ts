@@ -10,6 +10,7 @@ import type { DiskOperation } from './disk.ts'
 
 export const crashSteps = [
   ...(['append', 'vote', 'configuration', 'append-durable', 'fetch', 'catch-up-read'] as const),
+  ...(['cluster-record', 'cluster-recorded'] as const),
   ...(['commit', 'applied', 'persisted', 'cut', 'cut-done'] as const),
   ...([
     'snapshot-produce',
@@ -63,6 +64,8 @@ export function stepsToApi(message: RaftToApi): readonly CrashStep[] {
   switch (message.kind) {
     case 'committed':
       return ['commit']
+    case 'cluster-record':
+      return ['cluster-record']
     case 'source-open':
       return ['snapshot-produce']
     case 'sink-open':
@@ -84,6 +87,8 @@ export function stepsFromApi(message: ApiToRaft): readonly CrashStep[] {
       return ['applied']
     case 'applied-disk':
       return ['persisted']
+    case 'cluster-recorded':
+      return ['cluster-recorded']
     case 'source-chunk':
       return ['snapshot-send']
     case 'sink-taken':

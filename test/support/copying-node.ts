@@ -9,6 +9,7 @@ import type {
   MemoryNetwork,
   PeerMessage,
   TransportEvent,
+  MemoryClusterRecord,
 } from '../../raft/index.ts'
 import { LogActor } from '../../raft/log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
@@ -33,6 +34,7 @@ export type CopyingNodeOptions = {
   readonly clock: Clock
   readonly random: Random
   readonly log: LogStore
+  readonly clusterRecord: MemoryClusterRecord
   /** Sees the copy that arrives, and may change it. */
   readonly onHop: (hop: Hop) => void
   /** Sees what the raft thread keeps of what it wrote: its own memory, not a copy. */
@@ -69,7 +71,16 @@ export function copyingNode<Outcome>(options: CopyingNodeOptions): RaftNode<Outc
   }).begin()
   const reader = new ChannelLogReader(apiToLog)
   return new RaftNode<Outcome>({
-    ...{ peerBook: new MemoryPeerBook(), node, clock, random, reader, onFatal, onPeerEvent },
+    ...{
+      peerBook: new MemoryPeerBook(),
+      clusterRecord: options.clusterRecord,
+      node,
+      clock,
+      random,
+      reader,
+      onFatal,
+      onPeerEvent,
+    },
     raft: copied(apiToRaft, (message) => onHop({ at: 'api to raft', message })),
     close: async () => {
       // As the end of the process ends its other threads.

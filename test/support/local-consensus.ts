@@ -46,6 +46,10 @@ export class LocalConsensus implements Consensus<Outcome>, MembershipPort {
     this.#append({ index: logIndex(1), term: onlyTerm, kind: 'configuration', configuration })
   }
 
+  get clusterId(): string {
+    return 'c0'.repeat(16)
+  }
+
   get status(): ConsensusStatus {
     return {
       id: onlyMember.id,

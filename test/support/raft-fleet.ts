@@ -9,6 +9,7 @@ import {
   defaultTransportLimits,
   inlineNode,
   MembershipFailure,
+  MemoryClusterRecord,
   MemoryLog,
   MemoryNetwork,
   MemoryPeerBook,
@@ -20,6 +21,8 @@ import type {
   Joining,
   MemberChange,
   MemberInfo,
+  MemberList,
+  MembersChanged,
   NodeLimits,
   NodeOptions,
   RaftNode,
@@ -64,6 +67,7 @@ export class RaftFleet {
   readonly #limits: NodeLimits
   readonly #directory: string
   readonly #books = new Map<number, MemoryPeerBook>()
+  readonly #records = new Map<number, MemoryClusterRecord>()
   readonly #logs = new Map<number, MemoryLog>()
   #founders: readonly MemberInfo[] = []
 
@@ -85,10 +89,13 @@ export class RaftFleet {
   }
 
   /** @param joining unset: a founder */
-  async start(info: MemberInfo, joining?: Joining): Promise<FleetMember> {
+  async start(info: MemberInfo, joining?: Joining, currentMembers?: MemberList): Promise<FleetMember> {
     const members = joining === undefined ? this.#founders : []
-    const options = { id: info.id, members, timing: defaultTiming, limits: this.#limits }
-    const node: NodeOptions = joining === undefined ? options : { ...options, joining }
+    const node: NodeOptions = {
+      ...{ id: info.id, members, timing: defaultTiming, limits: this.#limits },
+      ...(joining === undefined ? {} : { joining }),
+      ...(currentMembers === undefined ? {} : { currentMembers }),
+    }
     const removed: string[] = []
     const logNotices: string[] = []
     const raft = this.#open(info, node, {
@@ -109,7 +116,14 @@ export class RaftFleet {
   ): Promise<FleetMember> {
     const info = await this.infoOf(number)
     const { configuration, index } = await this.changed(part.by, addition(info, part.replaces))
-    return this.start(info, { members: configuration.members, configurationIndex: index })
+    return this.start(info, this.joining({ configuration, index }))
+  }
+
+  /** What a member that joins is told. */
+  joining({ configuration, index }: MembersChanged): Joining {
+    const [known] = [...this.members.values()].flatMap(({ node }) => node.clusterId ?? [])
+    assert.ok(known !== undefined, 'some member knows its cluster')
+    return { clusterId: known, members: configuration.members, configurationIndex: index }
   }
 
   change(by: number, change: MemberChange): ReturnType<RaftNode<number>['changeMembers']> {
@@ -176,8 +190,10 @@ export class RaftFleet {
     }
     const peerBook = this.#books.get(info.id) ?? new MemoryPeerBook()
     this.#books.set(info.id, peerBook)
+    const clusterRecord = this.#records.get(info.id) ?? new MemoryClusterRecord()
+    this.#records.set(info.id, clusterRecord)
     return threadedNode<number>({
-      ...{ node, clock, random, hostUrl, peerBook, onFatal, onRemoved, onLogNotice },
+      ...{ node, clock, random, hostUrl, peerBook, clusterRecord, onFatal, onRemoved, onLogNotice },
       logDirectory: this.logDirectory(info),
       transport: {
         cluster: 'test',

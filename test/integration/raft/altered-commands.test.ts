@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logIndex, MemoryLog, MemoryNetwork, nodeId } from '../../../raft/index.ts'
+import { logIndex, MemoryClusterRecord, MemoryLog, MemoryNetwork, nodeId } from '../../../raft/index.ts'
 import type { Entry, MemberInfo, RaftNode, TransportEvent } from '../../../raft/index.ts'
 import { RealClock } from '../../../src/host/clock.ts'
 import { RealRandom } from '../../../src/host/random.ts'
@@ -20,6 +20,7 @@ const random = new RealRandom()
 class Member {
   readonly info: MemberInfo
   readonly log: MemoryLog
+  readonly clusterRecord: MemoryClusterRecord
   readonly machine = new ListMachine()
   readonly node: RaftNode<number>
   readonly fatal: string[] = []
@@ -33,11 +34,13 @@ class Member {
     members: readonly MemberInfo[],
     network: MemoryNetwork,
     log = new MemoryLog(),
+    clusterRecord = new MemoryClusterRecord(),
   ) {
     this.info = info
     this.log = log
+    this.clusterRecord = clusterRecord
     this.node = copyingNode<number>({
-      ...{ self: info, members, network, clock, random, log },
+      ...{ self: info, members, network, clock, random, log, clusterRecord },
       onHop: (hop) => this.tamper(hop),
       onKept: (entries) => this.kept.push(...entries),
       onFatal: (cause) => this.fatal.push(cause),
@@ -101,7 +104,7 @@ class Trio {
   async restart(old: Member): Promise<Member> {
     await old.node.stop(clock.monotonicMs() + 100)
     const infos = this.members.map(({ info }) => info)
-    const member = new Member(old.info, infos, this.network, new MemoryLog(old.log))
+    const member = new Member(old.info, infos, this.network, new MemoryLog(old.log), old.clusterRecord)
     this.members[this.members.indexOf(old)] = member
     await member.node.start(member.machine)
     return member

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultLimits, nodeId } from '../../../raft/index.ts'
+import type { MemberList } from '../../../raft/index.ts'
 import { endsWith } from '../../support/ends-with.ts'
 import { addition, clock, RaftFleet, soon, until } from '../../support/raft-fleet.ts'
 import type { FleetMember } from '../../support/raft-fleet.ts'
@@ -138,14 +139,14 @@ void test('who was away too long for the log joins by snapshot', async () => {
   }
 })
 
-void test('whoever knows nobody but those who were all replaced since is found by those who took their places', async () => {
+void test('members that were away while all peers they know were replaced come back once they are given the current members', async () => {
   const fleet = new RaftFleet('threads')
   try {
     await fleet.found(1, 2, 3)
     await fleet.leader()
     const away = fleet.member(3).info
     const six = await fleet.infoOf(6)
-    const { configuration, index } = await fleet.changed(2, addition(six))
+    const joining = fleet.joining(await fleet.changed(2, addition(six)))
     await fleet.stop(3)
     await fleet.join(4, { by: 2, replaces: 1 })
     await until('4 votes', () => String(votersAt(fleet.member(4))) === '2,3,4')
@@ -153,11 +154,22 @@ void test('whoever knows nobody but those who were all replaced since is found b
     await fleet.join(5, { by: 4, replaces: 2 })
     await until('5 votes', () => String(votersAt(fleet.member(5))) === '3,4,5')
     await fleet.stop(2)
-    await fleet.leader()
     // One that was let in before all that and is started only now, and one whose own log names the former ones.
-    await fleet.start(six, { members: configuration.members, configurationIndex: index })
-    await until('6 votes', () => String(votersAt(fleet.member(6))) === '3,4,5,6')
+    await fleet.start(six, joining)
     await fleet.start(away)
+    const current = async (): Promise<MemberList> => {
+      const asIs = { kind: 'set-role', id: nodeId(5), role: 'voter' } as const
+      const { configuration, index } = await fleet.changed(5, asIs)
+      return { members: configuration.members, configurationIndex: index }
+    }
+    // Nobody lets in a caller that it does not know, and these know nobody who is left.
+    assert.equal(votersAt(fleet.member(6)).length, 0)
+    await fleet.stop(6)
+    await fleet.stop(3)
+    await fleet.start(away, undefined, await current())
+    await fleet.leader()
+    await fleet.start(six, joining, await current())
+    await until('6 votes', () => String(votersAt(fleet.member(6))) === '3,4,5,6')
     await untilVoters(fleet, [3, 4, 5, 6])
   } finally {
     await fleet.close()

@@ -13,6 +13,7 @@ import {
   defaultTiming,
   defaultTransportLimits,
   inlineNode,
+  MemoryClusterRecord,
   MemoryLog,
   MemoryNetwork,
   MemoryTransport,
@@ -155,11 +156,13 @@ void test('three members on threads of their own replicate, restart and go on', 
   )
   const credentials = members.map(({ name }) => peerCredentials(testAuthority, name))
   const measured: Measured[] = []
+  const records = members.map(() => new MemoryClusterRecord())
   const start = async (at: number): Promise<Part> => {
     const self = members[at] as MemberInfo
     const node = threadedNode<number>({
       node: { id: self.id, members, timing: defaultTiming, limits: defaultLimits },
       peerBook: new MemoryPeerBook(),
+      clusterRecord: records[at] as MemoryClusterRecord,
       logDirectory: join(directory, self.name),
       transport: {
         cluster: 'test',
@@ -207,6 +210,7 @@ void test('a log that cannot be opened is told in one line, and ends the member'
   const node = threadedNode<number>({
     node: { id: self.id, members: [self], timing: defaultTiming, limits: defaultLimits },
     peerBook: new MemoryPeerBook(),
+    clusterRecord: new MemoryClusterRecord(),
     logDirectory: join(file, 'log'),
     transport: {
       cluster: 'test',

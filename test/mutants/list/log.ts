@@ -97,16 +97,68 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     id: 'lost-log-welcome',
-    file: 'raft/node/acquaintances.ts',
+    file: 'raft/node/peer-log-ids.ts',
     edits: [
       {
-        find: "return this.#known.get(peer) === logId ? 'welcome' : 'lost-log'",
-        replace: "return 'welcome'",
+        find: "return this.#known.get(peer) === logId ? 'ok' : 'lost-log'",
+        replace: "return 'ok'",
       },
     ],
     breaks: 'a member with a wiped disk votes again under its name',
     standsFor: 'decision 8; a bug this project had',
     invariant: 'I6',
-    killedBy: tests('unit/raft/node/acquaintances'),
+    killedBy: tests('unit/raft/node/peer-log-ids'),
+  },
+  {
+    id: 'cluster-id-not-compared',
+    file: 'raft/node/peer-log-ids.ts',
+    edits: [{ find: "if (clusterId !== cluster.clusterId) return 'other-cluster'", replace: '' }],
+    breaks:
+      'members of clusters that were founded apart take each other for peers that lost their logs, and end',
+    standsFor: 'an old member that came back ended a working majority',
+    invariant: 'I6',
+    killedBy: tests('unit/raft/node/peer-log-ids'),
+  },
+  {
+    id: 'founded-by-a-quorum',
+    file: 'raft/node/founding.ts',
+    edits: [
+      {
+        find: 'return this.#isConfirmed || this.#others.every(agrees)',
+        replace: 'return this.#isConfirmed || 2 * this.#others.filter(agrees).length >= this.#others.length',
+      },
+    ],
+    breaks: 'a cluster is founded before all founders agreed to it, and again by those who had not',
+    standsFor: 'a second founding: acknowledged writes were lost',
+    invariant: 'I5',
+    killedBy: tests('unit/raft/node/founding'),
+  },
+  {
+    id: 'agreement-not-final',
+    file: 'raft/node/peer-log-ids.ts',
+    edits: [
+      {
+        find: "if (cluster === null) return phase === 'founded' ? 'other-cluster' : 'ok'",
+        replace: "if (cluster?.founded !== true) return 'ok'",
+      },
+    ],
+    breaks: 'a member that agreed to the logs of all founders talks to one that has another since',
+    standsFor: 'a second founding: acknowledged writes were lost',
+    invariant: 'I5',
+    killedBy: tests('unit/raft/node/peer-log-ids'),
+  },
+  {
+    id: 'one-refusal-is-proof',
+    file: 'raft/node/refusals.ts',
+    edits: [
+      {
+        find: '2 * others.filter((id) => refusing.has(id)).length > others.length',
+        replace: 'others.some((id) => refusing.has(id))',
+      },
+    ],
+    breaks: 'one peer that is wrong ends any member',
+    standsFor: 'an old member that came back ended a working majority',
+    invariant: 'I8',
+    killedBy: tests('unit/raft/node/self-membership'),
   },
 ]

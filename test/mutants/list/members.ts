@@ -33,16 +33,16 @@ export const memberMutants: readonly Mutant[] = [
   },
   {
     id: 'removal-unheard',
-    file: 'raft/node/belonging.ts',
+    file: 'raft/node/self-membership.ts',
     edits: [{ find: 'if (this.#removed) return\n', replace: 'if (!this.#removed) return\n' }],
     breaks: 'whoever is removed does not take notice, and runs on',
     standsFor: 'decision 22: a removed process ends with a code of its own',
     invariant: 'I8',
-    killedBy: tests('unit/raft/node/belonging'),
+    killedBy: tests('unit/raft/node/self-membership'),
   },
   {
     id: 'strangers-let-in',
-    file: 'raft/node/belonging.ts',
+    file: 'raft/node/self-membership.ts',
     edits: [
       {
         find: 'if (peers !== null) transport.setPeers(peers, decided.index)',
@@ -52,18 +52,21 @@ export const memberMutants: readonly Mutant[] = [
     breaks: 'links are never changed: newcomers are not spoken with, and whoever was removed still is',
     standsFor: 'decision 21: an unknown sender is answered "removed"',
     invariant: 'L4',
-    killedBy: tests('unit/raft/node/belonging'),
+    killedBy: tests('unit/raft/node/self-membership'),
   },
   {
     id: 'leaving-cut-off-early',
-    file: 'raft/node/belonging.ts',
+    file: 'raft/node/self-membership.ts',
     edits: [
-      { find: '[...inForce.members, ...leaving]', replace: '[...inForce.members, ...leaving.slice(0, 0)]' },
+      {
+        find: 'return union(union(told, inForce.members), decided.members)',
+        replace: 'return union(union(told, inForce.members), decided.members.slice(0, 0))',
+      },
     ],
     breaks: 'whoever is to be removed is cut off before that is decided, and a removal may come to nothing',
     standsFor: 'Raft thesis §4.1: what is appended may be overwritten',
     invariant: 'L2',
-    killedBy: tests('unit/raft/node/belonging'),
+    killedBy: tests('unit/raft/node/self-membership'),
   },
   {
     id: 'waiting-with-the-deposed',

@@ -228,17 +228,17 @@ export const nodeMutants: readonly Mutant[] = [
   },
   {
     id: 'believes-any-refusal',
-    file: 'raft/node/belonging.ts',
+    file: 'raft/node/self-membership.ts',
     edits: [
       {
-        find: 'if (configurationIndex > this.#floor && configurationIndex > this.#parts.core.decided.index) {',
-        replace: 'if (configurationIndex > 0) {',
+        find: 'if (configurationIndex <= this.#floor) return',
+        replace: '',
       },
     ],
     breaks: 'a peer that lags, and has not heard of a new member, makes that one believe that it was removed',
     standsFor: 'decision 21: an unknown sender is answered "removed"',
     invariant: 'I8',
-    killedBy: tests('unit/raft/node/belonging'),
+    killedBy: tests('unit/raft/node/self-membership'),
   },
   {
     id: 'answered-before-decided',

@@ -47,7 +47,12 @@ import { randomObject } from '../../support/random-object.ts'
 import { bootstrapOf, randomCommand } from '../../support/store-commands.ts'
 import { ownSession } from '../../support/store-kit.ts'
 import { randomLog } from '../../support/store-machines.ts'
-import { sampleConfig, sampleKinds, sampleMessage } from '../raft/transport/sample-messages.ts'
+import {
+  sampleConfig,
+  sampleIdentity,
+  sampleKinds,
+  sampleMessage,
+} from '../raft/transport/sample-messages.ts'
 
 type Target = {
   readonly name: string
@@ -123,7 +128,7 @@ const targets: readonly Target[] = [
   },
   {
     name: 'welcomes',
-    sample: (random) => encodeWelcome(random.below(1e6)),
+    sample: (random) => encodeWelcome({ protocol: random.below(1e6), identity: sampleIdentity(random) }),
     decode: decodeWelcome,
     isRefusal: isMalformed,
   },

@@ -13,6 +13,7 @@ import {
   defaultLimits,
   inlineNode,
   MembershipFailure,
+  MemoryClusterRecord,
   MemoryLog,
   MemoryNetwork,
   MemoryTransport,
@@ -27,6 +28,7 @@ type Process = {
   readonly info: MemberInfo
   readonly joining: Joining | null
   readonly log: MemoryLog
+  readonly clusterRecord: MemoryClusterRecord
   readonly transport: MemoryTransport
   readonly node: RaftNode<number>
   readonly machine: ListMachine
@@ -88,7 +90,9 @@ class RandomMembers {
         this.#note(`m${info.id}: ${JSON.stringify(change)} is done at ${index}`)
         const isNew = change.kind === 'add' && !this.#processes.has(change.member.id)
         if (!isNew || this.#down.some((down) => down.info.id === change.member.id)) return
-        const joining = { members: configuration.members, configurationIndex: index }
+        const { clusterId } = node
+        assert.ok(clusterId !== null)
+        const joining = { clusterId, members: configuration.members, configurationIndex: index }
         void this.#start({ ...change.member, role: 'learner' }, joining, new MemoryLog())
       },
       (cause: unknown) => {
@@ -155,10 +159,15 @@ class RandomMembers {
   async #comeBack(process: Process | undefined = this.#down[0]): Promise<void> {
     if (process === undefined) return
     this.#down.splice(this.#down.indexOf(process), 1)
-    await this.#start(process.info, process.joining, new MemoryLog(process.log))
+    await this.#start(process.info, process.joining, new MemoryLog(process.log), process.clusterRecord)
   }
 
-  async #start(info: MemberInfo, joining: Joining | null, log: MemoryLog): Promise<void> {
+  async #start(
+    info: MemberInfo,
+    joining: Joining | null,
+    log: MemoryLog,
+    clusterRecord = new MemoryClusterRecord(),
+  ): Promise<void> {
     const { id } = info
     this.#note(`m${id} starts`)
     const [clock, network] = [this.#clock, this.#network]
@@ -173,7 +182,7 @@ class RandomMembers {
     const options: NodeOptions =
       joining === null ? { ...common, members: this.#founders } : { ...common, members: [], joining }
     const node = inlineNode<number>({
-      ...{ node: options, clock, random: this.#random.fork(), transport, log },
+      ...{ node: options, clock, random: this.#random.fork(), transport, log, clusterRecord },
       onFatal: (cause) => this.#fail(new Error(`m${id} gave up: ${cause}`)),
       onRemoved: (cause) => this.#note(`m${id}: ${cause}`, () => this.#removed.add(id)),
     })
@@ -184,7 +193,7 @@ class RandomMembers {
       if (leader !== id) this.#fail(new Error(`m${leader} and m${id} lead in term ${term}`))
     })
     const machine = new ListMachine()
-    this.#processes.set(id, { info, joining, log, transport, node, machine })
+    this.#processes.set(id, { info, joining, log, clusterRecord, transport, node, machine })
     await node.start(machine).catch((cause: unknown) => {
       if (this.#processes.get(id)?.node === node) this.#fail(cause)
     })

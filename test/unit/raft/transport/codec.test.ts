@@ -104,16 +104,15 @@ test('greetings and snapshot frames come back as they went, also by way of anoth
     cluster: 'prod-ü',
     from: nodeId(2 ** 52 + 1),
     to: nodeId(3),
-    logId: 'a1b2',
+    identity: { logId: 'a1b2', clusterId: 'c3d4', phase: 'agreed' },
     founding: 'f0',
-    address: '[2001:db8::1]:7443',
-    decidedIndex: logIndex(2 ** 40 + 1),
-  }
+  } as const
   const greeting = encodeHelloFrame(hello)
   for (const bytes of [greeting, throughOracle(LinkFrame, greeting)]) {
     assert.deepEqual(decodeLinkFrame(bytes), { kind: 'hello', hello })
   }
-  assert.equal(decodeWelcome(throughOracle(Welcome, encodeWelcome(1))), 1)
+  const welcome = { protocol: 1, identity: { logId: 'a1', clusterId: 'c1', phase: 'founded' } } as const
+  assert.deepEqual(decodeWelcome(throughOracle(Welcome, encodeWelcome(welcome))), welcome)
   const snapshot = { index: logIndex(5), term: term(2), configuration: sampleConfig(random) }
   const frames: readonly SnapshotFrame[] = [
     { kind: 'opening', hello, term: term(3), purpose: 'catch-up', snapshot },

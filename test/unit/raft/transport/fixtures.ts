@@ -60,7 +60,6 @@ export const testLimits: TransportLimits = {
   backoffMsMin: 10,
   backoffMsMax: 100,
   unreachableMsMin: 20,
-  guestsAfterMs: 50,
 }
 
 export type GrpcHarnessOptions = {
@@ -72,9 +71,8 @@ export type GrpcHarnessOptions = {
 export function grpcHarness(options: GrpcHarnessOptions = {}): TransportHarness {
   const opened: GrpcTransport[] = []
   return {
-    async start({ name, id, cluster = 'test', after, guestsAfterMs }, receiver) {
+    async start({ name, id, cluster = 'test', after }, receiver) {
       const self = { id: nodeId(id), name }
-      const limits = options.limits ?? testLimits
       const transport = new GrpcTransport({
         ...{
           cluster,
@@ -82,7 +80,7 @@ export function grpcHarness(options: GrpcHarnessOptions = {}): TransportHarness 
           founding: 'f1',
           clock,
           random: new RealRandom(),
-          limits: guestsAfterMs === undefined ? limits : { ...limits, guestsAfterMs },
+          limits: options.limits ?? testLimits,
         },
         listenAddress: after?.peerAddress ?? '127.0.0.1:0',
         credentials: (options.credentialsOf ?? ((member) => peerCredentials(testAuthority, member)))(name),
@@ -101,9 +99,9 @@ export function grpcHarness(options: GrpcHarnessOptions = {}): TransportHarness 
 export function memoryHarness(network: MemoryNetwork): TransportHarness {
   const opened: MemoryTransport[] = []
   return {
-    async start({ name, id, cluster = 'test', guestsAfterMs = testLimits.guestsAfterMs }, receiver) {
+    async start({ name, id, cluster = 'test' }, receiver) {
       const self = { id: nodeId(id), name }
-      const options = { network, cluster, self, clock, queueMessagesMax: 4096, guestsAfterMs }
+      const options = { network, cluster, self, clock, queueMessagesMax: 4096 }
       const transport = new MemoryTransport(options)
       opened.push(transport)
       await transport.start(receiver)

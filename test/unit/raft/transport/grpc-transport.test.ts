@@ -83,6 +83,26 @@ async function callMessages(
   }
 }
 
+/** Opens a snapshot stream. @returns the status it ended with */
+async function callSnapshot(
+  to: TestMember,
+  caller: PeerCredentials,
+  frame: Uint8Array,
+): Promise<ServiceError | null> {
+  const [authority, key, certificate] = [caller.authorityPem, caller.keyPem, caller.certificatePem]
+  const secure = credentials.createSsl(Buffer.from(authority), Buffer.from(key), Buffer.from(certificate))
+  const client = new Client(to.info.peerAddress, secure, {
+    'grpc.ssl_target_name_override': serverNameOf(to.info.name),
+  })
+  const error = await new Promise<ServiceError | null>((resolve) => {
+    const stream = client.makeClientStreamRequest<Buffer, Buffer>(method.snapshot, asIs, asIs, resolve)
+    stream.write(asBuffer(frame))
+    stream.end()
+  })
+  client.close()
+  return error
+}
+
 /** Greets as that caller. @returns the version it is answered in */
 async function welcomeFrom(to: TestMember, caller: PeerCredentials, greeting: Hello): Promise<number> {
   const [authority, key, certificate] = [caller.authorityPem, caller.keyPem, caller.certificatePem]
@@ -94,7 +114,7 @@ async function welcomeFrom(to: TestMember, caller: PeerCredentials, greeting: He
   try {
     stream.write(asBuffer(encodeHelloFrame(greeting)))
     const [bytes] = (await once(stream, 'data')) as [Buffer]
-    return decodeWelcome(bytes)
+    return decodeWelcome(bytes).protocol
   } finally {
     stream.cancel()
     client.close()
@@ -108,12 +128,10 @@ const hello = {
     cluster: 'test',
     from: nodeId(1),
     to: nodeId(2),
-    logId: 'a1',
+    identity: { logId: 'a1', clusterId: 'c1', phase: 'founded' as const },
     founding: '',
   },
   process: 0,
-  address: '',
-  decidedIndex: logIndex(0),
 }
 
 void test('a peer whose certificate is from another authority is neither heard nor called', async () => {
@@ -299,6 +317,48 @@ void test('a member that comes with another log than it is known by is turned aw
   })
 })
 
+void test('a member of a cluster that was founded apart is refused in one line, which names both', async () => {
+  await withHarness(ours, async (harness, told) => {
+    const [, b] = await pair(harness)
+    const apart = { ...hello, identity: { ...hello.identity, clusterId: 'c2' } }
+    const error = await callMessages(b, ours('n1'), [encodeHelloFrame(apart)])
+    assert.equal(error.code, status.FAILED_PRECONDITION)
+    assert.match(
+      error.details,
+      /member "n1" belongs to cluster c2, this member to cluster c1, which was founded apart/,
+    )
+    const { term: sent, snapshot } = headerOf(b, b)
+    const opening = { kind: 'opening', hello: apart, term: sent, purpose: 'catch-up', snapshot } as const
+    assert.equal(
+      (await callSnapshot(b, ours('n1'), encodeSnapshotFrame(opening)))?.code,
+      status.FAILED_PRECONDITION,
+    )
+    assert.deepEqual([b.receiver.messages, b.receiver.snapshots], [[], []])
+    assert.ok(told.some(({ event }) => event.kind === 'refused' && event.reason === 'other-cluster'))
+  })
+})
+
+void test('a caller refuses a receiver that was founded apart and does not notice it', async () => {
+  await withHarness(ours, async (harness, told) => {
+    const a = await startMember(harness, { name: 'n1', id: 1 })
+    const b = await startMember(harness, { name: 'n2', id: 2 })
+    b.receiver.verify = async () => 'ok'
+    b.receiver.clusterId = 'c2'
+    for (const { transport } of [a, b]) transport.setPeers([a.info, b.info])
+    await until('it is told', () =>
+      told.some(
+        ({ name, event }) =>
+          name === 'n1' &&
+          event.kind === 'link-down' &&
+          /"n2" belongs to cluster c2, this member/.test(event.cause),
+      ),
+    )
+    a.transport.send(probe(a, b, 1))
+    await until('nothing is sent', () => a.receiver.unreachables.length > 0)
+    assert.deepEqual(b.receiver.messages, [])
+  })
+})
+
 void test('of two processes that speak as one member the newer is turned away, until the older has ended', async () => {
   await withHarness(ours, async (harness, told) => {
     const [a, b] = await pair(harness)
@@ -434,7 +494,7 @@ void test('a peer that stops reading is told as unreachable and costs no more th
         pause(): void
       }) {
         stream.once('data', () => {
-          stream.write(asBuffer(encodeWelcome(hello.protocol)))
+          stream.write(asBuffer(encodeWelcome(hello)))
           stream.pause()
         })
       },

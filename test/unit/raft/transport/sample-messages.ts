@@ -5,7 +5,7 @@ import type { MessageKind, ReadContext } from '../../../../raft/core/message.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Configuration, Entry, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
 import { reportBytesMax } from '../../../../raft/ports.ts'
-import type { MembershipAnswer, PeerMessage } from '../../../../raft/ports.ts'
+import type { MembershipAnswer, PeerIdentity, PeerMessage } from '../../../../raft/ports.ts'
 
 /** Every kind of message there is; the compiler keeps the list whole. */
 const kinds = {
@@ -31,6 +31,7 @@ const kinds = {
   'change-wanted': true,
   'change-answer': true,
   'transfer-wanted': true,
+  founding: true,
 } satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, true>
 
 export const sampleKinds = Object.keys(kinds) as readonly (keyof typeof kinds)[]
@@ -62,6 +63,8 @@ export function sampleMessage(
       return { ...ends, kind, round: whole(), answer: sampleAnswer(random) }
     case 'transfer-wanted':
       return { ...ends, kind, target: sampleId(random) }
+    case 'founding':
+      return { ...ends, kind, identity: sampleIdentity(random) }
     case 'read-response':
       return { ...address, kind, round: whole(), index: random.chance(0.3) ? null : logIndex(whole()) }
     case 'pre-vote-request':
@@ -112,6 +115,12 @@ export function sampleMessage(
     default:
       assertNever(kind)
   }
+}
+
+export function sampleIdentity(random: SeededRandom): PeerIdentity {
+  const hex = (): string => Buffer.from(random.bytes(random.below(17))).toString('hex')
+  const phase = random.pick(['gathering', 'agreed', 'founded'] as const)
+  return { logId: hex(), clusterId: hex(), phase }
 }
 
 function core(message: Extract<PeerMessage, { kind: 'core' }>['message']): PeerMessage {

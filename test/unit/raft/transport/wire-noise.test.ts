@@ -11,7 +11,7 @@ import { test } from 'node:test'
 import { Client, credentials, status } from '@grpc/grpc-js'
 import type { ServiceError } from '@grpc/grpc-js'
 import { SeededRandom } from '../../../../raft/base/random.ts'
-import { logIndex, nodeId } from '../../../../raft/core/types.ts'
+import { nodeId } from '../../../../raft/core/types.ts'
 import { asBuffer, asIs } from '../../../../raft/transport/dialing.ts'
 import type { TransportEvent } from '../../../../raft/transport/events.ts'
 import { encodeHelloFrame } from '../../../../raft/transport/frame-codec.ts'
@@ -65,9 +65,8 @@ void test('noise on the wire disturbs nobody, and a few lines name who sends it'
         cluster: 'test',
         from: nodeId(1),
         to: nodeId(2),
-        logId: 'a1',
       },
-      ...{ founding: 'f1', address: '', decidedIndex: logIndex(0) },
+      ...{ founding: 'f1', identity: { logId: 'a1', clusterId: 'c1', phase: 'founded' } },
     })
     const tooLarge = new Uint8Array(testLimits.messageBytesMax + 100_000)
     const calls = 120

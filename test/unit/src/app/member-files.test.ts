@@ -1,6 +1,6 @@
 /*
  * Goal: what a member keeps about itself and its peers is what was written, or is refused in one line that names the file.
- * Method: both files changed at every byte, cut to every length, replaced by what is no file.
+ * Method: the files changed at every byte, cut to every length, replaced by what is no file.
  */
 import assert from 'node:assert/strict'
 import {
@@ -18,6 +18,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { Failure } from '../../../../raft/base/failure.ts'
 import { logIndex, nodeId } from '../../../../raft/index.ts'
+import { FileClusterRecord } from '../../../../src/app/cluster-record.ts'
 import { claimDirectory, joinedIdentity, writeIdentity } from '../../../../src/app/member-identity.ts'
 import type { MemberIdentity } from '../../../../src/app/member-identity.ts'
 import { FilePeerBook } from '../../../../src/app/peer-book.ts'
@@ -28,6 +29,11 @@ const peers = [
   { peer: nodeId(5), logId: '00ff00ff00ff00ff' },
   { peer: nodeId(77_201_249_476_235), logId: 'abcdef0123456789' },
 ]
+
+const cluster = {
+  ...{ clusterId: 'c0ffee00'.repeat(4), founded: true },
+  founders: peers,
+}
 
 type Kept = {
   readonly file: string
@@ -45,9 +51,18 @@ const kept: readonly Kept[] = [
     file: 'peers.json',
     write: (directory) => {
       const book = new FilePeerBook(directory)
-      for (const peer of peers) book.record(peer)
+      const all = new Set(peers.map(({ peer }) => peer))
+      for (const peer of peers) book.record(peer, all)
     },
     read: (directory) => assert.deepEqual(new FilePeerBook(directory).known(), peers),
+  },
+  {
+    file: 'cluster.json',
+    write: (directory) => {
+      new FileClusterRecord(directory).write({ ...cluster, founded: false })
+      new FileClusterRecord(directory).write(cluster)
+    },
+    read: (directory) => assert.deepEqual(new FileClusterRecord(directory).read(), cluster),
   },
 ]
 
@@ -127,7 +142,11 @@ for (const { file, write, read } of kept) {
 void test('member.json of a member that joined: whole, or refused in a line that names it', (t) => {
   const directory = folder(t)
   const successor = { ...memberInfo(4, 'n4'), replaces: nodeId(3), addedMs: 1_700_000_000_000 }
-  const joined = { configurationIndex: logIndex(7), members: [memberInfo(1, 'n1'), successor] }
+  const joined = {
+    clusterId: 'c0'.repeat(16),
+    configurationIndex: logIndex(7),
+    members: [memberInfo(1, 'n1'), successor],
+  }
   const whole: MemberIdentity = { ...identity, life: 'ab12', joined }
   writeIdentity(directory, whole)
   assert.deepEqual(joinedIdentity(directory), whole)

@@ -1,0 +1,82 @@
+import { Deferred } from '../base/deferred.ts'
+import type { NodeId } from '../core/types.ts'
+import type { PeerIdentity, PeerVerdict } from '../ports.ts'
+import type { ClusterRecord, PeerLog } from './founding.ts'
+
+/** Where a member keeps the log ids of its peers. Small, and written once per peer. */
+export interface PeerBook {
+  known(): readonly PeerLog[]
+  /** Durable on return. @param current ids of all members now: what is known of others is forgotten */
+  record(met: PeerLog, current: ReadonlySet<NodeId>): void
+}
+
+export type PeerLogIdsOptions = {
+  readonly known: readonly PeerLog[]
+  /** This member's cluster as of now; null: it is still gathering its founders. */
+  readonly cluster: () => ClusterRecord | null
+  /** Has it written; `recorded` is called when it is durable. */
+  readonly record: (met: PeerLog) => void
+}
+
+/**
+ * Which peers may talk to this member: those of the same cluster, each by one log for good. The log id
+ * of a peer is recorded durably before its first message is accepted; a peer that presents another one
+ * later lost what it had promised, its vote among it, and is refused. So no acknowledgement or vote of
+ * a lost log is ever replaced by one of its successor.
+ *
+ * Bounded by the configuration: the handshake refuses callers that are not members before this.
+ */
+export class PeerLogIds {
+  readonly #options: PeerLogIdsOptions
+  readonly #known = new Map<NodeId, string>()
+  readonly #recording = new Map<NodeId, Deferred<void>>()
+
+  constructor(options: PeerLogIdsOptions) {
+    this.#options = options
+    for (const { peer, logId } of options.known) this.#known.set(peer, logId)
+  }
+
+  /** Resolves once the verdict is durable here. */
+  async verify(peer: NodeId, { logId, clusterId, phase }: PeerIdentity): Promise<PeerVerdict> {
+    const cluster = this.#options.cluster()
+    // Founded without this member: its log is not among the founders', or it would have agreed.
+    if (cluster === null) return phase === 'founded' ? 'other-cluster' : 'ok'
+    const founder = cluster.founders.find((one) => one.peer === peer)
+    // All founders of a founded cluster had agreed to it: one that has not lost its directory since.
+    if (phase === 'gathering') return !cluster.founded && founder?.logId === logId ? 'ok' : 'lost-log'
+    if (clusterId !== cluster.clusterId) return 'other-cluster'
+    if (founder !== undefined) return founder.logId === logId ? 'ok' : 'lost-log'
+    if (!this.#known.has(peer)) await this.#introduce(peer, logId)
+    return this.#known.get(peer) === logId ? 'ok' : 'lost-log'
+  }
+
+  recorded({ peer, logId }: PeerLog): void {
+    if (!this.#known.has(peer)) this.#known.set(peer, logId)
+    this.#recording.get(peer)?.resolve()
+    this.#recording.delete(peer)
+  }
+
+  /** Of two callers that come at once under one id the first one counts. */
+  #introduce(peer: NodeId, logId: string): Promise<void> {
+    const under = this.#recording.get(peer)
+    if (under !== undefined) return under.promise
+    const recording = new Deferred<void>()
+    this.#recording.set(peer, recording)
+    this.#options.record({ peer, logId })
+    return recording.promise
+  }
+}
+
+/** For members that outlive nothing. */
+export class MemoryPeerBook implements PeerBook {
+  readonly #logs = new Map<NodeId, PeerLog>()
+
+  known(): readonly PeerLog[] {
+    return [...this.#logs.values()]
+  }
+
+  record(met: PeerLog, current: ReadonlySet<NodeId>): void {
+    for (const peer of this.#logs.keys()) if (!current.has(peer)) this.#logs.delete(peer)
+    this.#logs.set(met.peer, met)
+  }
+}
