@@ -259,7 +259,7 @@ export class Driver {
     this.#lease.tellTime(now)
     this.#core.tick()
     this.#feed.remind()
-    this.#succession.tick(now, this.#relays.repairs.wanted !== null)
+    this.#succession.tick(now, (follower) => this.#relays.outbox.isUnserved(follower))
     this.#relays.membership.tick()
     this.#status.tick(now)
     this.#planTurn()

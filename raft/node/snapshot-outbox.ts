@@ -38,6 +38,8 @@ export class SnapshotOutbox {
   readonly #waiting = new Map<NodeId, { readonly term: Term; readonly atLeast: LogIndex | null }>()
   /** The states that peers took last. Of those who follow: the others are forgotten when the log is to be cut. */
   readonly #delivered = new Map<NodeId, SentState>()
+  /** Peers for which a state was requested and none could be opened since. Of those who follow, as above. */
+  readonly #unserved = new Set<NodeId>()
   #nextStream = 1
 
   constructor(needs: SnapshotOutboxNeeds, limits: SnapshotOutboxLimits) {
@@ -49,10 +51,17 @@ export class SnapshotOutbox {
   logNeeds(followers: readonly FollowerStatus[]): readonly LogNeed[] {
     for (const peer of this.#delivered.keys())
       if (!followers.some(({ id }) => id === peer)) this.#delivered.delete(peer)
+    for (const peer of this.#unserved)
+      if (!followers.some(({ id }) => id === peer)) this.#unserved.delete(peer)
     const needs = [...neededByFollowers(followers, (id) => this.#delivered.get(id) ?? null)]
     for (const { snapshot, bytes } of this.#streams.values())
       if (snapshot !== null) needs.push({ from: snapshot.index, stateBytes: bytes })
     return needs
+  }
+
+  /** Returns whether the state that this peer needs has been requested here, and could not be opened so far. */
+  isUnserved(peer: NodeId): boolean {
+    return this.#unserved.has(peer)
   }
 
   /** Whether a stream has been asked for and its index is not known yet. */
@@ -107,6 +116,7 @@ export class SnapshotOutbox {
     this.#streams.clear()
     this.#waiting.clear()
     this.#delivered.clear()
+    this.#unserved.clear()
   }
 
   #streamTo(peer: NodeId): Stream | null {
@@ -123,6 +133,7 @@ export class SnapshotOutbox {
   #open(peer: NodeId, atLeast: LogIndex | null, core: 'core waits' | 'nobody waits'): void {
     this.#waiting.delete(peer)
     this.#delivered.delete(peer)
+    this.#unserved.add(peer)
     const id = this.#nextStream++
     const { term } = this.#needs
     const coreWaits = core === 'core waits'
@@ -145,6 +156,7 @@ export class SnapshotOutbox {
     // Whoever sends a state claims to lead the term it names; the next term has another leader.
     if (stream.term !== term) return this.#end(stream, 'failed')
     stream.snapshot = snapshot
+    this.#unserved.delete(stream.to)
     for (let count = 0; count < this.#limits.windowChunks; count++) this.#pull(stream)
     const purpose = stream.atLeast === null ? 'catch-up' : 'repair'
     const header = { from: self, to: stream.to, term, purpose, snapshot } as const

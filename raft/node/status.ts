@@ -56,10 +56,18 @@ export function othersWrite({ configuration, followers }: CoreStatus): boolean {
 }
 
 /**
- * Whether nothing can be committed while this leader leads and gives no state away: it and the voters that are in touch and
- * need none are no majority.
+ * Returns whether nothing can be committed while this leader leads and sends no state: a majority of the voters is in
+ * touch, but not without those that need one.
+ *
+ * @param isUnserved whether a state was requested for that follower, and none could be opened since
  */
-export function commitsNothing({ id, configuration, followers }: CoreStatus): boolean {
-  const fed = followers.filter(({ recentlyActive, state }) => recentlyActive && state !== 'snapshot')
-  return !isQuorum(configuration, (voter) => voter === id || fed.some((one) => one.id === voter))
+export function commitsNothing(
+  { id, configuration, followers }: CoreStatus,
+  isUnserved: (follower: NodeId) => boolean,
+): boolean {
+  const active = followers.filter(({ recentlyActive }) => recentlyActive)
+  const served = active.filter((one) => one.state === 'replicate' || !isUnserved(one.id))
+  const isQuorumOf = (some: readonly FollowerStatus[]): boolean =>
+    isQuorum(configuration, (voter) => voter === id || some.some((one) => one.id === voter))
+  return isQuorumOf(active) && !isQuorumOf(served)
 }

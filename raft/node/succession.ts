@@ -51,8 +51,8 @@ export class Succession {
     this.#barren = new StallWatch(limits)
   }
 
-  /** @param wantsState this member's own state is not to be trusted: it has none to give */
-  tick(now: number, wantsState: boolean): void {
+  /** @param isUnserved see `SnapshotOutbox.isUnserved` */
+  tick(now: number, isUnserved: (follower: NodeId) => boolean): void {
     if (this.#core.leader !== this.#self) return this.#committing.answered(now, false)
     const owed = this.#owed()
     this.#commits.look(now, this.#core.commit)
@@ -62,7 +62,7 @@ export class Succession {
       this.#handOver.begin(Number.POSITIVE_INFINITY, 'once')
     }
     this.#offer(now)
-    this.#leadUsefully(now, wantsState || standsStill({ ...owed, writingSinceMs: null }, now))
+    this.#leadUsefully(now, isUnserved)
   }
 
   /** Hands leadership to whoever takes it, for at most `forMs`. */
@@ -92,13 +92,12 @@ export class Succession {
   }
 
   /**
-   * A leader that cannot give its state, and whose followers in touch need one, commits nothing and answers no read, while
-   * they keep others from being elected. Whether those are there it cannot know: so it makes room for them, and leads again
-   * when they did not take it. Nothing is lost by that, as nothing could be had.
+   * A leader that cannot open its state (it is not trusted, or the api thread stands still), and whose followers in touch
+   * need one, commits nothing and answers no read, while they keep others from being elected. It cannot know whether those
+   * are there: so it makes room for them, and leads again when they did not take it. Nothing is lost by that.
    */
-  #leadUsefully(now: number, givesNone: boolean): void {
-    const isBarren = givesNone && commitsNothing(this.#core.status())
-    if (isBarren) this.#committing.owes(now)
+  #leadUsefully(now: number, isUnserved: (follower: NodeId) => boolean): void {
+    if (commitsNothing(this.#core.status(), isUnserved)) this.#committing.owes(now)
     else this.#committing.answered(now, false)
     if (!this.#barren.stalled(now, { writingSinceMs: null, applyingSinceMs: this.#committing.sinceMs }))
       return

@@ -78,6 +78,21 @@ void test('a state asked for in this reign is sent in its term', async () => {
   assert.deepEqual(reports, ['finished 2'])
 })
 
+void test('a peer is unserved from the request of its state until one was opened for it', () => {
+  const { box } = outbox()
+  assert.equal(box.isUnserved(other), false)
+  box.wanted(other)
+  assert.equal(box.isUnserved(other), true)
+  box.take({ kind: 'source-failed', stream: 1, cause: 'the state is suspect' })
+  assert.equal(box.isUnserved(other), true)
+  box.wanted(other)
+  box.take({ kind: 'source-opened', stream: 2, snapshot: at(10) })
+  assert.equal(box.isUnserved(other), false)
+  box.wantedBy(nodeId(3), logIndex(7))
+  box.logNeeds([])
+  assert.equal(box.isUnserved(nodeId(3)), false, 'it follows no more')
+})
+
 void test('the log is kept for a state as it is sent, and then until its peer has made up for the time that took', async () => {
   const { box, needs } = outbox()
   const [delivered, failed] = [new Deferred<void>(), new Deferred<void>()]

@@ -66,8 +66,14 @@ function follower(id: number, match: number, recentlyActive = true, sent = 0): F
   }
 }
 
-function run(core: FakeCore, succession: Succession, untilMs: number, wantsState = false): void {
-  for (; core.nowMs <= untilMs; core.nowMs += 10) succession.tick(core.nowMs, wantsState)
+/** @param unserved ids of those that need a state, where none can be opened */
+function run(
+  core: FakeCore,
+  succession: Succession,
+  untilMs: number,
+  unserved: readonly number[] = [],
+): void {
+  for (; core.nowMs <= untilMs; core.nowMs += 10) succession.tick(core.nowMs, (id) => unserved.includes(id))
 }
 
 function starving(id: number): FollowerStatus {
@@ -100,7 +106,7 @@ void test('so does one whose api thread stands still while its log writes on, an
   succession.applying.owes(0)
   for (; core.nowMs <= 4000; core.nowMs += 10) {
     succession.writing.answered(core.nowMs, true)
-    succession.tick(core.nowMs, false)
+    succession.tick(core.nowMs, () => false)
   }
   assert.deepEqual(
     core.offered.map(({ to }) => to),
@@ -188,46 +194,37 @@ void test('who stands still does not take over', () => {
   assert.equal(succession.mayTakeOver(10_800), true)
 })
 
-void test('a leader without a state to give, whose followers in touch need one, makes room for the others', () => {
-  const { core, succession } = made()
-  core.followers = [starving(2), follower(3, 9, false)]
-  run(core, succession, 2500, true)
-  assert.deepEqual(core.resignedMs, [], 'they may come back')
-  run(core, succession, 30_000, true)
-  assert.equal(core.resignedMs.length, 1, 'once in the cooldown')
-  run(core, succession, 36_000, true)
-  assert.equal(core.resignedMs.length, 2, 'it leads again, and nothing is better')
-  assert.equal(succession.counts.resigned, 2)
-  assert.deepEqual(core.offered, [])
-})
-
-void test('so does one whose api thread stands still', () => {
-  const { core, succession } = made()
-  core.followers = [starving(2), follower(3, 9, false)]
-  succession.applying.owes(0)
-  run(core, succession, 5000)
-  assert.equal(core.resignedMs.length, 1)
+void test('a leader that can open no state for followers in touch that need one makes room for the others', () => {
+  for (const state of ['snapshot', 'probe'] as const) {
+    const { core, succession } = made()
+    core.followers = [{ ...starving(2), state }, follower(3, 9, false)]
+    run(core, succession, 2500, [2])
+    assert.deepEqual(core.resignedMs, [], 'it may open one yet')
+    run(core, succession, 30_000, [2])
+    assert.equal(core.resignedMs.length, 1, 'once in the cooldown')
+    run(core, succession, 36_000, [2])
+    assert.equal(core.resignedMs.length, 2, 'it leads again, and nothing is better')
+    assert.equal(succession.counts.resigned, 2)
+    assert.deepEqual(core.offered, [])
+  }
 })
 
 const useful: readonly (readonly [
   what: string,
   followers: readonly FollowerStatus[],
-  wantsState: boolean,
+  unserved: readonly number[],
 ])[] = [
-  ['with a state to give', [starving(2), follower(3, 9, false)], false],
-  ['with a follower that has the log', [starving(2), follower(3, 9)], true],
-  [
-    'with one that it just began to probe',
-    [{ ...follower(2, 3), state: 'probe' }, follower(3, 9, false)],
-    true,
-  ],
+  ['that sends a state', [starving(2), follower(3, 9, false)], []],
+  ['with a follower that has the log', [starving(2), follower(3, 9)], [2]],
+  ['whose follower has caught up since', [follower(2, 9), follower(3, 9, false)], [2]],
+  ['without a quorum in touch', [follower(2, 9, false), follower(3, 9, false)], [2]],
 ]
 
-for (const [what, followers, wantsState] of useful) {
+for (const [what, followers, unserved] of useful) {
   void test(`a leader ${what} does not resign`, () => {
     const { core, succession } = made()
     core.followers = [...followers]
-    run(core, succession, 20_000, wantsState)
+    run(core, succession, 20_000, unserved)
     assert.deepEqual(core.resignedMs, [])
   })
 }
@@ -236,10 +233,10 @@ void test('a follower that is fed in time ends the wait, and so does another lea
   const { core, succession } = made()
   for (let round = 0; round < 5; round++) {
     core.followers = [starving(2), follower(3, 9, false)]
-    run(core, succession, core.nowMs + 2000, true)
+    run(core, succession, core.nowMs + 2000, [2])
     if (round % 2 === 0) core.followers = [follower(2, 9)]
     else core.leader = nodeId(2)
-    run(core, succession, core.nowMs + 100, true)
+    run(core, succession, core.nowMs + 100, [2])
     core.leader = nodeId(1)
   }
   assert.deepEqual(core.resignedMs, [])

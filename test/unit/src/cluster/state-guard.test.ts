@@ -93,14 +93,20 @@ test('a difference that a majority settles in time stops nobody, however often t
 
 test('a suspect member serves again once a majority has its state at a later index, and not before', async () => {
   const bench = await atRest()
-  await told({ clock: bench.clock, hear: () => bench.hear(2, other) }, 4000)
+  const { state, clock } = bench
+  state.samples.push(digestAt(20, 'a'))
+  const differing = (): void => {
+    bench.hear(2, { samples: [digestAt(20, 'b')] })
+    bench.hear(3, same)
+  }
+  await told({ clock, hear: differing }, 4000)
   assert.equal(disagreementOf(bench), 'undecided')
-  bench.hear(3, { samples: [digestAt(9, 'a')] })
-  await bench.clock.advance(11_000)
-  assert.equal(disagreementOf(bench), 'undecided', 'that the other fell silent proves nothing')
-  bench.hear(3, same)
-  assert.equal(bench.state.quarantine, null)
-  await bench.clock.advance(1000)
+  await told({ clock, hear: () => bench.hear(3, same) }, 12_000)
+  assert.equal(bench.guard.verdict.kind, 'agree', 'the other fell silent')
+  assert.equal(disagreementOf(bench), 'undecided', 'which proves nothing')
+  bench.hear(3, { samples: [digestAt(20, 'a')] })
+  assert.equal(state.quarantine, null)
+  await clock.advance(1000)
   assert.equal(bench.lines.at(-1), 'the state is trusted again')
 })
 
