@@ -59,8 +59,10 @@ type Member = Extract<FieldPlan, { kind: 'member' }>
 function readMember(draft: JsonObjectDraft, { name, schema, keepsZero }: Member, place: Place): void {
   const before = memberOf(draft, name)
   const value = readOnto(before, schema, place)
+  // A list or map that went on: to see that it is not empty would cost as much as it holds, for each element.
+  if (value === before && schema.type !== 'object') return
   if (value === null || (!keepsZero && isZero(schema, value))) delete draft[name]
-  else if (value !== before) setMember(draft, name, value)
+  else setMember(draft, name, value)
 }
 
 /** @returns null for a time or value that is none */

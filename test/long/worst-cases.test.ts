@@ -1,0 +1,177 @@
+/*
+ * Goal: no request within the limits holds the thread for longer than 250 ms, and no error is larger than 64 KiB.
+ * Method: for every kind, each list, map and string of its schema is filled until the body has the size limit, with different,
+ * equal and wrong values; sent to create, update and patch, as JSON, YAML and protobuf, to the verbs over the machine in
+ * memory. Prints the ten longest turns, in processor time, and the ten largest errors; what is longer than 250 ms is only
+ * told, as a test judges no machine.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { encodeProtobuf } from '../../src/api/codec/protobuf-envelope.ts'
+import { ApiError } from '../../src/api/api-error.ts'
+import { yamlText } from '../../src/api/codec/yaml-writer.ts'
+import type { JsonObject } from '../../src/api/json.ts'
+import { memberOf } from '../../src/api/json.ts'
+import { namesOf } from '../../src/api/names.ts'
+import { wholeObject } from '../../src/api/schema/shared.ts'
+import { statusOf } from '../../src/api/status.ts'
+import { limits } from '../../src/config/limits.ts'
+import { apiVersionOf } from '../../src/registry/definition.ts'
+import { hasProtobuf } from '../../src/registry/representation.ts'
+import { definitionsFor } from '../../src/resources/index.ts'
+import { FullObjects } from '../support/full-object.ts'
+import { fillings, filledBy, placesOf } from '../support/worst-bodies.ts'
+import type { Filling, Place } from '../support/worst-bodies.ts'
+import { Fixture } from '../unit/src/registry/fixture.ts'
+import type { Call } from '../unit/src/registry/fixture.ts'
+
+const names = namesOf('k8s.io')
+const ERROR_BYTES_MAX = 64 * 1024
+const TURN_MS_MAX = 250
+const TOLD = 10
+/** Only kinds whose name contains this. */
+const only = process.env['KIND'] ?? ''
+/** A part of the size limit, for a short run. */
+const part = Number(process.env['PART'] ?? 1)
+const bytesMax = Math.floor(limits.requestBytesMax * part)
+
+type Seen = {
+  readonly what: string
+  readonly turnMs: number
+  readonly errorBytes: number
+  readonly code: string
+}
+
+/** The longest turn of the event loop while something runs, in processor time of the process. */
+async function longestTurn(run: () => Promise<void>): Promise<number> {
+  let longest = 0
+  let isOver = false
+  let last = process.cpuUsage()
+  const look = (): void => {
+    const { user, system } = process.cpuUsage(last)
+    longest = Math.max(longest, (user + system) / 1000)
+    last = process.cpuUsage()
+    if (!isOver) setImmediate(look)
+  }
+  setImmediate(look)
+  await new Promise((resolve) => setImmediate(resolve))
+  longest = 0
+  await run()
+  isOver = true
+  look()
+  return longest
+}
+
+async function measured(what: string, call: () => Promise<unknown>): Promise<Seen> {
+  let errorBytes = 0
+  let code = 'ok'
+  const turnMs = await longestTurn(async () => {
+    try {
+      await call()
+    } catch (error) {
+      assert.ok(error instanceof ApiError, `${what}: ${String(error)}`)
+      assert.notEqual(error.code, 'InternalError', `${what}: ${error.message}`)
+      code = error.code
+      errorBytes = Buffer.byteLength(JSON.stringify(statusOf(error), null, 2))
+    }
+  })
+  // At once: a run that is ended before its time has told something then.
+  if (turnMs > TURN_MS_MAX) console.log(`# ${turnMs.toFixed(0)} ms ${code} ${what}`)
+  return { what, turnMs, errorBytes, code }
+}
+
+/** The largest body that fits, found from the size of two. */
+function largest(place: Place, filling: Filling): JsonObject {
+  const make = (count: number): JsonObject => filledBy(new FullObjects(names, 2), place, filling, count)
+  const bytesOf = (count: number): number => Buffer.byteLength(JSON.stringify(make(count)))
+  const [few, many] = [bytesOf(100), bytesOf(1100)]
+  const each = Math.max((many - few) / 1000, 0.5)
+  let count = Math.floor((bytesMax - few) / each)
+  while (bytesOf(count) > bytesMax) count = Math.floor(count * 0.95)
+  return make(count)
+}
+
+function* callsOf(
+  place: Place,
+  body: JsonObject,
+): Generator<readonly [string, 'create' | 'update' | 'patch', Call]> {
+  const { definition } = place
+  const kind = `${apiVersionOf(definition)}/${definition.kind}`
+  const query = { dryRun: 'All' }
+  const json = JSON.stringify(body)
+  yield ['create, JSON', 'create', { kind, query, rawBody: json }]
+  yield ['create, YAML', 'create', { kind, query, rawBody: yamlText(body), contentType: 'application/yaml' }]
+  const schema = wholeObject(definition.schema)
+  const message = hasProtobuf(definition) ? protobufOf(schema, body) : null
+  if (message !== null) {
+    yield [
+      'create, protobuf',
+      'create',
+      { kind, query, rawBody: message, contentType: names.protobufMediaType },
+    ]
+  }
+  const { name } = body['metadata'] as { readonly name?: string }
+  if (name === undefined || !definition.verbs.includes('patch')) return
+  yield ['update', 'update', { kind, name, query, rawBody: json }]
+  for (const type of ['merge-patch', 'strategic-merge-patch']) {
+    yield [type, 'patch', { kind, name, query, rawBody: json, contentType: `application/${type}+json` }]
+  }
+  const top = place.steps[0]
+  const value = memberOf(body, String(top)) ?? null
+  const rawBody = JSON.stringify([{ op: 'add', path: `/${String(top)}`, value }])
+  yield ['JSON patch', 'patch', { kind, name, query, rawBody, contentType: 'application/json-patch+json' }]
+}
+
+/** @returns null for what no message can say, such as a number that is a text */
+function protobufOf(schema: ReturnType<typeof wholeObject>, body: JsonObject): Uint8Array | null {
+  try {
+    return encodeProtobuf(schema, body)
+  } catch {
+    return null
+  }
+}
+
+/** One of each kind, for what changes them. */
+async function createOne(api: Fixture, place: Place): Promise<void> {
+  const kind = `${apiVersionOf(place.definition)}/${place.definition.kind}`
+  await api.create({ kind, body: place.object }).catch((error: unknown) => {
+    assert.ok(error instanceof ApiError)
+  })
+}
+
+function print(t: TestContext, title: string, seen: readonly Seen[], of: (one: Seen) => number): void {
+  t.diagnostic(title)
+  for (const one of seen.toSorted((a, b) => of(b) - of(a)).slice(0, TOLD)) {
+    t.diagnostic(
+      `${one.turnMs.toFixed(0).padStart(6)} ms ${String(one.errorBytes).padStart(6)} B  ${one.code}  ${one.what}`,
+    )
+  }
+}
+
+test('the largest bodies that each list, map and string of each kind can make', async (t) => {
+  const api = await Fixture.open({ domain: 'k8s.io' })
+  t.after(() => api.close())
+  const seenPlaces = new Set<string>()
+  const seen: Seen[] = []
+  for (const definition of definitionsFor(names)) {
+    if (!definition.verbs.includes('create') || !definition.kind.includes(only)) continue
+    for (const place of placesOf(new FullObjects(names, 1), definition, seenPlaces)) {
+      await createOne(api, place)
+      for (const filling of fillings) {
+        const body = largest(place, filling)
+        for (const [how, verb, call] of callsOf(place, body)) {
+          const request = api.request(call)
+          seen.push(await measured(`${place.key}, ${filling}, ${how}`, () => api.registry[verb](request)))
+        }
+      }
+    }
+  }
+  print(t, 'longest turns', seen, ({ turnMs }) => turnMs)
+  print(t, 'largest errors', seen, ({ errorBytes }) => errorBytes)
+  const long = seen.filter(({ turnMs }) => turnMs > TURN_MS_MAX).length
+  t.diagnostic(`${seen.length} requests, ${long} with a turn of more than ${TURN_MS_MAX} ms`)
+  for (const { what, errorBytes } of seen) {
+    assert.ok(errorBytes <= ERROR_BYTES_MAX, `${what}: an error of ${errorBytes} bytes`)
+  }
+})
