@@ -38,8 +38,8 @@ ORCHCTL = node dist/bundle/src/cli/main.js
 
 .PHONY: up down status test test-long sim bench spec-coverage scenario mutants
 
-up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io]
-	@$(ORCHCTL) cluster up $(if $(NODES),--nodes $(NODES)) $(if $(DOMAIN),--domain $(DOMAIN))
+up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io] [PORT=6443, of the first member; peers 1000 above]
+	@$(ORCHCTL) cluster up $(if $(NODES),--nodes $(NODES)) $(if $(DOMAIN),--domain $(DOMAIN)) $(if $(PORT),--client-port $(PORT))
 
 down: ## Stop it
 	@if [ -f dist/bundle/src/cli/main.js ]; then $(ORCHCTL) cluster down; fi

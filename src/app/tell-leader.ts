@@ -22,9 +22,11 @@ export function tellLeader({ consensus, clock, log }: LeaderParts): () => void {
       contactMs = quorumContactMs ?? contactMs
       return
     }
-    const { name = String(leader) } = configuration.members.find((member) => member.id === leader) ?? {}
+    const named = configuration.members.find((member) => member.id === leader)
+    // Whoever joins hears of the leader before it knows who belongs to the cluster.
+    if (named === undefined) return
     const gapMs = contactMs === null ? null : Math.max(0, Math.round(clock.monotonicMs() - contactMs))
-    const facts = { leader: name, term, ...(leader === id ? { self: true } : {}) }
+    const facts = { leader: named.name, term, ...(leader === id ? { self: true } : {}) }
     log.info(gapMs === null ? facts : { ...facts, gapMs }, 'new leader')
     told = { leader, term }
     contactMs = quorumContactMs ?? contactMs

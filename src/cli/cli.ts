@@ -99,7 +99,7 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
     )
     .option(
       '--peer-port <port>',
-      'of the first member; the others follow (default: 7443)',
+      'of the first member; the others follow (default: 1000 above --client-port)',
       wholeNumber(1, 65_000),
     )
     .option('--timeout <seconds>', 'how long to wait for it to be ready', wholeNumber(1, 3600), 60)

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import { clusterAdd, clusterRemove } from './cluster-members.ts'
+import { clusterRestart } from './cluster-restart.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The commands by which a cluster on this machine grows and shrinks. */
@@ -17,6 +18,15 @@ export function addClusterMembers(cluster: Command, terminal: Terminal, director
     .addOption(timeoutOption())
     .action((name: string | undefined, { dir, timeout, role }: Flags) =>
       clusterAdd(terminal, name ?? null, { directory: dir, role, timeoutMs: timeout * 1000 }),
+    )
+  cluster
+    .command('restart')
+    .description('stop and start one member, or all, one after the other, and wait until it is ready')
+    .argument('[member]', 'which; unset: all')
+    .addOption(directory())
+    .addOption(timeoutOption())
+    .action((name: string | undefined, { dir, timeout }: Flags) =>
+      clusterRestart(terminal, name ?? null, { directory: dir, timeoutMs: timeout * 1000 }),
     )
   cluster
     .command('remove')

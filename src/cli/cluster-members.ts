@@ -10,8 +10,10 @@ import { waitGone, waitReady } from './cluster.ts'
 import { CliFailure } from './errors.ts'
 import { localHost, memberAt, openCluster, readConfig, seatConfig } from './local-cluster.ts'
 import type { LocalCluster, Seat } from './local-cluster.ts'
-import { makeKeys, newToken } from './member-add.ts'
+import { addContext, makeKeys, newToken } from './member-add.ts'
+import type { Seat as WantedSeat } from './member-add.ts'
 import { memberRemove, votes } from './member-change.ts'
+import { namesInOrder } from './name-order.ts'
 import { forgetProcess, logLength, processState, signalProcess, startProcess } from './process.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -29,9 +31,9 @@ export async function clusterAdd(
   options: Options & { readonly role: 'voter' | 'learner' },
 ): Promise<void> {
   const cluster = openCluster(options.directory)
-  const seat = seatOf(cluster, name ?? firstFree(cluster))
   const asked = new AnyMember(cluster.kubeconfigPath)
   const { members } = await asked.status()
+  const seat = seatOf(cluster, name ?? firstFree([...cluster.members, ...members]))
   const isMember = members.some((member) => member.name === seat.name)
   if (isMember && !existsSync(seat.configPath)) {
     throw isMemberWithout(seat)
@@ -44,14 +46,23 @@ export async function clusterAdd(
     const { pid } = startProcess(seat)
     terminal.note(`${seat.name} started (pid ${pid}), clients on port ${seat.clientPort}`)
   }
-  await waitReady(terminal, { ...cluster, members: [seat] }, { timeoutMs: options.timeoutMs, logFrom })
+  const url = `https://${localHost}:${seat.clientPort}`
+  const wait = { timeoutMs: options.timeoutMs, logFrom, urls: new Map([[seat.name, url]]) }
+  await waitReady(terminal, { ...cluster, members: [seat] }, wait)
+  addContext(terminal, join(cluster.directory, 'pki'), cluster.kubeconfigPath, wantedOf(seat, options.role))
   const role = members.find((member) => member.name === seat.name)?.wantedRole ?? options.role
   if (role === 'voter') await votes(terminal, asked, seat.name, { timeout: options.timeoutMs / 1000 })
   terminal.print(`${seat.name} ${role === 'voter' ? 'votes' : 'is a learner'}, its context is ${seat.name}`)
 }
 
 function isMemberWithout({ name, configPath }: Seat): CliFailure {
-  return new CliFailure('failed', `${name} is a member, though ${configPath} is missing: bring it back`)
+  const elsewhere = `it was not added by orchctl cluster add, or its file was lost; for one more give another name, or none`
+  return new CliFailure('failed', `${name} is a member, and there is no ${configPath}: ${elsewhere}`)
+}
+
+function wantedOf({ name, clientPort, peerPort }: Seat, role: 'voter' | 'learner'): WantedSeat {
+  const addresses = { clientAddress: `${localHost}:${clientPort}`, peerAddress: `${localHost}:${peerPort}` }
+  return { name, role, replaces: null, ...addresses }
 }
 
 /** Everything that the process needs to join. */
@@ -62,16 +73,14 @@ async function prepareSeat(
   { seat, role }: { readonly seat: Seat; readonly role: 'voter' | 'learner' },
 ): Promise<void> {
   if (processState(seat).kind === 'running') return
-  const { name, clientPort, peerPort } = seat
-  const addresses = { clientAddress: `${localHost}:${clientPort}`, peerAddress: `${localHost}:${peerPort}` }
-  const wanted = { name, role, replaces: null, ...addresses }
+  const wanted = wantedOf(seat, role)
   const issued = await newToken(asked, wanted)
   if (issued.kind === 'joined') {
     if (existsSync(seat.configPath)) return
     throw isMemberWithout(seat)
   }
   const { token } = issued
-  makeKeys(terminal, join(cluster.directory, 'pki'), cluster.kubeconfigPath, wanted)
+  makeKeys(terminal, join(cluster.directory, 'pki'), wanted)
   makeDirectory(seat.directory)
   const tokenPath = join(seat.directory, 'join-token')
   replaceFile(tokenPath, `${token.token}\n`, 'secret')
@@ -89,7 +98,7 @@ export async function clusterRemove(terminal: Terminal, name: string, options: O
   const cluster = openCluster(options.directory)
   const place = memberAt(cluster.directory, name)
   if (!existsSync(place.configPath)) {
-    const names = cluster.members.map((member) => member.name).join(', ')
+    const names = namesInOrder(await membersOf(cluster))
     const words = existsSync(place.removedPath) ? 'was removed before' : 'is no member'
     return terminal.print(`${name} ${words}: there are ${names}`)
   }
@@ -115,10 +124,21 @@ export async function clusterRemove(terminal: Terminal, name: string, options: O
   terminal.print(`${name} is gone; ${place.logPath} is what it said`)
 }
 
+/** As the cluster says; where nobody answers, those that live here. */
+async function membersOf(cluster: LocalCluster): Promise<readonly { readonly name: string }[]> {
+  try {
+    return (await new AnyMember(cluster.kubeconfigPath).status()).members
+  } catch (cause) {
+    if (cause instanceof CliFailure) return cluster.members
+    throw cause
+  }
+}
+
 /** How long a removed member may take to find out and end. */
 const ownEndMs = 10_000
 
-function firstFree({ members }: LocalCluster): string {
+/** Neither here nor elsewhere: a member may have been replaced by one that this machine holds nothing of. */
+function firstFree(members: readonly { readonly name: string }[]): string {
   for (let number = 1; ; number++) {
     const name = `n${number}`
     if (!members.some((member) => member.name === name)) return name

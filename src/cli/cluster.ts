@@ -6,7 +6,9 @@ import type { MemberStatus } from './cluster-status.ts'
 import { isNoMember, membersBesides, newestWord } from './cluster-word.ts'
 import type { Listed } from './cluster-word.ts'
 import { CliFailure } from './errors.ts'
-import { domainOf, findProcesses, openCluster, prepareCluster } from './local-cluster.ts'
+import { domainOf, findProcesses, openCluster, prepareCluster, presentMembers } from './local-cluster.ts'
+import { staleDiscovery } from './kubectl-cache.ts'
+import { checkPorts } from './port-check.ts'
 import type { LocalCluster, LocalClusterOptions, LocalMember, MemberPlace } from './local-cluster.ts'
 import { startLinks, stopLinks } from './local-links.ts'
 import { call, readEndpoints } from './member-client.ts'
@@ -22,6 +24,8 @@ const pollMs = 100
 const readyTimeoutMs = 2000
 /** The system tells of the end of a process that we started a moment after it is gone. */
 const exitToldMs = 1000
+/** How long the others of a member that ended may take to serve or to end, too. */
+const settleMsMax = 5000
 
 /** Makes and starts whatever is missing, waits until every member is ready, and says what to type next. */
 export async function clusterUp(
@@ -33,6 +37,8 @@ export async function clusterUp(
   },
 ): Promise<void> {
   const { restore } = options
+  const isNew = presentMembers(options.directory).length === 0
+  await checkPorts(options)
   const cluster =
     restore === null ? prepareCluster(terminal, options) : await prepareRestored(terminal, options, restore)
   await startLinks(terminal, cluster.directory)
@@ -71,7 +77,18 @@ export async function clusterUp(
   }
   await waitReady(terminal, cluster, { timeoutMs: options.timeoutMs, logFrom, onEnded })
   const members = cluster.members.filter(({ name }) => !removed.has(name))
+  if (isNew) tellStaleCache(terminal, members)
   for (const line of nextSteps({ ...cluster, members }, terminal.program)) terminal.print(line)
+}
+
+/** kubectl asks a server which kinds it has once in hours: it may remember another cluster that was there. */
+function tellStaleCache(terminal: Terminal, members: readonly LocalMember[]): void {
+  const stale = members.flatMap((member) => staleDiscovery(member.clientPort, String(domainOf(member))))
+  if (stale.length === 0) return
+  terminal.note(
+    'kubectl remembers kinds of another API domain at these addresses, and would not find those of this',
+  )
+  terminal.note(`cluster; to make it ask again: rm -r ${stale.join(' ')}`)
 }
 
 /** @returns null: a signal ended it, or nobody says */
@@ -89,19 +106,25 @@ export async function waitReady(
   options: {
     readonly timeoutMs: number
     readonly logFrom: ReadonlyMap<string, number>
+    /** Of members that the kubeconfig does not have yet. */
+    readonly urls?: ReadonlyMap<string, string>
     /** Unset: that is a failure. */
     readonly onEnded?: (member: LocalMember) => Promise<AfterEnd>
   },
 ): Promise<void> {
-  const { timeoutMs, logFrom, onEnded } = options
+  const { timeoutMs, logFrom, onEnded, urls = new Map<string, string>() } = options
   const endMs = terminal.clock.monotonicMs() + timeoutMs
   const waiting = new Map(cluster.members.map((member) => [member.name, member]))
-  const endpoints = readEndpoints(cluster.kubeconfigPath)
+  const known = readEndpoints(cluster.kubeconfigPath)
+  const endpoints = [...known, ...endpointsAt(urls, known)]
   while (waiting.size > 0) {
     for (const member of waiting.values()) {
       if (processState(member).kind !== 'running') {
         const next = (await onEnded?.(member)) ?? 'failed'
-        if (next === 'failed') throw ended(cluster, member, logFrom.get(member.name) ?? 0)
+        if (next === 'failed') {
+          await untilSettled(terminal, waiting, endpoints)
+          throw ended(cluster, member, logFrom.get(member.name) ?? 0)
+        }
         if (next === 'gone') waiting.delete(member.name)
         continue
       }
@@ -116,6 +139,26 @@ export async function waitReady(
     if (waiting.size === 0) return
     if (terminal.clock.monotonicMs() > endMs) throw await late(waiting, endpoints, timeoutMs)
     await sleep(terminal.clock, pollMs)
+  }
+}
+
+/** What made one end may end others a moment later: who runs on is known once each has served or ended. */
+async function untilSettled(
+  terminal: Terminal,
+  waiting: ReadonlyMap<string, LocalMember>,
+  endpoints: readonly Endpoint[],
+): Promise<void> {
+  const endMs = terminal.clock.monotonicMs() + settleMsMax
+  const unsettled = new Set(waiting.values())
+  while (unsettled.size > 0 && terminal.clock.monotonicMs() < endMs) {
+    for (const member of unsettled) {
+      const endpoint = endpoints.find(({ name }) => name === member.name)
+      const serves =
+        endpoint !== undefined &&
+        (await call(endpoint, { method: 'GET', path: '/livez' }, readyTimeoutMs)) !== null
+      if (serves || processState(member).kind !== 'running') unsettled.delete(member)
+    }
+    if (unsettled.size > 0) await sleep(terminal.clock, pollMs)
   }
 }
 
@@ -255,6 +298,10 @@ async function statusRows(cluster: LocalCluster): Promise<readonly Row[]> {
 }
 
 /** As whom we ask is the same at every member. */
+function endpointsAt(urls: ReadonlyMap<string, string>, [any]: readonly Endpoint[]): readonly Endpoint[] {
+  return any === undefined ? [] : [...urls].map(([name, url]) => ({ ...any, name, url }))
+}
+
 function endpointElsewhere(
   endpoints: readonly Endpoint[],
   { name, clientAddress }: Listed,

@@ -63,23 +63,7 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
     checkWhole(directory, present)
     checkSame(directory, present, options)
   }
-  const nodes = options.nodes ?? 3
-  const [clientPort, peerPort] = [options.clientPort ?? 6443, options.peerPort ?? 7443]
-  // Behind the ports that peers dial are those at which members listen for the proxies.
-  const span = options.chaos === true ? 2 * nodes : nodes
-  const room = clientPort < peerPort ? nodes : span
-  if (Math.abs(clientPort - peerPort) < room) {
-    throw new CliFailure(
-      'failed',
-      `ports ${clientPort} and ${peerPort} are too close: ${nodes} members need ${room} from the lower one on`,
-    )
-  }
-  const members = Array.from({ length: nodes }, (_, at) => ({
-    ...memberAt(directory, `n${at + 1}`),
-    clientPort: clientPort + at,
-    peerPort: peerPort + at,
-    listenPort: peerPort + at + span - nodes,
-  }))
+  const members = plannedSeats(options)
   const kubeconfigPath = join(directory, 'admin.kubeconfig')
   makeDirectory(directory)
   const { clock, random } = terminal
@@ -111,6 +95,39 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
     }
   }
   return openCluster(directory)
+}
+
+/** Those that a new cluster would have. @throws CliFailure `failed` when the ports of peers and clients would meet */
+export function plannedSeats(options: LocalClusterOptions): readonly Seat[] {
+  const directory = resolve(options.directory)
+  const nodes = options.nodes ?? 3
+  const clientPort = options.clientPort ?? 6443
+  const peerPort = options.peerPort ?? peerPortBeside(clientPort)
+  // Behind the ports that peers dial are those at which members listen for the proxies.
+  const span = options.chaos === true ? 2 * nodes : nodes
+  const room = clientPort < peerPort ? nodes : span
+  if (Math.abs(clientPort - peerPort) < room) {
+    throw new CliFailure(
+      'failed',
+      `ports ${clientPort} and ${peerPort} are too close: ${nodes} members need ${room} from the lower one on`,
+    )
+  }
+  return Array.from({ length: nodes }, (_, at) => ({
+    ...memberAt(directory, `n${at + 1}`),
+    clientPort: clientPort + at,
+    peerPort: peerPort + at,
+    listenPort: peerPort + at + span - nodes,
+  }))
+}
+
+/** As 7443 is beside 6443. */
+function peerPortBeside(clientPort: number): number {
+  return clientPort + 1000 <= 65_000 ? clientPort + 1000 : clientPort - 1000
+}
+
+/** Members whose configuration is there; none: there is no cluster yet. @throws CliFailure `failed` */
+export function presentMembers(directory: string): readonly LocalMember[] {
+  return findMembers(resolve(directory))
 }
 
 /** A cluster that was made before. @throws CliFailure `failed` when there is none, or a member of it is lost */

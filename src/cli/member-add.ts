@@ -1,8 +1,10 @@
-import { join } from 'node:path'
+import { isIP } from 'node:net'
+import { dirname, join } from 'node:path'
 import { isRecord } from '../../raft/base/record.ts'
 import { memberAddress, parseAddress } from '../config/address.ts'
 import { ConfigFailure } from '../config/errors.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
+import { replaceFile } from '../pki/files.ts'
 import type { AnyMember } from './any-member.ts'
 import { CliFailure } from './errors.ts'
 import { askedBy, forgetContext, hasJoined, votes } from './member-change.ts'
@@ -41,16 +43,28 @@ export async function memberAdd(terminal: Terminal, name: string, flags: AddFlag
   const issued = await newToken(cluster, seat)
   if (issued.kind === 'joined') joinedBefore(terminal, seat, flags)
   else give(terminal, seat, issued.token, flags)
+  if (issued.kind === 'joined') keepContext(terminal, seat, flags)
   if (!flags.wait) return
+  await hasJoined(terminal, cluster, name, flags)
+  keepContext(terminal, seat, flags)
   if (flags.role === 'voter') await votes(terminal, cluster, name, flags)
-  else await hasJoined(terminal, cluster, name, flags)
   if (flags.output === 'table') terminal.print(`${name} ${flags.role === 'voter' ? 'votes' : 'is a learner'}`)
+}
+
+/** Where its keys are made, its context is, too. */
+function keepContext(terminal: Terminal, seat: Seat, { pki, kubeconfig }: ReplaceFlags): void {
+  if (pki !== undefined) addContext(terminal, pki, kubeconfig, seat)
 }
 
 function give(terminal: Terminal, seat: Seat, token: JoinToken, flags: AddFlags): void {
   // Not before the cluster agrees: under a name that is taken there are keys that somebody uses.
-  const made = flags.pki === undefined ? [] : makeKeys(terminal, flags.pki, flags.kubeconfig, seat)
-  tell(terminal, { seat, token, made, flags })
+  const made = flags.pki === undefined ? [] : [...makeKeys(terminal, flags.pki, seat)]
+  const tokenPath = join(dirname(keyFiles(flags.pki ?? 'pki', seat.name)['--peer-key-file']), 'join-token')
+  if (flags.pki !== undefined) {
+    replaceFile(tokenPath, `${token.token}\n`, 'secret')
+    made.push(tokenPath)
+  }
+  tell(terminal, { seat, token, tokenPath, made, flags })
 }
 
 /** By an earlier run, or another operator's: there is nothing to start any more. */
@@ -81,9 +95,11 @@ export async function memberReplace(
     if (issued.kind === 'token') give(terminal, seat, issued.token, { ...flags, role: 'voter' })
     else if (flags.wait) terminal.note(`${next} has joined already, and waits for the place of ${old}`)
     else joinedBefore(terminal, seat, flags)
+    if (issued.kind === 'joined') keepContext(terminal, seat, flags)
     if (!flags.wait) return
     await votes(terminal, cluster, next, flags)
   }
+  keepContext(terminal, seat, flags)
   // Also where an earlier run was interrupted just before.
   forgetContext(terminal, cluster, old, flags)
   const words = isDone
@@ -140,11 +156,21 @@ function addressesOf(
   }
 }
 
-/** @returns the files that were made */
-export function makeKeys(
+/** Not its context: others who walk the file would dial it before it is there. @returns the files that were made */
+export function makeKeys(terminal: Terminal, directory: string, seat: Seat): readonly string[] {
+  return ensureKeys(terminal, directory, null, seat)
+}
+
+/** Once it has joined. */
+export function addContext(terminal: Terminal, directory: string, kubeconfigPath: string, seat: Seat): void {
+  if (ensureKeys(terminal, directory, kubeconfigPath, seat).includes(kubeconfigPath))
+    terminal.note(`its context ${seat.name} is in ${kubeconfigPath}`)
+}
+
+function ensureKeys(
   { clock, random }: Terminal,
   directory: string,
-  kubeconfigPath: string,
+  kubeconfigPath: string | null,
   { name, peerAddress, clientAddress }: Seat,
 ): readonly string[] {
   const hosts = new Set([clientAddress, peerAddress].map((address) => parseAddress(address).host))
@@ -155,18 +181,20 @@ export function makeKeys(
 type Told = {
   readonly seat: Seat
   readonly token: JoinToken
+  /** Where the new process finds the token. */
+  readonly tokenPath: string
   readonly made: readonly string[]
   readonly flags: AddFlags
 }
 
-function tell(terminal: Terminal, { seat, token, made, flags }: Told): void {
+function tell(terminal: Terminal, { seat, token, tokenPath, made, flags }: Told): void {
   const keys = keyFiles(flags.pki ?? 'pki', seat.name)
-  const command = [serverCommand(terminal.program), ...serverFlags(seat, token, keys)]
+  const command = [serverCommand(terminal.program), ...serverFlags(seat, token, keys, tokenPath)]
   if (flags.output === 'json') {
     const answer = {
       ...token,
       member: memberOf(seat),
-      files: Object.values(keys),
+      files: [...Object.values(keys), tokenPath],
       made,
       command: command.join(' '),
     }
@@ -177,18 +205,21 @@ function tell(terminal: Terminal, { seat, token, made, flags }: Told): void {
   terminal.print(`a token for ${seat.name}${place}: good for one data directory, until ${token.expires}`)
   terminal.print('')
   terminal.print('On its machine, with these files of the cluster’s keys:')
-  for (const path of Object.values(keys)) terminal.print(`  ${path}`)
+  for (const path of [...Object.values(keys), tokenPath]) terminal.print(`  ${path}`)
   if (flags.pki === undefined) {
     const address = parseAddress(seat.clientAddress)
     const what = `${seat.name}=${address.host}:${address.port}`
     terminal.print(
-      `(${terminal.program} pki init --dir pki --members ${what} makes its own, where the others were made)`,
+      `(${terminal.program} pki init --dir pki --members ${what} makes its own, where the others were made;`,
     )
+    terminal.print(`${tokenPath} is one line, for nobody else to read: ${token.token})`)
   }
   terminal.print('')
   terminal.print('type, with a --data-dir of its own:')
   terminal.print('')
   terminal.print(wrapped(command))
+  if (flags.pki !== undefined && !flags.wait)
+    terminal.note(`its context enters ${flags.kubeconfig} once it has joined and this command is given again`)
 }
 
 function memberOf({ name, role, replaces, peerAddress, clientAddress }: Seat): Seat {
@@ -196,7 +227,7 @@ function memberOf({ name, role, replaces, peerAddress, clientAddress }: Seat): S
 }
 
 /** By flag. */
-function keyFiles(directory: string, name: string): Readonly<Record<string, string>> {
+function keyFiles(directory: string, name: string) {
   const paths = clusterPkiPaths(directory)
   return {
     '--tls-cert-file': paths.server(name).certificate,
@@ -212,10 +243,14 @@ function serverFlags(
   seat: Seat,
   token: JoinToken,
   keys: Readonly<Record<string, string>>,
+  tokenPath: string,
 ): readonly string[] {
+  const { host } = parseAddress(seat.clientAddress)
   return [
     `--name ${seat.name}`,
     `--data-dir ${join('data', seat.name)}`,
+    // A name may mean several addresses, of which this program knows none.
+    ...(isIP(host) === 0 ? [] : [`--bind-address ${host}`]),
     `--secure-port ${parseAddress(seat.clientAddress).port}`,
     `--advertise-address ${seat.clientAddress}`,
     `--peer-address ${seat.peerAddress}`,
@@ -223,7 +258,7 @@ function serverFlags(
     `--api-domain ${token.apiDomain}`,
     ...Object.entries(keys).map(([flag, path]) => `${flag} ${path}`),
     `--join ${token.addresses.join(',')}`,
-    `--join-token ${token.token}`,
+    `--join-token-file ${tokenPath}`,
   ]
 }
 

@@ -26,7 +26,8 @@ export type PkiMember = {
 
 export type ClusterPkiOptions = {
   readonly directory: string
-  readonly kubeconfigPath: string
+  /** null: none is made or changed. */
+  readonly kubeconfigPath: string | null
   readonly members: readonly PkiMember[]
   readonly clock: Pick<Clock, 'wallMs'>
   readonly random: Random
@@ -187,6 +188,7 @@ class ClusterPki {
 
   #kubeconfig(): void {
     const { kubeconfigPath, members } = this.#options
+    if (kubeconfigPath === null) return
     const answer = ensureKubeconfig(kubeconfigPath, {
       servers: members.map(({ name, serverUrl }) => ({ name, url: serverUrl })),
       authorityPem: readFileIfThere(this.#paths.ca.certificate) ?? '',

@@ -7,6 +7,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { freePortRange } from '../support/port-range.ts'
 import { orchctlProgram as program } from '../support/programs.ts'
@@ -148,6 +150,64 @@ void test('a member that cannot start is named with the end of its log, and noth
       /n1 ended; the end of .*server\.log:\n {2}orch-apiserver: unknown flag secure-prt.*did you mean secure-port/,
     )
   } finally {
+    orchctl('cluster', 'down', '--force')
+    rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
+  }
+})
+
+void test('ports that are taken are told before anything is made; a member, or all, are restarted', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'orchctl-e2e-'))
+  const first = await freePortRange(4)
+  const patience = ['--timeout', String(patienceMs / 1000)]
+  const up = [
+    'cluster',
+    'up',
+    '--nodes',
+    '2',
+    '--client-port',
+    String(first),
+    '--peer-port',
+    String(first + 2),
+  ]
+  const orchctl = (...words: readonly string[]): Ran => {
+    const result = spawnSync(process.execPath, [program, ...words], { cwd: directory, encoding: 'utf8' })
+    return { code: result.status, out: result.stdout, err: result.stderr }
+  }
+  const pidOf = (name: string): string => readFileSync(join(directory, '.cluster', name, 'pid'), 'utf8')
+  const other = createServer().listen(first + 3, '127.0.0.1')
+  try {
+    await once(other, 'listening')
+    const refused = orchctl(...up, ...patience)
+    assert.equal(refused.code, 1)
+    const says = `${first + 3} \\(peers of n2, taken\\): nothing was made; give others with --client-port and --peer-port`
+    assert.match(refused.err, new RegExp(says))
+    assert.ok(!existsSync(join(directory, '.cluster')))
+    other.close()
+    await once(other, 'close')
+    assert.equal(orchctl(...up, ...patience).code, 0)
+
+    const before = ['n1', 'n2'].map(pidOf)
+    const one = orchctl('cluster', 'restart', 'n2', ...patience)
+    assert.equal(one.code, 0, one.err)
+    assert.match(one.out, /restarted: n2$/m)
+    assert.deepEqual([pidOf('n1') === before[0], pidOf('n2') === before[1]], [true, false])
+    const all = orchctl('cluster', 'restart', ...patience)
+    assert.equal(all.code, 0, all.err)
+    assert.match(all.out, /restarted: n1, n2$/m)
+    assert.notEqual(pidOf('n1'), before[0])
+    assert.match(orchctl('cluster', 'restart', 'n7').err, /n7 is no member of .*: there are n1, n2/)
+
+    assert.equal(orchctl('cluster', 'down', ...patience).code, 0)
+    const thief = createServer().listen(first, '127.0.0.1')
+    await once(thief, 'listening')
+    const again = orchctl(...up, ...patience)
+    thief.close()
+    assert.match(
+      again.err,
+      new RegExp(`${first} \\(clients of n1, taken\\): stop who has them, then try again`),
+    )
+  } finally {
+    other.close()
     orchctl('cluster', 'down', '--force')
     rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
   }

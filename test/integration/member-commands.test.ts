@@ -4,17 +4,18 @@
  * Method: the shipped commands against a real server over TLS, whose configuration changes by the shipped plan.
  */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { logIndex } from '../../raft/index.ts'
 import { parse } from 'yaml'
 import { parseJoinToken } from '../../src/cluster/join-token.ts'
-import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
-import { forgetServer } from '../../src/pki/kubeconfig.ts'
+import { ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { request } from '../support/join-desk-kit.ts'
 import { configOf, fingerprintsFor, forEver, place, seat } from '../support/join-place.ts'
 import { orchctl } from '../support/orchctl.ts'
+import { freshRandom, systemClock } from '../support/system.ts'
 
 const addresses = ['--peer-address', seat.peerAddress, '--client-address', seat.clientAddress]
 
@@ -39,26 +40,33 @@ void test('add prints a token and a command with which the server would start, a
   for (const flag of ['tls-cert-file', 'peer-key-file', 'client-ca-file', 'peer-ca-file'] as const) {
     assert.ok(existsSync(config[flag]), flag)
   }
-  const token = parseJoinToken(config['join-token'])
+  const path = config['join-token-file']
+  const [host = ''] = seat.clientAddress.split(':')
+  const token = parseJoinToken(readFileSync(path, 'utf8'))
   assert.ok(token !== null && desk.isKnown(token))
-  // Its context is there at once, for whoever has the file.
+  assert.equal(statSync(path).mode & 0o077, 0, 'for its owner alone')
+  assert.ok(!ran.out.includes(readFileSync(path, 'utf8').trim()), 'not on a command line')
+  assert.equal(config['bind-address'], isIP(host) === 0 ? '0.0.0.0' : host)
+  // Its context comes when it has joined: others who walk the file would dial it before it is there.
   const contexts = (): unknown =>
     (parse(readFileSync(kubeconfig, 'utf8')) as { contexts: { name: string }[] }).contexts.map(
       ({ name }) => name,
     )
-  assert.deepEqual(contexts(), ['n1', 'n7'])
-  const authority = readFileSync(clusterPkiPaths(pki).ca.certificate, 'utf8')
-  assert.ok(forgetServer(kubeconfig, 'n7', authority))
   assert.deepEqual(contexts(), ['n1'])
 })
 
 void test('a removed member has no context any more, and a name that is no member’s loses none', async (t) => {
   const { kubeconfig, folder } = await place(t)
-  const made = ['--pki', join(folder, 'pki'), '--kubeconfig', kubeconfig]
-  await orchctl('member', 'add', 'n7', ...addresses, ...made)
   const contexts = (): string => readFileSync(kubeconfig, 'utf8').replace(/^[^]*\ncontexts:/, '')
-  const text = readFileSync(kubeconfig, 'utf8')
-  writeFileSync(kubeconfig, text.replace(/\b(name|cluster): n7$/gm, '$1: n3'))
+  ensureClusterPki({
+    ...{
+      directory: join(folder, 'pki'),
+      kubeconfigPath: kubeconfig,
+      clock: systemClock,
+      random: freshRandom(),
+    },
+    members: [{ name: 'n3', hosts: ['10.0.0.3'], serverUrl: 'https://10.0.0.3:6443' }],
+  })
   assert.match(contexts(), /name: n3/)
   const never = await orchctl('member', 'remove', 'n9', '--kubeconfig', kubeconfig)
   assert.doesNotMatch(never.err, /context/)
@@ -81,8 +89,9 @@ void test('the same as JSON, for scripts', async (t) => {
     peerAddress: seat.peerAddress,
     clientAddress: seat.clientAddress,
   })
-  assert.ok(told.command.endsWith(`--join-token ${told.token}`))
-  assert.equal(told.files.length, 6)
+  const tokenFile = told.files.at(-1) ?? ''
+  assert.ok(told.command.endsWith(`--join-token-file ${tokenFile}`) && !told.command.includes(told.token))
+  assert.equal(told.files.length, 7)
 })
 
 void test('promote, demote, move and remove do it once, and say so when it is done already', async (t) => {

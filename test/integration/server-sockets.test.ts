@@ -48,6 +48,17 @@ test('spec 5: without any credentials one is anonymous', async (t) => {
   assert.equal((await ask2(await session(t, url, null), { ':path': CM })).status, 403)
 })
 
+test('who is in group system:monitoring reads metrics, status and health, and nothing else', async (t) => {
+  const { url } = await start(t)
+  const scraper = trusted.client('prometheus', ['system:monitoring'])
+  for (const path of ['/metrics', '/cluster/v1/status', '/readyz/leader', '/version', '/apis']) {
+    assert.equal((await ask11(`${url}${path}`, scraper)).status, 200, path)
+  }
+  for (const path of [CM, '/cluster/v1/settings', '/cluster/v1/snapshot', '/api/v1/namespaces']) {
+    assert.equal((await ask11(`${url}${path}`, scraper)).status, 403, path)
+  }
+})
+
 test('TLS older than 1.2 is not spoken', async (t) => {
   const { port } = await start(t)
   const socket = connect({

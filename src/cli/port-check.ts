@@ -1,0 +1,66 @@
+import { createServer } from 'node:net'
+import { parseAddress } from '../config/address.ts'
+import { CliFailure } from './errors.ts'
+import { localHost, plannedSeats, presentMembers, readConfig } from './local-cluster.ts'
+import type { LocalClusterOptions } from './local-cluster.ts'
+import { processState } from './process.ts'
+
+type Wanted = { readonly port: number; readonly whose: string }
+
+/**
+ * Whether everybody who is about to start will find the ports free: all of a new cluster, before anything of it is written;
+ * of one that is there those of members that do not run. Somebody else may still take one a moment later.
+ *
+ * @throws CliFailure `failed` naming the ports, and how others are given
+ */
+export async function checkPorts(options: LocalClusterOptions): Promise<void> {
+  const present = presentMembers(options.directory)
+  const wanted = present.length === 0 ? newPorts(options) : portsOf(present)
+  const taken: string[] = []
+  for (const { port, whose } of wanted) {
+    const why = await whyNotFree(port)
+    if (why !== null) taken.push(`${port} (${whose}, ${why})`)
+  }
+  if (taken.length === 0) return
+  const remedy =
+    present.length === 0
+      ? 'nothing was made; give others with --client-port and --peer-port (make up: PORT=)'
+      : 'stop who has them, then try again'
+  throw new CliFailure('failed', `these ports of ${localHost} cannot be had: ${taken.join(', ')}: ${remedy}`)
+}
+
+function newPorts(options: LocalClusterOptions): readonly Wanted[] {
+  return plannedSeats(options).flatMap(({ name, clientPort, peerPort, listenPort }) => [
+    { port: clientPort, whose: `clients of ${name}` },
+    { port: peerPort, whose: `peers of ${name}` },
+    ...(listenPort === peerPort ? [] : [{ port: listenPort, whose: `peers of ${name}, behind the proxy` }]),
+  ])
+}
+
+function portsOf(members: ReturnType<typeof presentMembers>): readonly Wanted[] {
+  return members.flatMap((member) => {
+    if (processState(member).kind === 'running') return []
+    const peerAddress = readConfig(member.configPath)['peer-address']
+    const peers = typeof peerAddress === 'string' ? [parseAddress(peerAddress).port] : []
+    return [
+      { port: member.clientPort, whose: `clients of ${member.name}` },
+      ...peers.map((port) => ({ port, whose: `peers of ${member.name}` })),
+    ]
+  })
+}
+
+/** Found by having it for a moment. @returns null: it is free */
+function whyNotFree(port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      resolve(words.get(cause.code ?? '') ?? cause.message)
+    })
+    server.listen(port, localHost, () => server.close(() => resolve(null)))
+  })
+}
+
+const words: ReadonlyMap<string, string> = new Map([
+  ['EADDRINUSE', 'taken'],
+  ['EACCES', 'not for this user'],
+])

@@ -1,0 +1,24 @@
+/*
+ * Goal: whoever switches the API domain of a cluster at one address is told what kubectl remembers of it.
+ * Method: a home directory as kubectl fills it.
+ */
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { staleDiscovery } from '../../../../src/cli/kubectl-cache.ts'
+
+void test('only what was remembered of another domain, at that port, is told', (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'orch-home-'))
+  t.after(() => rmSync(home, { recursive: true, force: true }))
+  assert.deepEqual(staleDiscovery(6443, 'k8s.io', home), [])
+  const directory = join(home, '.kube/cache/discovery/127.0.0.1_6443')
+  mkdirSync(directory, { recursive: true })
+  assert.deepEqual(staleDiscovery(6443, 'k8s.io', home), [], 'nothing was learned yet')
+  const groups = (domain: string): string => JSON.stringify({ groups: [{ name: `authorization.${domain}` }] })
+  writeFileSync(join(directory, 'servergroups.json'), groups('orch.io'))
+  assert.deepEqual(staleDiscovery(6443, 'k8s.io', home), [directory])
+  assert.deepEqual(staleDiscovery(6443, 'orch.io', home), [])
+  assert.deepEqual(staleDiscovery(6444, 'k8s.io', home), [])
+})
