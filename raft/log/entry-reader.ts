@@ -2,7 +2,7 @@ import { present } from '../base/assert.ts'
 import { logIndex } from '../core/types.ts'
 import type { Entry, LogIndex } from '../core/types.ts'
 import type { EntryIndex, EntryPlace } from './entry-index.ts'
-import { damaged } from './errors.ts'
+import { damagedInUse } from './errors.ts'
 import { decodeRecord } from './group-decoder.ts'
 import type { Segment } from './segment.ts'
 
@@ -48,7 +48,7 @@ export function readRun(
     const start = offset - first.offset
     const record = decodeRecord(bytes, start, Math.min(start + length, bytes.length), seed)?.record
     if (record?.kind !== 'entry' || record.entry.index !== from + at) {
-      throw damaged(segment.name, offset, `entry ${from + at} is not as it was written`)
+      throw damagedInUse(segment.name, offset, `entry ${from + at} is not as it was written`)
     }
     return record.entry
   })

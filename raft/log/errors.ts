@@ -40,6 +40,12 @@ export function damaged(file: string, offset: number, what: string): LogFailure 
   return new LogFailure('damaged', `log ${file} is damaged at byte ${offset}: ${what}; ${replaceMember}`)
 }
 
+/** Found while the log is open: what is lost of it is known at the next start only. */
+export function damagedInUse(file: string, offset: number, what: string): LogFailure {
+  const remedy = 'start this member again: it repairs its log, or says that it cannot'
+  return new LogFailure('damaged', `log ${file} is damaged at byte ${offset}: ${what}; ${remedy}`)
+}
+
 export function missingSegment(file: string): LogFailure {
   return new LogFailure('missing-segment', `log ${file} is missing; ${replaceMember}`)
 }

@@ -13,7 +13,7 @@ import type { StreamFault } from './snapshot-streams.ts'
 const metFaults = [
   ...(['disk-write-io', 'disk-sync-io', 'disk-read-io', 'disk-write-disk-full'] as const),
   ...(['sync-stalls', 'sync-stalls-for-ever', 'database-stall', 'database-write-io'] as const),
-  ...(['log-refused', 'log-wounded', 'log-repaired', 'log-damage-harmless'] as const),
+  ...(['log-refused', 'log-wounded', 'log-repaired', 'log-rots-in-use', 'log-damage-harmless'] as const),
   ...(['turned-away', 'other-cluster', 'peer-violation'] as const),
   ...(['database-quarantined', 'database-healed'] as const),
   ...(['lost-batch', 'channel-stall', 'clock-drift'] as const),

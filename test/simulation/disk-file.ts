@@ -34,6 +34,11 @@ export class SimulatedFile {
     this.#pending = []
   }
 
+  /** Whether all that was written to it is durable. */
+  get settled(): boolean {
+    return this.#pending.length === 0
+  }
+
   /** Of a file without unsynced changes. */
   spoil(change: (bytes: Uint8Array) => void): void {
     assert(this.#pending.length === 0, 'only what is durable rots')

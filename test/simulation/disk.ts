@@ -154,6 +154,12 @@ export class SimulatedDisk implements LogDisk {
     present(this.#durable.get(name), `${name} is durable`).spoil(change)
   }
 
+  /** Whether it is a file of the name that everybody sees, and durable as it is. */
+  settled(name: string): boolean {
+    const file = this.#now.get(name)
+    return file !== undefined && file === this.#durable.get(name) && file.settled
+  }
+
   /** While the power is off: a file is gone. */
   drop(name: string): void {
     this.#now.delete(name)

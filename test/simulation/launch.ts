@@ -3,6 +3,7 @@ import { present } from '../../raft/base/assert.ts'
 import { ConsensusFailure } from '../../raft/node/errors.ts'
 import { refuseAltered } from '../../raft/node/command-gate.ts'
 import { LogFailure } from '../../raft/log/errors.ts'
+import type { LogLimits } from '../../raft/log/limits.ts'
 import { LogActor } from '../../raft/log/log-actor.ts'
 import type { DamagedLog } from '../../raft/log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
@@ -73,6 +74,8 @@ export type ProcessParts = {
   readonly removed: (cause: string) => void
   /** Its damaged log is whole again. */
   readonly logRepaired: () => void
+  /** Its log was found as it was written. */
+  readonly logWhole: () => void
 }
 
 /** Builds one process of the shipped code: three actors, their channels and their ports, and lets them begin. */
@@ -99,7 +102,10 @@ export function startProcess(parts: ProcessParts): Life {
   const raftLog = simChannel<RaftToLog, LogToRaft>({
     ...{ ...shared, ownerA: raft, ownerB: log, label: 'raft-log', delays: swarm.logDelays },
     tapAtoB: tap(parts, stepsToLog, (message) => watcher.toLog(node.id, message)),
-    tapBtoA: tap(parts, stepsFromLog, (message) => watcher.fromLog(node.id, message)),
+    tapBtoA: tap(parts, stepsFromLog, (message) => {
+      watcher.fromLog(node.id, message)
+      if (message.kind === 'damage-repaired') parts.logRepaired()
+    }),
   })
   const apiLog = simChannel<ApiToLog, LogToApi>({
     ...{ ...shared, ownerA: api, ownerB: log, label: 'api-log', delays: swarm.logDelays },
@@ -182,7 +188,7 @@ function openLog(
     raft.post({ kind: 'failed', code: cause.code, message: cause.message })
     return
   }
-  const { store: opened, prepare } = log
+  const { store: opened, prepare, wal } = log
   const seen = (store: LogStore): LogStore => {
     watcher.opened(node.id, store)
     return store
@@ -192,11 +198,27 @@ function openLog(
     parts.logRepaired()
     return store
   }
+  if (!('log' in opened)) parts.logWhole()
   const store =
     'log' in opened ? { ...opened, repaired: (repair: LogRepair) => repaired(opened, repair) } : seen(opened)
   const clock = new SimClock(world, owner, 'log', parts.time)
   const onFailed = (): void => undefined
-  new LogActor({ store, raft, api, clock, refuse: refuseAltered, prepare, onFailed }).start()
+  new LogActor({
+    store,
+    raft,
+    api,
+    clock,
+    refuse: refuseAltered,
+    prepare,
+    onFailed,
+    scrub: { limits: scrubOften, wal },
+  }).start()
+}
+
+/** So that passes end within a run; each turn is an event of its own. */
+const scrubOften: LogLimits = {
+  ...{ scrubFirstMs: 300, scrubPeriodMs: 1_500, scrubTurnBytes: 4_096, scrubPauseMs: 20 },
+  rewriteBytesMax: 64 * 1024,
 }
 
 async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise<void> {

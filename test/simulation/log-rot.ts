@@ -41,6 +41,19 @@ export function damageLog(disk: SimulatedDisk, kind: LogRot, random: SeededRando
   return 'harmless'
 }
 
+/** Flips a bit of what a running member has written to its log. @returns what was done; null when nothing could be */
+export function damageRunningLog(disk: SimulatedDisk, random: SeededRandom): string | null {
+  const names = disk.list().filter((name) => name.endsWith('.log') && disk.settled(name))
+  if (names.length === 0) return null
+  const name = random.pick(names.toSorted())
+  const used = disk.contents(name).findLastIndex((byte) => byte !== 0) + 1
+  const [at, bit] = [random.below(used), random.below(8)]
+  disk.spoil(name, (bytes) => {
+    bytes[at] = (bytes[at] ?? 0) ^ (1 << bit)
+  })
+  return `bit ${bit} of byte ${at} of ${used} in ${name} was flipped`
+}
+
 type Contents = {
   readonly hardState: HardState
   readonly base: LogIndex

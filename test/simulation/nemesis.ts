@@ -217,6 +217,10 @@ export class Nemesis {
       member.rotDatabase(deed.rot, deed.seed)
       return true
     }
+    if (deed.kind === 'log-rot' && deed.while === 'running' && member.running) {
+      member.rotRunningLog(deed.seed)
+      return true
+    }
     member.crash('power')
     if (deed.kind === 'log-rot') member.rotLog(deed.rot, deed.seed)
     else if (deed.kind === 'database-rot') member.rotDatabase(deed.rot, deed.seed)

@@ -78,7 +78,9 @@ export type Deed =
   | {
       readonly kind: 'log-rot'
       readonly target: Target
+      /** While it is down. */
       readonly rot: LogRot
+      readonly while: 'running' | 'down'
       readonly seed: number
       readonly downMs: number
     }
@@ -236,7 +238,10 @@ function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax, is
       return { kind, target, rot: random.pick(keyValueRots), while: when, seed: random.next(), downMs }
     }
     case 'log-rot':
-      return { kind, target, rot: random.pick(logRots), seed: random.next(), downMs }
+      return {
+        ...{ kind, target, rot: random.pick(logRots), seed: random.next(), downMs },
+        while: random.pick(['running', 'down'] as const),
+      }
     case 'wipe':
       return { kind, target, downMs }
     case 'diverge':

@@ -18,7 +18,7 @@ import { SimKeyValueDisk } from './kv.ts'
 import type { DatabaseWord, KeyValueRot } from './kv.ts'
 import { startProcess } from './launch.ts'
 import { repairFrom } from './repairs.ts'
-import { damageLog } from './log-rot.ts'
+import { damageLog, damageRunningLog } from './log-rot.ts'
 import type { LogRot, RotOutcome } from './log-rot.ts'
 import { deafWatcher } from './life.ts'
 import type { Life, Watcher } from './life.ts'
@@ -195,6 +195,7 @@ export class Member {
       violated: (peer, violation) => this.#violated(peer, violation),
       removed: (cause) => this.#removed(cause),
       logRepaired: () => this.#logRepaired(),
+      logWhole: () => void this.#excuses.delete('log-wounded'),
     })
   }
 
@@ -309,6 +310,15 @@ export class Member {
     this.#options.met(metRot[outcome])
     if (outcome === 'refused') this.#excuses.add('log-damaged')
     if (outcome === 'wounded') this.#excuses.add('log-wounded')
+  }
+
+  /** Its scrub finds it, or whoever reads it, or the next start. */
+  rotRunningLog(seed: number): void {
+    const deed = damageRunningLog(this.#disk, new SeededRandom(seed))
+    if (deed === null) return
+    this.#options.world.note(`m${this.id} log rots while it runs: ${deed}`)
+    this.#options.met('log-rots-in-use')
+    this.#excuses.add('log-wounded')
   }
 
   #logRepaired(): void {

@@ -96,6 +96,33 @@ export const logMutants: readonly Mutant[] = [
     killedBy: tests('unit/raft/log/wal-damage'),
   },
   {
+    id: 'log-repair-believes-replaced-entries',
+    file: 'raft/log/wounded-log.ts',
+    edits: [{ find: 'before?.hardState?.commit ?? 0, ', replace: '' }],
+    breaks: 'entries before the damage that were replaced within it are believed',
+    standsFor: 'a repair that takes what is intact for what is current',
+    invariant: 'I2',
+    killedBy: tests('unit/raft/log/wal-repair'),
+  },
+  {
+    id: 'log-repair-takes-any-entries',
+    file: 'raft/log/plan-repair.ts',
+    edits: [{ find: 'if (last.term !== anchor.term) {', replace: 'if (last.term < 0) {' }],
+    breaks: 'entries of a peer are written into the log though its next entry is another one than theirs',
+    standsFor: 'a repair by index alone',
+    invariant: 'I2',
+    killedBy: tests('unit/raft/log/wal-repair'),
+  },
+  {
+    id: 'log-repair-forgets-the-newest-write',
+    file: 'raft/log/salvage.ts',
+    edits: [{ find: 'if (behind.sequence - 1 <= this.#sequenceElsewhere) return null', replace: '' }],
+    breaks: 'a copy of an old vote in the place of the newest one is believed',
+    standsFor: 'misdirected writes: FAST 2018, protocol-aware recovery',
+    invariant: 'I6',
+    killedBy: tests('unit/raft/log/wal-repair'),
+  },
+  {
     id: 'lost-log-welcome',
     file: 'raft/node/peer-log-ids.ts',
     edits: [

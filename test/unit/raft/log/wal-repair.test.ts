@@ -253,6 +253,18 @@ void test('entries that may have been replaced within the damage are not taken f
   assert.deepEqual(contents(again), right)
 })
 
+void test('a copy of an older vote in the place of the newest one is refused', () => {
+  const disk = new SimulatedDisk(new SeededRandom(1))
+  const wal = openSmallWal(disk)
+  for (let at = 1; at <= 5; at++) wal.append([write([], hard(at, 2, 0))])
+  const name = segmentsOf(disk)[0] ?? ''
+  const end = disk.contents(name).findLastIndex((byte) => byte !== 0) + 1
+  const rotten = spoiled(disk, name, (bytes) =>
+    bytes.copyWithin(end - sectorBytes, end - 2 * sectorBytes, end - sectorBytes),
+  )
+  for (const help of Object.values(helpers)) assert.equal(judge(rotten, help(wal), wal, 'a copy'), 'refused')
+})
+
 void test('a write that a client put into its data is not taken for one of the log', () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = openSmallWal(disk)
