@@ -1,6 +1,6 @@
 /*
  * Goal: a damaged log is opened as it was, repaired to what it held, or refused; a vote or an entry is never forgotten.
- * Method: one small log of several segments on a simulated disk, every byte changed alone; each opened with nothing
+ * Method: one small log of several segments on a simulated disk, bytes changed one at a time; each opened with nothing
  * given, with what a database holds, and with the entries of a peer; a repair is ended at every step of it.
  */
 import assert from 'node:assert/strict'
@@ -112,17 +112,17 @@ for (const end of ['closed', 'killed'] as const) {
 
   void test(`${end}: a log with any byte changed is whole, repaired or refused`, () => {
     const all = Object.values(helpers)
-    // Every byte of the one, some of the other, helped by one after the other.
+    // Half of the bytes of the one, some of the other, helped by one after the other.
     const counts = tallyOf(
-      changedBytes(disk, end === 'closed' ? 1 : 5, 5),
+      changedBytes(disk, end === 'closed' ? 2 : 17, 5),
       (_, at) => (all[at % all.length] ?? assert.fail())(whole),
       whole,
     )
-    console.log(`# ${end}, all bytes: ${JSON.stringify(counts)}`)
+    console.log(`# ${end}, changed bytes: ${JSON.stringify(counts)}`)
     const refused: Record<string, number> = {}
     for (const [who, help] of Object.entries(helpers)) {
-      const some = tallyOf(changedBytes(disk, 23, 6), help, whole)
-      console.log(`# ${end}, every 23rd byte, helped by ${who}: ${JSON.stringify(some)}`)
+      const some = tallyOf(changedBytes(disk, 61, 6), help, whole)
+      console.log(`# ${end}, every 61st byte, helped by ${who}: ${JSON.stringify(some)}`)
       refused[who] = some.refused
     }
     const most = refused['nobody'] ?? 0
@@ -132,7 +132,7 @@ for (const end of ['closed', 'killed'] as const) {
   void test(`${end}: a log with zeroed, doubled or exchanged sectors is whole, repaired or refused`, () => {
     const random = new SeededRandom(9)
     const counts = { whole: 0, repaired: 0, refused: 0 }
-    for (let round = 0; round < 600; round++) {
+    for (let round = 0; round < 250; round++) {
       const name = random.pick(segmentsOf(disk))
       // What was in the place of the newest group of a killed log cannot be known.
       const bytes = disk.contents(name)
@@ -153,7 +153,7 @@ for (const end of ['closed', 'killed'] as const) {
       counts[judge(rotten, help, whole, what)]++
     }
     console.log(`# ${end}, sectors: ${JSON.stringify(counts)}`)
-    assert.ok(counts.repaired > 100 && counts.refused > 20, JSON.stringify(counts))
+    assert.ok(counts.repaired > 40 && counts.refused > 20, JSON.stringify(counts))
   })
 }
 
