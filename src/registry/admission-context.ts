@@ -16,7 +16,8 @@ export class AdmissionContext {
   readonly request: RequestContext
   readonly #clock: Clock
   readonly #random: Random
-  readonly #answers = new Map<string, RememberedAnswer>()
+  /** Made on first use: most requests ask nothing that calls out. */
+  #answers: Map<string, RememberedAnswer> | null = null
   #requestUid: string | null = null
   #writing: Writing | null = null
   /**
@@ -55,7 +56,9 @@ export class AdmissionContext {
     about: AskedAbout,
     ask: () => Promise<T>,
   ): Promise<T> {
-    const known = this.#answers.get(name)
+    this.#answers ??= new Map()
+    const answers = this.#answers
+    const known = answers.get(name)
     if (known !== undefined && isSame(known.about, about)) {
       if (known.refusal !== null) throw known.refusal
       // What was asked under this name before was answered with the same type.
@@ -63,10 +66,10 @@ export class AdmissionContext {
     }
     try {
       const value = await ask()
-      this.#answers.set(name, { about, value, refusal: null })
+      answers.set(name, { about, value, refusal: null })
       return value
     } catch (cause) {
-      if (cause instanceof ApiError) this.#answers.set(name, { about, value: null, refusal: cause })
+      if (cause instanceof ApiError) answers.set(name, { about, value: null, refusal: cause })
       throw cause
     }
   }

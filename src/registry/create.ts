@@ -90,7 +90,8 @@ export class Stamps {
     const { definition, target } = this.#request
     const { name, generateName } = sent.metadata
     this.#prefix = name ? null : (generateName ?? '')
-    this.#stamped ??= stampCreated(sent, target.namespace, { ...this.#parts, definition })
+    const { clock, random } = this.#parts
+    this.#stamped ??= stampCreated(sent, target.namespace, { clock, random, definition })
     return this.#stamped
   }
 
@@ -131,7 +132,9 @@ export function draftCreate(
   const stamped = stamps.of(sent)
   const { prepareForCreate } = definition.hooks
   return {
-    ...({ operation: 'CREATE', object: stamped, current: null } as const),
+    operation: 'CREATE',
+    object: stamped,
+    current: null,
     reshape: (mutated) => restampCreated(reshapeObject(parts, definition, mutated), stamped),
     prepare: (object) => prepareForCreate?.(object, admission.writing) ?? object,
     validate: (object) => {

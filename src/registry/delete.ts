@@ -62,7 +62,9 @@ export function draftDelete(
   const current = parseStored(stored)
   checkPreconditions(request, options, current, stored.revision)
   return {
-    ...({ operation: 'DELETE', object: current, current } as const),
+    operation: 'DELETE',
+    object: current,
+    current,
     // Admission decides whether the object is deleted, not what it is.
     reshape: () => current,
     plan: () => planDelete(parts, request, options, { current, stored }),

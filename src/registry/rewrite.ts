@@ -57,7 +57,9 @@ export function draftRewrite(
   const { subresource } = rewrite
   const prepare = subresource?.prepareForUpdate ?? definition.hooks.prepareForUpdate
   return {
-    ...({ operation: 'UPDATE', object: stampUpdated(changed, current, definition), current } as const),
+    operation: 'UPDATE',
+    object: stampUpdated(changed, current, definition),
+    current,
     reshape: (mutated) => stampUpdated(reshapeObject(parts, definition, mutated), current, definition),
     prepare: (object) => prepare?.(object, current, admission.writing) ?? object,
     validate: (object) => {

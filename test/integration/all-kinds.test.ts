@@ -32,7 +32,7 @@ const neverSaid = [
   ...['cluster.v1.MemberSpec.replaces', 'cluster.v1.MemberStatus.', 'cluster.v1.MemberCondition.'],
   ...['FirstTimestamp', 'LastTimestamp', 'Count'].map((name) => `events.v1.Event.deprecated${name}`),
   ...forbidden.map((name) => `core.v1.EphemeralContainer.${name}`),
-  // A schema that says these is refused, or they are dropped; conversion webhooks are not called, and no version keeps all.
+  // A schema that says these is refused; with a conversion webhook the other version could not be asked for.
   ...[
     'id',
     '$ref',
@@ -43,9 +43,6 @@ const neverSaid = [
     'additionalItems',
     'definitions',
   ].map((name) => `apiextensions.v1.JSONSchemaProps.${name}`),
-  ...['x-kubernetes-validations', 'x-orch-validations'].map(
-    (name) => `apiextensions.v1.JSONSchemaProps.${name}`,
-  ),
   ...['JSONSchemaPropsOr', 'CustomResourceConversion.webhook', 'CustomResourceDefinitionSpec.preserve'].map(
     (name) => `apiextensions.v1.${name}`,
   ),

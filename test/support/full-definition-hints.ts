@@ -44,6 +44,7 @@ function version(maker: FullObjects, more: JsonObject): JsonObject {
         ...{ priority: 1, jsonPath: '.spec.count' },
       },
     ],
+    selectableFields: [{ jsonPath: '.spec.color' }],
     ...more,
   }
 }
@@ -71,6 +72,12 @@ function fullSchema(prefix: string): JsonObject {
         type: 'object',
         minProperties: 1,
         maxProperties: 20,
+        [`${prefix}validations`]: [
+          {
+            ...{ rule: 'self.count > 0', message: 'counts', messageExpression: "'counts ' + self.color" },
+            ...{ reason: 'FieldValueInvalid', fieldPath: '.count', optionalOldSelf: true },
+          },
+        ],
         properties: {
           count: { ...count, ...either, multipleOf: 0.5, exclusiveMaximum: true, default: 5 },
           color: { ...text, nullable: true, enum: ['red', 'blue', null] },
