@@ -121,6 +121,16 @@ export type PeerMessage =
       readonly identity: PeerIdentity
     }
   | { readonly kind: 'core'; readonly message: Message }
+  /** "Who are the members?", of peers by one that follows no leader and knows the decided configuration at that index. */
+  | { readonly kind: 'members-wanted'; readonly from: NodeId; readonly to: NodeId; readonly index: LogIndex }
+  /** The answer of those that know a later decided one. */
+  | {
+      readonly kind: 'members'
+      readonly from: NodeId
+      readonly to: NodeId
+      readonly index: LogIndex
+      readonly configuration: Configuration
+    }
   /** Proposals for the leader, valid in `term` only. */
   | {
       readonly kind: 'forward'

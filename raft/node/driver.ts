@@ -99,6 +99,7 @@ export class Driver {
         transport: options.transport,
       },
       removed: (cause, index) => post({ kind: 'removed', cause, index }),
+      send: (message) => this.#send(message),
     })
     this.#membership.refresh()
     // A late tick is not made up for: after a pause the world has moved on, not this member's patience.
@@ -117,7 +118,8 @@ export class Driver {
       if (!this.#gate.admits(message.message)) return
       this.#refuse(message.message.from, this.#core.step(message.message))
     } else if (message.to === this.#id && message.kind !== 'founding') {
-      this.#refuse(message.from, this.#relays.fromPeer(message))
+      if (message.kind === 'members' || message.kind === 'members-wanted') this.#membership.receive(message)
+      else this.#refuse(message.from, this.#relays.fromPeer(message))
     }
     this.#planTurn()
   }
@@ -261,6 +263,7 @@ export class Driver {
     this.#feed.remind()
     this.#succession.tick(now, (follower) => this.#relays.outbox.isUnserved(follower))
     this.#relays.membership.tick()
+    this.#membership.tick(now, this.#core.leader !== null)
     this.#status.tick(now)
     this.#planTurn()
   }

@@ -222,6 +222,12 @@ export class RaftActor {
           'it must be replaced by a new member otherwise',
       )
     }
+    const own = start.cluster?.founders.find(({ peer }) => peer === this.#options.node.id)
+    if (own !== undefined && own.logId !== recovered.logId) {
+      return this.#fail(
+        'this member lost the log that its cluster was founded with: it must be replaced by a new member',
+      )
+    }
     this.#meetPeers(recovered.logId, start).begin()
   }
 

@@ -78,7 +78,9 @@ export class Relays {
   }
 
   /** @returns why the message cannot be true, in one line; null: it was taken */
-  fromPeer(message: Exclude<PeerMessage, { readonly kind: 'core' | 'founding' }>): string | null {
+  fromPeer(
+    message: Exclude<PeerMessage, { readonly kind: 'core' | 'founding' | 'members-wanted' | 'members' }>,
+  ): string | null {
     switch (message.kind) {
       case 'forward':
         this.proposals.forwarded(message)

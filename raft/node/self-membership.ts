@@ -1,7 +1,7 @@
 import type { Raft } from '../core/raft.ts'
 import { noIndex } from '../core/types.ts'
 import type { Configuration, LogIndex, MemberInfo, NodeId } from '../core/types.ts'
-import type { Transport } from '../ports.ts'
+import type { PeerMessage, Transport } from '../ports.ts'
 import { initialConfiguration } from './options.ts'
 import type { Joining, MemberList } from './options.ts'
 import { isProof } from './refusals.ts'
@@ -13,6 +13,7 @@ export type SelfMembershipParts = {
   readonly currentMembers?: MemberList | undefined
   readonly core: Pick<Raft, 'configuration' | 'decided'>
   readonly transport: Pick<Transport, 'setPeers'>
+  readonly send: (message: PeerMessage) => void
   /** Called once. @param cause one line */
   readonly removed: (cause: string, configurationIndex: LogIndex) => void
 }
@@ -26,12 +27,63 @@ export class SelfMembership {
   readonly #parts: SelfMembershipParts
   /** Peers that refuse this member because of a decided configuration, and the index of that. */
   readonly #refusals = new Map<NodeId, LogIndex>()
+  /** By the operator, or by a peer since; null: nothing beside the log. */
+  #current: MemberList | null
+  /** Monotonic ms: since when no leader is known, and when peers were asked last. */
+  #leaderlessMs: number | null = null
+  #askedMs = 0
   #toldOf: Configuration | null = null
   #toldIndex: LogIndex | null = null
   #removed = false
 
   constructor(parts: SelfMembershipParts) {
     this.#parts = parts
+    this.#current = parts.currentMembers ?? null
+  }
+
+  /**
+   * Asks peers who the members are while no leader is known: it may be one that this member's log does
+   * not have yet, and whose calls are refused therefore.
+   */
+  tick(nowMs: number, hasLeader: boolean): void {
+    if (hasLeader) this.#leaderlessMs = null
+    else this.#leaderlessMs ??= nowMs
+    if (this.#leaderlessMs === null || nowMs - this.#leaderlessMs < askAfterMs) return
+    if (nowMs - this.#askedMs < askAfterMs) return
+    this.#askedMs = nowMs
+    const { self, core, send } = this.#parts
+    for (const { id } of this.#known.members) {
+      if (id !== self) send({ kind: 'members-wanted', from: self, to: id, index: core.decided.index })
+    }
+  }
+
+  /**
+   * A peer asks for the members, or says who they are. Only those that this member's own log, or the
+   * cluster on joining, named are believed, and only whom to talk to: what counts is the log.
+   */
+  receive(message: Extract<PeerMessage, { readonly kind: 'members-wanted' | 'members' }>): void {
+    const { self, core, send } = this.#parts
+    const { from, index } = message
+    if (message.kind === 'members-wanted') {
+      const { decided } = core
+      const knowsMore = decided.index > index && decided.configuration.members.some(({ id }) => id === from)
+      if (!knowsMore) return
+      send({
+        kind: 'members',
+        from: self,
+        to: from,
+        index: decided.index,
+        configuration: decided.configuration,
+      })
+      return
+    }
+    const { members } = message.configuration
+    const isTrusted = this.#known.members.some(({ id }) => id === from)
+    const isNews = index > Math.max(core.decided.index, this.#current?.configurationIndex ?? noIndex)
+    if (!isTrusted || !isNews || !members.some(({ id }) => id === self)) return
+    this.#current = { members, configurationIndex: index }
+    this.#toldOf = null
+    this.refresh()
   }
 
   /** The configuration may have changed, or be decided. Cheap when nothing moved. */
@@ -82,9 +134,10 @@ export class SelfMembership {
   /** @returns null: nothing is known of them now, so those of before stay */
   #peers(inForce: Configuration, decided: Configuration): readonly MemberInfo[] | null {
     // Until the log says who is who, those whom the cluster named on joining are the peers.
-    const { joining, currentMembers, core } = this.#parts
-    const isNews = currentMembers !== undefined && currentMembers.configurationIndex > core.decided.index
-    const told = isNews ? currentMembers.members : []
+    const { joining, core } = this.#parts
+    const current = this.#current
+    const isNews = current !== null && current.configurationIndex > core.decided.index
+    const told = isNews ? current.members : []
     if (inForce.members.length === 0) {
       return joining === undefined && !isNews ? null : union(told, joining?.members ?? [])
     }
@@ -102,6 +155,9 @@ export class SelfMembership {
     this.#parts.removed(removedBecause(index), index)
   }
 }
+
+/** Longer than elections take: a cluster that is well needs none of this. */
+const askAfterMs = 1000
 
 /** All of `first`, and those of `second` that it does not have. */
 function union(first: readonly MemberInfo[], second: readonly MemberInfo[]): readonly MemberInfo[] {

@@ -14,7 +14,10 @@ import { writeId, writeText, writeWhole } from './wire.ts'
 
 /* Changes of the members, as `proto/raft.proto` writes them. */
 
-export type MembershipKind = 'change-wanted' | 'change-answer' | 'transfer-wanted'
+export const membershipKinds = [
+  ...(['change-wanted', 'change-answer', 'transfer-wanted', 'members-wanted', 'members'] as const),
+] as const
+export type MembershipKind = (typeof membershipKinds)[number]
 export type MembershipMessage = Extract<PeerMessage, { readonly kind: MembershipKind }>
 
 /** Numbers are never reused. */
@@ -53,6 +56,14 @@ export function writeMembership(writer: BinaryWriter, message: MembershipMessage
       return writeAnswer(writer, message.answer)
     case 'transfer-wanted':
       return writeId(writer, 2, message.target)
+    case 'members-wanted':
+      return writeWhole(writer, 2, message.index)
+    case 'members':
+      writeWhole(writer, 2, message.index)
+      openMessage(writer, 3)
+      writeConfiguration(writer, message.configuration)
+      writer.join()
+      return
     default:
       assertNever(message)
   }
@@ -125,12 +136,13 @@ type Body = {
   target: NodeId | null
   change: MemberChange | null
   answer: MembershipAnswer | null
+  configuration: Configuration | null
 }
 
 /** @param end where the message ends in the reader's bytes @throws TransportFailure `malformed` */
 export function readMembership(reader: BinaryReader, kind: MembershipKind, end: number): MembershipMessage {
   const address: AddressBody = { from: null, to: null, term: 0 }
-  const body: Body = { round: 0, target: null, change: null, answer: null }
+  const body: Body = { round: 0, target: null, change: null, answer: null, configuration: null }
   while (reader.pos < end) {
     const head = reader.uint32()
     const [field, type] = [head >>> 3, head & 7]
@@ -141,6 +153,8 @@ export function readMembership(reader: BinaryReader, kind: MembershipKind, end: 
       body.change = readChange(reader, readEnd(reader, type, end))
     else if (field === 3 && kind === 'change-answer')
       body.answer = readRefusal(reader, readEnd(reader, type, end))
+    else if (field === 3 && kind === 'members')
+      body.configuration = readConfiguration(reader, readEnd(reader, type, end))
     else if (field === 4 && kind === 'change-answer')
       body.answer = readDone(reader, readEnd(reader, type, end))
     else skipField(reader, field, type)
@@ -152,7 +166,7 @@ export function readMembership(reader: BinaryReader, kind: MembershipKind, end: 
 function toMessage(
   kind: MembershipKind,
   { from, to }: ReturnType<typeof endsOf>,
-  { round, target, change, answer }: Body,
+  { round, target, change, answer, configuration }: Body,
 ): MembershipMessage {
   switch (kind) {
     case 'change-wanted':
@@ -163,6 +177,11 @@ function toMessage(
     case 'transfer-wanted':
       if (target === null) throw malformed('a transfer names its target')
       return { kind, from, to, target }
+    case 'members-wanted':
+      return { kind, from, to, index: logIndex(round) }
+    case 'members':
+      if (configuration === null) throw malformed('a list of members has them')
+      return { kind, from, to, index: logIndex(round), configuration }
     default:
       assertNever(kind)
   }

@@ -12,7 +12,7 @@ import type { AddressBody } from './address-codec.ts'
 import { readEntries, writeEntries } from './entries-codec.ts'
 import type { EntriesKind } from './entries-codec.ts'
 import { readEntry, readSnapshotMeta, writeEntry, writeSnapshotMeta } from './log-codec.ts'
-import { readMembership, writeMembership } from './membership-codec.ts'
+import { membershipKinds, readMembership, writeMembership } from './membership-codec.ts'
 import type { MembershipKind } from './membership-codec.ts'
 import { expectEnd, malformed, openMessage, readBytes, readEnd, readWhole } from './wire.ts'
 import { skipField, wireType, writeBytes, writeFlag, writeWhole } from './wire.ts'
@@ -42,6 +42,8 @@ const field = {
   'entries-wanted': 22,
   'entries-sent': 23,
   founding: 21,
+  'members-wanted': 24,
+  members: 25,
 } satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, number>
 
 type WireKind = keyof typeof field
@@ -59,8 +61,6 @@ export function protocolOf({ kind }: PeerMessage): number {
 
 /** Entries of one append, proposals of one forward. An entry of the smallest size counts 32 bytes in a window. */
 export const itemsMax = 65_536
-
-/* ------------------------------------------------------------------ out */
 
 /** Writes the body of one `PeerMessage`; the caller frames it. */
 export function writePeerMessage(writer: BinaryWriter, peerMessage: PeerMessage): void {
@@ -101,6 +101,8 @@ function writeShell(writer: BinaryWriter, message: ShellMessage): void {
     case 'change-wanted':
     case 'change-answer':
     case 'transfer-wanted':
+    case 'members-wanted':
+    case 'members':
       return writeMembership(writer, message)
     case 'entries-wanted':
     case 'entries-sent':
@@ -162,8 +164,6 @@ function writeWholes(writer: BinaryWriter, ...values: readonly number[]): void {
   values.forEach((value, at) => writeWhole(writer, at + 2, value))
 }
 
-/* ------------------------------------------------------------------ in */
-
 /**
  * Data of entries and proposals are views into the reader's bytes: whoever keeps one keeps the whole frame.
  *
@@ -191,7 +191,7 @@ export function readPeerMessage(reader: BinaryReader, end: number): PeerMessage 
 }
 
 function isMembershipKind(kind: string): kind is MembershipKind {
-  return kind === 'change-wanted' || kind === 'change-answer' || kind === 'transfer-wanted'
+  return membershipKinds.some((known) => known === kind)
 }
 
 function isEntriesKind(kind: string): kind is EntriesKind {

@@ -72,11 +72,13 @@ function peerMessageBytes(message: PeerMessage): number {
     case 'state-wanted':
     case 'entries-wanted':
     case 'transfer-wanted':
+    case 'members-wanted':
       return envelope
     case 'founding':
       return 3 * envelope
     case 'change-wanted':
     case 'change-answer':
+    case 'members':
       // At most one configuration; they are few.
       return 64 * envelope
     case 'entries-sent':

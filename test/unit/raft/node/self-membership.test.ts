@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyConfiguration, logIndex, nodeId } from '../../../../raft/core/types.ts'
 import type { Configuration } from '../../../../raft/core/types.ts'
+import type { PeerMessage } from '../../../../raft/ports.ts'
 import { SelfMembership } from '../../../../raft/node/self-membership.ts'
 import type { Joining, MemberList } from '../../../../raft/node/options.ts'
 import { cluster } from '../../../scenario/people.ts'
@@ -21,15 +22,17 @@ function bench(
   const core = { configuration, decided: { index: logIndex(index), configuration } }
   const told: [string, number][] = []
   const removed: [string, number][] = []
+  const sent: PeerMessage[] = []
   const membership = new SelfMembership({
     ...{ self: nodeId(self), joining, currentMembers, core },
     transport: {
       setPeers: (peers, decided) => void told.push([peers.map(({ id }) => id).join(), decided ?? -1]),
     },
+    send: (message) => void sent.push(message),
     removed: (cause, at) => void removed.push([cause, at]),
   })
   membership.refresh()
-  return { core, told, removed, membership }
+  return { core, told, removed, sent, membership }
 }
 
 void test('peers are told once for each configuration, and once more when it is decided', () => {
@@ -158,4 +161,52 @@ void test('who knows of no configuration keeps the peers it had', () => {
   membership.refresh()
   assert.deepEqual(told, [['1,2,3', 5]])
   assert.equal(removed.length, 0)
+})
+
+void test('a member without a leader asks its peers who the members are, and talks to those that a known peer names', () => {
+  const { core, told, sent, membership } = bench(3, cluster([1, 2, 3]), 5)
+  membership.tick(0, true)
+  membership.tick(500, false)
+  membership.tick(1499, false)
+  assert.deepEqual(sent, [])
+  membership.tick(1500, false)
+  membership.tick(1600, false)
+  const wanted = { kind: 'members-wanted', from: nodeId(3), index: logIndex(5) }
+  assert.deepEqual(sent, [
+    { ...wanted, to: nodeId(1) },
+    { ...wanted, to: nodeId(2) },
+  ])
+  const news = { kind: 'members', to: nodeId(3), configuration: cluster([2, 3, 4]) } as const
+  membership.receive({ ...news, from: nodeId(4), index: logIndex(9) })
+  membership.receive({ ...news, from: nodeId(2), index: logIndex(5) })
+  membership.receive({ ...news, from: nodeId(2), index: logIndex(9), configuration: cluster([2, 4]) })
+  assert.equal(
+    told.length,
+    1,
+    'a stranger, one that knows no more, and one that knows no place for this member',
+  )
+  membership.receive({ ...news, from: nodeId(2), index: logIndex(9) })
+  assert.deepEqual(told.at(-1), ['2,3,4,1', 5])
+  core.configuration = cluster([2, 3, 4])
+  core.decided = { index: logIndex(9), configuration: core.configuration }
+  membership.refresh()
+  assert.deepEqual(told.at(-1), ['2,3,4', 9])
+})
+
+void test('a member is told who the members are by peers that know more, if it is one', () => {
+  const { sent, membership } = bench(1, cluster([1, 2, 3]), 5)
+  const wanted = { kind: 'members-wanted', to: nodeId(1) } as const
+  membership.receive({ ...wanted, from: nodeId(2), index: logIndex(5) })
+  membership.receive({ ...wanted, from: nodeId(9), index: logIndex(4) })
+  assert.deepEqual(sent, [])
+  membership.receive({ ...wanted, from: nodeId(2), index: logIndex(4) })
+  assert.deepEqual(sent, [
+    {
+      kind: 'members',
+      from: nodeId(1),
+      to: nodeId(2),
+      index: logIndex(5),
+      configuration: cluster([1, 2, 3]),
+    },
+  ])
 })

@@ -32,6 +32,8 @@ const kinds = {
   'change-answer': true,
   'transfer-wanted': true,
   founding: true,
+  'members-wanted': true,
+  members: true,
 } satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, true>
 
 export const sampleKinds = Object.keys(kinds) as readonly (keyof typeof kinds)[]
@@ -63,6 +65,10 @@ export function sampleMessage(
       return { ...ends, kind, round: whole(), answer: sampleAnswer(random) }
     case 'transfer-wanted':
       return { ...ends, kind, target: sampleId(random) }
+    case 'members-wanted':
+      return { ...ends, kind, index: logIndex(whole()) }
+    case 'members':
+      return { ...ends, kind, index: logIndex(whole()), configuration: sampleConfig(random) }
     case 'founding':
       return { ...ends, kind, identity: sampleIdentity(random) }
     case 'read-response':
