@@ -92,6 +92,24 @@ function isReadable(survivor: Survivor): survivor is Readable {
   return survivor.log !== null
 }
 
+/**
+ * Directories of a cluster that was founded anew under the same names look alike but for the cluster's id.
+ *
+ * @throws BackupFailure `refused` that says which belong together
+ */
+function sameFounding(survivors: readonly Survivor[]): void {
+  const directories = new Map<string, string[]>()
+  for (const { clusterId, directory } of survivors) {
+    if (clusterId !== null) directories.set(clusterId, [...(directories.get(clusterId) ?? []), directory])
+  }
+  if (directories.size <= 1) return
+  const groups = [...directories].map(([id, paths]) => `${paths.join(' and ')} of cluster ${id}`)
+  throw new BackupFailure(
+    'refused',
+    `the directories are of clusters that were founded apart: ${groups.join('; ')}; give those of one`,
+  )
+}
+
 function sameCluster(survivors: readonly Survivor[]): void {
   const [first, ...rest] = survivors
   for (const other of rest) {
@@ -107,6 +125,7 @@ function sameCluster(survivors: readonly Survivor[]): void {
       throw new BackupFailure('refused', `${both}: give the one that ran last`)
     }
   }
+  sameFounding(survivors)
 }
 
 function votersOf({ voters, votersOutgoing }: Configuration): readonly NodeId[] {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Random } from '../../raft/base/random.ts'
 import { decodeEnvelope, FileDisk, LogFailure, logIndex, noIndex, Wal } from '../../raft/index.ts'
 import type { Configuration, Entry, RecoveredLog } from '../../raft/index.ts'
+import { FileClusterRecord } from '../app/cluster-record.ts'
 import { StartFailure } from '../app/errors.ts'
 import { hasLog } from '../app/founding.ts'
 import { logFolder, readIdentity } from '../app/member-identity.ts'
@@ -27,6 +28,8 @@ import { ReadOnlyDisk } from './read-only-disk.ts'
 export type Survivor = {
   readonly directory: string
   readonly identity: MemberIdentity
+  /** Of the cluster that it was part of; null: it was never founded, or nothing is left that says so. */
+  readonly clusterId: string | null
   /** One line; null: log and state are whole, so the cluster can go on from it. */
   readonly damage: string | null
   /** null: the log cannot be read. */
@@ -89,14 +92,26 @@ export async function examine(
       revision: found === null ? (state?.revision ?? null) : null,
       unproven: unprovenIn(wal, committed),
     }
-    const survivor = { directory, identity, damage: found, log }
+    const clusterId = clusterIdIn(directory, identity) ?? state?.identity?.clusterId ?? null
+    const survivor = { directory, identity, clusterId, damage: found, log }
     return { survivor, state: found === null ? state : null }
   } finally {
     wal.close()
   }
 
   function damagedOne(damage: string): Survivor {
-    return { directory, identity, damage, log: null }
+    return { directory, identity, clusterId: clusterIdIn(directory, identity), damage, log: null }
+  }
+}
+
+/** @returns null when the directory does not say, or the file that does is damaged */
+function clusterIdIn(directory: string, { joined }: MemberIdentity): string | null {
+  try {
+    const record = new FileClusterRecord(directory).read()
+    return record?.clusterId ?? joined?.clusterId ?? null
+  } catch (cause) {
+    if (cause instanceof StartFailure) return joined?.clusterId ?? null
+    throw cause
   }
 }
 

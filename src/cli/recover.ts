@@ -116,16 +116,18 @@ function rowsOf(survivors: readonly Survivor[]): readonly (readonly string[])[] 
     'APPLIED',
     'REVISION',
     'STATE',
+    'CLUSTER ID',
     'DIRECTORY',
   ]
   return [
     heading,
-    ...survivors.map(({ directory, identity, damage, log }) => [
+    ...survivors.map(({ directory, identity, clusterId, damage, log }) => [
       identity.member,
       ...[log?.lastTerm, log?.lastIndex, log?.committed, log?.applied, log?.revision].map((value) =>
         String(value ?? '?'),
       ),
       damage === null ? 'whole' : 'damaged',
+      clusterId ?? '?',
       directory,
     ]),
   ]
@@ -170,8 +172,9 @@ function lossOf({ best, lost, lostDecide, committed, unproven, dropped, missed }
 function told(survivors: readonly Survivor[], choice: Choice): object {
   const { best, lost, committed, unproven, dropped, missed } = choice
   return {
-    survivors: survivors.map(({ directory, identity, damage, log }) => ({
+    survivors: survivors.map(({ directory, identity, clusterId, damage, log }) => ({
       member: identity.member,
+      clusterId,
       directory,
       damage,
       lastTerm: log?.lastTerm ?? null,

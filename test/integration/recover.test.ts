@@ -23,6 +23,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { encodeEnvelope, FileDisk, logIndex, nodeId, term, Wal } from '../../raft/index.ts'
 import type { Entry } from '../../raft/index.ts'
+import { FileClusterRecord } from '../../src/app/cluster-record.ts'
 import { claimDirectory, readIdentity } from '../../src/app/member-identity.ts'
 import { examine } from '../../src/backup/survivor.ts'
 import { cli } from '../../src/cli/cli.ts'
@@ -227,7 +228,7 @@ void test('a recovery that ended in the middle lets no server start, and is done
 })
 
 void test('wherever a recovery ended, the next one begins with what was there before it', async () => {
-  const parts = ['log', 'db', 'founding', 'member.json'] as const
+  const parts = ['log', 'db', 'founding', 'cluster.json', 'member.json'] as const
   const before = scene()
   append(before('n1'), first, ['a'], base)
   const whole = contentOf(before('n1'))
@@ -287,6 +288,20 @@ void test('what needs no recovery, or is no cluster’s remains, is refused in o
   const args = ['--data-dir', foreign, '--name', 'n2', '--cluster-name', 'lost', '--initial-members', list]
   assert.equal((await orchctl('snapshot', 'restore', join(home, 'b.snap'), ...args)).code, 0)
   await one(/are of different clusters, or lives of one/, '--data-dir', of('n1'), foreign)
+  const apart = scene()('n2')
+  const [record, ours] = [join(apart, 'cluster.json'), join(of('n1'), 'cluster.json')]
+  const { clusterId } = JSON.parse(readFileSync(ours, 'utf8')) as { readonly clusterId: string }
+  new FileClusterRecord(apart).write({ clusterId: 'd1'.repeat(16), founded: true, founders: [] })
+  const groups = new RegExp(
+    `founded apart: .*n1 of cluster ${clusterId}; .*n2 of cluster (d1){16}; give those of one`,
+  )
+  await one(groups, '--data-dir', of('n1'), apart)
+  assert.match(
+    (await orchctl('recover', '--data-dir', of('n1'))).out,
+    new RegExp(`CLUSTER ID.*\\n.*${clusterId}`),
+  )
+  rmSync(record)
+  assert.doesNotMatch((await orchctl('recover', '--data-dir', of('n1'), apart)).err, /founded apart/)
   await one(/is not there: give the directories/, '--data-dir', join(home, 'none'))
   await one(/is no member's data directory/, '--data-dir', kept)
   await one(/b\.snap is no directory: give the data directories/, '--data-dir', join(home, 'b.snap'))

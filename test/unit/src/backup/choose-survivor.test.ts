@@ -88,6 +88,7 @@ function survivorOf(
   return {
     directory: `/n${at + 1}`,
     identity: { cluster: 'c', member: `n${at + 1}`, id: nodeId(at + 1), apiDomain: 'orch.io' },
+    clusterId: 'c1',
     damage: null,
     log: {
       ...{
@@ -189,4 +190,13 @@ void test('where a log was cut, its base tells who has what it knows', () => {
     assert.equal(choice.best.identity.member, best, log.join())
     assert.deepEqual(choice.dropped.map(({ from, to }) => [from, to])[0] ?? null, dropped, log.join())
   }
+})
+
+void test('directories of two foundings are refused, however far the older one got, and it is said which belong together', () => {
+  const of = { count: 5, committed: 1 }
+  const [now, old] = [survivorOf([1, 1], 0, of), { ...survivorOf([1, 4, 41, 41], 2, of), clusterId: 'c0' }]
+  const unknown = { ...survivorOf([1], 3, of), clusterId: null }
+  const both = /founded apart: \/n1 and \/n2 of cluster c1; \/n3 of cluster c0; give those of one/
+  assert.throws(() => chooseSurvivor([now, old, survivorOf([1], 1, of), unknown]), both)
+  assert.equal(chooseSurvivor([now, unknown]).best.identity.member, 'n1', 'one that says nothing may belong')
 })
