@@ -156,7 +156,7 @@ export class Liveness {
       () => 'L5: members serve different states',
       20,
     )
-    if (!this.#healthy.some((member) => member.isRight && this.#votes(member))) return null
+    if (sourceOf(this.#healthy, null) === undefined) return null
     this.#repair()
     await phase(
       limits.repair,

@@ -14,9 +14,17 @@ export async function repairFrom(member: Member, from: Member): Promise<void> {
   await decide(member, (name) => ({ kind: 'repair', name, id: nodeId(member.id), from: source }))
 }
 
-/** Whom an operator, who knows which states are right, would repair another member from; undefined: nobody is right. */
-export function sourceOf(members: readonly Member[], target: Member): Member | undefined {
-  const able = members.filter((one) => one !== target && one.isRight && votes(one))
+/**
+ * Whom an operator, who knows which states are right, would repair another member from; undefined: nobody is right and can
+ * lead.
+ *
+ * @param target null: any
+ */
+export function sourceOf(members: readonly Member[], target: Member | null): Member | undefined {
+  const commit = Math.max(...members.map(({ life }) => life?.node.status.commit ?? 0))
+  const able = members.filter((one) => {
+    return one !== target && one.isRight && votes(one) && (one.life?.node.status.lastIndex ?? 0) >= commit
+  })
   const leads = able.find(({ life }) => life?.node.status.role === 'leader')
   return leads ?? able.find(({ isSuspect }) => !isSuspect) ?? able[0]
 }
