@@ -196,10 +196,15 @@ export class ReadBarrier {
 
   #armSweep(): void {
     if (this.#sweep !== null || this.#waiting === 0 || this.#stopped) return
-    this.#sweep = this.#options.clock.after(this.#options.sweepMs, () => {
-      this.#sweep = null
-      this.#sweepNow()
-      this.#armSweep()
+    const { clock, sweepMs } = this.#options
+    // Where this thread stood still, answers that came meanwhile are read before anybody is told that none did.
+    this.#sweep = clock.after(sweepMs, () => {
+      clock.soon(() => {
+        this.#sweep = null
+        if (this.#stopped) return
+        this.#sweepNow()
+        this.#armSweep()
+      })
     })
   }
 

@@ -39,6 +39,11 @@ export const limits = Object.freeze({
   outgoingPerUserShare: 1 / 2,
   outgoingPerConnectionBytesMax: 16 * MiB,
   slowClientMsMin: 5000,
+  /** From so many bytes on (parsed) a request is heavy; so many of them are evaluated at once. When full: they wait. */
+  heavyWorkBytesMin: 1 * MiB,
+  heavyWorkBytesMax: 24 * MiB,
+  /** How long a heavy request waits for its turn. When over: 429, `Retry-After: 1`. */
+  heavyWaitMsMax: 10_000,
   /** Watches of one member's clients. When full: 429, `Retry-After: 1`. */
   watchesMax: 20_000,
   /** Snapshots being sent to clients at once. When full: 429, `Retry-After: 5`. */

@@ -70,6 +70,8 @@ export type Registry = {
   readonly catalog: Catalog
   /** Asked before a kind is said not to be there. null: none comes while the server runs. */
   readonly lateKinds: Pick<LateKinds, 'takenIn'> | null
+  /** The object of a target as this member has it, for whoever wonders how much work it is; null: there is none. */
+  readonly storedBytes?: (definition: ResourceDefinition, target: Target) => Uint8Array | null
   readonly get: VerbHandler
   readonly list: VerbHandler
   readonly watch: VerbHandler

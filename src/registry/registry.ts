@@ -1,5 +1,7 @@
 import { methodNotSupported, notConvertible } from '../api/api-errors.ts'
-import type { ApiError } from '../api/api-error.ts'
+import { ApiError } from '../api/api-error.ts'
+import { StoreFailure } from '../store/errors.ts'
+import type { ObjectStore } from '../store/object-store.ts'
 import { AdmissionContext } from './admission-context.ts'
 import type { Answer, Registry, VerbRequest, WriteRequest } from './answer.ts'
 import { create } from './create.ts'
@@ -22,6 +24,8 @@ import { WholeSchemas } from './parts.ts'
 import type { VerbParts } from './parts.ts'
 import { patch } from './patch.ts'
 import { represented } from './represent.ts'
+import { keyOfTarget } from './request.ts'
+import type { Target } from './request.ts'
 import { retryOnSchemaChange } from './retry-on-schema-change.ts'
 import { fromStore } from './store-errors.ts'
 import { VersionedStore } from './stored-version.ts'
@@ -134,6 +138,7 @@ export function registry(given: RegistryParts): Registry {
   return {
     catalog: given.catalog,
     lateKinds: definitionsTakenIn === undefined ? null : new LateKinds({ ...parts, definitionsTakenIn }),
+    storedBytes: (definition, target) => storedBytes(given.store, definition, target),
     get: reading('get', get),
     list: reading('list', list),
     watch: reading('watch', watch),
@@ -153,3 +158,13 @@ function refuseUnconvertible(definition: ResourceDefinition): void {
 }
 
 const READS: ReadonlySet<Verb> = new Set(['get', 'list', 'watch'])
+
+function storedBytes(store: ObjectStore, definition: ResourceDefinition, target: Target): Uint8Array | null {
+  try {
+    return store.view().get(keyOfTarget(definition, target))?.bytes ?? null
+  } catch (cause) {
+    // Why it cannot be read the verb says.
+    if (cause instanceof ApiError || cause instanceof StoreFailure) return null
+    throw cause
+  }
+}

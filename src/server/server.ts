@@ -4,6 +4,7 @@ import { Compressor } from './compressor.ts'
 import { Discovery } from './discovery/discovery.ts'
 import { EVERY_METHOD, appOn, callOf } from './fastify-types.ts'
 import type { App } from './fastify-types.ts'
+import { HeavyWork } from './heavy-work.ts'
 import { InFlight } from './in-flight.ts'
 import { KindSeries } from './kind-series.ts'
 import { Listener } from './listener.ts'
@@ -96,6 +97,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
       registry,
       served,
       compressor: new Compressor(),
+      heavy: new HeavyWork(clock),
       upgradeOf: (raw) => listener.upgradeOf(raw),
       ...errorParts,
     })

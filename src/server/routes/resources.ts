@@ -1,8 +1,9 @@
 import { badRequest, pathNotFound } from '../../api/api-errors.ts'
 import type { ResourceAction } from '../../api/action.ts'
-import type { Answer, Registry, VerbHandler, VerbRequest } from '../../registry/answer.ts'
+import type { Answer, Registry, VerbHandler, VerbRequest, WatchStream } from '../../registry/answer.ts'
 import type { Catalog } from '../../registry/catalog.ts'
 import type { ResourceDefinition, Verb } from '../../registry/definition.ts'
+import { STORED_FORM, isStoredForm } from '../../registry/representation.ts'
 import type { Target } from '../../registry/request.ts'
 import { representationWanted } from '../accept.ts'
 import type { WantedObjects } from '../accept.ts'
@@ -10,11 +11,13 @@ import { answerPieces } from '../answer-stream.ts'
 import { answerWatch } from '../answer-watch.ts'
 import { limits } from '../../config/limits.ts'
 import type { Call, RawRequest } from '../call.ts'
+import { bodyMemoryBytes } from '../body-memory.ts'
 import type { Compressor } from '../compressor.ts'
 import { codingsOf } from '../content-coding.ts'
 import { deprecationWords } from '../deprecation.ts'
 import { EVERY_METHOD, callOf } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
+import type { HeavyWork } from '../heavy-work.ts'
 import { wasAbandoned } from '../plugins/bodies.ts'
 import type { ErrorParts } from '../plugins/errors.ts'
 import { laidOut, laidOutPieces } from '../pretty.ts'
@@ -35,12 +38,13 @@ type DispatchParts = ErrorParts & {
   readonly registry: Registry
   readonly served: Catalog
   readonly compressor: Compressor
+  readonly heavy: HeavyWork
   /** The connection of a request that asked for a WebSocket. */
   readonly upgradeOf: (raw: RawRequest) => WebSocketUpgrade | null
 }
 
 function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => Promise<void> {
-  const { registry, served } = parts
+  const { registry, served, heavy } = parts
   /** Looks again once all that was acknowledged is known here. Of the core group nobody can define a kind. */
   const late = async (
     call: Call,
@@ -91,10 +95,12 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       representation: wanted.representation,
       ...consistencyOf(request, verb),
     }
-    const answer = await call.work(() => handlers[verb](verbRequest))
+    const answer = await call.work(() =>
+      heavy.run(workOf(verbRequest, verb, registry), waitUntil(call), () => handlers[verb](verbRequest)),
+    )
     if (answer.kind === 'watch' && webSocket !== null) {
       reply.hijack()
-      answerWebSocket(answer.stream, call, { ...webSocket, ...wanted }, parts)
+      answerWebSocket(paced(answer.stream, wanted, call, parts), call, { ...webSocket, ...wanted }, parts)
     } else send(answer, wanted, call, { request, reply, parts })
   }
 }
@@ -133,6 +139,22 @@ function consistencyOf({ raw }: Request, verb: Verb): { readonly consistency?: s
   const header = raw.headers['orch-consistency']
   if (header === undefined || !(verb === 'get' || verb === 'list' || verb === 'watch')) return {}
   return { consistency: typeof header === 'string' ? header : header.join(', ') }
+}
+
+/** How much memory, and so time, it takes to evaluate a request, in bytes: of its body, and of the object that it is about. */
+function workOf(
+  { definition, target, body, contentType, representation = STORED_FORM }: VerbRequest,
+  verb: Verb,
+  { storedBytes }: Registry,
+): number {
+  const isRead = verb === 'get' && isStoredForm(representation)
+  const stored = isRead || target.name === null ? null : (storedBytes?.(definition, target) ?? null)
+  const ofStored = stored === null ? 0 : bodyMemoryBytes(stored, '')
+  return ofStored + (body.byteLength === 0 ? 0 : bodyMemoryBytes(body, contentType))
+}
+
+function waitUntil(call: Call): number {
+  return Math.min(call.deadlineMs, call.nowMs() + limits.heavyWaitMsMax)
 }
 
 const NO_BODY = new Uint8Array(0)
@@ -234,13 +256,27 @@ function send(answer: Answer, wanted: WantedObjects, call: Call, { request, repl
       return
     }
     case 'pieces': {
-      const pieces = laidOutPieces(call, encoding, answer.pieces)
+      const made = isStoredForm(representation)
+        ? answer.pieces
+        : parts.heavy.pieces(answer.pieces, () => call.nowMs() + limits.requestMsMax)
+      const pieces = laidOutPieces(call, encoding, made)
       answerPieces(pieces, call, request, reply, parts, { headers, compressor })
       return
     }
     case 'watch':
-      answerWatch(answer.stream, call, { request, reply, contentType }, parts)
+      answerWatch(paced(answer.stream, wanted, call, parts), call, { request, reply, contentType }, parts)
   }
+}
+
+/** Text for people takes longest to make; protobuf is made once for all who watch. */
+function paced(
+  stream: WatchStream,
+  { representation: { as, encoding } }: WantedObjects,
+  call: Call,
+  { heavy }: DispatchParts,
+): WatchStream {
+  const isHeavy = encoding === 'yaml' || as === 'table'
+  return isHeavy ? heavy.watch(stream, () => call.nowMs() + limits.requestMsMax) : stream
 }
 
 /** Whether the content coding of one object has to be looked into: hardly ever. */
