@@ -28,6 +28,11 @@ export type CoreConfig = {
    * `electionTicks`, as the first tick may come at once and each a little early. Unset: it promises nothing.
    */
   readonly leasePromiseMs?: number
+  /**
+   * For so many ticks from its start this member keeps what a former process of it may have promised, if that is longer than
+   * `electionTicks`. Unset: it promised no more than it does now.
+   */
+  readonly owedTicks?: number
   /** Draws election timeouts only; seeded in simulation. */
   readonly random: Random
 }

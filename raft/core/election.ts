@@ -1,6 +1,6 @@
 import { becomeCandidate, becomeFollower, becomePreCandidate, recordVote } from './transitions.ts'
 import { tallyVotes } from './candidate.ts'
-import { withholdsVote } from './lease.ts'
+import { owesOldPromise, tickLease, withholdsVote } from './lease.ts'
 import type { Message } from './message.ts'
 import { configuration, isVoterOf, sendAtOnce, sendOncePersisted } from './state.ts'
 import type { State } from './state.ts'
@@ -11,10 +11,10 @@ type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
 /** Time passes for everyone but a leader: who waited long enough in silence stands. */
 export function tickElection(state: State): void {
   state.electionElapsed++
-  state.lease.silentTicks++
+  tickLease(state)
   if (state.electionElapsed < state.electionDue) return
   // Who may not stand at least admits that it knows no leader: else it would seem to hold a lease again.
-  if (mayStand(state)) stand(state)
+  if (mayStand(state) && !owesOldPromise(state)) stand(state)
   else becomeFollower(state, state.term, null)
 }
 

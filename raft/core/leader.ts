@@ -1,7 +1,7 @@
 import { assert, assertNever } from '../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
 import { maybeLeaveJoint } from './conf-change.ts'
-import { noteLeasePromise } from './lease.ts'
+import { noteLeasePromise, tickLease } from './lease.ts'
 import type { ProposeAnswer, TransferAnswer } from './errors.ts'
 import type { Message } from './message.ts'
 import type { Progress } from './progress.ts'
@@ -46,7 +46,7 @@ export function stepLeader(state: State, message: Message): void {
 export function tickLeader(state: State): void {
   state.heartbeatElapsed++
   state.electionElapsed++
-  state.lease.silentTicks++
+  tickLease(state)
   for (const progress of state.progress.values()) progress.silentTicks++
   if (state.transfer !== null && ++state.transfer.elapsed >= state.config.electionTicks) state.transfer = null
   if (state.electionElapsed >= state.config.electionTicks) {

@@ -20,7 +20,8 @@ import type { Term } from './types.ts'
  *
  * - A voter learns of a later term from somebody else: it withholds all the same, as it counts from the last word that it
  *   answered, whatever it has come to think of who leads.
- * - A voter restarts: it withholds for an election timeout from its start. One whose log is new (term 0) has promised
+ * - A voter restarts: it withholds for an election timeout from its start, or for the longest that a former process of it
+ *   may have promised (`owedTicks`), whatever it hears meanwhile. One whose log is new (term 0) has promised
  *   nothing, as a promise is made only while its term is on disk.
  * - A leader asks another to take over: voters do not wait then (`transfer` in the vote request). So it has no lease from
  *   before that word leaves until its reign is over: the word may arrive late, and be obeyed then.
@@ -45,6 +46,8 @@ export type Lease = {
   givenAway: boolean
   /** Since the last word of a leader that was answered, or since the start. */
   silentTicks: number
+  /** Left of what a former process promised; nothing that this one hears makes it shorter. */
+  owedTicks: number
 }
 
 export function newLease(config: CoreConfig, term: Term): Lease {
@@ -54,6 +57,7 @@ export function newLease(config: CoreConfig, term: Term): Lease {
     nowMs: 0,
     givenAway: false,
     silentTicks: promisedNothing ? config.electionTicks : 0,
+    owedTicks: promisedNothing ? 0 : (config.owedTicks ?? 0),
   }
 }
 
@@ -62,7 +66,18 @@ export function newLease(config: CoreConfig, term: Term): Lease {
  * same.
  */
 export function withholdsVote({ lease, config }: State): boolean {
-  return lease.silentTicks < config.electionTicks
+  return lease.silentTicks < config.electionTicks || lease.owedTicks > 0
+}
+
+/** Whether a former process may have promised not to stand yet. Who votes alone promised it to nobody else. */
+export function owesOldPromise(state: State): boolean {
+  return state.lease.owedTicks > 0 && !votesAlone(state)
+}
+
+/** A tick passed, in whatever role. */
+export function tickLease({ lease }: State): void {
+  lease.silentTicks++
+  if (lease.owedTicks > 0) lease.owedTicks--
 }
 
 /** When this member's heartbeats are sent, for those who answer; undefined: it wants no lease. */

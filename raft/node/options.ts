@@ -14,6 +14,8 @@ export type NodeTiming = {
   readonly electionMs: number
   /** Resolution of both. */
   readonly tickMs: number
+  /** The longest `electionMs` that this member may have been started with before; unset: this one. */
+  readonly promisedMs?: number
 }
 
 /**
@@ -159,6 +161,11 @@ function leasePromiseMs({ electionMs, tickMs }: NodeTiming): number {
   return Math.max(0, Math.floor(electionMs - 2 * tickMs))
 }
 
+/** One tick more than it takes, as the first may come at once. */
+function owedTicks({ electionMs, tickMs, promisedMs = 0 }: NodeTiming): Pick<CoreConfig, 'owedTicks'> {
+  return promisedMs > electionMs ? { owedTicks: Math.ceil(promisedMs / tickMs) + 1 } : {}
+}
+
 export function coreConfigOf(options: NodeOptions, random: CoreConfig['random']): CoreConfig {
   const { timing, limits } = options
   return {
@@ -172,6 +179,7 @@ export function coreConfigOf(options: NodeOptions, random: CoreConfig['random'])
     logCacheBytesMax: limits.logCacheBytesMax,
     readRoundsMax: limits.readRoundsMax,
     leasePromiseMs: leasePromiseMs(timing),
+    ...owedTicks(timing),
     random,
   }
 }

@@ -20,6 +20,7 @@ import { FileClusterRecord } from './cluster-record.ts'
 import { clientAddress, credentialsOf } from './keys.ts'
 import { foundingOf, hasLog } from './founding.ts'
 import type { MemberKeys } from './keys.ts'
+import { forgetPromise, promisedMs } from './lease-promise.ts'
 import { logFolder, memberId } from './member-identity.ts'
 import { FilePeerBook } from './peer-book.ts'
 import { withPeerPortAdvice } from './peer-port-advice.ts'
@@ -58,12 +59,15 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
   }
   const { peer } = keys
   const logDirectory = join(parts.directory, logFolder)
+  const electionMs = config['election-timeout']
+  const startedMs = clock.monotonicMs()
+  let owedMs = promisedMs(parts.directory, electionMs)
   const peerBook = new FilePeerBook(parts.directory)
   if (peer !== null && hasLog(logDirectory) && peerBook.known().length === 0) {
     log.warn({ path: peerBook.path }, 'no peer is recorded: each is believed the first log it comes with')
   }
   const opened = threadedNode<Outcome>({
-    node,
+    node: { ...node, timing: { ...node.timing, promisedMs: owedMs } },
     clock,
     random,
     logDirectory,
@@ -97,7 +101,13 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
         { finding: line },
         line.startsWith('repaired: ') ? 'the log was repaired' : 'the log is damaged',
       ),
-    onMeasured: parts.onMeasured,
+    onMeasured: (measured) => {
+      parts.onMeasured(measured)
+      // By then all that an earlier process promised is over, on any clock.
+      if (owedMs === electionMs || clock.monotonicMs() < startedMs + 2 * owedMs) return
+      owedMs = electionMs
+      forgetPromise(parts.directory, electionMs, log)
+    },
   })
   return opened
 }

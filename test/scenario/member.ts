@@ -26,7 +26,7 @@ export type LogImage = { base: SnapshotMeta; entries: Entry[] }
  */
 export class Member {
   readonly id: NodeId
-  readonly #config: CoreConfig
+  #config: CoreConfig
   raft: Raft
   /** What survives a crash. */
   disk: LogImage & { hardState: HardState; applied: LogIndex }
@@ -75,8 +75,12 @@ export class Member {
     return persist.messages
   }
 
-  /** Loses every write that was not finished; some of them may have reached the disk unnoticed. */
-  crash(writesThatSurvive: number): void {
+  /**
+   * Loses every write that was not finished; some of them may have reached the disk unnoticed.
+   * @param config of the next process; as it was when unset
+   */
+  crash(writesThatSurvive: number, config: CoreConfig = this.#config): void {
+    this.#config = config
     for (let left = writesThatSurvive; left > 0 && this.underWay.length > 0; left--) this.#writeOldest()
     this.underWay = []
     this.memory = { base: this.disk.base, entries: [...this.disk.entries] }

@@ -4,6 +4,16 @@ import type { Mutant } from '../mutant.ts'
 /** Reads that ask nobody: leases, and bounds. */
 export const leaseMutants: readonly Mutant[] = [
   {
+    id: 'promise-shortened-by-a-restart',
+    file: 'raft/core/lease.ts',
+    edits: [{ find: ' || lease.owedTicks > 0', replace: '' }],
+    breaks:
+      'a voter that was started with a shorter election timeout elects another leader while the first reads by its promise',
+    standsFor: 'Raft thesis §6.4.1, promises outlive processes',
+    invariant: 'I16',
+    killedBy: tests('unit/raft/core/lease'),
+  },
+  {
     id: 'lease-kept-on-transfer',
     file: 'raft/core/lease.ts',
     edits: [{ find: ' || lease.givenAway || state.transfer !== null', replace: '' }],

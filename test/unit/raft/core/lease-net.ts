@@ -1,5 +1,6 @@
 import { present } from '../../../../raft/base/assert.ts'
 import { SeededRandom } from '../../../../raft/base/random.ts'
+import type { CoreConfig } from '../../../../raft/core/config.ts'
 import { describeMessage } from '../../../../raft/core/describe.ts'
 import type { Message } from '../../../../raft/core/message.ts'
 import { noIndex, noTerm, nodeId } from '../../../../raft/core/types.ts'
@@ -11,8 +12,14 @@ import { scenarioConfig } from '../../../scenario/world.ts'
 
 const tickMs = 10
 const electionTicks = 10
-/** As `coreConfigOf` makes it. */
-const promiseMs = (electionTicks - 2) * tickMs
+/** Of processes that are started with another election timeout than the others. */
+const otherTicks = [6, 10, 10, 30]
+
+/** As `coreConfigOf` makes them. @param owed the most ticks that a process of this member was started with */
+function timeouts(ticks: number, owed: number): Partial<CoreConfig> {
+  const promise = { electionTicks: ticks, heartbeatTicks: 2, leasePromiseMs: (ticks - 2) * tickMs }
+  return owed > ticks ? { ...promise, owedTicks: owed + 1 } : promise
+}
 /** Of each clock, from the true time, either way: together less than `leaseDriftMax`. */
 const driftMax = 0.045
 
@@ -41,7 +48,7 @@ export class LeaseNet {
     const configuration = cluster(voters)
     for (let id = 1; id <= 5; id++) {
       const config = scenarioConfig(nodeId(id), {
-        ...{ electionTicks, heartbeatTicks: 2, leasePromiseMs: promiseMs },
+        ...timeouts(electionTicks, electionTicks),
         random: this.#random.fork(),
       })
       const known = voters.includes(id)
@@ -50,7 +57,18 @@ export class LeaseNet {
       const clock = { rate, raftZero: this.#random.below(1_000_000), apiZero: this.#random.below(1_000_000) }
       const board = new LeaseBoard()
       const keeper = new LeaseKeeper(member.raft, board)
-      this.#people.push({ member, ...clock, board, keeper, tickAt: 0, toldAt: 0, awakeAt: 0, writesAt: null })
+      const ticksMax = electionTicks
+      this.#people.push({
+        member,
+        ...clock,
+        ticksMax,
+        board,
+        keeper,
+        tickAt: 0,
+        toldAt: 0,
+        awakeAt: 0,
+        writesAt: null,
+      })
     }
   }
 
@@ -196,7 +214,10 @@ export class LeaseNet {
     const { member, board } = person
     this.#note(`${member.id} crashes`)
     member.flush()
-    member.crash(this.#random.below(member.underWay.length + 1))
+    const ticks = this.#random.chance(0.3) ? this.#random.pick(otherTicks) : electionTicks
+    const next = { ...timeouts(ticks, person.ticksMax), random: this.#random.fork() }
+    person.ticksMax = Math.max(person.ticksMax, ticks)
+    member.crash(this.#random.below(member.underWay.length + 1), scenarioConfig(member.id, next))
     person.writesAt = null
     // The process is gone and its memory with it; the next one takes a moment.
     board.revoke()
@@ -240,6 +261,8 @@ type Person = {
   readonly rate: number
   readonly raftZero: number
   readonly apiZero: number
+  /** The longest election timeout that a process of it was started with, as its data directory tells. */
+  ticksMax: number
   board: LeaseBoard
   keeper: LeaseKeeper
   /** When, in true ms, its next tick is due, the api thread tells again, it goes on, and its disk is done. */

@@ -183,3 +183,28 @@ test('no schedule lets anybody read by a lease when another was elected', () => 
   assert.ok(leasedMs > 300 * seeds, `leases were held for ${leasedMs} ms, so the runs did something`)
   assert.ok(elections > 2 * seeds, `${elections} leaders were elected`)
 })
+
+test('a voter that comes back with a shorter election timeout keeps the longer promise that it gave before', () => {
+  const before = new Solo({
+    log: [1],
+    term: 5,
+    options: { ...options, electionTicks: 100, leasePromiseMs: 980 },
+  })
+  const word = { from: nodeId(2), to: nodeId(1), term: term(5) }
+  before.hear({ ...word, kind: 'heartbeat', commit: before.raft.commit, context: null, sentMs: 70 })
+  assert.equal(before.takeOnly('heartbeat-response').promise?.promisedMs, 980)
+  const after = new Solo({ log: [1], term: 5, options: { ...options, owedTicks: 101 } })
+  after.hear({ ...word, kind: 'heartbeat', commit: after.raft.commit, context: null, sentMs: 90 })
+  after.tick(60)
+  assert.equal(asksForVote(after, 7), false)
+  assert.deepEqual([after.raft.status().role, after.takeAll('pre-vote-request')], ['follower', []])
+  assert.equal(asksForVote(after, 7, true), true, 'the leader itself asked for that')
+  const free = new Solo({ log: [1], term: 5, options: { ...options, owedTicks: 101 } })
+  free.tick(101)
+  assert.equal(asksForVote(free, 7), true)
+})
+
+test('a voter whose log is new owes nobody anything', () => {
+  const fresh = new Solo({ options: { ...options, owedTicks: 101 } })
+  assert.equal(asksForVote(fresh, 1), true)
+})
