@@ -4,6 +4,7 @@ import { entryBytes, logIndex, noSnapshot } from '../core/types.ts'
 import type { Entry, HardState, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { LogDisk, LogStore, LogWrite, RecoveredLog } from '../ports.ts'
 import { writeEndMark } from './end-mark.ts'
+import { hasRoomAhead } from './zeros-ahead.ts'
 import { EntryIndex } from './entry-index.ts'
 import type { EntryPlace } from './entry-index.ts'
 import { placesFrom, readRun } from './entry-reader.ts'
@@ -44,6 +45,8 @@ export class Wal implements LogStore {
   readonly #disk: LogDisk
   readonly #segmentBytes: number
   readonly #aheadBytes: number
+  /** The disk was full when zeros were to be written ahead; until the next cut none are. */
+  #noRoomAhead = false
   readonly #zeros: Uint8Array
   readonly #owner: LogOwner
   readonly #encoder = new GroupEncoder()
@@ -174,6 +177,7 @@ export class Wal implements LogStore {
       this.#shape.cut(base)
       this.#index.cut(logIndex(base.index + 1))
       this.#removeUnneeded()
+      this.#noRoomAhead = false
     })
   }
 
@@ -182,9 +186,11 @@ export class Wal implements LogStore {
     const segment = this.#last()
     const wanted = Math.min(segment.end + this.#aheadBytes, this.#segmentBytes)
     if (this.#dead || segment.size >= wanted || segment.size - segment.end > this.#aheadBytes / 2) return
+    if (this.#noRoomAhead) return
     this.#guard(() => {
       const from = Math.max(segment.size, segment.end)
-      segment.file.write(from, this.#zeros.subarray(0, wanted - from))
+      this.#noRoomAhead = !hasRoomAhead(segment.file, from, this.#zeros.subarray(0, wanted - from))
+      if (this.#noRoomAhead) return
       segment.file.sync()
       segment.size = wanted
     })

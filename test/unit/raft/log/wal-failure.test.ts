@@ -35,3 +35,30 @@ for (const operation of ['sync', 'write'] as const) {
     })
   })
 }
+
+void test('a disk without room for zeros ahead ends nothing, and a cut makes room for them', () => {
+  const disk = new SimulatedDisk(new SeededRandom(1))
+  const log = Wal.open({ disk, random: new SeededRandom(2), aheadBytes: 4096 })
+  log.append([write(1)])
+  disk.fail('write', 'disk-full')
+  log.prepare()
+  disk.heal()
+  const before = log.size.bytes
+  log.prepare()
+  assert.equal(log.size.bytes, before, 'it was full a moment ago')
+  log.append([write(2)])
+  log.cut({ ...log.recovered.base, index: logIndex(1), term: term(1) })
+  log.prepare()
+  assert.ok(log.size.bytes > before)
+  log.close()
+  const again = Wal.open({ disk, random: new SeededRandom(3) })
+  assert.deepEqual([again.recovered.base.index, again.recovered.lastIndex], [1, 2])
+})
+
+void test('zeros ahead that the disk refuses for any other reason end the log', () => {
+  const disk = new SimulatedDisk(new SeededRandom(1))
+  const log = Wal.open({ disk, random: new SeededRandom(2), aheadBytes: 4096 })
+  disk.fail('write', 'io')
+  assert.throws(() => log.prepare(), { code: 'io' })
+  assert.throws(() => log.append([write(1)]), { code: 'dead' })
+})
