@@ -256,7 +256,7 @@ void test('entries that may have been replaced within the damage are not taken f
 void test('a copy of an older vote in the place of the newest one is refused', () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = openSmallWal(disk)
-  for (let at = 1; at <= 5; at++) wal.append([write([], hard(at, 2, 0))])
+  for (let at = 1; at <= 5; at++) wal.append([write([command(at, 1)], hard(at, 2, at - 1))])
   const name = segmentsOf(disk)[0] ?? ''
   const end = disk.contents(name).findLastIndex((byte) => byte !== 0) + 1
   const rotten = spoiled(disk, name, (bytes) =>
