@@ -57,6 +57,11 @@ export function validateHandshake(
     const detail = `member "${certified}" called member ${hello.to}, this is ${context.self}`
     return { reason: 'other-receiver', detail }
   }
+  const own = context.identity()
+  if (areApart(hello.identity, own)) {
+    // Before anything is said of the members: what a member of another cluster knows of them is no word on this caller.
+    return { reason: 'other-cluster', detail: otherCluster(certified, hello.identity, own) }
+  }
   const peer = context.peers.get(hello.from)
   if (peer === undefined) {
     return { reason: 'unknown-member', detail: `"${certified}" (${hello.from}) is not a member` }

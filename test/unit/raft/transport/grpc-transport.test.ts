@@ -327,6 +327,9 @@ void test('a member of a cluster that was founded apart is refused in one line, 
       error.details,
       /member "n1" belongs to cluster c2, this member to cluster c1, which was founded apart/,
     )
+    // Nor is it told that it is no member: that would be evidence of a removal.
+    const unknown = await callMessages(b, ours('n3'), [encodeHelloFrame({ ...apart, from: nodeId(3) })])
+    assert.equal(unknown.code, status.FAILED_PRECONDITION)
     const { term: sent, snapshot } = headerOf(b, b)
     const opening = { kind: 'opening', hello: apart, term: sent, purpose: 'catch-up', snapshot } as const
     assert.equal(
