@@ -26,9 +26,14 @@ export function unrest(
   const here = new Set<number>(configuration.members.map(({ id }) => id))
   for (const member of members) {
     if (!memberships.isGone(member.id) || !member.recoverable) continue
-    // Those whom it knows may all be gone: then there is nobody who could tell it.
+    // Of those that it knows too many may be gone: then nobody can prove it.
     const peers = [...(member.life?.transport.peers.keys() ?? [])]
-    const hears = peers.some((id) => here.has(id) && members.find((one) => one.id === id)?.running === true)
+    const { voters = [] } = member.life?.node.status.decided ?? {}
+    const others = (voters.length > 0 ? voters : peers).filter((id) => Number(id) !== member.id)
+    const telling = others.filter(
+      (id) => here.has(id) && members.find((one) => one.id === id)?.running === true,
+    )
+    const hears = 2 * telling.length > others.length
     if (!member.hasLeft && hears) found.push(`m${member.id} does not know that it is removed`)
   }
   return found
