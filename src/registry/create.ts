@@ -128,7 +128,7 @@ export function draftCreate(
   reads: ReadSet,
 ): Draft {
   const { definition, admission } = request
-  if (parts.definitionNow?.().terminating === true) throw definitionTerminating(resourceOf(definition))
+  refuseTerminating(parts, definition)
   const stamped = stamps.of(sent)
   const { prepareForCreate } = definition.hooks
   return {
@@ -153,6 +153,8 @@ function planCreate(
 ): Plan {
   const { definition, target } = request
   const { namespace } = target
+  // Once more: admission and other turns lie between.
+  refuseTerminating(parts, definition)
   const name = object.metadata.name ?? ''
   const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
   if (!of.isGenerated) refuseExisting(definition, key, of.reads)
@@ -169,6 +171,11 @@ function planCreate(
       done: (revision) => document(201, bytesAt(parts.store.view().get(key), encoded, revision)),
     },
   )
+}
+
+/** @throws ApiError `MethodNotAllowed` */
+function refuseTerminating(parts: VerbParts, definition: ResourceDefinition): void {
+  if (parts.definitionNow?.().terminating === true) throw definitionTerminating(resourceOf(definition))
 }
 
 /** @throws ApiError `ServiceUnavailable` */

@@ -7,6 +7,7 @@ import type { Fractions } from '../api/codec/json-exact.ts'
 import { parseJsonObject } from '../api/codec/json.ts'
 import { jsonText } from '../api/codec/json-text.ts'
 import { decodeProtobuf } from '../api/codec/protobuf.ts'
+import { checkJsonValues } from '../api/codec/value-count.ts'
 import { parseYamlObject } from '../api/codec/yaml.ts'
 import type { Json, JsonObject } from '../api/json.ts'
 import { conform, strictDecodingError, unknownFieldWords } from '../api/schema/conform.ts'
@@ -80,6 +81,7 @@ function parseBody(request: VerbRequest, { schema, validation, known = ALL_FORMA
   if (format === 'protobuf') {
     return { value: decodeProtobuf(schema, request.body), doubled: [], fractions: NO_FRACTIONS }
   }
+  if (format === 'json') checkJsonValues(request.body)
   const text = bodyText(request.body)
   if (format === 'yaml') return { ...parseYamlObject(text), fractions: NO_FRACTIONS }
   return {

@@ -16,6 +16,8 @@ export type RegistryLimits = {
   readonly unknownKindWaitsMax: number
   /** Lists and watches leave in pieces of about this size; an object larger than it is a piece of its own. */
   readonly pieceBytes: number
+  /** Body and stored object of a write: above, others have their turn between decoding, validating and encoding it. */
+  readonly writeTurnBytes: number
   /** Bytes of objects that one request parses before others have their turn. */
   readonly readTurnBytes: number
   /** The same in time, where what is made of objects costs more than reading them: cells of tables. */
@@ -49,6 +51,7 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   unknownKindWaitMs: 3000,
   unknownKindWaitsMax: 200,
   pieceBytes: 64 * KiB,
+  writeTurnBytes: 64 * KiB,
   readTurnBytes: 256 * KiB,
   readTurnMs: 10,
   heldBytesMax: 16 * 1024 * KiB,

@@ -1,6 +1,7 @@
 import { BrokenInvariant } from '../../raft/base/assert.ts'
 import { badRequest } from '../api/api-errors.ts'
 import { checkBuilt, parseJson, parseJsonObject } from '../api/codec/json.ts'
+import { checkJsonValues } from '../api/codec/value-count.ts'
 import { isJsonObject } from '../api/json.ts'
 import type { Json } from '../api/json.ts'
 import { applyJsonPatch, unknownInJsonPatch } from '../api/patch/json-patch.ts'
@@ -43,7 +44,7 @@ export async function patch(parts: VerbParts, request: WriteRequest): Promise<An
     draft: ({ apply, found }, reads) => {
       const shaping = { validation, found, warn }
       const patched = (current: AnyObject): AnyObject =>
-        changed(parts, request, { kind, patched: apply(current) }, shaping)
+        changed(parts, request, { kind, current, patched: apply(current) }, shaping)
       const change =
         view === null ? patched : changeThrough(view, (current) => patched(view.view.patched(current)))
       const rewrite = { subresource, options, change: requireVersion(request, change) }
@@ -72,6 +73,7 @@ function readPatch(
 ): ReadPatch {
   const isCustom = kind.structural !== undefined
   const format = patchFormatOf(request.contentType, isCustom ? formatsOfCustomKinds : formats)
+  checkJsonValues(request.body)
   const text = bodyText(request.body)
   switch (format) {
     case 'merge-patch': {
@@ -104,12 +106,12 @@ function readPatch(
 function changed(
   parts: VerbParts,
   { target }: WriteRequest,
-  { kind, patched }: { readonly kind: DecodedKind; readonly patched: Json },
+  { kind, current, patched }: { readonly kind: DecodedKind; readonly current: Json; readonly patched: Json },
   shaping: Shaping,
 ): AnyObject {
   if (!isJsonObject(patched)) throw badRequest('the patch leaves no object')
   // Operations reach deeper than any body: each adds where the one before has ended.
-  checkBuilt(patched)
+  checkBuilt(patched, current)
   const object = shape(parts, kind, checkType(patched, kind), shaping)
   checkNames(object, target)
   return object

@@ -17,6 +17,7 @@ export class ReadSet {
   /** The revision of memory when a whole collection was read; null: none was. */
   #collectionsAt: Revision | null = null
   #featureLevel: number | null = null
+  #bytes = 0
 
   constructor(stores: { readonly store: ObjectStore; readonly rawStore: ObjectStore }) {
     this.#store = stores.store
@@ -38,6 +39,11 @@ export class ReadSet {
     const view = this.#store.view()
     this.#collectionsAt ??= view.revision
     return view.list(prefix, { after: null, limit: null }).objects
+  }
+
+  /** Of the single objects that were read. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   get featureLevel(): number {
@@ -62,6 +68,7 @@ export class ReadSet {
   #noted(key: Key, stored: StoredObject | null): StoredObject | null {
     this.#keys.push(key)
     this.#revisions.push(stored?.revision ?? null)
+    this.#bytes += stored?.bytes.byteLength ?? 0
     return stored
   }
 }

@@ -7,6 +7,7 @@ import type { VerbParts } from './parts.ts'
 import type { ReadSet } from './read-set.ts'
 import { retryOnConflict } from './retry-on-conflict.ts'
 import type { RetryOptions } from './retry-on-conflict.ts'
+import { turnOfOthers } from './slices.ts'
 import { withExtraOperations } from './write-plan.ts'
 import type { Plan } from './write-plan.ts'
 
@@ -28,6 +29,7 @@ export async function runWrite<Sent>(
 ): Promise<Answer> {
   // 1. Decode and default: once, whatever races follow.
   const sent = write.decode()
+  if (isLong(parts, request, 0)) await turnOfOthers(parts.clock)
   const evaluate = (reads: ReadSet): Promise<Plan> =>
     evaluateDraft(parts, { request, options: write.options, reads }, write.draft(sent, reads))
   // 9. Commit, or answer: evaluated again after a lost race, and where memory was behind.
@@ -38,6 +40,9 @@ export async function runWrite<Sent>(
 export async function evaluateDraft(parts: VerbParts, of: Evaluation, draft: Draft): Promise<Plan> {
   const { admission } = parts
   if (draft.createsByUpdate === true) await authorizeCreation(parts, of.request)
+  // What an update or a patch made is as long to validate as it was to make.
+  const long = isLong(parts, of.request, of.reads.bytes)
+  if (long && draft.current !== null) await turnOfOthers(parts.clock)
   // 2. Mutate.
   const drafted = admissionRequest(of, draft)
   const answer = admission.mutate(drafted)
@@ -48,9 +53,20 @@ export async function evaluateDraft(parts: VerbParts, of: Evaluation, draft: Dra
   const complete = draft.operation === 'DELETE' ? drafted : { ...drafted, object }
   const verdict = admission.validate(complete)
   if (verdict instanceof Promise) await verdict
+  if (long) await turnOfOthers(parts.clock)
   // 8. Plan what to commit, with the operations that admission adds.
   const plan = draft.plan(object)
   return withExtraOperations(plan instanceof Promise ? await plan : plan, admission.extraOperations(complete))
+}
+
+/**
+ * Whether the steps of a write take so long that each is a turn of its own. Others may change what was read meanwhile, as while
+ * admission is asked: apply decides whether it still holds.
+ *
+ * @param readBytes of the objects that it changes
+ */
+function isLong({ limits }: VerbParts, { body }: WriteRequest, readBytes: number): boolean {
+  return body.byteLength + readBytes > limits.writeTurnBytes
 }
 
 /** The local steps of an evaluation, for a change that admission has seen already. @throws ApiError to refuse */

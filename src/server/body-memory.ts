@@ -1,4 +1,6 @@
 import { assert } from '../../raft/base/assert.ts'
+import { jsonShape } from '../api/codec/value-count.ts'
+import type { JsonShape } from '../api/codec/value-count.ts'
 import { UserBudget } from './user-budget.ts'
 import type { BudgetBounds } from './user-budget.ts'
 
@@ -82,8 +84,8 @@ const SMALL_BYTES_MAX = 1024 * 1024
 export function bodyMemoryBytes(body: Uint8Array, mediaType: string): number {
   const { byteLength } = body
   if (mediaType.includes('protobuf')) return byteLength * PROTOBUF_FACTOR
-  const { containers, members } = mediaType.includes('yaml') ? countYaml(body) : countJson(body)
-  return byteLength * TEXT_FACTOR + containers * CONTAINER_BYTES + members * MEMBER_BYTES
+  const { containers, commas } = mediaType.includes('yaml') ? yamlShape(body) : jsonShape(body)
+  return byteLength * TEXT_FACTOR + containers * CONTAINER_BYTES + commas * MEMBER_BYTES
 }
 
 /** The body, its text (two bytes a character at most), what is stored. */
@@ -93,35 +95,15 @@ const MEMBER_BYTES = 64
 /** Two bytes can say a message of its own there. */
 const PROTOBUF_FACTOR = 64
 
-type Counts = { readonly containers: number; readonly members: number }
-
-/** What stands in strings does not count. */
-function countJson(body: Uint8Array): Counts {
-  let containers = 0
-  let members = 0
-  let isInString = false
-  for (let at = 0; at < body.length; at++) {
-    const byte = body[at]
-    if (byte === QUOTE) isInString = !isInString
-    else if (isInString) {
-      if (byte === BACKSLASH) at++
-    } else if (byte === BRACE || byte === BRACKET) containers++
-    else if (byte === COMMA) members++
-  }
-  return { containers, members }
-}
-
 /** Where strings are is not looked for; each line may say an object. */
-function countYaml(body: Uint8Array): Counts {
+function yamlShape(body: Uint8Array): JsonShape {
   let containers = 1
-  let members = 0
+  let commas = 0
   for (const byte of body) {
     if (byte === BRACE || byte === BRACKET || byte === NEWLINE || byte === DASH) containers++
-    else if (byte === COMMA || byte === COLON) members++
+    else if (byte === COMMA || byte === COLON) commas++
   }
-  return { containers, members }
+  return { containers, commas }
 }
 
-const [QUOTE, BACKSLASH, BRACE, BRACKET, COMMA, COLON, NEWLINE, DASH] = Array.from('"\\{[,:\n-', (sign) =>
-  sign.charCodeAt(0),
-)
+const [BRACE, BRACKET, COMMA, COLON, NEWLINE, DASH] = Array.from('{[,:\n-', (sign) => sign.charCodeAt(0))

@@ -1,18 +1,20 @@
 /*
  * Goal: no request within the limits holds the thread for longer than 250 ms, and no error is larger than 64 KiB.
- * Method: for every kind, each list, map and string of its schema is filled until the body has the size limit, with different,
- * equal and wrong values; sent to create, update and patch, as JSON, YAML and protobuf, to the verbs over the machine in
- * memory. Prints the ten longest turns, in processor time, and the ten largest errors; what is longer than 250 ms is only
- * told, as a test judges no machine.
+ * Method: for every kind, each list, map and string of its schema is filled until the body has the limit of its size or of its
+ * values, with different, equal and wrong ones; sent to create, update and patch, as JSON, YAML and protobuf, to the verbs over
+ * the machine in memory. Prints the ten longest turns, in processor time, and the ten largest errors; what is longer than
+ * 250 ms is only told, as a test judges no machine.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { encodeProtobuf } from '../../src/api/codec/protobuf-envelope.ts'
 import { ApiError } from '../../src/api/api-error.ts'
+import { jsonValues } from '../../src/api/codec/value-count.ts'
 import { yamlText } from '../../src/api/codec/yaml-writer.ts'
 import type { JsonObject, JsonObjectDraft } from '../../src/api/json.ts'
 import { memberOf, objectMember } from '../../src/api/json.ts'
+import { bodyLimits } from '../../src/api/limits.ts'
 import { namesOf } from '../../src/api/names.ts'
 import { wholeObject } from '../../src/api/schema/shared.ts'
 import { statusOf } from '../../src/api/status.ts'
@@ -35,6 +37,7 @@ const only = process.env['KIND'] ?? ''
 /** A part of the size limit, for a short run. */
 const part = Number(process.env['PART'] ?? 1)
 const bytesMax = Math.floor(limits.requestBytesMax * part)
+const valuesMax = Math.floor(bodyLimits.valuesMax * part)
 
 type Seen = {
   readonly what: string
@@ -81,14 +84,22 @@ async function measured(what: string, call: () => Promise<unknown>): Promise<See
   return { what, turnMs, errorBytes, code }
 }
 
-/** The largest body that fits, found from the size of two. */
+/** The largest body that fits, found from the size and the values of two. */
 function largest(place: Place, filling: Filling): JsonObject {
   const make = (count: number): JsonObject => filledBy(new FullObjects(names, 2), place, filling, count)
-  const bytesOf = (count: number): number => Buffer.byteLength(JSON.stringify(make(count)))
-  const [few, many] = [bytesOf(100), bytesOf(1100)]
-  const each = Math.max((many - few) / 1000, 0.5)
-  let count = Math.floor((bytesMax - few) / each)
-  while (bytesOf(count) > bytesMax) count = Math.floor(count * 0.95)
+  const sizeOf = (count: number): readonly [bytes: number, values: number] => {
+    const body = Buffer.from(JSON.stringify(make(count)))
+    return [body.byteLength, jsonValues(body)]
+  }
+  const [few, many] = [sizeOf(100), sizeOf(1100)]
+  const fits = (at: 0 | 1, max: number): number =>
+    Math.floor((max - few[at]) / Math.max((many[at] - few[at]) / 1000, at === 0 ? 0.5 : 0))
+  let count = Math.min(fits(0, bytesMax), fits(1, valuesMax))
+  for (;;) {
+    const [bytes, values] = sizeOf(count)
+    if (bytes <= bytesMax && values <= valuesMax) break
+    count = Math.floor(count * 0.95)
+  }
   return make(count)
 }
 

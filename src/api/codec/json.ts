@@ -1,8 +1,10 @@
 import { badRequest, tooLarge } from '../api-errors.ts'
 import type { Json, JsonObject } from '../json.ts'
-import { isJsonObject } from '../json.ts'
+import { isJsonList, isJsonObject } from '../json.ts'
+import { bodyLimits } from '../limits.ts'
 import { jsonErrorPlace, placeWords } from './json-error.ts'
 import { parseExactly } from './json-exact.ts'
+import { tooManyValues } from './value-count.ts'
 
 /** Deep enough for any schema, shallow enough for every recursive walk here. */
 export const JSON_DEPTH_MAX = 200
@@ -78,28 +80,48 @@ export function nameOfType(value: unknown): string {
 }
 
 /**
- * Refuses what no body can say, but a patch can build: deeper than every walk here is made for, or larger than any object.
+ * Refuses what no body can say, but a patch can build: deeper than every walk here is made for, of more values than any body,
+ * or larger than any object.
  *
+ * @param current what was patched; defaults may have given it more values than a body may say, and it can still be changed
  * @throws ApiError BadRequest: too deep; RequestEntityTooLarge
  */
-export function checkBuilt(value: Json): void {
+export function checkBuilt(value: Json, current: Json = null): void {
   checkTree(value, 1)
-  builtLength(value, 0)
+  const values = builtValues(value)
+  if (values > bodyLimits.valuesMax && values > builtValues(current))
+    throw tooManyValues('result of the patch')
 }
 
-/** @returns no more than the characters of its JSON text, and those before it */
-function builtLength(value: Json, before: number): number {
-  let length = before + (typeof value === 'string' ? value.length + 2 : 1)
+function builtValues(value: Json): number {
+  const built = { length: 0, values: 0 }
+  addBuilt(value, built)
+  return built.values
+}
+
+/** No more than the characters of its JSON text; values as those of bodies are counted. */
+type Built = { length: number; values: number }
+
+/** @param built what stands before it, with which it is counted together */
+function addBuilt(value: Json, built: Built): void {
+  built.length += typeof value === 'string' ? value.length + 2 : 1
   if (isJsonObject(value)) {
-    for (const name of Object.keys(value)) {
-      length = builtLength(value[name] as Json, length + name.length + NAME_SIGNS)
+    const names = Object.keys(value)
+    built.values += Math.max(names.length, 1)
+    for (const name of names) {
+      built.length += name.length + NAME_SIGNS
+      addBuilt(value[name] as Json, built)
     }
-  } else if (Array.isArray(value)) {
-    for (const item of value as readonly Json[]) length = builtLength(item, length + 1)
+  } else if (isJsonList(value)) {
+    built.values += Math.max(value.length, 1)
+    for (const item of value) {
+      built.length++
+      addBuilt(item, built)
+    }
   }
-  if (length > BUILT_LENGTH_MAX)
+  if (built.length > BUILT_LENGTH_MAX) {
     throw tooLarge(`what the patch makes has more than ${BUILT_LENGTH_MAX} characters`)
-  return length
+  }
 }
 
 /** Quotes, a colon and a comma. */

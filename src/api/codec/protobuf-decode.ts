@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { assertNever } from '../../../raft/base/assert.ts'
 import { ApiError } from '../api-error.ts'
 import type { Json, JsonObjectDraft } from '../json.ts'
@@ -10,6 +11,7 @@ import { planOf } from './protobuf-plan.ts'
 import type { FieldPlan } from './protobuf-plan.ts'
 import { Malformed, ProtobufReader } from './protobuf-reader.ts'
 import { WIRE_BIT64, WIRE_BYTES, WIRE_VARINT } from './protobuf-writer.ts'
+import { jsonValues } from './value-count.ts'
 import { isZero, zeroOf } from '../schema/zero.ts'
 
 const DEPTH_MAX = 100
@@ -42,8 +44,12 @@ function readMessage(
       field = undefined
       const tag = reader.tag()
       field = byNumber.get(tag >>> 3)
-      if (field === undefined) reader.skip(tag & 7)
-      else if (field.kind === 'member') readMember(draft, field, { reader, wire: tag & 7, depth })
+      if (field === undefined) {
+        reader.skip(tag & 7)
+        continue
+      }
+      reader.countValues(1)
+      if (field.kind === 'member') readMember(draft, field, { reader, wire: tag & 7, depth })
       else readStruct(draft, field.schema, { reader, wire: tag & 7, depth })
     }
   } catch (cause) {
@@ -109,6 +115,7 @@ function readWrapped(list: Json[], schema: ListSchema, { reader, wire, depth }: 
   const outer = reader.enter(wire)
   while (reader.more) {
     const tag = reader.tag()
+    reader.countValues(1)
     if (tag >>> 3 === 1) readItem(list, schema.items, { reader, wire: tag & 7, depth: depth + 1 })
     else reader.skip(tag & 7)
   }
@@ -124,7 +131,10 @@ function readItem(list: Json[], items: Schema, { reader, wire, depth }: Place): 
       return
     }
     const outer = reader.enter(wire)
-    while (reader.more) list.push(readElement(items, { reader, wire: own, depth }))
+    while (reader.more) {
+      reader.countValues(1)
+      list.push(readElement(items, { reader, wire: own, depth }))
+    }
     reader.leave(outer)
   } catch (cause) {
     throw cause instanceof Malformed ? cause.within(`[${list.length}]`) : cause
@@ -185,7 +195,7 @@ function readScalar(schema: Scalar, { reader, wire }: Place): Json {
     case 'quantity':
       return textOf(reader, wire) || '0'
     case 'any':
-      return readJson(textOf(reader, wire))
+      return readJson(textOf(reader, wire), reader)
     default:
       return assertNever(schema)
   }
@@ -218,8 +228,9 @@ function textOf(reader: ProtobufReader, wire: number): string {
   return text
 }
 
-function readJson(text: string): Json {
+function readJson(text: string, reader: ProtobufReader): Json {
   if (text === '') return null
+  reader.countValues(jsonValues(Buffer.from(text)))
   try {
     return parseJson(text)
   } catch (cause) {

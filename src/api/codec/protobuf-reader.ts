@@ -1,5 +1,7 @@
 import { Buffer, isUtf8 } from 'node:buffer'
+import { bodyLimits } from '../limits.ts'
 import { WIRE_BIT64, WIRE_BYTES, WIRE_VARINT } from './protobuf-writer.ts'
+import { tooManyValues } from './value-count.ts'
 
 /** Bytes that are no message of the kind they should be; says where, as the members are called in JSON. */
 export class Malformed extends Error {
@@ -34,6 +36,7 @@ export class ProtobufReader {
   #high = 0
   /** Whether the last byte read of it said that another one follows. */
   #going = false
+  #values = 0
 
   constructor(bytes: Uint8Array) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -43,6 +46,12 @@ export class ProtobufReader {
   /** Whether the message that it is in goes on. */
   get more(): boolean {
     return this.#at < this.#end
+  }
+
+  /** Counts values that are made of the message. @throws ApiError RequestEntityTooLarge */
+  countValues(more: number): void {
+    this.#values += more
+    if (this.#values > bodyLimits.valuesMax) throw tooManyValues('body')
   }
 
   /** @returns the number of the next field times eight and its wire type */

@@ -2,13 +2,14 @@ import { Lexer } from 'yaml'
 import { tooLarge } from '../api-errors.ts'
 
 /**
- * What reading a YAML body may cost: one for each character, ten more for each token of it, which is about what the
- * library takes for either: a third of a microsecond, and three. So a megabyte of text in one value is let in, and so is
- * a list of two thousand small objects, while no body keeps the thread for much longer than a second (half of that when
- * no number has to be read twice). JSON, also where the media type says YAML, has only the bound of any body.
+ * What reading a YAML body may cost: one for each character, eight more for each line of a text, 32 more for each token, which
+ * is about what the library takes for them: a tenth of a microsecond, half of one, and two to three. So a megabyte of text
+ * in one value is let in, and so is a list of a thousand small objects, while no body keeps the thread for longer than
+ * 250 ms. JSON, also where the media type says YAML, has only the bounds of any body.
  */
 export const YAML_COST_MAX = 2 * 1024 * 1024
-const TOKEN_COST = 10
+const TOKEN_COST = 32
+const LINE_COST = 8
 
 /** Anchors and aliases together: the library compares each alias with all of them. */
 export const YAML_ANCHORS_MAX = 1000
@@ -24,7 +25,7 @@ export function checkYamlCost(text: string): void {
   let anchors = 0
   let before = ''
   for (const token of new Lexer().lex(text)) {
-    cost += TOKEN_COST
+    cost += TOKEN_COST + linesOf(token) * LINE_COST
     refuseAbove(cost)
     if (before !== SCALAR && (token.startsWith('&') || token.startsWith('*'))) anchors++
     if (anchors > YAML_ANCHORS_MAX) {
@@ -34,12 +35,18 @@ export function checkYamlCost(text: string): void {
   }
 }
 
+function linesOf(token: string): number {
+  let lines = 0
+  for (let at = token.indexOf('\n'); at !== -1; at = token.indexOf('\n', at + 1)) lines++
+  return lines
+}
+
 /** Stands in front of a plain value or a block of lines. */
 const SCALAR = '\u001f'
 
 function refuseAbove(cost: number): void {
   if (cost <= YAML_COST_MAX) return
-  const counted = `characters, each token counted as ${TOKEN_COST} more`
+  const counted = `characters, each token counted as ${TOKEN_COST} more and each line as ${LINE_COST}`
   throw tooLarge(`limit for YAML is ${YAML_COST_MAX} ${counted}; send it as JSON, which may be larger`)
 }
 

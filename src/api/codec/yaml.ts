@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { LineCounter, isNode, isScalar, parseDocument, visit } from 'yaml'
 import type { Document, Tags, YAMLError } from 'yaml'
 import type { ApiError } from '../api-error.ts'
@@ -9,7 +10,8 @@ import type { Path } from '../schema/path.ts'
 import { wellFormed } from '../utf8.ts'
 import { beyondDouble, exactNumber } from './json-exact.ts'
 import { DUPLICATES_MAX, duplicateFields, duplicateFieldWords } from './json-strict.ts'
-import { checkTree, mayLoseDigits, nameOfType, parseChecked } from './json.ts'
+import { checkTree, nameOfType, parseChecked } from './json.ts'
+import { checkJsonValues } from './value-count.ts'
 import { checkYamlCost, withoutTraces } from './yaml-cost.ts'
 
 /** Characters of the same as JSON, where every alias stands for a copy. */
@@ -30,22 +32,17 @@ export type YamlBody = {
  */
 export function parseYamlObject(text: string): YamlBody {
   if (/^\s*\{/.test(text)) {
+    checkJsonValues(Buffer.from(text))
     const object = tryJson(text)
     if (object !== null) return { value: object, doubled: duplicateFields(text).map(duplicateFieldWords) }
   }
   checkYamlCost(text)
   const { value, doubled } = parse(text)
-  const isExact = checkTree(value, 1)
+  checkTree(value, 1)
   if (!isJsonObject(value)) throw badRequest(`the body must be a YAML map, not ${nameOfType(value)}`)
   expandedLength(value, 0)
-  if (isExact && !mayLoseDigits(text) && !SURROGATE.test(text)) return { value, doubled }
-  // The same once more, so it is a map again; digits may also be those of a key.
-  const again = parse(text, true).value as JsonObject
-  return { value: exactObject(again, null), doubled }
+  return { value: exactObject(value, null), doubled }
 }
-
-/** Escaped, the only way there is to say it. */
-const SURROGATE = /\\(?:u|U0000)[dD][89a-fA-F]/
 
 /** As `parseExactly` has it. @param value with every whole number as bigint */
 function exact(value: Json, path: Path | null): Json {
@@ -80,14 +77,15 @@ function tryJson(text: string): JsonObject | null {
 
 type Parsed = { readonly value: unknown; readonly doubled: readonly string[] }
 
-function parse(text: string, intAsBigInt = false): Parsed {
+/** Whole numbers as bigint, so that none loses digits: to read all of it once more would cost as much again. */
+function parse(text: string): Parsed {
   const lines = new LineCounter()
   try {
     const options = {
       version: '1.1',
       merge: true,
       uniqueKeys: false,
-      intAsBigInt,
+      intAsBigInt: true,
       prettyErrors: false,
       logLevel: 'error',
       lineCounter: lines,

@@ -127,8 +127,10 @@ function checkSpelling(schema: IntegerSchema | IntOrStringSchema, path: Path, wa
 }
 
 function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | null, walk: Walk): JsonObject {
-  let draft: JsonObjectDraft | null = null
-  for (const name of Object.keys(object)) {
+  const names = Object.keys(object)
+  const isMadeAnew = names.length > COPIED_MEMBERS_MAX
+  let draft: JsonObjectDraft | null = isMadeAnew ? {} : null
+  for (const name of names) {
     const value = object[name] as Json
     const type = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
     if (type === undefined) {
@@ -138,17 +140,21 @@ function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | nu
       const isSaid = next !== null && !isUnsaid(type, next, name, schema)
       if (isSaid || saysNull(type)) {
         const said = isSaid ? next : null
-        if (said === value) continue
+        if (said === value && !isMadeAnew) continue
         draft ??= { ...object }
         setMember(draft, name, said)
         continue
       }
     }
+    if (isMadeAnew) continue
     draft ??= { ...object }
     delete draft[name]
   }
   return draft ?? object
 }
+
+/** Of more members most are unknown: to copy all and to delete them takes longer than to take over the few others. */
+const COPIED_MEMBERS_MAX = 256
 
 function conformInstead(schema: ObjectSchema, value: Json, path: Path, walk: Walk): Json {
   const other = schema.instead?.find(({ type }) =>

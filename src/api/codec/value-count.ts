@@ -1,0 +1,76 @@
+import { tooLarge } from '../api-errors.ts'
+import type { ApiError } from '../api-error.ts'
+import { bodyLimits } from '../limits.ts'
+
+/** What a JSON text holds, found without parsing it. What stands in strings does not count. */
+export type JsonShape = {
+  /** Objects and lists. */
+  readonly containers: number
+  /** Members and elements beside the first of each: commas. */
+  readonly commas: number
+}
+
+/**
+ * Counts in one pass over the bytes. A large body is counted once, both for the memory that it will take and for the limit of
+ * values; small ones cost less than to remember them.
+ *
+ * @param body JSON; of anything else the result means nothing
+ */
+export function jsonShape(body: Uint8Array): JsonShape {
+  if (body.byteLength <= SMALL_BYTES_MAX) return countJson(body)
+  let shape = counted.get(body)
+  if (shape === undefined) {
+    shape = countJson(body)
+    counted.set(body, shape)
+  }
+  return shape
+}
+
+/** Of bodies that are still being answered: forgotten with them. */
+const counted = new WeakMap<Uint8Array, JsonShape>()
+
+function countJson(body: Uint8Array): JsonShape {
+  let containers = 0
+  let commas = 0
+  let isInString = false
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at]
+    if (byte === QUOTE) isInString = !isInString
+    else if (isInString) {
+      if (byte === BACKSLASH) at++
+    } else if (byte === BRACE || byte === BRACKET) containers++
+    else if (byte === COMMA) commas++
+  }
+  return { containers, commas }
+}
+
+const [QUOTE, BACKSLASH, BRACE, BRACKET, COMMA] = Array.from('"\\{[,', (sign) => sign.charCodeAt(0))
+
+/** With fewer bytes nothing has too many values: each but the first of its container takes a comma and a sign of its own. */
+const SMALL_BYTES_MAX = bodyLimits.valuesMax
+
+/**
+ * Refuses a body that has too many values, before it is parsed.
+ *
+ * @param body JSON
+ * @throws ApiError RequestEntityTooLarge
+ */
+export function checkJsonValues(body: Uint8Array): void {
+  if (body.byteLength > SMALL_BYTES_MAX && jsonValues(body) > bodyLimits.valuesMax)
+    throw tooManyValues('body')
+}
+
+/**
+ * Returns how many members and elements a JSON text has; an empty object or list counts twice, as it costs more to check
+ * than other values.
+ */
+export function jsonValues(body: Uint8Array): number {
+  const { containers, commas } = jsonShape(body)
+  return containers + commas
+}
+
+/** @param what holds them */
+export function tooManyValues(what: 'body' | 'result of the patch'): ApiError {
+  const counted = 'members and elements, of which empty objects and lists count twice'
+  return tooLarge(`limit is ${bodyLimits.valuesMax} values (${counted}), and the ${what} has more`)
+}

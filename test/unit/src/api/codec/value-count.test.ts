@@ -1,0 +1,89 @@
+/*
+ * Goal: values of a body are counted without parsing it, as they are there.
+ * Method: random JSON, against a count of the parsed value; texts that look like more than they hold.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ApiError } from '../../../../../src/api/api-error.ts'
+import { encodeProtobuf } from '../../../../../src/api/codec/protobuf-envelope.ts'
+import { decodeProtobuf } from '../../../../../src/api/codec/protobuf.ts'
+import { checkBuilt } from '../../../../../src/api/codec/json.ts'
+import { checkJsonValues, jsonShape, jsonValues } from '../../../../../src/api/codec/value-count.ts'
+import { parseYamlObject } from '../../../../../src/api/codec/yaml.ts'
+import { isJsonList, isJsonObject } from '../../../../../src/api/json.ts'
+import type { Json } from '../../../../../src/api/json.ts'
+import { bodyLimits } from '../../../../../src/api/limits.ts'
+import { wholeObject } from '../../../../../src/api/schema/shared.ts'
+import { definitionsFor } from '../../../../../src/resources/index.ts'
+import { namesOf } from '../../../../../src/api/names.ts'
+
+const { valuesMax } = bodyLimits
+const TOO_MANY = /limit is 65536 values \(members and elements, of which empty .* count twice\), and the/
+
+/** An empty object or list counts twice: for itself where it stands, and here. */
+function valuesIn(value: Json): number {
+  const inside = isJsonObject(value) ? Object.values(value) : isJsonList(value) ? value : null
+  if (inside === null) return 0
+  let values = Math.max(inside.length, 1)
+  for (const one of inside) values += valuesIn(one as Json)
+  return values
+}
+
+function refused(run: () => unknown): void {
+  assert.throws(run, (error) => {
+    assert.ok(error instanceof ApiError)
+    assert.equal(error.code, 'RequestEntityTooLarge')
+    assert.match(error.message, TOO_MANY)
+    return true
+  })
+}
+
+void test('the values of a JSON text are counted as its parsed value has them, however it is spaced', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.integer({ min: 0, max: 4 }), (value, indent) => {
+      const text = Buffer.from(JSON.stringify(value, null, indent))
+      assert.equal(jsonValues(text), valuesIn(value as Json))
+    }),
+  )
+})
+
+void test('what stands in strings is no value, escaped quotes included', () => {
+  const text = JSON.stringify({ 'a"{': '[[[{{{,,,\\"[[['.repeat(100_000) })
+  assert.deepEqual(jsonShape(Buffer.from(text)), { containers: 1, commas: 0 })
+  checkJsonValues(Buffer.from(text))
+})
+
+void test('a body with as many values as the limit is read, one with one more is refused', () => {
+  const listOf = (count: number): Buffer => Buffer.from(`[${Array(count).fill('1').join(',')}]`)
+  checkJsonValues(listOf(valuesMax))
+  refused(() => checkJsonValues(listOf(valuesMax + 1)))
+  const nested = (count: number): Buffer => Buffer.from('['.repeat(count) + ']'.repeat(count))
+  checkJsonValues(nested(valuesMax))
+  refused(() => checkJsonValues(nested(valuesMax + 1)))
+})
+
+void test('so is what a patch made, unless the object had as many before', () => {
+  const listOf = (count: number): Json => Array.from({ length: count }, () => 1)
+  checkBuilt(listOf(valuesMax))
+  refused(() => checkBuilt(listOf(valuesMax + 1)))
+  checkBuilt(listOf(valuesMax + 1), listOf(valuesMax + 2))
+  refused(() => checkBuilt(listOf(valuesMax + 3), listOf(valuesMax + 2)))
+})
+
+void test('so is JSON whose media type says YAML', () => {
+  refused(() => parseYamlObject(`{"a":[${Array(valuesMax).fill('1').join(',')}]}`))
+})
+
+void test('so is a protobuf message of empty messages', () => {
+  const definition = definitionsFor(namesOf('k8s.io')).find(({ kind }) => kind === 'ConfigMap')
+  assert.ok(definition !== undefined)
+  const schema = wholeObject(definition.schema)
+  const withOwners = (count: number): Uint8Array => {
+    const ownerReferences = Array.from({ length: count }, () => ({}))
+    return encodeProtobuf(schema, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ownerReferences } })
+  }
+  const { metadata } = decodeProtobuf(schema, withOwners(1000))
+  assert.equal((metadata as { readonly ownerReferences: readonly Json[] }).ownerReferences.length, 1000)
+  refused(() => decodeProtobuf(schema, withOwners(valuesMax + 1)))
+})
