@@ -139,7 +139,7 @@ void describe('a policy that is none is refused', () => {
   const file = (rules: string): string => `apiVersion: audit.orch.io/v1\nkind: Policy\nrules:\n${rules}`
   const table: readonly (readonly [string, string, RegExp])[] = [
     ['nothing', '', /^it must be a YAML map/],
-    ['not YAML', 'rules: [', /^line 1, column \d+: /],
+    ['not YAML', 'rules: [', /^line 1, column \d+ \(offset \d+\): /],
     [
       'of another domain',
       'apiVersion: audit.k8s.io/v1\nkind: Policy',
