@@ -1,6 +1,7 @@
 import type { CoreStatus } from './core/ready.ts'
 import type { MemberChange } from './core/member-change.ts'
 import type { Configuration, LogIndex, NodeId, Term } from './core/types.ts'
+import type { TransferTold } from './ports.ts'
 
 /**
  * What the api thread of a member may ask of consensus. The one implementation is `RaftNode`
@@ -41,9 +42,10 @@ export interface Consensus<Outcome> extends MembershipPort {
   /** Called with what another member reported; of several at once only the latest. @returns stops listening */
   onReport(listener: (report: PeerReport) => void): () => void
   /**
-   * Makes that member the leader. Any member may be asked.
+   * Makes that member the leader. Any member may be asked. Refused at once where it would not take over soon.
    *
-   * @throws ConsensusFailure `not-a-voter`, `no-leader`, `overloaded`, `timed-out`
+   * @throws ConsensusFailure `not-a-voter`, `target-silent`, `target-behind`, `target-declined`, `no-leader`,
+   *   `overloaded`, `timed-out`
    */
   transferLeadership(to: NodeId, deadlineMs: number): Promise<void>
   /**
@@ -141,4 +143,4 @@ export type ConsensusStatus = CoreStatus & {
   readonly removed: string | null
 }
 
-export type ConsensusFailureCode = 'timed-out' | 'overloaded' | 'stopped' | 'no-leader' | 'not-a-voter'
+export type ConsensusFailureCode = 'timed-out' | 'overloaded' | 'stopped' | 'no-leader' | TransferTold

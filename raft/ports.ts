@@ -1,3 +1,4 @@
+import type { TransferRefused } from './core/errors.ts'
 import type { ChangeRefusal, MemberChange } from './core/member-change.ts'
 import type { Message } from './core/message.ts'
 import type {
@@ -184,8 +185,21 @@ export type PeerMessage =
       readonly round: number
       readonly answer: MembershipAnswer
     }
-  /** To the leader: hand leadership to `target`. Who leads then is the answer. */
-  | { readonly kind: 'transfer-wanted'; readonly from: NodeId; readonly to: NodeId; readonly target: NodeId }
+  /** To the leader: hand leadership to `target`. Who leads then is the answer, or `transfer-refused`. */
+  | {
+      readonly kind: 'transfer-wanted'
+      readonly from: NodeId
+      readonly to: NodeId
+      readonly round: number
+      readonly target: NodeId
+    }
+  | {
+      readonly kind: 'transfer-refused'
+      readonly from: NodeId
+      readonly to: NodeId
+      readonly round: number
+      readonly reason: TransferTold
+    }
   /** My log lost these committed entries, both ends included: send as many as fit, from the first on. */
   | {
       readonly kind: 'entries-wanted'
@@ -204,6 +218,9 @@ export type PeerMessage =
     }
   /** What one api thread tells another about itself. Opaque here, at most `reportBytesMax`; the latest counts. */
   | { readonly kind: 'report'; readonly from: NodeId; readonly to: NodeId; readonly bytes: Uint8Array }
+
+/** Why leadership is not handed over; whoever leads no more says nothing. */
+export type TransferTold = Exclude<TransferRefused, 'not-leader'>
 
 /** What a change of the members came to. */
 export type MembershipAnswer =

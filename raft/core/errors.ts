@@ -34,7 +34,13 @@ export type ChangeRefused = 'change-pending' | 'term-unsettled' | 'no-voters' | 
 export type TransferAnswer =
   { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly reason: TransferRefused }
 
-export type TransferRefused = 'not-leader' | 'not-a-voter'
+/**
+ * - `target-silent`: nothing was heard of it for an election timeout.
+ * - `target-behind`: it lacks too much of the log, or that is not known yet.
+ * - `target-declined`: it did not take over when it was told to, some election timeouts ago at most.
+ */
+export type TransferRefused =
+  'not-leader' | 'not-a-voter' | 'target-silent' | 'target-behind' | 'target-declined'
 
 export type ResignAnswer =
   { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly reason: 'not-leader' | 'votes-alone' }

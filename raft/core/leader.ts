@@ -2,15 +2,16 @@ import { assert, assertNever } from '../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
 import { maybeLeaveJoint } from './conf-change.ts'
 import { noteLeasePromise, tickLease } from './lease.ts'
-import type { ProposeAnswer, TransferAnswer } from './errors.ts'
+import type { ProposeAnswer } from './errors.ts'
 import type { Message } from './message.ts'
 import type { Progress } from './progress.ts'
 import { isQuorum } from './quorum.ts'
 import { broadcastHeartbeat, confirmReads, noteContact } from './read-index.ts'
 import type { Dropped } from './ready.ts'
 import { appendOwn, maybeCommit, replicate } from './replication.ts'
-import { configuration, isVoter, sendAtOnce } from './state.ts'
+import { configuration, isVoter } from './state.ts'
 import type { State } from './state.ts'
+import { maybeSendTimeoutNow, sendTimeoutNow, tickTransfer } from './transfer.ts'
 import { entryBytes } from './types.ts'
 import type { Entry, LogIndex, NodeId, Term } from './types.ts'
 
@@ -48,7 +49,7 @@ export function tickLeader(state: State): void {
   state.electionElapsed++
   tickLease(state)
   for (const progress of state.progress.values()) progress.silentTicks++
-  if (state.transfer !== null && ++state.transfer.elapsed >= state.config.electionTicks) state.transfer = null
+  tickTransfer(state)
   if (state.electionElapsed >= state.config.electionTicks) {
     state.electionElapsed = 0
     if (!checkQuorum(state)) return
@@ -86,19 +87,6 @@ export function proposeCommands(
 export function whyNot(state: State): Dropped | null {
   if (state.role !== 'leader') return state.leader === null ? 'no-leader' : 'not-leader'
   return state.transfer === null ? null : 'transferring'
-}
-
-export function startTransfer(state: State, to: NodeId): TransferAnswer {
-  if (state.role !== 'leader') return { kind: 'refused', reason: 'not-leader' }
-  if (to === state.id) {
-    state.transfer = null
-    return { kind: 'accepted' }
-  }
-  const progress = state.progress.get(to)
-  if (progress === undefined || !isVoter(state, to)) return { kind: 'refused', reason: 'not-a-voter' }
-  if (state.transfer?.to !== to) state.transfer = { to, elapsed: 0 }
-  maybeSendTimeoutNow(state, progress)
-  return { kind: 'accepted' }
 }
 
 export function noteUnreachable(state: State, peer: NodeId): void {
@@ -223,17 +211,6 @@ function hasRoomFor(state: State, entries: readonly Entry[]): boolean {
   if (state.uncommittedBytes > 0 && state.uncommittedBytes + bytes > max) return false
   // Others may commit while our disk stalls; memory is bounded all the same.
   return state.log.bytesInMemory <= max + state.config.logCacheBytesMax
-}
-
-function maybeSendTimeoutNow(state: State, progress: Progress): void {
-  if (state.transfer?.to === progress.id && progress.match === state.log.lastIndex) {
-    sendTimeoutNow(state, progress)
-  }
-}
-
-function sendTimeoutNow(state: State, progress: Progress): void {
-  state.lease.givenAway = true
-  sendAtOnce(state, { kind: 'timeout-now', from: state.id, to: progress.id, term: state.term })
 }
 
 function bestFollower(state: State): Progress | null {

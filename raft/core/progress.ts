@@ -46,6 +46,8 @@ export class Progress {
   readConfirmed: ReadContext | null = null
   /** On the shell's clock: until then it helps nobody else into office. 0: it promised nothing. */
   leaseUntilMs = 0
+  /** For so long it is handed no leadership, as it did not take it. */
+  transferPauseTicks = 0
   readonly #silentTicksMax: number
 
   constructor(id: NodeId, next: LogIndex, config: CoreConfig) {

@@ -6,7 +6,7 @@ import { gatherReady, isReady, notePersisted } from './duty.ts'
 import { stand, tickElection } from './election.ts'
 import type { ChangeAnswer, ProposeAnswer, ReadAnswer, ResignAnswer, TransferAnswer } from './errors.ts'
 import { leaseUntilMs, votesAlone } from './lease.ts'
-import { noteSnapshot, noteUnreachable, proposeCommands, startTransfer, tickLeader } from './leader.ts'
+import { noteSnapshot, noteUnreachable, proposeCommands, tickLeader } from './leader.ts'
 import type { Message } from './message.ts'
 import { openRead } from './read-index.ts'
 import type { CoreStatus, PersistTicket, Ready } from './ready.ts'
@@ -15,6 +15,7 @@ import { resign } from './resign.ts'
 import { committedInTerm, newState } from './state.ts'
 import type { Recovered, State } from './state.ts'
 import { describeStatus } from './status.ts'
+import { startTransfer } from './transfer.ts'
 import { step } from './step.ts'
 import type { Configuration, Entry, LogIndex, MemberInfo, NodeId, SnapshotMeta, Term } from './types.ts'
 import { violationOf } from './violation.ts'
@@ -98,7 +99,7 @@ export class Raft {
 
   /**
    * Begins to hand leadership to `to`; proposals are dropped meanwhile. Given up after an election timeout
-   * (`status().transferTarget` turns null while still leader).
+   * (`status().transferTarget` turns null while still leader), and then refused for some. See `transfer.ts`.
    */
   transferLeadership(to: NodeId): TransferAnswer {
     return startTransfer(this.#state, to)

@@ -10,6 +10,7 @@ import type { ChangeRefusal } from '../core/member-change.ts'
  * - `stopped`: this member is shutting down, or broke
  * - `no-leader`: no leader is known, or this member is not the one that can do it
  * - `not-a-voter`: leadership can only go to a voter of the present configuration
+ * - `target-silent`, `target-behind`, `target-declined`: it would not take over soon, see `TransferRefused`
  */
 export class ConsensusFailure extends Failure<ConsensusFailureCode> {}
 

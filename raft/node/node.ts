@@ -92,7 +92,9 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
       board: options.lease ?? null,
       post: (wanted, sentMs) => this.#post({ kind: 'lease', wanted, sentMs }),
     })
-    this.#transfers = new Transfers(clock, (request, to) => raft.post({ kind: 'transfer', request, to }))
+    this.#transfers = new Transfers(clock, options.node.timing.electionMs, (request, to) =>
+      raft.post({ kind: 'transfer', request, to }),
+    )
     this.#changes = new MembershipRequests(clock, (request, change) =>
       this.#post({ kind: 'change', request, change }),
     )
@@ -261,7 +263,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         this.#barrier.answered(message.round, message.index)
         return
       case 'transfer-refused':
-        this.#transfers.refused(message.request)
+        this.#transfers.refused(message.request, message.reason)
         return
       case 'change-answer':
         return this.#changes.answered(message.request, message.answer)

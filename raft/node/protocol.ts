@@ -1,7 +1,7 @@
 import type { CoreStatus, Dropped } from '../core/ready.ts'
 import type { ClusterRecord, PeerLog } from './founding.ts'
 import type { MemberChange } from '../core/member-change.ts'
-import type { MembershipAnswer, ProposalId } from '../ports.ts'
+import type { MembershipAnswer, ProposalId, TransferTold } from '../ports.ts'
 import type { Measured } from './meter.ts'
 import type { TransportEvent } from '../transport/events.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
@@ -104,8 +104,7 @@ export type RaftToApi =
     }
   /** null: not confirmed, ask again. */
   | { readonly kind: 'read-result'; readonly round: number; readonly index: LogIndex | null }
-  /** Only a voter can lead. */
-  | { readonly kind: 'transfer-refused'; readonly request: number }
+  | { readonly kind: 'transfer-refused'; readonly request: number; readonly reason: TransferTold }
   | { readonly kind: 'change-answer'; readonly request: number; readonly answer: MembershipAnswer }
   /** This member belongs to the cluster no more. Once. @param cause one line */
   | { readonly kind: 'removed'; readonly cause: string; readonly index: LogIndex }

@@ -109,7 +109,10 @@ export class Relays {
       case 'change-answer':
         return this.membership.answered(message)
       case 'transfer-wanted':
-        this.transfers.requested(message.target)
+        this.transfers.requested(message)
+        return null
+      case 'transfer-refused':
+        this.transfers.refused(message)
         return null
     }
   }
@@ -198,7 +201,7 @@ export class Relays {
       },
       changeAnswered: (request, answer) => post({ kind: 'change-answer', request, answer }),
       transferLeadership: (to) => core.transferLeadership(to),
-      transferRefused: (request) => post({ kind: 'transfer-refused', request }),
+      transferRefused: (request, reason) => post({ kind: 'transfer-refused', request, reason }),
       sendState: (peer, atLeast) => this.outbox.wantedBy(peer, atLeast),
     }
   }

@@ -1,6 +1,6 @@
 import type { TransferAnswer } from '../core/errors.ts'
 import type { NodeId } from '../core/types.ts'
-import type { PeerMessage } from '../ports.ts'
+import type { PeerMessage, TransferTold } from '../ports.ts'
 
 /** What the relay asks of the driver. */
 export interface TransferRelayNeeds {
@@ -8,11 +8,14 @@ export interface TransferRelayNeeds {
   readonly leader: NodeId | null
   transferLeadership(to: NodeId): TransferAnswer
   send(message: PeerMessage): void
-  /** To the api thread of this member: only a voter can lead. */
-  transferRefused(request: number): void
+  /** To the api thread of this member. */
+  transferRefused(request: number, reason: TransferTold): void
 }
 
-/** Requests to hand leadership on, from whichever member was asked to the leader. Asked again until it happened. */
+/**
+ * Requests to hand leadership on, from whichever member was asked to the leader. Asked again until it happened or was
+ * refused: who leads by then decides anew, so that nothing is remembered here.
+ */
 export class TransferRelay {
   readonly #needs: TransferRelayNeeds
 
@@ -24,13 +27,29 @@ export class TransferRelay {
   local(request: number, target: NodeId): void {
     const { self, leader } = this.#needs
     if (leader === null) return
-    if (leader !== self) return this.#needs.send({ kind: 'transfer-wanted', from: self, to: leader, target })
-    const answer = this.#needs.transferLeadership(target)
-    if (answer.kind === 'refused' && answer.reason === 'not-a-voter') this.#needs.transferRefused(request)
+    if (leader !== self) {
+      return this.#needs.send({ kind: 'transfer-wanted', from: self, to: leader, round: request, target })
+    }
+    const reason = this.#begin(target)
+    if (reason !== null) this.#needs.transferRefused(request, reason)
   }
 
-  /** A peer. The change of leader is the answer. */
-  requested(target: NodeId): void {
-    if (this.#needs.leader === this.#needs.self) this.#needs.transferLeadership(target)
+  /** A peer. The change of leader is the answer, or a refusal. */
+  requested({ from, round, target }: Extract<PeerMessage, { readonly kind: 'transfer-wanted' }>): void {
+    const { self, leader } = this.#needs
+    if (leader !== self) return
+    const reason = this.#begin(target)
+    if (reason !== null) this.#needs.send({ kind: 'transfer-refused', from: self, to: from, round, reason })
+  }
+
+  /** A peer; only who leads now is believed. */
+  refused({ from, round, reason }: Extract<PeerMessage, { readonly kind: 'transfer-refused' }>): void {
+    if (from === this.#needs.leader) this.#needs.transferRefused(round, reason)
+  }
+
+  /** Returns why it is refused; null: it began, or another leads by now. */
+  #begin(target: NodeId): TransferTold | null {
+    const answer = this.#needs.transferLeadership(target)
+    return answer.kind === 'accepted' || answer.reason === 'not-leader' ? null : answer.reason
   }
 }

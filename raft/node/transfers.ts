@@ -2,52 +2,62 @@ import { Deferred } from '../base/deferred.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { ConsensusStatus } from '../consensus.ts'
 import type { NodeId } from '../core/types.ts'
+import type { TransferTold } from '../ports.ts'
 import { ConsensusFailure } from './errors.ts'
 
 /** Requests to hand leadership to somebody, until they lead or time is over. */
 export class Transfers {
   readonly #clock: Clock
+  readonly #electionMs: number
   readonly #send: (request: number, to: NodeId) => void
   readonly #pending = new Map<number, Pending>()
   #nextRequest = 1
 
-  constructor(clock: Clock, send: (request: number, to: NodeId) => void) {
+  /** @param electionMs a leader gives a transfer up after so long, and refuses that heir for some more */
+  constructor(clock: Clock, electionMs: number, send: (request: number, to: NodeId) => void) {
     this.#clock = clock
+    this.#electionMs = electionMs
     this.#send = send
   }
 
-  /** @throws ConsensusFailure `no-leader` when none is known, `not-a-voter`, `overloaded`, `timed-out` */
+  /**
+   * Resolves once `to` leads.
+   *
+   * @throws ConsensusFailure `no-leader` when none is known, `overloaded`, `timed-out`, or why it is refused
+   */
   begin(to: NodeId, status: ConsensusStatus, deadlineMs: number): Promise<void> {
     if (status.leader === to) return Promise.resolve()
     if (status.leader === null) {
       return Promise.reject(new ConsensusFailure('no-leader', 'nobody leads who could hand leadership on'))
     }
     if (!status.configuration.voters.includes(to)) {
-      return Promise.reject(new ConsensusFailure('not-a-voter', `member ${to} does not vote`))
+      return Promise.reject(refusal('not-a-voter', nameOf(status, to)))
     }
     if (this.#pending.size >= pendingMax) {
       return Promise.reject(new ConsensusFailure('overloaded', 'other transfers are under way'))
     }
     const request = this.#nextRequest++
-    const done = this.#wait(request, to, deadlineMs, `member ${to} did not take over in time`)
+    const name = nameOf(status, to)
+    const done = this.#wait(request, { to, name }, deadlineMs, `${name} did not take over in time`)
     this.#ask(request, to)
     return done
   }
 
-  /** What was lost on the way, or given up by the leader, is asked again. */
+  /** What was lost on the way is asked again. A leader that has begun takes no notice, one that gave up says so. */
   #ask(request: number, to: NodeId): void {
     if (!this.#pending.has(request)) return
     this.#send(request, to)
-    this.#clock.after(askAgainMs, () => this.#ask(request, to))
+    this.#clock.after(this.#electionMs, () => this.#ask(request, to))
   }
 
   /** Resolves once anyone else leads. @throws ConsensusFailure `timed-out`, `stopped` */
   awaitOther(deadlineMs: number): Promise<void> {
-    return this.#wait(this.#nextRequest++, null, deadlineMs, 'nobody took over in time')
+    return this.#wait(this.#nextRequest++, { to: null, name: '' }, deadlineMs, 'nobody took over in time')
   }
 
-  refused(request: number): void {
-    this.#fail(request, new ConsensusFailure('not-a-voter', 'only a voter can lead'))
+  refused(request: number, reason: TransferTold): void {
+    const pending = this.#pending.get(request)
+    if (pending !== undefined) this.#fail(request, refusal(reason, pending.name))
   }
 
   statusTold(status: ConsensusStatus): void {
@@ -66,12 +76,17 @@ export class Transfers {
     }
   }
 
-  #wait(request: number, to: NodeId | null, deadlineMs: number, late: string): Promise<void> {
+  #wait(
+    request: number,
+    { to, name }: Pick<Pending, 'to' | 'name'>,
+    deadlineMs: number,
+    late: string,
+  ): Promise<void> {
     const deferred = new Deferred<void>()
     const timer = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonicMs()), () => {
       this.#fail(request, new ConsensusFailure('timed-out', late))
     })
-    this.#pending.set(request, { to, deferred, timer })
+    this.#pending.set(request, { to, name, deferred, timer })
     return deferred.promise
   }
 
@@ -86,8 +101,36 @@ export class Transfers {
 
 /** Transfers one caller can wait for at once; more is a mistake, and answered so. */
 const pendingMax = 16
-/** In ms; a leader gives a transfer up after an election timeout. */
-const askAgainMs = 500
 
 /** @param to null: anyone else */
-type Pending = { readonly to: NodeId | null; readonly deferred: Deferred<void>; readonly timer: Timer }
+type Pending = {
+  readonly to: NodeId | null
+  /** Of `to`, for messages. */
+  readonly name: string
+  readonly deferred: Deferred<void>
+  readonly timer: Timer
+}
+
+function nameOf({ configuration }: ConsensusStatus, id: NodeId): string {
+  return configuration.members.find((member) => member.id === id)?.name ?? `member ${id}`
+}
+
+/** One line with the way forward. */
+function refusal(reason: TransferTold, name: string): ConsensusFailure {
+  switch (reason) {
+    case 'not-a-voter':
+      return new ConsensusFailure(reason, `${name} does not vote: only a voter can lead`)
+    case 'target-silent':
+      return new ConsensusFailure(
+        reason,
+        `${name} was not heard of lately: see what the process does, or start it again`,
+      )
+    case 'target-behind':
+      return new ConsensusFailure(reason, `${name} lacks too much of the log: try again once it caught up`)
+    case 'target-declined':
+      return new ConsensusFailure(
+        reason,
+        `${name} did not take over when it was told to: see whether its disk stands still, and try again in a while`,
+      )
+  }
+}

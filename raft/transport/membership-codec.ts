@@ -4,7 +4,7 @@ import type { ChangeRefusal, MemberChange } from '../core/member-change.ts'
 import { logIndex } from '../core/types.ts'
 import type { Configuration, MemberInfo, MemberRole, NodeId } from '../core/types.ts'
 import { refusalBytesMax } from '../ports.ts'
-import type { MembershipAnswer, PeerMessage } from '../ports.ts'
+import type { MembershipAnswer, PeerMessage, TransferTold } from '../ports.ts'
 import { endsOf, readAddress } from './address-codec.ts'
 import type { AddressBody } from './address-codec.ts'
 import { readConfiguration, readMember, readRole, roleNumber, writeConfiguration } from './log-codec.ts'
@@ -16,6 +16,7 @@ import { writeId, writeText, writeWhole } from './wire.ts'
 
 export const membershipKinds = [
   ...(['change-wanted', 'change-answer', 'transfer-wanted', 'members-wanted', 'members'] as const),
+  'transfer-refused',
 ] as const
 export type MembershipKind = (typeof membershipKinds)[number]
 export type MembershipMessage = Extract<PeerMessage, { readonly kind: MembershipKind }>
@@ -40,6 +41,17 @@ const refusalOf: ReadonlyMap<number, ChangeRefusal> = new Map(
   (Object.keys(refusalNumber) as ChangeRefusal[]).map((refusal) => [refusalNumber[refusal], refusal]),
 )
 
+const transferNumber = {
+  'not-a-voter': 1,
+  'target-silent': 2,
+  'target-behind': 3,
+  'target-declined': 4,
+} satisfies Record<TransferTold, number>
+
+const transferToldOf: ReadonlyMap<number, TransferTold> = new Map(
+  (Object.keys(transferNumber) as TransferTold[]).map((reason) => [transferNumber[reason], reason]),
+)
+
 /* ------------------------------------------------------------------ out */
 
 /** Everything but the address. */
@@ -55,7 +67,11 @@ export function writeMembership(writer: BinaryWriter, message: MembershipMessage
       writeWhole(writer, 2, message.round)
       return writeAnswer(writer, message.answer)
     case 'transfer-wanted':
-      return writeId(writer, 2, message.target)
+      writeId(writer, 2, message.target)
+      return writeWhole(writer, 3, message.round)
+    case 'transfer-refused':
+      writeWhole(writer, 2, message.round)
+      return writeWhole(writer, 3, transferNumber[message.reason])
     case 'members-wanted':
       return writeWhole(writer, 2, message.index)
     case 'members':
@@ -134,6 +150,7 @@ function cutText(text: string, bytesMax: number): string {
 type Body = {
   round: number
   target: NodeId | null
+  told: TransferTold | undefined
   change: MemberChange | null
   answer: MembershipAnswer | null
   configuration: Configuration | null
@@ -142,13 +159,22 @@ type Body = {
 /** @param end where the message ends in the reader's bytes @throws TransportFailure `malformed` */
 export function readMembership(reader: BinaryReader, kind: MembershipKind, end: number): MembershipMessage {
   const address: AddressBody = { from: null, to: null, term: 0 }
-  const body: Body = { round: 0, target: null, change: null, answer: null, configuration: null }
+  const body: Body = {
+    round: 0,
+    target: null,
+    told: undefined,
+    change: null,
+    answer: null,
+    configuration: null,
+  }
   while (reader.pos < end) {
     const head = reader.uint32()
     const [field, type] = [head >>> 3, head & 7]
     if (field === 1) readAddress(reader, readEnd(reader, type, end), address)
     else if (field === 2 && kind === 'transfer-wanted') body.target = readId(reader, type)
-    else if (field === 2) body.round = readWhole(reader, type)
+    else if (field === 2 || (field === 3 && kind === 'transfer-wanted')) body.round = readWhole(reader, type)
+    else if (field === 3 && kind === 'transfer-refused')
+      body.told = transferToldOf.get(readWhole(reader, type))
     else if (field === 3 && kind === 'change-wanted')
       body.change = readChange(reader, readEnd(reader, type, end))
     else if (field === 3 && kind === 'change-answer')
@@ -166,7 +192,7 @@ export function readMembership(reader: BinaryReader, kind: MembershipKind, end: 
 function toMessage(
   kind: MembershipKind,
   { from, to }: ReturnType<typeof endsOf>,
-  { round, target, change, answer, configuration }: Body,
+  { round, target, told, change, answer, configuration }: Body,
 ): MembershipMessage {
   switch (kind) {
     case 'change-wanted':
@@ -176,7 +202,10 @@ function toMessage(
       return { kind, from, to, round, answer: answer ?? { kind: 'later' } }
     case 'transfer-wanted':
       if (target === null) throw malformed('a transfer names its target')
-      return { kind, from, to, target }
+      return { kind, from, to, round, target }
+    case 'transfer-refused':
+      if (told === undefined) throw malformed('a transfer refused for an unknown reason')
+      return { kind, from, to, round, reason: told }
     case 'members-wanted':
       return { kind, from, to, index: logIndex(round) }
     case 'members':

@@ -1,5 +1,4 @@
-import type { BinaryReader } from '@bufbuild/protobuf/wire'
-import type { BinaryWriter } from '@bufbuild/protobuf/wire'
+import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
 import { assert, assertNever } from '../base/assert.ts'
 import type { Message, MessageKind, ReadContext } from '../core/message.ts'
 import { logIndex, term } from '../core/types.ts'
@@ -13,7 +12,7 @@ import { readEntries, writeEntries } from './entries-codec.ts'
 import type { EntriesKind } from './entries-codec.ts'
 import { readEntry, readSnapshotMeta, writeEntry, writeSnapshotMeta } from './log-codec.ts'
 import { membershipKinds, readMembership, writeMembership } from './membership-codec.ts'
-import type { MembershipKind } from './membership-codec.ts'
+import type { MembershipKind, MembershipMessage } from './membership-codec.ts'
 import { expectEnd, malformed, openMessage, readBytes, readEnd, readWhole } from './wire.ts'
 import { skipField, wireType, writeBytes, writeFlag, writeWhole } from './wire.ts'
 
@@ -44,6 +43,7 @@ const field = {
   founding: 21,
   'members-wanted': 24,
   members: 25,
+  'transfer-refused': 26,
 } satisfies Record<MessageKind | Exclude<PeerMessage['kind'], 'core'>, number>
 
 type WireKind = keyof typeof field
@@ -73,6 +73,7 @@ export function writePeerMessage(writer: BinaryWriter, peerMessage: PeerMessage)
 }
 
 function writeShell(writer: BinaryWriter, message: ShellMessage): void {
+  if (isMembership(message)) return writeMembership(writer, message)
   switch (message.kind) {
     case 'forward':
       assert(message.proposals.length <= itemsMax, 'a forward holds a bounded number of proposals')
@@ -98,12 +99,6 @@ function writeShell(writer: BinaryWriter, message: ShellMessage): void {
       return writeBytes(writer, 2, message.bytes)
     case 'state-wanted':
       return writeWhole(writer, 2, message.atLeast)
-    case 'change-wanted':
-    case 'change-answer':
-    case 'transfer-wanted':
-    case 'members-wanted':
-    case 'members':
-      return writeMembership(writer, message)
     case 'entries-wanted':
     case 'entries-sent':
       return writeEntries(writer, message)
@@ -188,6 +183,10 @@ export function readPeerMessage(reader: BinaryReader, end: number): PeerMessage 
   expectEnd(reader, end)
   if (message === null) throw malformed('a message of an unknown kind')
   return message
+}
+
+function isMembership(message: ShellMessage): message is MembershipMessage {
+  return isMembershipKind(message.kind)
 }
 
 function isMembershipKind(kind: string): kind is MembershipKind {

@@ -72,6 +72,7 @@ function peerMessageBytes(message: PeerMessage): number {
     case 'state-wanted':
     case 'entries-wanted':
     case 'transfer-wanted':
+    case 'transfer-refused':
     case 'members-wanted':
       return envelope
     case 'founding':

@@ -88,6 +88,9 @@ export class MemberChanges implements MembershipChanges {
       case 'timed-out':
       case 'no-leader':
       case 'not-a-voter':
+      case 'target-silent':
+      case 'target-behind':
+      case 'target-declined':
         return timeout(
           'no quorum answered in time; the change may still be made, and asking again does it once',
         )

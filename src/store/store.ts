@@ -230,6 +230,9 @@ function translated(cause: unknown): unknown {
     case 'no-leader':
       return new StoreFailure('timed-out', cause.message, { cause })
     case 'not-a-voter':
+    case 'target-silent':
+    case 'target-behind':
+    case 'target-declined':
       return cause
   }
 }

@@ -65,7 +65,7 @@ const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
   (random, ends) => ({ kind: 'read-response', ...ends, round: random.below(2 ** 31), index: far }),
   (random, { from, to }) => ({ kind: 'report', from, to, bytes: random.bytes(random.below(300)) }),
   (_, { from, to }) => ({ kind: 'state-wanted', from, to, atLeast: far }),
-  (_, { from, to }) => ({ kind: 'transfer-wanted', from, to, target: nobody }),
+  (_, { from, to }) => ({ kind: 'transfer-wanted', from, to, round: 1, target: nobody }),
   (random, { from, to }) => {
     const member = { ...stranger, name: 'Not A Name', featureLevel: 2 ** 50 }
     return { kind: 'change-wanted', from, to, round: random.below(2 ** 31), change: { kind: 'add', member } }

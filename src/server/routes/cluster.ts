@@ -67,6 +67,9 @@ function translated(error: unknown): unknown {
       return badRequest(error.message, { cause: error })
     case 'timed-out':
       return timeout('leadership has not moved')
+    case 'target-silent':
+    case 'target-behind':
+    case 'target-declined':
     case 'no-leader':
     case 'overloaded':
     case 'stopped':

@@ -319,7 +319,7 @@ export const consensusMutants: readonly Mutant[] = [
   },
   {
     id: 'transfer-without-catch-up',
-    file: 'raft/core/leader.ts',
+    file: 'raft/core/transfer.ts',
     edits: [
       {
         find: 'state.transfer?.to === progress.id && progress.match === state.log.lastIndex',
@@ -330,6 +330,24 @@ export const consensusMutants: readonly Mutant[] = [
     standsFor: 'Raft thesis §3.10',
     invariant: 'L2',
     killedBy: tests('scenario/scenario'),
+  },
+  {
+    id: 'transfer-to-the-silent',
+    file: 'raft/core/transfer.ts',
+    edits: [{ find: "if (!progress.recentlyActive) return 'target-silent'", replace: '' }],
+    breaks: 'a request to hand over to a dead voter keeps proposals out',
+    standsFor: 'Raft thesis §3.10, liveness',
+    invariant: 'L2',
+    killedBy: tests('unit/raft/core/transfer'),
+  },
+  {
+    id: 'transfer-asked-again-at-once',
+    file: 'raft/core/transfer.ts',
+    edits: [{ find: 'transferPauseTicks > 0) return', replace: 'transferPauseTicks < 0) return' }],
+    breaks: 'a voter that never takes over keeps proposals out as long as somebody asks',
+    standsFor: 'Raft thesis §3.10, liveness',
+    invariant: 'L2',
+    killedBy: tests('unit/raft/core/transfer'),
   },
   {
     id: 'stands-while-restoring',

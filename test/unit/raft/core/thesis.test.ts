@@ -13,7 +13,7 @@ const two = { from: nodeId(2), to: nodeId(1) }
 
 test('thesis 3.10: a transfer waits until the target has everything, then tells it to stand', () => {
   const solo = new Solo()
-  solo.lead([3])
+  solo.lead([2, 3])
   solo.propose('a')
   solo.take()
   assert.deepEqual(solo.raft.transferLeadership(nodeId(2)), { kind: 'accepted' })

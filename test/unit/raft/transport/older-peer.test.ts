@@ -88,7 +88,7 @@ void test('a peer of the version before gets all it knows, and nothing else', as
     for (const kind of sampleKinds) say(kind)
     const late = [
       ...['change-wanted', 'change-answer', 'transfer-wanted', 'entries-wanted', 'entries-sent', 'founding'],
-      ...['members-wanted', 'members'],
+      ...['members-wanted', 'members', 'transfer-refused'],
     ]
     const known = sampleKinds.filter((kind) => !late.includes(kind))
     await until('all it knows has arrived', () => known.every((kind) => heard.includes(kind)))

@@ -31,6 +31,7 @@ const kinds = {
   'change-wanted': true,
   'change-answer': true,
   'transfer-wanted': true,
+  'transfer-refused': true,
   founding: true,
   'members-wanted': true,
   members: true,
@@ -64,7 +65,11 @@ export function sampleMessage(
     case 'change-answer':
       return { ...ends, kind, round: whole(), answer: sampleAnswer(random) }
     case 'transfer-wanted':
-      return { ...ends, kind, target: sampleId(random) }
+      return { ...ends, kind, round: whole(), target: sampleId(random) }
+    case 'transfer-refused': {
+      const reasons = ['not-a-voter', 'target-silent', 'target-behind', 'target-declined'] as const
+      return { ...ends, kind, round: whole(), reason: random.pick(reasons) }
+    }
     case 'members-wanted':
       return { ...ends, kind, index: logIndex(whole()) }
     case 'members':

@@ -1,0 +1,69 @@
+import type { TransferAnswer, TransferRefused } from './errors.ts'
+import type { Progress } from './progress.ts'
+import { isVoter, sendAtOnce } from './state.ts'
+import type { State } from './state.ts'
+import type { NodeId } from './types.ts'
+
+/*
+ * Handing leadership on (thesis §3.10). Proposals are dropped meanwhile, so it begins only where it is likely to
+ * end soon, and after one in vain that heir is left alone for a while, whoever asks.
+ */
+
+/** Entries that an heir may lack: it is sent them before it is told to stand. */
+export const transferLagMax = 1024
+/** For so many election timeouts a voter that did not take over is not asked again. */
+export const transferPauseTimeouts = 4
+
+export function startTransfer(state: State, to: NodeId): TransferAnswer {
+  if (state.role !== 'leader') return { kind: 'refused', reason: 'not-leader' }
+  if (to === state.id) {
+    state.transfer = null
+    return { kind: 'accepted' }
+  }
+  const progress = state.progress.get(to)
+  if (progress === undefined || !isVoter(state, to)) return { kind: 'refused', reason: 'not-a-voter' }
+  if (state.transfer?.to !== to) {
+    const reason = whyNoHeir(state, progress)
+    if (reason !== null) return { kind: 'refused', reason }
+    // Else two that are asked for in turns would keep proposals out for ever.
+    giveUp(state)
+    state.transfer = { to, elapsed: 0 }
+  }
+  maybeSendTimeoutNow(state, progress)
+  return { kind: 'accepted' }
+}
+
+/** A tick of the leader passed. */
+export function tickTransfer(state: State): void {
+  for (const progress of state.progress.values()) {
+    if (progress.transferPauseTicks > 0) progress.transferPauseTicks--
+  }
+  if (state.transfer !== null && ++state.transfer.elapsed >= state.config.electionTicks) giveUp(state)
+}
+
+/** Tells the heir to stand once it has the whole log. Again with each of its answers: the word may have been lost. */
+export function maybeSendTimeoutNow(state: State, progress: Progress): void {
+  if (state.transfer?.to === progress.id && progress.match === state.log.lastIndex) {
+    sendTimeoutNow(state, progress)
+  }
+}
+
+export function sendTimeoutNow(state: State, progress: Progress): void {
+  state.lease.givenAway = true
+  sendAtOnce(state, { kind: 'timeout-now', from: state.id, to: progress.id, term: state.term })
+}
+
+/** Returns why this voter would not take over soon; null: it would. */
+function whyNoHeir(state: State, progress: Progress): TransferRefused | null {
+  if (!progress.recentlyActive) return 'target-silent'
+  if (progress.transferPauseTicks > 0) return 'target-declined'
+  if (progress.state !== 'replicate') return 'target-behind'
+  return state.log.lastIndex - progress.match > transferLagMax ? 'target-behind' : null
+}
+
+function giveUp(state: State): void {
+  if (state.transfer === null) return
+  const heir = state.progress.get(state.transfer.to)
+  if (heir !== undefined) heir.transferPauseTicks = transferPauseTimeouts * state.config.electionTicks
+  state.transfer = null
+}

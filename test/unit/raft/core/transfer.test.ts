@@ -1,0 +1,113 @@
+/*
+ * Goal: a leader hands over only to who can take over soon, so that a hand-over in vain costs few proposals.
+ * Method: one leader in ticks; the test plays the followers and asks as often as a caller may.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { transferLagMax, transferPauseTimeouts } from '../../../../raft/core/transfer.ts'
+import { nodeId } from '../../../../raft/core/types.ts'
+import { Solo } from './solo.ts'
+
+const electionTicks = 10
+const silent = { kind: 'refused', reason: 'target-silent' }
+const behind = { kind: 'refused', reason: 'target-behind' }
+const declined = { kind: 'refused', reason: 'target-declined' }
+
+/** A tick in which these followers answer. */
+function beat(solo: Solo, answering: readonly number[]): void {
+  solo.tick(1)
+  for (const id of answering) solo.hear({ ...solo.from(id), kind: 'heartbeat-response', context: null })
+}
+
+/** Share of proposals that are refused while somebody asks again and again for a hand-over to member 3. */
+function refusedShare(solo: Solo, answering: readonly number[], askEveryTicks: number): number {
+  const ticks = 600
+  let refused = 0
+  for (let at = 0; at < ticks; at++) {
+    if (at % askEveryTicks === 0) solo.raft.transferLeadership(nodeId(3))
+    if (solo.propose('a').kind === 'dropped') refused++
+    else for (const id of answering) solo.acceptAll(id)
+    beat(solo, answering)
+  }
+  return refused / ticks
+}
+
+test('a hand-over to a dead voter that is asked for all the time refuses no proposal', () => {
+  for (const askEveryTicks of [1, 5, 17]) {
+    const solo = new Solo()
+    solo.lead([2, 3])
+    for (let at = 0; at <= 2 * electionTicks; at++) beat(solo, [2])
+    assert.equal(refusedShare(solo, [2], askEveryTicks), 0, `every ${askEveryTicks} ticks`)
+  }
+})
+
+test('a hand-over that the voter never takes refuses proposals for one election timeout in five at most', () => {
+  for (const askEveryTicks of [1, 5, 17]) {
+    const solo = new Solo()
+    solo.lead([2, 3])
+    const share = refusedShare(solo, [2, 3], askEveryTicks)
+    assert.ok(share > 0 && share <= 1 / (1 + transferPauseTimeouts), `${share}, every ${askEveryTicks} ticks`)
+  }
+})
+
+test('who was not heard of within an election timeout is handed nothing, and the lease stays possible', () => {
+  const solo = new Solo()
+  solo.lead([2, 3])
+  for (let at = 0; at <= electionTicks; at++) beat(solo, [2])
+  assert.deepEqual(solo.raft.transferLeadership(nodeId(3)), silent)
+  assert.equal(solo.raft.status().transferTarget, null)
+  assert.equal(solo.takeAll('timeout-now').length, 0)
+})
+
+test('who needs a snapshot, or is not known to be in step, is handed nothing', () => {
+  const solo = new Solo()
+  solo.lead([2])
+  assert.equal(solo.raft.status().followers.find(({ id }) => id === 3)?.state, 'probe')
+  assert.deepEqual(solo.raft.transferLeadership(nodeId(3)), behind)
+  solo.acceptAll(3)
+  assert.deepEqual(solo.raft.transferLeadership(nodeId(3)), { kind: 'accepted' })
+})
+
+test('who is in step is handed leadership up to a bound on what it lacks', () => {
+  const solo = new Solo({ options: { uncommittedBytesMax: 2 ** 30 } })
+  solo.lead([2, 3])
+  for (let at = 0; at < transferLagMax; at++) solo.propose('a')
+  assert.deepEqual(solo.raft.transferLeadership(nodeId(3)), { kind: 'accepted' })
+  solo.raft.transferLeadership(nodeId(1))
+  solo.propose('a')
+  assert.deepEqual(solo.raft.transferLeadership(nodeId(3)), behind)
+})
+
+test('who did not take over is asked again only after a pause, and another voter at once', () => {
+  const solo = new Solo()
+  solo.lead([2, 3])
+  assert.equal(solo.raft.transferLeadership(nodeId(3)).kind, 'accepted')
+  for (let at = 0; at < electionTicks; at++) beat(solo, [2, 3])
+  for (let at = 0; at < transferPauseTimeouts * electionTicks; at++) {
+    assert.deepEqual(solo.raft.transferLeadership(nodeId(3)), declined, `tick ${at}`)
+    beat(solo, [2, 3])
+  }
+  assert.equal(solo.raft.transferLeadership(nodeId(3)).kind, 'accepted')
+  assert.equal(solo.raft.transferLeadership(nodeId(2)).kind, 'accepted')
+})
+
+test('two heirs asked for in turns keep proposals out for two election timeouts at most', () => {
+  const solo = new Solo()
+  solo.lead([2, 3])
+  let longest = 0
+  for (let at = 0, run = 0; at < 40; at++) {
+    solo.raft.transferLeadership(nodeId(2 + (at % 2)))
+    run = solo.propose('a').kind === 'dropped' ? run + 1 : 0
+    longest = Math.max(longest, run)
+    beat(solo, [2, 3])
+  }
+  assert.ok(longest > 0 && longest <= 2 * electionTicks, `${longest} ticks`)
+})
+
+test('a hand-over that is called off costs its heir no pause', () => {
+  const solo = new Solo()
+  solo.lead([2, 3])
+  solo.raft.transferLeadership(nodeId(3))
+  solo.raft.transferLeadership(nodeId(1))
+  assert.equal(solo.raft.transferLeadership(nodeId(3)).kind, 'accepted')
+})

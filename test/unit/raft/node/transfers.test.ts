@@ -1,0 +1,107 @@
+/*
+ * Goal: who asks for a hand-over of leadership is told at once when it cannot be, whichever member was asked.
+ * Method: a clock by hand; the core and the links are the test's.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TransferAnswer } from '../../../../raft/core/errors.ts'
+import { nodeId } from '../../../../raft/core/types.ts'
+import type { NodeId } from '../../../../raft/core/types.ts'
+import { emptyStatus } from '../../../../raft/node/status.ts'
+import { TransferRelay } from '../../../../raft/node/transfer-relay.ts'
+import { Transfers } from '../../../../raft/node/transfers.ts'
+import type { PeerMessage, TransferTold } from '../../../../raft/ports.ts'
+import { cluster } from '../../../scenario/people.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+const [one, two, three] = [nodeId(1), nodeId(2), nodeId(3)]
+const electionMs = 300
+
+/** The api thread of a member that follows member 1, and what it asks of its raft thread. */
+function bench() {
+  const clock = new ManualClock()
+  const asked: number[] = []
+  const transfers = new Transfers(clock, electionMs, (request) => void asked.push(request))
+  const status = { ...emptyStatus(two), leader: one, configuration: cluster([1, 2, 3]) }
+  const begin = (to: NodeId, ms = 10_000) => transfers.begin(to, status, clock.monotonicMs() + ms)
+  return { clock, asked, transfers, status, begin }
+}
+
+function relay(self: NodeId, answer: TransferAnswer = { kind: 'accepted' }) {
+  const sent: PeerMessage[] = []
+  const told: [number, TransferTold][] = []
+  const transfers = new TransferRelay({
+    self,
+    leader: one,
+    transferLeadership: () => answer,
+    send: (message) => void sent.push(message),
+    transferRefused: (request, reason) => void told.push([request, reason]),
+  })
+  return { transfers, sent, told }
+}
+
+for (const [reason, words] of [
+  ['target-silent', /was not heard of lately/],
+  ['target-behind', /lacks too much of the log/],
+  ['target-declined', /did not take over/],
+  ['not-a-voter', /only a voter can lead/],
+] as const) {
+  void test(`a refusal ends the request with its reason in one line: ${reason}`, async () => {
+    const { clock, asked, transfers, begin } = bench()
+    const refused = assert.rejects(begin(three), (error: Error & { code?: string }) => {
+      assert.equal(error.code, reason)
+      assert.match(error.message, words)
+      assert.ok(!error.message.includes('\n'))
+      return true
+    })
+    transfers.refused(1, reason)
+    await refused
+    await clock.advance(10_000)
+    assert.deepEqual(asked, [1], 'nobody is asked again')
+    assert.equal(clock.pending, 0)
+  })
+}
+
+void test('a request that was lost is asked again, one that succeeded is not', async () => {
+  const { clock, asked, transfers, status, begin } = bench()
+  const done = begin(three)
+  await clock.advance(2 * electionMs)
+  assert.deepEqual(asked, [1, 1, 1])
+  transfers.statusTold({ ...status, leader: three })
+  await done
+  await clock.advance(10_000)
+  assert.equal(asked.length, 3)
+})
+
+void test('a request that nobody answers ends at its deadline', async () => {
+  const { clock, begin } = bench()
+  const late = assert.rejects(begin(three, 1000), { code: 'timed-out' })
+  await clock.advance(1000)
+  await late
+})
+
+void test('a request that came through a follower is refused with the reason of the leader', () => {
+  const [leader, follower] = [relay(one, { kind: 'refused', reason: 'target-silent' }), relay(two)]
+  follower.transfers.local(7, three)
+  const wanted = follower.sent[0]
+  assert.ok(wanted?.kind === 'transfer-wanted')
+  leader.transfers.requested(wanted)
+  const answer = leader.sent[0]
+  assert.ok(answer?.kind === 'transfer-refused')
+  assert.equal(answer.to, two)
+  follower.transfers.refused(answer)
+  assert.deepEqual(follower.told, [[7, 'target-silent']])
+})
+
+void test('a refusal is believed of the leader alone', () => {
+  const { transfers, told } = relay(two)
+  transfers.refused({ kind: 'transfer-refused', from: three, to: two, round: 1, reason: 'target-silent' })
+  assert.deepEqual(told, [])
+})
+
+void test('a leader that lost its office meanwhile says nothing', () => {
+  const { transfers, sent, told } = relay(one, { kind: 'refused', reason: 'not-leader' })
+  transfers.local(1, three)
+  transfers.requested({ kind: 'transfer-wanted', from: two, to: one, round: 1, target: three })
+  assert.deepEqual([sent, told], [[], []])
+})
