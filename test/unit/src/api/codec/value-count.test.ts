@@ -26,7 +26,7 @@ function valuesIn(value: Json): number {
   const inside = isJsonObject(value) ? Object.values(value) : isJsonList(value) ? value : null
   if (inside === null) return 0
   let values = Math.max(inside.length, 1)
-  for (const one of inside) values += valuesIn(one as Json)
+  for (const one of inside) values += valuesIn(one)
   return values
 }
 
