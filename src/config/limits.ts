@@ -39,9 +39,13 @@ export const limits = Object.freeze({
   outgoingPerUserShare: 1 / 2,
   outgoingPerConnectionBytesMax: 16 * MiB,
   slowClientMsMin: 5000,
-  /** From so many bytes on (parsed) a request is heavy; so many of them are evaluated at once. When full: they wait. */
-  heavyWorkBytesMin: 1 * MiB,
-  heavyWorkBytesMax: 24 * MiB,
+  /**
+   * From so many bytes on (parsed) a request is heavy; so many of them are evaluated at once, and one that takes longer than
+   * this does not count any more. When full: they wait.
+   */
+  heavyWorkBytesMin: 256 * KiB,
+  heavyWorkBytesMax: 4 * MiB,
+  heavyWorkMsMax: 1000,
   /** How long a heavy request waits for its turn. When over: 429, `Retry-After: 1`. */
   heavyWaitMsMax: 10_000,
   /** Watches of one member's clients. When full: 429, `Retry-After: 1`. */

@@ -88,6 +88,11 @@ export function bodyMemoryBytes(body: Uint8Array, mediaType: string): number {
   return byteLength * TEXT_FACTOR + containers * CONTAINER_BYTES + commas * MEMBER_BYTES
 }
 
+/** At least what `bodyMemoryBytes` says, for nothing: most of what does not fit need not be looked at. */
+export function bodyMemoryBytesMin(body: Uint8Array): number {
+  return body.byteLength * TEXT_FACTOR
+}
+
 /** The body, its text (two bytes a character at most), what is stored. */
 const TEXT_FACTOR = 4
 const CONTAINER_BYTES = 256

@@ -36,6 +36,8 @@ export class Call implements RequestContext, Credentials {
   deadlineMs: number
   /** Its body is on its way. */
   upload: Upload | null = null
+  /** What its body takes parsed, about, once it is here; 0: it has none. */
+  bodyMemoryBytes = 0
   /** Where bytes that its client does not take are counted; null: nowhere. */
   outgoing: OutgoingBytes | null = null
   /** A watch in progress, ended by whoever calls this because its client does not read. */

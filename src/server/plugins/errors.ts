@@ -84,18 +84,19 @@ function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | null {
       return badRequest('the body is not as long as Content-Length says')
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return pathNotFound()
-    // What reading the body fails with is fastify's to call a 400, but nothing is wrong with such a request: time was up
-    // before all of it was here, perhaps because this thread was busy, or the connection broke.
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-    case 'ERR_STREAM_PREMATURE_CLOSE':
-    case 'ABORT_ERR':
-    case 'ECONNRESET':
-    case 'ETIMEDOUT':
-    case 'EPIPE':
-      return new ApiError('RequestTimeout', 'the body did not arrive to its end; send the request again')
     default:
-      return error.statusCode === 400 ? badRequest('the request could not be read') : null
+      return error.statusCode === 400 ? unreadBody(error.code) : null
   }
+}
+
+/**
+ * Fastify calls whatever reading a body fails with a 400, but only what it says itself is about the request. All else (time
+ * was up, perhaps because this thread was busy; a connection or a stream broke) is nothing that the client did wrong.
+ */
+function unreadBody(code: string | undefined): ApiError {
+  return code?.startsWith('FST_') === true
+    ? badRequest('the request could not be read')
+    : new ApiError('RequestTimeout', 'the body did not arrive to its end; send the request again')
 }
 
 function isFastifyError(error: unknown): error is FastifyError {

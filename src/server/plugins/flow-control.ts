@@ -1,6 +1,6 @@
 import { tooManyRequests } from '../../api/api-errors.ts'
 import { limits as constants } from '../../config/limits.ts'
-import { BodyMemory, bodyMemoryBytes } from '../body-memory.ts'
+import { BodyMemory, bodyMemoryBytes, bodyMemoryBytesMin } from '../body-memory.ts'
 import type { Call } from '../call.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App, Request } from '../fastify-types.ts'
@@ -110,9 +110,10 @@ export function flowControl(app: App, places: Places, limits: ServerLimits): voi
     call.upload = null
     upload.end()
     const body = Buffer.isBuffer(request.body) ? request.body : NO_BODY
-    const bytes = bodyMemoryBytes(body, request.raw.headers['content-type'] ?? '')
-    const isRoom = upload.charge.growTo(bytes) && places.take(call, 'writing')
-    done(isRoom ? undefined : tooManyRequests(RETRY_AFTER_SECONDS))
+    const isRoom = upload.charge.growTo(bodyMemoryBytesMin(body)) && places.take(call, 'writing')
+    call.bodyMemoryBytes = isRoom ? bodyMemoryBytes(body, request.raw.headers['content-type'] ?? '') : 0
+    const isTaken = isRoom && upload.charge.growTo(call.bodyMemoryBytes)
+    done(isTaken ? undefined : tooManyRequests(RETRY_AFTER_SECONDS))
   })
 }
 

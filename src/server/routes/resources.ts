@@ -17,7 +17,7 @@ import { codingsOf } from '../content-coding.ts'
 import { deprecationWords } from '../deprecation.ts'
 import { EVERY_METHOD, callOf } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
-import type { HeavyWork } from '../heavy-work.ts'
+import type { HeavyTask, HeavyWork } from '../heavy-work.ts'
 import { wasAbandoned } from '../plugins/bodies.ts'
 import type { ErrorParts } from '../plugins/errors.ts'
 import { laidOut, laidOutPieces } from '../pretty.ts'
@@ -96,7 +96,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       ...consistencyOf(request, verb),
     }
     const answer = await call.work(() =>
-      heavy.run(workOf(verbRequest, verb, registry), waitUntil(call), () => handlers[verb](verbRequest)),
+      heavy.run(heavyTask(call, workOf(call, verbRequest, registry)), () => handlers[verb](verbRequest)),
     )
     if (answer.kind === 'watch' && webSocket !== null) {
       reply.hijack()
@@ -143,18 +143,24 @@ function consistencyOf({ raw }: Request, verb: Verb): { readonly consistency?: s
 
 /** How much memory, and so time, it takes to evaluate a request, in bytes: of its body, and of the object that it is about. */
 function workOf(
-  { definition, target, body, contentType, representation = STORED_FORM }: VerbRequest,
-  verb: Verb,
+  call: Call,
+  { definition, target, representation = STORED_FORM }: VerbRequest,
   { storedBytes }: Registry,
 ): number {
-  const isRead = verb === 'get' && isStoredForm(representation)
+  const isRead = call.info.action.verb === 'get' && isStoredForm(representation)
   const stored = isRead || target.name === null ? null : (storedBytes?.(definition, target) ?? null)
-  const ofStored = stored === null ? 0 : bodyMemoryBytes(stored, '')
-  return ofStored + (body.byteLength === 0 ? 0 : bodyMemoryBytes(body, contentType))
+  if (stored === null) return call.bodyMemoryBytes
+  // Beyond doubt a large one, so what it is like need not be looked at.
+  const isLarge = stored.byteLength > limits.heavyWorkBytesMin / 4
+  return call.bodyMemoryBytes + (isLarge ? stored.byteLength * STORED_FACTOR : bodyMemoryBytes(stored, ''))
 }
 
-function waitUntil(call: Call): number {
-  return Math.min(call.deadlineMs, call.nowMs() + limits.heavyWaitMsMax)
+/** Memory of an object of ordinary members, compared to its text. */
+const STORED_FACTOR = 16
+
+function heavyTask(call: Call, bytes: number): HeavyTask {
+  const deadlineMs = Math.min(call.deadlineMs, call.nowMs() + limits.heavyWaitMsMax)
+  return { user: call.user.name, bytes, deadlineMs }
 }
 
 const NO_BODY = new Uint8Array(0)
@@ -258,7 +264,7 @@ function send(answer: Answer, wanted: WantedObjects, call: Call, { request, repl
     case 'pieces': {
       const made = isStoredForm(representation)
         ? answer.pieces
-        : parts.heavy.pieces(answer.pieces, () => call.nowMs() + limits.requestMsMax)
+        : parts.heavy.pieces(call.user.name, answer.pieces, () => call.nowMs() + limits.requestMsMax)
       const pieces = laidOutPieces(call, encoding, made)
       answerPieces(pieces, call, request, reply, parts, { headers, compressor })
       return
@@ -276,7 +282,7 @@ function paced(
   { heavy }: DispatchParts,
 ): WatchStream {
   const isHeavy = encoding === 'yaml' || as === 'table'
-  return isHeavy ? heavy.watch(stream, () => call.nowMs() + limits.requestMsMax) : stream
+  return isHeavy ? heavy.watch(call.user.name, stream, () => call.nowMs() + limits.requestMsMax) : stream
 }
 
 /** Whether the content coding of one object has to be looked into: hardly ever. */

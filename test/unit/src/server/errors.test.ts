@@ -65,7 +65,13 @@ test('a connection on which nothing at all can be sent is ended', () => {
 })
 
 test('a body that did not arrive to its end is no bad request', () => {
-  for (const code of ['ERR_HTTP_REQUEST_TIMEOUT', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']) {
+  const codes = [
+    'ERR_HTTP_REQUEST_TIMEOUT',
+    'ECONNRESET',
+    'ERR_STREAM_PREMATURE_CLOSE',
+    'ERR_HTTP2_STREAM_ERROR',
+  ]
+  for (const code of [...codes, undefined]) {
     const error = Object.assign(new Error('aborted'), { code, statusCode: 400 })
     assert.equal(asApiError(error, null, errorParts()).code, 'RequestTimeout')
   }

@@ -1,5 +1,5 @@
 /*
- * Goal: large requests are evaluated a few at a time, in their order, with pauses between them; small ones never wait.
+ * Goal: large requests are evaluated a few at a time, with pauses between them, and users take turns; small ones never wait.
  * Method: tasks that end when the test says so, on a clock that stands still.
  */
 import assert from 'node:assert/strict'
@@ -23,7 +23,7 @@ void test('the largest are evaluated alone, others beside each other, in the ord
   const ask = (name: string, bytes: number): Promise<void> => {
     const end = new Deferred<void>()
     ends.set(name, end)
-    return heavy.run(bytes, Infinity, () => {
+    return heavy.run({ user: 'u', bytes, deadlineMs: Infinity }, () => {
       begun.push(name)
       return end.promise
     })
@@ -46,13 +46,65 @@ void test('the largest are evaluated alone, others beside each other, in the ord
   assert.deepEqual(begun, ['small', 'a', 'b', 'c', 'd'])
 })
 
+void test('users who wait take turns, whoever came first and however much they ask for', async () => {
+  const clock = new ManualClock()
+  const heavy = new HeavyWork(clock)
+  const begun: string[] = []
+  const ask = (user: string, name: string): Promise<void> =>
+    heavy.run({ user, bytes: most, deadlineMs: Infinity }, async () => void begun.push(name))
+  const asked = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) => ask(name.slice(0, 1), name))
+  await turns()
+  for (let turn = 0; turn < asked.length; turn++) await clock.advance(1)
+  await Promise.all(asked)
+  // The first began when nobody else was there.
+  assert.deepEqual(begun, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
+  assert.equal(clock.pending, 0, 'nothing is kept of those who do not wait')
+})
+
+void test('no two begin in one turn, although both fit', async () => {
+  const clock = new ManualClock()
+  const heavy = new HeavyWork(clock)
+  const begun: string[] = []
+  const end = new Deferred<void>()
+  const asked = ['a', 'b'].map((name) =>
+    heavy.run({ user: 'u', bytes: most / 2, deadlineMs: Infinity }, () => {
+      begun.push(name)
+      return end.promise
+    }),
+  )
+  await turns()
+  assert.deepEqual(begun, ['a'])
+  await clock.advance(0)
+  assert.deepEqual(begun, ['a', 'b'])
+  end.resolve()
+  await Promise.all(asked)
+})
+
+void test('who waits for something else than the thread is not waited for', async () => {
+  const clock = new ManualClock()
+  const heavy = new HeavyWork(clock)
+  const end = new Deferred<void>()
+  const task = { user: 'u', bytes: most, deadlineMs: Infinity }
+  const first = heavy.run(task, () => end.promise)
+  let isBegun = false
+  const second = heavy.run(task, async () => void (isBegun = true))
+  await clock.advance(limits.heavyWorkMsMax - 1)
+  assert.ok(!isBegun)
+  await clock.advance(1000)
+  assert.ok(isBegun)
+  await second
+  end.resolve()
+  await first
+})
+
 void test('who does not come to its turn in time is told to try again, and is not in the way', async () => {
   const clock = new ManualClock()
   const heavy = new HeavyWork(clock)
   const end = new Deferred<void>()
-  const first = heavy.run(most, Infinity, () => end.promise)
-  const late = heavy.run(most, clock.monotonicMs() + 50, async () => assert.fail('it is too late'))
-  const third = heavy.run(most, Infinity, async () => 'third')
+  const first = heavy.run({ user: 'u', bytes: most, deadlineMs: Infinity }, () => end.promise)
+  const soon = { user: 'u', bytes: most, deadlineMs: clock.monotonicMs() + 50 }
+  const late = heavy.run(soon, async () => assert.fail('it is too late'))
+  const third = heavy.run({ ...soon, deadlineMs: Infinity }, async () => 'third')
   await clock.advance(50)
   await assert.rejects(late, { code: 'TooManyRequests' })
   end.resolve()
@@ -65,6 +117,7 @@ void test('pieces are made one at a time beside all other heavy work, and whoeve
   const heavy = new HeavyWork(new ManualClock())
   let closed = false
   const made = heavy.pieces(
+    'u',
     (function* () {
       try {
         yield Buffer.from('a')
