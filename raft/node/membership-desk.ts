@@ -3,6 +3,7 @@ import type { Random } from '../base/random.ts'
 import { planChange } from '../core/member-change.ts'
 import { changeFault } from '../core/configuration-fault.ts'
 import type { ChangeKnowledge, MemberChange } from '../core/member-change.ts'
+import type { ReadContext } from '../core/message.ts'
 import type { Raft } from '../core/raft.ts'
 import type { MemberInfo, NodeId } from '../core/types.ts'
 import type { MembershipAnswer, PeerMessage } from '../ports.ts'
@@ -11,7 +12,7 @@ import { CatchUpRounds } from './catch-up-rounds.ts'
 /** The part of the core that the membership is changed with. */
 export type MembershipCore = Pick<
   Raft,
-  'term' | 'leader' | 'configuration' | 'decided' | 'settled' | 'status' | 'changeConfiguration'
+  'term' | 'leader' | 'configuration' | 'decided' | 'settled' | 'status' | 'changeConfiguration' | 'readIndex'
 >
 
 /** What the desk asks of the driver. */
@@ -28,17 +29,22 @@ export interface MembershipDeskNeeds {
   wake(): void
 }
 
-/** @param from null: the api thread of this member; then `round` is its request */
+/**
+ * @param from null: the api thread of this member; then `round` is its request
+ * @param proof that this member led after it was asked: the read round that will tell, or told; null: none was opened
+ */
 type Ask = {
   readonly from: NodeId | null
   readonly round: number
   readonly change: MemberChange
   readonly untilMs: number
+  readonly proof: ReadContext | 'given' | null
 }
 
 /**
  * Changes of the members. Whoever is asked passes it to the leader, who plans it against the configuration in force,
- * makes it, and answers when it is decided. Nothing is remembered of an ask but that somebody waits: asked again it is
+ * makes it, and answers when it is decided and a quorum has confirmed since that it leads: one that was deposed without
+ * knowing would answer from a configuration that is no more. Nothing is remembered of an ask but that somebody waits: asked again it is
  * planned again, and what is so already is done. The leader also promotes learners that caught up.
  */
 export class MembershipDesk {
@@ -104,13 +110,35 @@ export class MembershipDesk {
     const now = this.#clock.monotonicMs()
     if (!this.#leads(now)) return
     this.#asks = this.#asks.filter(({ untilMs }) => now < untilMs)
+    const unproven = new Set<Ask>()
     for (const ask of [...this.#asks]) {
-      if (!this.#free) return
+      if (!this.#free) break
       const answer = this.#decide(ask.change, now)
       if (answer === null) continue
-      this.#asks = this.#asks.filter((other) => other !== ask)
-      this.#tell(ask, answer)
+      if (ask.proof === 'given') {
+        this.#asks = this.#asks.filter((other) => other !== ask)
+        this.#tell(ask, answer)
+      } else if (ask.proof === null) unproven.add(ask)
     }
+    if (unproven.size > 0) this.#prove(unproven)
+  }
+
+  /** A quorum answered a read round of this leader. */
+  confirmed(context: ReadContext): void {
+    this.#asks = this.#asks.map((ask) => (ask.proof === context ? { ...ask, proof: 'given' } : ask))
+  }
+
+  /** A read round will not be answered. */
+  failed(context: ReadContext): void {
+    this.#asks = this.#asks.map((ask) => (ask.proof === context ? { ...ask, proof: null } : ask))
+  }
+
+  /** Asks the quorum once for all of them. What was dropped is tried again in a later turn. */
+  #prove(asks: ReadonlySet<Ask>): void {
+    const round = this.#needs.core.readIndex()
+    if (round.kind === 'dropped') return
+    this.#asks = this.#asks.map((ask) => (asks.has(ask) ? { ...ask, proof: round.context } : ask))
+    this.#needs.wake()
   }
 
   tick(): void {
@@ -160,7 +188,9 @@ export class MembershipDesk {
     const untilMs = this.#clock.monotonicMs() + askMsMax
     const others = this.#asks.filter((ask) => ask.from !== from || ask.round !== round)
     if (others.length >= asksMax) return this.#tell({ from, round }, { kind: 'later' })
-    this.#asks = [...others, { from, round, change, untilMs }]
+    // Asked again it is the same: a proof that was begun since it was asked first holds.
+    const before = this.#asks.find((ask) => ask.from === from && ask.round === round)
+    this.#asks = [...others, { from, round, change, untilMs, proof: before?.proof ?? null }]
     this.#needs.wake()
   }
 

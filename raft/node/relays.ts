@@ -126,8 +126,14 @@ export class Relays {
 
   /** What the core has for them. */
   perform({ readsConfirmed, readsFailed, snapshotsToSend }: Ready): void {
-    for (const { context, index } of readsConfirmed) this.reads.confirmed(context, index)
-    for (const context of readsFailed) this.reads.failed(context)
+    for (const { context, index } of readsConfirmed) {
+      this.reads.confirmed(context, index)
+      this.membership.confirmed(context)
+    }
+    for (const context of readsFailed) {
+      this.reads.failed(context)
+      this.membership.failed(context)
+    }
     for (const peer of snapshotsToSend) this.outbox.wanted(peer)
   }
 

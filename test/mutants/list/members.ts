@@ -69,6 +69,15 @@ export const memberMutants: readonly Mutant[] = [
     killedBy: tests('unit/raft/node/self-membership'),
   },
   {
+    id: 'change-answered-by-the-deposed',
+    file: 'raft/node/membership-desk.ts',
+    edits: [{ find: "if (ask.proof === 'given')", replace: 'if (ask.round >= 0)' }],
+    breaks: 'a deposed leader that does not know it says that a change is done which is undone',
+    standsFor: 'Raft thesis §6.4, answers of a leader',
+    invariant: 'L4',
+    killedBy: tests('unit/raft/node/membership-desk'),
+  },
+  {
     id: 'waiting-with-the-deposed',
     file: 'raft/node/membership-desk.ts',
     edits: [

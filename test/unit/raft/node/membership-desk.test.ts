@@ -7,8 +7,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { leaveJoint, simpleConfiguration, transition } from '../../../../raft/core/conf-change.ts'
-import type { ChangeAnswer } from '../../../../raft/core/errors.ts'
+import type { ChangeAnswer, ReadAnswer } from '../../../../raft/core/errors.ts'
 import type { MemberChange } from '../../../../raft/core/member-change.ts'
+import type { ReadContext } from '../../../../raft/core/message.ts'
 import type { CoreStatus } from '../../../../raft/core/ready.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Configuration, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
@@ -30,6 +31,9 @@ class HandCore implements MembershipCore {
   lagging: readonly number[] = []
   transferring = false
   lastIndex = 10
+  /** Read rounds that wait for a quorum. */
+  rounds: ReadContext[] = []
+  #nextRound = 1
 
   constructor(configuration: Configuration) {
     this.configuration = configuration
@@ -62,6 +66,12 @@ class HandCore implements MembershipCore {
     return { kind: 'accepted', index: logIndex(++this.lastIndex) }
   }
 
+  readIndex(): ReadAnswer {
+    const context = this.#nextRound++ as ReadContext
+    this.rounds.push(context)
+    return { kind: 'accepted', context }
+  }
+
   /** What is in force is decided, and a joint configuration left. */
   decide(): void {
     this.decided = { index: logIndex(this.lastIndex), configuration: this.configuration }
@@ -78,6 +88,8 @@ function bench(configuration: Configuration = cluster([1, 2, 3])) {
   const answers: [number, MembershipAnswer][] = []
   const handOvers: number[] = []
   const wakes = { count: 0 }
+  /** Whether read rounds are confirmed. */
+  const quorum = { answers: true }
   const needs = {
     ...{ self: nodeId(1), core, electionMs: 300 },
     send: (message: PeerMessage) => void sent.push(message),
@@ -89,8 +101,11 @@ function bench(configuration: Configuration = cluster([1, 2, 3])) {
   const turn = (): void => {
     desk.tick()
     desk.settle()
+    if (!quorum.answers) return
+    for (const context of core.rounds.splice(0)) desk.confirmed(context)
+    desk.settle()
   }
-  return { clock, core, sent, answers, handOvers, wakes, desk, turn }
+  return { clock, core, sent, answers, handOvers, wakes, quorum, desk, turn }
 }
 
 const remove = (id: number): MemberChange => ({ kind: 'remove', id: nodeId(id) })
@@ -274,7 +289,8 @@ void test('while leadership changes hands nothing is tried, and no turn asks for
   turn()
   core.decide()
   turn()
-  assert.deepEqual([tries, answers.length, wakes.count - woken], [1, 1, 1])
+  // For the change, and for the round that confirms who leads.
+  assert.deepEqual([tries, answers.length, wakes.count - woken], [1, 1, 2])
 })
 
 void test('a change that was dropped wakes nobody', () => {
@@ -315,7 +331,7 @@ void test('an answer about the members from a member that was not asked is a vio
     null,
     'nobody asked anybody',
   )
-  assert.deepEqual(answers, [])
+  assert.equal(answers.length, 0)
   assert.equal(desk.answered({ ...ends, from: nodeId(2), answer }), null)
   assert.deepEqual(answers, [[7, answer]])
 })
@@ -336,4 +352,53 @@ void test('a member that cannot be is not asked for', () => {
   assert.match(String(desk.requested({ ...ends, change })), /port/)
   turn()
   assert.deepEqual(core.configuration, cluster([1, 2, 3]))
+})
+
+void test('a leader that no quorum confirms answers nothing from its own configuration', () => {
+  const { core, answers, quorum, desk, turn } = bench()
+  quorum.answers = false
+  desk.local(1, remove(9))
+  desk.local(2, { kind: 'set-role', id: nodeId(2), role: 'voter' })
+  for (let at = 0; at < 10; at++) turn()
+  assert.equal(answers.length, 0)
+  assert.equal(core.rounds.length, 1, 'one round for all')
+  core.leader = nodeId(2)
+  turn()
+  assert.deepEqual(
+    answers.map(([request, { kind }]) => [request, kind]),
+    [
+      [1, 'later'],
+      [2, 'later'],
+    ],
+  )
+})
+
+void test('a round that was lost with leadership is asked for again, and proves nothing', () => {
+  const { core, answers, quorum, desk, turn } = bench()
+  quorum.answers = false
+  desk.local(1, remove(9))
+  turn()
+  const [lost] = core.rounds.splice(0)
+  assert.ok(lost !== undefined)
+  desk.failed(lost)
+  desk.confirmed(lost)
+  turn()
+  assert.equal(answers.length, 0)
+  assert.equal(core.rounds.length, 1)
+  quorum.answers = true
+  turn()
+  assert.equal(answers.length, 1)
+})
+
+void test('who asks again does not begin the proof anew', () => {
+  const { core, answers, quorum, desk, turn } = bench()
+  quorum.answers = false
+  desk.local(1, remove(9))
+  turn()
+  desk.local(1, remove(9))
+  turn()
+  assert.equal(core.rounds.length, 1)
+  quorum.answers = true
+  turn()
+  assert.equal(answers.length, 1)
 })
