@@ -346,6 +346,11 @@ export interface StateMachine<Outcome> {
    */
   readonly wanted: LogIndex | null
   /**
+   * There is no state here, and none follows the log, until another member's was installed: the log may be cut where it is
+   * full, though the state that was here did not reach as far.
+   */
+  readonly isSetAside: boolean
+  /**
    * The log cannot bring the state any further: only another member's can, at `atLeast` or later. From here on the
    * state is not to be trusted. @param reason one line
    */

@@ -222,6 +222,16 @@ export class Raft {
     return this.#state.log.configurationAt(this.#state.commit)
   }
 
+  /** The latest entry that is committed and durable here; null while a snapshot replaces the log. */
+  get durablyCommitted(): SnapshotMeta | null {
+    const { log, commit } = this.#state
+    if (log.restoring) return null
+    const index = log.persisted < commit ? log.persisted : commit
+    const term = log.termAt(index)
+    if (term === null) return null
+    return { index, term, configuration: log.configurationAt(index).configuration }
+  }
+
   /** Whether an entry of this term is committed. A leader changes the membership only then. */
   get settled(): boolean {
     return committedInTerm(this.#state)

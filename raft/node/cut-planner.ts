@@ -73,6 +73,16 @@ export class CutPlanner {
     return base.snapshot
   }
 
+  /** Nothing of what was planned is durable any more, or ever was: points have to be reached anew. */
+  forgetPoints(): void {
+    this.#points = []
+  }
+
+  /** Whether the log has `lengthFactorMax` times the retention. */
+  isFull(lastIndex: LogIndex): boolean {
+    return this.#isTooLong(this.#base, lastIndex)
+  }
+
   /** @param base where the log would begin otherwise */
   #isKeptFor({ from, stateBytes }: LogNeed, base: Point, { snapshot }: Point): boolean {
     const bytesMax = Math.max(lengthFactorMax * this.#limits.retentionBytes, stateBytes)

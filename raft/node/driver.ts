@@ -83,6 +83,7 @@ export class Driver {
       handOver: (forMs) => this.#succession.handOver(this.#now(), forMs),
       complete: (snapshot) => this.#extent.complete(snapshot),
       beginLogBehind: (snapshot) => this.#cutter.beginBehind(snapshot),
+      logBase: () => this.#extent.base.index,
     })
     this.#cutter = new LogCutter({
       core: this.#core,
@@ -222,6 +223,9 @@ export class Driver {
       case 'applied-disk':
         this.#appliedDisk(message.snapshot)
         return
+      case 'state-set-aside':
+        this.#cutter.stateSetAside()
+        return
       case 'resume':
         this.#feed.resume(message.from)
         return
@@ -229,6 +233,7 @@ export class Driver {
         this.#applied(message.index)
         this.#relays.repairs.fulfilled()
         this.#relays.inbox.installed()
+        this.#cutter.stateInstalled()
         return
       case 'source-opened':
       case 'source-chunk':
@@ -264,6 +269,7 @@ export class Driver {
     this.#succession.tick(now, (follower) => this.#relays.outbox.isUnserved(follower))
     this.#relays.membership.tick()
     this.#membership.tick(now, this.#core.leader !== null)
+    this.#cutWithoutState()
     this.#status.tick(now)
     this.#planTurn()
   }
@@ -351,6 +357,17 @@ export class Driver {
     const { outbox } = this.#relays
     if (outbox.opening) return
     this.#cutter.durable(outbox.logNeeds(this.#core.status().followers))
+  }
+
+  #cutWithoutState(): void {
+    const { inbox, outbox, repairs } = this.#relays
+    // A state that the log names already is not to be passed before it is installed.
+    if (inbox.isInstalling || outbox.opening) return
+    this.#cutter.tick(() => {
+      const own = inbox.logNeed ?? repairs.logNeed
+      const needs = outbox.logNeeds(this.#core.status().followers)
+      return own === null ? needs : [...needs, own]
+    })
   }
 }
 

@@ -5,7 +5,7 @@ import type { LogNeed } from './log-needs.ts'
 
 /** What the cutter asks of the driver. */
 export interface LogCutterNeeds {
-  readonly core: Pick<Raft, 'applied' | 'cut' | 'status'>
+  readonly core: Pick<Raft, 'applied' | 'cut' | 'status' | 'durablyCommitted'>
   readonly extent: LogExtent
   /** The log actor; answered by `LogCutter.done`. */
   cut(base: SnapshotMeta): void
@@ -20,6 +20,8 @@ export class LogCutter {
   #beginning: SnapshotMeta | null = null
   /** The log is damaged: what the database holds is let go of, so that the log can write the rest anew. */
   #damaged = false
+  /** Nothing is applied, and no database follows. */
+  #isStateSetAside = false
 
   constructor(needs: LogCutterNeeds) {
     this.#needs = needs
@@ -31,6 +33,28 @@ export class LogCutter {
     const base = this.#damaged ? extent.cutAll() : extent.cut(needs)
     if (base === null) return
     this.#needs.core.cut(base)
+    this.#needs.cut(base)
+  }
+
+  stateSetAside(): void {
+    this.#isStateSetAside = true
+  }
+
+  /** Another state is installed. */
+  stateInstalled(): void {
+    this.#isStateSetAside = false
+  }
+
+  /** Time has passed: without a state the log is kept within its bound all the same. @param needs as for `durable` */
+  tick(needs: () => readonly LogNeed[]): void {
+    if (!this.#isStateSetAside || this.#beginning !== null) return
+    const { core, extent } = this.#needs
+    const committed = core.durablyCommitted
+    if (committed === null || committed.index <= extent.base.index) return
+    const base = extent.cutAbandoned(committed, needs())
+    if (base === null) return
+    core.applied(base.index)
+    core.cut(base)
     this.#needs.cut(base)
   }
 
@@ -58,7 +82,9 @@ export class LogCutter {
     if (snapshot.index < extent.base.index) return 'never'
     const { commit, persistedIndex } = core.status()
     if (snapshot.index > commit || snapshot.index > persistedIndex) return 'later'
+    this.#isStateSetAside = false
     if (snapshot.index === extent.base.index) {
+      extent.beginBehind(snapshot)
       this.#needs.install(snapshot)
       return 'begun'
     }

@@ -14,6 +14,8 @@ export class LogExtent {
   #lastIndex: LogIndex
   /** What the database holds; null: not known to be more than the base. */
   #durable: SnapshotMeta | null = null
+  /** The points of the planner were committed, and no database has them. */
+  #isAbandoned = false
 
   /** @param held what the database holds at the start */
   constructor(limits: CutLimits, { base, lastIndex, bytes }: FoundLog, held: SnapshotMeta | null = null) {
@@ -26,6 +28,7 @@ export class LogExtent {
   /** One write, in the order of `LogWrite`: first the snapshot, then the entries. */
   writing(snapshot: SnapshotMeta | null, entries: readonly Entry[]): void {
     if (snapshot !== null) {
+      this.#isAbandoned = false
       this.#base = snapshot
       this.#lastIndex = snapshot.index
       this.#planner.reset(snapshot)
@@ -44,6 +47,7 @@ export class LogExtent {
    */
   durable(snapshot: SnapshotMeta): boolean {
     if (snapshot.index <= this.#base.index) return false
+    this.#stateIsBack()
     this.#durable = this.complete(snapshot)
     this.#planner.durable(this.#durable)
     return true
@@ -55,6 +59,27 @@ export class LogExtent {
     if (base === null || base.index <= this.#base.index) return null
     this.#base = base
     return base
+  }
+
+  /**
+   * The state is set aside, so that no database follows and frees what it has. The log goes on growing, though only while
+   * some member has a state to decide commands by; here it would be kept for two ends:
+   *
+   * - A log that still has its first entry makes the state anew at the next start. It is given up where the log is full.
+   * - The state of another member is followed by the log's entries behind it. It comes from a leader, which has all that is
+   *   committed: one at `committed` or later can be had, for as long as this member asks for no earlier one
+   *   (`RepairRelay.wanted`). It is installed only where the log begins no later (`LogCutter.beginBehind`).
+   *
+   * So a full log is cut as if the database held all that is committed and durable here. What is beyond that may be a
+   * promise to a leader, and stays, as do term and vote.
+   *
+   * @param committed the latest entry that is committed and durable here
+   * @returns where the log is to be cut now; null: nowhere
+   */
+  cutAbandoned(committed: SnapshotMeta, needs: readonly LogNeed[]): SnapshotMeta | null {
+    this.#isAbandoned = true
+    this.#planner.durable(committed)
+    return this.#planner.isFull(this.#lastIndex) ? this.cut(needs) : null
   }
 
   /** Cuts all that the database holds, whoever needs it. @returns where; null: nothing more */
@@ -72,9 +97,18 @@ export class LogExtent {
 
   /** The log begins behind `base`, whatever the plan was. */
   beginBehind(base: SnapshotMeta): void {
-    if (base.index <= this.#base.index) return
-    this.#base = base
-    this.#planner.beginsBehind(base)
+    if (base.index > this.#base.index) {
+      this.#base = base
+      this.#planner.beginsBehind(base)
+    }
+    this.#stateIsBack()
+  }
+
+  /** What was committed while there was no state is not in the database that follows now. */
+  #stateIsBack(): void {
+    if (!this.#isAbandoned) return
+    this.#isAbandoned = false
+    this.#planner.forgetPoints()
   }
 
   /** A state machine that saw no configuration entry yet is still under the one the log began with. */

@@ -11,6 +11,12 @@ export type LogNeed = {
   readonly stateBytes: number
 }
 
+/**
+ * So much log follows at least on a state that this member asked for or is being sent, in bytes: with a retention of
+ * nothing, a log that is written to all the time would pass each one before it is here.
+ */
+export const repairLogBytesMin = 4 * 1024 * 1024
+
 /** A state that a peer took whole. */
 export type SentState = {
   readonly index: LogIndex

@@ -31,6 +31,7 @@ export class MachineHost<Outcome> {
   readonly #applier: Applier<Outcome>
   readonly #desk: SnapshotDesk
   #toldDisk: LogIndex
+  #toldSetAside = false
 
   constructor(machine: StateMachine<Outcome>, needs: MachineHostNeeds<Outcome>) {
     const { options, session, creditDelayMs } = needs
@@ -100,6 +101,7 @@ export class MachineHost<Outcome> {
       return
     }
     this.#needs.post({ kind: 'installed', index: snapshot.index })
+    this.#toldSetAside = false
     this.#applier.resume()
   }
 
@@ -113,12 +115,16 @@ export class MachineHost<Outcome> {
     this.#desk.wantState(nowMs)
   }
 
-  /** Telling the raft thread how far the database is allows it to cut the log. Cheap when nothing moved. */
+  /** Telling the raft thread how far the database is, or that there is none, allows it to cut the log. Cheap when nothing moved. */
   tellAppliedDisk(): void {
-    const { appliedDisk } = this.#machine
-    if (appliedDisk.index <= this.#toldDisk) return
-    this.#toldDisk = appliedDisk.index
-    this.#needs.post({ kind: 'applied-disk', snapshot: appliedDisk })
+    const { appliedDisk, isSetAside } = this.#machine
+    if (appliedDisk.index > this.#toldDisk) {
+      this.#toldDisk = appliedDisk.index
+      this.#needs.post({ kind: 'applied-disk', snapshot: appliedDisk })
+    }
+    if (!isSetAside || this.#toldSetAside) return
+    this.#toldSetAside = true
+    this.#needs.post({ kind: 'state-set-aside' })
   }
 
   /** Nothing is applied from here on. */

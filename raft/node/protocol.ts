@@ -48,6 +48,8 @@ export type ApiToRaft =
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly credit: number }
   /** The database has all of this: the log may be cut below it. */
   | { readonly kind: 'applied-disk'; readonly snapshot: SnapshotMeta }
+  /** The state was set aside: the database follows no more, until `installed`. */
+  | { readonly kind: 'state-set-aside' }
   /** Caught up by reading: send entries again, beginning with this index. */
   | { readonly kind: 'resume'; readonly from: LogIndex }
   /** Answers `install`. */

@@ -39,6 +39,8 @@ export type RelaysNeeds = {
   readonly complete: (snapshot: SnapshotMeta) => SnapshotMeta
   /** As in `LogCutter.beginBehind`. */
   readonly beginLogBehind: (snapshot: SnapshotMeta) => 'begun' | 'later' | 'never'
+  /** Where the log begins. */
+  readonly logBase: () => LogIndex
 }
 
 /**
@@ -177,6 +179,9 @@ export class Relays {
       },
       get members() {
         return core.status().configuration.members
+      },
+      get logBase() {
+        return needs.logBase()
       },
       get stateWanted() {
         return stateWanted()

@@ -1,12 +1,16 @@
 import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { Clock } from '../base/clock.ts'
 import type { PeerMessage } from '../ports.ts'
+import { repairLogBytesMin } from './log-needs.ts'
+import type { LogNeed } from './log-needs.ts'
 
 /** What the relay asks of the driver. */
 export interface RepairRelayNeeds {
   readonly self: NodeId
   readonly leader: NodeId | null
   readonly members: readonly MemberInfo[]
+  /** Where the log begins: it does not follow on a state before that. */
+  readonly logBase: LogIndex
   send(message: PeerMessage): void
   /** Streams the state to a member that asked for it. */
   sendState(peer: NodeId, atLeast: LogIndex): void
@@ -19,7 +23,7 @@ export interface RepairRelayNeeds {
 export class RepairRelay {
   readonly #needs: RepairRelayNeeds
   readonly #clock: Clock
-  #wish: { readonly atLeast: LogIndex; readonly untilMs: number } | null = null
+  #wish: Wish | null = null
 
   constructor(needs: RepairRelayNeeds, clock: Clock) {
     this.#needs = needs
@@ -28,15 +32,28 @@ export class RepairRelay {
 
   /** The index from which on a state is welcome here; null: none is wanted. */
   get wanted(): LogIndex | null {
-    return this.#wish !== null && this.#clock.monotonicMs() < this.#wish.untilMs ? this.#wish.atLeast : null
+    const wish = this.#current
+    return wish === null ? null : later(wish.atLeast, this.#needs.logBase)
+  }
+
+  /** A state is asked for, and may be on its way: so that it is not passed before it comes, some log is kept for it. */
+  get logNeed(): LogNeed | null {
+    const wish = this.#current
+    return wish === null ? null : { from: wish.asked, stateBytes: repairLogBytesMin }
+  }
+
+  get #current(): Wish | null {
+    const wish = this.#wish
+    return wish !== null && this.#clock.monotonicMs() < wish.untilMs ? wish : null
   }
 
   /** The api thread of this member. A leader has nobody to ask: it has to give way first. */
   local(atLeast: LogIndex): void {
-    const { self, leader } = this.#needs
-    this.#wish = { atLeast, untilMs: this.#clock.monotonicMs() + wishMsMax }
+    const { self, leader, logBase } = this.#needs
+    const asked = later(atLeast, logBase)
+    this.#wish = { atLeast, asked, untilMs: this.#clock.monotonicMs() + wishMsMax }
     if (leader !== null && leader !== self)
-      this.#needs.send({ kind: 'state-wanted', from: self, to: leader, atLeast })
+      this.#needs.send({ kind: 'state-wanted', from: self, to: leader, atLeast: asked })
   }
 
   /** A state was installed. Another, sent for the same wish, would come over one that is trusted and applies on. */
@@ -49,6 +66,17 @@ export class RepairRelay {
     const { self, leader, members } = this.#needs
     if (leader === self && members.some(({ id }) => id === from)) this.#needs.sendState(from, atLeast)
   }
+}
+
+type Wish = {
+  readonly atLeast: LogIndex
+  /** What the leader was told: where the log began then, if that was later. */
+  readonly asked: LogIndex
+  readonly untilMs: number
+}
+
+function later(a: LogIndex, b: LogIndex): LogIndex {
+  return a > b ? a : b
 }
 
 /** A few times the period in which wishes are repeated. */

@@ -2,6 +2,8 @@ import { Deferred } from '../base/deferred.ts'
 import type { Message } from '../core/message.ts'
 import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import type { SnapshotHeader, SnapshotSink } from '../ports.ts'
+import { repairLogBytesMin } from './log-needs.ts'
+import type { LogNeed } from './log-needs.ts'
 import type { RaftToApi, SnapshotInAnswer } from './protocol.ts'
 
 /** What the inbox asks of the driver. */
@@ -69,7 +71,9 @@ export class SnapshotInbox {
     this.#checkWanted(header)
     this.#state = 'free'
     this.#repair = null
-    const stream: Stream = { id: this.#nextStream++, from, term, answers: [] }
+    const { purpose, snapshot: sent } = header
+    const repairs = purpose === 'repair' ? sent.index : null
+    const stream: Stream = { id: this.#nextStream++, from, term, repairs, bytes: 0, answers: [] }
     this.#stream = stream
     this.#needs.post({ kind: 'sink-open', stream: stream.id, snapshot: header.snapshot })
     try {
@@ -111,6 +115,22 @@ export class SnapshotInbox {
     const needless = this.#needless
     this.#needless = null
     if (needless !== null && needless.snapshot.index <= this.#needs.commit) this.#needs.staged(needless)
+  }
+
+  /** The log names a state, or is being told to, that is not the live one yet. */
+  get isInstalling(): boolean {
+    return this.#state === 'taken'
+  }
+
+  /** The log behind a state that was asked for is kept while it is received, and until it is taken. */
+  get logNeed(): LogNeed | null {
+    const [repair, stream] = [this.#repair, this.#stream]
+    const need = (from: LogIndex, bytes: number): LogNeed => ({
+      from,
+      stateBytes: Math.max(bytes, repairLogBytesMin),
+    })
+    if (repair !== null) return need(repair.snapshot.index, repair.bytes)
+    return stream === null || stream.repairs === null ? null : need(stream.repairs, stream.bytes)
   }
 
   /** The core named the staged state in a write: it replaces the log. */
@@ -179,6 +199,7 @@ export class SnapshotInbox {
 
   async #chunk(stream: Stream, bytes: Uint8Array): Promise<void> {
     this.#check(stream)
+    stream.bytes += bytes.byteLength
     const taken = this.#answer(stream)
     this.#needs.post({ kind: 'sink-chunk', stream: stream.id, bytes })
     // The window: go on while the oldest of so many chunks is taken.
@@ -199,7 +220,7 @@ export class SnapshotInbox {
     }
     const { from, to, term, snapshot } = header
     this.#state = 'staged'
-    this.#repair = header.purpose === 'repair' ? { snapshot, term } : null
+    this.#repair = header.purpose === 'repair' ? { snapshot, term, bytes: stream.bytes } : null
     this.#offered = { kind: 'snapshot', from, to, term, snapshot }
     this.#needs.wake()
   }
@@ -228,12 +249,16 @@ export class SnapshotInbox {
 }
 
 /** A staged state and in which term it was sent. */
-type Repair = { readonly snapshot: SnapshotMeta; readonly term: Term }
+type Repair = { readonly snapshot: SnapshotMeta; readonly term: Term; readonly bytes: number }
 
 type Stream = {
   readonly id: number
   readonly from: NodeId
   readonly term: Term
+  /** The index of a state that was asked for; null: it was not. */
+  readonly repairs: LogIndex | null
+  /** That came so far. */
+  bytes: number
   /** One for each word that waits for its answer, in order. */
   readonly answers: Deferred<void>[]
   failed?: Error

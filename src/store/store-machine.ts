@@ -142,6 +142,10 @@ export class StoreMachine implements StateMachine<Outcome> {
     return fetching.atLeast
   }
 
+  get isSetAside(): boolean {
+    return this.#fetching !== null
+  }
+
   /** Digests for other members to compare, ascending by index; none without a state. */
   get samples(): readonly DigestSample[] {
     return this.#fetching === null ? this.#live.samples.samples : []

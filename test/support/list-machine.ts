@@ -22,6 +22,10 @@ export class ListMachine implements StateMachine<number> {
   distrusted: string | null = null
   wanted: LogIndex | null = null
 
+  get isSetAside(): boolean {
+    return this.room === 0
+  }
+
   get lines(): readonly string[] {
     return this.#lines
   }

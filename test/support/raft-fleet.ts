@@ -63,12 +63,13 @@ export async function until(what: string, holds: () => boolean): Promise<void> {
 export class RaftFleet {
   readonly members = new Map<number, FleetMember>()
   readonly network = new MemoryNetwork()
+  /** Of members over memory, as they were started last. */
+  readonly logs = new Map<number, MemoryLog>()
   readonly #kind: 'inline' | 'threads'
   readonly #limits: NodeLimits
   readonly #directory: string
   readonly #books = new Map<number, MemoryPeerBook>()
   readonly #records = new Map<number, MemoryClusterRecord>()
-  readonly #logs = new Map<number, MemoryLog>()
   #founders: readonly MemberInfo[] = []
 
   constructor(kind: 'inline' | 'threads', limits: NodeLimits = defaultLimits) {
@@ -182,7 +183,8 @@ export class RaftFleet {
   ): RaftNode<number> {
     const onFatal = (cause: string): void => assert.fail(`member ${info.name} gave up: ${cause}`)
     if (this.#kind === 'inline') {
-      const log = this.#logs.get(info.id) ?? new MemoryLog()
+      const log = new MemoryLog()
+      this.logs.set(info.id, log)
       const transport = new MemoryTransport({
         ...{ network: this.network, cluster: 'test', self: info, clock, queueMessagesMax: 4096 },
       })

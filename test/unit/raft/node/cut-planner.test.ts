@@ -94,6 +94,50 @@ void test('a log that was replaced, or begins elsewhere by other means, is as lo
   assert.equal(other.next(logIndex(60), need(36))?.index, 40)
 })
 
+void test('without a state a log is cut where it is full, and no later point than a database has once one follows', () => {
+  const limits = { retentionEntries: 100, retentionBytes: 1e6 }
+  const extent = new LogExtent(limits, { base: at(0), lastIndex: logIndex(0), bytes: 0 })
+  const append = (from: number, to: number): void => {
+    for (let index = from; index <= to; index++) {
+      const data = new Uint8Array(10)
+      extent.writing(null, [{ kind: 'command', index: logIndex(index), term: term(1), data }])
+    }
+  }
+  append(1, 10)
+  extent.durable(at(10))
+  let longest = 0
+  for (let index = 11; index <= 2000; index++) {
+    append(index, index)
+    const before = extent.base.index
+    extent.cutAbandoned(at(index - 5), [])
+    longest = Math.max(longest, index - before)
+    if (index < 400) assert.equal(extent.base.index, 0, 'its first entry stays while there is room')
+    assert.ok(index - 5 >= extent.base.index, 'what may not be committed stays')
+  }
+  assert.equal(longest, 400)
+  assert.ok(extent.base.index >= 1600)
+  extent.cutAbandoned(at(1995), [])
+  const state = extent.base.index + 20
+  extent.beginBehind(at(state))
+  append(2001, 2200)
+  extent.durable(at(state + 30))
+  assert.equal(extent.cut([])?.index, state + 30, 'not 1995, which no database holds')
+})
+
+void test('a full log without a state is not cut above the state that is being received in place of it', () => {
+  const limits = { retentionEntries: 10, retentionBytes: 1000 }
+  const extent = new LogExtent(limits, { base: at(0), lastIndex: logIndex(0), bytes: 0 })
+  const step = (index: number, needs: readonly LogNeed[]): void => {
+    const data = new Uint8Array(100)
+    extent.writing(null, [{ kind: 'command', index: logIndex(index), term: term(1), data }])
+    extent.cutAbandoned(at(index), needs)
+  }
+  for (let index = 1; index <= 60; index++) step(index, need(20, 1e6))
+  assert.equal(extent.base.index, 20)
+  for (let index = 61; index <= 100; index++) step(index, need(20, 100))
+  assert.ok(extent.base.index > 20, 'one that crawls holds nothing up')
+})
+
 void test('lives that are each too short to cut anything leave no log without end', () => {
   const limits = { retentionEntries: 100, retentionBytes: 1e6 }
   for (const [what, size] of [

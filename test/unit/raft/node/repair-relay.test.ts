@@ -19,6 +19,7 @@ function bench(leader: NodeId | null) {
     self: nodeId(1),
     leader,
     members: [1, 2, 3].map((id) => memberInfo(id, `n${id}`)),
+    logBase: logIndex(0),
     send: (message: PeerMessage) => void sent.push(message),
     sendState: (peer: NodeId) => void states.push(peer),
   }
@@ -33,6 +34,16 @@ test('the leader is asked, and what it sends is welcome until the wish has faded
   assert.equal(relay.wanted, 40)
   await clock.advance(5000)
   assert.equal(relay.wanted, null)
+})
+
+test('where the log begins beyond what the state was, an earlier state is neither asked for nor welcome', () => {
+  const { sent, needs, relay } = bench(nodeId(3))
+  needs.logBase = logIndex(70)
+  relay.local(logIndex(40))
+  assert.deepEqual(sent, [{ kind: 'state-wanted', from: 1, to: 3, atLeast: 70 }])
+  assert.deepEqual([relay.wanted, relay.logNeed?.from], [70, 70])
+  needs.logBase = logIndex(90)
+  assert.equal(relay.wanted, 90, 'what was asked for has been passed')
 })
 
 test('without a leader, or as the leader, nobody is asked', () => {
