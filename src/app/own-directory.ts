@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DirectoryTaken, lockDirectory } from '../host/directory-lock.ts'
-import type { DirectoryLock } from '../host/directory-lock.ts'
+import { lockAgainstOtherHosts } from '../host/host-lock.ts'
 import { makeDirectory } from '../pki/files.ts'
 import { StartFailure } from './errors.ts'
 import type { Ground } from './site.ts'
@@ -12,7 +12,7 @@ import type { Ground } from './site.ts'
  * @throws StartFailure `data-directory`
  */
 export async function ownDirectory(ground: Ground): Promise<string> {
-  const { config, closing, pid } = ground
+  const { config, closing } = ground
   if (config['in-memory']) {
     const passing = mkdtempSync(join(tmpdir(), 'orch-in-memory-'))
     closing.add(() => rmSync(passing, { recursive: true, force: true }))
@@ -20,14 +20,24 @@ export async function ownDirectory(ground: Ground): Promise<string> {
   }
   const directory = config['data-dir']
   makeDirectory(directory)
-  const lock = await lockOf(directory, pid)
-  closing.add(() => lock.release())
+  await lockFor(ground, directory)
   return directory
 }
 
-async function lockOf(directory: string, pid: number): Promise<DirectoryLock> {
+async function lockFor(
+  { pid, clock, random, log, closing, onFatal }: Ground,
+  directory: string,
+): Promise<void> {
   try {
-    return await lockDirectory(directory, pid)
+    const onHost = await lockDirectory(directory, pid)
+    closing.add(() => onHost.release())
+    const amongHosts = await lockAgainstOtherHosts(directory, {
+      clock,
+      owner: Buffer.from(random.bytes(16)).toString('hex'),
+      onTakenOver: (line) => log.warn(line),
+      onLost: onFatal,
+    })
+    closing.add(() => amongHosts.release())
   } catch (cause) {
     if (cause instanceof DirectoryTaken) throw new StartFailure('data-directory', cause.message, { cause })
     if (!(cause instanceof Error) || !('syscall' in cause) || !('code' in cause)) throw cause
