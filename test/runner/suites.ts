@@ -58,7 +58,13 @@ export const suites: readonly Suite[] = [
   },
   {
     // Most of it is waiting: for elections, starts, and ends of faults. Alone is what counts leaders, and what prints gaps.
-    ...{ name: 'e2e', budgetSeconds: 1000, fileSeconds: 400, parallel: 2, alone: ['stalls', 'failover'] },
+    ...{
+      name: 'e2e',
+      budgetSeconds: 1000,
+      fileSeconds: 400,
+      parallel: 2,
+      alone: ['stalls', 'failover', 'soak'],
+    },
     question: 'do real processes serve real clients?',
   },
 ]

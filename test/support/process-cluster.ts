@@ -32,6 +32,8 @@ export type ClusterOptions = {
   readonly domain?: 'orch.io' | 'k8s.io'
   /** More lines for every member's configuration file. */
   readonly config?: Readonly<Record<string, unknown>>
+  /** What Node itself is told. */
+  readonly nodeFlags?: readonly string[]
   /** Another program than the shipped one, for tests of the tests. */
   readonly program?: string
   /** A module loaded into every thread of every member before the server; it finds `ORCH_STALL_DIRECTORY`. */
@@ -274,7 +276,7 @@ export class ProcessCluster {
       }
       writeFileSync(join(home, 'config.yaml'), stringify(config))
       const preload = options.preload === undefined ? [] : ['--import', options.preload]
-      const program = [...preload, options.program ?? serverProgram]
+      const program = [...(options.nodeFlags ?? []), ...preload, options.program ?? serverProgram]
       return new MemberProcess(name, `https://127.0.0.1:${port}`, home, credentials, program)
     })
     if (options.links === true) {
