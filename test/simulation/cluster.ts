@@ -1,10 +1,11 @@
 import { initialConfiguration, nodeId } from '../../raft/index.ts'
-import type { NodeOptions } from '../../raft/index.ts'
+import type { MemberInfo, NodeOptions } from '../../raft/index.ts'
 import type { LogDisk } from '../../raft/ports.ts'
 import { Operator } from './clients/operator.ts'
 import { Coverage } from './coverage.ts'
 import type { Counts } from './coverage.ts'
 import { Electorate } from './electorate.ts'
+import { deafWatcher } from './life.ts'
 import { Liveness } from './liveness.ts'
 import type { LivenessReport, Sabotage } from './liveness.ts'
 import { foundersOf, MembershipDeeds } from './membership-deeds.ts'
@@ -152,13 +153,18 @@ class Cluster {
         this.#lied = true
       },
       hurry: (member, what, calls) => witness.hurry(member, what, calls),
+      stranger: (member) => this.#stranger(member, founders),
     })
   }
 
   async run(): Promise<RunReport> {
     const world = this.#world
     try {
-      for (const member of this.#members) member.start()
+      for (const member of this.#members) {
+        const lateMs = this.#swarm.lateMs[member.id - 1] ?? 0
+        if (lateMs === 0) member.start()
+        else world.schedule(lateMs, `m${member.id} is late`, null, () => member.start())
+      }
       this.#witness.start(this.#members)
       this.#nemesis.start()
       await world.runUntil(this.#options.faultsMs ?? defaultFaultsMs)
@@ -195,6 +201,22 @@ class Cluster {
     })
     this.#members.push(member)
     return member
+  }
+
+  /** Under the name of a member, from an earlier founding. It is not judged; the others are. */
+  #stranger({ id }: Member, founders: readonly MemberInfo[]): Member {
+    const { timing, limits } = this.#swarm
+    const stranger = new Member({
+      ...{ world: this.#world, network: this.#network, watcher: deafWatcher, swarm: this.#swarm },
+      node: { id: nodeId(id), members: founders, timing, limits },
+      wrapDisk: (disk) => disk,
+      ambush: new CrashPoint(),
+      met: () => undefined,
+      ...{ someDiverged: () => false, mayLie: () => true },
+      ...{ crashedAt: () => undefined, onDown: () => undefined },
+    })
+    stranger.ageTo(founders)
+    return stranger
   }
 
   #makeLiveness(): Liveness {

@@ -127,7 +127,10 @@ export class Liveness {
       times.push(Math.round(world.now - began))
     }
     this.#heal()
-    const restless = (): readonly string[] => (membership.any ? unrest(members, witness, membership) : [])
+    const restless = (): readonly string[] => [
+      ...(this.#isFounded ? [] : ['the cluster is not founded']),
+      ...(membership.any ? unrest(members, witness, membership) : []),
+    ]
     const settled = (): boolean => restless().length === 0
     if (membership.any) {
       world.schedule(busyMsMax, 'clients wait for the members', null, () => {
@@ -198,10 +201,15 @@ export class Liveness {
     // Of the ill too: one that leads while it reaches some of the others and not all would starve the rest for ever.
     // And of those that are still to come.
     network.heal(Array.from({ length: members.length + joinsMax }, (_, at) => nodeId(at + 1)))
-    if (!membership.any) return
+    // All founders are needed until it is founded.
+    if (!membership.any && this.#isFounded) return
     this.#healthy = members.filter(({ recoverable }) => recoverable)
     world.note('all are well until it is settled who belongs to them')
     for (const member of members) member.heal()
+  }
+
+  get #isFounded(): boolean {
+    return this.#options.members.some(({ clusterId }) => clusterId !== null)
   }
 
   /** Who stays well, of those that belong to the cluster now. */

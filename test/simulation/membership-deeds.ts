@@ -77,8 +77,6 @@ export class MembershipDeeds {
 
   #join(deed: Join): boolean {
     const { world, members, met, admit } = this.#options
-    // A newcomer has met nobody: it would take one that came back without its log for the member it was.
-    if (members.some(({ isImpostor }) => isImpostor)) return false
     const replaced = this.#replaced(deed)
     const id = this.#nextId
     const change = { kind: 'add', member: this.#newcomer(id, deed, replaced) } as const

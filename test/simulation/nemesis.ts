@@ -20,7 +20,7 @@ export type NemesisOptions = {
   readonly network: Network
   /** Grows when some join. */
   readonly members: readonly Member[]
-  /** Who voted first. A majority of them keeps its logs: else they would found another cluster. */
+  /** Who voted first. */
   readonly founders: readonly number[]
   readonly electorate: Electorate
   readonly membership: MembershipDeeds
@@ -28,12 +28,16 @@ export type NemesisOptions = {
   /** Of all members: who comes there first ends. */
   readonly ambush: CrashPoint
   readonly coverage: Coverage
+  /** What was left of an earlier founding in the place of this member. Not started yet. */
+  readonly stranger: (member: Member) => Member
   /** Some member sends what cannot be true from now on. */
   readonly lied: () => void
   /** So many clients come to a member at once. */
   readonly hurry: (member: number, what: 'read' | 'write', calls: number) => void
 }
 
+/** For so long two members are alone with each other. */
+const aloneMs = 3_000
 /** How long a member stays down that ended by a late consequence of some deed. */
 const defaultDownMs = 500
 
@@ -41,6 +45,8 @@ const defaultDownMs = 500
 export class Nemesis {
   readonly #options: NemesisOptions
   readonly #downMs = new Map<number, number>()
+  /** Each sends one stranger away. */
+  readonly #leaving = new Set<() => void>()
   #active = true
 
   constructor(options: NemesisOptions) {
@@ -59,6 +65,7 @@ export class Nemesis {
   /** No new harm, and nobody is brought back any more. */
   stop(): void {
     this.#active = false
+    for (const leave of this.#leaving) leave()
     this.#options.ambush.disarm()
   }
 
@@ -102,6 +109,8 @@ export class Nemesis {
       case 'database-rot':
       case 'wipe':
         return this.#ruin(deed)
+      case 'stranger':
+        return this.#strangers(deed)
       case 'diverge':
         return (
           this.#options.electorate.canSpare(this.#target(deed.target).id) &&
@@ -212,6 +221,10 @@ export class Nemesis {
     const member = this.#target(deed.target)
     if (member.lost !== null || !this.#options.electorate.canSpare(member.id)) return false
     if (deed.kind === 'wipe' && !this.#canForget(member)) return false
+    // A cluster is founded by all its founders.
+    const isFounded = this.#options.members.some(({ clusterId }) => clusterId !== null)
+    if (deed.kind === 'log-rot' && !isFounded) return false
+    if (deed.kind === 'wipe' && deed.alone) this.#leaveAloneWith(member, deed.downMs + aloneMs)
     this.#downMs.set(member.id, deed.downMs)
     if (deed.kind === 'database-rot' && deed.while === 'running') {
       member.rotDatabase(deed.rot, deed.seed)
@@ -228,15 +241,18 @@ export class Nemesis {
     return true
   }
 
-  /** All others would tell its log from a new one: before that nobody could keep a successor out. */
+  /**
+   * One founder keeps its directory: all of them together may found another cluster. While they agree to one, each has
+   * to keep it.
+   */
   #canForget(member: Member): boolean {
     const { members, founders, membership } = this.#options
-    const others = members.filter((other) => other !== member && !other.hasLeft)
-    const keep = founders.filter(
+    const isFounded = members.some(({ clusterId }) => clusterId !== null)
+    if (!isFounded) return members.every(({ agreed }) => !agreed)
+    const keeps = founders.some(
       (id) => id !== member.id && members.find((one) => one.id === id)?.isWiped === false,
     )
-    const isKnown = others.length > 0 && others.every((other) => other.knows(member.id))
-    return isKnown && membership.settled && 2 * keep.length > founders.length
+    return keeps && membership.settled
   }
 
   #repair({ target }: Extract<Deed, { readonly kind: 'repair' }>): boolean {
@@ -246,6 +262,48 @@ export class Nemesis {
     if (from === undefined || !member.running) return false
     member.repair(from)
     return true
+  }
+
+  /** All are down but this one and one other: the fewest who could found a cluster of three once more. */
+  #leaveAloneWith(member: Member, forMs: number): void {
+    const others = this.#options.members.filter((other) => other !== member)
+    const companion = others.find(({ running }) => running) ?? others[0]
+    for (const other of others) {
+      if (other === companion) continue
+      this.#downMs.set(other.id, forMs)
+      other.crash('power')
+    }
+  }
+
+  /** Members of an earlier founding under the same names, while those of this one are down. */
+  #strangers({ targets, forMs }: Extract<Deed, { readonly kind: 'stranger' }>): boolean {
+    const { members, founders, stranger } = this.#options
+    // One that is not founded yet believes those whom it should found with: it has nothing to lose.
+    if (!members.every(({ id, clusterId }) => clusterId !== null || !founders.includes(id))) return false
+    const seats = members.filter(
+      ({ id, seatTaken }) => targets.includes(id) && this.#options.founders.includes(id) && !seatTaken,
+    )
+    const guests = seats.map((member) => {
+      this.#downMs.set(member.id, forMs)
+      member.crash('power')
+      member.seatTaken = true
+      const guest = stranger(member)
+      guest.start()
+      const leave = (): void => {
+        guest.crash('power')
+        member.seatTaken = false
+      }
+      this.#leaving.add(leave)
+      return leave
+    })
+    this.#later(forMs, `sends ${guests.length} strangers away`, () => {
+      for (const leave of guests) {
+        leave()
+        this.#leaving.delete(leave)
+      }
+      for (const member of seats) member.start()
+    })
+    return seats.length > 0
   }
 
   #transfer(to: number): boolean {

@@ -10,6 +10,7 @@ import type {
 } from '../../raft/ports.ts'
 import { TransportFailure } from '../../raft/transport/errors.ts'
 import { defaultTransportLimits } from '../../raft/transport/options.ts'
+import { areApart } from '../../raft/transport/handshake.ts'
 import { PeerList } from '../../raft/transport/peer-list.ts'
 import { Link } from './link.ts'
 import type { Condition, LinkFault, NetworkOptions } from './link.ts'
@@ -157,7 +158,8 @@ export class Network {
   /** @returns false: it was told so */
   #admits(from: SimTransport, to: SimTransport): boolean {
     if (to.welcomes(from)) return true
-    this.#disown(from, to)
+    if (to.isApartFrom(from)) this.#parts.met('other-cluster')
+    else this.#disown(from, to)
     return false
   }
 
@@ -291,8 +293,15 @@ export class SimTransport implements Transport {
 
   welcomes(caller: SimTransport): boolean {
     const { id, identity } = caller
-    if (identity.cluster !== this.#self.cluster) return false
+    if (identity.cluster !== this.#self.cluster || this.isApartFrom(caller)) return false
     return this.peers.get(id)?.name === identity.name
+  }
+
+  /** As a handshake finds out before it says anything of the members. */
+  isApartFrom({ receiver }: SimTransport): boolean {
+    return (
+      receiver !== null && this.receiver !== null && areApart(receiver.identity(), this.receiver.identity())
+    )
   }
 
   hear(message: PeerMessage): void {

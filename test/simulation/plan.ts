@@ -84,7 +84,10 @@ export type Deed =
       readonly seed: number
       readonly downMs: number
     }
-  | { readonly kind: 'wipe'; readonly target: Target; readonly downMs: number }
+  /** `alone`: all others but one are down meanwhile. */
+  | { readonly kind: 'wipe'; readonly target: Target; readonly downMs: number; readonly alone: boolean }
+  /** In place of members comes what was left of an earlier founding under the same names, for so long. */
+  | { readonly kind: 'stranger'; readonly targets: readonly number[]; readonly forMs: number }
   | { readonly kind: 'diverge'; readonly target: Target; readonly how: Divergence }
   /** An operator repairs a member that is suspect, else the target, from one whose state is right. */
   | { readonly kind: 'repair'; readonly target: Target }
@@ -158,7 +161,7 @@ export type Harm = ReadonlyMap<DeedKind, number>
 
 export const deedKinds: readonly DeedKind[] = [
   ...(['kill', 'power-cut', 'stop', 'restart-loop', 'crash-step', 'pause'] as const),
-  ...(['sync-stall', 'disk-error', 'disk-full', 'log-rot', 'wipe'] as const),
+  ...(['sync-stall', 'disk-error', 'disk-full', 'log-rot', 'wipe', 'stranger'] as const),
   ...(['database-stall', 'database-error', 'database-rot', 'diverge', 'repair'] as const),
   ...(['isolate', 'halves', 'ring', 'one-way', 'flapping'] as const),
   ...(['half-open', 'slow-link', 'clogged-link', 'depose', 'wall-jump', 'transfer'] as const),
@@ -243,7 +246,11 @@ function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax, is
         while: random.pick(['running', 'down'] as const),
       }
     case 'wipe':
-      return { kind, target, downMs }
+      return { kind, target, downMs, alone: random.chance(0.5) }
+    case 'stranger': {
+      const targets = Array.from({ length: 1 + random.below(3) }, anyone)
+      return { kind, targets: [...new Set(targets)], forMs: 500 + random.below(3_000) }
+    }
     case 'diverge':
       return { kind, target, how: random.pick(divergences) }
     case 'malice': {

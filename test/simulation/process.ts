@@ -2,6 +2,7 @@ import { MemoryClusterRecord } from '../../raft/node/founding.ts'
 import { MemoryPeerBook } from '../../raft/node/peer-log-ids.ts'
 import type { NodeOptions } from '../../raft/node/options.ts'
 import { ConsensusFailure } from '../../raft/index.ts'
+import type { MemberInfo } from '../../raft/index.ts'
 import type { LogDisk } from '../../raft/ports.ts'
 import { MembersFailure } from '../../src/cluster/members.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
@@ -17,6 +18,7 @@ import type { DiskFaultCode, DiskOperation } from './disk.ts'
 import { SimKeyValueDisk } from './kv.ts'
 import type { DatabaseWord, KeyValueRot } from './kv.ts'
 import { startProcess } from './launch.ts'
+import { foundEarlier } from './stranger.ts'
 import { repairFrom } from './repairs.ts'
 import { damageLog, damageRunningLog } from './log-rot.ts'
 import type { LogRot, RotOutcome } from './log-rot.ts'
@@ -77,6 +79,8 @@ export class Member {
   /** Its threads are not held up any more. */
   #calm = false
   life: Life | null = null
+  /** Another process has its address. */
+  seatTaken = false
 
   constructor(options: MemberOptions) {
     const { world, swarm, node } = options
@@ -105,11 +109,6 @@ export class Member {
   /** Its data directory is gone. */
   get isWiped(): boolean {
     return this.#excuses.has('wiped')
-  }
-
-  /** It comes back without its log under its old name, and nobody told it yet that it may not. */
-  get isImpostor(): boolean {
-    return this.isWiped && this.#lost === null && !this.hasLeft
   }
 
   /** It knows that it was removed from the cluster. */
@@ -141,12 +140,13 @@ export class Member {
     return record?.founded === true ? record.clusterId : null
   }
 
-  /** Whether this member holds the log of that one in its book, and would know another. */
-  knows(peer: number): boolean {
-    return this.#peerBook.known().some((known) => known.peer === peer)
+  /** Whether it durably agreed to a cluster, founded or not. */
+  get agreed(): boolean {
+    return this.#clusterRecord.read() !== null
   }
 
   start(): void {
+    if (this.seatTaken) return
     if (this.life !== null || this.#lost !== null || this.#farewells >= farewellsMax) return
     const { world, network, watcher, swarm, node, wrapDisk, met } = this.#options
     const disk = this.#disk
@@ -360,6 +360,16 @@ export class Member {
       if (!(cause instanceof MembersFailure) && !(cause instanceof ConsensusFailure)) return world.fail(cause)
       world.note(`m${this.id} is not repaired from m${from.id}: ${cause.message}`)
     })
+  }
+
+  /** All that it has is of an earlier founding under the same names, which got far. */
+  ageTo(members: readonly MemberInfo[]): void {
+    foundEarlier(members, this.#disk, {
+      ...{ clusterRecord: this.#clusterRecord, peerBook: this.#peerBook },
+      random: this.#options.world.random.fork(),
+    })
+    // Whatever becomes of it is nobody's loss.
+    this.#excuses.add('wiped')
   }
 
   /** Its data directory is gone. */

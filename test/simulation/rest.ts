@@ -27,7 +27,8 @@ export function unrest(
   for (const member of members) {
     if (!memberships.isGone(member.id) || !member.recoverable) continue
     // Of those that it knows too many may be gone: then nobody can prove it.
-    const peers = [...(member.life?.transport.peers.keys() ?? [])]
+    const known = [...(member.life?.transport.peers.values() ?? [])]
+    const peers = known.flatMap(({ id, role }) => (role === 'voter' ? [id] : []))
     const { voters = [] } = member.life?.node.status.decided ?? {}
     const others = (voters.length > 0 ? voters : peers).filter((id) => Number(id) !== member.id)
     const telling = others.filter(

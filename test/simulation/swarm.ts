@@ -28,6 +28,8 @@ export type Swarm = {
   readonly mood: Mood
   readonly voters: number
   readonly learners: number
+  /** When each founder is started first, in ms; the others wait for it. */
+  readonly lateMs: readonly number[]
   readonly clients: number
   readonly thinkMsMax: number
   readonly payloadBytesMax: number
@@ -54,6 +56,7 @@ export function drawSwarm(random: SeededRandom): Swarm {
     mood,
     voters,
     learners,
+    lateMs: drawLate(random, voters + learners),
     clients: 1 + random.below(6),
     thinkMsMax: random.pick([5, 40, 200]),
     payloadBytesMax: random.pick([10, 200, 2_000]),
@@ -106,6 +109,12 @@ function drawMembers(random: SeededRandom): readonly [voters: number, learners: 
   const of100 = random.below(100)
   const voters = of100 < 4 ? 1 : of100 < 52 ? 3 : 5
   return [voters, random.pick([0, 0, 0, 0, 1, 2])]
+}
+
+/** Mostly all are there at once. */
+function drawLate(random: SeededRandom, members: number): readonly number[] {
+  const some = random.chance(0.3)
+  return Array.from({ length: members }, () => (some && random.chance(0.4) ? 1 + random.below(4_000) : 0))
 }
 
 function drawHarm(random: SeededRandom, mood: Mood): Harm {
