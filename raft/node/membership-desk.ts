@@ -95,14 +95,14 @@ export class MembershipDesk {
     return null
   }
 
-  /** @returns why the answer cannot be true; null: it was taken, or nobody waits for it */
-  answered({ from, round, answer }: Extract<PeerMessage, { readonly kind: 'change-answer' }>): string | null {
-    const asked = this.#asked.get(round)
-    if (asked === undefined) return null
-    if (!asked.has(from)) return 'it answers a change of the members that it was not asked for'
+  /**
+   * Takes the answer of a leader that the request was sent to. Others are ignored: a leader that was
+   * asked before may answer late, after the note of that was dropped.
+   */
+  answered({ from, round, answer }: Extract<PeerMessage, { readonly kind: 'change-answer' }>): void {
+    if (this.#asked.get(round)?.has(from) !== true) return
     if (answer.kind !== 'later') this.#asked.delete(round)
     this.#needs.changeAnswered(round - this.#firstRound, answer)
-    return null
   }
 
   /** The end of a turn: something may be decided, or leadership lost. */

@@ -109,7 +109,8 @@ export class Relays {
       case 'change-wanted':
         return this.membership.requested(message)
       case 'change-answer':
-        return this.membership.answered(message)
+        this.membership.answered(message)
+        return null
       case 'transfer-wanted':
         this.transfers.requested(message)
         return null
