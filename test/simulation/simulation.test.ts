@@ -103,9 +103,9 @@ void test('a majority that does not come together is found out', async () => {
 })
 
 void test('a member that silently applied something else is suspect, and an operator has it repaired', async () => {
-  let [diverged, suspected] = [0, 0]
-  for (let seed = 1; suspected < divergentRuns; seed++) {
-    assert.ok(seed <= 100, `${suspected} of ${diverged} were suspected`)
+  let [diverged, suspected, repaired] = [0, 0, 0]
+  for (let seed = 1; repaired < divergentRuns; seed++) {
+    assert.ok(seed <= 100, `${suspected} of ${diverged} were suspected, ${repaired} repaired`)
     const { mood, voters, harm } = swarmOf(seed)
     if (mood !== 'calm' || voters < 3) continue
     // Whoever is removed or replaced takes its state along.
@@ -123,10 +123,13 @@ void test('a member that silently applied something else is suspect, and an oper
     diverged++
     // It was let go, or its process was down to the end: the checkers of the run see to it that the others are equal.
     if (!met('divergence-suspected')) continue
-    assert.ok(met('divergence-repaired'), `seed ${seed}: it is repaired`)
     suspected++
+    // A wrong value may be overwritten before the operator looks: a majority then has this state, and it is
+    // trusted again. The checkers of the run prove that all members are equal in the end.
+    if (met('divergence-repaired')) repaired++
   }
   assert.ok(2 * suspected > diverged, `${suspected} of ${diverged} were suspected`)
+  assert.ok(2 * repaired > suspected, `${repaired} of ${suspected} were repaired`)
 })
 
 void test('a log on a disk that forgets its syncs is found out, and by what little', async () => {
