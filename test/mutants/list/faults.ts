@@ -72,7 +72,7 @@ export const faultMutants: readonly Mutant[] = [
   {
     id: 'renewed-keys-unused',
     file: 'raft/transport/grpc-transport.ts',
-    edits: [{ find: '      this.#tls.renew(credentials)\n', replace: '' }],
+    edits: [{ find: 'const isNarrower = this.#tls.renew(credentials)', replace: 'const isNarrower = false' }],
     breaks: 'renewed keys are not used between members, which part when the old ones expire',
     standsFor: 'etcd#11555: certificates that only a restart renews',
     invariant: 'L1',

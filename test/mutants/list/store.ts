@@ -83,8 +83,8 @@ export const storeMutants: readonly Mutant[] = [
     file: 'src/store/staging.ts',
     edits: [
       {
-        find: 'const staging = this.#staging.then(() => this.#stage(snapshot, from))',
-        replace: 'const staging = this.#stage(snapshot, from)',
+        find: 'const staging = this.#staging.then(() => this.#stage(snapshot))',
+        replace: 'const staging = this.#stage(snapshot)',
       },
     ],
     breaks: 'a second snapshot is staged while the first is still being given up',

@@ -183,8 +183,8 @@ export const watchMutants: readonly Mutant[] = [
     file: 'src/registry/rewrite.ts',
     edits: [
       {
-        find: "const conditions = [{ kind: 'revision-is', revision } as const]",
-        replace: "const conditions = revision >= 0 ? [] : [{ kind: 'revision-is', revision } as const]",
+        find: "return { kind: 'put', key, conditions: [{ kind: 'revision-is', revision }], object }",
+        replace: "return { kind: 'put', key, conditions: [], object }",
       },
     ],
     breaks: 'an update is proposed without the version it was made from',
