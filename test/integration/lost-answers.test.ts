@@ -5,7 +5,7 @@
  * "it may still be made"; the second member that is asked is the same server under another name.
  */
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
@@ -13,12 +13,14 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { ConsensusFailure } from '../../raft/index.ts'
 import type { MemberChange } from '../../raft/index.ts'
+import { ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { memberInfo } from '../support/fake-consensus.ts'
 import { forEver, place, seat } from '../support/join-place.ts'
 import type { Place } from '../support/join-place.ts'
 import { orchctl } from '../support/orchctl.ts'
 import type { Ran } from '../support/orchctl.ts'
 import { pointTo } from '../support/point-kubeconfig.ts'
+import { freshRandom, systemClock } from '../support/system.ts'
 
 const addresses = ['--peer-address', seat.peerAddress, '--client-address', seat.clientAddress]
 
@@ -215,9 +217,10 @@ void test('replace broke off when all but the context was done: given again it d
   const replace = ['replace', 'n3', 'n4', ...addresses, ...pki]
   assert.equal((await run(there, ...replace, '--no-wait')).code, 0)
   // The context that n3 got when it came.
-  await run(there, 'add', 'n7', '--peer-address', '10.0.0.7:1', '--client-address', '10.0.0.7:2', ...pki)
-  const text = readFileSync(kubeconfig, 'utf8')
-  writeFileSync(kubeconfig, text.replace(/\b(name|cluster): n7$/gm, '$1: n3'))
+  const came = [{ name: 'n3', hosts: ['10.0.0.3'], serverUrl: 'https://10.0.0.3:6443' }]
+  const keys = { directory: join(folder, 'pki'), kubeconfigPath: kubeconfig, members: came }
+  ensureClusterPki({ ...keys, clock: systemClock, random: freshRandom() })
+  assert.match(readFileSync(kubeconfig, 'utf8'), /name: n3/)
   const { role: wantedRole, ...said } = seat
   const old = members.named('n3')
   const member = { ...memberInfo(4, 'n4'), ...said, wantedRole, replaces: old?.id ?? null }

@@ -232,7 +232,7 @@ test('the cluster status names the members; leadership moves on request', async 
     {
       ...{ name: 'n1', id: '1', role: 'leader', term: 3, leader: { id: '1', name: 'n1' } },
       ...{ commit: 10, appliedMemory: 10, appliedDisk: 9, members: 3, ready: true },
-      state: { index: 0, digest: '0'.repeat(32), featureLevel: 1 },
+      state: { index: 0, digest: '0'.repeat(32), featureLevel: 1, quarantine: null },
     },
   )
   const transfer = (payload: string) =>

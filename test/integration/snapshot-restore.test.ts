@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { FileDisk, Wal } from '../../raft/index.ts'
+import { FileClusterRecord } from '../../src/app/cluster-record.ts'
 import { claimDirectory, memberId, peerCluster, readIdentity } from '../../src/app/member-identity.ts'
 import { cli } from '../../src/cli/cli.ts'
 import { RealClock } from '../../src/host/clock.ts'
@@ -74,8 +75,11 @@ void test('members restored with one id are one cluster, each with a log that be
     [one, 'n1'],
     [two, 'n2'],
   ] as const) {
-    assert.deepEqual(membersFilesIn(directory), ['db', 'founding', 'log', 'member.json'])
+    assert.deepEqual(membersFilesIn(directory), ['cluster.json', 'db', 'founding', 'log', 'member.json'])
     assert.equal(statSync(join(directory, 'db')).mode & 0o777, 0o700)
+    const clusterId = first['cluster id']?.replace(/, was c1$/, '')
+    const record = new FileClusterRecord(directory).read()
+    assert.deepEqual(record, { clusterId, founded: true, founders: [] })
     const identity = readIdentity(directory)
     const owner = memberId(peerCluster('new', id), name)
     assert.equal(identity?.id, owner)
@@ -178,7 +182,7 @@ void test('a restore that ended in the middle lets no server start, and is made 
   mkdirSync(marking)
   writeFileSync(join(marking, 'unfinished.new'), '{"comm')
   await restored('n1', marking)
-  assert.deepEqual(membersFilesIn(marking), ['db', 'founding', 'log', 'member.json'])
+  assert.deepEqual(membersFilesIn(marking), ['cluster.json', 'db', 'founding', 'log', 'member.json'])
   const locked = join(home, 'locked')
   mkdirSync(join(locked, 'db'), { recursive: true })
   writeFileSync(join(locked, 'unfinished'), 'noise')

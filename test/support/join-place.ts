@@ -101,7 +101,7 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
         clusterName: 'orch',
         life: 'ab12',
         apiDomain: 'orch.io',
-        clusterId: '00',
+        clusterId: '00'.repeat(16),
         featureLevel: featureLevelMax,
       },
       fingerprints: keys.fingerprints,
