@@ -48,7 +48,7 @@ export const suites: readonly Suite[] = [
     question: 'does a whole cluster survive its seeds?',
   },
   {
-    ...{ name: 'mutants', budgetSeconds: 420, fileSeconds: 410, parallel: 1 },
+    ...{ name: 'mutants', budgetSeconds: 600, fileSeconds: 590, parallel: 1 },
     question: 'do the tests notice deliberate mistakes?',
   },
   {
