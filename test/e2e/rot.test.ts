@@ -18,5 +18,6 @@ void test('a member with a rotten file heals or refuses, and serves nothing wron
     console.log(`# ${what}: harmless, healed, refused`)
     for (const row of rotRows(table)) console.log(`# ${row}`)
   }
-  assert.ok(changes.size >= 8, 'every kind of file')
+  // Whether there is a table depends on when LevelDB compacts, and peers.json on members that joined later.
+  assert.ok(changes.size >= 7, 'every kind of file')
 })
