@@ -218,8 +218,8 @@ export class RaftActor {
     if (recovered === null || this.#driver !== null) return
     if (start.cluster === null && !isBlank(recovered)) {
       return this.#fail(
-        'the record of the cluster that this log belongs to is missing: bring the whole data directory back; ' +
-          'it must be replaced by a new member otherwise',
+        'the record of the cluster that this log belongs to (cluster.json) is missing: bring it back, or take that of ' +
+          'another initial member of this cluster, which is the same; otherwise it must be replaced by a new member',
       )
     }
     const own = start.cluster?.founders.find(({ peer }) => peer === this.#options.node.id)

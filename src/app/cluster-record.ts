@@ -9,6 +9,9 @@ import { StartFailure } from './errors.ts'
 const format = 1
 /** Of the data directory. */
 export const clusterFileName = 'cluster.json'
+/** After the founding the file is the same on all founders; the log id in it shows whose directory it fits. */
+const clusterRecordRemedy =
+  'bring back an undamaged copy of it, or take that of another initial member of this cluster, which is the same'
 
 /**
  * To which cluster a data directory belongs, and by which logs that was founded. The file carries a
@@ -56,7 +59,7 @@ function parsed(path: string, text: string): ClusterRecord {
   }
   const record = found === null ? null : recordIn(found)
   if (record !== null && found?.['sha256'] === checksum(fieldsOf(record))) return record
-  throw new StartFailure('data-directory', `${path} is damaged: bring back an undamaged copy of it`)
+  throw new StartFailure('data-directory', `${path} is damaged: ${clusterRecordRemedy}`)
 }
 
 function jsonIn(text: string): Readonly<Record<string, unknown>> | null {

@@ -61,9 +61,10 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
   const logDirectory = join(parts.directory, logFolder)
   const electionMs = config['election-timeout']
   const startedMs = clock.monotonicMs()
-  let owedMs = promisedMs(parts.directory, electionMs)
+  const promise = { directory: parts.directory, electionMs, hasLog: hasLog(logDirectory), log }
+  let owedMs = promisedMs(promise)
   const peerBook = new FilePeerBook(parts.directory)
-  if (peer !== null && hasLog(logDirectory) && peerBook.known().length === 0) {
+  if (peer !== null && promise.hasLog && peerBook.known().length === 0) {
     log.warn({ path: peerBook.path }, 'no peer is recorded: each is believed the first log it comes with')
   }
   const opened = threadedNode<Outcome>({

@@ -1,38 +1,54 @@
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { limits } from '../config/limits.ts'
 import { readFileIfThere, replaceFile } from '../pki/files.ts'
-import { StartFailure } from './errors.ts'
 
-const fileName = 'lease-promise'
+/** In the data directory. */
+export const leasePromiseFileName = 'lease-promise'
 
-/**
- * Returns for how long, in ms, this member may have promised a leader to elect nobody else, and keeps it in the data
- * directory before this process promises anything. A promise outlives the process that gave it: one that comes back with a
- * shorter `--election-timeout` still owes the longer one, so the file is only lowered once that was waited out.
- *
- * @throws StartFailure `data-directory` when the file says no number
- */
-export function promisedMs(directory: string, electionMs: number): number {
-  const path = join(directory, fileName)
-  const text = readFileIfThere(path)
-  const recorded = text === null ? 0 : Number(text.trim())
-  if (text !== null && !/^\d{1,9}\s*$/.test(text)) {
-    throw new StartFailure(
-      'data-directory',
-      `${path} does not hold the election timeout of the last start in ms: write the longest that this member was started with`,
-    )
-  }
-  if (electionMs > recorded) record(path, electionMs)
-  return Math.max(electionMs, recorded)
+export type LeasePromiseOptions = {
+  /** The data directory. */
+  readonly directory: string
+  /** This process promises this long, in ms. */
+  readonly electionMs: number
+  /** Whether the directory holds a log, so that an earlier process may have promised something. */
+  readonly hasLog: boolean
+  readonly log: Pick<Logger, 'warn'>
 }
 
 /**
- * All that an earlier process promised is over, and this one promises no more than `electionMs`. Where that cannot be
- * written, the next start waits longer than it has to, and nothing else happens.
+ * Returns for how long, in ms, this member may have promised a leader to elect nobody else, and records it
+ * in the data directory before this process promises anything. A promise outlives the process that gave it:
+ * one that starts with a shorter `--election-timeout` still owes the longer one, so the record is only
+ * lowered once that was waited out.
+ *
+ * A record that is missing or damaged is replaced by the longest promise that any process can have given.
+ */
+export function promisedMs({ directory, electionMs, hasLog, log }: LeasePromiseOptions): number {
+  const path = join(directory, leasePromiseFileName)
+  const text = readFileIfThere(path)
+  const recorded = text === null ? null : recordedIn(text)
+  const isLost = recorded === null && (text !== null || hasLog)
+  const owedMs = Math.max(electionMs, isLost ? limits.electionMsMax : (recorded ?? 0))
+  if (isLost) {
+    log.warn(
+      { path, waitMs: owedMs },
+      `the lease promise was ${text === null ? 'missing' : 'damaged'} and is set aside: this member takes part in no election ` +
+        'until the longest possible one is over; nothing needs to be done',
+    )
+  }
+  if (owedMs !== recorded) record(path, owedMs)
+  return owedMs
+}
+
+/**
+ * Lowers the record to `electionMs`: all that an earlier process promised is over, and this one promises no
+ * more. If that cannot be written, the next start waits longer than it has to, and nothing else happens.
  */
 export function forgetPromise(directory: string, electionMs: number, log: Pick<Logger, 'warn'>): void {
   try {
-    record(join(directory, fileName), electionMs)
+    record(join(directory, leasePromiseFileName), electionMs)
   } catch (cause) {
     log.warn(
       { cause: cause instanceof Error ? cause.message : String(cause) },
@@ -41,6 +57,23 @@ export function forgetPromise(directory: string, electionMs: number, log: Pick<L
   }
 }
 
+/** Records that no process of this member has promised anything: its log was made and never opened. */
+export function recordNoPromise(directory: string): void {
+  record(join(directory, leasePromiseFileName), 0)
+}
+
 function record(path: string, ms: number): void {
-  replaceFile(path, `${ms}\n`, 'public')
+  replaceFile(path, `${ms} ${checkOf(ms)}\n`, 'public')
+}
+
+/** Returns null if the text is damaged. */
+function recordedIn(text: string): number | null {
+  const [, digits, check] = /^(\d{1,9}) ([0-9a-f]{8})\n$/.exec(text) ?? []
+  const ms = Number(digits)
+  return digits === String(ms) && check === checkOf(ms) ? ms : null
+}
+
+/** Detects rot: a shorter promise than the one given would let two leaders serve reads. */
+function checkOf(ms: number): string {
+  return createHash('sha256').update(`lease promise ${ms}`).digest('hex').slice(0, 8)
 }

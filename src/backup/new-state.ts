@@ -12,6 +12,7 @@ import { addHash, hashText, newHash } from '../store/machine/hash.ts'
 import { encodeHead } from '../store/machine/head.ts'
 import type { Head } from '../store/machine/head.ts'
 import { FileClusterRecord } from '../app/cluster-record.ts'
+import { recordNoPromise } from '../app/lease-promise.ts'
 import { isJoinRecord } from '../app/join-records.ts'
 import { hashOf, movedVersion, recordBytes, recordOf } from '../store/machine/version.ts'
 import type { Version } from '../store/machine/version.ts'
@@ -103,12 +104,14 @@ export class NewStateBuilder {
 
 /**
  * Writes down to which cluster the member belongs. The id follows from the life, so it is equal on all
- * members that were made for it, and there is nothing that they would have to agree on.
+ * members that were made for it, and there is nothing that they would have to agree on. Nobody has
+ * promised it a lease yet.
  */
 export function recordCluster(directory: string, { head }: Pick<NewState, 'head'>): void {
   const clusterId = head.identity?.clusterId
   assert(clusterId !== undefined, 'a state that is restored is of a founded cluster')
   new FileClusterRecord(directory).write({ clusterId, founded: true, founders: [] })
+  recordNoPromise(directory)
 }
 
 /** The log of a member whose state begins at `base`: nothing in it, nothing voted. */

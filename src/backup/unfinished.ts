@@ -4,6 +4,7 @@ import { claimFileName, logFolder, unfinishedFileName } from '../app/member-iden
 import { databaseFolder } from '../app/open-store.ts'
 import { foundingFileName } from '../app/founding.ts'
 import { clusterFileName } from '../app/cluster-record.ts'
+import { leasePromiseFileName } from '../app/lease-promise.ts'
 import { peerBookFileName } from '../app/peer-book.ts'
 import { asideSuffix, readFileIfThere, removeFile, replaceFile } from '../pki/files.ts'
 import { BackupFailure } from './errors.ts'
@@ -15,6 +16,7 @@ export const memberFiles = [
   foundingFileName,
   peerBookFileName,
   clusterFileName,
+  leasePromiseFileName,
   claimFileName,
 ] as const
 

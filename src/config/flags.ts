@@ -78,7 +78,7 @@ export const flags = {
   'peer-bind-address': text('', 'IP', 'Where to listen for peers when it is not the host of --peer-address.'),
   'election-timeout': duration(
     300,
-    { minMs: 50, maxMs: 60_000 },
+    { minMs: 50, maxMs: limits.electionMsMax },
     'A follower that hears nothing for this long, up to twice as long, stands for election.',
   ),
   'heartbeat-interval': duration(

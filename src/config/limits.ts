@@ -5,6 +5,8 @@ const MiB = 1024 * KiB
 
 /** Every bound in the system: name = thing, unit, extreme. Nothing may grow without a line here. */
 export const limits = Object.freeze({
+  /** In ms. The longest `--election-timeout`, and so the longest lease that a member can have promised. */
+  electionMsMax: 60_000,
   /** One request body. When full: 413. */
   requestBytesMax: 3 * MiB,
   /** One log entry: a full request, what it is stored with, and its envelope. When full: 413. */

@@ -228,7 +228,7 @@ void test('a recovery that ended in the middle lets no server start, and is done
 })
 
 void test('wherever a recovery ended, the next one begins with what was there before it', async () => {
-  const parts = ['log', 'db', 'founding', 'cluster.json', 'member.json'] as const
+  const parts = ['log', 'db', 'founding', 'cluster.json', 'lease-promise', 'member.json'] as const
   const before = scene()
   append(before('n1'), first, ['a'], base)
   const whole = contentOf(before('n1'))

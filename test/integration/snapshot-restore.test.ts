@@ -75,7 +75,9 @@ void test('members restored with one id are one cluster, each with a log that be
     [one, 'n1'],
     [two, 'n2'],
   ] as const) {
-    assert.deepEqual(membersFilesIn(directory), ['cluster.json', 'db', 'founding', 'log', 'member.json'])
+    assert.deepEqual(membersFilesIn(directory), [
+      ...['cluster.json', 'db', 'founding', 'lease-promise', 'log', 'member.json'],
+    ])
     assert.equal(statSync(join(directory, 'db')).mode & 0o777, 0o700)
     const clusterId = first['cluster id']?.replace(/, was c1$/, '')
     const record = new FileClusterRecord(directory).read()
@@ -182,7 +184,9 @@ void test('a restore that ended in the middle lets no server start, and is made 
   mkdirSync(marking)
   writeFileSync(join(marking, 'unfinished.new'), '{"comm')
   await restored('n1', marking)
-  assert.deepEqual(membersFilesIn(marking), ['cluster.json', 'db', 'founding', 'log', 'member.json'])
+  assert.deepEqual(membersFilesIn(marking), [
+    ...['cluster.json', 'db', 'founding', 'lease-promise', 'log', 'member.json'],
+  ])
   const locked = join(home, 'locked')
   mkdirSync(join(locked, 'db'), { recursive: true })
   writeFileSync(join(locked, 'unfinished'), 'noise')

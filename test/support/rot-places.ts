@@ -24,6 +24,8 @@ export const fileKinds = [
   'database text log',
   'member.json',
   'peers.json',
+  'cluster.json',
+  'lease promise',
 ] as const
 
 export type FileKind = (typeof fileKinds)[number]
@@ -43,7 +45,8 @@ export type Rot = {
 /** @returns null for what a start makes anew: locks, the process id */
 function kindOf(path: string): FileKind | null {
   const name = basename(path)
-  if (name === 'member.json' || name === 'peers.json') return name
+  if (name === 'member.json' || name === 'peers.json' || name === 'cluster.json') return name
+  if (name === 'lease-promise') return 'lease promise'
   if (path.startsWith('log/'))
     return name === 'end' ? 'log end' : name.endsWith('.log') ? 'log segment' : null
   if (!path.startsWith('db/')) return null

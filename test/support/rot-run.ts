@@ -3,6 +3,7 @@ import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SeededRandom } from '../../raft/base/random.ts'
+import { FileClusterRecord } from '../../src/app/cluster-record.ts'
 import { ProcessCluster } from './process-cluster.ts'
 import type { MemberProcess } from './process-cluster.ts'
 import { describeRot, drawChanges, drawLosses, fileKinds, inflict } from './rot-places.ts'
@@ -141,7 +142,7 @@ class RotBench {
       if (at > 0 && at % 50 === 0) console.log(`# ${at} of ${rots.length} places`)
       const verdict = await this.#try(rot)
       // The others have the state: only what may have been a promise of this member is beyond repair.
-      const mayRefuse = !rot.kind.startsWith('database')
+      const mayRefuse = !rot.kind.startsWith('database') && rot.kind !== 'lease promise'
       assert.ok(verdict !== 'refused' || mayRefuse, `seed ${this.#seed}: ${describeRot(rot)}: it heals`)
       const row = table.get(rot.kind) ?? { harmless: 0, healed: 0, refused: 0 }
       row[verdict]++
@@ -187,6 +188,13 @@ class RotBench {
     else await this.#victim.stop('SIGKILL')
     const said = readFileSync(log, 'utf8')
     assert.doesNotMatch(said, /broken invariant/, what)
+    // Neither is served with a changed promise or a changed founding, nor without one.
+    if (rot.kind === 'lease promise')
+      assert.match(said, /lease promise was (missing|damaged) and is set aside/, what)
+    if (rot.kind === 'cluster.json') {
+      const [record, kept] = [this.#data, this.kept].map((place) => new FileClusterRecord(place).read())
+      assert.deepEqual(record, kept, `${what}: another cluster is refused`)
+    }
     return /repaired|not to be trusted|set aside|snapshot installed/.test(said) ? 'healed' : 'harmless'
   }
 
