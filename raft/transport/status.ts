@@ -48,13 +48,26 @@ const decidedKey = 'orch-configuration-index'
 
 /** What the other side's status means here. One line of text, bounded, because a stranger wrote it. */
 export function failureOf(error: Pick<ServiceError, 'code' | 'details'>): TransportFailure {
-  const detail = error.details
+  const said = error.details
     .replace(/[^\x20-\x7e]+/g, ' ')
     // The library's frame around what the network said.
     .replace(/^No connection established\. Last error: (?:Error: )?(.*?)\. Resolution note:.*$/, '$1')
     .slice(0, 300)
+  const detail = verifyErrors.has(said)
+    ? `the peer's certificate is of no authority that this member trusts (${said})`
+    : said
   return new TransportFailure(codeOf(error.code), detail === '' ? `gRPC status ${error.code}` : detail)
 }
+
+/** What OpenSSL says of a chain that ends at no trusted certificate (X509_verify_cert_error_string). */
+const verifyErrors: ReadonlySet<string> = new Set([
+  'self-signed certificate',
+  'self-signed certificate in certificate chain',
+  'unable to get issuer certificate',
+  'unable to get local issuer certificate',
+  'unable to verify the first certificate',
+  'certificate signature failure',
+])
 
 function codeOf(code: status): TransportFailureCode {
   switch (code) {
