@@ -1,15 +1,21 @@
 import { assertNever } from '../base/assert.ts'
 import { membersMax, votersMax } from './config.ts'
 import { isQuorum } from './quorum.ts'
-import type { Configuration, MemberInfo, MemberRole, NodeId } from './types.ts'
+import type { Configuration, LogIndex, MemberInfo, MemberRole, NodeId } from './types.ts'
 
 /** A member to be: everyone begins as a learner. */
 export type NewMember = Omit<MemberInfo, 'role'>
 
 /** One wish about who belongs to the cluster. Each may be said again: what is so already is done. */
 export type MemberChange =
-  /** A new member comes as a learner; its leader promotes it once it has caught up, unless `wantedRole` pins it. */
-  | { readonly kind: 'add'; readonly member: NewMember }
+  /**
+   * A new member comes as a learner; its leader promotes it once it has caught up, unless `wantedRole` pins it.
+   *
+   * An id enters the configuration at most once. `basedOn` is an index that was committed when the id was drawn, so every
+   * addition of the id is a later entry. Once one is committed, every leader knows a configuration later than `basedOn`
+   * and refuses a repetition of the request, however late that comes and whether or not the member was removed since.
+   */
+  | { readonly kind: 'add'; readonly member: NewMember; readonly basedOn: LogIndex }
   | { readonly kind: 'remove'; readonly id: NodeId }
   /** `learner`: at once, and pinned. `voter`: once it has caught up. */
   | { readonly kind: 'set-role'; readonly id: NodeId; readonly role: MemberRole }
@@ -26,7 +32,8 @@ export type MemberChange =
 /**
  * Why a change is not made. All but the last two are for whoever asked; those pass by themselves.
  *
- * - `name-taken`, `id-taken`, `address-taken`: another member has it
+ * - `name-taken`, `address-taken`: another member has it
+ * - `id-taken`: another member has it, or may have had it: the members changed since it was drawn
  * - `unknown-member`: nobody has that id
  * - `replaced-unknown`: nobody has the id of whom it shall replace
  * - `replaces-pinned`: who stays a learner takes nobody's place
@@ -53,6 +60,8 @@ export type ChangeRefusal =
 
 /** What a leader knows beyond the configuration. */
 export type ChangeKnowledge = {
+  /** Index of the configuration in force, or a later one up to which it is still in force. Committed. */
+  readonly configurationIndex: LogIndex
   /** The change before this one is not committed, or its joint configuration not left. */
   readonly pending: boolean
   /** An entry of the leader's term is committed. */
@@ -87,13 +96,13 @@ export function planChange(
 function wish(
   members: readonly MemberInfo[],
   change: MemberChange,
-  { caughtUp }: ChangeKnowledge,
+  { caughtUp, configurationIndex }: ChangeKnowledge,
 ): ChangePlan {
   switch (change.kind) {
     case 'add':
-      return add(members, change.member)
+      return add(members, change, configurationIndex)
     case 'remove':
-      // An id is never used again, so who is not there was removed.
+      // No id is added twice, so a member that is not there was removed.
       return members.some(({ id }) => id === change.id)
         ? { kind: 'change', members: without(members, change.id) }
         : done
@@ -108,7 +117,11 @@ function wish(
   }
 }
 
-function add(members: readonly MemberInfo[], added: NewMember): ChangePlan {
+function add(
+  members: readonly MemberInfo[],
+  { member: added, basedOn }: Extract<MemberChange, { readonly kind: 'add' }>,
+  configurationIndex: LogIndex,
+): ChangePlan {
   const same = members.find(({ id }) => id === added.id)
   if (same !== undefined) {
     const asked = same.name === added.name && same.peerAddress === added.peerAddress
@@ -116,6 +129,12 @@ function add(members: readonly MemberInfo[], added: NewMember): ChangePlan {
     return refused(
       'id-taken',
       `"${same.name}" has this identity: let the new member join anew, it draws another`,
+    )
+  }
+  if (configurationIndex > basedOn) {
+    return refused(
+      'id-taken',
+      'the members changed since this identity was drawn: let the new member join anew, it draws another',
     )
   }
   const named = members.find(({ name }) => name === added.name)

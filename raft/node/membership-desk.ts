@@ -257,6 +257,7 @@ export class MembershipDesk {
       .status()
       .followers.filter(({ recentlyActive, match }) => recentlyActive && match > 0)
     return {
+      configurationIndex: core.decided.index,
       pending: !this.#free,
       settled: core.settled,
       inTouch: new Set([self, ...answering.map(({ id }) => id)]),

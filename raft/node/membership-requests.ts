@@ -13,7 +13,11 @@ type Pending = {
   retry: Timer
 }
 
-/** Changes of the members that callers wait for. What is not answered is asked again: a change is made only once. */
+/**
+ * Changes of the members that callers wait for. A change that is not answered is requested again, also from the next
+ * leader. That does no harm: what is so already is done, and an addition is refused once the members changed since its
+ * id was drawn, so a repetition that arrives after the member was removed does not add it again (see `MemberChange`).
+ */
 export class MembershipRequests {
   readonly #clock: Clock
   readonly #send: (request: number, change: MemberChange) => void

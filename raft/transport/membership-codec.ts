@@ -1,7 +1,7 @@
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
 import { assertNever } from '../base/assert.ts'
 import type { ChangeRefusal, MemberChange } from '../core/member-change.ts'
-import { logIndex } from '../core/types.ts'
+import { logIndex, noIndex } from '../core/types.ts'
 import type { Configuration, MemberInfo, MemberRole, NodeId } from '../core/types.ts'
 import { refusalBytesMax } from '../ports.ts'
 import type { MembershipAnswer, PeerMessage, TransferTold } from '../ports.ts'
@@ -91,7 +91,7 @@ function writeChange(writer: BinaryWriter, change: MemberChange): void {
       openMessage(writer, 1)
       writeMember(writer, { ...change.member, role: 'learner' })
       writer.join()
-      return
+      return writeWhole(writer, 6, change.basedOn)
     case 'remove':
       return writeId(writer, 2, change.id)
     case 'set-role':
@@ -218,10 +218,16 @@ function toMessage(
 
 function readChange(reader: BinaryReader, end: number): MemberChange {
   let change: MemberChange | null = null
+  // Missing in a request of a program before this field: then it is refused once the members ever changed.
+  let basedOn = 0
   while (reader.pos < end) {
     const head = reader.uint32()
     const [field, type] = [head >>> 3, head & 7]
-    if (field > 5) {
+    if (field === 6) {
+      basedOn = readWhole(reader, type)
+      continue
+    }
+    if (field > 6) {
       skipField(reader, field, type)
       continue
     }
@@ -235,13 +241,13 @@ function readChange(reader: BinaryReader, end: number): MemberChange {
   }
   expectEnd(reader, end)
   if (change === null) throw malformed('a change of an unknown kind')
-  return change
+  return change.kind === 'add' ? { ...change, basedOn: logIndex(basedOn) } : change
 }
 
 function toAdd(info: MemberInfo): MemberChange {
   const { id, name, wantedRole, peerAddress, clientAddress, version, featureLevel, replaces, addedMs } = info
   const facts = { peerAddress, clientAddress, version, featureLevel, replaces, addedMs }
-  return { kind: 'add', member: { id, name, wantedRole, ...facts } }
+  return { kind: 'add', member: { id, name, wantedRole, ...facts }, basedOn: noIndex }
 }
 
 function readSetRole(reader: BinaryReader, end: number): MemberChange {

@@ -48,7 +48,7 @@ export class MemberChanges implements MembershipChanges {
     const configuration = this.#parts.configuration()
     const everyone = new Set(configuration.members.map(({ id }) => id))
     const plan = planChange({ ...configuration, votersOutgoing: null }, changeOf(change), {
-      ...{ pending: false, settled: true },
+      ...{ pending: false, settled: true, configurationIndex: this.#parts.applied() },
       ...{ inTouch: everyone, caughtUp: new Set<NodeId>() },
     })
     if (plan.kind === 'refused') throw this.#refused(plan.reason, plan.message, change, null)

@@ -13,7 +13,10 @@ import type { StateWatch } from './state-watch.ts'
 
 export type MembershipParts = {
   readonly store: ObjectStore
-  readonly machine: Pick<StoreMachine, 'configuration' | 'quarantine' | 'samples' | 'repair'>
+  readonly machine: Pick<
+    StoreMachine,
+    'appliedMemory' | 'configuration' | 'quarantine' | 'samples' | 'repair'
+  >
   readonly consensus: Pick<
     Consensus<never>,
     'clusterId' | 'status' | 'barrier' | 'changeMembers' | 'transferLeadership'
@@ -35,6 +38,7 @@ export function membershipDesks(
     records: new StoredJoinRecords({ store, clock, random }),
     consensus,
     configuration: () => machine.configuration,
+    applied: () => machine.appliedMemory,
     cluster: () => ({
       clusterName: config['cluster-name'],
       life,

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Joining, NodeId } from '../../raft/index.ts'
-import { readFileIfThere } from '../pki/files.ts'
+import { readFileIfThere, removeFile } from '../pki/files.ts'
 import { StartFailure } from './errors.ts'
 import { hasLog } from './founding.ts'
 import { joinCluster, joiningFileName } from './join-cluster.ts'
@@ -36,6 +36,8 @@ export async function ownIdentity(ground: Ground, directory: string): Promise<Ow
   if (found !== null) {
     checkNames(directory, { ...found }, { cluster, member, apiDomain: names.domain })
     if (isTold) log.info({ id: found.id }, 'this member joined before: --join is not looked at')
+    // A process that was killed right after it claimed the directory leaves it.
+    removeFile(join(directory, joiningFileName))
     return identityOf(found)
   }
   if (isTold && !isClaimed(directory)) {

@@ -1,10 +1,19 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
 import { Failure } from '../../raft/base/failure.ts'
-import { nodeId } from '../../raft/index.ts'
-import type { Configuration, Consensus, MemberInfo, MemberRole, NewMember, NodeId } from '../../raft/index.ts'
+import { MembershipFailure, nodeId } from '../../raft/index.ts'
+import type {
+  Configuration,
+  Consensus,
+  LogIndex,
+  MemberInfo,
+  MemberRole,
+  MembersChanged,
+  NewMember,
+  NodeId,
+} from '../../raft/index.ts'
 import { limits } from '../config/limits.ts'
-import type { JoinRecord, JoinSeat } from './join-record.ts'
+import type { JoinRecord, Joining, JoinSeat } from './join-record.ts'
 import { JoinFailure, checkRules, judgeJoin, seatProblem, seatedMember } from './join-rules.ts'
 import type { JoinAnswer, JoinRequest } from './join-request.ts'
 import { drawJoinToken, isSecret, joinTokenText, secretHash } from './join-token.ts'
@@ -48,6 +57,8 @@ export type JoinDeskParts = {
   readonly consensus: Pick<Consensus<never>, 'changeMembers'>
   /** As of the newest entry that memory holds, like the records: what consensus tells of itself is older now and then. */
   readonly configuration: () => Configuration
+  /** Index of that entry. */
+  readonly applied: () => LogIndex
   readonly cluster: () => JoinCluster
   /**
    * SHA-256 of the key of the authority that vouches for the client port, hex; null: that is not the cluster's own, so a
@@ -158,18 +169,52 @@ export class JoinDesk {
   }
 
   /**
-   * Makes the process a member. Whatever was done of it when an answer got lost is not done again.
+   * Makes the process a member. What was done already when an answer got lost is not done again. A process is told an id
+   * only once the record says durably that it was, and such a record never gets another id: so a token leads to one id.
    *
    * @param tokenId of a token whose secret was shown
    * @param deadlineMs on the monotonic clock
    * @throws JoinFailure, ConsensusFailure, or what `records` throw
    */
   async join(tokenId: string, request: JoinRequest, deadlineMs: number): Promise<JoinAnswer> {
-    const { records, consensus, clock } = this.#parts
-    const taken = await this.#takeSeat(tokenId, request, deadlineMs)
-    const { seat } = taken.record
+    this.#foundedCluster()
+    let spent: NodeId | null = null
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const taken = await this.#takeSeat(tokenId, request, spent, deadlineMs)
+      const { memberId } = taken
+      const changed = await this.#add(taken, request, deadlineMs)
+      // The rules may have changed between the first look and that entry. Who does not know them is not let start; the
+      // version that does completes what is begun.
+      await this.#parts.records.barrier(deadlineMs)
+      checkRules(request, { ...this.#parts.cluster(), version: this.#parts.version })
+      if (changed !== null && (await this.#confirm(tokenId, request, memberId, deadlineMs))) {
+        const { clusterName, life, apiDomain } = this.#parts.cluster()
+        return {
+          ...{ clusterName, life, apiDomain, clusterId: this.#foundedCluster(), memberId },
+          configurationIndex: changed.index,
+          members: changed.configuration.members,
+        }
+      }
+      spent = memberId
+    }
+    throw new IssueFailure('busy', 'the members change all the time, or another process joins: try again')
+  }
+
+  /** @throws JoinFailure `not-founded` */
+  #foundedCluster(): string {
+    const { clusterId } = this.#parts.cluster()
+    if (clusterId !== null) return clusterId
+    throw new JoinFailure('not-founded', 'this member does not know its cluster yet: try again')
+  }
+
+  /** @returns null: the id cannot be added, now or later */
+  async #add(
+    { seat, memberId, basedOn }: TakenSeat,
+    request: JoinRequest,
+    deadlineMs: number,
+  ): Promise<MembersChanged | null> {
     const member: NewMember = {
-      id: taken.memberId,
+      id: memberId,
       name: seat.name,
       wantedRole: seat.role,
       peerAddress: seat.peerAddress,
@@ -177,35 +222,54 @@ export class JoinDesk {
       version: request.version,
       featureLevel: request.featureLevelMax,
       replaces: seat.replaces?.id ?? null,
-      addedMs: clock.wallMs(),
+      addedMs: this.#parts.clock.wallMs(),
     }
-    const { configuration, index } = await consensus.changeMembers({ kind: 'add', member }, deadlineMs)
-    // The rules may have changed between the first look and that entry. Who does not know them is not let start; the
-    // version that does completes what is begun.
-    await records.barrier(deadlineMs)
-    checkRules(request, { ...this.#parts.cluster(), version: this.#parts.version })
-    const kept = records.find(tokenId)
-    // From here on the member's absence means that it was removed.
-    if (kept?.record.joining?.nonce === request.nonce && !kept.record.joining.joined) {
-      const joining = { ...kept.record.joining, joined: true }
-      await records.save({ ...kept.record, joining }, kept.version, [], deadlineMs)
-    }
-    const { clusterName, life, apiDomain, clusterId } = this.#parts.cluster()
-    return {
-      ...{ clusterName, life, apiDomain, clusterId: clusterId ?? '' },
-      memberId: taken.memberId,
-      configurationIndex: index,
-      members: configuration.members,
+    try {
+      return await this.#parts.consensus.changeMembers({ kind: 'add', member, basedOn }, deadlineMs)
+    } catch (cause) {
+      if (cause instanceof MembershipFailure && cause.code === 'id-taken') return null
+      throw cause
     }
   }
 
-  /** Draws the id and writes down whose it is. */
+  /**
+   * Writes down that the process is told this id. From then on the member's absence means that it was removed.
+   *
+   * @returns false: another id was drawn for the process meanwhile
+   * @throws JoinFailure `unknown-token`
+   */
+  async #confirm(
+    tokenId: string,
+    { nonce }: JoinRequest,
+    memberId: NodeId,
+    deadlineMs: number,
+  ): Promise<boolean> {
+    const { records } = this.#parts
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const kept = records.find(tokenId)
+      if (kept === null) throw unknownToken()
+      const { joining } = kept.record
+      if (joining?.nonce !== nonce || joining.memberId !== memberId) return false
+      if (joining.joined) return true
+      const record = { ...kept.record, joining: { ...joining, joined: true } }
+      if (await records.save(record, kept.version, [], deadlineMs)) return true
+      await records.barrier(deadlineMs)
+    }
+    return false
+  }
+
+  /**
+   * Draws the id and writes down whose it is.
+   *
+   * @param spent an id that cannot be added any more: if the record still has it, another one is drawn
+   */
   async #takeSeat(
     tokenId: string,
     request: JoinRequest,
+    spent: NodeId | null,
     deadlineMs: number,
-  ): Promise<{ readonly record: JoinRecord; readonly memberId: NodeId }> {
-    const { records, configuration, clock, version, cluster } = this.#parts
+  ): Promise<TakenSeat> {
+    const { records, configuration, applied, clock, version, cluster } = this.#parts
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       await records.barrier(deadlineMs)
       const kept = records.find(tokenId)
@@ -213,11 +277,15 @@ export class JoinDesk {
       const { members } = configuration()
       const known = { ...cluster(), version, members, nowMs: clock.wallMs() }
       const drawn = judgeJoin(kept.record, request, known)
-      if (drawn !== null) return { record: kept.record, memberId: drawn }
-      const memberId = this.#drawId(members)
-      const joining = { nonce: request.nonce, memberId, joined: false }
-      const record = { ...kept.record, joining }
-      if (await records.save(record, kept.version, [], deadlineMs)) return { record, memberId }
+      const { seat } = kept.record
+      if (drawn !== null && drawn.memberId !== spent) return { seat, ...drawn }
+      const joining = {
+        ...{ nonce: request.nonce, memberId: this.#drawId(members) },
+        ...{ basedOn: applied(), joined: false },
+      }
+      if (await records.save({ ...kept.record, joining }, kept.version, [], deadlineMs)) {
+        return { seat, ...joining }
+      }
     }
     throw new IssueFailure('busy', 'another process uses the same token at once: try again')
   }
@@ -265,6 +333,9 @@ export class JoinDesk {
     return { ...wanted, replaces: old === undefined ? null : { name: old.name, id: old.id } }
   }
 }
+
+/** What the record of a token says of the process that joins with it. */
+type TakenSeat = { readonly seat: JoinSeat } & Pick<Joining, 'memberId' | 'basedOn'>
 
 /** Others change the same at once so often at most. */
 const attemptsMax = 5

@@ -1,6 +1,6 @@
 import { isRecord } from '../../raft/base/record.ts'
-import { nodeId } from '../../raft/index.ts'
-import type { MemberRole, NodeId } from '../../raft/index.ts'
+import { logIndex, nodeId, noIndex } from '../../raft/index.ts'
+import type { LogIndex, MemberRole, NodeId } from '../../raft/index.ts'
 
 /** For whom a token is: one member, with all that the configuration will say of it. */
 export type JoinSeat = {
@@ -29,6 +29,8 @@ export type Joining = {
   /** The joining process's own random word; one that comes with another is somebody else. */
   readonly nonce: string
   readonly memberId: NodeId
+  /** See `MemberChange`: the id was drawn when this index was applied. */
+  readonly basedOn: LogIndex
   /** It was in the configuration once: when it is not any more, it was removed. */
   readonly joined: boolean
 }
@@ -51,7 +53,7 @@ export function recordFields(record: JoinRecord): {
     },
     ...(joining === null
       ? {}
-      : { joining: { nonce: joining.nonce, memberId: String(joining.memberId), joined: joining.joined } }),
+      : { joining: { ...joining, memberId: String(joining.memberId), basedOn: String(joining.basedOn) } }),
   }
 }
 
@@ -83,8 +85,10 @@ function joiningOf(value: unknown): Joining | undefined {
   if (!isRecord(value)) return undefined
   const { nonce, joined } = value
   const memberId = idOf(value['memberId'])
+  // Unset by a program before this field: such an id is only believed while it is in place.
+  const basedOn = idOf(value['basedOn'])
   if (typeof nonce !== 'string' || typeof joined !== 'boolean' || memberId === null) return undefined
-  return { nonce, memberId, joined }
+  return { nonce, memberId, joined, basedOn: basedOn === null ? noIndex : logIndex(basedOn) }
 }
 
 /** Ids are decimal text in JSON: other readers take wide numbers for rounded ones. */

@@ -1,6 +1,6 @@
 import { Failure } from '../../raft/base/failure.ts'
-import type { Configuration, MemberInfo, NodeId } from '../../raft/index.ts'
-import type { JoinRecord, JoinSeat } from './join-record.ts'
+import type { Configuration, MemberInfo } from '../../raft/index.ts'
+import type { JoinRecord, Joining, JoinSeat } from './join-record.ts'
 import type { JoinRequest } from './join-request.ts'
 
 /**
@@ -16,6 +16,7 @@ import type { JoinRequest } from './join-request.ts'
  * - `other-rules`: its program does not know the rules that the cluster decides by
  * - `name-taken`, `address-taken`: another member has it by now
  * - `replaced-gone`: the member whose place it shall take is none any more
+ * - `not-founded`: the member that was asked cannot tell yet; the same request may succeed later
  */
 export type JoinFailureCode =
   | 'unknown-token'
@@ -29,6 +30,7 @@ export type JoinFailureCode =
   | 'name-taken'
   | 'address-taken'
   | 'replaced-gone'
+  | 'not-founded'
 
 export class JoinFailure extends Failure<JoinFailureCode> {}
 
@@ -47,10 +49,10 @@ export type JoinKnowledge = {
 /**
  * Whether the holder of a token may join. Its secret was looked at before.
  *
- * @returns the id that was drawn for it in an earlier try; null: none yet
+ * @returns what was drawn for it in an earlier try; null: nothing yet
  * @throws JoinFailure
  */
-export function judgeJoin(record: JoinRecord, request: JoinRequest, known: JoinKnowledge): NodeId | null {
+export function judgeJoin(record: JoinRecord, request: JoinRequest, known: JoinKnowledge): Joining | null {
   const { seat, joining } = record
   if (joining !== null && joining.nonce !== request.nonce) {
     const what = `another process joined with this token as ${seat.name}`
@@ -70,7 +72,7 @@ export function judgeJoin(record: JoinRecord, request: JoinRequest, known: JoinK
   checkSeat(seat, request)
   checkCluster(request, known)
   if (!inPlace) checkPlace(seat, known)
-  return joining?.memberId ?? null
+  return joining
 }
 
 /** @throws JoinFailure `other-member` */

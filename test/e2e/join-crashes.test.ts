@@ -1,12 +1,15 @@
 /*
  * Goal: a process that joins may be killed at any moment, again and again: the same command makes it one member, and no
- * member but that one is made.
- * Method: a real process that joins a real cluster, killed after times that a seed draws.
+ * member but that one is made. No id serves for two logs.
+ * Method: a real process that joins a real cluster, killed after times that a seed draws, and where its answer is held back.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, openSync, readFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -114,3 +117,85 @@ void test(`killed at any moment of joining, it becomes one member (JOIN_SEED=${s
     await cluster.remove()
   }
 })
+
+/** Forwards to a member. While `isHeld`, what the member sends after its part of the handshake is not passed on. */
+async function holdingProxy(address: string) {
+  const held = { isHeld: true }
+  const server = createServer((caller) => {
+    const member = connect(Number(address.split(':')[1]), '127.0.0.1')
+    let hasGreeted = false
+    let hasAsked = false
+    caller.on('error', () => member.destroy()).on('close', () => member.destroy())
+    member.on('error', () => caller.destroy()).on('close', () => caller.destroy())
+    caller.on('data', (bytes: Buffer) => {
+      hasAsked = hasGreeted
+      member.write(bytes)
+    })
+    member.on('data', (bytes: Buffer) => {
+      hasGreeted = true
+      if (!(held.isHeld && hasAsked)) caller.write(bytes)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { held, address: `127.0.0.1:${port}`, close: () => server.close() }
+}
+
+for (const isRemoved of [false, true]) {
+  const what = isRemoved ? 'and removed by the operator' : 'and started again'
+  void test(`a process that is killed after its admission, before it was told, ${what}, serves by one id`, async (t) => {
+    const cluster = await ProcessCluster.start()
+    t.after(() => cluster.remove())
+    const { directory, kubeconfig } = cluster
+    const ctl = async (...args: readonly string[]): Promise<string> => {
+      const { code, out, err } = await orchctl(...args, '--kubeconfig', kubeconfig)
+      assert.equal(code, 0, `${args.join(' ')}: ${err}`)
+      return out
+    }
+    const n4 = async (): Promise<Listed | undefined> => {
+      const listed = await orchctl('member', 'list', '-o', 'json', '--kubeconfig', kubeconfig)
+      const all = listed.code === 0 ? (JSON.parse(listed.out) as readonly Listed[]) : []
+      return all.find(({ name }) => name === 'n4')
+    }
+    const [client = 0, peer = 0] = await freePorts(2)
+    const at = ['--client-address', `127.0.0.1:${client}`, '--peer-address', `127.0.0.1:${peer}`]
+    const add = ['member', 'add', 'n4', ...at, '--pki', join(directory, 'pki'), '-o', 'json']
+    const proxy = await holdingProxy(new URL(cluster.member('n1').url).host)
+    t.after(() => proxy.close())
+    const said = (): string => readFileSync(join(directory, 'n4.log'), 'utf8')
+    const issued = async (): Promise<readonly string[]> => {
+      const { command } = JSON.parse(await ctl(...add)) as { readonly command: string }
+      return command.split(' ').slice(1)
+    }
+    const spawned = (flags: readonly string[]): ChildProcess => {
+      const log = openSync(join(directory, 'n4.log'), 'a')
+      const through = flags.map((flag, at) => (flags[at - 1] === '--join' ? proxy.address : flag))
+      const stdio: StdioOptions = ['ignore', log, log]
+      const child = spawn(process.execPath, [serverProgram, ...through], { cwd: directory, stdio })
+      t.after(() => child.kill('SIGKILL'))
+      return child
+    }
+    const flags = await issued()
+    assert.ok(flags.includes('--join'))
+    const first = spawned(flags)
+    await until('n4 is admitted', async () => (await n4()) !== undefined, said)
+    const admitted = (await n4())?.id
+    first.kill('SIGKILL')
+    await once(first, 'exit')
+    assert.equal(existsSync(join(directory, 'data/n4/member.json')), false, said())
+    proxy.held.isHeld = false
+    if (isRemoved) {
+      await ctl('member', 'remove', 'n4')
+      const [code] = (await once(spawned(flags), 'exit')) as [number]
+      assert.equal(code, 2, said())
+      assert.match(said(), /n4 joined with this token and was removed since: orchctl member add n4/)
+      spawned(await issued())
+    } else spawned(flags)
+    await until('n4 votes', async () => (await n4())?.role === 'voter', said, 200)
+    const id = (await n4())?.id
+    assert.equal(id === admitted, !isRemoved, `${id} after ${admitted}`)
+    await cluster.waitReady()
+    assert.ok(cluster.members.every(({ running }) => running))
+  })
+}

@@ -17,8 +17,10 @@ import { ownIdentity } from '../../src/app/own-identity.ts'
 import type { OwnIdentity } from '../../src/app/own-identity.ts'
 import { limits } from '../../src/config/limits.ts'
 import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
+import { featureLevelMax } from '../../src/version.ts'
 import type { PlannedMembers } from '../support/join-desk-kit.ts'
-import { configOf, keysIn, pkiFlags, place } from '../support/join-place.ts'
+import { configOf, fingerprintsFor, keysIn, pkiFlags, place } from '../support/join-place.ts'
+import type { Place } from '../support/join-place.ts'
 import { noOutput } from '../support/no-output.ts'
 import { freshRandom, systemClock } from '../support/system.ts'
 import { ask11 } from '../support/tls-server.ts'
@@ -81,8 +83,32 @@ void test('told to join, an empty directory becomes the member that the token na
     own,
   )
   assert.match(lines.join('\n'), /joined before: --join is not looked at/)
+  // As a process leaves it that is killed between the claim and the removal.
+  writeFileSync(join(folder, 'data', 'joining'), `${'11'.repeat(16)}\n`)
   const without = Object.fromEntries(Object.entries(said).filter(([name]) => !name.startsWith('join')))
   assert.deepEqual(await start(without), own)
+  assert.deepEqual(readdirSync(join(folder, 'data')), ['member.json'])
+})
+
+void test('a member that does not know its cluster yet is asked again, for a limited time', async (t) => {
+  let unknownFor = 2
+  const there: Place = await place(t, {
+    cluster: () => ({
+      ...{ clusterName: 'orch', life: 'ab12', apiDomain: 'orch.io', featureLevel: featureLevelMax },
+      clusterId: unknownFor-- > 0 ? null : '00'.repeat(16),
+      fingerprints: fingerprintsFor(there.kubeconfig),
+    }),
+  })
+  unknownFor = 0
+  const said = there.flags(await there.token())
+  unknownFor = Infinity
+  await refused(said, 'join', /not let in within 120 s .*does not know its cluster yet: try again/)
+  unknownFor = 2
+  const lines: string[] = []
+  const own = await start(said, lines)
+  assert.match(lines.join('\n'), /it asks again/)
+  assert.equal(own.joined?.clusterId, '00'.repeat(16))
+  assert.equal(own.id, there.members.named('n4')?.id)
 })
 
 void test('a token file does as well, and so does one address that answers among several', async (t) => {
@@ -196,7 +222,8 @@ void test('each thing that does not fit is one line with the way forward', async
   time.aheadMs = limits.joinTokenMsMax
   await refused(right, 'usage', /expired at/)
   time.aheadMs = 0
-  await members.changeMembers({ kind: 'add', member: { ...memberOf(members), name: 'n4' } })
+  const member = { ...memberOf(members), name: 'n4' }
+  await members.changeMembers({ kind: 'add', member, basedOn: members.applied })
   await refused(right, 'usage', /there is a member n4 already/)
 })
 

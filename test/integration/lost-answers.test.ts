@@ -93,6 +93,7 @@ void test('removed, but not told: who got the name meanwhile is not removed for 
     await members.changeMembers({
       kind: 'add',
       member: { ...another, peerAddress: 'c:1', clientAddress: 'c:2' },
+      basedOn: members.applied,
     })
     throw new ConsensusFailure('timed-out', 'not decided in time; it may still be made')
   })
@@ -191,6 +192,7 @@ async function joinsMeanwhile(t: TestContext, replaces: string | null): Promise<
     void members.changeMembers({
       kind: 'add',
       member: { ...memberInfo(4, 'n4'), ...said, wantedRole, replaces: old?.id ?? null },
+      basedOn: members.applied,
     })
   }
   return there
@@ -224,7 +226,7 @@ void test('replace broke off when all but the context was done: given again it d
   const { role: wantedRole, ...said } = seat
   const old = members.named('n3')
   const member = { ...memberInfo(4, 'n4'), ...said, wantedRole, replaces: old?.id ?? null }
-  await members.changeMembers({ kind: 'add', member })
+  await members.changeMembers({ kind: 'add', member, basedOn: members.applied })
   await members.changeMembers({ kind: 'promote', id: member.id })
   const ran = await run(there, ...replace)
   assert.equal(ran.out, 'n4 votes already, n3 is gone', ran.err)

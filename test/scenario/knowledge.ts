@@ -8,6 +8,7 @@ export function knowledgeOf(raft: Raft): ChangeKnowledge {
   const of = (those: typeof followers): readonly NodeId[] => those.map((follower) => follower.id)
   const answering = followers.filter(({ recentlyActive, match }) => recentlyActive && match > 0)
   return {
+    configurationIndex: raft.decided.index,
     pending: raft.decided.configuration !== raft.configuration,
     settled: raft.settled,
     inTouch: new Set([id, ...of(answering)]),

@@ -36,6 +36,7 @@ const memberFaults = [
     'member-joined',
     'change-refused',
     'change-asked-again',
+    'late-addition-refused',
     'leader-removed',
     'ruined-replaced',
   ] as const),

@@ -68,7 +68,8 @@ const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
   (_, { from, to }) => ({ kind: 'transfer-wanted', from, to, round: 1, target: nobody }),
   (random, { from, to }) => {
     const member = { ...stranger, name: 'Not A Name', featureLevel: 2 ** 50 }
-    return { kind: 'change-wanted', from, to, round: random.below(2 ** 31), change: { kind: 'add', member } }
+    const change = { kind: 'add', member, basedOn: far } as const
+    return { kind: 'change-wanted', from, to, round: random.below(2 ** 31), change }
   },
   (random, { from, to }) => {
     const answer = { kind: 'done', index: far, configuration: noVoters } as const

@@ -29,6 +29,8 @@ type Replacement = { readonly newcomer: number; readonly replaced: number }
 export class MembershipDeeds {
   readonly #options: MembershipDeedsOptions
   readonly #replacements: Replacement[] = []
+  /** By the member's id. */
+  readonly #additions = new Map<number, MemberChange>()
   #nextId: number
   #wishes = 0
   /** Let in, and on their way. */
@@ -68,6 +70,7 @@ export class MembershipDeeds {
     const leads = leaderOf(members)?.id === id
     return this.#wish(changeOf(deed, id), ({ kind }) => {
       if (leads && kind === 'done') met('leader-removed')
+      if (kind === 'done') this.#repeatAddition(id)
     })
   }
 
@@ -75,13 +78,28 @@ export class MembershipDeeds {
     return this.#options.members.filter(({ hasLeft }) => !hasLeft)
   }
 
-  #join(deed: Join): boolean {
-    const { world, members, met, admit } = this.#options
+  /** A request that was repeated or delayed: the member came and was removed. `Memberships` fails if it comes again. */
+  #repeatAddition(id: number): void {
+    const addition = this.#additions.get(id)
+    if (addition === undefined) return
+    this.#wish(addition, ({ kind }) => {
+      if (kind === 'refused') this.#options.met('late-addition-refused')
+    })
+  }
+
+  #join(deed: Join, drawsLeft = drawsMax): boolean {
+    const { world, members, memberships, met, admit } = this.#options
     const replaced = this.#replaced(deed)
     const id = this.#nextId
-    const change = { kind: 'add', member: this.#newcomer(id, deed, replaced) } as const
+    const basedOn = memberships.committedIndex
+    const change = { kind: 'add', member: this.#newcomer(id, deed, replaced), basedOn } as const
+    this.#additions.set(id, change)
     const isAsked = this.#wish(change, (outcome) => {
-      if (outcome.kind === 'refused') return
+      // The members changed meanwhile: as a server does, it draws another id.
+      if (outcome.kind === 'refused') {
+        if (outcome.reason === 'id-taken' && drawsLeft > 1) this.#join(deed, drawsLeft - 1)
+        return
+      }
       met('member-joined')
       const { configuration, index } = outcome.changed
       this.#starting++
@@ -135,6 +153,9 @@ export class MembershipDeeds {
     return true
   }
 }
+
+/** Ids that are drawn for one process at most. */
+const drawsMax = 3
 
 /** What the logs of all founders begin with. */
 export function foundersOf(voters: number, learners: number): readonly MemberInfo[] {

@@ -39,6 +39,10 @@ export class PlannedMembers {
     return { configuration: this.configuration }
   }
 
+  get applied(): LogIndex {
+    return logIndex(this.#index)
+  }
+
   async barrier(): Promise<LogIndex> {
     return logIndex(this.#index)
   }
@@ -48,7 +52,10 @@ export class PlannedMembers {
     if (failure?.when === 'before') throw failure.cause
     this.changes.push(change)
     const ids = new Set(this.configuration.members.map(({ id }) => id))
-    const knowledge = { pending: false, settled: true, inTouch: ids, caughtUp: ids }
+    const knowledge = {
+      ...{ pending: false, settled: true, inTouch: ids, caughtUp: ids },
+      configurationIndex: this.applied,
+    }
     const plan = planChange(this.configuration, change, knowledge)
     if (plan.kind === 'refused') throw new MembershipFailure(plan.reason, plan.message)
     if (plan.kind === 'change') {

@@ -96,6 +96,7 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
     records: new StoredJoinRecords({ store: memory.store, clock, random: freshRandom() }),
     consensus: members,
     configuration: () => members.configuration,
+    applied: () => members.applied,
     cluster: () => ({
       ...{
         clusterName: 'orch',

@@ -129,7 +129,10 @@ export class LocalConsensus implements Consensus<Outcome>, MembershipPort {
   /** As if everybody were in touch and had caught up. */
   async changeMembers(change: MemberChange): Promise<MembersChanged> {
     const everyone = new Set(this.#configuration.members.map(({ id }) => id))
-    const knowledge = { pending: false, settled: true, inTouch: everyone, caughtUp: everyone }
+    const knowledge = {
+      ...{ pending: false, settled: true, inTouch: everyone, caughtUp: everyone },
+      configurationIndex: this.#last,
+    }
     const plan = planChange(this.#configuration, change, knowledge)
     if (plan.kind === 'refused') throw new MembershipFailure(plan.reason, plan.message)
     if (plan.kind === 'change') this.configure(plan.members)

@@ -116,8 +116,20 @@ export class RaftFleet {
     part: { readonly by: number; readonly replaces?: number },
   ): Promise<FleetMember> {
     const info = await this.infoOf(number)
-    const { configuration, index } = await this.changed(part.by, addition(info, part.replaces))
+    const { configuration, index } = await this.changed(part.by, await this.addition(part, info))
     return this.start(info, this.joining({ configuration, index }))
+  }
+
+  /** @param part.by who is asked which entries are committed */
+  async addition(
+    part: { readonly by: number; readonly replaces?: number },
+    info: MemberInfo,
+  ): Promise<MemberChange> {
+    const { id, name, peerAddress, clientAddress, version, featureLevel } = info
+    const facts = { peerAddress, clientAddress, version, featureLevel, addedMs: 1 }
+    const replaces = part.replaces === undefined ? null : nodeId(part.replaces)
+    const basedOn = await this.member(part.by).node.barrier(soon(60_000))
+    return { kind: 'add', member: { id, name, wantedRole: 'voter', ...facts, replaces }, basedOn }
   }
 
   /** What a member that joins is told. */
@@ -207,21 +219,6 @@ export class RaftFleet {
       onPeerEvent: () => undefined,
       onMeasured: () => undefined,
     })
-  }
-}
-
-export function addition(info: MemberInfo, replaces?: number): MemberChange {
-  const { id, name, peerAddress, clientAddress, version, featureLevel } = info
-  const facts = { peerAddress, clientAddress, version, featureLevel, addedMs: 1 }
-  return {
-    kind: 'add',
-    member: {
-      id,
-      name,
-      wantedRole: 'voter',
-      ...facts,
-      replaces: replaces === undefined ? null : nodeId(replaces),
-    },
   }
 }
 

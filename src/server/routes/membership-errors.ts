@@ -60,6 +60,7 @@ const joinReasons: Readonly<Record<JoinFailureCode, ApiErrorReason>> = {
   'name-taken': 'AlreadyExists',
   'address-taken': 'AlreadyExists',
   'replaced-gone': 'Conflict',
+  'not-founded': 'ServiceUnavailable',
 }
 
 const issueReasons: Readonly<Record<IssueFailureCode, ApiErrorReason>> = {

@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { defaultLimits, nodeId } from '../../../raft/index.ts'
 import type { MemberList } from '../../../raft/index.ts'
 import { endsWith } from '../../support/ends-with.ts'
-import { addition, clock, RaftFleet, soon, until } from '../../support/raft-fleet.ts'
+import { clock, RaftFleet, soon, until } from '../../support/raft-fleet.ts'
 import type { FleetMember } from '../../support/raft-fleet.ts'
 
 /** Writes by way of members that are there, and notes what was acknowledged. */
@@ -146,7 +146,7 @@ void test('members that were away while all peers they know were replaced come b
     await fleet.leader()
     const away = fleet.member(3).info
     const six = await fleet.infoOf(6)
-    const joining = fleet.joining(await fleet.changed(2, addition(six)))
+    const joining = fleet.joining(await fleet.changed(2, await fleet.addition({ by: 2 }, six)))
     await fleet.stop(3)
     await fleet.join(4, { by: 2, replaces: 1 })
     await until('4 votes', () => String(votersAt(fleet.member(4))) === '2,3,4')
@@ -182,16 +182,19 @@ void test('a change that is so already is done, one that must not be is refused 
     await fleet.found(1, 2, 3)
     await fleet.leader()
     const four = await fleet.infoOf(4)
-    const first = await fleet.changed(2, addition(four))
-    const again = await fleet.changed(3, addition(four))
+    const late = await fleet.addition({ by: 2 }, four)
+    const first = await fleet.changed(2, late)
+    const again = await fleet.changed(3, await fleet.addition({ by: 3 }, four))
     assert.deepEqual([again.index, again.configuration], [first.index, first.configuration])
-    await assert.rejects(fleet.change(1, addition({ ...four, id: nodeId(5) })), {
+    const namesake = await fleet.addition({ by: 1 }, { ...four, id: nodeId(5) })
+    await assert.rejects(fleet.change(1, namesake), {
       code: 'name-taken',
       message: /^a member is called "m4": /,
     })
     await assert.rejects(fleet.change(2, { kind: 'promote', id: nodeId(4) }), { code: 'not-caught-up' })
     await fleet.changed(3, { kind: 'remove', id: nodeId(4) })
     await fleet.changed(1, { kind: 'remove', id: nodeId(4) })
+    await assert.rejects(fleet.change(2, late), { code: 'id-taken' })
     const moved = await fleet.changed(1, {
       kind: 'move',
       id: nodeId(3),

@@ -4,6 +4,36 @@ import type { Mutant } from '../mutant.ts'
 /** Who belongs to the cluster: changes one after the other, and whoever is none any more hears so. */
 export const memberMutants: readonly Mutant[] = [
   {
+    id: 'addition-made-late',
+    file: 'raft/core/member-change.ts',
+    edits: [
+      {
+        find: 'if (configurationIndex > basedOn) {',
+        replace: 'if (configurationIndex < basedOn - 2 ** 52) {',
+      },
+    ],
+    breaks: 'an addition that is repeated after its member was removed adds it again, under the same id',
+    standsFor: 'a bug this project had: an id that is used again could serve two logs',
+    invariant: 'I8',
+    killedBy: tests('unit/raft/core/member-change'),
+    also: [tests('unit/src/cluster/join-desk')],
+    seeds: 60,
+  },
+  {
+    id: 'redrawn-id-confirmed',
+    file: 'src/cluster/join-desk.ts',
+    edits: [
+      {
+        find: 'if (joining?.nonce !== nonce || joining.memberId !== memberId) return false',
+        replace: 'if (joining?.nonce !== nonce) return false',
+      },
+    ],
+    breaks: 'a process is told an id although another one was drawn for it meanwhile',
+    standsFor: 'one token leads to one id',
+    invariant: 'I8',
+    killedBy: tests('unit/src/cluster/join-desk'),
+  },
+  {
     id: 'two-voters-in-one-step',
     file: 'raft/core/conf-change.ts',
     edits: [

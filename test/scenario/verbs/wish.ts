@@ -2,6 +2,7 @@ import { assert } from '../../../raft/base/assert.ts'
 import { planChange } from '../../../raft/core/member-change.ts'
 import type { MemberChange } from '../../../raft/core/member-change.ts'
 import { nodeId } from '../../../raft/core/types.ts'
+import type { LogIndex } from '../../../raft/core/types.ts'
 import { knowledgeOf } from '../knowledge.ts'
 import { person } from '../people.ts'
 import type { Command } from '../runner.ts'
@@ -13,7 +14,8 @@ import type { World } from '../world.ts'
  */
 export function wish(world: World, { words: [id = '', kind = '', whom = ''], options }: Command): void {
   const { raft } = world.member(id)
-  const plan = planChange(raft.configuration, changeOf(kind, Number(whom), options), knowledgeOf(raft))
+  const wanted = changeOf(kind, Number(whom), options, raft.status().commit)
+  const plan = planChange(raft.configuration, wanted, knowledgeOf(raft))
   switch (plan.kind) {
     case 'done':
       return world.say(`${id}: it is so already`)
@@ -27,7 +29,12 @@ export function wish(world: World, { words: [id = '', kind = '', whom = ''], opt
   }
 }
 
-function changeOf(kind: string, whom: number, options: ReadonlyMap<string, string>): MemberChange {
+function changeOf(
+  kind: string,
+  whom: number,
+  options: ReadonlyMap<string, string>,
+  basedOn: LogIndex,
+): MemberChange {
   const id = nodeId(whom)
   switch (kind) {
     case 'add': {
@@ -35,7 +42,7 @@ function changeOf(kind: string, whom: number, options: ReadonlyMap<string, strin
       const replaced = options.get('replaces')
       const replaces = replaced === undefined ? null : nodeId(Number(replaced))
       const facts = { peerAddress, clientAddress, version, featureLevel, replaces, addedMs: 1 }
-      return { kind, member: { id, name, wantedRole: 'voter', ...facts } }
+      return { kind, member: { id, name, wantedRole: 'voter', ...facts }, basedOn }
     }
     case 'voter':
     case 'learner':

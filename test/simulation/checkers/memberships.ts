@@ -1,5 +1,5 @@
-import { noSnapshot } from '../../../raft/index.ts'
-import type { Configuration, Entry } from '../../../raft/index.ts'
+import { noIndex, noSnapshot } from '../../../raft/index.ts'
+import type { Configuration, Entry, LogIndex } from '../../../raft/index.ts'
 import { Finding } from './finding.ts'
 import type { ConfigurationEntry, Placed } from './shadow-log.ts'
 
@@ -23,7 +23,7 @@ export class Memberships {
   readonly #gone = new Map<number, number>()
   /** Who said that an entry, or one before it, removed them; and no committed one did yet. */
   #left: { readonly member: number; readonly index: number }[] = []
-  #committedIndex = 0
+  #committedIndex: LogIndex = noIndex
   readonly #founding: Configuration
   /** By term. */
   readonly #leaders = new Map<number, number>()
@@ -37,6 +37,11 @@ export class Memberships {
   /** The newest that is committed. */
   get decided(): Placed {
     return this.#decided
+  }
+
+  /** The last entry that is committed. */
+  get committedIndex(): LogIndex {
+    return this.#committedIndex
   }
 
   get met(): ReadonlySet<MembershipEvent> {

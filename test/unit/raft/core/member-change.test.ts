@@ -22,21 +22,25 @@ import type {
   NewMember,
 } from '../../../../raft/core/member-change.ts'
 import { isQuorum } from '../../../../raft/core/quorum.ts'
-import { nodeId } from '../../../../raft/core/types.ts'
+import { logIndex, nodeId } from '../../../../raft/core/types.ts'
 import type { Configuration, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
 import { cluster, people, person } from '../../../scenario/people.ts'
 
 function knowing(inTouch: readonly number[], caughtUp: readonly number[] = []): ChangeKnowledge {
   const ids = (numbers: readonly number[]): Set<NodeId> => new Set(numbers.map(nodeId))
-  return { pending: false, settled: true, inTouch: ids(inTouch), caughtUp: ids(caughtUp) }
+  return {
+    ...{ pending: false, settled: true, inTouch: ids(inTouch), caughtUp: ids(caughtUp) },
+    configurationIndex: logIndex(10),
+  }
 }
 
 const allWell = knowing([1, 2, 3, 4, 5], [4, 5])
 
-function newcomer(number: number, part: Partial<NewMember> = {}): MemberChange {
+function newcomer(number: number, part: Partial<NewMember> = {}, basedOn = 10): MemberChange {
   const { id, name, peerAddress, clientAddress, version, featureLevel } = person(number, 'voter')
   const facts = { id, name, peerAddress, clientAddress, version, featureLevel }
-  return { kind: 'add', member: { ...facts, wantedRole: 'voter', replaces: null, addedMs: 5, ...part } }
+  const member = { ...facts, wantedRole: 'voter' as const, replaces: null, addedMs: 5, ...part }
+  return { kind: 'add', member, basedOn: logIndex(basedOn) }
 }
 
 function membersOf(plan: ChangePlan): readonly MemberInfo[] {
@@ -53,6 +57,13 @@ function refusedFor(plan: ChangePlan): string {
     assert.match(plan.message, /^[^\n]+: [^\n]+$/, 'one line, with the way forward')
   return plan.kind === 'refused' ? plan.reason : plan.kind
 }
+
+void test('an id that was drawn before the members changed last is not added', () => {
+  const three = cluster([1, 2, 3])
+  assert.equal(planChange(three, newcomer(4, {}, 10), allWell).kind, 'change')
+  assert.equal(refusedFor(planChange(three, newcomer(4, {}, 9), allWell)), 'id-taken')
+  assert.equal(planChange(cluster([1, 2, 3, 4]), newcomer(4, {}, 9), allWell).kind, 'done', 'it is there')
+})
 
 void test('a new member is a learner, and added only once', () => {
   const members = membersOf(planChange(cluster([1, 2, 3]), newcomer(4), allWell))

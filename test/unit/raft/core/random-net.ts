@@ -6,7 +6,7 @@ import { planChange } from '../../../../raft/core/member-change.ts'
 import type { MemberChange } from '../../../../raft/core/member-change.ts'
 import type { Message, MessageKind } from '../../../../raft/core/message.ts'
 import type { Ready } from '../../../../raft/core/ready.ts'
-import { noIndex, noTerm, nodeId } from '../../../../raft/core/types.ts'
+import { logIndex, noIndex, noTerm, nodeId } from '../../../../raft/core/types.ts'
 import type { LogIndex, NodeId } from '../../../../raft/core/types.ts'
 import { Member, entryAt, newDisk } from '../../../scenario/member.ts'
 import { knowledgeOf } from '../../../scenario/knowledge.ts'
@@ -272,7 +272,9 @@ export class RandomNet {
         const { name, peerAddress, clientAddress, version, featureLevel } = person(number, 'learner')
         const replaces = random.chance(0.5) ? null : nodeId(1 + random.below(5))
         const facts = { peerAddress, clientAddress, version, featureLevel, replaces, addedMs: 1 }
-        return { kind: 'add', member: { id, name, wantedRole: 'voter', ...facts } }
+        // Ids are few, and come back: which may is not the core's matter.
+        const basedOn = logIndex(Number.MAX_SAFE_INTEGER)
+        return { kind: 'add', member: { id, name, wantedRole: 'voter', ...facts }, basedOn }
       }
       case 1:
         return { kind: 'remove', id }

@@ -11,7 +11,7 @@ import type { ChangeAnswer, ReadAnswer } from '../../../../raft/core/errors.ts'
 import type { MemberChange } from '../../../../raft/core/member-change.ts'
 import type { ReadContext } from '../../../../raft/core/message.ts'
 import type { CoreStatus } from '../../../../raft/core/ready.ts'
-import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import { logIndex, nodeId, noIndex, term } from '../../../../raft/core/types.ts'
 import type { Configuration, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
 import { MembershipDesk } from '../../../../raft/node/membership-desk.ts'
 import type { MembershipCore } from '../../../../raft/node/membership-desk.ts'
@@ -342,7 +342,10 @@ void test('a member that cannot be is not asked for', () => {
   ]
   for (const [fact, reason] of bad) {
     const member = { ...person(4, 'learner'), ...fact }
-    assert.match(String(desk.requested({ ...ends, change: { kind: 'add', member } })), reason)
+    assert.match(
+      String(desk.requested({ ...ends, change: { kind: 'add', member, basedOn: noIndex } })),
+      reason,
+    )
   }
   const change = { kind: 'move', id: nodeId(2), peerAddress: 'h2:99999', clientAddress: null } as const
   assert.match(String(desk.requested({ ...ends, change })), /port/)

@@ -19,7 +19,16 @@ import {
   MemoryTransport,
   nodeId,
 } from '../../../../raft/index.ts'
-import type { Joining, MemberChange, MemberInfo, NodeOptions, RaftNode } from '../../../../raft/index.ts'
+import type {
+  Configuration,
+  Joining,
+  LogIndex,
+  MemberChange,
+  MembersChanged,
+  MemberInfo,
+  NodeOptions,
+  RaftNode,
+} from '../../../../raft/index.ts'
 import { person } from '../../../scenario/people.ts'
 import { ListMachine } from '../../../support/list-machine.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
@@ -48,6 +57,8 @@ class RandomMembers {
   readonly #leaders = new Map<number, number>()
   /** Who said that it was removed. */
   readonly #removed = new Set<number>()
+  /** By index. */
+  readonly #decided = new Map<number, Configuration>()
   readonly trace: string[] = []
   #nextId = 4
   #lines = 0
@@ -82,11 +93,14 @@ class RandomMembers {
   }
 
   #wish({ node, info }: Process): void {
-    const change = this.#drawChange()
+    const change = this.#drawChange(node.status.commit)
     const asked = node.changeMembers(change, this.#clock.monotonicMs() + 4_000)
     asked.then(
       ({ configuration, index }) => {
         this.changes++
+        // One that was removed knows no configuration as late as its removal.
+        const isItself = change.kind === 'remove' && change.id === info.id
+        if (!isItself) this.#noteDecided({ configuration, index })
         this.#note(`m${info.id}: ${JSON.stringify(change)} is done at ${index}`)
         const isNew = change.kind === 'add' && !this.#processes.has(change.member.id)
         if (!isNew || this.#down.some((down) => down.info.id === change.member.id)) return
@@ -103,11 +117,12 @@ class RandomMembers {
     )
   }
 
-  #drawChange(): MemberChange {
+  /** @param commit as the member that is asked knows it */
+  #drawChange(commit: LogIndex): MemberChange {
     const random = this.#random
     const someone = nodeId(1 + random.below(this.#nextId - 1))
     const kind = random.below(10)
-    if (kind < 4 && this.#nextId <= processesMax) return this.#drawAddition()
+    if (kind < 4 && this.#nextId <= processesMax) return this.#drawAddition(commit)
     if (kind < 6) return { kind: 'remove', id: someone }
     if (kind < 8) return { kind: 'set-role', id: someone, role: random.pick(['voter', 'learner']) }
     if (kind < 9)
@@ -115,12 +130,12 @@ class RandomMembers {
     return { kind: 'promote', id: someone }
   }
 
-  #drawAddition(): MemberChange {
+  #drawAddition(basedOn: LogIndex): MemberChange {
     const id = this.#nextId++
     const { name, peerAddress, clientAddress, version, featureLevel } = person(id, 'learner')
     const replaces = this.#random.chance(0.5) ? null : nodeId(1 + this.#random.below(id - 1))
     const facts = { peerAddress, clientAddress, version, featureLevel, replaces, addedMs: 1 }
-    return { kind: 'add', member: { id: nodeId(id), name, wantedRole: 'voter', ...facts } }
+    return { kind: 'add', member: { id: nodeId(id), name, wantedRole: 'voter', ...facts }, basedOn }
   }
 
   #propose({ node }: Process): void {
@@ -197,6 +212,22 @@ class RandomMembers {
     await node.start(machine).catch((cause: unknown) => {
       if (this.#processes.get(id)?.node === node) this.#fail(cause)
     })
+  }
+
+  /** A member that was removed never comes back under its id, however late the addition is repeated. */
+  #noteDecided({ index, configuration }: MembersChanged): void {
+    if (this.#decided.has(index)) return
+    this.#decided.set(index, configuration)
+    const ascending = [...this.#decided].toSorted(([a], [b]) => a - b)
+    const [present, gone] = [new Set<number>(), new Set<number>()]
+    for (const [at, { members }] of ascending) {
+      const now = new Set<number>(members.map(({ id }) => id))
+      for (const id of present) if (!now.has(id)) gone.add(id)
+      for (const id of now) {
+        if (gone.has(id)) this.#fail(new Error(`m${id} is a member again at ${at}`))
+        present.add(id)
+      }
+    }
   }
 
   async #heal(): Promise<void> {

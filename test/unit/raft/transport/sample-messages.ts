@@ -191,7 +191,7 @@ function sampleChange(random: SeededRandom): MemberChange {
   const address = (): string | null => (random.chance(0.3) ? null : `host-${random.below(9)}:7443`)
   switch (random.below(5)) {
     case 0:
-      return { kind: 'add', member: sampleNewMember(random) }
+      return { kind: 'add', member: sampleNewMember(random), basedOn: logIndex(sampleWhole(random)) }
     case 1:
       return { kind: 'remove', id }
     case 2:

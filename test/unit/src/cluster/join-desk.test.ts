@@ -35,6 +35,7 @@ function deskOf(change: Partial<JoinDeskParts> = {}) {
     ...{ clock, records, random: new SeededRandom(1), version: '1.0.0' },
     consensus: members,
     configuration: () => members.configuration,
+    applied: () => members.applied,
     cluster: () => cluster,
     authority: () => prints['client-ca'],
     hasPeerPort: true,
@@ -90,6 +91,66 @@ for (const when of ['before', 'after'] as const) {
     assert.equal(members.named('n4')?.id, drawn)
   })
 }
+
+void test('a member that was removed before its process was answered comes in under another id', async () => {
+  const { desk, members, records, issue } = deskOf()
+  const id = await issue()
+  members.failures.push({ when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') })
+  await assert.rejects(desk.join(id, request, forEver), ConsensusFailure)
+  const first = members.named('n4')?.id ?? assert.fail('it was added')
+  await members.changeMembers({ kind: 'remove', id: first })
+  const answer = await desk.join(id, request, forEver)
+  assert.notEqual(answer.memberId, first)
+  assert.equal(members.named('n4')?.id, answer.memberId)
+  assert.equal(records.find(id)?.record.joining?.memberId, answer.memberId)
+  assert.equal(
+    (await desk.join(id, request, forEver)).memberId,
+    answer.memberId,
+    'asked again it is the same',
+  )
+})
+
+void test('an addition that is made late, after its member came and was removed, adds nobody', async () => {
+  const { desk, members, issue } = deskOf()
+  const id = await issue()
+  const { memberId } = await desk.join(id, request, forEver)
+  const [late] = members.changes
+  assert.ok(late !== undefined)
+  await members.changeMembers({ kind: 'remove', id: memberId })
+  await assert.rejects(members.changeMembers(late), { code: 'id-taken' })
+  assert.equal(members.named('n4'), null)
+})
+
+void test('a process is not told an id that another member removed and redrew meanwhile', async () => {
+  const { desk, members, issue } = deskOf()
+  const id = await issue()
+  const change = members.changeMembers.bind(members)
+  let second: Promise<unknown> | null = null
+  members.changeMembers = async (wanted) => {
+    const changed = await change(wanted)
+    if (wanted.kind === 'add' && second === null) {
+      // Its answer is late: the operator removes it, and the process asks another member.
+      await change({ kind: 'remove', id: wanted.member.id })
+      second = desk.join(id, request, forEver)
+      await second
+    }
+    return changed
+  }
+  const answer = await desk.join(id, request, forEver)
+  assert.deepEqual(await second, answer)
+  assert.equal(members.named('n4')?.id, answer.memberId)
+})
+
+void test('a member that does not know its cluster yet takes nobody in, and says to try again', async () => {
+  let clusterId: string | null = null
+  const { desk, members, records, issue } = deskOf({ cluster: () => ({ ...cluster, clusterId }) })
+  const id = await issue()
+  await assert.rejects(desk.join(id, request, forEver), failsWith('not-founded'))
+  assert.equal(members.changes.length, 0)
+  assert.equal(records.find(id)?.record.joining, null)
+  clusterId = cluster.clusterId
+  assert.equal((await desk.join(id, request, forEver)).clusterId, clusterId)
+})
 
 void test('who was removed does not come back with the same token', async () => {
   const { desk, members, issue } = deskOf()
@@ -174,7 +235,7 @@ void test('two processes with one token at the same moment: one joins', async ()
     raced = true
     const fields = {
       ...(JSON.parse(kept.fields) as object),
-      joining: { nonce: '33'.repeat(16), memberId: '77', joined: false },
+      joining: { nonce: '33'.repeat(16), memberId: '77', basedOn: '10', joined: false },
     }
     records.kept.set(id, { fields: JSON.stringify(fields), version: 999 })
   }

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { initialConfiguration, nodeId } from '../../../../raft/index.ts'
+import { initialConfiguration, logIndex, nodeId } from '../../../../raft/index.ts'
 import type { JoinRecord } from '../../../../src/cluster/join-record.ts'
 import { recordFields, recordOf } from '../../../../src/cluster/join-record.ts'
 import type { JoinRequest } from '../../../../src/cluster/join-request.ts'
@@ -17,15 +17,16 @@ import { cluster, prints, request, seat, someId } from '../../../support/join-de
 const members = ['n1', 'n2', 'n3'].map((name, at) => memberInfo(at + 1, name))
 const known: JoinKnowledge = { ...cluster, version: '1.0.0', members, nowMs: 5000 }
 const record: JoinRecord = { id: 'aa', secretHash: '00', seat, expiresMs: 10_000, joining: null }
-const joining = { nonce: request.nonce, memberId: someId, joined: false }
+const joining = { nonce: request.nonce, memberId: someId, basedOn: logIndex(7), joined: false }
 const there = { ...known, members: [...members, { ...seat, id: someId }] }
 
 void test('a first try has no id yet, and each later one of the same process has the first one’s', () => {
   assert.equal(judgeJoin(record, request, known), null)
-  assert.equal(judgeJoin({ ...record, joining }, request, known), someId)
-  assert.equal(judgeJoin({ ...record, joining }, request, there), someId)
+  assert.equal(judgeJoin({ ...record, joining }, request, known)?.memberId, someId)
+  assert.equal(judgeJoin({ ...record, joining }, request, there)?.memberId, someId)
   const late = { ...there, nowMs: 20_000 }
-  assert.equal(judgeJoin({ ...record, joining: { ...joining, joined: true } }, request, late), someId)
+  const told = { ...record, joining: { ...joining, joined: true } }
+  assert.equal(judgeJoin(told, request, late)?.memberId, someId)
 })
 
 const replacing = { ...record, seat: { ...seat, replaces: { name: 'n9', id: nodeId(99) } } }
