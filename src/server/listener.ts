@@ -6,10 +6,12 @@ import * as https from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
+import type { Clock } from '../../raft/base/clock.ts'
 import { ApiError } from '../api/api-error.ts'
 import { limits } from '../config/limits.ts'
 import type { RawReply, RawRequest } from './call.ts'
 import type { TlsFiles } from './parts.ts'
+import { QueuedReplies } from './queued-replies.ts'
 import { defaultTlsPolicy } from './tls-policy.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 import { originForm } from './request-target.ts'
@@ -24,6 +26,7 @@ export type ListenerOptions = {
   /** Unset: `defaultTlsPolicy`. */
   readonly tlsPolicy?: TlsPolicy
   readonly protocols: 'http2-and-http1' | 'http1'
+  readonly clock: Pick<Clock, 'soon'>
 }
 export type RawHandler = (request: RawRequest, reply: RawReply) => void
 
@@ -38,9 +41,11 @@ export class Listener {
   readonly #upgrades = new WeakMap<RawRequest, WebSocketUpgrade>()
   /** Of each connection of HTTP/1.1. */
   readonly #exchanges = new WeakMap<Duplex, Exchange>()
+  readonly #queued: QueuedReplies
 
   constructor(options: ListenerOptions) {
     this.#policy = options.tlsPolicy ?? defaultTlsPolicy
+    this.#queued = new QueuedReplies(options.clock)
     this.server = serverOf(options, this.#policy)
     this.server.maxConnections = limits.connectionsMax
     this.server.on('connection', (socket: Socket) => {
@@ -68,7 +73,10 @@ export class Listener {
   /** Hands every request to `handler`, but those for a tunnel. */
   handle(handler: RawHandler, refuseTunnel: () => ApiError): RawServer {
     const take: RawHandler = (request, reply) => {
-      if (!('stream' in request || 'stream' in reply)) this.#exchanges.set(request.socket, { request, reply })
+      if (!('stream' in request || 'stream' in reply)) {
+        this.#exchanges.set(request.socket, { request, reply })
+        this.#queued.began(request.socket, reply)
+      }
       request.url = originForm(request.url ?? '/')
       handler(request, reply)
     }

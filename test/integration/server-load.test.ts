@@ -107,6 +107,27 @@ test('of all places one user has three quarters', async (t) => {
   for (const { status } of await Promise.all([...three, fourth])) assert.equal(status, 200)
 })
 
+test('requests that wait behind another of their connection give back what they hold when it breaks', async (t) => {
+  const limits = { ...serverLimits, requestsReadingMax: 4, requestsWritingMax: 4 }
+  const { fake, server, port, url } = await start(t, 'http2-and-http1', { limits })
+  fake.answer = (verb) => (verb === 'watch' ? { kind: 'watch', stream: new FakeWatch() } : created)
+  const socket = await plainSocket(port)
+  const behind = [...Array.from({ length: 3 }, () => 'GET'), ...Array.from({ length: 3 }, () => 'POST')]
+  socket.write(`GET ${CM}?watch=1 HTTP/1.1\r\nhost: x\r\n\r\n`)
+  for (const method of behind) {
+    const body = method === 'POST' ? 'content-length: 2\r\n\r\n{}' : '\r\n'
+    socket.write(`${method} ${CM} HTTP/1.1\r\nhost: x\r\n${body}`)
+  }
+  await until(() => fake.calls.length === 1 + behind.length)
+  socket.destroy()
+  let last: readonly number[] = []
+  while (last.some((status) => status !== 201) || last.length === 0) {
+    last = [(await ask11(`${url}${CM}`, admin)).status, (await post(url, admin, '{}')).status]
+  }
+  assert.equal(await metric(url, 'orch_request_body_memory_bytes'), 0)
+  await server.drain({ shutdownDelayMs: 0, graceMs: 3_600_000 })
+})
+
 test('what a body takes when it is parsed counts until it is answered; more is 429 and not parsed', async (t) => {
   const MiB = 1024 * 1024
   const limits = { ...serverLimits, bodyMemoryBytesMax: 32 * MiB }
