@@ -8,6 +8,8 @@ import * as https from 'node:https'
 import { test } from 'node:test'
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
+import { Authenticator } from '../../src/auth/authenticate.ts'
+import type { AuthenticationMethod } from '../../src/auth/credentials.ts'
 import { limits as constants } from '../../src/config/limits.ts'
 import { Call } from '../../src/server/call.ts'
 import { FakeWatch } from '../support/fake-registry.ts'
@@ -126,6 +128,50 @@ test('requests that wait behind another of their connection give back what they 
   }
   assert.equal(await metric(url, 'orch_request_body_memory_bytes'), 0)
   await server.drain({ shutdownDelayMs: 0, graceMs: 3_600_000 })
+})
+
+test('the body of any method that has one is charged, and takes no place on its way', async (t) => {
+  const MiB = 1024 * 1024
+  const limits = { ...serverLimits, requestsReadingMax: 2, bodyMemoryBytesMax: 8 * MiB }
+  const { port, url } = await start(t, 'http2-and-http1', { limits })
+  const sockets = await Promise.all([1, 2, 3].map(() => plainSocket(port)))
+  const head = `OPTIONS ${CM} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${MiB}\r\n\r\n`
+  for (const socket of sockets) socket.write(head)
+  while ((await metric(url, 'orch_request_body_memory_bytes')) !== 3 * MiB) await new Promise(setImmediate)
+  assert.equal(await metric(url, 'orch_request_uploads'), 3)
+  for (const socket of sockets) socket.destroy()
+  while ((await metric(url, 'orch_request_body_memory_bytes')) !== 0) await new Promise(setImmediate)
+})
+
+test('a client that leaves before it is known who it is takes nothing, and ends nothing', async (t) => {
+  const waiting: (() => void)[] = []
+  const unknown: Call[] = []
+  const later: AuthenticationMethod = {
+    name: 'later',
+    recognize: (call) =>
+      new Promise((resolve) => {
+        const user = { name: 'kate', uid: '', groups: ['system:masters'], extra: {} }
+        if (call instanceof Call) unknown.push(call)
+        waiting.push(() => resolve({ kind: 'user', user }))
+      }),
+  }
+  const authenticator = new Authenticator({ methods: [later], allowAnonymous: false })
+  const broken: Error[] = []
+  const crash = (cause: Error): void => void broken.push(cause)
+  const { fake, url } = await start(t, 'http2-and-http1', { authenticator, crash })
+  const client = await session(t, url, admin)
+  const stream = client.request({ ':path': CM, ':method': 'POST' })
+  stream.on('error', () => undefined)
+  stream.write('{')
+  await until(() => waiting.length === 1)
+  stream.close(8)
+  await until(() => unknown[0]?.closed === true)
+  waiting[0]?.()
+  const again = ask2(client, { ':path': CM })
+  await until(() => waiting.length === 2)
+  waiting[1]?.()
+  assert.equal((await again).status, 200)
+  assert.deepEqual([broken, fake.calls.length], [[], 1])
 })
 
 test('what a body takes when it is parsed counts until it is answered; more is 429 and not parsed', async (t) => {

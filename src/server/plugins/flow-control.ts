@@ -80,10 +80,15 @@ function sharedPlaces(max: number, share: number): UserBudget {
  * counted apart; so are bodies on their way: a request that brings one takes its place when the body is there.
  */
 export function flowControl(app: App, places: Places, limits: ServerLimits): void {
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const call = callOf(request)
+    // It may have ended while it was found out who asks: what it would take nobody would give back.
+    if (call.closed) {
+      reply.hijack()
+      return
+    }
     const kind = kindOf(request.method, call.info.action.verb)
-    if (kind === 'writing' && hasBody(request.raw)) {
+    if (!BODIES_UNREAD.has(request.method) && hasBody(request.raw)) {
       call.upload = places.beginUpload(call, saidBytes(request, limits), limits.uploadGraceMs)
       done(call.upload === null ? tooManyRequests(RETRY_AFTER_SECONDS) : undefined)
     } else done(places.take(call, kind) ? undefined : tooManyRequests(RETRY_AFTER_SECONDS))
@@ -110,7 +115,9 @@ export function flowControl(app: App, places: Places, limits: ServerLimits): voi
     call.upload = null
     upload.end()
     const body = Buffer.isBuffer(request.body) ? request.body : NO_BODY
-    const isRoom = upload.charge.growTo(bodyMemoryBytesMin(body)) && places.take(call, 'writing')
+    const isRoom =
+      upload.charge.growTo(bodyMemoryBytesMin(body)) &&
+      places.take(call, kindOf(request.method, call.info.action.verb))
     call.bodyMemoryBytes = isRoom ? bodyMemoryBytes(body, request.raw.headers['content-type'] ?? '') : 0
     const isTaken = isRoom && upload.charge.growTo(call.bodyMemoryBytes)
     done(isTaken ? undefined : tooManyRequests(RETRY_AFTER_SECONDS))
@@ -123,6 +130,8 @@ function saidBytes({ raw }: Request, { requestBytesMax }: ServerLimits): number 
   return said <= requestBytesMax ? said : 0
 }
 
+/** Methods of which fastify reads no body. */
+const BODIES_UNREAD: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const NO_BODY = new Uint8Array(0)
 const RETRY_AFTER_SECONDS = 1
 
