@@ -36,7 +36,7 @@ fix: install ## Format and repair what can be repaired by machine
 
 ORCHCTL = node dist/bundle/src/cli/main.js
 
-.PHONY: up down status test test-long sim bench spec-coverage scenario mutants
+.PHONY: up down status test test-long sim bench spec-coverage scenario mutants docs
 
 up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io] [PORT=6443, of the first member; peers 1000 above]
 	@$(ORCHCTL) cluster up $(if $(NODES),--nodes $(NODES)) $(if $(DOMAIN),--domain $(DOMAIN)) $(if $(PORT),--client-port $(PORT))
@@ -60,6 +60,9 @@ sim: build ## Run a seed [SEED=1 TRACE=1 SHRINK=1], less of it [ACTIONS=0,3 QUIE
 
 spec-coverage: build ## Which statements of the specification no test names
 	@node dist/test/tidy/spec-coverage.js
+
+docs: build ## Write the references under docs/reference from the declarations
+	@node dist/test/tidy/write-references.js
 
 scenario: build ## Check the transcripts of the core; UPDATE=1 rewrites them
 	@UPDATE=$(UPDATE) node dist/test/run.js scenario

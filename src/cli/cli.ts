@@ -41,7 +41,8 @@ export async function cli(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-function orchctl(terminal: Terminal, result: { code: number }): Command {
+/** Returns all commands; `result` receives the exit code of those that choose one. */
+export function orchctl(terminal: Terminal, result: { code: number }): Command {
   const program = new Command('orchctl')
     .description('The operator’s tool of orch-apiserver: keys, local clusters, members.')
     .version(programVersion)

@@ -92,7 +92,7 @@ function addChanges(member: Command, terminal: Terminal, shared: SharedOptions):
 function addRepair(member: Command, terminal: Terminal, shared: SharedOptions): void {
   const words =
     'replace the state of a member that differs from others by the leader’s. Find out first which state is right ' +
-    '(README, "When a state is wrong"): what this member has is set aside, then removed'
+    '(docs/operations/repair.md): what this member has is set aside, then removed'
   changing(member.command('repair').description(words), shared)
     .option('--from <name>', 'the member whose state is right: it is trusted and leads first')
     .action((who: string, flags: RepairFlags) => memberRepair(terminal, who, flags))

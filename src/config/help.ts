@@ -33,7 +33,8 @@ export function helpText(): string {
   return `${lines.join('\n')}\n`
 }
 
-function fallbackText(name: string, fallback: unknown): string {
+/** Returns the default as it would be typed; empty when there is none. */
+export function fallbackText(name: string, fallback: unknown): string {
   if (typeof fallback === 'number') {
     const { placeholder } = flags[name as keyof typeof flags]
     if (placeholder === 'size') return sizeText(fallback)

@@ -1,0 +1,74 @@
+/*
+ * Goal: every answer in the documents can be found: links lead somewhere, the table of contents is complete, lines fit a terminal.
+ * Method: reads all Markdown files of the repository.
+ */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { test } from 'node:test'
+import { anchorsOf, blocksOf, documentPaths, linksOf, readDocument, root } from './markdown.ts'
+
+const columnsMax = 100
+/** Not wrapped yet. */
+const later: readonly string[] = ['README.md', 'ARCHITECTURE.md']
+const paths = documentPaths()
+
+void test('every relative link of a document leads to a file, and its anchor to a heading', () => {
+  let checked = 0
+  const broken = paths.flatMap((path) =>
+    linksOf(readDocument(path)).flatMap(({ line, target }) => {
+      if (/^[a-z]+:/.test(target)) return []
+      checked++
+      const [file = '', anchor = ''] = target.split('#')
+      const linked = file === '' ? path : normalize(join(dirname(path), file))
+      const place = `${path}:${line} ${target}`
+      if (!existsSync(join(root, linked))) return [`${place}: no such file`]
+      if (anchor === '' || !linked.endsWith('.md')) return []
+      return anchorsOf(readDocument(linked)).has(anchor) ? [] : [`${place}: no such heading`]
+    }),
+  )
+  assert.ok(checked > 0, 'links were found')
+  assert.deepEqual(broken, [])
+})
+
+void test('lines of documents wrap at 100 columns, tables and addresses excepted', () => {
+  const wrapped = paths.filter((path) => !later.includes(path))
+  const long = wrapped.flatMap((path) =>
+    readDocument(path)
+      .split('\n')
+      .flatMap((text, at) => {
+        const isExempt = text.trimStart().startsWith('|') || /https?:\/\//.test(text)
+        return [...text].length <= columnsMax || isExempt ? [] : [`${path}:${at + 1}`]
+      }),
+  )
+  assert.deepEqual(long, [])
+})
+
+void test('links, headings and blocks are found in Markdown as they are written', () => {
+  const sample = '# A `b` (c)\n## A b c\n[x](y.md#z) and `[no](link)`\n```sh\n[no](link) # no heading\n```\n'
+  assert.deepEqual([...anchorsOf(sample)], ['a-b-c', 'a-b-c-1'])
+  assert.deepEqual(linksOf(sample), [{ line: 3, target: 'y.md#z' }])
+  assert.deepEqual(blocksOf(sample, 'sh'), ['[no](link) # no heading\n'])
+})
+
+void test('modules and source files that documents name exist', () => {
+  const wrong = paths
+    .filter((path) => path.startsWith('docs/') && path !== 'docs/testing/found-by.md')
+    .flatMap((path) =>
+      [...readDocument(path).matchAll(/`((?:raft|src|test|bench)\/[\w./-]+)`/g)]
+        .map(([, named = '']) => named)
+        .filter((named) => !existsSync(join(root, named)))
+        .map((named) => `${path}: ${named}`),
+    )
+  assert.deepEqual(wrong, [])
+})
+
+void test('every page of docs/ is in a table of contents: docs/README.md, or docs/design/README.md', () => {
+  const listed = ['docs/README.md', 'docs/design/README.md'].flatMap((path) =>
+    linksOf(readDocument(path)).map(({ target }) =>
+      normalize(join(dirname(path), target.split('#')[0] ?? '')),
+    ),
+  )
+  const missing = paths.filter((path) => path.startsWith('docs/') && !listed.includes(path))
+  assert.deepEqual(missing, ['docs/README.md'])
+})

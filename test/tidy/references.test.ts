@@ -1,0 +1,17 @@
+/*
+ * Goal: the references of flags, commands and metrics say what the program has.
+ * Method: makes them again and compares.
+ */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readDocument, root } from './markdown.ts'
+import { references, referenceText } from './references.ts'
+
+for (const [path, make] of Object.entries(references)) {
+  void test(`${path} is as the declarations say`, async () => {
+    const kept = existsSync(join(root, path)) ? readDocument(path) : ''
+    assert.equal(await referenceText(make), kept, 'stale: make docs writes it again')
+  })
+}
