@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { UserInfo } from '../api/object.ts'
 import { bearerToken } from './bearer-token.ts'
 import { notRecognized } from './credentials.ts'
-import type { AuthenticationMethod } from './credentials.ts'
+import type { AuthenticationMethod, Credentials, Recognition } from './credentials.ts'
 import { parseCsv } from './csv.ts'
 import { AuthFailure } from './errors.ts'
 import { authenticatedUser } from './user.ts'
@@ -11,6 +11,9 @@ import { authenticatedUser } from './user.ts'
  * Static bearer tokens: lines of `token,user,uid` and, quoted, an optional list of groups. Tokens are looked
  * up by their SHA-256, so how long the look-up takes tells nothing about a token that was guessed in part.
  *
+ * The last decision is kept with its connection, bounded by the number of connections: mostly the next request shows the same
+ * token. It never changes, as a file that is read again makes another method.
+ *
  * @param text of the file
  * @param source named in errors; what the line holds never is
  * @throws AuthFailure `token-file-malformed`
@@ -18,18 +21,23 @@ import { authenticatedUser } from './user.ts'
  */
 export function tokenFile(text: string, source: string): AuthenticationMethod {
   const users = parseTokenFile(text, source)
-  return {
-    name: 'token-file',
-    recognize: (credentials) => {
-      const token = bearerToken(credentials.authorization)
-      if (token === null) return notRecognized
-      const user = users.get(digest(token))
-      return user === undefined
-        ? { kind: 'rejected', reason: 'the bearer token is unknown' }
-        : { kind: 'user', user }
-    },
+  const kept = new WeakMap<object, Kept>()
+  const recognize = ({ authorization, connection }: Credentials): Recognition => {
+    const token = bearerToken(authorization)
+    if (token === null) return notRecognized
+    const known = connection === null ? undefined : kept.get(connection)
+    if (known?.token === token) return known.recognition
+    const user = users.get(digest(token))
+    const recognition: Recognition = user === undefined ? unknownToken : { kind: 'user', user }
+    if (connection !== null) kept.set(connection, { token, recognition })
+    return recognition
   }
+  return { name: 'token-file', recognize }
 }
+
+type Kept = { readonly token: string; readonly recognition: Recognition }
+
+const unknownToken: Recognition = Object.freeze({ kind: 'rejected', reason: 'the bearer token is unknown' })
 
 function parseTokenFile(text: string, source: string): ReadonlyMap<string, UserInfo> {
   const records = parseCsv(text)

@@ -46,6 +46,24 @@ test('what is no bearer token is none, a wrong one is rejected', () => {
   }
 })
 
+test('on one connection each token is told from the one before it', () => {
+  const { recognize } = tokenFile(FILE, 'tokens.csv')
+  const connection = {}
+  const seen = [
+    'Bearer t0k3n',
+    'Bearer t0k3n',
+    'Bearer other',
+    'Bearer wrong',
+    undefined,
+    'Bearer t0k3n',
+  ].map((authorization) => {
+    const found = recognize({ authorization, connection, certificates: () => [] })
+    assert.ok(!(found instanceof Promise))
+    return found.kind === 'user' ? found.user.name : found.kind
+  })
+  assert.deepEqual(seen, ['alice', 'alice', 'bob', 'rejected', 'none', 'alice'])
+})
+
 test('a mistake names its line and shows nothing of it', () => {
   const cases: readonly [string, number, RegExp][] = [
     ['secret,a\n', 1, /needed/],
