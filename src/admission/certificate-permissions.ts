@@ -22,9 +22,10 @@ export function certificatePermissions(parts: {
     name: 'CertificatePermissions',
     // An authorizer may be a webhook.
     callsOut: true,
+    concerns: ({ definition }) =>
+      definition.group === group && definition.plural === 'certificatesigningrequests',
     validate: async (request) => {
       const { definition, oldObject } = request
-      if (definition.group !== group || definition.plural !== 'certificatesigningrequests') return
       const verb = verbOf(request)
       if (verb === null || oldObject === null) return
       const signer = textMember(objectMember(oldObject, 'spec'), 'signerName')

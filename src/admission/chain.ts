@@ -25,6 +25,8 @@ export type LocalPlugin = {
 export type RemotePlugin = {
   readonly name: string
   readonly callsOut: true
+  /** Whether it has anything to say of a request; where not, it is not asked. Unset: of each. */
+  readonly concerns?: (request: AdmissionRequest) => boolean
   /** As of `LocalPlugin`. */
   readonly mutate?: (request: AdmissionRequest) => Promise<AnyObject | null>
   readonly validate?: (request: AdmissionRequest) => Promise<void>
@@ -58,30 +60,36 @@ type Validator = (request: AdmissionRequest) => void | Promise<unknown>
 
 function mutatorOf(plugin: AdmissionPlugin): readonly Mutator[] {
   if (plugin.callsOut !== true) return plugin.mutate === undefined ? [] : [plugin.mutate]
-  const { name, mutate } = plugin
+  const { name, mutate, concerns = always } = plugin
   if (mutate === undefined) return []
   return [
-    (request) =>
-      request.context.askOnce(`mutate ${name} ${request.operation}`, objectsOf(request), () =>
-        mutate(request),
-      ),
+    (request) => {
+      if (!concerns(request)) return request.object
+      const { context, operation } = request
+      return context.askOnce(`mutate ${name} ${operation}`, objectsOf(request), () => mutate(request))
+    },
   ]
 }
 
 function validatorOf(plugin: AdmissionPlugin): readonly Validator[] {
   if (plugin.callsOut !== true) return plugin.validate === undefined ? [] : [plugin.validate]
-  const { name, validate } = plugin
+  const { name, validate, concerns = always } = plugin
   if (validate === undefined) return []
   const ask = async (request: AdmissionRequest): Promise<null> => {
     await validate(request)
     return null
   }
   return [
-    (request) =>
-      request.context.askOnce(`validate ${name} ${request.operation}`, objectsOf(request), () =>
-        ask(request),
-      ),
+    (request) => {
+      if (!concerns(request)) return undefined
+      const { context, operation } = request
+      return context.askOnce(`validate ${name} ${operation}`, objectsOf(request), () => ask(request))
+    },
   ]
+}
+
+function always(): boolean {
+  return true
 }
 
 function mutated(mutators: readonly Mutator[], request: AdmissionRequest, from: number): ReturnType<Mutator> {

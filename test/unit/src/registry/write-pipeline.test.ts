@@ -192,6 +192,20 @@ function remote(judge: (request: AdmissionRequest) => AnyObject | null): {
   return { plugin: { name: 'Remote', callsOut: true, mutate }, calls }
 }
 
+void test('a plugin that calls out is not asked about a request that does not concern it', async (t) => {
+  const { plugin, calls } = remote(({ object }) => object)
+  assert.ok(plugin.callsOut === true)
+  const judged: AdmissionRequest[] = []
+  const validate = async (request: AdmissionRequest): Promise<void> => void judged.push(request)
+  const concerns = ({ definition }: AdmissionRequest): boolean => definition.plural === 'namespaces'
+  const { api } = await open(t, [{ ...plugin, validate, concerns }])
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
+  assert.deepEqual([calls.length, judged.length], [1, 1])
+  const made = await api.create({ kind: 'ConfigMap', namespace: 'n', body: { metadata: { name: 'c' } } })
+  assert.equal(made.code, 201)
+  assert.deepEqual([calls.length, judged.length], [1, 1])
+})
+
 void test('a plugin that calls out is asked once, though the write is evaluated again', async (t) => {
   const { plugin, calls } = remote(({ object }) => object)
   const { api, store, counted } = await open(t, [plugin])
