@@ -93,6 +93,11 @@ export function bodyMemoryBytesMin(body: Uint8Array): number {
   return body.byteLength * TEXT_FACTOR
 }
 
+/** At most what `bodyMemoryBytes` says of a text that is JSON: there a container takes two bytes, and a comma one. */
+export function jsonMemoryBytesMax(text: Uint8Array): number {
+  return text.byteLength * (TEXT_FACTOR + CONTAINER_BYTES / 2)
+}
+
 /** The body, its text (two bytes a character at most), what is stored. */
 const TEXT_FACTOR = 4
 const CONTAINER_BYTES = 256

@@ -55,7 +55,7 @@ export class Call implements RequestContext, Credentials {
   readonly #clock: Clock
   #closed = false
   #isWorking = false
-  #held: (() => void)[] = []
+  readonly #held: (() => void)[] = []
   #aborted = false
   #blockedSinceMs: number | null = null
   #abort: AbortController | null = null
@@ -114,9 +114,7 @@ export class Call implements RequestContext, Credentials {
 
   #giveBack(): void {
     if (!this.#closed || this.#isWorking) return
-    const held = this.#held
-    this.#held = []
-    for (const release of held) release()
+    for (let give = this.#held.pop(); give !== undefined; give = this.#held.pop()) give()
   }
 
   /** Whether the caller's credentials stopped counting while the call was in progress. */

@@ -26,11 +26,11 @@ export class HeavyWork {
   }
 
   /**
-   * @param of `bytes` of memory that the task takes, about
+   * @param of `bytes` of memory that the task takes, about; one that `isHeavy` does not know begins at once
    * @throws ApiError `TooManyRequests` when it did not come to its turn in time
    */
   async run<T>({ user, bytes, deadlineMs }: HeavyTask, task: () => Promise<T>): Promise<T> {
-    if (bytes <= limits.heavyWorkBytesMin) return task()
+    if (!isHeavy(bytes)) return task()
     const weight = Math.min(bytes, limits.heavyWorkBytesMax)
     await this.#enter(user, weight, deadlineMs)
     const beganMs = this.#clock.monotonicMs()
@@ -149,6 +149,11 @@ export class HeavyWork {
     if (this.#isPausing) return false
     return this.#bytes === 0 || this.#bytes + weight <= limits.heavyWorkBytesMax
   }
+}
+
+/** Whether a task of so many bytes has to wait for its turn. */
+export function isHeavy(bytes: number): boolean {
+  return bytes > limits.heavyWorkBytesMin
 }
 
 const LONG_MS = 20

@@ -41,6 +41,8 @@ export class OutgoingBytes {
   }
 
   hasRoom(call: Call): boolean {
+    // As mostly: nothing waits for anybody.
+    if (this.#bytes === 0) return true
     const { bytesMax, perUserMax, perConnectionMax } = this.#limits
     const { user, connection } = holderOf(call)
     return (

@@ -50,12 +50,14 @@ export class PacedWriter {
   }
 
   #push(): boolean {
-    while (this.#rest.byteLength > 0) {
+    while (this.#rest.byteLength > PART_BYTES) {
       const part = this.#rest.subarray(0, PART_BYTES)
-      this.#rest = this.#rest.subarray(part.byteLength)
+      this.#rest = this.#rest.subarray(PART_BYTES)
       if (!this.#sink.write(part)) return false
     }
-    return true
+    const last = this.#rest
+    this.#rest = NOTHING
+    return last.byteLength === 0 || this.#sink.write(last)
   }
 }
 

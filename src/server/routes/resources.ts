@@ -11,12 +11,13 @@ import { answerPieces } from '../answer-stream.ts'
 import { answerWatch } from '../answer-watch.ts'
 import { limits } from '../../config/limits.ts'
 import type { Call, RawRequest } from '../call.ts'
-import { bodyMemoryBytes } from '../body-memory.ts'
+import { bodyMemoryBytes, jsonMemoryBytesMax } from '../body-memory.ts'
 import type { Compressor } from '../compressor.ts'
 import { codingsOf } from '../content-coding.ts'
 import { deprecationWords } from '../deprecation.ts'
 import { EVERY_METHOD, callOf } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
+import { isHeavy } from '../heavy-work.ts'
 import type { HeavyTask, HeavyWork } from '../heavy-work.ts'
 import { wasAbandoned } from '../plugins/bodies.ts'
 import type { ErrorParts } from '../plugins/errors.ts'
@@ -95,8 +96,11 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       representation: wanted.representation,
       ...consistencyOf(request, verb),
     }
+    const bytes = workOf(call, verbRequest, registry)
     const answer = await call.work(() =>
-      heavy.run(heavyTask(call, workOf(call, verbRequest, registry)), () => handlers[verb](verbRequest)),
+      isHeavy(bytes)
+        ? heavy.run(heavyTask(call, bytes), () => handlers[verb](verbRequest))
+        : handlers[verb](verbRequest),
     )
     if (answer.kind === 'watch' && webSocket !== null) {
       reply.hijack()
@@ -141,7 +145,10 @@ function consistencyOf({ raw }: Request, verb: Verb): { readonly consistency?: s
   return { consistency: typeof header === 'string' ? header : header.join(', ') }
 }
 
-/** How much memory, and so time, it takes to evaluate a request, in bytes: of its body, and of the object that it is about. */
+/**
+ * How much memory, and so time, it takes to evaluate a request, in bytes: of its body, and of the object that it is about. One
+ * that cannot make it heavy work is left out.
+ */
 function workOf(
   call: Call,
   { definition, target, representation = STORED_FORM }: VerbRequest,
@@ -149,7 +156,9 @@ function workOf(
 ): number {
   const isRead = call.info.action.verb === 'get' && isStoredForm(representation)
   const stored = isRead || target.name === null ? null : (storedBytes?.(definition, target) ?? null)
-  if (stored === null) return call.bodyMemoryBytes
+  if (stored === null || !isHeavy(call.bodyMemoryBytes + jsonMemoryBytesMax(stored))) {
+    return call.bodyMemoryBytes
+  }
   // Beyond doubt a large one, so what it is like need not be looked at.
   const isLarge = stored.byteLength > limits.heavyWorkBytesMin / 4
   return call.bodyMemoryBytes + (isLarge ? stored.byteLength * STORED_FACTOR : bodyMemoryBytes(stored, ''))

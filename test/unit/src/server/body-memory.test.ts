@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../../../src/config/limits.ts'
-import { BodyMemory, bodyMemoryBytes } from '../../../../src/server/body-memory.ts'
+import { BodyMemory, bodyMemoryBytes, jsonMemoryBytesMax } from '../../../../src/server/body-memory.ts'
 import { Upload } from '../../../../src/server/upload.ts'
 
 const MiB = 1024 * 1024
@@ -28,6 +28,7 @@ for (const [name, text, heapBytes] of shapes) {
     assert.ok(charged >= heapBytes, `${charged} of ${heapBytes}`)
     assert.ok(charged <= 8 * heapBytes, `${charged} of ${heapBytes}`)
     assert.ok(bodyMemoryBytes(Buffer.from(text), 'application/yaml') >= charged)
+    assert.ok(jsonMemoryBytesMax(Buffer.from(text)) >= charged)
   })
 }
 
