@@ -42,7 +42,7 @@ export function removeWith(parts: VerbParts, request: WriteRequest, options: Del
     draft: (_, reads) => draftDelete(parts, request, options, reads),
     retry: {
       attemptsMax: parts.limits.rewriteAttemptsMax,
-      key: keyOfTarget(definition, target),
+      key: () => keyOfTarget(definition, target),
       barrierFirst: options.dryRun,
       onLost: (lost) => removalLost(definition, target.name ?? '', lost),
     },

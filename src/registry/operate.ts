@@ -51,7 +51,7 @@ export async function operate(parts: VerbParts, request: WriteRequest): Promise<
     draft: (_, reads) => draftBody(parts, task, body, reads),
     retry: {
       attemptsMax: parts.limits.rewriteAttemptsMax,
-      key: keyOfTarget(on.definition, on.target),
+      key: () => keyOfTarget(on.definition, on.target),
       barrierFirst: options.dryRun,
       on,
     },

@@ -92,13 +92,13 @@ export function registry(given: RegistryParts): Registry {
   }
   /** A namespace is only gone when it is empty of all kinds there are. */
   const takenIn = (): Promise<void> => fromStore(given.definitionsTakenIn?.() ?? Promise.resolve())
-  const answer = async (
+  const answer = <Asked extends VerbRequest>(
     verb: Verb,
-    request: VerbRequest,
+    asked: Asked,
     isConfirmed: (refusal: ApiError) => boolean,
-    handle: (parts: VerbParts, definition: ResourceDefinition) => Promise<Answer>,
+    handle: (parts: VerbParts, request: Asked) => Promise<Answer>,
   ): Promise<Answer> => {
-    const { target } = request
+    const { target } = asked
     const run = async (definition: ResourceDefinition): Promise<Answer> => {
       // Which verbs a subresource has is its own to say.
       if (target.subresource === null && !definition.verbs.includes(verb)) {
@@ -106,32 +106,21 @@ export function registry(given: RegistryParts): Registry {
       }
       refuseUnconvertible(definition)
       if (definition.holdsNamespaces === true && !READS.has(verb)) await takenIn()
-      return represented(parts, { ...request, definition }, await handle(partsOf(definition), definition))
+      const request = definition === asked.definition ? asked : { ...asked, definition }
+      return represented(parts, request, await handle(partsOf(definition), request))
     }
-    if (request.definition.custom === undefined) return run(request.definition)
-    return retryOnSchemaChange({ ...given, states }, verb, request, isConfirmed, run)
+    if (asked.definition.custom === undefined) return run(asked.definition)
+    return retryOnSchemaChange({ ...given, states }, verb, asked, isConfirmed, run)
   }
   const reading = (verb: Verb, handle: (of: VerbParts, request: VerbRequest) => Promise<Answer>) => {
-    return (asked: VerbRequest): Promise<Answer> => {
-      const request = asSwitched(asked, parts.switches)
-      return answer(
-        verb,
-        request,
-        () => false,
-        (of, definition) => handle(of, { ...request, definition }),
-      )
-    }
+    return (asked: VerbRequest): Promise<Answer> =>
+      answer(verb, asSwitched(asked, parts.switches), neverConfirmed, handle)
   }
   const writing = (verb: Verb, handle: (of: VerbParts, request: WriteRequest) => Promise<Answer>) => {
     return (asked: VerbRequest): Promise<Answer> => {
-      const request = asSwitched(asked, parts.switches)
-      const admission = new AdmissionContext(request.context, parts)
-      return answer(
-        verb,
-        request,
-        (refusal) => refusal === admission.confirmedRefusal,
-        (of, definition) => handle(of, { ...request, definition, admission }),
-      )
+      const admission = new AdmissionContext(asked.context, parts)
+      const request = { ...asSwitched(asked, parts.switches), admission }
+      return answer(verb, request, (refusal) => refusal === admission.confirmedRefusal, handle)
     }
   }
   const { definitionsTakenIn } = given
@@ -155,6 +144,11 @@ function refuseUnconvertible(definition: ResourceDefinition): void {
   const { storedAs, version } = definition
   if (storedAs?.byWebhook !== true || storedAs.name === version) return
   throw notConvertible(resourceOf(definition), '', { asked: version, stored: storedAs.name })
+}
+
+/** No refusal of a read was checked behind a barrier yet. */
+function neverConfirmed(): boolean {
+  return false
 }
 
 const READS: ReadonlySet<Verb> = new Set(['get', 'list', 'watch'])

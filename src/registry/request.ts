@@ -46,5 +46,6 @@ export function keyOfTarget(definition: ResourceDefinition, target: Target): Key
   const namespace = target.namespace ?? ''
   if (name === '' || name.includes('/') || namespace.includes('/'))
     throw notFound(resourceOf(definition), name)
-  return keyOf({ ...placeOf(definition), namespace, name })
+  const { group, plural } = placeOf(definition)
+  return keyOf({ group, plural, namespace, name })
 }

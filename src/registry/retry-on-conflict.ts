@@ -17,8 +17,11 @@ import type { Evaluate, Plan } from './write-plan.ts'
 export type RetryOptions = {
   /** Evaluations at most that end in a lost race. */
   readonly attemptsMax: number
-  /** The object that is written: requests that lost a race for it take turns. null: another one in each evaluation. */
-  readonly key: Key | null
+  /**
+   * The object that is written: requests that lost a race for it take turns. null: another one in each evaluation. Asked for
+   * after a lost race only.
+   */
+  readonly key: (() => Key) | null
   /** The result is never a write, so memory is made current first. */
   readonly barrierFirst: boolean
   /** The request for the object that is written, where that is not the object of the path. */
@@ -49,7 +52,8 @@ export async function retryOnConflict(
 ): Promise<Answer> {
   const state: WriteState = { evaluate, applied: [] }
   try {
-    return await attempts(parts, request, state, options)
+    const first = await attempt(parts, request, state, options, evaluateConfirmed)
+    return first ?? (await attemptsInTurn(parts, request, state, options))
   } catch (cause) {
     throw partialFailure(state.applied, cause)
   }
@@ -58,15 +62,14 @@ export async function retryOnConflict(
 /** What is left to do of a request, and the membership changes that were made for it. */
 type WriteState = { evaluate: Evaluate; applied: readonly MembershipChange[] }
 
-async function attempts(
+/** After a lost race. */
+async function attemptsInTurn(
   parts: VerbParts,
   request: WriteRequest,
   state: WriteState,
   options: RetryOptions,
 ): Promise<Answer> {
-  const first = await attempt(parts, request, state, options, evaluateConfirmed)
-  if (first !== null) return first
-  const { key } = options
+  const key = options.key?.() ?? null
   if (key !== null) await parts.writers.lock(key, request.context.deadlineMs)
   try {
     for (let lost = 1; lost < options.attemptsMax; lost++) {
@@ -159,17 +162,20 @@ async function evaluateConfirmed(
     return evaluateCurrent(parts, request, evaluate, options)
   }
   const reads = new ReadSet(parts)
-  const result = await resultOf(evaluate, reads)
-  if (result.kind === 'plan' && result.plan.kind === 'write') {
-    if (hasRoom(parts, options.on ?? request, result.plan)) return result.plan
+  let stands: Evaluate
+  try {
+    const plan = await evaluate(reads)
+    if (plan.kind === 'write' && hasRoom(parts, options.on ?? request, plan)) return plan
+    stands = () => plan
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause
+    stands = () => {
+      throw cause
+    }
   }
   // A review, or a body that is wrong whatever is stored, rests on nothing.
   const restsOnMemory = !reads.isEmpty || parts.definitionNow !== undefined
   if (restsOnMemory) await passBarrier(parts, request)
-  const stands: Evaluate = () => {
-    if (result.kind === 'refusal') throw result.refusal
-    return result.plan
-  }
   return evaluateCurrent(parts, request, reads.isCurrent() ? stands : evaluate, options)
 }
 
@@ -177,18 +183,6 @@ async function evaluateConfirmed(
 async function passBarrier(parts: VerbParts, request: WriteRequest): Promise<void> {
   await fromStore(parts.store.barrier(request.context.deadlineMs))
   parts.definitionNow?.()
-}
-
-type Result =
-  { readonly kind: 'plan'; readonly plan: Plan } | { readonly kind: 'refusal'; readonly refusal: ApiError }
-
-async function resultOf(evaluate: Evaluate, reads: ReadSet): Promise<Result> {
-  try {
-    return { kind: 'plan', plan: await evaluate(reads) }
-  } catch (cause) {
-    if (cause instanceof ApiError) return { kind: 'refusal', refusal: cause }
-    throw cause
-  }
 }
 
 /** @throws ApiError when what is to be written would have no room */

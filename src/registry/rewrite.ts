@@ -78,7 +78,7 @@ export function rewriteRetry(
 ): RetryOptions {
   return {
     attemptsMax: parts.limits.rewriteAttemptsMax,
-    key: keyOfTarget(definition, target),
+    key: () => keyOfTarget(definition, target),
     barrierFirst: dryRun,
     onLost: (lost) => removalLost(definition, target.name ?? '', lost),
   }

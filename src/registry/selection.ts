@@ -44,17 +44,19 @@ export function selectionOf(
   const { scope } = definition
   const values = fieldValuesOf(definition)
   const key = keyOfOne(definition, namespace, name)
+  const everything = labels.isEmpty && fields.isEmpty
   const matches = (stored: StoredObject, valueOf: (field: string) => string): boolean =>
     (labels.isEmpty || labels.matches(stored.labels)) && (fields.isEmpty || fields.matches(valueOf))
   return {
     prefix: prefixOf({ ...placeOf(definition), namespace: scope === 'Cluster' ? null : namespace }),
     key,
-    everything: labels.isEmpty && fields.isEmpty,
+    everything,
     reads: fields.requirements.some(({ field }) => !COMMON_FIELDS.includes(field)),
-    matches: (stored) => matches(stored, values.reader(stored)),
-    matchesNow: (event) => matches(event.object, (field) => values.now(event, field)),
+    matches: (stored) => everything || matches(stored, values.reader(stored)),
+    matchesNow: (event) => everything || matches(event.object, (field) => values.now(event, field)),
     matchedBefore: (event) =>
-      event.previous !== null && matches(event.previous, (field) => values.before(event, field)),
+      event.previous !== null &&
+      (everything || matches(event.previous, (field) => values.before(event, field))),
     interest: key === null ? interestIn(fields, values) : { kind: 'key', key },
   }
 }

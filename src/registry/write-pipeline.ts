@@ -22,18 +22,14 @@ import type { Plan } from './write-plan.ts'
  * @throws ApiError
  * @source apiserver `pkg/endpoints/handlers`, `pkg/registry/generic/registry/store.go`
  */
-export async function runWrite<Sent>(
-  parts: VerbParts,
-  request: WriteRequest,
-  write: Write<Sent>,
-): Promise<Answer> {
+export function runWrite<Sent>(parts: VerbParts, request: WriteRequest, write: Write<Sent>): Promise<Answer> {
   // 1. Decode and default: once, whatever races follow.
   const sent = write.decode()
-  if (isLong(parts, request, 0)) await turnOfOthers(parts.clock)
   const evaluate = (reads: ReadSet): Promise<Plan> =>
     evaluateDraft(parts, { request, options: write.options, reads }, write.draft(sent, reads))
   // 9. Commit, or answer: evaluated again after a lost race, and where memory was behind.
-  return retryOnConflict(parts, request, evaluate, write.retry)
+  const evaluated = (): Promise<Answer> => retryOnConflict(parts, request, evaluate, write.retry)
+  return isLong(parts, request, 0) ? turnOfOthers(parts.clock).then(evaluated) : evaluated()
 }
 
 /** One evaluation: from the draft of a write to what is to be committed. @throws ApiError to refuse */

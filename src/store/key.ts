@@ -15,11 +15,14 @@ export type KeyParts = {
   readonly name: string
 }
 
-export function keyOf(parts: KeyParts): Key {
-  for (const part of [parts.group, parts.plural, parts.namespace, parts.name]) {
-    assert(!part.includes('/'), 'no part of a key holds a slash')
-  }
-  return `${parts.group}/${parts.plural}/${parts.namespace}/${parts.name}` as Key
+export function keyOf({ group, plural, namespace, name }: KeyParts): Key {
+  const isKey = isPart(group) && isPart(plural) && isPart(namespace) && isPart(name)
+  assert(isKey, 'no part of a key holds a slash')
+  return `${group}/${plural}/${namespace}/${name}` as Key
+}
+
+function isPart(part: string): boolean {
+  return !part.includes('/')
 }
 
 /** All objects of a resource, or those of one of its namespaces. Ends in `/`. */

@@ -5,7 +5,7 @@ import type { Cursor } from './cursor.ts'
 
 /** The cursors that wait under one prefix, by what they are interested in. */
 export class WaitingCursors {
-  readonly #everything = new Set<Cursor>()
+  #everything = new Set<Cursor>()
   readonly #byKey = new Map<Key, Set<Cursor>>()
   readonly #byValue = new Map<EventIndex, Map<string, Set<Cursor>>>()
 
@@ -47,9 +47,9 @@ export class WaitingCursors {
   }
 
   /** Takes out those that an event concerns. */
-  taken({ key, event }: EventNote): Cursor[] {
-    const taken = [...this.#everything]
-    this.#everything.clear()
+  taken({ key, event }: EventNote): Iterable<Cursor> {
+    const taken = this.#everything
+    this.#everything = new Set()
     takeFrom(this.#byKey, key, taken)
     for (const [index, values] of this.#byValue) {
       for (const value of valuesOf(index, event) ?? [...values.keys()]) takeFrom(values, value, taken)
@@ -80,9 +80,9 @@ function deleteFrom<Name>(sets: Map<Name, Set<Cursor>>, name: Name, cursor: Curs
   if (set?.delete(cursor) === true && set.size === 0) sets.delete(name)
 }
 
-function takeFrom<Name>(sets: Map<Name, Set<Cursor>>, name: Name, taken: Cursor[]): void {
+function takeFrom<Name>(sets: Map<Name, Set<Cursor>>, name: Name, taken: Set<Cursor>): void {
   const set = sets.get(name)
   if (set === undefined) return
-  taken.push(...set)
+  for (const cursor of set) taken.add(cursor)
   sets.delete(name)
 }
