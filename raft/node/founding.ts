@@ -8,12 +8,14 @@ export type PeerLog = { readonly peer: NodeId; readonly logId: string }
 
 /** What a member durably knows of the cluster that it belongs to. */
 export type ClusterRecord = {
-  /** See `clusterIdOf`. Of a restored cluster and for a member that joined: what they were given. */
+  /** See `clusterIdOf`. For a member that joined: what it was given. Empty: restored, and not agreed to a cluster yet. */
   readonly clusterId: string
   /** false: this member agreed to the cluster, and does not know yet that all founders have. */
   readonly founded: boolean
-  /** The founders and their logs, ascending by id. Empty on a member that joined, and after a restore. */
+  /** The founders and their logs, ascending by id. Empty on a member that joined. */
   readonly founders: readonly PeerLog[]
+  /** Names the state that the members begin with, where it was restored. Unset: they begin with nothing. */
+  readonly restored?: string
 }
 
 /** The record of a member that joined a founded cluster, at every start. */
@@ -69,11 +71,16 @@ export type FoundingOptions = {
  * directory since has a log that is not in the set. To be founded again it needs the agreement of all
  * founders, and each that kept its directory refuses. Only if all founders lost their directories can
  * they found another cluster, and then there is nothing left to lose.
+ *
+ * Members that were restored from a snapshot found their cluster in the same way, from a log that
+ * begins with the restored state instead of an empty one.
  */
 export class Founding {
   readonly #options: FoundingOptions
   readonly #others: readonly MemberInfo[]
   readonly #heard = new Map<NodeId, PeerIdentity>()
+  readonly #restored: string | undefined
+  /** null: gathering. */
   #record: ClusterRecord | null
   /** A member says that the cluster which this one agreed to was founded. */
   #isConfirmed = false
@@ -81,7 +88,9 @@ export class Founding {
   constructor(options: FoundingOptions) {
     this.#options = options
     this.#others = options.members.filter(({ id }) => id !== options.self)
-    this.#record = options.record
+    const { record } = options
+    this.#restored = record?.restored
+    this.#record = record === null || record.clusterId === '' ? null : record
   }
 
   get record(): ClusterRecord | null {
@@ -97,7 +106,7 @@ export class Founding {
     const { logId } = this.#options
     if (this.#record === null) {
       const founders = this.#founders()
-      const clusterId = founders === null ? '' : clusterIdOf(this.#options.members, founders)
+      const clusterId = founders === null ? '' : this.#clusterIdBy(founders)
       return { logId, clusterId, phase: 'gathering' }
     }
     const { clusterId, founded } = this.#record
@@ -128,10 +137,11 @@ export class Founding {
     if (record === null) {
       const founders = this.#founders()
       if (founders === null) return null
-      const clusterId = clusterIdOf(this.#options.members, founders)
+      const clusterId = this.#clusterIdBy(founders)
       const sees = ({ id }: MemberInfo): boolean => this.#heard.get(id)?.clusterId === clusterId
       if (!this.#others.every(sees)) return null
-      return { clusterId, founded: this.#others.length === 0, founders }
+      const restored = this.#restored === undefined ? {} : { restored: this.#restored }
+      return { clusterId, founded: this.#others.length === 0, founders, ...restored }
     }
     if (record.founded) return null
     const agrees = ({ id }: MemberInfo): boolean => {
@@ -144,6 +154,10 @@ export class Founding {
   /** It is durable. */
   recorded(record: ClusterRecord): void {
     this.#record = record
+  }
+
+  #clusterIdBy(founders: readonly PeerLog[]): string {
+    return clusterIdOf(this.#options.members, founders, this.#restored)
   }
 
   /** @returns null while a log is not known */
@@ -161,14 +175,21 @@ export class Founding {
 
 /**
  * The id of a founded cluster: 128 bits of a hash over who founds it (ids, which follow from the
- * cluster's name, names and addresses) and over the random ids of all their logs. Whoever founds again
- * has another log, so two foundings never share an id.
+ * cluster's name, names and addresses), over the random ids of all their logs, and over the state that
+ * they begin with. Whoever founds again has another log, so two foundings never share an id.
+ *
+ * @param restored see `ClusterRecord`
  */
-export function clusterIdOf(members: readonly MemberInfo[], founders: readonly PeerLog[]): string {
+export function clusterIdOf(
+  members: readonly MemberInfo[],
+  founders: readonly PeerLog[],
+  restored?: string,
+): string {
   const lines = members.map(({ id, name, role, peerAddress, clientAddress }) => {
     const logId = founders.find(({ peer }) => peer === id)?.logId ?? ''
     return JSON.stringify([id, name, role, peerAddress, clientAddress, logId])
   })
+  if (restored !== undefined) lines.push(JSON.stringify(['restored', restored]))
   return createHash('sha256')
     .update(`orch cluster\n${lines.sort().join('\n')}`)
     .digest('hex')

@@ -235,8 +235,11 @@ export class RaftActor {
   #meetPeers(logId: string, { applied, known, cluster }: Start): FoundingDriver {
     if (this.#founding !== null) return this.#founding
     const { node, clock, transport, api } = this.#options
+    // A restored log names the first members itself.
+    const restored = this.#recovered?.base.configuration.members ?? []
+    const members = restored.length > 0 ? restored : node.members
     const founding = new FoundingDriver({
-      ...{ self: node.id, logId, members: node.members, record: cluster },
+      ...{ self: node.id, logId, members, record: cluster },
       ...{ clock, transport, post: (message) => api.post(message) },
       onFounded: () => this.#run(present(this.#recovered, 'the log is whole'), applied),
     })
@@ -248,7 +251,7 @@ export class RaftActor {
     })
     this.#peerLogIds = peerLogIds
     // Whatever knows better says so as soon as it is there.
-    if (this.#waiting === null) transport.setPeers(node.members)
+    if (this.#waiting === null) transport.setPeers(members)
     transport
       .start({
         identity: () => founding.identity,

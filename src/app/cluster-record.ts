@@ -44,11 +44,13 @@ type Fields = {
   readonly clusterId: string
   readonly founded: boolean
   readonly founders: readonly { readonly id: string; readonly logId: string }[]
+  readonly restored?: string
 }
 
 /** Ids are decimal text: they are wider than 32 bits. */
-function fieldsOf({ clusterId, founded, founders }: ClusterRecord): Fields {
-  return { clusterId, founded, founders: founders.map(({ peer, logId }) => ({ id: String(peer), logId })) }
+function fieldsOf({ clusterId, founded, founders, restored }: ClusterRecord): Fields {
+  const logs = founders.map(({ peer, logId }) => ({ id: String(peer), logId }))
+  return { clusterId, founded, founders: logs, ...(restored === undefined ? {} : { restored }) }
 }
 
 function parsed(path: string, text: string): ClusterRecord {
@@ -71,10 +73,13 @@ function jsonIn(text: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-function recordIn({ clusterId, founded, founders }: Readonly<Record<string, unknown>>): ClusterRecord | null {
+function recordIn(fields: Readonly<Record<string, unknown>>): ClusterRecord | null {
+  const { clusterId, founded, founders, restored } = fields
   if (typeof clusterId !== 'string' || typeof founded !== 'boolean' || !Array.isArray(founders)) return null
   const logs = founders.map(founderIn)
-  return logs.every((log) => log !== null) ? { clusterId, founded, founders: logs } : null
+  if (restored !== undefined && typeof restored !== 'string') return null
+  if (!logs.every((log) => log !== null)) return null
+  return { clusterId, founded, founders: logs, ...(restored === undefined ? {} : { restored }) }
 }
 
 function founderIn(value: unknown): PeerLog | null {

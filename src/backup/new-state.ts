@@ -103,14 +103,14 @@ export class NewStateBuilder {
 }
 
 /**
- * Writes down to which cluster the member belongs. The id follows from the life, so it is equal on all
- * members that were made for it, and there is nothing that they would have to agree on. Nobody has
- * promised it a lease yet.
+ * Writes down with which state the member begins, which is the same on all that were made for one life. Their cluster is
+ * still to be founded, by all members that the state names: a directory that is made again has another log, and must not
+ * take the place of the first. Nobody has promised it a lease yet.
  */
 export function recordCluster(directory: string, { head }: Pick<NewState, 'head'>): void {
   const clusterId = head.identity?.clusterId
   assert(clusterId !== undefined, 'a state that is restored is of a founded cluster')
-  new FileClusterRecord(directory).write({ clusterId, founded: true, founders: [] })
+  new FileClusterRecord(directory).write({ clusterId: '', founded: false, founders: [], restored: clusterId })
   recordNoPromise(directory)
 }
 

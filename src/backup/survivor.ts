@@ -92,7 +92,9 @@ export async function examine(
       revision: found === null ? (state?.revision ?? null) : null,
       unproven: unprovenIn(wal, committed),
     }
-    const clusterId = clusterIdIn(directory, identity) ?? state?.identity?.clusterId ?? null
+    // A state that was restored does not name the cluster that was founded with it.
+    const ofState = identity.life === undefined ? (state?.identity?.clusterId ?? null) : null
+    const clusterId = clusterIdIn(directory, identity) ?? ofState
     const survivor = { directory, identity, clusterId, damage: found, log }
     return { survivor, state: found === null ? state : null }
   } finally {
@@ -108,6 +110,8 @@ export async function examine(
 function clusterIdIn(directory: string, { joined }: MemberIdentity): string | null {
   try {
     const record = new FileClusterRecord(directory).read()
+    // Restored, and not started since.
+    if (record?.clusterId === '') return null
     return record?.clusterId ?? joined?.clusterId ?? null
   } catch (cause) {
     if (cause instanceof StartFailure) return joined?.clusterId ?? null

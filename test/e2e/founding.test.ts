@@ -1,7 +1,7 @@
 /*
  * Goal: a cluster is founded once, by all its initial members. A member that began with another list of members is told why
  * it has no part in that; one that lost its directory never founds the cluster again, whoever is away; and an old member that
- * comes back to a cluster that was founded anew ends nobody.
+ * comes back to a cluster that was founded anew ends nobody. All that holds of a restored cluster too.
  * Method: three real members; directories are emptied, kept and brought back.
  */
 import assert from 'node:assert/strict'
@@ -9,6 +9,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse, stringify } from 'yaml'
+import { orchctl } from '../support/orchctl.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import type { MemberProcess } from '../support/process-cluster.ts'
 import { until } from '../support/until.ts'
@@ -27,13 +28,12 @@ void test('a list of members that differs is noticed', async (t) => {
     /began with another list of members than this one: give all the same --initial-members, and a new --data-dir/
   const log = (name: string): string =>
     readFileSync(join(cluster.member(name).directory, 'server.log'), 'utf8')
+  const fromThere = new RegExp(`member .{0,3}n3.{0,3} ${words.source}`)
   await until(
     'both sides say so',
-    () => words.test(log('n3')) && words.test(log('n1')),
+    () => words.test(log('n3')) && fromThere.test(log('n1')),
     () => `${wrong.logTail()}\n${cluster.member('n1').logTail()}`,
   )
-  assert.match(log('n3'), words)
-  assert.match(log('n1'), new RegExp(`member .{0,3}n3.{0,3} ${words.source}`))
   for (const member of cluster.members) assert.equal(await member.isReady(), false, member.name)
 
   assert.equal(await wrong.stop(), 0)
@@ -169,4 +169,74 @@ void test('an old member that returns to a cluster that was founded anew ends no
     [true, true, true],
   )
   assert.equal((await a.client.get(`${path}/of-the-new-one`)).status, 200)
+})
+
+/** @returns the id that the next members are restored with */
+async function restore(member: MemberProcess, file: string, id: string | null): Promise<string> {
+  const config = ['--config', join(member.directory, 'config.yaml'), '-o', 'json']
+  const ran = await orchctl(
+    'snapshot',
+    'restore',
+    file,
+    ...config,
+    ...(id === null ? [] : ['--restore-id', id]),
+  )
+  assert.equal(ran.code, 0, ran.err)
+  return String((JSON.parse(ran.out) as Readonly<Record<string, string>>)['restore id'])
+}
+
+void test('a restored cluster is founded by all its members, and never by one that is restored again', async (t) => {
+  const cluster = await ProcessCluster.start({ members: 3 })
+  t.after(() => cluster.remove())
+  const [a, b, c] = cluster.members
+  if (a === undefined || b === undefined || c === undefined) return assert.fail('three members')
+  await cluster.waitReady()
+  await create(a, 'saved')
+  const file = join(cluster.directory, 'saved.snap')
+  const saving = await orchctl('snapshot', 'save', file, '--kubeconfig', cluster.kubeconfig)
+  assert.equal(saving.code, 0, saving.err)
+  await Promise.all(cluster.members.map((member) => member.stop('SIGKILL')))
+  for (const member of cluster.members) rmSync(data(member), { recursive: true })
+  const id = await restore(a, file, null)
+  for (const member of [b, c]) await restore(member, file, id)
+  const again = async (): Promise<void> => {
+    await b.stop('SIGKILL')
+    rmSync(data(b), { recursive: true })
+    await restore(b, file, id)
+    b.start()
+  }
+  a.start()
+  b.start()
+  await until(
+    'both say whom they wait for',
+    () => [a, b].every((member) => /waiting for some/.test(member.said()) && /\["n3"\]/.test(member.said())),
+    () => `${a.logTail()}\n${b.logTail()}`,
+  )
+  assert.notEqual((await a.client.post(`${path}?timeout=2s`, { metadata: { name: 'early' } })).status, 201)
+  // Nothing was promised yet.
+  await again()
+  c.start()
+  await cluster.waitReady()
+  assert.deepEqual([clusterIdOf(b), clusterIdOf(c)], [clusterIdOf(a), clusterIdOf(a)])
+  await c.stop('SIGKILL')
+  await create(a, 'acked')
+  await a.stop('SIGKILL')
+  await again()
+  c.start()
+  await until(
+    'both say why',
+    () => [b, c].every((member) => /n2\W+ was known by another log, which it lost/.test(member.said())),
+    () => `${b.logTail()}\n${c.logTail()}`,
+  )
+  for (const member of [b, c]) {
+    assert.equal(await member.isReady(), false)
+    const { status } = await member.client.get(`${path}/acked?timeout=2s`)
+    assert.ok(status >= 500, `${member.name} answers ${status}`)
+  }
+  a.start()
+  await Promise.all([a.waitReady(), c.waitReady()])
+  for (const name of ['saved', 'acked'])
+    assert.equal((await c.client.get(`${path}/${name}`)).status, 200, name)
+  await until('the one that was restored again ends', () => !b.running)
+  assert.match(b.said(), /orchctl member replace n2/)
 })

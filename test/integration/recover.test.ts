@@ -289,8 +289,9 @@ void test('what needs no recovery, or is no cluster’s remains, is refused in o
   assert.equal((await orchctl('snapshot', 'restore', join(home, 'b.snap'), ...args)).code, 0)
   await one(/are of different clusters, or lives of one/, '--data-dir', of('n1'), foreign)
   const apart = scene()('n2')
-  const [record, ours] = [join(apart, 'cluster.json'), join(of('n1'), 'cluster.json')]
-  const { clusterId } = JSON.parse(readFileSync(ours, 'utf8')) as { readonly clusterId: string }
+  const clusterId = 'c1'.repeat(16)
+  // As those that were started after they were restored.
+  new FileClusterRecord(of('n1')).write({ clusterId, founded: true, founders: [], restored: 'a state' })
   new FileClusterRecord(apart).write({ clusterId: 'd1'.repeat(16), founded: true, founders: [] })
   const groups = new RegExp(
     `founded apart: .*n1 of cluster ${clusterId}; .*n2 of cluster (d1){16}; give those of one`,
@@ -300,7 +301,7 @@ void test('what needs no recovery, or is no cluster’s remains, is refused in o
     (await orchctl('recover', '--data-dir', of('n1'))).out,
     new RegExp(`CLUSTER ID.*\\n.*${clusterId}`),
   )
-  rmSync(record)
+  rmSync(join(apart, 'cluster.json'))
   assert.doesNotMatch((await orchctl('recover', '--data-dir', of('n1'), apart)).err, /founded apart/)
   await one(/is not there: give the directories/, '--data-dir', join(home, 'none'))
   await one(/is no member's data directory/, '--data-dir', kept)

@@ -81,7 +81,7 @@ void test('members restored with one id are one cluster, each with a log that be
     assert.equal(statSync(join(directory, 'db')).mode & 0o777, 0o700)
     const clusterId = first['cluster id']?.replace(/, was c1$/, '')
     const record = new FileClusterRecord(directory).read()
-    assert.deepEqual(record, { clusterId, founded: true, founders: [] })
+    assert.deepEqual(record, { clusterId: '', founded: false, founders: [], restored: clusterId })
     const identity = readIdentity(directory)
     const owner = memberId(peerCluster('new', id), name)
     assert.equal(identity?.id, owner)

@@ -34,6 +34,21 @@ export const memberMutants: readonly Mutant[] = [
     killedBy: tests('unit/src/cluster/join-desk'),
   },
   {
+    id: 'restored-without-founding',
+    file: 'raft/node/founding.ts',
+    edits: [
+      {
+        find: "this.#record = record === null || record.clusterId === '' ? null : record",
+        replace:
+          "this.#record = record?.clusterId === '' ? { ...record, clusterId: 'c', founded: true } : record",
+      },
+    ],
+    breaks: 'a restored cluster begins without its members having met: one that is restored again takes part',
+    standsFor: 'the founding by all initial members, also from a snapshot',
+    invariant: 'I1',
+    killedBy: tests('unit/raft/node/founding'),
+  },
+  {
     id: 'two-voters-in-one-step',
     file: 'raft/core/conf-change.ts',
     edits: [

@@ -77,6 +77,31 @@ void test('a founder that begins again with another log before anything was agre
   assert.ok(recorded(a).founders.some(({ logId }) => logId === 'another'))
 })
 
+void test('members that begin with a restored state found their cluster in the same steps, with that state in its id', () => {
+  const restored = (id: number, logId = `log${id}`): Founding =>
+    founder(id, logId, { clusterId: '', founded: false, founders: [], restored: 'state' })
+  const [a, b, c] = [restored(1), restored(2), restored(3)]
+  assert.deepEqual([a.record, a.isFounded, a.identity.phase], [null, false, 'gathering'])
+  exchange(a, b)
+  exchange(a, b)
+  assert.equal(a.next(), null, 'one is missing')
+  for (let round = 0; round < 3; round++) {
+    exchange(a, b, c)
+    for (const one of [a, b, c]) {
+      const record = one.next()
+      if (record !== null) one.recorded(record)
+    }
+  }
+  for (const one of [a, b, c]) assert.deepEqual([one.isFounded, one.record?.restored], [true, 'state'])
+  const founders = a.record?.founders ?? []
+  assert.equal(a.record?.clusterId, clusterIdOf(members, founders, 'state'))
+  assert.notEqual(a.record?.clusterId, clusterIdOf(members, founders))
+  // Restored again, with another log.
+  const again = restored(2, 'another')
+  exchange(a, again, c)
+  assert.equal(again.next(), null)
+})
+
 void test('what was agreed never changes, whatever is heard later', () => {
   const [a, b, c] = [founder(1), founder(2), founder(3)]
   exchange(a, b, c)
