@@ -25,7 +25,7 @@ export function logQuarantine(
     log.error(
       { ...quarantine, path },
       'other members have another state than this one, which is kept and not served: find out which is right, ' +
-        `then run orchctl member repair ${name}, or repair the others --from ${name}`,
+        `then run orchctl member repair ${name} (--from MEMBER where no majority is known), or repair the others --from ${name}`,
     )
     return
   }

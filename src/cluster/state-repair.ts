@@ -94,9 +94,15 @@ export class StateRepair {
       digestsCompared(state.samples, this.#checkSource(from).samples)
     // One that was repaired a moment ago has not been compared yet.
     if (state.quarantine === null) await this.#reported(() => compared() !== null, deadlineMs)
+    // It is undecided at first: a majority is known once enough members have reported.
+    if (from === null) await this.#reported(() => !isUndecided(state), deadlineMs)
     // Nothing is awaited between the checks and the repair.
     const source = this.#checkSource(from)
     if (state.quarantine !== null && state.quarantine.cause !== 'disagreement') return false
+    if (from === null && isUndecided(state)) {
+      // The leader may find out in a moment that it is in doubt too, and would give its state to nobody.
+      throw refused('no majority is known to have one state: name the member whose state is right (--from)')
+    }
     if (state.quarantine === null && compared()?.differs === false) return false
     state.repair(`an operator has it replaced by the state of ${source.name}`)
     return true
@@ -151,6 +157,10 @@ export class StateRepair {
     const names = members.map((member) => member.name).toSorted()
     throw new MembersFailure('unknown-member', `there is no member ${name}: there are ${names.join(', ')}`)
   }
+}
+
+function isUndecided({ quarantine }: StateRepairParts['state']): boolean {
+  return quarantine?.cause === 'disagreement' && quarantine.disagreement === 'undecided'
 }
 
 function refused(message: string): MembersFailure {

@@ -83,6 +83,23 @@ void test('the member whose state is right leads first, as soon as it says that 
   assert.equal(bench.state.quarantine?.cause, 'operator')
 })
 
+void test('without a majority a repair names its source, as a leader may be about to doubt its own state', async () => {
+  const bench = new RepairBench()
+  bench.state.suspect('undecided', 'test')
+  bench.hear(2, other)
+  const decided = assert.rejects(bench.decide(), { code: 'no-state', message: /no majority .* \(--from\)/ })
+  await bench.clock.advance(4000)
+  await decided
+  assert.equal(bench.state.quarantine?.cause, 'disagreement', 'its state is kept')
+
+  const late = bench.decide()
+  await bench.clock.advance(500)
+  bench.hear(2, other)
+  bench.state.suspect('outvoted', 'test')
+  await bench.clock.advance(500)
+  assert.equal(await late, true)
+})
+
 void test('a repair that cannot be is refused in words that say what to do, and changes nothing', async () => {
   const bench = new RepairBench()
   bench.state.suspect('undecided', 'test')
