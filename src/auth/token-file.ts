@@ -23,19 +23,20 @@ export function tokenFile(text: string, source: string): AuthenticationMethod {
   const users = parseTokenFile(text, source)
   const kept = new WeakMap<object, Kept>()
   const recognize = ({ authorization, connection }: Credentials): Recognition => {
+    if (authorization === undefined) return notRecognized
+    const known = connection === null ? undefined : kept.get(connection)
+    if (known?.authorization === authorization) return known.recognition
     const token = bearerToken(authorization)
     if (token === null) return notRecognized
-    const known = connection === null ? undefined : kept.get(connection)
-    if (known?.token === token) return known.recognition
     const user = users.get(digest(token))
     const recognition: Recognition = user === undefined ? unknownToken : { kind: 'user', user }
-    if (connection !== null) kept.set(connection, { token, recognition })
+    if (connection !== null) kept.set(connection, { authorization, recognition })
     return recognition
   }
   return { name: 'token-file', recognize }
 }
 
-type Kept = { readonly token: string; readonly recognition: Recognition }
+type Kept = { readonly authorization: string; readonly recognition: Recognition }
 
 const unknownToken: Recognition = Object.freeze({ kind: 'rejected', reason: 'the bearer token is unknown' })
 

@@ -74,8 +74,9 @@ export function withPrecondition(
   operations: readonly Operation[],
   now: DefinitionNow | undefined,
 ): readonly Operation[] {
+  if (now === undefined) return operations
   const at = operations.findIndex(({ kind }) => kind === 'put')
   const first = operations[at]
-  if (now === undefined || first === undefined) return operations
+  if (first === undefined) return operations
   return operations.with(at, { ...first, conditions: [...first.conditions, now.condition] })
 }

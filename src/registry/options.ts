@@ -144,12 +144,17 @@ export function isUnversioned(resourceVersion: string | undefined): boolean {
 }
 
 /** @throws ApiError `BadRequest` */
-export function readWriteOptions(query: Query): WriteOptions {
-  const fieldManager = readText(query, 'fieldManager')
+function checkFieldManager(fieldManager: string): void {
   const [wrong] = causesOf((found) => {
     validateFieldManager(fieldManager, 'fieldManager', found)
   })
   if (wrong !== undefined) throw badRequest(`${wrong.field}: ${wrong.message}`)
+}
+
+/** @throws ApiError `BadRequest` */
+export function readWriteOptions(query: Query): WriteOptions {
+  const fieldManager = readText(query, 'fieldManager')
+  if (fieldManager !== '') checkFieldManager(fieldManager)
   return { dryRun: readDryRun(query), fieldManager, fieldValidation: readFieldValidation(query) }
 }
 

@@ -11,9 +11,8 @@ export class ReadSet {
   readonly #store: ObjectStore
   /** As objects are stored, whatever their kind. */
   readonly #rawStore: ObjectStore
-  readonly #keys: Key[] = []
-  /** Of each key; null: absent. */
-  readonly #revisions: (Revision | null)[] = []
+  /** The single objects that were read, the last one first; as many as the steps of one evaluation read. */
+  #last: Read | null = null
   /** The revision of memory when a whole collection was read; null: none was. */
   #collectionsAt: Revision | null = null
   #featureLevel: number | null = null
@@ -54,7 +53,7 @@ export class ReadSet {
 
   /** Nothing was read: the evaluation holds whatever memory shows. */
   get isEmpty(): boolean {
-    return this.#keys.length === 0 && this.#collectionsAt === null && this.#featureLevel === null
+    return this.#last === null && this.#collectionsAt === null && this.#featureLevel === null
   }
 
   /** Whether everything that was read is the same now. */
@@ -62,13 +61,22 @@ export class ReadSet {
     const view = this.#rawStore.view()
     if (this.#collectionsAt !== null && this.#collectionsAt !== view.revision) return false
     if (this.#featureLevel !== null && this.#featureLevel !== this.#rawStore.featureLevel) return false
-    return this.#keys.every((key, at) => (view.get(key)?.revision ?? null) === this.#revisions[at])
+    for (let read = this.#last; read !== null; read = read.before) {
+      if ((view.get(read.key)?.revision ?? null) !== read.revision) return false
+    }
+    return true
   }
 
   #noted(key: Key, stored: StoredObject | null): StoredObject | null {
-    this.#keys.push(key)
-    this.#revisions.push(stored?.revision ?? null)
+    this.#last = { key, revision: stored?.revision ?? null, before: this.#last }
     this.#bytes += stored?.bytes.byteLength ?? 0
     return stored
   }
+}
+
+type Read = {
+  readonly key: Key
+  /** null: absent. */
+  readonly revision: Revision | null
+  readonly before: Read | null
 }

@@ -122,8 +122,9 @@ async function attempt(
 }
 
 function onlyWhile({ onlyWhile }: VerbRequest, operations: readonly Operation[]): readonly Operation[] {
+  if (onlyWhile === undefined) return operations
   const [first, ...rest] = operations
-  if (onlyWhile === undefined || first === undefined) return operations
+  if (first === undefined) return operations
   return [{ ...first, conditions: [...first.conditions, onlyWhile] }, ...rest]
 }
 

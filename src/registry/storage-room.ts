@@ -32,13 +32,17 @@ export function checkRoom(
 ): void {
   const { settings, storage } = store
   const { usedBytes, alarm } = storage
-  const sizes = operations.map((one) => (one.kind === 'put' ? one.object.bytes.byteLength : 0))
+  let largest = 0
+  let usedThen = usedBytes
+  for (const one of operations) {
+    if (one.kind !== 'put') continue
+    const { byteLength } = one.object.bytes
+    largest = Math.max(largest, byteLength)
+    usedThen += byteLength
+  }
   const quota = settings.storageBytesMax
-  const mayBeRefused =
-    dryRun ||
-    alarm ||
-    sizes.some((bytes) => bytes > settings.objectBytesMax) ||
-    (quota !== null && sizes.reduce((sum, bytes) => sum + bytes, usedBytes) > quota)
+  const isBeyond = largest > settings.objectBytesMax || (quota !== null && usedThen > quota)
+  const mayBeRefused = dryRun || alarm || isBeyond
   if (!mayBeRefused) return
   const view = store.view()
   const fill = { settings, usedBytes, alarm, revision: view.revision }

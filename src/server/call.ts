@@ -55,7 +55,7 @@ export class Call implements RequestContext, Credentials {
   readonly #clock: Clock
   #closed = false
   #isWorking = false
-  readonly #held: (() => void)[] = []
+  #held: readonly (() => void)[] | null = null
   #aborted = false
   #blockedSinceMs: number | null = null
   #abort: AbortController | null = null
@@ -91,7 +91,7 @@ export class Call implements RequestContext, Credentials {
 
   /** Has `release` called once the answer has ended and nobody works for it any more. */
   hold(release: () => void): void {
-    this.#held.push(release)
+    this.#held = this.#held === null ? [release] : [...this.#held, release]
     this.#giveBack()
   }
 
@@ -114,7 +114,10 @@ export class Call implements RequestContext, Credentials {
 
   #giveBack(): void {
     if (!this.#closed || this.#isWorking) return
-    for (let give = this.#held.pop(); give !== undefined; give = this.#held.pop()) give()
+    const held = this.#held
+    if (held === null) return
+    this.#held = null
+    for (const release of held) release()
   }
 
   /** Whether the caller's credentials stopped counting while the call was in progress. */

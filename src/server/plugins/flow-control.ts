@@ -96,7 +96,9 @@ export function flowControl(app: App, places: Places, limits: ServerLimits): voi
 
   app.addHook('preParsing', (request, _reply, payload, done) => {
     const { upload } = callOf(request)
-    if (upload !== null) payload.on('data', (bytes: Uint8Array) => upload.received(bytes.byteLength))
+    // A small one has to be here within its grace: how much of it has come says no more.
+    const isCounted = upload !== null && !isSmall(request)
+    if (isCounted) payload.on('data', (bytes: Uint8Array) => upload.received(bytes.byteLength))
     done(null, payload)
   })
 
@@ -132,6 +134,11 @@ function saidBytes({ raw }: Request, { requestBytesMax }: ServerLimits): number 
 
 /** Methods of which fastify reads no body. */
 const BODIES_UNREAD: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+/** Whether a second past its grace all of a body has to be here. */
+function isSmall({ raw }: Request): boolean {
+  return Number(raw.headers['content-length'] ?? Infinity) <= constants.uploadBytesPerSecondMin
+}
+
 const NO_BODY = new Uint8Array(0)
 const RETRY_AFTER_SECONDS = 1
 

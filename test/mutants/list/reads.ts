@@ -44,8 +44,8 @@ export const readMutants: readonly Mutant[] = [
     file: 'src/registry/read-set.ts',
     edits: [
       {
-        find: 'return this.#keys.every((key, at) => (view.get(key)?.revision ?? null) === this.#revisions[at])',
-        replace: 'return true',
+        find: 'if ((view.get(read.key)?.revision ?? null) !== read.revision) return false',
+        replace: '',
       },
     ],
     breaks: 'a refusal stands although what it was evaluated on has changed behind the barrier',
