@@ -1,3 +1,4 @@
+import { configurationFault } from '../core/configuration-fault.ts'
 import type { Raft } from '../core/raft.ts'
 import { noIndex } from '../core/types.ts'
 import type { Configuration, LogIndex, MemberInfo, NodeId } from '../core/types.ts'
@@ -81,6 +82,7 @@ export class SelfMembership {
     const isTrusted = this.#known.members.some(({ id }) => id === from)
     const isNews = index > Math.max(core.decided.index, this.#current?.configurationIndex ?? noIndex)
     if (!isTrusted || !isNews || !members.some(({ id }) => id === self)) return
+    if (configurationFault(message.configuration) !== null) return
     this.#current = { members, configurationIndex: index }
     this.#toldOf = null
     this.refresh()

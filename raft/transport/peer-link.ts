@@ -63,7 +63,7 @@ export class PeerLink {
   #writer = new BinaryWriter()
   /** That both speak; as of the last welcome. */
   #protocol: number = protocolOldest
-  #state: State
+  #state: State = { kind: 'closed' }
   #failures = 0
   #lastCause = ''
   #flushing = false
@@ -77,7 +77,7 @@ export class PeerLink {
     this.#options = options
     this.peer = options.peer
     this.#queue = new OutboundQueue(options.limits)
-    this.#state = { kind: 'dialing', attempt: this.#dial() }
+    this.#begin()
   }
 
   offer(message: PeerMessage): void {
@@ -110,7 +110,7 @@ export class PeerLink {
   poke(): void {
     if (this.#state.kind !== 'waiting' || this.#state.refused) return
     this.#state.timer.cancel()
-    this.#state = { kind: 'dialing', attempt: this.#dial() }
+    this.#begin()
   }
 
   close(): void {
@@ -119,6 +119,16 @@ export class PeerLink {
     this.#queue.clear()
     if (state.kind === 'waiting') state.timer.cancel()
     else if (state.kind !== 'closed') this.#abandon(state.attempt)
+  }
+
+  /** An address that is none is as one where nobody answers: whoever said it, it ends nothing here. */
+  #begin(): void {
+    try {
+      this.#state = { kind: 'dialing', attempt: this.#dial() }
+    } catch (cause) {
+      const words = `${JSON.stringify(this.peer.peerAddress)} is no address that can be dialed`
+      this.#wait(new TransportFailure('unreachable', words, { cause }), false)
+    }
   }
 
   #dial(): Attempt {
@@ -185,13 +195,14 @@ export class PeerLink {
   #broke(attempt: Attempt, failure: TransportFailure): void {
     if (!this.#isCurrent(attempt)) return
     this.#abandon(attempt)
-    const wasUp = this.#state.kind === 'up'
+    this.#wait(failure, this.#state.kind === 'up')
+  }
+
+  #wait(failure: TransportFailure, wasUp: boolean): void {
     const refused = failure.code === 'refused'
     const delayMs = this.#backoffMs(refused)
     const timer = this.#options.clock.after(delayMs, () => {
-      if (this.#state.kind === 'waiting' && this.#state.timer === timer) {
-        this.#state = { kind: 'dialing', attempt: this.#dial() }
-      }
+      if (this.#state.kind === 'waiting' && this.#state.timer === timer) this.#begin()
     })
     this.#state = { kind: 'waiting', timer, refused }
     this.#options.counters.messagesDropped += this.#queue.size

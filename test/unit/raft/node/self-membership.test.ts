@@ -180,10 +180,14 @@ void test('a member without a leader asks its peers who the members are, and tal
   membership.receive({ ...news, from: nodeId(4), index: logIndex(9) })
   membership.receive({ ...news, from: nodeId(2), index: logIndex(5) })
   membership.receive({ ...news, from: nodeId(2), index: logIndex(9), configuration: cluster([2, 4]) })
+  const [second, ...rest] = cluster([2, 3, 4]).members
+  assert.ok(second !== undefined)
+  const impossible = { ...cluster([2, 3, 4]), members: [{ ...second, name: 'Not A Name' }, ...rest] }
+  membership.receive({ ...news, from: nodeId(2), index: logIndex(9), configuration: impossible })
   assert.equal(
     told.length,
     1,
-    'a stranger, one that knows no more, and one that knows no place for this member',
+    'a stranger, one that knows no more, and one that knows no place for this member, or what cannot be',
   )
   membership.receive({ ...news, from: nodeId(2), index: logIndex(9) })
   assert.deepEqual(told.at(-1), ['2,3,4,1', 5])

@@ -57,6 +57,26 @@ async function pair(harness: TransportHarness): Promise<[TestMember, TestMember]
   return [a, b]
 }
 
+test('an address that is none ends nothing: it is as one where nobody answers', async () => {
+  await withHarness(ours, async (harness, told) => {
+    const a = await startMember(harness, { name: 'n1', id: 1 })
+    const odd = ['', '\n', 'x:65536'].map((address, at) =>
+      memberInfo({ id: nodeId(7 + at), name: `odd${at}` }, address),
+    )
+    a.transport.setPeers([a.info, ...odd])
+    await until('each of them is told to be unreachable', () =>
+      odd.every(({ name }) => told.some(({ event }) => isDown(event, name))),
+    )
+    const b = await startMember(harness, { name: 'n2', id: 2 })
+    for (const { transport } of [a, b]) transport.setPeers([a.info, b.info])
+    await connect(a, b)
+  })
+})
+
+function isDown(event: TransportEvent, name: string): boolean {
+  return event.kind === 'link-down' && event.name === name && event.code === 'unreachable'
+}
+
 /** Calls as nobody of ours would. @returns the status the stream ended with */
 async function callMessages(
   to: TestMember,
