@@ -22,7 +22,7 @@ export {
 } from './core/types.ts'
 export type { ChangeRefusal, MemberChange, NewMember } from './core/member-change.ts'
 export { planChange } from './core/member-change.ts'
-export { membersMax, votersMax } from './core/config.ts'
+export { featureLevelsMax, memberTextBytesMax, membersMax, votersMax } from './core/config.ts'
 export type { CoreStatus, FollowerStatus, Role } from './core/ready.ts'
 export type {
   Channel,

@@ -50,6 +50,10 @@ export const leaseDriftMax = 0.1
 export const votersMax = 9
 /** Members in one cluster. When full: `too-many-members`. */
 export const membersMax = 32
+/** Bytes of each text that a configuration has of a member: host names go to 253, with a port behind. */
+export const memberTextBytesMax = 320
+/** Levels are numbered by releases that change how commands apply. */
+export const featureLevelsMax = 65_535
 
 export function checkCoreConfig(config: CoreConfig): void {
   assert(config.heartbeatTicks >= 1, 'a leader speaks at least once a heartbeat')

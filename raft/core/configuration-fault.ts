@@ -1,5 +1,6 @@
+import { Buffer } from 'node:buffer'
 import { assertNever } from '../base/assert.ts'
-import { membersMax } from './config.ts'
+import { featureLevelsMax, memberTextBytesMax, membersMax } from './config.ts'
 import type { MemberChange } from './member-change.ts'
 import type { Configuration, MemberInfo, NodeId } from './types.ts'
 
@@ -51,9 +52,9 @@ function wrongMembers({ members }: Configuration): string | null {
 export function changeFault(change: MemberChange): string | null {
   switch (change.kind) {
     case 'add':
-      return memberFault(change.member)
+      return memberFault(change.member) ?? missingFault(change.member.peerAddress)
     case 'move':
-      return change.peerAddress === null ? null : addressFault(change.peerAddress)
+      return movedFault(change.peerAddress) ?? textFault(change.clientAddress ?? '')
     case 'remove':
     case 'set-role':
     case 'promote':
@@ -66,19 +67,34 @@ export function changeFault(change: MemberChange): string | null {
 /** What a member may not be, whoever says so. Returns it in a few words; null when all is well. */
 function memberFault(member: Omit<MemberInfo, 'role'>): string | null {
   if (!label.test(member.name)) return 'the name of a member is a DNS label'
-  if (member.featureLevel > featureLevelMax) return `feature level ${member.featureLevel} is absurd`
+  if (member.featureLevel > featureLevelsMax) return `feature level ${member.featureLevel} is absurd`
   if (!Number.isSafeInteger(member.featureLevel) || member.featureLevel < 0)
     return 'a feature level is a whole number'
-  return addressFault(member.peerAddress)
+  return addressFault(member.peerAddress) ?? textFault(member.clientAddress) ?? textFault(member.version)
+}
+
+function movedFault(peerAddress: string | null): string | null {
+  return peerAddress === null ? null : (addressFault(peerAddress) ?? missingFault(peerAddress))
+}
+
+/** Who founds a cluster alone may have none; whoever comes to others is dialed by them. */
+function missingFault(peerAddress: string): string | null {
+  return peerAddress === '' ? 'a member beside others has a peer address' : null
+}
+
+/** Longer ones no follower reads. */
+function textFault(text: string): string | null {
+  return Buffer.byteLength(text) <= memberTextBytesMax
+    ? null
+    : `an address or version has at most ${memberTextBytesMax} bytes`
 }
 
 function addressFault(address: string): string | null {
   const port = /:(\d+)$/.exec(address)?.[1]
-  return port === undefined || Number(port) <= portMax ? null : `a peer address has a port up to ${portMax}`
+  if (port !== undefined && Number(port) > portMax) return `a peer address has a port up to ${portMax}`
+  return textFault(address)
 }
 
 /** @source RFC 1123 section 2.1 */
 const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const portMax = 65_535
-/** Levels are numbered by releases that change how commands apply. */
-const featureLevelMax = 65_535

@@ -57,6 +57,7 @@ export type ChangeRefusal =
   | 'too-many-members'
   | 'change-pending'
   | 'term-unsettled'
+  | 'impossible'
 
 /** What a leader knows beyond the configuration. */
 export type ChangeKnowledge = {

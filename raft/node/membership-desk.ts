@@ -72,7 +72,11 @@ export class MembershipDesk {
   local(request: number, change: MemberChange): void {
     const { self, core } = this.#needs
     const { leader } = core
-    if (leader === self) this.#take(null, request, change)
+    const fault = changeFault(change)
+    if (fault !== null) {
+      const message = `there cannot be such a member: ${fault}`
+      this.#needs.changeAnswered(request, { kind: 'refused', reason: 'impossible', message })
+    } else if (leader === self) this.#take(null, request, change)
     else if (leader === null) this.#needs.changeAnswered(request, { kind: 'later' })
     else {
       const round = this.#firstRound + request

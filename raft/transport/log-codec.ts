@@ -1,5 +1,6 @@
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
 import { assertNever } from '../base/assert.ts'
+import { memberTextBytesMax } from '../core/config.ts'
 import { logIndex, term } from '../core/types.ts'
 import type { Configuration, Entry, MemberInfo, MemberRole, NodeId, SnapshotMeta } from '../core/types.ts'
 import { expectEnd, malformed, openMessage, readBytes, readEnd, readFlag, readId, readIds } from './wire.ts'
@@ -22,7 +23,8 @@ import { writeWhole } from './wire.ts'
 
 /** Members in one configuration; far above any cluster that still decides quickly. */
 const membersMax = 256
-export const textBytesMax = 255
+/** See `configurationFault`: what a leader takes its followers can read. */
+export const textBytesMax = memberTextBytesMax
 
 export function writeEntry(writer: BinaryWriter, entry: Entry): void {
   writeWhole(writer, 1, entry.index)

@@ -35,6 +35,7 @@ const refusalNumber = {
   'change-pending': 10,
   'term-unsettled': 11,
   'address-taken': 12,
+  impossible: 13,
 } satisfies Record<ChangeRefusal, number>
 
 const refusalOf: ReadonlyMap<number, ChangeRefusal> = new Map(

@@ -146,6 +146,7 @@ const refusalError: Readonly<Record<ChangeRefusal, typeof conflict>> = {
   'too-many-members': forbidden,
   'change-pending': (_, __, message) => serviceUnavailable(message, { retryAfterSeconds: 1 }),
   'term-unsettled': (_, __, message) => serviceUnavailable(message, { retryAfterSeconds: 1 }),
+  impossible: forbidden,
 }
 
 /** `last-voter` gives `LastVoter`, as causes are spelled. */

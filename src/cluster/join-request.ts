@@ -1,4 +1,5 @@
 import { isRecord } from '../../raft/base/record.ts'
+import { featureLevelsMax, memberTextBytesMax } from '../../raft/index.ts'
 import type { MemberInfo, NodeId } from '../../raft/index.ts'
 
 /** What a new process says of itself when it asks to be let in. */
@@ -31,6 +32,9 @@ export type JoinAnswer = {
 }
 
 const textMax = 512
+/** What goes into the configuration. */
+const isMemberText = (text: unknown): boolean =>
+  typeof text === 'string' && Buffer.byteLength(text) <= memberTextBytesMax
 
 /** @returns null: something is missing or no text */
 export function joinRequestOf(value: unknown): JoinRequest | null {
@@ -40,7 +44,9 @@ export function joinRequestOf(value: unknown): JoinRequest | null {
   const texts = [name, nonce, clusterName, apiDomain, peerAddress, clientAddress, version]
   if (!texts.every((text) => typeof text === 'string' && text.length <= textMax)) return null
   if (typeof nonce !== 'string' || !/^[0-9a-f]{32}$/.test(nonce)) return null
+  if (![peerAddress, clientAddress, version].every(isMemberText)) return null
   if (typeof featureLevelMax !== 'number' || !Number.isSafeInteger(featureLevelMax)) return null
+  if (featureLevelMax < 0 || featureLevelMax > featureLevelsMax) return null
   if (!isRecord(fingerprints) || Object.keys(fingerprints).length > 16) return null
   const prints: Record<string, string> = {}
   for (const [of, print] of Object.entries(fingerprints)) {

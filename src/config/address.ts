@@ -10,11 +10,16 @@ export function parseAddress(text: string): Address {
   const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text) ?? []
   const host = bracketed ?? plain
   const number = Number(port)
-  if (host === undefined || number < 1 || number > 65_535) {
-    throw new ConfigFailure(`must be host:port such as 10.0.0.1:7443, not ${JSON.stringify(text)}`)
+  if (host === undefined || number < 1 || number > 65_535 || Buffer.byteLength(host) > hostBytesMax) {
+    throw new ConfigFailure(
+      `must be host:port such as 10.0.0.1:7443, not ${JSON.stringify(text.slice(0, 2 * hostBytesMax))}`,
+    )
   }
   return { host, port: number }
 }
+
+/** @source RFC 1035 section 2.3.4, as text */
+const hostBytesMax = 253
 
 export function formatAddress({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`

@@ -46,6 +46,7 @@ const changeReasons: Readonly<Record<ChangeRefusal, ApiErrorReason>> = {
   'too-many-members': 'Invalid',
   'change-pending': 'ServiceUnavailable',
   'term-unsettled': 'ServiceUnavailable',
+  impossible: 'Invalid',
 }
 
 const joinReasons: Readonly<Record<JoinFailureCode, ApiErrorReason>> = {

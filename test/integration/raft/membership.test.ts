@@ -6,8 +6,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultLimits, nodeId } from '../../../raft/index.ts'
-import type { MemberList } from '../../../raft/index.ts'
+import { defaultLimits, memberTextBytesMax, nodeId } from '../../../raft/index.ts'
+import type { MemberChange, MemberList } from '../../../raft/index.ts'
 import { endsWith } from '../../support/ends-with.ts'
 import { clock, RaftFleet, soon, until } from '../../support/raft-fleet.ts'
 import type { FleetMember } from '../../support/raft-fleet.ts'
@@ -202,6 +202,37 @@ void test('a change that is so already is done, one that must not be is refused 
       clientAddress: 'new:1',
     })
     assert.equal(moved.configuration.members.find(({ id }) => id === 3)?.clientAddress, 'new:1')
+  } finally {
+    await fleet.close()
+  }
+})
+
+void test('a member that cannot be is refused by whoever is asked for it, and ends nobody', async () => {
+  const fleet = new RaftFleet('inline')
+  try {
+    await fleet.found(1, 2, 3)
+    await fleet.leader()
+    const addition = await fleet.addition({ by: 1 }, await fleet.infoOf(4))
+    assert.ok(addition.kind === 'add')
+    const { member, basedOn } = addition
+    const texts = { long: `${'a'.repeat(memberTextBytesMax)}:1`, wide: `${'\u00e9'.repeat(200)}:1` }
+    const impossible: MemberChange[] = [
+      ...[2 ** 50, -1, 0.5].map((featureLevel) => ({ ...member, featureLevel })),
+      ...Object.values(texts).map((clientAddress) => ({ ...member, clientAddress })),
+      ...['', texts.long, 'x:65536'].map((peerAddress) => ({ ...member, peerAddress })),
+      { ...member, version: texts.long },
+    ].map((wanted) => ({ kind: 'add', member: wanted, basedOn }))
+    for (const peerAddress of ['', texts.long, texts.wide, 'x:65536']) {
+      impossible.push({ kind: 'move', id: nodeId(3), peerAddress, clientAddress: null })
+    }
+    impossible.push({ kind: 'move', id: nodeId(3), peerAddress: null, clientAddress: texts.wide })
+    for (const change of impossible) {
+      for (const asked of [1, 2, 3]) await assert.rejects(fleet.change(asked, change), { code: 'impossible' })
+    }
+    const longest = `${'a'.repeat(memberTextBytesMax - 2)}:1`
+    const moved = { kind: 'move', id: nodeId(3), peerAddress: null, clientAddress: longest } as const
+    const { configuration } = await fleet.changed(1, moved)
+    assert.equal(configuration.members.find(({ id }) => id === 3)?.clientAddress, longest)
   } finally {
     await fleet.close()
   }

@@ -9,7 +9,10 @@ import { test } from 'node:test'
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import protobuf from 'protobufjs'
 import { SeededRandom } from '../../../../raft/base/random.ts'
+import { configurationFault } from '../../../../raft/core/configuration-fault.ts'
+import { memberTextBytesMax } from '../../../../raft/core/config.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import type { Configuration } from '../../../../raft/core/types.ts'
 import { refusalBytesMax } from '../../../../raft/ports.ts'
 import type { PeerMessage } from '../../../../raft/ports.ts'
 import { TransportFailure } from '../../../../raft/transport/errors.ts'
@@ -21,6 +24,7 @@ import {
 import { encodeHelloFrame, encodeMessagesFrame } from '../../../../raft/transport/frame-codec.ts'
 import { encodeSnapshotFrame, encodeWelcome } from '../../../../raft/transport/frame-codec.ts'
 import type { SnapshotFrame } from '../../../../raft/transport/frame-codec.ts'
+import { cluster } from '../../../scenario/people.ts'
 import { plain, sampleConfig, sampleKinds, sampleMessage } from './sample-messages.ts'
 
 const protoDirectory = join(import.meta.dirname, '../../../../../proto')
@@ -54,6 +58,28 @@ test('a refusal longer than a line is cut, not a reason to end', () => {
     const bytes = Buffer.byteLength(back.answer.message)
     assert.ok(bytes > refusalBytesMax - 4 && bytes <= refusalBytesMax, `${bytes} of ${letter}`)
     assert.ok(message.startsWith(back.answer.message))
+  }
+})
+
+test('a follower reads every text of a member that a leader takes', () => {
+  const three = cluster([1, 2, 3])
+  const [first, ...others] = three.members
+  assert.ok(first !== undefined)
+  for (const text of ['a'.repeat(memberTextBytesMax), '\u00e9'.repeat(memberTextBytesMax / 2)]) {
+    const members = [{ ...first, peerAddress: text, clientAddress: text, version: text }, ...others]
+    const configuration: Configuration = { ...three, members }
+    assert.equal(configurationFault(configuration), null)
+    const told = {
+      kind: 'members',
+      from: nodeId(1),
+      to: nodeId(2),
+      index: logIndex(1),
+      configuration,
+    } as const
+    const frame = decodeLinkFrame(encodeMessagesFrame(new BinaryWriter(), [told]))
+    assert.deepEqual(frame.kind === 'messages' ? frame.messages : [], [told])
+    const longer = { ...configuration, members: [{ ...first, clientAddress: `${text}a` }, ...others] }
+    assert.match(configurationFault(longer) ?? '', /at most 320 bytes/)
   }
 })
 

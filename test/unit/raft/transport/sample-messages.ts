@@ -241,6 +241,7 @@ const refusals: readonly ChangeRefusal[] = [
   'change-pending',
   'term-unsettled',
   'address-taken',
+  'impossible',
 ]
 
 /** From one bit to 53, each length as likely. */

@@ -109,6 +109,7 @@ const refusals: readonly (readonly [ChangeRefusal, number, string])[] = [
   ['address-taken', 409, 'AddressTaken'],
   ['change-pending', 503, 'ChangePending'],
   ['term-unsettled', 503, 'TermUnsettled'],
+  ['impossible', 403, 'Impossible'],
 ]
 
 for (const [reason, code, word] of refusals) {

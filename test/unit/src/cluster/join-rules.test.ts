@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { initialConfiguration, logIndex, nodeId } from '../../../../raft/index.ts'
+import { initialConfiguration, logIndex, memberTextBytesMax, nodeId } from '../../../../raft/index.ts'
 import type { JoinRecord } from '../../../../src/cluster/join-record.ts'
 import { recordFields, recordOf } from '../../../../src/cluster/join-record.ts'
 import type { JoinRequest } from '../../../../src/cluster/join-request.ts'
@@ -139,7 +139,12 @@ void test('a request that lacks anything, or has it of another type, is none', (
   }
   for (const nonce of ['', 'x'.repeat(32), 'AB'.repeat(16)])
     assert.equal(joinRequestOf({ ...request, nonce }), null)
-  assert.equal(joinRequestOf({ ...request, version: 'x'.repeat(513) }), null)
+  for (const text of ['x'.repeat(memberTextBytesMax + 1), '\u00e9'.repeat(memberTextBytesMax / 2 + 1)]) {
+    for (const name of ['version', 'peerAddress', 'clientAddress'])
+      assert.equal(joinRequestOf({ ...request, [name]: text }), null, name)
+  }
+  for (const featureLevelMax of [-1, 0.5, 2 ** 16, 2 ** 50])
+    assert.equal(joinRequestOf({ ...request, featureLevelMax }), null)
 })
 
 void test('a token is made only for a place that is free', () => {
