@@ -103,7 +103,9 @@ rmSync(target, { recursive: true, force: true })
 for (const { path, text } of outputFiles) {
   const start = text.startsWith('#!') ? text.indexOf('\n') + 1 : 0
   mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, text.slice(0, start) + headOf(path, text) + text.slice(start))
+  // What begins with `#!` is a command: npm links to it, and a new build must not take that right away.
+  const mode = start > 0 ? 0o755 : 0o644
+  writeFileSync(path, text.slice(0, start) + headOf(path, text) + text.slice(start), { mode })
 }
 const info = join(dist, 'src/build-info.json')
 if (existsSync(info)) copyFileSync(info, join(target, 'src/build-info.json'))

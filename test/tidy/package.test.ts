@@ -1,6 +1,6 @@
 /* Goal: what package.json says is so. Method: it is read and compared. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -35,7 +35,14 @@ void test('every flag of the server is read by somebody', () => {
 
 void test('both commands exist once built', () => {
   assert.deepEqual(Object.keys(manifest.bin), ['orch-apiserver', 'orchctl'])
-  for (const file of Object.values(manifest.bin)) assert.ok(existsSync(join(root, file)), file)
+  for (const file of Object.values(manifest.bin)) {
+    assert.ok(existsSync(join(root, file)), file)
+    assert.equal(
+      statSync(join(root, file)).mode & 0o111,
+      0o111,
+      `${file} is executable, also after another build`,
+    )
+  }
 })
 
 void test('dependencies are exact, and the lockfile names no place to fetch them from', () => {
