@@ -28,11 +28,11 @@ build-info:
 lint: install ## Types of the pure rooms, style and formatting
 	@node node_modules/ts7/bin/tsc -p tsconfig.pure.json
 	@$(NODE_BIN)/eslint raft src test bench
-	@$(NODE_BIN)/prettier --check --log-level warn raft src test bench bundle.js
+	@$(NODE_BIN)/prettier --check --log-level warn raft src test bench docs cluster-config/*.md *.md '!docs/specification.md' bundle.js
 
 fix: install ## Format and repair what can be repaired by machine
 	@$(NODE_BIN)/eslint --fix raft src test bench
-	@$(NODE_BIN)/prettier --write --log-level warn raft src test bench
+	@$(NODE_BIN)/prettier --write --log-level warn raft src test bench docs cluster-config/*.md *.md '!docs/specification.md' bundle.js
 
 ORCHCTL = node dist/bundle/src/cli/main.js
 
@@ -58,7 +58,7 @@ sim: build ## Run a seed [SEED=1 TRACE=1 SHRINK=1], less of it [ACTIONS=0,3 QUIE
 	  $(if $(TRACE),--trace) $(if $(SHRINK),--shrink) $(if $(ACTIONS),--actions $(ACTIONS)) $(if $(QUIET),--quiet $(QUIET)) \
 	  $(if $(FAULTS_MS),--faults-ms $(FAULTS_MS))
 
-spec-coverage: build ## How many statements of docs/specification.md tests prove, and which none does
+spec-coverage: build ## Which statements of the specification no test names
 	@node dist/test/tidy/spec-coverage.js
 
 docs: build ## Write the references under docs/reference from the declarations

@@ -1,0 +1,70 @@
+/*
+ * Goal: a user who types the commands of the documents gets what they promise.
+ * Method: a fresh copy of the sources in an empty directory with an empty home, and one shell that runs every block of commands as it
+ * stands, in order. Only PORT is set, as the documents say.
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join, relative, sep } from 'node:path'
+import { test } from 'node:test'
+import { blocksOf, readDocument, root } from '../tidy/markdown.ts'
+import { Kubectl } from '../support/kubectl.ts'
+import { freePortRange } from '../support/port-range.ts'
+import { orchctlProgram } from '../support/programs.ts'
+
+const documents = ['README.md', 'docs/getting-started.md']
+/** Made by commands of the documents. */
+const clusters = ['.cluster', 'restored']
+const leftOut = new Set(['.build', '.cluster', '.git', 'dist', 'node_modules'])
+/** Less than the bound of a file, so that what it printed is shown. */
+const shellMsMax = 380_000
+
+void test('every block of commands of the documents works as it stands', async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'orch-documents-'))
+  const [checkout, bin] = [join(home, 'checkout'), join(home, 'bin')]
+  t.after(() => {
+    for (const dir of clusters) {
+      const down = ['cluster', 'down', '--force', '--timeout', '10', '--dir', join(checkout, dir)]
+      spawnSync(process.execPath, [orchctlProgram, ...down])
+    }
+    rmSync(home, { recursive: true, force: true, maxRetries: 10 })
+  })
+  const isCopied = (path: string): boolean => !leftOut.has(relative(root, path).split(sep)[0] ?? '')
+  cpSync(root, checkout, { recursive: true, preserveTimestamps: true, filter: isCopied })
+  symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'))
+  mkdirSync(bin)
+  const kubectl = Kubectl.find().program
+  if (kubectl.includes(sep)) symlinkSync(kubectl, join(bin, 'kubectl'))
+  const blocks = documents.flatMap((path) => blocksOf(readDocument(path), 'sh'))
+  assert.ok(blocks.length >= 10, `${blocks.length} blocks`)
+  const { status, stdout, stderr } = spawnSync('bash', ['-eux'], {
+    cwd: checkout,
+    encoding: 'utf8',
+    timeout: shellMsMax,
+    input: blocks.join('\n'),
+    env: {
+      ...{ HOME: home, TERM: 'dumb', LANG: 'C' },
+      PATH: [bin, process.env['PATH'] ?? ''].join(delimiter),
+      PORT: String(await freePortRange(6)),
+    },
+  })
+  assert.equal(status, 0, `${stdout}\n${stderr}`)
+  const [promised = ''] = blocksOf(readDocument('README.md'), 'text').slice(-1)
+  const [heading = '', ...rows] = promised.trimEnd().split('\n').map(shape)
+  const printed = stdout.split('\n').map(shape)
+  assert.ok(printed.includes(heading), `${heading}\n${stdout}`)
+  for (const row of rows) assert.ok(printed.includes(row), `${row}\n${stdout}`)
+  assert.match(stdout, /3 member\(s\) ready/)
+  assert.match(stdout, /greeting +1 /)
+})
+
+/** A line of a table without what differs between runs: who leads, terms and ages. */
+function shape(line: string): string {
+  return line
+    .replace(/\b(true|false)\b/g, 'yes-or-no')
+    .replace(/\b\d+m?\d*s\b/g, 'age')
+    .replace(/ +\d+ +\d+ +/, ' numbers ')
+    .replace(/ +/g, ' ')
+}
