@@ -18,6 +18,7 @@ import { describeStatus } from './status.ts'
 import { startTransfer } from './transfer.ts'
 import { step } from './step.ts'
 import type { Configuration, Entry, LogIndex, MemberInfo, NodeId, SnapshotMeta, Term } from './types.ts'
+import { termMaxAt } from './term-limit.ts'
 import { violationOf } from './violation.ts'
 
 /**
@@ -126,6 +127,11 @@ export class Raft {
   /** The shell's monotonic time, before anything that may be sent then. Only leases need it. */
   tellTime(nowMs: number): void {
     this.#state.lease.nowMs = nowMs
+  }
+
+  /** The shell's wall clock, now and then. It only bounds the terms that peers may claim, see `termMaxAt`. */
+  tellWallTime(wallMs: number): void {
+    this.#state.termMax = termMaxAt(wallMs)
   }
 
   /** Whether this member tries to hold a lease when it leads. */

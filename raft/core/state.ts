@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts'
+import { termMaxAt } from './term-limit.ts'
 import type { CoreConfig } from './config.ts'
 import { newLease } from './lease.ts'
 import type { Lease } from './lease.ts'
@@ -64,6 +65,8 @@ export type State = {
   transfer: { readonly to: NodeId; elapsed: number } | null
   readonly reads: Reads
   readonly lease: Lease
+  /** See `termMaxAt`. */
+  termMax: number
   /** First slots of entries asked of the shell and not yet supplied. At most one per follower at a time. */
   readonly fetching: Set<LogIndex>
 
@@ -133,6 +136,7 @@ export function newState(config: CoreConfig, recovered: Recovered, applied: LogI
     transfer: null,
     reads: newReads(),
     lease: newLease(config, hardState.term),
+    termMax: termMaxAt(0),
     fetching: new Set(),
     quorumContacts: 0,
     contactCounted: false,

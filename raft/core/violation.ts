@@ -15,13 +15,6 @@ import type { Configuration, Entry, LogIndex, SnapshotMeta, Term } from './types
 
 type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
 
-/**
- * Terms that one message may skip. Ten elections a second for two months are fewer; and a peer that sends the highest term
- * it may, again and again, needs 10^8 messages, each written to disk, to use up the terms of the cluster.
- */
-export const termsSkippedMax = 2 ** 26
-/** The highest term that a member believes that knows none: it may join a cluster of any age. */
-const firstTermMax = 2 ** 40
 /** No log reaches this far: an index of a message that comes from outside of this log is below. */
 const indexMax = 2 ** 52
 /** In ms: far above any election timeout that can be configured. */
@@ -31,12 +24,13 @@ const leasePromiseMsMax = 3_600_000
 export function violationOf(state: State, message: Message): string | null {
   // Of an earlier term nothing is used but who sent it.
   if (message.term < state.term) return null
-  return skippedTerms(state, message) ?? contradiction(state, message)
+  return absurdTerm(state, message) ?? contradiction(state, message)
 }
 
-function skippedTerms({ term }: State, message: Message): string | null {
-  const most = term === 0 ? firstTermMax : term + termsSkippedMax
-  return message.term <= most ? null : `term ${message.term} is absurd where term ${term} is known`
+function absurdTerm(state: State, { term }: Message): string | null {
+  return term <= Math.max(state.term, state.termMax)
+    ? null
+    : `term ${term} is absurd where term ${state.term} is known and at most ${state.termMax} can have been reached by now`
 }
 
 function contradiction(state: State, message: Message): string | null {

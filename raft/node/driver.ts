@@ -103,6 +103,7 @@ export class Driver {
       send: (message) => this.#send(message),
     })
     this.#membership.refresh()
+    this.#core.tellWallTime(clock.wallMs())
     // A late tick is not made up for: after a pause the world has moved on, not this member's patience.
     this.#ticks = clock.every(node.timing.tickMs, () => this.#tick())
     if (this.#core.votesAlone) this.#core.campaign()
@@ -264,6 +265,7 @@ export class Driver {
   #tick(): void {
     const now = this.#now()
     this.#lease.tellTime(now)
+    this.#core.tellWallTime(this.#options.clock.wallMs())
     this.#core.tick()
     this.#feed.remind()
     this.#succession.tick(now, (follower) => this.#relays.outbox.isUnserved(follower))

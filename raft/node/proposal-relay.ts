@@ -16,6 +16,8 @@ export interface ProposalRelayNeeds {
   dropped(term: Term, proposals: readonly ProposalId[], reason: TryRefused): void
   /** Whether the state machine can decode the payload of an envelope. */
   isCommand(payload: Uint8Array): boolean
+  /** Closes the link of a peer that sent what cannot be true. */
+  refusePeer(peer: NodeId, violation: string): void
 }
 
 export type ProposalRelayLimits = {
@@ -51,15 +53,20 @@ export class ProposalRelay {
     this.#waiting.push({ from: null, term, proposals })
   }
 
-  forwarded(message: PeerMessage & { readonly kind: 'forward' }): void {
+  /** Returns why part of it cannot be true, the rest is taken; null: all of it is. */
+  forwarded(message: PeerMessage & { readonly kind: 'forward' }): string | null {
+    const { from, term } = message
     const proposals = message.proposals.filter(isEnvelope)
-    const batch: Batch = { from: message.from, term: message.term, proposals }
+    const batch: Batch = { from, term, proposals }
     const bytes = sum(proposals)
     if (this.#waitingBytes + bytes > this.#limits.waitingBytesMax) this.#drop(batch, 'too-many-uncommitted')
     else {
       this.#waitingBytes += bytes
       this.#waiting.push(batch)
     }
+    return proposals.length === message.proposals.length
+      ? null
+      : 'it forwards a command that is not what its proposer made'
   }
 
   /** @returns why it cannot be true; null: it was taken, or came too late to matter */
@@ -92,8 +99,9 @@ export class ProposalRelay {
   }
 
   /**
-   * What a peer forwards is decoded before it is proposed: once it is committed nobody can refuse it any more. This
-   * member's own are what its own api thread encoded.
+   * What a peer forwards is decoded before it is proposed: once it is committed nobody can refuse it any more. A member
+   * forwards only what the feature level of the cluster has, so what cannot be decoded cannot be true. This member's own
+   * are what its own api thread encoded.
    */
   #readable(batch: Batch): Batch {
     if (batch.from === null) return batch
@@ -104,6 +112,8 @@ export class ProposalRelay {
       ;(isCommand ? proposals : unreadable).push(proposal)
     }
     this.#drop({ ...batch, proposals: unreadable }, 'unreadable')
+    if (unreadable.length > 0)
+      this.#needs.refusePeer(batch.from, 'it forwards a command that cannot be decoded')
     return { ...batch, proposals }
   }
 

@@ -85,8 +85,7 @@ export class Relays {
   ): string | null {
     switch (message.kind) {
       case 'forward':
-        this.proposals.forwarded(message)
-        return null
+        return this.proposals.forwarded(message)
       case 'forward-refused':
         return this.proposals.refused(message)
       case 'read-request':
@@ -169,6 +168,7 @@ export class Relays {
       transport,
       handOver,
       isCommand,
+      refusePeer: (peer, violation) => transport.refuse(peer, violation),
       get term() {
         return core.term
       },

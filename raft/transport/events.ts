@@ -25,6 +25,13 @@ export type RefusalReason =
   | 'violation'
   | 'busy'
 
+/** Why a connection was closed before its caller said who it is. */
+export type ConnectionRefusal =
+  /** No handshake was accepted on it in time. */
+  | 'no-handshake'
+  /** It was beyond the share of its address, or of all connections. */
+  | 'too-many-connections'
+
 /** What an operator may want to read or count. One line each; bounded by attempts, not by messages. */
 export type TransportEvent =
   | { readonly kind: 'listening'; readonly address: string }
@@ -40,9 +47,11 @@ export type TransportEvent =
   /** We turned a caller away. */
   | {
       readonly kind: 'refused'
-      readonly reason: RefusalReason
+      readonly reason: RefusalReason | ConnectionRefusal
       readonly remote: string
       readonly detail: string
+      /** Refusals of this reason and caller since its last line that were only counted. */
+      readonly unlogged: number
     }
   | { readonly kind: 'too-large'; readonly peer: NodeId; readonly bytes: number }
   /** A command from this peer is not what its proposer made, past the checks of the wire: it was refused. */

@@ -23,6 +23,7 @@ import { PeerList } from './peer-list.ts'
 import { PeerTls } from './peer-identity.ts'
 import type { PeerCredentials } from './peer-identity.ts'
 import { protocolNewest, protocolOldest } from './protocol-version.ts'
+import { RefusalLog } from './refusal-log.ts'
 import { sendSnapshotStream } from './snapshot-stream.ts'
 
 export type GrpcTransportOptions = {
@@ -80,9 +81,12 @@ export class GrpcTransport implements Transport {
     const callers = this.#server.createConnectionInjector(this.#tls.server)
     const { limits, clock, onEvent } = options
     const { connectionsMax, connectTimeoutMs } = limits
-    this.#peerPort = new PeerPort({ clock, connectionsMax, handshakeMs: connectTimeoutMs }, (socket) =>
-      callers.injectConnection(socket),
-    )
+    const refusals = new RefusalLog({ clock, counters: this.counters, onEvent })
+    this.#peerPort = new PeerPort({
+      ...{ clock, connectionsMax, handshakeMs: connectTimeoutMs },
+      take: (socket) => callers.injectConnection(socket),
+      refused: (refused) => refusals.add({ ...refused, certified: null }),
+    })
     this.#process = 1 + options.random.below(2 ** 21) * 2 ** 31 + options.random.below(2 ** 31)
     this.#peers = new PeerList(options.self.id)
     const decidedIndex = (): LogIndex => this.#peers.decidedIndex
@@ -98,7 +102,7 @@ export class GrpcTransport implements Transport {
       verify: (peer, identity) => this.#receiverNow().verify(peer, identity),
     }
     const onAccepted = (remote: string): void => this.#peerPort.accepted(remote)
-    const common = { context, limits, clock, onEvent, onAccepted, counters: this.counters }
+    const common = { context, limits, clock, onAccepted, refusals, counters: this.counters }
     this.#inbound = new InboundLinks({
       ...common,
       onMessage: (message) => this.#receiver?.receive(message),
@@ -106,6 +110,7 @@ export class GrpcTransport implements Transport {
     })
     const snapshots = new InboundSnapshots({
       ...common,
+      onEvent,
       onSnapshot: (header) => this.#receiverNow().receiveSnapshot(header),
     })
     const shape = { requestSerialize: asIs, requestDeserialize: asIs }

@@ -5,7 +5,7 @@ import type { NodeId } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 import { asBuffer } from './dialing.ts'
 import { TransportFailure } from './errors.ts'
-import type { RefusalReason, TransportCounters, TransportEvent } from './events.ts'
+import type { RefusalReason, TransportCounters } from './events.ts'
 import { decodeLinkFrame, encodeWelcome } from './frame-codec.ts'
 import type { Hello, LinkFrame } from './frame-codec.ts'
 import { anotherProcess, refusalOf, validateHandshake } from './handshake.ts'
@@ -13,7 +13,7 @@ import type { HandshakeContext, Refusal } from './handshake.ts'
 import type { TransportLimits } from './options.ts'
 import { memberNameOf } from './peer-identity.ts'
 import { commonProtocol, protocolOldest } from './protocol-version.ts'
-import { naming, RefusalThrottle } from './refusal-throttle.ts'
+import type { RefusalLog } from './refusal-log.ts'
 import { refusalStatus } from './status.ts'
 
 export type InboundLinksOptions = {
@@ -26,7 +26,7 @@ export type InboundLinksOptions = {
   readonly onMessage: (message: PeerMessage) => void
   /** A member came in, so it can probably be reached too. */
   readonly onPeer: (peer: NodeId) => void
-  readonly onEvent: (event: TransportEvent) => void
+  readonly refusals: RefusalLog
 }
 
 type Stream = ServerDuplexStream<Buffer, Buffer>
@@ -35,16 +35,13 @@ type Stream = ServerDuplexStream<Buffer, Buffer>
 export class InboundLinks {
   readonly #options: InboundLinksOptions
   readonly #links = new Map<NodeId, InboundLink>()
-  readonly #throttle: RefusalThrottle
 
   constructor(options: InboundLinksOptions) {
     this.#options = options
-    this.#throttle = new RefusalThrottle(options.clock)
   }
 
   readonly handle: handleBidiStreamingCall<Buffer, Buffer> = (stream) => {
     const link: InboundLink = new InboundLink(stream, this.#options, {
-      tells: (reason, certified) => this.#throttle.allows(reason, certified),
       processOf: (peer) => this.#links.get(peer)?.process ?? 0,
       onOpen: (peer) => {
         // A peer that calls again has given up its older stream, whatever that one still holds.
@@ -79,7 +76,6 @@ export class InboundLinks {
 }
 
 type LinkHooks = {
-  readonly tells: (reason: RefusalReason, certified: string | null) => boolean
   /** The process that speaks as that member now; 0: none, or unknown. */
   readonly processOf: (peer: NodeId) => number
   readonly onOpen: (peer: NodeId) => void
@@ -117,16 +113,7 @@ class InboundLink {
 
   refuse(reason: RefusalReason, detail: string): void {
     if (this.#ended) return
-    this.#options.counters.refusals++
-    const remote = this.#stream.getPeer()
-    if (this.#hooks.tells(reason, this.certified)) {
-      this.#options.onEvent({
-        kind: 'refused',
-        reason,
-        remote,
-        detail: naming(this.certified, reason, detail),
-      })
-    }
+    this.#options.refusals.add({ reason, certified: this.certified, remote: this.#stream.getPeer(), detail })
     this.#over()
     this.#stream.emit('error', refusalStatus(reason, detail, this.#options.context.decidedIndex))
   }

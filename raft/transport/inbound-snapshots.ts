@@ -12,7 +12,7 @@ import { refusalOf, validateHandshake } from './handshake.ts'
 import type { HandshakeContext } from './handshake.ts'
 import type { TransportLimits } from './options.ts'
 import { memberNameOf } from './peer-identity.ts'
-import { naming, RefusalThrottle } from './refusal-throttle.ts'
+import type { RefusalLog } from './refusal-log.ts'
 import { refusalStatus } from './status.ts'
 
 export type InboundSnapshotsOptions = {
@@ -24,6 +24,7 @@ export type InboundSnapshotsOptions = {
   readonly onAccepted: (remote: string) => void
   readonly onSnapshot: (header: SnapshotHeader) => Promise<SnapshotSink>
   readonly onEvent: (event: TransportEvent) => void
+  readonly refusals: RefusalLog
 }
 
 type Stream = ServerReadableStream<Buffer, Buffer>
@@ -34,11 +35,9 @@ type Trailer = Extract<SnapshotFrame, { readonly kind: 'trailer' }>
 export class InboundSnapshots {
   readonly #options: InboundSnapshotsOptions
   readonly #busy = new Set<NodeId>()
-  readonly #throttle: RefusalThrottle
 
   constructor(options: InboundSnapshotsOptions) {
     this.#options = options
-    this.#throttle = new RefusalThrottle(options.clock)
   }
 
   readonly handle: handleClientStreamingCall<Buffer, Buffer> = (stream, answer) => {
@@ -109,12 +108,8 @@ export class InboundSnapshots {
   }
 
   #refuse(stream: Stream, answer: sendUnaryData<Buffer>, reason: RefusalReason, detail: string): void {
-    this.#options.counters.refusals++
     const certified = memberNameOf(stream.getAuthContext().sslPeerCertificate ?? {})
-    if (this.#throttle.allows(reason, certified)) {
-      const told = naming(certified, reason, detail)
-      this.#options.onEvent({ kind: 'refused', reason, remote: stream.getPeer(), detail: told })
-    }
+    this.#options.refusals.add({ reason, certified, remote: stream.getPeer(), detail })
     answer(refusalStatus(reason, detail, this.#options.context.decidedIndex))
   }
 

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import { TransportFailure } from './errors.ts'
+import type { ConnectionRefusal } from './events.ts'
 
 export type PeerPortOptions = {
   readonly clock: Clock
@@ -10,6 +11,16 @@ export type PeerPortOptions = {
   readonly connectionsMax: number
   /** From accepting a connection to its first accepted handshake, TLS included. Then it is closed. */
   readonly handshakeMs: number
+  /** A connection came in. */
+  readonly take: (socket: Socket) => void
+  /** A connection was closed because it was one too many, or took too long. */
+  readonly refused: (refused: RefusedConnection) => void
+}
+
+export type RefusedConnection = {
+  readonly reason: ConnectionRefusal
+  readonly remote: string
+  readonly detail: string
 }
 
 /**
@@ -30,14 +41,19 @@ export class PeerPort {
   readonly #known = new Set<string>()
   #unknown = 0
 
-  constructor(options: PeerPortOptions, take: (socket: Socket) => void) {
+  constructor(options: PeerPortOptions) {
     this.#options = options
     this.#server.maxConnections = options.connectionsMax
+    this.#server.on('drop', (dropped) => {
+      this.#refused(remoteOf(dropped?.remoteAddress, dropped?.remotePort), 'all connections are in use')
+    })
     this.#server.on('connection', (socket) => {
       // Before anybody else listens: an error that nobody hears would end the member.
       socket.on('error', () => undefined)
-      if (!this.#admit(socket)) socket.destroy()
-      else take(socket)
+      const refusal = this.#admit(socket)
+      if (refusal === null) return options.take(socket)
+      this.#refused(remoteOf(socket.remoteAddress, socket.remotePort), refusal)
+      socket.destroy()
     })
   }
 
@@ -56,22 +72,33 @@ export class PeerPort {
     }
   }
 
-  #admit(socket: Socket): boolean {
+  #refused(remote: string, detail: string): void {
+    this.#options.refused({ reason: 'too-many-connections', remote, detail })
+  }
+
+  /** Returns why the connection cannot be taken; null: it was. */
+  #admit(socket: Socket): string | null {
     const { clock, connectionsMax, handshakeMs } = this.#options
     const address = socket.remoteAddress ?? ''
     const isKnown = this.#known.has(address)
     const count = this.#fromAddress.get(address) ?? 0
-    if (count >= share(connectionsMax, addressShare)) return false
-    if (!isKnown && this.#unknown >= share(connectionsMax, unknownShare)) return false
-    const remote = `${address}:${socket.remotePort ?? 0}`
-    const deadline = clock.after(handshakeMs, () => socket.destroy())
+    if (count >= share(connectionsMax, addressShare)) return `its address has ${count} connections already`
+    if (!isKnown && this.#unknown >= share(connectionsMax, unknownShare)) {
+      return `addresses that no member has connected from have ${this.#unknown} connections already`
+    }
+    const remote = remoteOf(address, socket.remotePort)
+    const deadline = clock.after(handshakeMs, () => {
+      const detail = `no member of the cluster within ${handshakeMs} ms of connecting`
+      this.#options.refused({ reason: 'no-handshake', remote, detail })
+      socket.destroy()
+    })
     const caller = { address, isKnown, deadline }
     this.#callers.set(socket, caller)
     this.#byRemote.set(remote, caller)
     this.#fromAddress.set(address, count + 1)
     if (!isKnown) this.#unknown++
     socket.on('close', () => this.#gone(socket, remote, caller))
-    return true
+    return null
   }
 
   #gone(socket: Socket, remote: string, caller: Caller): void {
@@ -142,6 +169,11 @@ const addressShare = 1 / 4
 const unknownShare = 1 / 2
 /** Above the members of any cluster, which may move. */
 const knownAddressesMax = 64
+
+/** As gRPC names the other end. */
+function remoteOf(address: string | undefined, port: number | undefined): string {
+  return `${address ?? ''}:${port ?? 0}`
+}
 
 function share(connectionsMax: number, part: number): number {
   return Math.max(2, Math.floor(connectionsMax * part))

@@ -64,7 +64,10 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
   const promise = { directory: parts.directory, electionMs, hasLog: hasLog(logDirectory), log }
   let owedMs = promisedMs(promise)
   const peerBook = new FilePeerBook(parts.directory)
-  if (peer !== null && promise.hasLog && peerBook.known().length === 0) {
+  const clusterRecord = new FileClusterRecord(parts.directory)
+  // The logs of founders are in the cluster record.
+  const isNobodyKnown = peerBook.known().length === 0 && (clusterRecord.read()?.founders ?? []).length === 0
+  if (peer !== null && promise.hasLog && isNobodyKnown) {
     log.warn({ path: peerBook.path }, 'no peer is recorded: each is believed the first log it comes with')
   }
   const opened = threadedNode<Outcome>({
@@ -84,7 +87,7 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
             limits: { ...defaultTransportLimits, messageBytesMax: limits.messageBytesMax },
           },
     peerBook,
-    clusterRecord: new FileClusterRecord(parts.directory),
+    clusterRecord,
     onFounding: (awaited) => {
       if (awaited.length === 0) log.info({ clusterId: opened.clusterId }, 'the cluster is founded')
       else

@@ -39,6 +39,12 @@ const core = (message: Message): PeerMessage => ({ kind: 'core', message })
 /** In a term that no election can have reached. */
 const absurdTerm = (ends: Ends): Ends => ({ ...ends, term: term(2 ** 45) })
 
+/** In a term that elections can have reached, far ahead of any: it is believed, so elections go on from there. */
+const raisedTerm = (random: SeededRandom, ends: Ends): Ends => ({
+  ...ends,
+  term: term(ends.term + random.below(2 ** 30)),
+})
+
 const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
   (_, ends) => core({ kind: 'append-accepted', ...ends, index: far }),
   (_, ends) => core({ kind: 'append-refused', ...ends, index: far, hintIndex: far, hintTerm: ends.term }),
@@ -55,6 +61,11 @@ const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
   (_, ends) => {
     const log = { lastIndex: logIndex(Number.MAX_SAFE_INTEGER), lastTerm: ends.term }
     return core({ kind: 'pre-vote-request', ...ends, term: term(ends.term + 1), ...log })
+  },
+  (random, ends) => {
+    // The one thing here that may be true. Rare, as each ends a reign.
+    if (!random.chance(0.05)) return core({ kind: 'append-accepted', ...ends, index: far })
+    return core({ kind: 'heartbeat-response', ...raisedTerm(random, ends), context: null })
   },
   (random, ends) => core(impossibleAppend(random, ends)),
   (random, ends) => ({ kind: 'forward', ...ends, proposals: [random.bytes(50), poison(random, ends.term)] }),

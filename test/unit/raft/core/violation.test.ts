@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
-import { termsSkippedMax } from '../../../../raft/core/violation.ts'
-import type { ReadContext } from '../../../../raft/core/message.ts'
+import { termMaxAt } from '../../../../raft/core/term-limit.ts'
+import type { Message, ReadContext } from '../../../../raft/core/message.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Entry } from '../../../../raft/core/types.ts'
 import { cluster } from '../../../scenario/people.ts'
@@ -151,9 +151,17 @@ void test('a follower refuses a state that cannot be', () => {
   }
 })
 
-void test('terms that skip too many are refused in every role, and a new member may join a cluster of any age', () => {
-  const far = term(2 + termsSkippedMax + 1)
+const nowMs = 1_800_000_000_000
+
+/** A message of that term, which says nothing else. */
+function ofTerm(of: number): Message {
+  return { from: nodeId(3), to: nodeId(1), term: term(of), kind: 'heartbeat-response', context: null }
+}
+
+void test('a term that no cluster can have reached by now is refused in every role', () => {
+  const far = term(nowMs + 1)
   for (const solo of [follower(), leader()]) {
+    solo.raft.tellWallTime(nowMs)
     const from = { from: nodeId(3), to: nodeId(1), term: far }
     const log = { lastIndex: logIndex(9), lastTerm: term(2) }
     refused(
@@ -162,18 +170,35 @@ void test('terms that skip too many are refused in every role, and a new member 
       /is absurd where term 2 is known/,
     )
     refused(solo, { ...from, kind: 'vote-request', ...log, transfer: true }, /is absurd/)
-    refused(solo, { ...from, kind: 'heartbeat-response', context: null }, /is absurd/)
+    refused(solo, ofTerm(far), /is absurd/)
+    solo.raft.tellWallTime(nowMs + 1)
+    solo.hear(ofTerm(far))
+    assert.equal(solo.raft.term, far)
   }
+})
+
+void test('a member that was away catches up with terms that were raised as far as they may, in any steps', () => {
+  for (const solo of [follower(), leader(), new Solo()]) {
+    solo.raft.tellWallTime(nowMs)
+    solo.hear(ofTerm(nowMs))
+    assert.equal(solo.raft.term, nowMs)
+    // The next election, a moment later.
+    solo.raft.tellWallTime(nowMs + 300)
+    solo.hear(ofTerm(nowMs + 1))
+    assert.equal(solo.raft.term, nowMs + 1)
+  }
+})
+
+void test('a clock that is set back, or was never set, keeps no member from its term', () => {
+  const solo = follower()
+  solo.raft.tellWallTime(nowMs)
+  solo.hear(ofTerm(nowMs))
+  solo.raft.tellWallTime(0)
+  assert.equal(solo.refuses(ofTerm(nowMs)), null)
+  refused(solo, ofTerm(nowMs + 1), /is absurd/)
   const fresh = new Solo()
-  fresh.hear({
-    from: nodeId(3),
-    to: nodeId(1),
-    term: far,
-    kind: 'heartbeat',
-    commit: logIndex(0),
-    context: null,
-  })
-  assert.equal(fresh.raft.term, far)
+  fresh.hear(ofTerm(termMaxAt(0)))
+  assert.equal(fresh.raft.term, 2 ** 40)
 })
 
 void test('a leader refuses answers to what it never asked', () => {

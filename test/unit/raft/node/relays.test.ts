@@ -38,6 +38,7 @@ function world(leader: NodeId | null) {
     },
     /** A payload that begins with 0xff is none. */
     isCommand: (payload: Uint8Array) => payload[0] !== 0xff,
+    refusePeer: (peer: NodeId, violation: string) => void log.push(`refuses ${peer}: ${violation}`),
     answer: (round: number, index: number | null) => void log.push(`round ${round}: ${index}`),
   }
   const proposals = new ProposalRelay(needs, { forwardBytesMax: 100, waitingBytesMax: 200 })
@@ -112,9 +113,11 @@ void test('when all do not fit, each batch is tried alone', () => {
   assert.deepEqual(log, ['propose 2 in 4', 'dropped 3 4 5 of 4: too-many-uncommitted'])
 })
 
-void test('bytes from a peer that are no envelope are ignored', () => {
+void test('bytes from a peer that are no envelope are not proposed, and refuse the peer', () => {
   const { proposals, log } = world(self)
-  proposals.forwarded(forward([new Uint8Array(3), envelope(1)]))
+  const violation = proposals.forwarded(forward([new Uint8Array(3), envelope(1)]))
+  assert.equal(violation, 'it forwards a command that is not what its proposer made')
+  assert.equal(proposals.forwarded(forward([])), null)
   proposals.flush()
   assert.deepEqual(log, ['propose 1 in 4'])
 })
@@ -226,7 +229,7 @@ void test('a leader proposes no forwarded command that it cannot decode, and say
   })
   proposals.forwarded(forward([envelope(1), poison, envelope(3)]))
   proposals.flush()
-  assert.deepEqual(log, ['propose 2 in 4'])
+  assert.deepEqual(log, [`refuses ${other}: it forwards a command that cannot be decoded`, 'propose 2 in 4'])
   const named = [{ session: 9, sequence: 2 }]
   const ends = { from: self, to: other, term: term(4) }
   assert.deepEqual(sent, [{ kind: 'forward-refused', ...ends, reason: 'unreadable', proposals: named }])

@@ -12,15 +12,21 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TransportFailure } from '../../../../raft/transport/errors.ts'
 import { PeerPort } from '../../../../raft/transport/peer-port.ts'
+import type { RefusedConnection } from '../../../../raft/transport/peer-port.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
 const clock = new ManualClock()
 
 async function open(t: TestContext, connectionsMax = 40, address = '127.0.0.1:0') {
   const taken: Socket[] = []
-  const peers = new PeerPort({ clock, connectionsMax, handshakeMs: 2000 }, (socket) => taken.push(socket))
+  const refused: RefusedConnection[] = []
+  const peers = new PeerPort({
+    ...{ clock, connectionsMax, handshakeMs: 2000 },
+    take: (socket) => void taken.push(socket),
+    refused: (one) => void refused.push(one),
+  })
   t.after(() => peers.hangUp())
-  return { peers, taken, port: await peers.listen(address) }
+  return { peers, taken, refused, port: await peers.listen(address) }
 }
 
 async function dial(port: number, host = '127.0.0.1'): Promise<Socket> {
@@ -67,7 +73,7 @@ void test('what cannot be listened on is told in a few words', async (t) => {
 })
 
 void test('who comes when it is full is hung up on, and there is room again when somebody leaves', async (t) => {
-  const { peers, port, taken } = await open(t, 2)
+  const { peers, port, taken, refused } = await open(t, 2)
   const first = await dial(port)
   await dial(port)
   await until(() => peers.size === 2)
@@ -75,6 +81,10 @@ void test('who comes when it is full is hung up on, and there is room again when
   third.on('error', () => undefined)
   await once(third, 'close')
   assert.equal(taken.length, 2)
+  assert.deepEqual(
+    refused.map(({ reason }) => reason),
+    ['too-many-connections'],
+  )
   first.destroy()
   await until(() => peers.size === 1)
   await dial(port)
@@ -99,14 +109,17 @@ void test('closed, it takes nobody; hung up, it keeps nobody', async (t) => {
 })
 
 void test('closed before it listens, it says so', async () => {
-  const peers = new PeerPort({ clock, connectionsMax: 10, handshakeMs: 2000 }, () => undefined)
+  const nothing = (): void => undefined
+  const peers = new PeerPort({
+    ...{ clock, connectionsMax: 10, handshakeMs: 2000, take: nothing, refused: nothing },
+  })
   const listening = peers.listen('127.0.0.1:0')
   peers.close()
   await assert.rejects(listening, (cause) => cause instanceof TransportFailure && cause.code === 'closed')
 })
 
 void test('a connection whose handshake was not accepted in time is closed, whatever it is doing', async (t) => {
-  const { peers, port, taken } = await open(t)
+  const { peers, port, taken, refused } = await open(t)
   const [silent, member] = [await dial(port), await dial(port)]
   await until(() => taken.length === 2)
   const held = taken.find(({ remotePort }) => remotePort === silent.localPort)
@@ -117,13 +130,15 @@ void test('a connection whose handshake was not accepted in time is closed, what
   await clock.advance(1)
   // Looked at, not waited for: a port that lets it stay would have this test wait for ever.
   assert.equal(held?.destroyed, true)
+  const detail = 'no member of the cluster within 2000 ms of connecting'
+  assert.deepEqual(refused, [{ reason: 'no-handshake', remote: `127.0.0.1:${silent.localPort}`, detail }])
   await until(() => peers.size === 1)
   await clock.advance(10_000)
   assert.equal(peers.size, 1)
 })
 
 void test('one address has a share of the connections, and addresses without members another', async (t) => {
-  const { peers, port } = await open(t, 16)
+  const { peers, port, refused } = await open(t, 16)
   const silent = async (host: string): Promise<Socket> => {
     const socket = connect({ port, host: '127.0.0.1', localAddress: host })
     socket.on('error', () => undefined)
@@ -139,6 +154,11 @@ void test('one address has a share of the connections, and addresses without mem
   await until(() => peers.size === 9)
   const stranger = await silent('127.0.0.4')
   await once(stranger, 'close')
+  // Two were beyond the share of 127.0.0.2, two beyond that of 127.0.0.3, and the last one beyond that of all strangers.
+  assert.deepEqual(
+    refused.map(({ detail }) => /^its address|^addresses/.exec(detail)?.[0]),
+    ['its address', 'its address', 'its address', 'its address', 'addresses'],
+  )
   const again = await silent('127.0.0.9')
   await until(() => peers.size === 10)
   again.destroy()
