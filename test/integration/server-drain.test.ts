@@ -35,7 +35,7 @@ async function get(url: string, agent: https.Agent): Promise<IncomingMessage & {
   return Object.assign(response, { text })
 }
 
-test('a stopping member turns unready first and serves on for the delay', async () => {
+test('spec 4.5: a stopping member turns unready first and serves on for the delay', async () => {
   const delayMs = 123_456
   let delayIsOver = (): void => assert.fail('nobody waits for it')
   const clock: typeof systemClock = {
