@@ -22,10 +22,12 @@ export function logQuarantine(
   },
 ): void {
   if (quarantine.cause === 'disagreement') {
+    const repair = `orchctl member repair ${name}`
+    const command = quarantine.disagreement === 'outvoted' ? repair : `${repair} --from MEMBER`
     log.error(
       { ...quarantine, path },
       'other members have another state than this one, which is kept and not served: find out which is right, ' +
-        `then run orchctl member repair ${name} (--from MEMBER where no majority is known), or repair the others --from ${name}`,
+        `then run ${command}, or repair the others --from ${name}`,
     )
     return
   }

@@ -33,4 +33,6 @@ void test('a disagreement names the command that repairs it', () => {
   const { fields, message } = logged({ cause: 'disagreement', disagreement: 'outvoted', reason })
   assert.match(message, /orchctl member repair n1, or repair the others --from n1/)
   assert.deepEqual(fields, { cause: 'disagreement', disagreement: 'outvoted', reason, path: '/data/db' })
+  const undecided = logged({ cause: 'disagreement', disagreement: 'undecided', reason })
+  assert.match(undecided.message, /orchctl member repair n1 --from MEMBER, or repair the others --from n1/)
 })
