@@ -2,6 +2,7 @@ import { tooLarge } from '../api-errors.ts'
 import { jsonText } from '../codec/json-text.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
+import { bodyLimits } from '../limits.ts'
 import type { ListSchema, ObjectSchema, Schema } from '../schema/schema.ts'
 import { malformedPatch } from './patch-errors.ts'
 import { deleteScalars, mergeList, orderBy } from './strategic-list.ts'
@@ -37,10 +38,10 @@ export function strategicMerge(schema: ObjectSchema, original: JsonObject, patch
 }
 
 /**
- * Members and elements that one patch may copy. Each is copied once, but a patch may name an element of a list over and
- * over, each time with more members.
+ * Members and elements that one patch may copy. Each member of the object and of the patch is copied once, but a patch may name an
+ * element of a list over and over, each time with more members. Elements of lists, which are compared too, take a microsecond.
  */
-const COPIED_MAX = 4_000_000
+const COPIED_MAX = 4 * bodyLimits.valuesMax
 
 const DIRECTIVE = '$patch'
 const RETAIN_KEYS = '$retainKeys'

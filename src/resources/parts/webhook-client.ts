@@ -79,17 +79,27 @@ export function checkWebhookService(service: JsonObject, at: Path | null, found:
     found.add(invalid(fieldAt(at, 'port'), port, words))
   }
   const path = textMember(service, 'path')
-  for (const words of checkPath(path)) found.add(invalid(fieldAt(at, 'path'), path, words))
+  for (const words of wrongInPath(path)) {
+    if (found.isFull) break
+    found.add(invalid(fieldAt(at, 'path'), path, words))
+  }
 }
 
-function checkPath(path: string): readonly string[] {
-  if (path === '' || path === '/') return []
-  if (path === '//') return ['segment[0] may not be empty']
-  const wrong = path.startsWith('/') ? [] : ["must start with a '/'"]
+/** Only as far as it is read: a path of megabytes has as many wrong segments. */
+function* wrongInPath(path: string): Generator<string, void> {
+  if (path === '' || path === '/') return
+  if (path === '//') {
+    yield 'segment[0] may not be empty'
+    return
+  }
+  if (!path.startsWith('/')) yield "must start with a '/'"
   const steps = path.slice(1).replace(/\/$/, '').split('/')
   for (const [at, step] of steps.entries()) {
-    if (step === '') wrong.push(`segment[${at}] may not be empty`)
-    else wrong.push(...checkDns1123Subdomain(step).map((words) => `segment[${at}]: ${words}`))
+    if (PLAIN_SEGMENT.test(step)) continue
+    if (step === '') yield `segment[${at}] may not be empty`
+    else for (const words of checkDns1123Subdomain(step)) yield `segment[${at}]: ${words}`
   }
-  return wrong
 }
+
+/** What most segments are: right, without asking for more. */
+const PLAIN_SEGMENT = /^[a-z0-9]{1,63}$/

@@ -5,6 +5,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
+import { Findings } from '../../../../src/api/findings.ts'
+import { checkWebhookService } from '../../../../src/resources/parts/webhook-client.ts'
+import { countSteps } from '../../../support/step-count.ts'
 import { Fixture, causes, refused } from '../registry/fixture.ts'
 import type { Got } from '../registry/fixture.ts'
 
@@ -231,4 +234,15 @@ void test('a configuration is stored with a warning that its webhooks are not ca
       assert.deepEqual(api.warnings.splice(0), [])
     }
   }
+})
+
+test('the segments of a service path are checked until there are enough findings', async () => {
+  const found = new Findings()
+  const service = { namespace: 'a', name: 'b', path: ' /'.repeat(500_000) }
+  const steps = await countSteps(() => {
+    checkWebhookService(service, null, found)
+    return Promise.resolve()
+  })
+  assert.ok(found.isFull)
+  assert.ok(steps < 10_000, `${steps} steps`)
 })

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../../../../src/api/json.ts'
 import { strategicMerge } from '../../../../../src/api/patch/strategic-merge.ts'
 import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'
 import { wholeObject } from '../../../../../src/api/schema/shared.ts'
+import { countSteps } from '../../../../support/step-count.ts'
 
 const item: ObjectSchema = {
   type: 'object',
@@ -172,4 +173,17 @@ test('a patch that names one element over and over, each time with more members,
     () => merged({}, { parts }),
     (error) => error instanceof ApiError && error.code === 'RequestEntityTooLarge',
   )
+})
+
+test('a patch that names a large element over and over does not copy it each time', async () => {
+  const labels = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, '']))
+  const parts = Array.from({ length: 190 }, (_, at) => ({ name: 'a', labels: { [`x${at}`]: '' } }))
+  const steps = await countSteps(() => {
+    assert.throws(
+      () => merged({ parts: [{ name: 'a', labels }] }, { parts }),
+      (error) => error instanceof ApiError && error.code === 'RequestEntityTooLarge',
+    )
+    return Promise.resolve()
+  })
+  assert.ok(steps < 1_000_000, `${steps} steps`)
 })
