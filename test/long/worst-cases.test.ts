@@ -2,8 +2,8 @@
  * Goal: no request within the limits holds the thread for longer than 250 ms, and no error is larger than 64 KiB.
  * Method: for every kind, each list, map and string of its schema is filled until the body has the limit of its size or of its
  * values, with different, equal and wrong ones; sent to create, update and patch, as JSON, YAML and protobuf, to the verbs over
- * the machine in memory. Prints the ten longest turns, in processor time, and the ten largest errors; what is longer than
- * 250 ms is only told, as a test judges no machine.
+ * the machine in memory. Prints the ten longest turns, in processor and wall clock time, and the ten largest errors; what is longer
+ * than 250 ms is only told, as a test judges no machine. Requests with long turns are repeated, and the shortest of them counts.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -39,49 +39,77 @@ const part = Number(process.env['PART'] ?? 1)
 const bytesMax = Math.floor(limits.requestBytesMax * part)
 const valuesMax = Math.floor(bodyLimits.valuesMax * part)
 
+/** Requests with a longer turn are repeated so often in all; the shortest of their longest turns counts. */
+const LOOK_AGAIN_MS = 120
+const TRIES = 4
+
+type Turn = { readonly cpuMs: number; readonly wallMs: number }
+
 type Seen = {
   readonly what: string
-  readonly turnMs: number
+  /** The longest turn of the first request, with all that it found cold. */
+  readonly first: Turn
+  /** The least of several requests, which a busy machine disturbs less. */
+  readonly least: Turn
   readonly errorBytes: number
   readonly code: string
 }
 
-/** The longest turn of the event loop while something runs, in processor time of the process. */
-async function longestTurn(run: () => Promise<void>): Promise<number> {
-  let longest = 0
+/** Returns the longest turn of the event loop while something runs. */
+async function longestTurn(run: () => Promise<void>): Promise<Turn> {
+  let cpuMs = 0
+  let wallMs = 0
   let isOver = false
   let last = process.cpuUsage()
+  let lastMs = performance.now()
   const look = (): void => {
     const { user, system } = process.cpuUsage(last)
-    longest = Math.max(longest, (user + system) / 1000)
+    cpuMs = Math.max(cpuMs, (user + system) / 1000)
+    wallMs = Math.max(wallMs, performance.now() - lastMs)
     last = process.cpuUsage()
+    lastMs = performance.now()
     if (!isOver) setImmediate(look)
   }
   setImmediate(look)
   await new Promise((resolve) => setImmediate(resolve))
-  longest = 0
+  cpuMs = 0
+  wallMs = 0
   await run()
   isOver = true
   look()
-  return longest
+  return { cpuMs, wallMs }
 }
 
 async function measured(what: string, call: () => Promise<unknown>): Promise<Seen> {
   let errorBytes = 0
   let code = 'ok'
-  const turnMs = await longestTurn(async () => {
-    try {
-      await call()
-    } catch (error) {
-      assert.ok(error instanceof ApiError, `${what}: ${String(error)}`)
-      assert.notEqual(error.code, 'InternalError', `${what}: ${error.message}`)
-      code = error.code
-      errorBytes = Buffer.byteLength(JSON.stringify(statusOf(error), null, 2))
-    }
-  })
+  const once = async (): Promise<Turn> =>
+    longestTurn(async () => {
+      try {
+        await call()
+      } catch (error) {
+        assert.ok(error instanceof ApiError, `${what}: ${String(error)}`)
+        assert.notEqual(error.code, 'InternalError', `${what}: ${error.message}`)
+        code = error.code
+        errorBytes = Buffer.byteLength(JSON.stringify(statusOf(error), null, 2))
+      }
+    })
+  const first = await once()
+  let least = first
+  for (let tries = 1; tries < TRIES && least.cpuMs > LOOK_AGAIN_MS; tries++) {
+    const { cpuMs, wallMs } = await once()
+    least = { cpuMs: Math.min(cpuMs, least.cpuMs), wallMs: Math.min(wallMs, least.wallMs) }
+  }
+  const seen = { what, first, least, errorBytes, code }
   // At once: a run that is ended before its time has told something then.
-  if (turnMs > TURN_MS_MAX) console.log(`# ${turnMs.toFixed(0)} ms ${code} ${what}`)
-  return { what, turnMs, errorBytes, code }
+  if (first.cpuMs > LOOK_AGAIN_MS) console.log(`# ${lineOf(seen)}`)
+  return seen
+}
+
+function lineOf({ what, first, least, errorBytes, code }: Seen): string {
+  const ms = (turn: Turn): string =>
+    `${turn.cpuMs.toFixed(0).padStart(4)}/${turn.wallMs.toFixed(0).padStart(4)}`
+  return `${ms(least)} ms (first ${ms(first)}) ${String(errorBytes).padStart(6)} B  ${code}  ${what}`
 }
 
 /** The largest body that fits, found from the size and the values of two. */
@@ -161,11 +189,7 @@ async function createOne(api: Fixture, place: Place): Promise<void> {
 
 function print(t: TestContext, title: string, seen: readonly Seen[], of: (one: Seen) => number): void {
   t.diagnostic(title)
-  for (const one of seen.toSorted((a, b) => of(b) - of(a)).slice(0, TOLD)) {
-    t.diagnostic(
-      `${one.turnMs.toFixed(0).padStart(6)} ms ${String(one.errorBytes).padStart(6)} B  ${one.code}  ${one.what}`,
-    )
-  }
+  for (const one of seen.toSorted((a, b) => of(b) - of(a)).slice(0, TOLD)) t.diagnostic(lineOf(one))
 }
 
 test('the largest bodies that each list, map and string of each kind can make', async (t) => {
@@ -186,9 +210,9 @@ test('the largest bodies that each list, map and string of each kind can make', 
       }
     }
   }
-  print(t, 'longest turns', seen, ({ turnMs }) => turnMs)
+  print(t, 'longest turns (processor/wall clock)', seen, ({ least }) => least.cpuMs)
   print(t, 'largest errors', seen, ({ errorBytes }) => errorBytes)
-  const long = seen.filter(({ turnMs }) => turnMs > TURN_MS_MAX).length
+  const long = seen.filter(({ least }) => least.cpuMs > TURN_MS_MAX).length
   t.diagnostic(`${seen.length} requests, ${long} with a turn of more than ${TURN_MS_MAX} ms`)
   for (const { what, errorBytes } of seen) {
     assert.ok(errorBytes <= ERROR_BYTES_MAX, `${what}: an error of ${errorBytes} bytes`)
