@@ -19,6 +19,13 @@ export const bodyLimits = Object.freeze({
    * of custom kinds of 1.5 MB, the largest objects there are, have up to 60,000. When more: 413.
    */
   valuesMax: 65_536,
+  /**
+   * The same of an object as it is stored, where defaults have added to what was sent. When more: 413. What is stored already, as
+   * by defaults that its kind got later, can be written again.
+   */
+  storedValuesMax: 98_304,
+  /** Values that a write may add to an object that has more than it could be sent with, such as a label or a finalizer. */
+  valuesAddedMax: 256,
 })
 
 /** Of an error that leaves the server, in bytes of its JSON text. More: cut. All of them together are below 64 KiB. */

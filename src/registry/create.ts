@@ -24,6 +24,7 @@ import type { ReadSet } from './read-set.ts'
 import { reviewWrite } from './review.ts'
 import { validateAmong, validateNewObject } from './validate-write.ts'
 import { warnOfObject } from './warnings.ts'
+import { requireValuesAllowed } from './values-allowed.ts'
 import { planPut } from './write-plan.ts'
 import type { Plan } from './write-plan.ts'
 import { runWrite } from './write-pipeline.ts'
@@ -40,7 +41,7 @@ export function create(parts: VerbParts, request: WriteRequest): Promise<Answer>
   const resource = resourceOf(definition)
   if (target.subresource !== null) throw methodNotSupported(resource, 'create')
   const options = readWriteOptions(request.query)
-  const decode = (): AnyObject => decodeNew(parts, request, options)
+  const decode = (): AnyObject | Promise<AnyObject> => decodeNew(parts, request, options)
   if (definition.review !== undefined)
     return runWrite(parts, request, reviewWrite(parts, request, options, decode))
   const stamps = new Stamps(parts, request)
@@ -58,17 +59,24 @@ export function create(parts: VerbParts, request: WriteRequest): Promise<Answer>
   })
 }
 
-function decodeNew(parts: VerbParts, request: WriteRequest, options: WriteOptions): AnyObject {
+function decodeNew(
+  parts: VerbParts,
+  request: WriteRequest,
+  options: WriteOptions,
+): AnyObject | Promise<AnyObject> {
   const { definition, target } = request
+  const checked = (sent: AnyObject): AnyObject => {
+    checkNamespace(sent, target)
+    if (definition.scope === 'Namespaced' && target.namespace === null) {
+      throw badRequest('an empty namespace may not be set during creation')
+    }
+    if (!isUnversioned(sent.metadata.resourceVersion)) {
+      throw badRequest('resourceVersion should not be set on objects to be created')
+    }
+    return sent
+  }
   const sent = decodeObject(parts, request, options.fieldValidation)
-  checkNamespace(sent, target)
-  if (definition.scope === 'Namespaced' && target.namespace === null) {
-    throw badRequest('an empty namespace may not be set during creation')
-  }
-  if (!isUnversioned(sent.metadata.resourceVersion)) {
-    throw badRequest('resourceVersion should not be set on objects to be created')
-  }
-  return sent
+  return sent instanceof Promise ? sent.then(checked) : checked(sent)
 }
 
 /**
@@ -162,6 +170,7 @@ function planCreate(
   validateAmong(definition, object, () => of.reads.list(everyone).map(parseStored))
   checkLevel(definition, of.reads)
   const encoded = encode(object)
+  requireValuesAllowed(encoded.bytes, null)
   const conditions: Condition[] = [{ kind: 'absent' }]
   if (namespace !== null) conditions.push({ kind: 'namespace-active', namespace })
   return planPut(

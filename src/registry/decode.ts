@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { badRequest } from '../api/api-errors.ts'
 import { duplicateFields, duplicateFieldWords } from '../api/codec/json-strict.ts'
 import type { Encoding } from '../api/codec/document.ts'
-import { findFractions, NO_FRACTIONS } from '../api/codec/json-exact.ts'
+import { NO_FRACTIONS } from '../api/codec/json-exact.ts'
 import type { Fractions } from '../api/codec/json-exact.ts'
-import { parseJsonObject } from '../api/codec/json.ts'
+import { parseSpelledObject } from '../api/codec/json.ts'
 import { jsonText } from '../api/codec/json-text.ts'
 import { decodeProtobuf } from '../api/codec/protobuf.ts'
 import { checkJsonValues } from '../api/codec/value-count.ts'
@@ -21,6 +21,7 @@ import type { FieldValidation } from './options.ts'
 import { hasProtobuf } from './representation.ts'
 import type { VerbParts } from './parts.ts'
 import type { Target } from './request.ts'
+import { turnOfOthers } from './slices.ts'
 
 /** What an object can be of. */
 export type DecodedKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema' | 'structural'> & {
@@ -29,30 +30,46 @@ export type DecodedKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' 
   readonly otherVersions?: readonly string[]
 }
 
+export type DecodeOptions = {
+  /** Unset: that of the path. */
+  readonly kind?: DecodedKind
+  /** Values that the body may have. Unset: those of any body. */
+  readonly valuesMax?: number
+}
+
 /**
  * The object that a body says, of the types its kind has, with defaults.
  *
- * @param kind unset: that of the path
  * @throws ApiError `UnsupportedMediaType`; `BadRequest` for what is no such object
  */
 export function decodeObject(
   parts: VerbParts,
   request: VerbRequest,
   validation: FieldValidation,
-  kind: DecodedKind = request.definition,
-): AnyObject {
+  { kind = request.definition, valuesMax }: DecodeOptions = {},
+): AnyObject | Promise<AnyObject> {
   const schema = parts.schemas.of(kind)
   const known = hasProtobuf(kind) ? ALL_FORMATS : TEXT_FORMATS
-  const { value, doubled, fractions } = readBody(request, { schema, validation, known })
-  const typed = checkType(value, kind)
-  const { warn } = request.context
-  return shape(parts, kind, typed, { validation, found: doubled, fractions, warn })
+  const { value, found, fractions } = readBody(request, {
+    schema,
+    known,
+    ...(valuesMax === undefined ? {} : { valuesMax }),
+  })
+  const shaped = (): AnyObject => {
+    const typed = checkType(value, kind)
+    const { warn } = request.context
+    const doubled = validation === 'Ignore' ? [] : found()
+    return shape(parts, kind, typed, { validation, found: doubled, fractions, warn })
+  }
+  // Reading a long body takes a turn, and so does giving it the types of its kind.
+  if (request.body.byteLength <= parts.limits.writeTurnBytes) return shaped()
+  return turnOfOthers(parts.clock).then(shaped)
 }
 
 export type Body = {
   readonly value: JsonObject
-  /** In words: members that stand there twice; none where nobody asked. */
-  readonly doubled: readonly string[]
+  /** Finds members that stand there twice, in words. */
+  readonly found: () => readonly string[]
   /** Of JSON; other formats do not tell such numbers from others. */
   readonly fractions: Fractions
 }
@@ -60,7 +77,8 @@ export type Body = {
 export type Reading = {
   /** Of what the body shall be: a protobuf message means nothing without. */
   readonly schema: ObjectSchema
-  readonly validation: FieldValidation
+  /** Unset: those of any body. */
+  readonly valuesMax?: number
   /** Unset: all there are. */
   readonly known?: readonly Encoding[]
 }
@@ -76,19 +94,22 @@ export function readBody(request: VerbRequest, reading: Reading): Body {
   return body
 }
 
-function parseBody(request: VerbRequest, { schema, validation, known = ALL_FORMATS }: Reading): Body {
+function parseBody(request: VerbRequest, { schema, valuesMax, known = ALL_FORMATS }: Reading): Body {
   const format = bodyFormatOf(request.contentType, known)
   if (format === 'protobuf') {
-    return { value: decodeProtobuf(schema, request.body), doubled: [], fractions: NO_FRACTIONS }
+    return {
+      value: decodeProtobuf(schema, request.body, valuesMax),
+      found: () => [],
+      fractions: NO_FRACTIONS,
+    }
   }
-  if (format === 'json') checkJsonValues(request.body)
+  if (format === 'json') checkJsonValues(request.body, valuesMax)
   const text = bodyText(request.body)
-  if (format === 'yaml') return { ...parseYamlObject(text), fractions: NO_FRACTIONS }
-  return {
-    value: parseJsonObject(text),
-    doubled: doubledIn(text, validation),
-    fractions: findFractions(text),
+  if (format === 'yaml') {
+    const { value, doubled } = parseYamlObject(text, valuesMax)
+    return { value, found: () => doubled, fractions: NO_FRACTIONS }
   }
+  return { ...parseSpelledObject(text), found: () => duplicateFields(text).map(duplicateFieldWords) }
 }
 
 /** @param text well-formed JSON @returns words */

@@ -43,7 +43,7 @@ export function readDeleteOptions({ names }: Pick<VerbParts, 'names'>, request: 
 }
 
 function fromBody(names: Names, request: VerbRequest): DeleteOptions {
-  const { value: sent, fractions } = readBody(request, { schema: deleteOptionsSchema, validation: 'Ignore' })
+  const { value: sent, fractions } = readBody(request, { schema: deleteOptionsSchema })
   checkKind(names, request.definition, sent)
   return deleteOptionsOf(
     conform(deleteOptionsSchema, { ...sent, apiVersion: 'v1', kind: 'DeleteOptions' }, fractions).value,

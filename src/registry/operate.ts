@@ -37,7 +37,7 @@ export async function operate(parts: VerbParts, request: WriteRequest): Promise<
   const options = readWriteOptions(request.query)
   const named = definition.standsFor === undefined ? operationAt(request) : null
   const kind = named?.body ?? definition
-  const body = decodeObject(parts, request, options.fieldValidation, kind)
+  const body = await decodeObject(parts, request, options.fieldValidation, { kind })
   checkNamespace(body, target)
   if (named !== null && body.metadata.name !== target.name) {
     throw badRequest(`name in URL does not match name in ${named.body.kind} object`)

@@ -1,4 +1,4 @@
-import { BrokenInvariant } from '../../raft/base/assert.ts'
+import { assert } from '../../raft/base/assert.ts'
 import { badRequest } from '../api/api-errors.ts'
 import { checkBuilt, parseJson, parseJsonObject } from '../api/codec/json.ts'
 import { checkJsonValues } from '../api/codec/value-count.ts'
@@ -20,6 +20,8 @@ import type { FieldValidation } from './options.ts'
 import type { VerbParts } from './parts.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from './rewrite.ts'
 import { partOf, viewOf } from './subresource.ts'
+import { turnOfOthers } from './slices.ts'
+import { withValuesAllowed } from './values-allowed.ts'
 import { changeThrough, shownAs } from './view.ts'
 import { runWrite } from './write-pipeline.ts'
 
@@ -40,7 +42,10 @@ export async function patch(parts: VerbParts, request: WriteRequest): Promise<An
   const warn = onceEach(request.context.warn)
   const answer = await runWrite(parts, request, {
     options,
-    decode: () => readPatch(parts, request, { kind, validation }),
+    decode: () =>
+      withValuesAllowed(parts, request, (valuesMax) =>
+        readPatch(parts, request, { kind, validation, valuesMax }),
+      ),
     draft: ({ apply, found }, reads) => {
       const shaping = { validation, found, warn }
       const patched = (current: AnyObject): AnyObject =>
@@ -59,48 +64,51 @@ const formats: readonly PatchFormat[] = ['json-patch', 'merge-patch', 'strategic
 /** Who defines a kind says nowhere how its lists merge. @source spec 4.3 */
 const formatsOfCustomKinds: readonly PatchFormat[] = ['json-patch', 'merge-patch']
 
+type Apply = (current: AnyObject) => Json
 type ReadPatch = {
-  readonly apply: (current: AnyObject) => Json
+  readonly apply: Apply
   /** What the patch itself says amiss, in words. */
   readonly found: readonly string[]
+}
+
+type PatchReading = {
+  readonly kind: DecodedKind
+  readonly validation: FieldValidation
+  readonly valuesMax: number
 }
 
 /** The patch as a function; the body is read once, whatever races follow. */
 function readPatch(
   parts: VerbParts,
   request: WriteRequest,
-  { kind, validation }: { readonly kind: DecodedKind; readonly validation: FieldValidation },
-): ReadPatch {
+  { kind, validation, valuesMax }: PatchReading,
+): ReadPatch | Promise<ReadPatch> {
   const isCustom = kind.structural !== undefined
   const format = patchFormatOf(request.contentType, isCustom ? formatsOfCustomKinds : formats)
-  checkJsonValues(request.body)
+  checkJsonValues(request.body, valuesMax)
   const text = bodyText(request.body)
-  switch (format) {
-    case 'merge-patch': {
-      const patch = parseJsonObject(text)
-      request.context.received?.(patch)
-      return { found: doubledIn(text, validation), apply: (current) => mergePatch(current, patch) }
-    }
-    case 'json-patch': {
-      const patch = parseJson(text)
-      request.context.received?.(patch)
-      const found = [...unknownInJsonPatch(patch).map(unknownFieldWords), ...doubledIn(text, validation)]
-      return {
-        // Its paths are those of the patch, not of the object.
-        found: found.map((words) => `json patch ${words}`),
-        apply: (current) => applyJsonPatch(withManagedFields(current), patch),
-      }
-    }
-    case 'strategic-merge-patch': {
-      const patch = parseJsonObject(text)
-      request.context.received?.(patch)
-      const schema = parts.schemas.of(kind)
-      const found = doubledIn(text, validation)
-      return { found, apply: (current) => strategicMerge(schema, current, patch) }
-    }
-    case 'apply-patch':
-      throw new BrokenInvariant('server-side apply is not among the formats taken')
+  const patch = format === 'json-patch' ? parseJson(text) : parseJsonObject(text)
+  request.context.received?.(patch)
+  const found = (): readonly string[] => {
+    const doubled = doubledIn(text, validation)
+    // The paths of a JSON patch are those of the patch, not of the object.
+    if (format !== 'json-patch') return doubled
+    return [...unknownInJsonPatch(patch).map(unknownFieldWords), ...doubled].map(
+      (words) => `json patch ${words}`,
+    )
   }
+  const read = (): ReadPatch => ({ apply: applyOf(parts, kind, format, patch), found: found() })
+  return request.body.byteLength <= parts.limits.writeTurnBytes
+    ? read()
+    : turnOfOthers(parts.clock).then(read)
+}
+
+function applyOf(parts: VerbParts, kind: DecodedKind, format: PatchFormat, patch: Json): Apply {
+  if (format === 'json-patch') return (current) => applyJsonPatch(withManagedFields(current), patch)
+  assert(isJsonObject(patch), 'patches of other formats were read as objects')
+  if (format === 'merge-patch') return (current) => mergePatch(current, patch)
+  assert(format === 'strategic-merge-patch', 'server-side apply is not among the formats taken')
+  return (current) => strategicMerge(parts.schemas.of(kind), current, patch)
 }
 
 function changed(

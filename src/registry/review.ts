@@ -21,7 +21,7 @@ export function reviewWrite(
   parts: VerbParts,
   request: WriteRequest,
   options: WriteOptions,
-  decode: () => AnyObject,
+  decode: () => AnyObject | Promise<AnyObject>,
 ): Write<AnyObject> {
   const { definition, target } = request
   const { namespace } = target

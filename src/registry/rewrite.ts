@@ -22,6 +22,7 @@ import { keyOfTarget } from './request.ts'
 import type { RetryOptions } from './retry-on-conflict.ts'
 import { validateChangedObject } from './validate-write.ts'
 import { warnOfObject } from './warnings.ts'
+import { requireValuesAllowed } from './values-allowed.ts'
 import { evaluateDraft } from './write-pipeline.ts'
 import type { Draft } from './write-pipeline.ts'
 import { planPut } from './write-plan.ts'
@@ -106,6 +107,7 @@ function planRewrite(parts: VerbParts, request: WriteRequest, rewrite: Rewrite, 
   if (gone) return planRemoval(parts, request, dryRun, wanted)
   if (isSame(object, current)) return { kind: 'answer', value: document(200, stored.bytes) }
   const encoded = encode(object)
+  requireValuesAllowed(encoded.bytes, stored.bytes)
   const { key, revision } = stored
   return planPut(putOver(stored, encoded), {
     dryRun: dryRun ? document(200, withRevision(encoded, revision)) : null,

@@ -8,6 +8,7 @@ import { isUnversioned, readWriteOptions } from './options.ts'
 import type { VerbParts } from './parts.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from './rewrite.ts'
 import { partOf, viewOf } from './subresource.ts'
+import { withValuesAllowed } from './values-allowed.ts'
 import { changeThrough, shownAs } from './view.ts'
 import { runWrite } from './write-pipeline.ts'
 import type { Draft } from './write-pipeline.ts'
@@ -28,9 +29,15 @@ export async function update(parts: VerbParts, request: WriteRequest): Promise<A
   const answer = await runWrite(parts, request, {
     options,
     decode: () => {
-      const sent = decodeObject(parts, request, options.fieldValidation, view?.body ?? definition)
-      checkNames(sent, target)
-      return sent
+      const kind = view?.body ?? definition
+      const checked = (sent: AnyObject): AnyObject => {
+        checkNames(sent, target)
+        return sent
+      }
+      const sent = withValuesAllowed(parts, request, (valuesMax) =>
+        decodeObject(parts, request, options.fieldValidation, { kind, valuesMax }),
+      )
+      return sent instanceof Promise ? sent.then(checked) : checked(sent)
     },
     draft: (sent, reads) => {
       const change = view === null ? (): AnyObject => sent : changeThrough(view, () => sent)

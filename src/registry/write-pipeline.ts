@@ -23,13 +23,17 @@ import type { Plan } from './write-plan.ts'
  * @source apiserver `pkg/endpoints/handlers`, `pkg/registry/generic/registry/store.go`
  */
 export function runWrite<Sent>(parts: VerbParts, request: WriteRequest, write: Write<Sent>): Promise<Answer> {
+  const { clock } = parts
+  const evaluated = (sent: Sent): Promise<Answer> => {
+    const evaluate = (reads: ReadSet): Promise<Plan> =>
+      evaluateDraft(parts, { request, options: write.options, reads }, write.draft(sent, reads))
+    // 9. Commit, or answer: evaluated again after a lost race, and where memory was behind.
+    return retryOnConflict(parts, request, evaluate, write.retry)
+  }
   // 1. Decode and default: once, whatever races follow.
   const sent = write.decode()
-  const evaluate = (reads: ReadSet): Promise<Plan> =>
-    evaluateDraft(parts, { request, options: write.options, reads }, write.draft(sent, reads))
-  // 9. Commit, or answer: evaluated again after a lost race, and where memory was behind.
-  const evaluated = (): Promise<Answer> => retryOnConflict(parts, request, evaluate, write.retry)
-  return isLong(parts, request, 0) ? turnOfOthers(parts.clock).then(evaluated) : evaluated()
+  if (!isLong(parts, request, 0)) return sent instanceof Promise ? sent.then(evaluated) : evaluated(sent)
+  return Promise.resolve(sent).then((decoded) => turnOfOthers(clock).then(() => evaluated(decoded)))
 }
 
 /** One evaluation: from the draft of a write to what is to be committed. @throws ApiError to refuse */
@@ -86,7 +90,7 @@ function completeObject(draft: Draft, mutated: AnyObject | null): AnyObject {
 export type Write<Sent> = {
   readonly options: AdmissionOptions
   /** Reads the body. Called once. @throws ApiError */
-  readonly decode: () => Sent
+  readonly decode: () => Sent | Promise<Sent>
   /** Begins an evaluation. @throws ApiError to refuse */
   readonly draft: (sent: Sent, reads: ReadSet) => Draft
   readonly retry: RetryOptions

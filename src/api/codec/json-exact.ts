@@ -1,7 +1,7 @@
 import { badRequest } from '../api-errors.ts'
 import type { Json, JsonObjectDraft } from '../json.ts'
 import { setMember } from '../json.ts'
-import { listIndex, member, pathKey, spellPath } from '../schema/path.ts'
+import { listIndex, member, spellPath } from '../schema/path.ts'
 import type { Path } from '../schema/path.ts'
 import { wellFormed } from '../utf8.ts'
 
@@ -18,25 +18,36 @@ export function parseExactly(text: string): Json {
   return new ExactReader(text).value(null)
 }
 
-/** By `pathKey`: whole numbers that are spelled as if they were none, `1.0` and `1e3`, as they are spelled. */
-export type Fractions = ReadonlyMap<string, string>
+/**
+ * Whole numbers that are spelled as if they were none, `1.0` and `1e3`, as they are spelled: by name or index, in maps nested as
+ * the values are. Values without any are left out.
+ */
+export type Fractions = ReadonlyMap<string | number, string | Fractions>
+
+/** What a JSON text says, with what is to be known of its spelling. */
+export type Spelled = { readonly value: Json; readonly fractions: Fractions }
 
 /**
- * Members of integer types take no such number, and a parser does not tell it from others.
+ * As `parseExactly`, in the same pass with fractions: members of integer types take no such number, and a parser does not tell it
+ * from others.
  *
  * @param text that `parseExactly` takes
  * @source Go's encoding/json
  */
-export function findFractions(text: string): Fractions {
-  if (!MAY_HAVE_FRACTIONS.test(text)) return NO_FRACTIONS
-  const found = new Map<string, string>()
-  new ExactReader(text, found).value(null)
-  return found
+export function parseSpelled(text: string): Spelled {
+  const reader = new ExactReader(text, true)
+  const value = reader.value(null)
+  const { fraction } = reader
+  return { value, fractions: typeof fraction === 'object' && fraction !== null ? fraction : NO_FRACTIONS }
+}
+
+/** Whether a text may have such numbers. Cheap; texts that look like that are rare. */
+export function mayHaveFractions(text: string): boolean {
+  return MAY_HAVE_FRACTIONS.test(text)
 }
 
 export const NO_FRACTIONS: Fractions = new Map()
 
-/** Cheap; texts that look like that are rare. */
 const MAY_HAVE_FRACTIONS = /[:[,\s]-?[0-9]+(?:\.[0-9]|[eE])/
 
 /**
@@ -66,13 +77,18 @@ const WHOLE = /^-?[0-9]+$/
 /** Goes through a text that is known to be well-formed. */
 class ExactReader {
   readonly #text: string
-  readonly #fractions: Map<string, string> | null
+  readonly #notesFractions: boolean
   #at = 0
+  /** Of the value read last, or the fractions inside of it. */
+  #fraction: string | Fractions | null = null
 
-  /** @param fractions where to note them; unset: nowhere */
-  constructor(text: string, fractions: Map<string, string> | null = null) {
+  constructor(text: string, notesFractions = false) {
     this.#text = text
-    this.#fractions = fractions
+    this.#notesFractions = notesFractions
+  }
+
+  get fraction(): string | Fractions | null {
+    return this.#fraction
   }
 
   value(path: Path | null): Json {
@@ -96,6 +112,7 @@ class ExactReader {
 
   #object(path: Path | null): Json {
     const draft: JsonObjectDraft = {}
+    const fractions = new Map<string | number, string | Fractions>()
     this.#at++
     while (this.#next() !== '}') {
       if (this.#next() === ',') this.#at++
@@ -104,19 +121,26 @@ class ExactReader {
       this.#next()
       this.#at++
       setMember(draft, name, this.value(member(path, name)))
+      // Of members with one name the last one counts.
+      if (this.#fraction === null) fractions.delete(name)
+      else fractions.set(name, this.#fraction)
     }
     this.#at++
+    this.#fraction = fractions.size > 0 ? fractions : null
     return draft
   }
 
   #list(path: Path | null): Json {
     const list: Json[] = []
+    const fractions = new Map<string | number, string | Fractions>()
     this.#at++
     while (this.#next() !== ']') {
       if (this.#next() === ',') this.#at++
       list.push(this.value(listIndex(path, list.length)))
+      if (this.#fraction !== null) fractions.set(list.length - 1, this.#fraction)
     }
     this.#at++
+    this.#fraction = fractions.size > 0 ? fractions : null
     return list
   }
 
@@ -124,11 +148,13 @@ class ExactReader {
     const end = endOfString(this.#text, this.#at)
     const text = JSON.parse(this.#text.slice(this.#at, end)) as string
     this.#at = end
+    this.#fraction = null
     return wellFormed(text)
   }
 
   #word<T extends Json>(word: string, value: T): T {
     this.#at += word.length
+    this.#fraction = null
     return value
   }
 
@@ -138,11 +164,8 @@ class ExactReader {
     this.#at += spelled.length
     const value = Number(spelled)
     if (!Number.isFinite(value)) throw beyondDouble(spelled, path)
-    if (this.#fractions !== null && path !== null && Number.isInteger(value)) {
-      // Of members with one name the last one counts.
-      if (WHOLE.test(spelled)) this.#fractions.delete(pathKey(path))
-      else this.#fractions.set(pathKey(path), spelled)
-    }
+    const isFraction = this.#notesFractions && Number.isInteger(value) && !WHOLE.test(spelled)
+    this.#fraction = isFraction ? spelled : null
     if (Number.isSafeInteger(value)) return value
     return WHOLE.test(spelled) ? BigInt(spelled) : exactNumber(value)
   }

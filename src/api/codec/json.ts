@@ -1,9 +1,11 @@
+import type { ApiError } from '../api-error.ts'
 import { badRequest, tooLarge } from '../api-errors.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 import { bodyLimits } from '../limits.ts'
 import { jsonErrorPlace, placeWords } from './json-error.ts'
-import { parseExactly } from './json-exact.ts'
+import { mayHaveFractions, NO_FRACTIONS, parseExactly, parseSpelled } from './json-exact.ts'
+import type { Spelled } from './json-exact.ts'
 import { tooManyValues } from './value-count.ts'
 
 /** Deep enough for any schema, shallow enough for every recursive walk here. */
@@ -16,8 +18,26 @@ export const JSON_DEPTH_MAX = 200
  * @throws ApiError BadRequest: not JSON, too deep, or a number beyond what a double can hold
  */
 export function parseJson(text: string): Json {
+  return parsedBody(text, parseChecked)
+}
+
+/** As `parseJsonObject`, with the numbers in it that are spelled as fractions. */
+export function parseSpelledObject(text: string): Spelled & { readonly value: JsonObject } {
+  const { value, fractions } = parsedBody(text, checkedSpelling)
+  return { value: requireObject(value), fractions }
+}
+
+function checkedSpelling(text: string): Spelled {
+  const value: unknown = JSON.parse(text)
+  const isExact = checkTree(value, 1) && !SURROGATE.test(text)
+  // One pass for both: it takes longer than the parser.
+  if (mayHaveFractions(text)) return parseSpelled(text)
+  return { value: isExact ? (value as Json) : parseExactly(text), fractions: NO_FRACTIONS }
+}
+
+function parsedBody<T>(text: string, parse: (text: string) => T): T {
   try {
-    return parseChecked(text)
+    return parse(text)
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause
     // Not its own words: they quote the text around the mistake, which may be a password.
@@ -65,7 +85,10 @@ function isDigit(text: string, at: number): boolean {
 
 /** @throws ApiError BadRequest: as `parseJson`, or not an object */
 export function parseJsonObject(text: string): JsonObject {
-  const value = parseJson(text)
+  return requireObject(parseJson(text))
+}
+
+function requireObject(value: Json): JsonObject {
   if (!isJsonObject(value)) throw badRequest(`the body must be a JSON object, not ${nameOfType(value)}`)
   return value
 }
@@ -89,8 +112,9 @@ export function nameOfType(value: unknown): string {
 export function checkBuilt(value: Json, current: Json = null): void {
   checkTree(value, 1)
   const values = builtValues(value)
-  if (values > bodyLimits.valuesMax && values > builtValues(current))
-    throw tooManyValues('result of the patch')
+  if (values <= bodyLimits.valuesMax) return
+  const valuesMax = Math.max(bodyLimits.valuesMax, builtValues(current) + bodyLimits.valuesAddedMax)
+  if (values > valuesMax) throw tooManyValues('result of the patch', valuesMax)
 }
 
 function builtValues(value: Json): number {
@@ -129,6 +153,10 @@ const NAME_SIGNS = 4
 /** Above what a store takes, which counts bytes and says which limit there is. */
 const BUILT_LENGTH_MAX = 4 * 1024 * 1024
 
+export function tooDeep(): ApiError {
+  return badRequest(`exceeded the nesting depth of ${JSON_DEPTH_MAX}`)
+}
+
 /**
  * A number beyond 2^53 may have lost digits when a parser hands it over, so storing it could change what the client
  * said.
@@ -141,7 +169,7 @@ export function checkTree(value: unknown, depth: number): boolean {
     return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))
   }
   if (typeof value !== 'object' || value === null) return true
-  if (depth > JSON_DEPTH_MAX) throw badRequest(`exceeded the nesting depth of ${JSON_DEPTH_MAX}`)
+  if (depth > JSON_DEPTH_MAX) throw tooDeep()
   let isExact = true
   if (Array.isArray(value)) {
     for (const item of value) if (!checkTree(item, depth + 1)) isExact = false

@@ -24,9 +24,13 @@ const DEPTH_MAX = 100
  *
  * @throws Malformed that names the member
  */
-export function decodeProtobufMessage(schema: ObjectSchema, bytes: Uint8Array): JsonObjectDraft {
+export function decodeProtobufMessage(
+  schema: ObjectSchema,
+  bytes: Uint8Array,
+  valuesMax?: number,
+): JsonObjectDraft {
   const draft: JsonObjectDraft = {}
-  readMessage(draft, schema, new ProtobufReader(bytes), 1)
+  readMessage(draft, schema, new ProtobufReader(bytes, valuesMax), 1)
   return draft
 }
 
@@ -48,7 +52,6 @@ function readMessage(
         reader.skip(tag & 7)
         continue
       }
-      reader.countValues(1)
       if (field.kind === 'member') readMember(draft, field, { reader, wire: tag & 7, depth })
       else readStruct(draft, field.schema, { reader, wire: tag & 7, depth })
     }
@@ -64,11 +67,17 @@ type Member = Extract<FieldPlan, { kind: 'member' }>
 /** What the member was before, from the same message, goes on. */
 function readMember(draft: JsonObjectDraft, { name, schema, keepsZero }: Member, place: Place): void {
   const before = memberOf(draft, name)
+  const isContainer = schema.type === 'object' || schema.type === 'list' || schema.type === 'map'
+  if (isContainer) place.reader.countValues(1)
   const value = readOnto(before, schema, place)
   // A list or map that went on: to see that it is not empty would cost as much as it holds, for each element.
   if (value === before && schema.type !== 'object') return
   if (value === null || (!keepsZero && isZero(schema, value))) delete draft[name]
-  else setMember(draft, name, value)
+  else {
+    // Messages say zeros that no other form says: they are skipped, not counted.
+    if (!isContainer) place.reader.countValues(1)
+    setMember(draft, name, value)
+  }
 }
 
 /** @returns null for a time or value that is none */

@@ -38,7 +38,10 @@ export class ProtobufReader {
   #going = false
   #values = 0
 
-  constructor(bytes: Uint8Array) {
+  readonly #valuesMax: number
+
+  constructor(bytes: Uint8Array, valuesMax: number = bodyLimits.valuesMax) {
+    this.#valuesMax = valuesMax
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.#end = bytes.byteLength
   }
@@ -51,7 +54,7 @@ export class ProtobufReader {
   /** Counts values that are made of the message. @throws ApiError RequestEntityTooLarge */
   countValues(more: number): void {
     this.#values += more
-    if (this.#values > bodyLimits.valuesMax) throw tooManyValues('body')
+    if (this.#values > this.#valuesMax) throw tooManyValues('body', this.#valuesMax)
   }
 
   /** @returns the number of the next field times eight and its wire type */

@@ -1,5 +1,6 @@
 import { badRequest } from '../api-errors.ts'
 import type { JsonObject } from '../json.ts'
+import { bodyLimits } from '../limits.ts'
 import { namesOf } from '../names.ts'
 import type { ObjectSchema } from '../schema/schema.ts'
 import { decodeProtobufMessage } from './protobuf-decode.ts'
@@ -12,13 +13,17 @@ import { Malformed, ProtobufReader } from './protobuf-reader.ts'
  * @throws ApiError BadRequest that names the member: not that form, or cut short
  * @source spec 4.7; apimachinery `pkg/runtime/serializer/protobuf`
  */
-export function decodeProtobuf(schema: ObjectSchema, bytes: Uint8Array): JsonObject {
+export function decodeProtobuf(
+  schema: ObjectSchema,
+  bytes: Uint8Array,
+  valuesMax: number = bodyLimits.valuesMax,
+): JsonObject {
   if (PROTOBUF_MAGIC.some((byte, at) => bytes[at] !== byte)) {
     throw badRequest('provided data does not appear to be a protobuf message, expected prefix 6b 38 73 00')
   }
   try {
     const { apiVersion, kind, raw } = openEnvelope(bytes.subarray(PROTOBUF_MAGIC.length))
-    return { kind, apiVersion, ...decodeProtobufMessage(schema, raw) }
+    return { kind, apiVersion, ...decodeProtobufMessage(schema, raw, valuesMax) }
   } catch (cause) {
     if (!(cause instanceof Malformed)) throw cause
     const words = cause.path === '' ? cause.message : `${cause.path}: ${cause.message}`

@@ -55,9 +55,9 @@ const SMALL_BYTES_MAX = bodyLimits.valuesMax
  * @param body JSON
  * @throws ApiError RequestEntityTooLarge
  */
-export function checkJsonValues(body: Uint8Array): void {
-  if (body.byteLength > SMALL_BYTES_MAX && jsonValues(body) > bodyLimits.valuesMax)
-    throw tooManyValues('body')
+export function checkJsonValues(body: Uint8Array, valuesMax: number = bodyLimits.valuesMax): void {
+  if (body.byteLength > SMALL_BYTES_MAX && jsonValues(body) > valuesMax)
+    throw tooManyValues('body', valuesMax)
 }
 
 /**
@@ -70,7 +70,10 @@ export function jsonValues(body: Uint8Array): number {
 }
 
 /** @param what holds them */
-export function tooManyValues(what: 'body' | 'result of the patch'): ApiError {
+export function tooManyValues(
+  what: 'body' | 'result of the patch' | 'object with its defaults',
+  valuesMax: number = bodyLimits.valuesMax,
+): ApiError {
   const counted = 'members and elements, of which empty objects and lists count twice'
-  return tooLarge(`limit is ${bodyLimits.valuesMax} values (${counted}), and the ${what} has more`)
+  return tooLarge(`limit is ${valuesMax} values (${counted}), and the ${what} has more`)
 }

@@ -27,6 +27,9 @@ export function checkYamlCost(text: string): void {
   for (const token of new Lexer().lex(text)) {
     cost += TOKEN_COST + linesOf(token) * LINE_COST
     refuseAbove(cost)
+    if (token.length > NUMBER_LENGTH_MAX && WHOLE_NUMBER.test(token)) {
+      throw tooLarge(`limit for a number in YAML is ${NUMBER_LENGTH_MAX} characters; put texts in quotes`)
+    }
     if (before !== SCALAR && (token.startsWith('&') || token.startsWith('*'))) anchors++
     if (anchors > YAML_ANCHORS_MAX) {
       throw tooLarge(`limit for YAML is ${YAML_ANCHORS_MAX} anchors and aliases; send it without, or as JSON`)
@@ -34,6 +37,11 @@ export function checkYamlCost(text: string): void {
     before = token
   }
 }
+
+/** Above, the digits of a whole number take more than linear time. No number that a double can hold needs as many. */
+const NUMBER_LENGTH_MAX = 1024
+/** As the core schema of YAML 1.1 has it, decimal, octal, hexadecimal and binary. */
+const WHOLE_NUMBER = /^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)$/
 
 function linesOf(token: string): number {
   let lines = 0

@@ -5,13 +5,14 @@ import type { ApiError } from '../api-error.ts'
 import { badRequest, tooLarge } from '../api-errors.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, setMember } from '../json.ts'
+import { bodyLimits } from '../limits.ts'
 import { listIndex, member } from '../schema/path.ts'
 import type { Path } from '../schema/path.ts'
 import { wellFormed } from '../utf8.ts'
 import { beyondDouble, exactNumber } from './json-exact.ts'
 import { DUPLICATES_MAX, duplicateFields, duplicateFieldWords } from './json-strict.ts'
-import { checkTree, nameOfType, parseChecked } from './json.ts'
-import { checkJsonValues } from './value-count.ts'
+import { JSON_DEPTH_MAX, nameOfType, parseChecked, tooDeep } from './json.ts'
+import { checkJsonValues, tooManyValues } from './value-count.ts'
 import { checkYamlCost, withoutTraces } from './yaml-cost.ts'
 
 /** Characters of the same as JSON, where every alias stands for a copy. */
@@ -30,17 +31,16 @@ export type YamlBody = {
  *
  * @throws ApiError BadRequest: not YAML, several documents, no object, too deep; RequestEntityTooLarge
  */
-export function parseYamlObject(text: string): YamlBody {
+export function parseYamlObject(text: string, valuesMax: number = bodyLimits.valuesMax): YamlBody {
   if (/^\s*\{/.test(text)) {
-    checkJsonValues(Buffer.from(text))
+    checkJsonValues(Buffer.from(text), valuesMax)
     const object = tryJson(text)
     if (object !== null) return { value: object, doubled: duplicateFields(text).map(duplicateFieldWords) }
   }
   checkYamlCost(text)
   const { value, doubled } = parse(text)
-  checkTree(value, 1)
+  checkExpanded(value as Json, 1, { length: 0, values: 0, valuesMax })
   if (!isJsonObject(value)) throw badRequest(`the body must be a YAML map, not ${nameOfType(value)}`)
-  expandedLength(value, 0)
   return { value: exactObject(value, null), doubled }
 }
 
@@ -156,15 +156,23 @@ function customTags(tags: Tags): Tags {
   })
 }
 
-/** @throws ApiError RequestEntityTooLarge as soon as the count passes the bound */
-function expandedLength(value: Json, before: number): number {
-  let length = before + 1
-  if (typeof value === 'string') length += value.length
-  if (length > EXPANDED_LENGTH_MAX) throw tooLarge('the aliases of the YAML body expand too far')
+type Expanded = { length: number; values: number; readonly valuesMax: number }
+
+/** Aliases are walked each time, so the walk ends as soon as a bound is passed. @throws ApiError */
+function checkExpanded(value: Json, depth: number, seen: Expanded): void {
+  seen.length += typeof value === 'string' ? value.length + 1 : 1
+  if (seen.length > EXPANDED_LENGTH_MAX) throw tooLarge('the aliases of the YAML body expand too far')
+  if (typeof value !== 'object' || value === null) return
+  if (depth > JSON_DEPTH_MAX) throw tooDeep()
+  const names = isJsonList(value) ? null : Object.keys(value)
+  seen.values += Math.max(names?.length ?? Number(value.length), 1)
+  if (seen.values > seen.valuesMax) throw tooManyValues('body', seen.valuesMax)
   if (isJsonList(value)) {
-    for (const item of value) length = expandedLength(item, length)
-  } else if (isJsonObject(value)) {
-    for (const name of Object.keys(value)) length = expandedLength(value[name] as Json, length + name.length)
+    for (const item of value) checkExpanded(item, depth + 1, seen)
+    return
   }
-  return length
+  for (const name of names ?? []) {
+    seen.length += name.length
+    checkExpanded(value[name] as Json, depth + 1, seen)
+  }
 }

@@ -7,7 +7,7 @@ import { nameOfType } from '../codec/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, setMember, textMember } from '../json.ts'
 import type { Path } from './path.ts'
-import { listIndex, mapKey, member, pathKey, spellPath } from './path.ts'
+import { listIndex, mapKey, member, spellPath } from './path.ts'
 import { checkScalar } from './scalar.ts'
 import type { ScalarSchema } from './scalar.ts'
 import type {
@@ -56,7 +56,7 @@ export function conformAt(
   at: Path | null,
   fractions = NO_FRACTIONS,
 ): ({ readonly kind: 'ok' } & Conformed) | { readonly kind: 'mismatch'; readonly words: string } {
-  const walk: Walk = { unknown: [], fractions }
+  const walk: Walk = { unknown: [], fractions, fractionsOf: new Map() }
   try {
     return { kind: 'ok', value: conformObject(schema, object, at, walk), unknown: walk.unknown }
   } catch (error) {
@@ -81,7 +81,12 @@ function cannotBeHandled(object: JsonObject, why: string): ApiError {
   return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`)
 }
 
-type Walk = { readonly unknown: string[]; readonly fractions: Fractions }
+type Walk = {
+  readonly unknown: string[]
+  readonly fractions: Fractions
+  /** Those inside of a container, found once for all its members. */
+  readonly fractionsOf: Map<Path, Fractions>
+}
 
 /** Carries the words from the depth of a walk to `conformAt`. */
 class Mismatch extends Error {}
@@ -120,10 +125,21 @@ function conformScalar(schema: ScalarSchema, value: Json, path: Path): Json {
 }
 
 function checkSpelling(schema: IntegerSchema | IntOrStringSchema, path: Path, walk: Walk): void {
-  const spelled = walk.fractions.get(pathKey(path))
-  if (spelled === undefined) return
+  const spelled = fractionsAround(path, walk).get(path.step)
+  if (typeof spelled !== 'string') return
   const wanted = schema.type === 'integer' ? schema.format : 'int32'
   throw cannotUnmarshal(`number ${spelled.slice(0, NUMBER_SHOWN_MAX)}`, path, wanted)
+}
+
+function fractionsAround({ parent }: Path, walk: Walk): Fractions {
+  if (parent === null) return walk.fractions
+  let inside = walk.fractionsOf.get(parent)
+  if (inside === undefined) {
+    const found = fractionsAround(parent, walk).get(parent.step)
+    inside = typeof found === 'object' ? found : NO_FRACTIONS
+    walk.fractionsOf.set(parent, inside)
+  }
+  return inside
 }
 
 function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | null, walk: Walk): JsonObject {

@@ -43,13 +43,6 @@ export function cutStep(step: string): string {
   return shortText(step, findingLimits.pathStepLengthMax)
 }
 
-/** Another one for each place, whatever steps to it are: to look places up by. */
-export function pathKey(path: Path): string {
-  const steps: (string | number)[] = []
-  for (let at: Path | null = path; at !== null; at = at.parent) steps.push(at.step)
-  return steps.reverse().join('\0')
-}
-
 /** The path of what lies below `at`: members by name, elements by index. */
 export function fieldAt(at: Path | null, ...steps: readonly (string | number)[]): string {
   let path = at

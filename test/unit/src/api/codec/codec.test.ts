@@ -36,6 +36,13 @@ test('members named twice are found wherever they are', () => {
   }
 })
 
+test('members named twice below a name of a megabyte take as long as others, and their path is cut', () => {
+  const name = 'n'.repeat(1024 * 1024)
+  const found = duplicateFields(`{"${name}":{${'"a":1,'.repeat(60_000)}"a":1}}`)
+  assert.equal(found.length, 1)
+  assert.match(found[0] ?? '', /^n{320}\.\.\.\.a$/)
+})
+
 test('YAML has the meaning that existing clients rely on', () => {
   const text = `
 apiVersion: v1

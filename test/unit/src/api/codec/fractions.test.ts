@@ -6,8 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../../../src/api/api-error.ts'
-import { findFractions } from '../../../../../src/api/codec/json-exact.ts'
-import { parseJsonObject } from '../../../../../src/api/codec/json.ts'
+import { parseSpelledObject } from '../../../../../src/api/codec/json.ts'
 import { conform } from '../../../../../src/api/schema/conform.ts'
 import { int32, intOrString, listOf, mapOf, quantity, struct } from '../../../../../src/api/schema/build.ts'
 
@@ -20,7 +19,8 @@ const schema = struct('test.v1.Numbers', 'Numbers.', {
 })
 
 function read(text: string): unknown {
-  return conform(schema, parseJsonObject(text), findFractions(text)).value
+  const { value, fractions } = parseSpelledObject(text)
+  return conform(schema, value, fractions).value
 }
 
 for (const [text, spelled, place] of [
@@ -53,7 +53,15 @@ for (const [text, value] of [
   test(`${text} is taken`, () => assert.deepEqual(read(text), value))
 }
 
-test('texts are looked through only where such a number may be', () => {
-  assert.equal(findFractions('{"image":"a:1.5","n":10,"f":"1e3"}').size, 0)
-  assert.deepEqual([...findFractions('{"a":[{"b":1.50},{"b":1.0}]}').values()], ['1.0'])
+test('fractions are found where they stand, and only those of whole numbers', () => {
+  assert.equal(parseSpelledObject('{"image":"a:1.5","n":10,"f":"1e3"}').fractions.size, 0)
+  const { fractions } = parseSpelledObject('{"a":[{"b":1.50},{"b":1.0,"c":2}],"d":{"e":{}}}')
+  assert.deepEqual(fractions, new Map([['a', new Map([[1, new Map([['b', '1.0']])]])]]))
+})
+
+test('fractions below a name of a megabyte take as long as others', () => {
+  const name = 'n'.repeat(1024 * 1024)
+  const text = `{"${name}":[${'1,'.repeat(60_000)}1.0],"list":[${'1,'.repeat(60_000)}1]}`
+  assert.deepEqual([...parseSpelledObject(text).fractions.keys()], [name])
+  assert.deepEqual(read(text), { list: Array<number>(60_001).fill(1) })
 })

@@ -93,3 +93,12 @@ void test('what is read has errors without traces, and traces are as before behi
   assert.equal(refusal(`a: "${'\\q'.repeat(1000)}"`).code, 'BadRequest')
   assert.equal(Error.stackTraceLimit, before)
 })
+
+void test('a number with more digits than any number needs is refused before it is made one, a text of them is not', () => {
+  const digits = '7'.repeat(512 * 1024)
+  for (const number of [digits, `-${digits}`, `0${digits}`, `0x${digits}`, `7_${digits}`]) {
+    assert.match(refusal(`a: ${number}\n`).message, /limit for a number in YAML is 1024 characters/)
+    assert.match(refusal(`${number}: a\n`).message, /limit for a number in YAML is 1024 characters/)
+  }
+  assert.deepEqual(parseYamlObject(`a: "${digits}"\nb: x${digits}\n`).value, { a: digits, b: `x${digits}` })
+})
