@@ -58,7 +58,7 @@ sim: build ## Run a seed [SEED=1 TRACE=1 SHRINK=1], less of it [ACTIONS=0,3 QUIE
 	  $(if $(TRACE),--trace) $(if $(SHRINK),--shrink) $(if $(ACTIONS),--actions $(ACTIONS)) $(if $(QUIET),--quiet $(QUIET)) \
 	  $(if $(FAULTS_MS),--faults-ms $(FAULTS_MS))
 
-spec-coverage: build ## Which statements of the specification no test names
+spec-coverage: build ## How many statements of docs/specification.md tests prove, and which none does
 	@node dist/test/tidy/spec-coverage.js
 
 docs: build ## Write the references under docs/reference from the declarations

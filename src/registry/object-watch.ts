@@ -234,7 +234,7 @@ export class ObjectWatch implements WatchStream {
     })
   }
 
-  /** Spec 4.8 item 5: a watch on a version that is too new may wait until it times out. */
+  /** Spec 4.8.5: a watch on a version that is too new may wait until it times out. */
   #openLater(after: Revision): void {
     const { store, clock, selection, timeoutMs } = this.#parts
     store.waitFor(after, clock.monotonicMs() + timeoutMs).then(

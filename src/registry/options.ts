@@ -55,7 +55,7 @@ export function readGetOptions(query: Query): WantedRevision {
 
 /**
  * @throws ApiError `BadRequest` for what cannot be read, used or not, and for combinations that spec 4.8 calls invalid
- * @source spec 4.8 item 3
+ * @source spec 4.8.3
  */
 export function readListOptions(query: Query): ListOptions {
   // Below zero is no limit, as upstream has it.
@@ -99,7 +99,7 @@ function readListRevision(query: Query, limited: boolean, continued: boolean): W
   return { kind: 'not-older-than', revision: wanted }
 }
 
-/** @source spec 4.8 item 4; `sendInitialEvents` as upstream */
+/** @source spec 4.8.4; `sendInitialEvents` as upstream */
 export function readWatchOptions(query: Query): WatchOptions {
   const wanted = readRevision(query)
   const match = readMatch(query)

@@ -22,7 +22,7 @@ export type Take<T> = {
  * process may have stood still.
  *
  * @throws ApiError `Timeout` when memory is not new enough in time; `BadRequest` for lease reads where they are off
- * @source spec 4.8 items 3 and 5
+ * @source spec 4.8.3, 4.8.5
  */
 export async function readState<T>(
   parts: VerbParts,

@@ -114,7 +114,7 @@ const tooNew = {
   retryAfterSeconds: 1,
 }
 
-/** Waiting for a version ended without it. @source spec 4.8 item 5 */
+/** Waiting for a version ended without it. @source spec 4.8.5 */
 export function notReached(wanted: Revision, current: Revision, cause: unknown): unknown {
   if (cause instanceof StoreFailure && cause.code === 'future')
     return tooLargeResourceVersion(wanted, current)

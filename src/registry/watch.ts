@@ -18,7 +18,7 @@ import { inWrittenOrder } from './written-order.ts'
 import type { StoredObject, WatchCursor } from '../store/object-store.ts'
 
 /**
- * Spec 4.8 item 4. Nothing is sent before the start is known to be within the history, so a start that is
+ * Spec 4.8.4. Nothing is sent before the start is known to be within the history, so a start that is
  * too old is a plain 410.
  */
 export async function watch(parts: VerbParts, request: VerbRequest): Promise<Answer> {

@@ -10,7 +10,7 @@ import { SpecServer, objectOf } from '../support/spec-server.ts'
 const maps = '/api/v1/namespaces/default/configmaps'
 const header = 'orch-consistency'
 
-void test('every read says its mode, member, term and revision', async (t) => {
+void test('spec 4.8.3: a header chooses the mode of a read, and every read says its mode, member, term and revision', async (t) => {
   const server = await SpecServer.start(t)
   const made = await server.ask('POST', maps, { body: objectOf('ConfigMap', 'one') })
   assert.equal(made.headers.get(header), null, 'a write is decided by the log')

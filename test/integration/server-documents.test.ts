@@ -142,7 +142,7 @@ test('OpenAPI is served as JSON or protobuf, and not again to those who have it'
   assert.equal((await get('/openapi/v3/api/v1')).body, '{"openapi":"3.0.0"}')
 })
 
-test('without its gate OpenAPI of version 3 is not there, and not listed', async (t) => {
+test('spec 9.7: without the gate OpenAPIV3 OpenAPI of version 3 is not served, and not listed', async (t) => {
   const { registry } = new FakeRegistry()
   const openapi = { v2: async () => empty, v2Protobuf: async () => empty, v3: null }
   const { server } = await serverAround(registry, { openapi })

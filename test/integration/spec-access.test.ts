@@ -33,6 +33,20 @@ test('spec 5: a bearer token names its bearer, none is anonymous, a wrong one ne
   assert.equal((await api.ask('GET', '/version', { headers: { authorization: 'Bearer wrong' } })).status, 401)
 })
 
+test('spec 5: an anonymous caller may read health and version, and nothing else', async (t) => {
+  const api = await SpecServer.start(t)
+  const rows = [
+    ...['/healthz', '/livez', '/readyz', '/livez/ping', '/version'].map((path) => [path, true] as const),
+    ...['/', '/api', '/apis', '/openapi/v2', '/metrics', '/cluster/v1/status', CM].map(
+      (path) => [path, false] as const,
+    ),
+  ]
+  for (const [path, mayRead] of rows) {
+    const { status } = await api.ask('GET', path, { headers: ANONYMOUS })
+    assert.equal(status !== 403 && status !== 401, mayRead, `${path}: ${status}`)
+  }
+})
+
 test('spec 5, 7: wrong credentials are 401 on every operation and change nothing', async (t) => {
   const api = await SpecServer.start(t)
   const headers = { authorization: 'Bearer wrong' }

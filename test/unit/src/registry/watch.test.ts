@@ -180,7 +180,7 @@ void test('spec 4.2: timeoutSeconds ends a watch, however much is still happenin
   assert.equal(await events.ended(), true)
 })
 
-void test('the end of the first state is marked where sendInitialEvents asks for it', async (t) => {
+void test('spec 6.1: the end of the first state is marked where sendInitialEvents asks for it', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())
