@@ -103,7 +103,10 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   const caughtUp = new CaughtUp({ consensus, clock })
   caughtUp.start()
   closing.add(() => caughtUp.close())
-  const health = watchHealth(site, { store, machine, consensus, watch, caughtUp })
+  const health = watchHealth(site, {
+    ...{ store, machine, consensus, watch, caughtUp },
+    foundingAwaits: () => node.foundingAwaits,
+  })
   collectDefaultMetrics({ register: metrics })
   disk?.register(metrics)
   registerLogMetrics(metrics, site.output)

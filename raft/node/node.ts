@@ -59,6 +59,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   #stopping: Promise<void> | null = null
   #broken = false
   #cluster: ClusterRecord | null = null
+  #foundingAwaits: readonly string[] = []
 
   constructor(options: RaftNodeOptions) {
     const { node, clock, random, raft } = options
@@ -105,6 +106,11 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
 
   get clusterId(): string | null {
     return this.#cluster?.founded === true ? this.#cluster.clusterId : null
+  }
+
+  /** Names of the initial members that are missing for the cluster to be founded. */
+  get foundingAwaits(): readonly string[] {
+    return this.#foundingAwaits
   }
 
   get status(): ConsensusStatus {
@@ -282,6 +288,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         this.#post({ kind: 'cluster-recorded', record: message.record })
         return
       case 'founding-awaits':
+        this.#foundingAwaits = message.names
         return this.#options.onFounding?.(message.names)
       case 'report':
         return this.#reportListeners.tell({ from: message.from, bytes: message.bytes })

@@ -15,12 +15,14 @@ export type HealthParts = {
   readonly consensus: Consensus<Outcome>
   readonly watch: StateWatch
   readonly caughtUp: CaughtUp
+  /** Names of the initial members that are missing for the cluster to be founded. */
+  readonly foundingAwaits: () => readonly string[]
 }
 
 /** All that `/livez` and `/readyz` ask of this member. */
 export function watchHealth(
   { clock, config, closing }: Site,
-  { store, machine, consensus, watch, caughtUp }: HealthParts,
+  { store, machine, consensus, watch, caughtUp, foundingAwaits }: HealthParts,
 ): Health {
   const silence = new Silence(consensus, clock)
   const health = memberHealth({
@@ -30,6 +32,17 @@ export function watchHealth(
     silentThread: () => silence.thread(),
     livezGraceMs: config['livez-grace-period'],
     more: [
+      {
+        name: 'founding',
+        live: false,
+        isPublic: true,
+        failure: () => {
+          const names = foundingAwaits()
+          return names.length === 0
+            ? null
+            : `the cluster is founded once all initial members take part: waiting for ${names.join(', ')}`
+        },
+      },
       {
         name: 'bootstrap',
         live: false,

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DirectoryTaken, lockDirectory } from '../host/directory-lock.ts'
-import { lockAgainstOtherHosts } from '../host/host-lock.ts'
+import { DirectoryTaken } from '../host/directory-lock.ts'
+import { lockForProcess } from '../host/process-lock.ts'
 import { makeDirectory } from '../pki/files.ts'
 import { StartFailure } from './errors.ts'
 import type { Ground } from './site.ts'
@@ -29,15 +29,12 @@ async function lockFor(
   directory: string,
 ): Promise<void> {
   try {
-    const onHost = await lockDirectory(directory, pid)
-    closing.add(() => onHost.release())
-    const amongHosts = await lockAgainstOtherHosts(directory, {
-      clock,
-      owner: Buffer.from(random.bytes(16)).toString('hex'),
+    const lock = await lockForProcess(directory, {
+      ...{ pid, clock, random },
       onTakenOver: (line) => log.warn(line),
       onLost: onFatal,
     })
-    closing.add(() => amongHosts.release())
+    closing.add(() => lock.release())
   } catch (cause) {
     if (cause instanceof DirectoryTaken) throw new StartFailure('data-directory', cause.message, { cause })
     if (!(cause instanceof Error) || !('syscall' in cause) || !('code' in cause)) throw cause

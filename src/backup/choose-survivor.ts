@@ -34,7 +34,8 @@ export type DroppedEntries = {
 
 /**
  * From whom the cluster goes on. It must have what any survivor knows to be committed; of those that do, and are whole,
- * it is the one whose last entry has the latest term, then the highest index, whom the others would elect.
+ * it is the one whose last entry has the latest term, then the highest index, whom the others would elect. Of equal logs
+ * one counts first whose state no other member disagreed with; a better log is never given up for that.
  *
  * The order matters: a leader of which nothing survived can have committed an older entry than the last one of a survivor
  * which it never reached, so that the latest term alone would choose against what is known.
@@ -49,8 +50,11 @@ export function chooseSurvivor(survivors: readonly Survivor[]): Choice {
   const [first] = knowing
   const able = whole.filter(({ log }) => first !== undefined && hasAllKnown(log, first.log))
   const [best] = (able.length > 0 ? able : whole).toSorted(
-    ({ log: a }, { log: b }) =>
-      b.lastTerm - a.lastTerm || b.lastIndex - a.lastIndex || b.committed - a.committed,
+    ({ log: a, suspect: suspectA }, { log: b, suspect: suspectB }) =>
+      b.lastTerm - a.lastTerm ||
+      b.lastIndex - a.lastIndex ||
+      Number(suspectA !== null) - Number(suspectB !== null) ||
+      b.committed - a.committed,
   )
   if (best === undefined)
     throw new BackupFailure('refused', 'none of the directories is whole: restore a snapshot instead')

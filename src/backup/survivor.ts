@@ -11,6 +11,8 @@ import { databaseFolder } from '../app/open-store.ts'
 import { CommandMalformed, decodeCommand } from '../store/command-codec.ts'
 import { isCommand } from '../store/is-command.ts'
 import { indexOfDatabase } from '../store/disk/database-names.ts'
+import { readDisagreement } from '../store/disk/disagreement-record.ts'
+import type { DisagreementRecord } from '../store/disk/disagreement-record.ts'
 import type { KeyValueHome } from '../store/disk/key-value-store.ts'
 import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
 import { loadState } from '../store/disk/recovery.ts'
@@ -32,6 +34,8 @@ export type Survivor = {
   readonly clusterId: string | null
   /** One line; null: log and state are whole, so the cluster can go on from it. */
   readonly damage: string | null
+  /** One line; null: no other member had another state than this one, as far as this one recorded. */
+  readonly suspect: string | null
   /** null: the log cannot be read. */
   readonly log: SurvivingLog | null
 }
@@ -80,7 +84,7 @@ export async function examine(
     return { survivor: damagedOne(cause.message), state: null }
   }
   try {
-    const { state, damage } = await stateOf(directory, wal.recovered)
+    const { state, damage, suspect } = await stateOf(directory, wal.recovered)
     const applied = state?.appliedIndex ?? null
     const appliedRevision = state?.revision ?? null
     const { hardState, base, lastIndex, lastTerm, termRuns, configuration } = wal.recovered
@@ -95,14 +99,15 @@ export async function examine(
     // A state that was restored does not name the cluster that was founded with it.
     const ofState = identity.life === undefined ? (state?.identity?.clusterId ?? null) : null
     const clusterId = clusterIdIn(directory, identity) ?? ofState
-    const survivor = { directory, identity, clusterId, damage: found, log }
+    const survivor = { directory, identity, clusterId, damage: found, suspect, log }
     return { survivor, state: found === null ? state : null }
   } finally {
     wal.close()
   }
 
   function damagedOne(damage: string): Survivor {
-    return { directory, identity, clusterId: clusterIdIn(directory, identity), damage, log: null }
+    const clusterId = clusterIdIn(directory, identity)
+    return { directory, identity, clusterId, damage, suspect: null, log: null }
   }
 }
 
@@ -134,10 +139,15 @@ function identityOf(directory: string): MemberIdentity {
 async function stateOf(
   directory: string,
   { base, lastIndex }: RecoveredLog,
-): Promise<{ readonly state: MachineState | null; readonly damage: string | null }> {
+): Promise<{
+  readonly state: MachineState | null
+  readonly damage: string | null
+  readonly suspect: string | null
+}> {
   const home = new LevelKeyValueHome(join(directory, databaseFolder))
   let damage: string | null = null
   let best: MachineState | null = null
+  let suspect: string | null = null
   const condemned = await home.condemned()
   for (const name of await home.list()) {
     const index = indexOfDatabase(name)
@@ -147,26 +157,36 @@ async function stateOf(
       continue
     }
     try {
-      const state = await loaded(home, name)
+      const { state, disagreement } = await loaded(home, name)
       if (state.appliedIndex > lastIndex) {
         damage ??= `database ${name} is at index ${state.appliedIndex}, the log ends at ${lastIndex}`
-      } else if (state.appliedIndex >= base.index && (best?.appliedIndex ?? -1) < state.appliedIndex)
+      } else if (state.appliedIndex >= base.index && (best?.appliedIndex ?? -1) < state.appliedIndex) {
         best = state
+        suspect = disagreement?.reason ?? null
+      }
     } catch (cause) {
       if (!(cause instanceof StorageFailure)) throw cause
       damage ??= `database ${name}: ${cause.message}`
     }
   }
-  if (best !== null) return { state: best, damage: null }
+  if (best !== null) return { state: best, damage: null, suspect }
   // A log that still has its first entry makes the state anew.
-  if (base.index === noIndex) return { state: emptyState(), damage: null }
-  return { state: null, damage: damage ?? `there is no database, and the log begins behind ${base.index}` }
+  if (base.index === noIndex) return { state: emptyState(), damage: null, suspect: null }
+  return {
+    state: null,
+    damage: damage ?? `there is no database, and the log begins behind ${base.index}`,
+    suspect: null,
+  }
 }
 
-async function loaded(home: KeyValueHome, name: string): Promise<MachineState> {
+async function loaded(
+  home: KeyValueHome,
+  name: string,
+): Promise<{ readonly state: MachineState; readonly disagreement: DisagreementRecord | null }> {
   const store = await home.open(name)
   try {
-    return await loadState(store, defaultStoreLimits, featureLevelMax)
+    const state = await loadState(store, defaultStoreLimits, featureLevelMax)
+    return { state, disagreement: await readDisagreement(store) }
   } finally {
     await store.close()
   }

@@ -65,6 +65,7 @@ const ofNobody = new Set([
   'lost+found',
   'pid',
   'lock.sock',
+  'lock.host',
   unfinishedFileName,
   `${unfinishedFileName}${asideSuffix}`,
 ])

@@ -30,14 +30,17 @@ export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<
     const survivors: Survivor[] = []
     checkDirectories(flags.dataDir)
     for (const directory of flags.dataDir) {
-      locks.push(await lockedFor(directory))
+      locks.push(await lockedFor(terminal, directory))
       undoRecovery(directory)
       survivors.push((await examine(directory, terminal.random)).survivor)
     }
     if (flags.output === 'table') for (const line of formatTable(rowsOf(survivors))) terminal.print(line)
-    for (const { identity, damage } of survivors)
+    for (const { identity, damage, suspect } of survivors) {
       if (damage !== null) terminal.note(`${identity.member} is damaged: ${damage}`)
+      else if (suspect !== null) terminal.note(`the state of ${identity.member} is suspect: ${suspect}`)
+    }
     const choice = chooseSurvivor(survivors)
+    warnOfSuspect(terminal, choice)
     await refuseWhileAlive(terminal, choice, survivors, flags.dead)
     if (flags.output === 'table') for (const line of lossOf(choice)) terminal.print(line)
     if (flags.output === 'json') terminal.print(JSON.stringify(told(survivors, choice), null, 2))
@@ -49,6 +52,16 @@ export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<
   } finally {
     for (const lock of locks) lock.release()
   }
+}
+
+/** Its log is the best, so going on from another one may lose writes. */
+function warnOfSuspect(terminal: Terminal, { best }: Choice): void {
+  if (best.suspect === null) return
+  const { member } = best.identity
+  terminal.note(
+    `${member} has the best log, but other members had another state: verify its objects after the recovery ` +
+      '(orchctl verify), or restore a snapshot that was saved before',
+  )
 }
 
 /** A lock would take a path given twice for somebody else's. @throws CliFailure `failed` */
@@ -121,16 +134,21 @@ function rowsOf(survivors: readonly Survivor[]): readonly (readonly string[])[] 
   ]
   return [
     heading,
-    ...survivors.map(({ directory, identity, clusterId, damage, log }) => [
+    ...survivors.map(({ directory, identity, clusterId, damage, suspect, log }) => [
       identity.member,
       ...[log?.lastTerm, log?.lastIndex, log?.committed, log?.applied, log?.revision].map((value) =>
         String(value ?? '?'),
       ),
-      damage === null ? 'whole' : 'damaged',
+      wordOf(damage, suspect),
       clusterId ?? '?',
       directory,
     ]),
   ]
+}
+
+function wordOf(damage: string | null, suspect: string | null): string {
+  if (damage !== null) return 'damaged'
+  return suspect === null ? 'whole' : 'suspect'
 }
 
 function lossOf({ best, lost, lostDecide, committed, unproven, dropped, missed }: Choice): readonly string[] {
@@ -172,11 +190,12 @@ function lossOf({ best, lost, lostDecide, committed, unproven, dropped, missed }
 function told(survivors: readonly Survivor[], choice: Choice): object {
   const { best, lost, committed, unproven, dropped, missed } = choice
   return {
-    survivors: survivors.map(({ directory, identity, clusterId, damage, log }) => ({
+    survivors: survivors.map(({ directory, identity, clusterId, damage, suspect, log }) => ({
       member: identity.member,
       clusterId,
       directory,
       damage,
+      suspect,
       lastTerm: log?.lastTerm ?? null,
       lastIndex: log?.lastIndex ?? null,
       committed: log?.committed ?? null,

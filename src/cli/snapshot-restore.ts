@@ -13,7 +13,9 @@ import { SnapshotFile } from '../backup/snapshot-file.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigFailure } from '../config/errors.ts'
 import { loadConfig, nowhereToKeep } from '../config/load.ts'
-import { DirectoryTaken, lockDirectory } from '../host/directory-lock.ts'
+import { DirectoryTaken } from '../host/directory-lock.ts'
+import type { DirectoryLock } from '../host/directory-lock.ts'
+import { lockForProcess } from '../host/process-lock.ts'
 import { makeDirectory, readTextFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
 import { readSecret } from './secret-file.ts'
@@ -98,7 +100,7 @@ export async function restoreMember(
     }
     const plan = planRestore(options)
     makeDirectory(config['data-dir'])
-    const lock = await lockedFor(config['data-dir'])
+    const lock = await lockedFor(terminal, config['data-dir'])
     try {
       return { made: await restoreInto(config['data-dir'], plan, options), plan }
     } finally {
@@ -155,10 +157,25 @@ function lifeBy(terminal: Terminal, said: string | undefined): RestoreOptions['l
   return () => life
 }
 
-/** @throws BackupFailure `refused`, StartFailure */
-export async function lockedFor(directory: string): ReturnType<typeof lockDirectory> {
+/**
+ * Takes the lock that the server takes. Ends the process if another host takes the directory over, which happens only after
+ * this process stood still for half a minute: it must not write to it any more.
+ *
+ * @throws BackupFailure `refused`, StartFailure
+ */
+export async function lockedFor(
+  { clock, random, note }: Terminal,
+  directory: string,
+): Promise<DirectoryLock> {
   try {
-    return await lockDirectory(directory, process.pid)
+    return await lockForProcess(directory, {
+      ...{ pid: process.pid, clock, random },
+      onTakenOver: note,
+      onLost: ({ message }) => {
+        note(message)
+        process.exit(1)
+      },
+    })
   } catch (cause) {
     if (cause instanceof DirectoryTaken) throw new BackupFailure('refused', cause.message, { cause })
     throw cause instanceof Error ? cause : new StartFailure('data-directory', String(cause))

@@ -9,6 +9,8 @@ export type HealthCheck = {
   readonly live: boolean
   /** Why it fails; null when all is well. Cheap, and safe to show to the caller. */
   readonly failure: () => string | null
+  /** The reason is shown with the whole set too, to anonymous callers. Unset: only for this check alone, and in the log. */
+  readonly isPublic?: boolean
 }
 
 /** Which checks stand behind which path. The set never changes, the answers do, in both directions. */

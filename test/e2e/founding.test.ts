@@ -85,6 +85,16 @@ void test('nothing is acknowledged before all initial members took part', async 
     () => [a, b].every((member) => /waiting for some/.test(member.said()) && /n3/.test(member.said())),
     () => `${a.logTail()}\n${b.logTail()}`,
   )
+  let text = ''
+  await until(
+    'it says so where anybody may look',
+    async () => {
+      text = (await a.client.get('/readyz?verbose')).text
+      return /^\[-\]founding failed: the cluster is founded once .*: waiting for n3$/m.test(text)
+    },
+    () => text,
+  )
+  assert.match(text, /^\[-\]leader failed: reason withheld$/m)
   // The directory of one that took part in nothing yet may be lost.
   assert.equal(await b.stop(), 0)
   rmSync(data(b), { recursive: true })

@@ -30,6 +30,8 @@ import { cli } from '../../src/cli/cli.ts'
 import { RealClock } from '../../src/host/clock.ts'
 import { lockDirectory } from '../../src/host/directory-lock.ts'
 import { RealRandom } from '../../src/host/random.ts'
+import { disagreementChange } from '../../src/store/disk/disagreement-record.ts'
+import { LevelKeyValueHome } from '../../src/store/disk/level-key-value-store.ts'
 import { encodeCommand } from '../../src/store/command-codec.ts'
 import { orchctl } from '../support/orchctl.ts'
 import { freePorts } from '../support/port-range.ts'
@@ -188,8 +190,28 @@ void test('who is damaged is said, and not chosen', async () => {
   )
 })
 
+void test('a state that other members disagreed with is named, and a survivor with the same log comes first', async () => {
+  const of = scene()
+  for (const name of ['n1', 'n2']) append(of(name), first, ['a'], base + 1)
+  const home = new LevelKeyValueHome(join(of('n1'), 'db'))
+  const [name = ''] = await home.list()
+  const store = await home.open(name)
+  const reason = 'n2 and n3 have another state at index 99'
+  await store.write([disagreementChange({ disagreement: 'outvoted', reason })])
+  await store.close()
+  const both = await orchctl('recover', '--data-dir', of('n1'), of('n2'))
+  assert.match(both.err, new RegExp(`^the state of n1 is suspect: ${reason}$`, 'm'))
+  assert.doesNotMatch(both.err, /best log/)
+  assert.match(both.out, /^best: n2$/m)
+  assert.match(both.out, /^n1 .* suspect /m)
+  append(of('n1'), first, ['b'], base + 1)
+  const better = await orchctl('recover', '--data-dir', of('n1'), of('n2'))
+  assert.match(better.out, /^best: n1$/m)
+  assert.match(better.err, /^n1 has the best log, but other members had another state: verify its objects/m)
+})
+
 void test('a recovery that ended in the middle lets no server start, and is done by another', async () => {
-  for (let fails = 1; fails < 3; fails++) {
+  for (let fails = 2; fails < 4; fails++) {
     const of = scene()
     append(of('n1'), first, ['a'], base)
     const real = new RealRandom()
@@ -197,7 +219,7 @@ void test('a recovery that ended in the middle lets no server start, and is done
     const random = {
       below: (bound: number) => real.below(bound),
       bytes: (length: number) => {
-        // The first names the life; the next name the log.
+        // The first names the holder of the lock, the second the life; the next name the log.
         if (++drawn > fails) throw Object.assign(new Error('EIO: no entropy'), { syscall: 'read' })
         return real.bytes(length)
       },
@@ -206,7 +228,7 @@ void test('a recovery that ended in the middle lets no server start, and is done
     const words = ['recover', '--data-dir', of('n1'), '--yes']
     const code = await cli(words, { ...told, random, clock: new RealClock() })
     if (code === 0) {
-      assert.equal(fails, 2)
+      assert.equal(fails, 3)
       return
     }
     const identity = readIdentity(join(kept, 'n1'))

@@ -53,7 +53,7 @@ function answerOne(checks: readonly HealthCheck[], request: Request, reply: Repl
   else sendText(reply.raw, call, request.method, 500, `internal server error: ${failure}\n`)
 }
 
-/** What the whole set says. Reasons are for the log: the answer is public. */
+/** What the whole set says. Reasons are for the log, as the answer is public, unless a check says otherwise. */
 export function healthText(
   set: CheckSet,
   options: { readonly verbose: boolean; readonly exclude: readonly string[] },
@@ -61,13 +61,14 @@ export function healthText(
   const excluded = new Set(options.exclude)
   const failures: string[] = []
   let lines = ''
-  for (const { name, failure } of set.checks) {
+  for (const { name, failure, isPublic } of set.checks) {
     if (excluded.delete(name)) {
       lines += `[+]${name} excluded: ok\n`
       continue
     }
     const why = failure()
-    lines += why === null ? `[+]${name} ok\n` : `[-]${name} failed: reason withheld\n`
+    const shown = isPublic === true ? why : 'reason withheld'
+    lines += why === null ? `[+]${name} ok\n` : `[-]${name} failed: ${shown}\n`
     if (why !== null) failures.push(`${name}: ${why}`)
   }
   if (excluded.size > 0) {

@@ -90,6 +90,7 @@ function survivorOf(
     identity: { cluster: 'c', member: `n${at + 1}`, id: nodeId(at + 1), apiDomain: 'orch.io' },
     clusterId: 'c1',
     damage: null,
+    suspect: null,
     log: {
       ...{
         term: lastTermOf(log),
