@@ -116,8 +116,22 @@ export class RaftFleet {
     part: { readonly by: number; readonly replaces?: number },
   ): Promise<FleetMember> {
     const info = await this.infoOf(number)
-    const { configuration, index } = await this.changed(part.by, await this.addition(part, info))
-    return this.start(info, this.joining({ configuration, index }))
+    return this.start(info, this.joining(await this.#added(part, info)))
+  }
+
+  /** Begins anew where another change came between the barrier and the addition, such as a promotion. */
+  async #added(
+    part: { readonly by: number; readonly replaces?: number },
+    info: MemberInfo,
+  ): ReturnType<RaftNode<number>['changeMembers']> {
+    for (const limit = soon(60_000); ;) {
+      try {
+        return await this.changed(part.by, await this.addition(part, info))
+      } catch (cause) {
+        const isPassed = cause instanceof MembershipFailure && cause.code === 'id-taken'
+        if (!isPassed || clock.monotonicMs() > limit) throw cause
+      }
+    }
   }
 
   /** @param part.by who is asked which entries are committed */
