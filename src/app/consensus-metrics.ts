@@ -11,13 +11,13 @@ const groupBuckets = [1, 2, 4, 8, 16, 32, 64, 128]
 export class ConsensusMetrics {
   readonly #syncs = new Histogram({
     name: 'orch_log_sync_duration_seconds',
-    help: 'write and fdatasync of one group of the log',
+    help: 'Duration of the write and fdatasync of one group of log entries.',
     buckets: syncBuckets,
     registers: [],
   })
   readonly #groups = new Histogram({
     name: 'orch_log_group_writes',
-    help: 'writes that shared one fdatasync',
+    help: 'Writes that shared one fdatasync.',
     buckets: groupBuckets,
     registers: [],
   })
@@ -33,37 +33,37 @@ export class ConsensusMetrics {
     register.registerMetric(this.#syncs)
     register.registerMetric(this.#groups)
     const last = (): Measured | null => this.#last
-    gauge(register, 'orch_log_bytes', 'what the log takes on its disk', () => last()?.log?.bytes)
-    gauge(register, 'orch_log_segments', 'files of the log', () => last()?.log?.segments)
-    counter(register, 'orch_log_scrubs', 'passes of the scrub over the log', () => last()?.logHealth.scrubs)
+    gauge(register, 'orch_log_bytes', 'Size of the log on disk.', () => last()?.log?.bytes)
+    gauge(register, 'orch_log_segments', 'Number of log files (segments).', () => last()?.log?.segments)
+    counter(register, 'orch_log_scrubs', 'Completed scrubs of the log.', () => last()?.logHealth.scrubs)
     counter(
       register,
       'orch_log_damages',
-      'damaged places that the scrub found in the log',
+      'Damaged places that the scrub found in the log.',
       () => last()?.logHealth.damages,
     )
     counter(
       register,
       'orch_log_repairs',
-      'repairs of a damaged log, at the start or while it runs',
+      'Repairs of a damaged log, at the start or while the member runs.',
       () => last()?.logHealth.repairs,
     )
     counter(
       register,
       'orch_raft_stalls',
-      'times this leader offered leadership away because its own log or api thread stood still',
+      'Times this leader offered leadership to others because its log or api thread stalled.',
       () => last()?.succession.gaveWay,
     )
     counter(
       register,
       'orch_raft_takeovers_declined',
-      'offers of leadership not taken because the log or the api thread stood still',
+      'Offers of leadership rejected because the log or api thread stalled.',
       () => last()?.succession.declined,
     )
     counter(
       register,
       'orch_raft_resignations',
-      'times this leader stepped down with no heir, as it had no state to give and nothing could be committed',
+      'Times this leader stepped down without a successor, because it had no state to send and nothing could be committed.',
       () => last()?.succession.resigned,
     )
     this.#registerTransport(register)
@@ -73,28 +73,32 @@ export class ConsensusMetrics {
     const counters = () => this.#last?.transport?.counters
     const count = (name: string, help: string, read: () => number | undefined): void =>
       counter(register, `orch_peer_${name}`, help, read)
-    count('messages_sent', 'to all peers', () => counters()?.messagesSent)
-    count('messages_received', 'of all peers', () => counters()?.messagesReceived)
+    count('messages_sent', 'Messages sent to all peers.', () => counters()?.messagesSent)
+    count('messages_received', 'Messages received from all peers.', () => counters()?.messagesReceived)
     count(
       'messages_dropped',
-      'link down or its queue full; said again later',
+      'Messages dropped because the link was down or its queue full; Raft repeats them.',
       () => counters()?.messagesDropped,
     )
-    count('bytes_sent', 'to all peers, snapshots apart', () => counters()?.bytesSent)
-    count('bytes_received', 'of all peers, snapshots apart', () => counters()?.bytesReceived)
-    count('links_opened', 'connections to peers that came up', () => counters()?.linksOpened)
-    count('refusals', 'callers of the peer port turned away', () => counters()?.refusals)
+    count('bytes_sent', 'Bytes sent to all peers, without snapshots.', () => counters()?.bytesSent)
+    count(
+      'bytes_received',
+      'Bytes received from all peers, without snapshots.',
+      () => counters()?.bytesReceived,
+    )
+    count('links_opened', 'Connections to peers that were established.', () => counters()?.linksOpened)
+    count('refusals', 'Callers of the peer port that were rejected.', () => counters()?.refusals)
     count(
       'violations',
-      'messages of members that cannot be true; each closed its link',
+      'Impossible messages from members; each closed its connection.',
       () => counters()?.violations,
     )
-    count('snapshots_sent', 'states streamed to peers', () => counters()?.snapshotsSent)
-    count('snapshots_received', 'states received from peers', () => counters()?.snapshotsReceived)
-    count('snapshots_failed', 'streams of states that broke', () => counters()?.snapshotsFailed)
-    this.#perPeer(register, 'up', '1 while the link to the peer is up', ({ up }) => (up ? 1 : 0))
-    this.#perPeer(register, 'queue_messages', 'waiting for the peer', (link) => link.queuedMessages)
-    this.#perPeer(register, 'queue_bytes', 'waiting for the peer', (link) => link.queuedBytes)
+    count('snapshots_sent', 'Snapshots sent to peers.', () => counters()?.snapshotsSent)
+    count('snapshots_received', 'Snapshots received from peers.', () => counters()?.snapshotsReceived)
+    count('snapshots_failed', 'Snapshot streams that failed.', () => counters()?.snapshotsFailed)
+    this.#perPeer(register, 'up', '1 while the link to the peer is up, else 0.', ({ up }) => (up ? 1 : 0))
+    this.#perPeer(register, 'queue_messages', 'Messages waiting for the peer.', (link) => link.queuedMessages)
+    this.#perPeer(register, 'queue_bytes', 'Bytes waiting for the peer.', (link) => link.queuedBytes)
   }
 
   #perPeer(register: MetricsRegistry, name: string, help: string, read: (link: Link) => number): void {

@@ -54,7 +54,7 @@ export class Controllers {
   }
 
   register(metrics: MetricsRegistry): void {
-    const words = 'events that this member deleted because nobody wrote them for long'
+    const words = 'Event objects that this member deleted because they expired.'
     counter(metrics, 'orch_events_expired', words, () => this.#expiry?.expired)
   }
 

@@ -152,7 +152,7 @@ function registerDiskMetrics(
   if (speed !== null) {
     const gauge = new Gauge({
       name: 'orch_disk_probe_sync_seconds',
-      help: 'synced writes of 4 KiB, as measured at the start',
+      help: 'Duration of synced writes of 4 KiB, measured at the start.',
       labelNames: ['quantile'],
       registers: [register],
     })
@@ -170,8 +170,8 @@ function registerDiskMetrics(
       },
     })
   }
-  space('orch_disk_free_bytes', 'left for the data directory', ({ freeBytes }) => freeBytes)
-  space('orch_disk_size_bytes', 'of the disk under the data directory', ({ sizeBytes }) => sizeBytes)
+  space('orch_disk_free_bytes', 'Free bytes on the disk of the data directory.', ({ freeBytes }) => freeBytes)
+  space('orch_disk_size_bytes', 'Size of the disk of the data directory.', ({ sizeBytes }) => sizeBytes)
 }
 
 function rounded({ syncs, p50Ms, p99Ms, maxMs, bytesPerSecond }: SyncSpeed) {

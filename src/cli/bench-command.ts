@@ -22,43 +22,52 @@ export function addBench(
 ): void {
   const command = program
     .command('bench')
-    .description(
-      'measure how fast the servers read, write, list and tell watchers, and how long a failover takes',
-    )
+    .description('measure reads, writes, lists, watches, and unavailability after a leader failure')
   addEndpointOptions(command, shared.kubeconfig)
   command
     .addOption(shared.directory())
-    .option('-y, --yes', 'load servers that orchctl cluster up did not start under --dir without asking')
-    .option('--only <list>', `some of ${workloads.join(', ')}, comma between them`, someWorkloads)
-    .option('--quick', 'less of everything: a look in a minute or two, not figures to quote')
-    .option('--seconds <count>', `each load runs (${fallback('seconds')})`, whole(1, 3600))
-    .option('--rounds <count>', `of the whole; the median counts (${fallback('rounds')})`, whole(1, 100))
+    .option(
+      '-y, --yes',
+      'do not ask before loading servers that orchctl cluster up did not start under --dir',
+    )
+    .option('--only <list>', `some of ${workloads.join(', ')}, separated by commas`, someWorkloads)
+    .option('--quick', 'a short run of a minute or two, not for figures to quote')
+    .option('--seconds <count>', `duration of each load (${fallback('seconds')})`, whole(1, 3600))
+    .option(
+      '--rounds <count>',
+      `repetitions of all loads; the median counts (${fallback('rounds')})`,
+      whole(1, 100),
+    )
     .option(
       '--http <list>',
-      `versions of HTTP, of calls (default: 1.1; there are ${httpVersions.join(', ')})`,
+      `HTTP versions of calls (default: 1.1; possible: ${httpVersions.join(', ')})`,
       someVersions,
     )
-    .option('--clients <list>', `that ask at once (${listed('clients')})`, wholes(1, 4096))
-    .option('--sizes <list>', `bytes of an object’s payload (${listed('sizes')})`, wholes(1, 1_000_000))
-    .option('--lists <list>', `objects of the lists (${listed('lists')})`, wholes(1, 200_000))
-    .option('--page <count>', `objects of a page (default: ${wholeSelection.page})`, whole(1, 10_000))
-    .option('--watchers <list>', `one in ten of them slow (${listed('watchers')})`, wholes(1, 20_000))
+    .option('--clients <list>', `concurrent clients (${listed('clients')})`, wholes(1, 4096))
+    .option('--sizes <list>', `payload of an object in bytes (${listed('sizes')})`, wholes(1, 1_000_000))
+    .option('--lists <list>', `lengths of the lists in objects (${listed('lists')})`, wholes(1, 200_000))
+    .option('--page <count>', `objects per page (default: ${wholeSelection.page})`, whole(1, 10_000))
+    .option(
+      '--watchers <list>',
+      `watchers, one in ten of them slow (${listed('watchers')})`,
+      wholes(1, 20_000),
+    )
     .option(
       '--bounds <list>',
-      `ms of bounded reads, gets with the first (${listed('bounds')})`,
+      `bounds of bounded reads in ms; gets use the first (${listed('bounds')})`,
       wholes(1, 60_000),
     )
     .option(
       '--threads <count>',
-      'of the load generator (default: one for each processor)',
+      'threads of the load generator (default: one per processor)',
       whole(1, benchLimits.threadsMax),
     )
   command
     .option('--json <file>', 'write all figures of all rounds')
     .option('--html <file>', 'write a page with plots')
-    .option('--compare <files...>', 'measure nothing: two files of --json, ratios of the second to the first')
+    .option('--compare <files...>', 'compare two files of --json: ratios of the second to the first')
     .addOption(
-      new Option('-o, --output <format>', 'how to print')
+      new Option('-o, --output <format>', 'output format')
         .choices(['table', 'json', 'markdown'])
         .default('table'),
     )

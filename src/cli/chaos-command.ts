@@ -21,13 +21,13 @@ export function addChaos(
 ): void {
   const chaos = program
     .command('chaos')
-    .description('harm a cluster on this machine, by a plan that a seed repeats')
+    .description('inject faults into a cluster on this machine, by a plan that a seed repeats')
     .addHelpText('after', teaching)
-  withPlan(chaos.command('plan').description('print what would be done'), shared)
+  withPlan(chaos.command('plan').description('print the plan'), shared)
     .option('--nodes <count>', 'members to plan for (default: those of --dir, or 3)', whole(1, 9))
     .action((flags: ChaosFlags & { readonly nodes?: number }) => chaosPlan(terminal, flags))
-  withPlan(chaos.command('run').description('do it, and heal everything in the end'), shared)
-    .option('--record <file>', 'write what was done as JSON lines, for orchctl verify --faults')
+  withPlan(chaos.command('run').description('run the plan, and revert all faults at the end'), shared)
+    .option('--record <file>', 'write the injected faults as JSON lines, for orchctl verify --faults')
     .action(async (flags: ChaosFlags & { readonly record?: string }) => {
       if (!(await chaosRun(terminal, flags))) result.code = exitCodes.failed
     })
@@ -42,12 +42,12 @@ function withPlan(command: Command, { directory, output }: Shared): Command {
   return command
     .addOption(directory())
     .addOption(
-      new Option('--duration <duration>', 'how long, 4s to 24h; into 20s a fault fits whatever the seed')
+      new Option('--duration <duration>', 'run time, 4s to 24h (at least 20s guarantees a fault)')
         .argParser(ms)
         .default(60_000, durationText(60_000)),
     )
-    .option('--faults <list>', 'comma between them (default: all that can be had)', kinds)
-    .option('--seed <number>', 'the same plan again', whole(0, 2 ** 31 - 1))
+    .option('--faults <list>', 'faults, separated by commas (default: all that are possible here)', kinds)
+    .option('--seed <number>', 'repeat the same plan', whole(0, 2 ** 31 - 1))
     .addOption(output())
 }
 

@@ -44,7 +44,7 @@ export async function cli(args: readonly string[], terminal: Terminal): Promise<
 /** Returns all commands; `result` receives the exit code of those that choose one. */
 export function orchctl(terminal: Terminal, result: { code: number }): Command {
   const program = new Command('orchctl')
-    .description('The operator’s tool of orch-apiserver: keys, local clusters, members.')
+    .description('Operator tool of orch-apiserver: keys, local clusters, members, backups, tests.')
     .version(programVersion)
     .exitOverride()
     .configureOutput({
@@ -70,9 +70,9 @@ function addPki(program: Command, terminal: Terminal): void {
   const pki = program.command('pki').description('keys and certificates of a cluster')
   pki
     .command('init')
-    .description('make what is missing of a cluster’s keys; what is there is checked and kept')
-    .requiredOption('--dir <dir>', 'where the keys live; copy what a member needs to its host')
-    .requiredOption('--members <list>', 'NAME=HOST[+HOST…][:PORT], comma between members')
+    .description('create the missing keys and certificates of a cluster; check and keep the existing ones')
+    .requiredOption('--dir <dir>', 'directory of the keys; copy what a member needs to its host')
+    .requiredOption('--members <list>', 'NAME=HOST[+HOST…][:PORT], separated by commas')
     .addOption(outputOption())
     .action((options: { readonly dir: string; readonly members: string; readonly output: Format }) => {
       const members = parsePkiMembers(options.members)
@@ -84,33 +84,32 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
   const cluster = program.command('cluster').description('a cluster on this machine')
   cluster
     .command('up')
-    .description('start it, made anew when there is none, and wait until every member is ready')
-    .option('--nodes <count>', 'members of a new cluster, 1 to 9 (default: 3)', wholeNumber(1, 9))
+    .description('create the cluster if needed, start it, and wait until every member is ready')
+    .option('--nodes <count>', 'number of members of a new cluster, 1 to 9 (default: 3)', wholeNumber(1, 9))
     .addOption(
-      new Option(
-        '--domain <domain>',
-        'whose names the API of a new cluster speaks (default: orch.io)',
-      ).choices(['orch.io', 'k8s.io']),
+      new Option('--domain <domain>', 'domain of the API groups of a new cluster (default: orch.io)').choices(
+        ['orch.io', 'k8s.io'],
+      ),
     )
     .addOption(directoryOption())
     .option(
       '--client-port <port>',
-      'of the first member; the others follow (default: 6443)',
+      'client port of the first member; the others get the next ones (default: 6443)',
       wholeNumber(1, 65_000),
     )
     .option(
       '--peer-port <port>',
-      'of the first member; the others follow (default: 1000 above --client-port)',
+      'peer port of the first member; the others get the next ones (default: 1000 above --client-port)',
       wholeNumber(1, 65_000),
     )
-    .option('--timeout <seconds>', 'how long to wait for it to be ready', wholeNumber(1, 3600), 60)
+    .option('--timeout <seconds>', 'how long to wait until it is ready', wholeNumber(1, 3600), 60)
     .option(
       '--chaos',
-      'make it for orchctl chaos: proxies between peers, disks and clocks that can be harmed',
+      'prepare it for orchctl chaos: proxies between peers, injectable disk and clock faults',
     )
-    .option('--restore <file>', 'a new cluster goes on from this snapshot')
-    .option('--passphrase-file <file>', 'the snapshot was encrypted with the passphrase in this file')
-    .option('--key-file <file>', 'the snapshot was encrypted with the key in this file')
+    .option('--restore <file>', 'create the new cluster from this snapshot')
+    .option('--passphrase-file <file>', 'file with the passphrase of the snapshot')
+    .option('--key-file <file>', 'file with the key of the snapshot')
     .action(async (options: UpOptions) => {
       const { nodes, domain, dir, clientPort, peerPort, timeout, restore, chaos } = options
       await clusterUp(terminal, {
@@ -126,17 +125,17 @@ function addCluster(program: Command, terminal: Terminal, result: { code: number
     })
   cluster
     .command('down')
-    .description('ask every member to stop and wait for it; all that it holds stays')
+    .description('stop all members and wait; their data stays')
     .addOption(directoryOption())
     .option('--timeout <seconds>', 'how long to wait', wholeNumber(1, 3600), 30)
-    .option('--force', 'then end what is left the hard way', false)
+    .option('--force', 'SIGKILL members that are still running after the timeout', false)
     .action(async (options: { readonly dir: string; readonly timeout: number; readonly force: boolean }) => {
       const { dir: directory, timeout, force } = options
       await clusterDown(terminal, { directory, force, timeoutMs: timeout * 1000 })
     })
   cluster
     .command('status')
-    .description('who leads, who follows, who is ready; exit code 1 unless all are')
+    .description('show role, term, leader and readiness of each member; exit code 1 unless all are ready')
     .addOption(directoryOption())
     .addOption(outputOption())
     .action(async (options: { readonly dir: string; readonly output: Format }) => {
@@ -157,10 +156,10 @@ type UpOptions = SecretFlags & {
 }
 
 function addSettings(program: Command, terminal: Terminal): void {
-  const settings = program.command('settings').description('what all members decide by, replicated')
+  const settings = program.command('settings').description('settings that all members share')
   settings
     .command('get')
-    .description('the settings, and how full the storage is')
+    .description('show the settings and the storage usage')
     .addOption(kubeconfigOption())
     .addOption(outputOption())
     .action((options: { readonly kubeconfig: string; readonly output: Format }) =>
@@ -168,16 +167,16 @@ function addSettings(program: Command, terminal: Terminal): void {
     )
   settings
     .command('set')
-    .description('change some of them, for all members at once')
-    .option('--storage-quota <size>', 'objects and their history take at most this, such as 8Gi', bytes)
-    .option('--object-size-max <size>', 'an object takes at most this, such as 1Mi', bytes)
-    .option('--history-window <duration>', 'superseded versions stay readable this long, such as 5m', ms)
-    .option('--history-events-min <number>', 'at least this many newest events stay', count)
+    .description('change settings, for all members at once')
+    .option('--storage-quota <size>', 'quota of objects and their history, such as 8Gi', bytes)
+    .option('--object-size-max <size>', 'maximum size of an object, such as 1Mi', bytes)
+    .option('--history-window <duration>', 'how long superseded versions stay readable, such as 5m', ms)
+    .option('--history-events-min <number>', 'number of newest watch events to keep at least', count)
     .addOption(
       new Option(
         '--lease-reads <on|off>',
-        'whether the leader answers `Orch-Consistency: lease` without asking anybody: as new as linearizable while ' +
-          'clocks differ by less than a tenth; not where machines are suspended while they run',
+        'whether the leader may answer `Orch-Consistency: lease` from its lease: linearizable while the speed of clocks ' +
+          'differs by less than a tenth; not for machines that are suspended while they run',
       ).choices(['on', 'off']),
     )
     .addOption(kubeconfigOption())
@@ -222,15 +221,15 @@ function count(text: string): number {
 }
 
 function directoryOption(): Option {
-  return new Option('--dir <dir>', 'where it lives').default(defaultDirectory)
+  return new Option('--dir <dir>', 'directory of the cluster').default(defaultDirectory)
 }
 
 function outputOption(): Option {
-  return new Option('-o, --output <format>', 'how to print').choices(['table', 'json']).default('table')
+  return new Option('-o, --output <format>', 'output format').choices(['table', 'json']).default('table')
 }
 
 function kubeconfigOption(): Option {
-  return new Option('--kubeconfig <file>', 'where the members are and who asks')
+  return new Option('--kubeconfig <file>', 'kubeconfig with the members and the credentials')
     .env('KUBECONFIG')
     .default(`${defaultDirectory}/admin.kubeconfig`)
 }

@@ -9,10 +9,12 @@ export function addClusterMembers(cluster: Command, terminal: Terminal, director
   type Flags = { readonly dir: string; readonly timeout: number; readonly role: 'voter' | 'learner' }
   cluster
     .command('add')
-    .description('one member more: keys, configuration, token and process, and wait until it is ready')
+    .description(
+      'add a member: create its keys, configuration and token, start it, and wait until it is ready',
+    )
     .argument('[name]', 'n4, n5 and so on; unset: the first that is free')
     .addOption(
-      new Option('--role <role>', 'learner: it never votes').choices(['voter', 'learner']).default('voter'),
+      new Option('--role <role>', 'learner: never votes').choices(['voter', 'learner']).default('voter'),
     )
     .addOption(directory())
     .addOption(timeoutOption())
@@ -21,7 +23,7 @@ export function addClusterMembers(cluster: Command, terminal: Terminal, director
     )
   cluster
     .command('restart')
-    .description('stop and start one member, or all, one after the other, and wait until it is ready')
+    .description('restart one member, or all one after the other, and wait until each is ready')
     .argument('[member]', 'which; unset: all')
     .addOption(directory())
     .addOption(timeoutOption())
@@ -30,8 +32,8 @@ export function addClusterMembers(cluster: Command, terminal: Terminal, director
     )
   cluster
     .command('remove')
-    .description('one member less, and what it held off this machine')
-    .argument('<name>', 'which')
+    .description('remove a member, and its files from this machine')
+    .argument('<name>', 'name of the member')
     .addOption(directory())
     .addOption(timeoutOption())
     .action((name: string, { dir, timeout }: Flags) =>

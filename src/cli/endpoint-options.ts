@@ -3,19 +3,19 @@ import type { Command, Option } from 'commander'
 /** How commands that ask any servers of this kind are told whom and as whom: see `verifyEndpoints`. */
 export function addEndpointOptions(command: Command, kubeconfig: () => Option): void {
   command
-    .option('--endpoint <url>', 'a server to ask, such as https://host:6443; repeat for each member', collect)
+    .option('--endpoint <url>', 'URL of a server, such as https://host:6443; repeat for each member', collect)
     .addOption(kubeconfig())
     .option(
       '--context <name>',
-      'of the kubeconfig; repeat (default: all of the current one’s cluster)',
+      'context of the kubeconfig; may be repeated (default: all contexts of the current cluster)',
       collect,
     )
-    .option('--ca <file>', 'with --endpoint: who vouches for the servers, PEM')
-    .option('--cert <file>', 'with --endpoint: client certificate, PEM')
-    .option('--key <file>', 'with --endpoint: its key, PEM')
+    .option('--ca <file>', 'with --endpoint: CA certificate (PEM) to verify the servers')
+    .option('--cert <file>', 'with --endpoint: client certificate (PEM)')
+    .option('--key <file>', 'with --endpoint: key of the client certificate (PEM)')
     .option('--token <token>', 'with --endpoint: bearer token')
-    .option('--token-file <file>', 'with --endpoint: bearer token, in a file')
-    .option('--insecure-skip-tls-verify', 'do not look at the servers’ certificates')
+    .option('--token-file <file>', 'with --endpoint: file with the bearer token')
+    .option('--insecure-skip-tls-verify', 'do not verify the certificates of the servers')
 }
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {

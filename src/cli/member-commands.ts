@@ -15,7 +15,7 @@ export function addMember(program: Command, terminal: Terminal, shared: SharedOp
   type Options = { readonly kubeconfig: string; readonly output: Format }
   member
     .command('list')
-    .description('who belongs to the cluster, and how each is')
+    .description('list the members with role, readiness and lag')
     .addOption(shared.kubeconfig())
     .addOption(shared.output())
     .action((options: Options) => memberList(terminal, options.kubeconfig, options.output))
@@ -25,7 +25,7 @@ export function addMember(program: Command, terminal: Terminal, shared: SharedOp
   member
     .command('transfer-leader')
     .description('make another member the leader')
-    .argument('[name]', 'unset: whichever is most up to date')
+    .argument('[name]', 'new leader; unset: the most up-to-date voter')
     .addOption(shared.kubeconfig())
     .addOption(shared.output())
     .action((name: string | undefined, options: Options) =>
@@ -36,22 +36,24 @@ export function addMember(program: Command, terminal: Terminal, shared: SharedOp
 function addComing(member: Command, terminal: Terminal, shared: SharedOptions): void {
   const add = member
     .command('add')
-    .description('make a token for a new member, valid an hour, and say what to type on its machine')
-    .argument('<name>', 'of the new member: a DNS label')
+    .description(
+      'create a join token for a new member, valid for an hour, and print the command for its machine',
+    )
+    .argument('<name>', 'name of the new member: a DNS label')
     .addOption(
-      new Option('--role <role>', 'learner: it never votes; voter: it does once it has caught up')
+      new Option('--role <role>', 'learner: never votes; voter: votes once it has caught up')
         .choices(['voter', 'learner'])
         .default('voter'),
     )
-    .option('--replaces <name>', 'a voter whose place it takes in the step in which it begins to vote')
-    .option('--wait', 'then wait until it has joined and caught up', false)
+    .option('--replaces <name>', 'voter that is removed in the change that makes the new member a voter')
+    .option('--wait', 'wait until it has joined and caught up', false)
   seated(add, shared).action((name: string, flags: AddFlags) => memberAdd(terminal, name, flags))
   const replace = member
     .command('replace')
-    .description('let another machine take the place of a voter, dead or alive, and wait until it has')
-    .argument('<old>', 'the member that goes')
-    .argument('<new>', 'the member that comes, under another name')
-    .option('--no-wait', 'only make the token')
+    .description('replace a voter, dead or alive, by a member on another machine, and wait until it votes')
+    .argument('<old>', 'member to remove')
+    .argument('<new>', 'new member, under another name')
+    .option('--no-wait', 'only create the token')
   seated(replace, shared).action((old: string, next: string, flags: ReplaceFlags) =>
     memberReplace(terminal, { old, next }, flags),
   )
@@ -59,11 +61,11 @@ function addComing(member: Command, terminal: Terminal, shared: SharedOptions): 
 
 function seated(command: Command, shared: SharedOptions): Command {
   return command
-    .requiredOption('--peer-address <host:port>', 'where the other members dial it')
-    .requiredOption('--client-address <host:port>', 'where clients dial it')
+    .requiredOption('--peer-address <host:port>', 'address that the other members connect to')
+    .requiredOption('--client-address <host:port>', 'address that clients connect to')
     .option(
       '--pki <dir>',
-      'the cluster’s keys: make those of the new member there, and its context in the kubeconfig',
+      'directory of the keys of the cluster: create those of the new member there, and its context in the kubeconfig',
     )
     .addOption(timeoutOption())
     .addOption(shared.kubeconfig())
@@ -72,35 +74,32 @@ function seated(command: Command, shared: SharedOptions): Command {
 
 function addChanges(member: Command, terminal: Terminal, shared: SharedOptions): void {
   for (const [name, words, act] of [
-    ['promote', 'let a learner vote, once it has caught up', memberPromote],
-    ['demote', 'let a voter be a learner, and stay one', memberDemote],
-    ['remove', 'remove a member for good; the leader hands over first', memberRemove],
+    ['promote', 'make a learner a voter once it has caught up', memberPromote],
+    ['demote', 'make a voter a learner that stays one', memberDemote],
+    ['remove', 'remove a member permanently; a leader transfers leadership first', memberRemove],
   ] as const) {
     changing(member.command(name).description(words), shared).action((who: string, flags: ChangeFlags) =>
       act(terminal, who, flags),
     )
   }
-  changing(
-    member.command('move').description('tell the others where a member is dialled from now on'),
-    shared,
-  )
-    .option('--peer-address <host:port>', 'by the other members')
-    .option('--client-address <host:port>', 'by clients')
+  changing(member.command('move').description('change the addresses of a member'), shared)
+    .option('--peer-address <host:port>', 'address that the other members connect to')
+    .option('--client-address <host:port>', 'address that clients connect to')
     .action((who: string, flags: MoveFlags) => memberMove(terminal, who, flags))
 }
 
 function addRepair(member: Command, terminal: Terminal, shared: SharedOptions): void {
   const words =
-    'replace the state of a member that differs from others by the leader’s. Find out first which state is right ' +
-    '(docs/operations/repair.md): what this member has is set aside, then removed'
+    'replace the diverged state of a member by the leader’s. Find out first which state is right ' +
+    '(docs/operations/repair.md): the state of this member is quarantined, then removed'
   changing(member.command('repair').description(words), shared)
-    .option('--from <name>', 'the member whose state is right: it is trusted and leads first')
+    .option('--from <name>', 'member whose state is right: it is trusted and made the leader first')
     .action((who: string, flags: RepairFlags) => memberRepair(terminal, who, flags))
 }
 
 function changing(command: Command, shared: SharedOptions): Command {
   return command
-    .argument('<name>', 'which member')
+    .argument('<name>', 'name of the member')
     .option('--no-wait', 'do not wait until it is done')
     .addOption(timeoutOption())
     .addOption(shared.kubeconfig())

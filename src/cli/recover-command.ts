@@ -8,11 +8,11 @@ export function addRecover(program: Command, terminal: Terminal, shared: SharedO
   program
     .command('recover')
     .description(
-      'for a majority that is lost for ever: what survived, what may be lost, and on --yes go on from it',
+      'after the permanent loss of a majority: report what survived and what may be lost; with --yes continue from it',
     )
-    .requiredOption('--data-dir <dir...>', 'every data directory that survived, its member stopped')
-    .option('--dead <name...>', 'members that are dead whatever answers at their addresses', [])
-    .option('--yes', 'do it; without this nothing is changed', false)
+    .requiredOption('--data-dir <dir...>', 'all surviving data directories, with their members stopped')
+    .option('--dead <name...>', 'members to treat as dead even if something responds at their addresses', [])
+    .option('--yes', 'do it; otherwise nothing is changed', false)
     .addOption(shared.output())
     .action((flags: RecoverFlags) => recover(terminal, flags))
 }

@@ -12,12 +12,12 @@ export type SharedOptions = { readonly kubeconfig: () => Option; readonly output
 export function addSnapshot(program: Command, terminal: Terminal, shared: SharedOptions): void {
   const snapshot = program
     .command('snapshot')
-    .description('backups: everything that a cluster holds, in one file')
+    .description('backups: the whole state of a cluster in one file')
   withSecret(
     snapshot
       .command('save')
-      .description('write a consistent copy of the whole state, whatever is written meanwhile')
-      .argument('<file>', 'where to; it must not be there'),
+      .description('write a consistent copy of the whole state, also under load')
+      .argument('<file>', 'file to create; it must not exist'),
     'encrypt it with',
   )
     .option('--endpoint <member>', 'name or URL of the member to ask (default: the first that answers)')
@@ -27,7 +27,7 @@ export function addSnapshot(program: Command, terminal: Terminal, shared: Shared
   withSecret(
     snapshot
       .command('verify')
-      .description('read all of it, prove that it is as it was saved, and say what is in it')
+      .description('read a snapshot, verify that it is intact, and show what it contains')
       .argument('<file>', 'what save wrote'),
     'it was encrypted with',
   )
@@ -41,12 +41,12 @@ export function addSnapshot(program: Command, terminal: Terminal, shared: Shared
 function addRestore(snapshot: Command, terminal: Terminal, shared: SharedOptions): void {
   const restore = snapshot
     .command('restore')
-    .description('make the data directory of one member of a new cluster that goes on from a snapshot')
+    .description('create the data directory of one member of a new cluster from a snapshot')
     .argument('<file>', 'what save wrote')
   for (const [name, placeholder, what] of serverFlags) restore.option(`--${name} <${placeholder}>`, what)
   withSecret(restore, 'it was encrypted with')
-    .option('--restore-id <id>', 'what the first member’s restore printed, for the others')
-    .option('--new-keys', 'the members have other certificate authorities than the saved cluster', false)
+    .option('--restore-id <id>', 'ID that the restore of the first member printed')
+    .option('--new-keys', 'the members have other certificate authorities than the saved cluster had', false)
     .addOption(shared.output())
     .action((file: string, flags: RestoreFlags) => snapshotRestore(terminal, file, flags))
 }

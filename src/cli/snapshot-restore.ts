@@ -25,14 +25,18 @@ import type { Format, Terminal } from './terminal.ts'
 
 /** Those of the server's flags that say which member is made. */
 export const serverFlags = [
-  ['config', 'file', 'the member’s configuration file; what is said here comes first'],
-  ['data-dir', 'dir', 'where the member will keep everything; it must be empty'],
-  ['name', 'name', 'of this member'],
-  ['cluster-name', 'name', 'the same on every member'],
-  ['initial-members', 'list', 'all members of the new cluster, as the server’s flag: NAME=PEER/CLIENT'],
-  ['api-domain', 'domain', 'that of the snapshot'],
-  ['peer-address', 'address', 'of a member that is alone'],
-  ['advertise-address', 'address', 'of a member that is alone'],
+  ['config', 'file', 'configuration file of the member; options of this command win'],
+  ['data-dir', 'dir', 'data directory of the member; it must be empty'],
+  ['name', 'name', 'name of this member'],
+  ['cluster-name', 'name', 'name of the cluster, the same on every member'],
+  [
+    'initial-members',
+    'list',
+    'all members of the new cluster, like the flag of the server: NAME=PEER/CLIENT',
+  ],
+  ['api-domain', 'domain', 'API domain; it must be that of the snapshot'],
+  ['peer-address', 'address', 'peer address, for a single member'],
+  ['advertise-address', 'address', 'client address, for a single member'],
 ] as const
 
 type ServerFlag = (typeof serverFlags)[number][0]

@@ -19,21 +19,30 @@ export function addVerify(
   const { durationMs: duration, clients, objects, rate, timeoutMs } = verifyDefaults
   const command = program
     .command('verify')
-    .description('write, read, list and watch on every endpoint, and judge whether all answers fit together')
+    .description('write, read, list and watch on every endpoint, and check all responses for consistency')
   addEndpointOptions(command, shared.kubeconfig)
   command
-    .addOption(lasting('--duration <duration>', 'of the traffic, 1s to 24h', ms(1000, 86_400_000), duration))
-    .option('--clients <count>', 'that ask at once, each one call after the other', whole(1, 64), clients)
-    .option('--objects <count>', 'they share; few of them collide more', whole(1, 1000), objects)
-    .option('--rate <count>', 'calls in a second, of all clients together', whole(1, 10_000), rate)
-    .addOption(lasting('--timeout <duration>', 'of one call, 100ms to 60s', ms(100, 60_000), timeoutMs))
-    .option('--seed <number>', 'draw the same calls again', whole(0, 2 ** 31 - 1))
-    .option('--namespace <name>', 'use this one and leave it (default: one made and removed)')
-    .option('--balanced', 'an endpoint is a balancer before several servers')
+    .addOption(
+      lasting('--duration <duration>', 'duration of the traffic, 1s to 24h', ms(1000, 86_400_000), duration),
+    )
+    .option('--clients <count>', 'concurrent clients, each with one call at a time', whole(1, 64), clients)
+    .option(
+      '--objects <count>',
+      'objects that they share; fewer mean more conflicts',
+      whole(1, 1000),
+      objects,
+    )
+    .option('--rate <count>', 'calls per second, of all clients together', whole(1, 10_000), rate)
+    .addOption(
+      lasting('--timeout <duration>', 'time limit of one call, 100ms to 60s', ms(100, 60_000), timeoutMs),
+    )
+    .option('--seed <number>', 'repeat the same calls', whole(0, 2 ** 31 - 1))
+    .option('--namespace <name>', 'existing namespace to use (default: create one and remove it)')
+    .option('--balanced', 'an endpoint is a load balancer in front of several servers')
   command
-    .option('--save <file>', 'keep the recording here')
-    .option('--history <file>', 'ask nobody: judge a recording that was kept')
-    .option('--faults <file>', 'JSON lines of {atMs, kind, target, endMs}, for the page')
+    .option('--save <file>', 'file to save the recording to')
+    .option('--history <file>', 'check a saved recording instead of a cluster')
+    .option('--faults <file>', 'faults to show on the page: JSON lines of {atMs, kind, target, endMs}')
     .option('--html <file>', 'write a page with a timeline')
     .addOption(shared.output())
     .addHelpText('after', teaching)

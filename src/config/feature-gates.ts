@@ -21,12 +21,12 @@ const gateFacts = {
   APIListChunking: {
     stage: 'Beta',
     ...{ fallback: true, since: '1.9' },
-    words: 'Lists come in pages where limit says so. Off: limit and continue mean nothing.',
+    words: 'Paged lists. Off: limit and continue are ignored.',
   },
   APIPriorityAndFairness: {
     stage: 'Beta',
     ...{ fallback: true, since: '1.20' },
-    words: 'Requests queue by priority. Without effect yet: --max-requests-inflight bounds them either way.',
+    words: 'Requests queue by priority. No effect yet: --max-requests-inflight limits them either way.',
   },
   OpenAPIV3: {
     stage: 'Beta',
@@ -36,14 +36,14 @@ const gateFacts = {
   RemainingItemCount: {
     stage: 'Beta',
     ...{ fallback: true, since: '1.16' },
-    words: 'A page says how many objects follow it.',
+    words: 'A page has the number of remaining objects.',
   },
   ServerSideFieldValidation: {
     stage: 'Alpha',
     // Clients of later releases rely on it.
     ...{ fallback: true, since: '1.23' },
     words:
-      'fieldValidation finds unknown and doubled fields. Off: it means nothing, and they are dropped in silence.',
+      'fieldValidation finds unknown and duplicate fields. Off: it is ignored, and they are dropped silently.',
   },
   BoundServiceAccountTokenVolume: ga('1.22'),
   CSIStorageCapacity: ga('1.24'),
@@ -83,8 +83,8 @@ export function featureGatesFlag(): Flag<FeatureGates> {
   return {
     placeholder: 'NAME=true|false,…',
     help:
-      'Switches behaviours of this member, listed below, on or off; each member has its own switches. AllAlpha and ' +
-      'AllBeta stand for those that are not named themselves.',
+      'Turns features of this member on or off, as listed below. Members may differ. AllAlpha and AllBeta stand for ' +
+      'the features that are not named themselves.',
     fallback: { isOn: switched(new Map()), warnings: [] },
     isSwitch: false,
     parse,

@@ -38,112 +38,127 @@ export const flags = {
   'data-dir': text(
     '',
     'DIR',
-    'Everything this member keeps. One process, one member and one cluster per directory.',
+    'Directory of all data of this member. One process, one member and one cluster per directory.',
   ),
-  'in-memory': toggle(false, 'Keep nothing on disk: for tests. All is gone when the process ends.'),
-  config: file('Read flags from this YAML file too; what the command line says comes first.'),
+  'in-memory': toggle(false, 'Keep nothing on disk, for tests. All data is lost when the process ends.'),
+  config: file('YAML file with flags. Flags on the command line win.'),
   'api-domain': choice(
     ['orch.io', 'k8s.io'],
     'orch.io',
-    'Whose names the API speaks; fixed when the cluster is created. k8s.io serves existing clients unchanged.',
+    'Domain of the API groups, fixed when the cluster is created. k8s.io serves existing clients unchanged.',
   ),
 
-  'bind-address': text('0.0.0.0', 'IP', 'Where to listen for clients.'),
+  'bind-address': text('0.0.0.0', 'IP', 'Address to listen on for clients.'),
   'secure-port': wholeNumber(
     6443,
     { min: 0, max: 65_535 },
-    'Port for clients (HTTPS). 0 takes any free one, the same at each later start: only for a member that founds a cluster alone.',
+    'Port for clients (HTTPS). 0 takes any free port, the same one at later starts; only for a member that founds a cluster alone.',
   ),
-  'advertise-address': addressFlag('What clients dial; unset: this host at --secure-port.'),
-  http2: toggle(true, 'Offer HTTP/2 beside HTTP/1.1. It costs more processor time per small request.'),
+  'advertise-address': addressFlag('Address that clients connect to. Unset: this host at --secure-port.'),
+  http2: toggle(
+    true,
+    'Offer HTTP/2 in addition to HTTP/1.1. It costs more processor time per small request.',
+  ),
 
-  'cluster-name': text('orch', 'NAME', 'Tells clusters apart; the same on every member.'),
+  'cluster-name': text(
+    'orch',
+    'NAME',
+    'Name of the cluster, the same on every member. Peers of another cluster are refused.',
+  ),
   'initial-members': custom<readonly InitialMember[]>({
     fallback: [],
     placeholder: 'NAME=PEER/CLIENT',
-    help: 'All members of a new cluster, the same on each: name, where peers dial it, where clients dial it. Unset: this member alone.',
+    help: 'All members of a new cluster, the same list on each: name, peer address, client address. Unset: this member alone.',
     parse: (values) => values.flatMap((value) => value.split(',')).map(parseInitialMember),
   }),
   join: custom<readonly string[]>({
     fallback: [],
     placeholder: 'host:port,…',
-    help: 'Become a member of a running cluster: where clients dial members of it, one that answers is enough. Not looked at once this member has joined.',
+    help: 'Join a running cluster: client addresses of its members; one that responds is enough. Ignored once this member has joined.',
     parse: (values) => values.flatMap((value) => value.split(',')).map(joinAddress),
   }),
-  'join-token': text('', 'TOKEN', 'What lets this process join, once: orchctl member add makes it.'),
-  'join-token-file': file('It is in this file instead, out of sight of other users of this host.'),
-  'peer-address': addressFlag(
-    'Where to listen for peers, and what they dial unless --initial-members says otherwise.',
+  'join-token': text(
+    '',
+    'TOKEN',
+    'Token with which this process may join once. orchctl member add creates it.',
   ),
-  'peer-bind-address': text('', 'IP', 'Where to listen for peers when it is not the host of --peer-address.'),
+  'join-token-file': file(
+    'File with the join token. Unlike --join-token it is not visible to other users of this host.',
+  ),
+  'peer-address': addressFlag(
+    'Address to listen on for peers, and the one they connect to unless --initial-members differs.',
+  ),
+  'peer-bind-address': text(
+    '',
+    'IP',
+    'Address to listen on for peers, when it is not the host of --peer-address.',
+  ),
   'election-timeout': duration(
     300,
     { minMs: 50, maxMs: limits.electionMsMax },
-    'A follower that hears nothing for this long, up to twice as long, stands for election.',
+    'Election timeout (randomized between 1x and 2x): a follower without contact to the leader campaigns then.',
   ),
   'heartbeat-interval': duration(
     50,
     { minMs: 5, maxMs: 10_000 },
-    'A leader speaks at least this often; at most a third of the election timeout.',
+    'Interval of the heartbeats of a leader; at most a third of the election timeout.',
   ),
 
-  'tls-cert-file': file('Certificate of the client port, PEM. Unset: a single member makes its own.'),
-  'tls-private-key-file': file('Key of the client port, PEM.'),
-  'client-ca-file': file('Who vouches for client certificates, PEM, several if need be.'),
+  'tls-cert-file': file('Certificate of the client port (PEM). Unset: a single member creates its own.'),
+  'tls-private-key-file': file('Key of the client port (PEM).'),
+  'client-ca-file': file('CA certificates (PEM bundle) to verify clients.'),
   'tls-min-version': tlsMinVersionFlag(),
   'tls-cipher-suites': tlsCipherSuitesFlag(),
-  'peer-ca-file': file('Who vouches for peers, PEM, several if need be.'),
-  'peer-cert-file': file('What this member shows its peers, PEM.'),
-  'peer-key-file': file('Its key, PEM.'),
+  'peer-ca-file': file('CA certificates (PEM bundle) to verify peers.'),
+  'peer-cert-file': file('Certificate that this member presents to peers (PEM).'),
+  'peer-key-file': file('Key of --peer-cert-file (PEM).'),
 
-  'token-auth-file': file('Bearer tokens: lines of token,user,uid,"group1,group2".'),
+  'token-auth-file': file('File with bearer tokens: lines of token,user,uid,"group1,group2".'),
   'anonymous-auth': toggle(
     true,
-    'Treat requests without credentials as user system:anonymous instead of refusing them. Never with AlwaysAllow.',
+    'Treat requests without credentials as user system:anonymous instead of refusing them. Off with AlwaysAllow.',
   ),
-  'authorization-mode': list(['RBAC'], 'MODE,…', 'Who decides, in order: RBAC, AlwaysAllow, AlwaysDeny.'),
+  'authorization-mode': list(['RBAC'], 'MODE,…', 'Authorizers, in order: RBAC, AlwaysAllow, AlwaysDeny.'),
 
-  'audit-policy-file': file(
-    'What the audit log keeps of which requests: a Policy of the group audit, YAML or JSON.',
-  ),
+  'audit-policy-file': file('Audit policy: an object of kind Policy of the group audit, YAML or JSON.'),
   'audit-log-path': text(
     '',
     'FILE',
-    'Where audit events go, a JSON line each; full ones are put aside in its directory. - is standard output. Not synced: a power cut may cost the last ones.',
+    'File for audit events, one JSON line each; - is standard output. Full files are renamed within the directory. Not fsynced: a power failure may lose the last events.',
   ),
   'audit-log-maxsize': wholeNumber(
     0,
     { min: 0, max: 1_000_000 },
-    'MiB at which the audit log is put aside; 0: 100.',
+    'Size in MiB at which the audit log is rotated; 0 means 100.',
   ),
   'audit-log-maxbackup': wholeNumber(
     0,
     { min: 0, max: 100_000 },
-    'Audit logs put aside that are kept; 0: all.',
+    'Number of rotated audit logs to keep; 0 keeps all.',
   ),
   'audit-log-maxage': wholeNumber(
     0,
     { min: 0, max: 36_500 },
-    'Days that an audit log put aside is kept; 0: for ever.',
+    'Days for which rotated audit logs are kept; 0 keeps them for ever.',
   ),
-  'audit-log-format': choice(['json'], 'json', 'How audit events are written.'),
+  'audit-log-format': choice(['json'], 'json', 'Format of audit events.'),
   'audit-log-mode': choice(
     ['blocking', 'blocking-strict', 'batch'],
     'blocking',
-    'blocking: a request waits until its first event is written, or lost; blocking-strict: and is refused when it is lost; batch: none waits, and of more than 10000 unwritten events the newest are lost.',
+    'blocking: a request waits until its first event is written or lost. blocking-strict: it is refused when the event is lost. batch: no request waits; beyond 10000 unwritten events the newest are lost.',
   ),
   'audit-webhook-config-file': file(
-    'Kubeconfig whose server is sent audit events, too, as lists by POST; nobody waits for that. Goes with --audit-policy-file.',
+    'Kubeconfig of a server that receives audit events as lists by POST. Requests do not wait for it. Needs --audit-policy-file.',
   ),
   'audit-webhook-batch-max-wait': duration(
     30_000,
     { minMs: 1, maxMs: hourMs },
-    'How long an event waits for others, up to 400, to be sent with.',
+    'How long an event waits for up to 400 others to be sent together.',
   ),
   'audit-webhook-initial-backoff': duration(
     10_000,
     { minMs: 1, maxMs: hourMs },
-    'How long after a list was not taken it is sent again; then longer each time, five times in all.',
+    'Delay before the first retry of a list that was not accepted; it grows exponentially, with five attempts in total.',
   ),
 
   'runtime-config': runtimeConfigFlag(),
@@ -152,80 +167,76 @@ export const flags = {
   'request-timeout': duration(
     limits.requestMsMax,
     { minMs: 1000, maxMs: hourMs },
-    'How long a request may take; watches excepted.',
+    'Time limit of a request, except watches.',
   ),
   'max-requests-inflight': wholeNumber(
     limits.requestsReadingMax,
     { min: 1, max: 100_000 },
-    'Reads answered at once; more are told 429.',
+    'Reads in progress at once; more get 429.',
   ),
   'max-mutating-requests-inflight': wholeNumber(
     limits.requestsWritingMax,
     { min: 1, max: 100_000 },
-    'Writes answered at once; more are told 429.',
+    'Writes in progress at once; more get 429.',
   ),
   'shutdown-delay-duration': duration(
     0,
     { minMs: 0, maxMs: hourMs },
-    'How long to serve on while saying "not ready", so that load balancers notice.',
+    'How long a stopping member continues to serve while it is not ready, so that load balancers notice.',
   ),
   'shutdown-grace-duration': duration(
     10_000,
     { minMs: 0, maxMs: hourMs },
-    'How long calls under way may take to finish after that.',
+    'How long requests in progress may take to finish after that.',
   ),
   'livez-grace-period': duration(
     0,
     { minMs: 0, maxMs: hourMs },
-    'How long after the start /livez answers without looking.',
+    'How long after the start /livez succeeds without checks.',
   ),
 
   'initial-history-window': duration(
     300_000,
     { minMs: settingsBounds.historyWindowMs.min, maxMs: settingsBounds.historyWindowMs.max },
-    'Of a new cluster: superseded versions stay readable this long.',
+    'How long superseded versions stay readable. Only for a new cluster.',
   ),
   'initial-history-events-min': wholeNumber(
     10_000,
     settingsBounds.historyEventsMin,
-    'Of a new cluster: at least this many newest events stay.',
+    'Number of newest watch events to keep at least. Only for a new cluster.',
   ),
   'initial-storage-quota': size(
     8 * 1024 * mebibyte,
     settingsBounds.storageBytesMax,
-    'Of a new cluster: objects and their history take at most this; later with orchctl settings set.',
+    'Quota of objects and their history. Only for a new cluster; later use orchctl settings set.',
   ),
   'event-ttl': duration(
     limits.eventMsMax,
     { minMs: 0, maxMs: 8760 * hourMs },
-    'How long an event stays after it was last written, at least; 0: until somebody deletes it. Counts on the leader, so let all members say the same.',
+    'Minimum lifetime of an Event object after its last write; 0 keeps events. The leader applies it, so use the same value on all members.',
   ),
   'feature-level-max': wholeNumber(
     featureLevelMax,
     { min: 1, max: featureLevelMax },
-    'The newest rules this member decides by. One below the default postpones the step that an upgrade takes once all members know it, so that going back stays possible.',
+    'Highest feature level that this member accepts. One below the default postpones the level raise of an upgrade, so that a downgrade stays possible.',
   ),
   'log-retention-entries': wholeNumber(
     20_000,
     { min: 0, max: 10_000_000 },
-    'Log entries kept behind the database for members that lag.',
+    'Log entries to keep for lagging members after the database has them.',
   ),
   'log-retention-bytes': wholeNumber(
     64 * mebibyte,
     { min: 0, max: 1024 * 1024 * mebibyte },
-    'At most so many bytes of them; while one that is in touch needs them four times as many, or as many as the state has that it goes on from.',
+    'Limit in bytes of those entries. While a connected member needs them, four times as many, or as many as the snapshot it starts from has.',
   ),
 
   'log-level': choice(
     ['debug', 'info', 'warn', 'error'],
     'info',
-    'What to write to standard output, a line each.',
+    'Lowest level of log lines on standard output.',
   ),
-  'log-format': choice(
-    ['json', 'text'],
-    'json',
-    'How: an object for programs, or time, level, member, what happened and field=value for people.',
-  ),
+  'log-format': choice(['json', 'text'], 'json', 'Format of log lines: json for programs, text for people.'),
 } as const
 
 export type FlagName = keyof typeof flags

@@ -8,14 +8,14 @@ export function helpText(): string {
   const lines = [
     'orch-apiserver: one member of a replicated API server.',
     '',
-    '  orch-apiserver --data-dir ./data           a single member; makes its own keys and admin.kubeconfig',
+    '  orch-apiserver --data-dir ./data           a single member; creates its own keys and admin.kubeconfig',
     '  orch-apiserver --config n1.yaml            a member of a cluster, see cluster-config/',
-    '  orch-apiserver --join 10.0.0.1:6443 …      one member more, as orchctl member add prints it',
+    '  orch-apiserver --join 10.0.0.1:6443 …      an additional member, as orchctl member add prints it',
     '  orch-apiserver --in-memory                 keeps nothing, for tests',
     '',
-    'Flags (in a --config file: the same names without the dashes). Of a flag that is given twice the last one counts,',
-    'but those that take a list (initial-members, join, authorization-mode, tls-cipher-suites, runtime-config, feature-gates)',
-    'add up: --join A --join B is --join A,B.',
+    'Flags (in a --config file: the same names without the dashes). The last one of a repeated flag wins, except that',
+    'lists (initial-members, join, authorization-mode, tls-cipher-suites, runtime-config, feature-gates) add up:',
+    '--join A --join B is --join A,B.',
     '',
   ]
   for (const name of flagNames) {
@@ -27,8 +27,8 @@ export function helpText(): string {
   lines.push('', 'Feature gates:', ...featureGateLines())
   lines.push(
     '',
-    'Exit status: 0 stopped, 1 could not start or go on, or was told twice to stop, 2 a flag or file is wrong, 3 removed from',
-    'its cluster (to start it again does not help), 70 a broken invariant (a bug).',
+    'Exit codes: 0 stopped, 1 could not start or go on, or was stopped by a second signal, 2 a flag or file is wrong,',
+    '3 removed from its cluster (starting it again does not help), 70 a broken invariant (a bug).',
   )
   return `${lines.join('\n')}\n`
 }

@@ -20,8 +20,8 @@ export function runtimeConfigFlag(): Flag<RuntimeConfig> {
   return {
     placeholder: 'KEY[=true|false],…',
     help:
-      'What of the API this member serves; each member has its own switches, and what is off stays stored. Keys: ' +
-      'api/all, api/ga, api/beta, api/alpha, v1, GROUP/VERSION, GROUP/VERSION/RESOURCE; the narrower counts. ' +
+      'API versions that this member serves. Disabled resources stay in the store. Members may differ. Keys: ' +
+      'api/all, api/ga, api/beta, api/alpha, v1, GROUP/VERSION, GROUP/VERSION/RESOURCE; the narrowest key wins. ' +
       'Unset: stable and beta versions.',
     fallback: { stages: new Map(), versions: [], resources: [] },
     isSwitch: false,

@@ -41,7 +41,7 @@ export function tlsMinVersionFlag() {
   return custom<TlsVersion>({
     fallback: 'VersionTLS12',
     placeholder: versionNames.join('|'),
-    help: 'Oldest TLS that the client port speaks.',
+    help: 'Oldest TLS version that the client port accepts.',
     parse: (values) => {
       const said = values.at(-1) ?? ''
       const found = versionNames.find((name) => name === said)
@@ -58,8 +58,8 @@ export function tlsCipherSuitesFlag() {
     fallback: null,
     placeholder: 'SUITE,…',
     help:
-      'What the client port encrypts with, most preferred first; unset: what the runtime prefers. Without a name of ' +
-      `TLS 1.3 all of its suites are offered. Known: ${Object.keys(suites).join(', ')}.`,
+      'Cipher suites of the client port, most preferred first. Unset: the defaults of the runtime. Without a suite ' +
+      `of TLS 1.3 all of them are offered. Known: ${Object.keys(suites).join(', ')}.`,
     parse: (values) => {
       const said = values.flatMap((value) => value.split(',').map((name) => name.trim()))
       const named = said.filter((name) => name !== '')

@@ -29,7 +29,7 @@ const width = bounds.length + 2
 
 const shape = {
   name: 'orch_read_seconds',
-  help: 'Time of gets, lists and watch starts, by how new they had to be and what it was spent on.',
+  help: 'Duration of gets, lists and starts of watches, by consistency mode and phase.',
   labelNames: ['mode', 'phase'] as const,
   buckets: bounds,
 }

@@ -29,26 +29,26 @@ export class RequestMetrics {
     this.#reads = new ReadMetrics(registry)
     this.#total = new Counter({
       name: 'apiserver_request_total',
-      help: 'Requests answered, by what they asked for and the HTTP code.',
+      help: 'Completed requests, by verb, resource and HTTP code.',
       labelNames: ['verb', 'group', 'version', 'resource', 'subresource', 'code'],
       registers,
     })
     this.#seconds = new Histogram({
       name: 'apiserver_request_duration_seconds',
-      help: 'Time from the first line of a request to the end of its answer; watches apart.',
+      help: 'Time from the first line of a request to the end of its response, without watches.',
       labelNames: ['verb', 'group', 'version', 'resource', 'subresource'],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
       registers,
     })
     this.#deprecated = new Gauge({
       name: 'apiserver_requested_deprecated_apis',
-      help: 'Versions that clients asked for although a later release does not serve them: 1.',
+      help: '1 for each deprecated version that was requested.',
       labelNames: ['group', 'version', 'resource', 'subresource', 'removed_release'],
       registers,
     })
     new Gauge({
       name: 'apiserver_current_inflight_requests',
-      help: 'Requests being answered; watches apart.',
+      help: 'Requests in progress, without watches.',
       labelNames: ['request_kind'],
       registers,
       collect() {
@@ -59,7 +59,7 @@ export class RequestMetrics {
     })
     new Gauge({
       name: 'apiserver_longrunning_requests',
-      help: 'Watches being served.',
+      help: 'Open watches.',
       registers,
       collect() {
         this.set(inFlight().watching)
@@ -67,7 +67,7 @@ export class RequestMetrics {
     })
     new Gauge({
       name: 'orch_request_uploads',
-      help: 'Request bodies on their way here.',
+      help: 'Request bodies being received.',
       registers,
       collect() {
         this.set(inFlight().uploading)
@@ -75,7 +75,7 @@ export class RequestMetrics {
     })
     new Gauge({
       name: 'orch_request_body_memory_bytes',
-      help: 'Memory charged for request bodies until they are answered, about.',
+      help: 'Approximate memory charged for request bodies in progress.',
       registers,
       collect() {
         this.set(inFlight().bodyBytes)
@@ -83,7 +83,7 @@ export class RequestMetrics {
     })
     new Gauge({
       name: 'orch_response_waiting_bytes',
-      help: 'Bytes of answers and watches that clients have not taken.',
+      help: 'Bytes of responses and watches that clients have not read.',
       registers,
       collect() {
         this.set(inFlight().outgoingBytes)
@@ -91,7 +91,7 @@ export class RequestMetrics {
     })
     new Counter({
       name: 'orch_slow_clients_cut_off_total',
-      help: 'Answers and watches that were ended to make room, because their clients did not read.',
+      help: 'Responses and watches that were ended to free memory, because their clients did not read.',
       registers,
       collect() {
         this.reset()

@@ -13,24 +13,24 @@ export class AuditMetrics {
     const registers = [registry]
     this.#events = new Counter({
       name: 'apiserver_audit_event_total',
-      help: 'Audit events that were made.',
+      help: 'Audit events that were generated.',
       registers,
     })
     this.#errors = new Counter({
       name: 'apiserver_audit_error_total',
-      help: 'Audit events that were lost: log, webhook: as they could not be written or sent; buffered: as too many waited for that.',
+      help: 'Lost audit events: could not be written (log) or sent (webhook), or too many were waiting (buffered).',
       labelNames: ['plugin'],
       registers,
     })
     this.#levels = new Counter({
       name: 'apiserver_audit_level_total',
-      help: 'Requests, by how much of them the audit policy keeps.',
+      help: 'Requests by audit level.',
       labelNames: ['level'],
       registers,
     })
     this.#rejected = new Counter({
       name: 'apiserver_audit_requests_rejected_total',
-      help: 'Requests that were refused, or ran out of time, because the audit log could not take their event.',
+      help: 'Requests that were refused or timed out because the audit log could not accept their event.',
       registers,
     })
   }
