@@ -107,4 +107,73 @@ export const trustMutants: readonly Mutant[] = [
     invariant: 'I17',
     killedBy: tests('unit/raft/node/relays'),
   },
+  ...(
+    [
+      {
+        id: 'usage-of-a-certificate-not-checked',
+        edits: [
+          {
+            find: 'if (extendedUsages === null || extendedUsages.includes(wanted)) return null',
+            replace: 'if (wanted !== anyUsage) return null',
+          },
+        ],
+        breaks: 'a certificate of a server authenticates a client',
+      },
+      {
+        id: 'expired-certificates-are-trusted',
+        edits: [{ find: "nowMs > notAfterMs ? 'has expired' : null", replace: 'null' }],
+        breaks: 'a client whose certificate has expired is let in',
+      },
+      {
+        id: 'certificates-are-trusted-too-early',
+        edits: [{ find: 'if (nowMs < notBeforeMs)', replace: 'if (nowMs < 0)' }],
+        breaks: 'a certificate counts before it is valid',
+      },
+      {
+        id: 'anybody-may-issue-certificates',
+        edits: [{ find: 'if (!isAuthority)', replace: 'if (!isAuthority && between < 0)' }],
+        breaks: 'any client makes certificates for any other',
+      },
+      {
+        id: 'path-lengths-not-checked',
+        edits: [
+          {
+            find: 'pathLengthMax !== null && between > pathLengthMax',
+            replace: 'pathLengthMax !== null && between < 0',
+          },
+        ],
+        breaks: 'an authority that may issue leaves only makes further authorities',
+      },
+      {
+        id: 'name-constraints-are-ignored',
+        edits: [{ find: 'return extensions.has(nameConstraints) ?', replace: "return extensions.has('') ?" }],
+        breaks: 'an authority for some names vouches for all',
+      },
+      {
+        id: 'signatures-of-certificates-not-verified',
+        edits: [{ find: 'return child.x509.verify(issuer.publicKey)', replace: 'return true' }],
+        breaks: 'whoever knows the name of an authority forges its certificates',
+      },
+    ] as const
+  ).map((mutant): Mutant => ({
+    ...mutant,
+    file: 'src/pki/verify-chain.ts',
+    standsFor: 'RFC 5280 section 6.1',
+    invariant: 'I14',
+    killedBy: tests('unit/src/pki/verify-chain'),
+  })),
+  {
+    id: 'bundle-that-was-replaced-stays-in-force',
+    file: 'src/auth/trust-store.ts',
+    edits: [
+      {
+        find: 'this.#bundles = bundles\n  }\n}',
+        replace: 'this.#bundles = bundles === null ? bundles : this.#bundles\n  }\n}',
+      },
+    ],
+    breaks: 'an authority that was taken out of the bundle goes on to vouch',
+    standsFor: 'the bundle in force decides',
+    invariant: 'I14',
+    killedBy: tests('unit/src/auth/client-certificate'),
+  },
 ]
