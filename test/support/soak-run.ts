@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,12 +12,12 @@ import type { MemberProcess } from './process-cluster.ts'
 import { SoakLoad } from './soak-load.ts'
 import { until } from './until.ts'
 
-export type SoakOptions = {
+type SoakOptions = {
   readonly seed: number
   readonly seconds: number
 }
 
-export type SoakOutcome = {
+type SoakOutcome = {
   /** Small requests of a user beside the one with the load: how many, those that failed in words, the slowest in ms. */
   readonly others: {
     readonly count: number
@@ -32,8 +33,21 @@ export type SoakOutcome = {
   readonly table: readonly string[]
 }
 
+/** Runs the soak of `SOAK_SEED`, prints its table, and judges it. */
+export async function judgedSoak(seconds: number): Promise<void> {
+  const seed = Number(process.env['SOAK_SEED'] ?? 1)
+  const { others, residentMiB, left, wrongAnswers, table } = await runSoak({ seed, seconds })
+  for (const line of table) console.log(`# ${line}`)
+  console.log(`# others: ${others.count} requests, the slowest ${others.slowestMs.toFixed(0)} ms`)
+  console.log(`# seed ${seed}, ${residentMiB.toFixed(0)} MiB resident at most`)
+  assert.deepEqual(others.failures, [])
+  assert.deepEqual(wrongAnswers, [], 'overload is nothing that a client did wrong')
+  assert.equal(left, '')
+  assert.ok(residentMiB < 2048, `${residentMiB} MiB`)
+}
+
 /** One durable member with a heap of 1 GiB, under any mixture of requests of one user, while another one goes on. */
-export async function runSoak(of: SoakOptions): Promise<SoakOutcome> {
+async function runSoak(of: SoakOptions): Promise<SoakOutcome> {
   const cluster = await ProcessCluster.prepare({
     members: 1,
     nodeFlags: ['--max-old-space-size=1024'],
