@@ -82,6 +82,9 @@ export class StateGuard {
   #quarantinedSinceMs: number | null = null
   #loggedMs = Number.NEGATIVE_INFINITY
   #isTransferring = false
+  /** The target that was logged last. */
+  #transferTo: NodeId | null = null
+  #transferLoggedMs = Number.NEGATIVE_INFINITY
 
   constructor(parts: StateGuardParts) {
     this.#parts = parts
@@ -249,7 +252,13 @@ export class StateGuard {
       .toSorted((a, b) => b.match - a.match)
     if (target === undefined || this.#isTransferring) return
     this.#isTransferring = true
-    log.warn({ to: this.#namesOf([target.id]) }, 'a leader without a trusted state transfers leadership')
+    // A transfer that fails is tried again each second, and logged again when the target changes or it lasts.
+    const nowMs = clock.monotonicMs()
+    if (target.id !== this.#transferTo || nowMs - this.#transferLoggedMs >= lastingMs) {
+      this.#transferTo = target.id
+      this.#transferLoggedMs = nowMs
+      log.warn({ to: this.#namesOf([target.id]) }, 'a leader without a trusted state transfers leadership')
+    }
     consensus
       .transferLeadership(target.id, clock.monotonicMs() + transferMsMax)
       .catch((cause: unknown) => {

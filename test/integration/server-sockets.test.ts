@@ -3,6 +3,7 @@
  * Method: real sockets against the real server around a recording registry.
  */
 import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import * as http2 from 'node:http2'
 import * as https from 'node:https'
@@ -58,6 +59,30 @@ test('who is in group system:monitoring reads metrics, status and health, and no
     assert.equal((await ask11(`${url}${path}`, scraper)).status, 403, path)
   }
 })
+
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0
+
+test(
+  'a client is asked for a certificate of any authority, so that it offers the one it has',
+  {
+    skip: hasOpenssl ? false : 'openssl, which shows what a server asks for, is not installed',
+  },
+  async (t) => {
+    const { port, believe } = await start(t)
+    for (const isRenewed of [false, true]) {
+      if (isRenewed) believe(trusted.pem + new TestAuthority('another').pem)
+      const client = spawn('openssl', ['s_client', '-connect', `localhost:${port}`], { stdio: 'pipe' })
+      let out = ''
+      client.stdout.on('data', (bytes: Buffer) => (out += bytes.toString()))
+      const closed = once(client, 'close')
+      await until(() => /^(?:SSL handshake|---\nSSL handshake) has read/m.test(out))
+      client.kill()
+      await closed
+      assert.match(out, /No client certificate CA names sent/)
+      assert.match(out, /Requested Signature Algorithms/i, 'it is asked for one')
+    }
+  },
+)
 
 test('TLS older than 1.2 is not spoken', async (t) => {
   const { port } = await start(t)

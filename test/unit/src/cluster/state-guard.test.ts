@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logIndex } from '../../../../raft/index.ts'
+import { logIndex, nodeId } from '../../../../raft/index.ts'
 import type { MemberReport } from '../../../../src/cluster/member-report.ts'
 import { GuardBench, digestAt } from '../../../support/guarded-state.ts'
 
@@ -60,6 +60,27 @@ test('an outvoted member stops serving at once and transfers leadership to one t
   bench.hear(3, { state: 'quarantined' })
   await bench.clock.advance(1000)
   assert.deepEqual(bench.consensus.transfers, [2], 'n3 has the longer log and no state')
+})
+
+test('a leadership transfer that fails again and again is tried each second and logged once per target', async () => {
+  const bench = await atRest()
+  bench.hear(2, other)
+  bench.hear(3, other)
+  const logged = (): number => bench.lines.filter((line) => line.includes('transfers leadership')).length
+  const failTimes = async (times: number): Promise<void> => {
+    for (let time = 0; time < times; time++) {
+      bench.consensus.change({ leader: nodeId(1), role: 'leader' })
+      await bench.clock.advance(1000)
+    }
+  }
+  // Within the age of a report.
+  await failTimes(8)
+  assert.ok(bench.consensus.transfers.length >= 8)
+  assert.equal(logged(), 1)
+  bench.hear(3, { state: 'quarantined' })
+  await failTimes(2)
+  assert.equal(bench.consensus.transfers.at(-1), 2)
+  assert.equal(logged(), 2, 'another target')
 })
 
 test('members that differ without a majority stop serving after three seconds', async () => {
