@@ -26,6 +26,7 @@ import { patch } from './patch.ts'
 import { represented } from './represent.ts'
 import { keyOfTarget } from './request.ts'
 import type { Target } from './request.ts'
+import { requireConvertible } from './require-convertible.ts'
 import { retryOnSchemaChange } from './retry-on-schema-change.ts'
 import { fromStore } from './store-errors.ts'
 import { VersionedStore } from './stored-version.ts'
@@ -105,6 +106,7 @@ export function registry(given: RegistryParts): Registry {
         throw methodNotSupported(resourceOf(definition), verb)
       }
       refuseUnconvertible(definition)
+      if (verb === 'list' || verb === 'deletecollection') requireConvertible(given.store, definition, target)
       if (definition.holdsNamespaces === true && !READS.has(verb)) await takenIn()
       const request = definition === asked.definition ? asked : { ...asked, definition }
       return represented(parts, request, await handle(partsOf(definition), request))

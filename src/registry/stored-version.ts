@@ -245,6 +245,7 @@ function withHead(head: Buffer, of: { readonly bytes: Uint8Array; readonly itemO
 }
 
 /** See `encodeObject`. */
-function headOf({ kind, apiVersion }: Type): Buffer {
+/** How the stored bytes of an object begin. */
+export function headOf({ kind, apiVersion }: Type): Buffer {
   return Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`)
 }

@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ApiError } from '../../../../src/api/api-error.ts'
 import type { TestContext } from 'node:test'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import { customLimits } from '../../../../src/api/custom/limits.ts'
@@ -540,4 +541,21 @@ void test('where a webhook converts, an object that was stored in another versio
       /^gadgets\.test\.example "a" cannot be converted to version v2: .* version v1, in which/,
     )
   }
+})
+
+void test('where a webhook converts, a long list with an object of another version is refused before its first byte', async (t) => {
+  const { api } = await start(t, { versions: twoVersions('v1') })
+  const [v1, v2] = ['v1', 'v2'].map((version) => `test.example/${version}/Gadget`) as [string, string]
+  await api.create({ kind: v1, body: { ...gadget({ count: 1 }), metadata: { name: 'z' } } })
+  await redefine(api, { ...webhook, versions: twoVersions('v2') })
+  const note = 'x'.repeat(1000)
+  for (let at = 0; at < 200; at++) {
+    const metadata = { name: `b${at}`, annotations: { note } }
+    await api.create({ kind: v2, body: { ...gadget({ count: 2 }), metadata } })
+  }
+  await assert.rejects(
+    api.registry.list(api.request({ kind: v2 })),
+    (error) =>
+      error instanceof ApiError && error.code === 'NotImplemented' && / "z" cannot/.test(error.message),
+  )
 })
