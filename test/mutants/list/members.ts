@@ -114,6 +114,15 @@ export const memberMutants: readonly Mutant[] = [
     killedBy: tests('unit/raft/node/self-membership'),
   },
   {
+    id: 'impossible-member-appended',
+    file: 'raft/node/membership-desk.ts',
+    edits: [{ find: 'if (fault !== null) {', replace: "if (fault === '') {" }],
+    breaks: 'a request for a member that cannot be ends its leader, or makes an entry that no follower reads',
+    standsFor: 'input is refused before it is appended',
+    invariant: 'L1',
+    killedBy: tests('unit/raft/node/membership-desk'),
+  },
+  {
     id: 'change-answered-by-the-deposed',
     file: 'raft/node/membership-desk.ts',
     edits: [{ find: "if (ask.proof === 'given')", replace: 'if (ask.round >= 0)' }],

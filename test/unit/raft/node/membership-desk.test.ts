@@ -122,6 +122,20 @@ void test('a change is answered once it is decided, and a joint one once that is
   assert.deepEqual(answers, [[7, { kind: 'done', index: 11, configuration: core.decided.configuration }]])
 })
 
+void test('a member that cannot be is asked of no leader, and put into no configuration', () => {
+  const change: MemberChange = { kind: 'move', id: nodeId(3), peerAddress: '', clientAddress: null }
+  for (const leader of [nodeId(1), nodeId(2), null]) {
+    const { core, answers, sent, desk, turn } = bench()
+    core.leader = leader
+    desk.local(4, change)
+    turn()
+    const [[request, answer] = []] = answers
+    assert.ok(answer?.kind === 'refused', `led by ${String(leader)}`)
+    assert.deepEqual([request, answer.reason, sent.length], [4, 'impossible', 0])
+    assert.deepEqual(core.configuration, cluster([1, 2, 3]))
+  }
+})
+
 void test('changes are made one after the other', () => {
   const { core, answers, desk, turn } = bench(cluster([1, 2, 3, 4, 5]))
   desk.local(1, remove(4))
