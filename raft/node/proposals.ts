@@ -1,9 +1,10 @@
 import { Deferred } from '../base/deferred.ts'
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Fate } from '../consensus.ts'
 import { noTerm } from '../core/types.ts'
 import type { Term } from '../core/types.ts'
 import type { SettledProposal } from '../ports.ts'
+import { DeadlineSweep } from './deadline-sweep.ts'
 import { encodeEnvelope, envelopeBytes } from './envelope.ts'
 import type { TryRefused } from './protocol.ts'
 
@@ -43,11 +44,16 @@ export class Proposals<Outcome> {
   /** The leader's term as last told; null without a leader. */
   #leaderTerm: Term | null = null
   #appliedTerm: Term = noTerm
-  #sweep: Timer | null = null
+  readonly #sweep: DeadlineSweep
   #stopped = false
 
   constructor(options: ProposalsOptions) {
     this.#options = options
+    this.#sweep = new DeadlineSweep({
+      ...{ clock: options.clock, periodMs: options.sweepMs },
+      isNeeded: () => this.#pending.size > 0,
+      sweep: () => this.#sweepNow(),
+    })
   }
 
   get count(): number {
@@ -84,7 +90,7 @@ export class Proposals<Outcome> {
     this.#pending.set(pending.sequence, pending)
     this.#bytes += payload.byteLength
     if (this.#leaderTerm !== null) this.#send(this.#leaderTerm, [pending])
-    this.#armSweep()
+    this.#sweep.arm()
     return pending.deferred.promise
   }
 
@@ -141,8 +147,7 @@ export class Proposals<Outcome> {
   /** Ends all that wait. */
   stop(): void {
     this.#stopped = true
-    this.#sweep?.cancel()
-    this.#sweep = null
+    this.#sweep.stop()
     for (const pending of [...this.#pending.values()]) {
       this.#end(pending, certain(pending) ? { kind: 'not-applied', reason: 'stopped' } : { kind: 'unknown' })
     }
@@ -177,20 +182,6 @@ export class Proposals<Outcome> {
       })
     })
     this.#options.send(term, proposals)
-  }
-
-  #armSweep(): void {
-    if (this.#sweep !== null || this.#pending.size === 0 || this.#stopped) return
-    const { clock, sweepMs } = this.#options
-    // Where this thread stood still, answers that came meanwhile are read before anybody is told that none did.
-    this.#sweep = clock.after(sweepMs, () => {
-      clock.soon(() => {
-        this.#sweep = null
-        if (this.#stopped) return
-        this.#sweepNow()
-        this.#armSweep()
-      })
-    })
   }
 
   #sweepNow(): void {

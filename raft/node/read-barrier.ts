@@ -1,8 +1,9 @@
 import { Deferred } from '../base/deferred.ts'
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Freshness } from '../consensus.ts'
 import type { LogIndex } from '../core/types.ts'
 import { noIndex } from '../core/types.ts'
+import { DeadlineSweep } from './deadline-sweep.ts'
 import { ConsensusFailure } from './errors.ts'
 
 export type ReadBarrierOptions = {
@@ -49,11 +50,16 @@ export class ReadBarrier {
   #nextRound = 1
   #waiting = 0
   #flushPlanned = false
-  #sweep: Timer | null = null
+  readonly #sweep: DeadlineSweep
   #stopped = false
 
   constructor(options: ReadBarrierOptions) {
     this.#options = options
+    this.#sweep = new DeadlineSweep({
+      ...{ clock: options.clock, periodMs: options.sweepMs },
+      isNeeded: () => this.#waiting > 0,
+      sweep: () => this.#sweepNow(),
+    })
     this.#patienceMs = options.retryMs
   }
 
@@ -77,7 +83,7 @@ export class ReadBarrier {
     this.#waiting++
     this.#open.push(waiter)
     this.#planFlush()
-    this.#armSweep()
+    this.#sweep.arm()
     return waiter.deferred.promise
   }
 
@@ -94,7 +100,7 @@ export class ReadBarrier {
     const waiter: Waiter = { deadlineMs, deferred: new Deferred() }
     this.#waiting++
     this.#confirmed.push({ index, waiters: [waiter], freshness: null })
-    this.#armSweep()
+    this.#sweep.arm()
     await waiter.deferred.promise
   }
 
@@ -150,8 +156,7 @@ export class ReadBarrier {
 
   stop(): void {
     this.#stopped = true
-    this.#sweep?.cancel()
-    this.#sweep = null
+    this.#sweep.stop()
     const failure = new ConsensusFailure('stopped', 'this member is stopping')
     for (const waiters of this.#groups()) for (const waiter of waiters) waiter.deferred.reject(failure)
     this.#open = []
@@ -192,20 +197,6 @@ export class ReadBarrier {
     }
     this.#waiting -= waiters.length
     for (const waiter of waiters) waiter.deferred.resolve(this.#applied)
-  }
-
-  #armSweep(): void {
-    if (this.#sweep !== null || this.#waiting === 0 || this.#stopped) return
-    const { clock, sweepMs } = this.#options
-    // Where this thread stood still, answers that came meanwhile are read before anybody is told that none did.
-    this.#sweep = clock.after(sweepMs, () => {
-      clock.soon(() => {
-        this.#sweep = null
-        if (this.#stopped) return
-        this.#sweepNow()
-        this.#armSweep()
-      })
-    })
   }
 
   #sweepNow(): void {
