@@ -79,25 +79,26 @@ export function addBench(
 
 const teaching = `
 What is measured:
-  livez        next to nothing: what the generator can do by itself, and costs
-  get, list    in every consistency mode that the servers offer (Orch-Consistency; elsewhere most recent and any, by resourceVersion),
-               on the leader and on a follower, lists also in pages
+  livez        a trivial response: the rate and the CPU cost of the load generator itself
+  get, list    in every consistency mode that the servers offer (Orch-Consistency; elsewhere most recent and any, by
+               resourceVersion), on the leader and on a follower, lists also in pages
   create,      of ConfigMaps; an acknowledged write is as durable as the servers make it
   update
-  watch        delay from asking for a write to reading its event, with and without slow readers; what is lost
-  staleness    how long a newer version had been acknowledged when a read was begun, beside the bound that was asked for
-  failover     leader killed, paused, stopped: how long no write, and no most recent read, was answered by anybody;
-               only of a cluster that orchctl cluster up made
+  watch        delay from sending a write to reading its event, with and without slow readers; lost events
+  staleness    how long a newer version had been acknowledged when a read began, against the requested bound
+  failover     unavailability of writes and of most recent reads after the leader was killed, paused or stopped;
+               only for a cluster that orchctl cluster up created
 
-With --http 2 each client has a connection of its own with one stream at a time, over https; watches, staleness and failover
-are asked for over HTTP/1.1 whatever is said.
+With --http 2 each client has its own connection with one stream at a time, over https. Watches, staleness and
+failover always use HTTP/1.1.
 
-Clients ask again as soon as they are answered; latencies are of that. CPU for one operation is told where the servers are
-processes of this machine, and that of the generator apart; (!) marks what the generator may have limited.
+Each client sends its next request as soon as it has a response; latencies are of that. CPU per operation is measured
+where the servers are processes of this machine, separately for the generator; (!) marks what the generator may have
+limited.
 
-It needs the right to make namespaces; it makes its own (bench-...) and removes them, also when it is interrupted: the first
-interrupt ends the measuring and tells what there is, the second ends the program. Servers that are not those of --dir are only loaded with
---yes, or after a question.
+The command needs the permission to create namespaces. It creates its own (bench-...) and removes them, also when it is
+interrupted: the first interrupt ends the measurement and prints what there is, the second ends the program. Servers
+that are not those of --dir are only loaded with --yes, or after a question.
 
 Examples:
   orchctl cluster up; orchctl bench --quick
@@ -105,7 +106,7 @@ Examples:
   orchctl bench --endpoint https://a:6443 --endpoint https://b:6443 --ca ca.crt --token-file token --yes
   orchctl bench --compare a.json b.json
 
-Exit codes: 0 done, 1 failed or interrupted, 2 not understood.`
+Exit codes: 0 done, 1 failed or interrupted, 2 the command line is wrong.`
 
 function fallback(name: 'seconds' | 'rounds'): string {
   return `default: ${benchDefaults.whole[name]}; quick: ${benchDefaults.quick[name]}`

@@ -53,34 +53,35 @@ function withPlan(command: Command, { directory, output }: Shared): Command {
 
 const teaching = `
 Faults (${faultKinds.join(', ')}):
-  kill, stop, pause      SIGKILL, SIGTERM, SIGSTOP; started, or continued, later
-  rolling-restart        one member after another, each awaited
-  outage                 SIGKILL to all at once
-  partition, cut         no byte passes between a minority and the rest; one way only
-  slow-link, lossy-link  bytes between a member and its peers are late; some as late as if TCP had to send them again
-  slow-disk, full-disk   each sync of the log takes longer; each write to a file fails for want of room
+  kill, stop, pause      SIGKILL, SIGTERM, SIGSTOP; started or continued later
+  rolling-restart        one member after the other, waiting for each
+  outage                 SIGKILL to all members at once
+  partition, cut         no bytes between a minority and the rest; in one direction only
+  slow-link, lossy-link  delayed bytes between a member and its peers; some as late as a TCP retransmission
+  slow-disk, full-disk   each sync of the log takes longer; each write to a file fails with ENOSPC
   clock-skew             the wall clock jumps by up to ten minutes
-  demote, member-churn   a voter becomes a learner, and votes again later; one more member joins, votes and is removed
+  demote, member-churn   a voter becomes a learner and votes again later; a new member joins, votes and is removed
 
-Nothing needs root. A full disk is a limit of the process, which needs prlimit (util-linux). Links, slow disks and clocks need a cluster made
-for it, orchctl cluster up --chaos: its peers talk through a proxy each, which knows from /proc who calls, and its members load a
-module that harms the log’s syncs and the wall clock from within (not LevelDB’s own files, and not the clock of TLS).
+No fault needs root. A full disk is a limit of the process, which needs prlimit (util-linux). Links, slow disks and clocks
+need a cluster created with orchctl cluster up --chaos: its peers connect through one proxy each, which identifies callers
+by /proc, and its members load a module that delays syncs of the log and changes the wall clock (not the files of LevelDB,
+and not the clock of TLS).
 
-Half of the faults are for whoever leads at that time. As many members are harmed at once as the others can do without, in lanes; faults of
-all members, and partitions, come alone. The plan follows from seed, duration, faults and the number of members; what heals slowly moves
-what comes later, and what then no longer fits into the duration is left out. A member that ends though nobody ended it, or is not ready
-${chaosLimits.readyMsMax / 1000} s after a fault, ends the run with exit code 1.
+Half of the faults target the current leader. At most as many members are affected at once as the others can do without;
+faults of all members, and partitions, run alone. The plan follows from seed, duration, faults and the number of members.
+A fault that takes long to revert delays the later ones, and those that no longer fit into the duration are skipped. A
+member that ends unexpectedly, or is not ready ${chaosLimits.readyMsMax / 1000} s after a fault, ends the run with exit code 1.
 
-Only clusters under --dir are harmed, and only processes that run with its configuration files. An interrupt (SIGINT,
-SIGTERM, SIGHUP) heals first. Should this program be killed, links heal and paused members go on by themselves; orchctl cluster
-up starts those that were down; a member more, or a demoted one, stays so.
+Only clusters under --dir are affected, and only processes that run with its configuration files. An interrupt (SIGINT,
+SIGTERM, SIGHUP) reverts all faults first. If this program is killed, links recover and paused members continue by
+themselves, and orchctl cluster up starts those that were down; an additional or demoted member stays.
 
 Examples:
   orchctl cluster up --chaos
   orchctl chaos plan --seed 7 --duration 5m --faults kill,pause,partition
   orchctl chaos run --duration 1m --record faults.jsonl & orchctl verify --duration 70s --faults faults.jsonl --html page.html
 
-Exit codes: 0 done and healed, 1 interrupted or not healed, 2 not understood.`
+Exit codes: 0 done and reverted, 1 interrupted or not reverted, 2 the command line is wrong.`
 
 function kinds(text: string): readonly FaultKind[] {
   try {

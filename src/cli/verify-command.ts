@@ -54,18 +54,18 @@ export function addVerify(
 const teaching = `
 What is checked:
   objects are linearizable       most recent reads and all writes of each object have one order that explains them
-  revisions keep real time       across objects: nothing told is older than what had been told before it was asked
+  revisions keep real time       across objects: no response is older than one that was returned before the request
   what is shown was written      one revision is one version; conditional writes replace what they name
   lists are the state            at their revision, in every mode; pages of one list are one state
   modes are kept                 exact is exact, not older is not older
-  watches tell every change      once, in order, across breaks and members; bookmarks cover what was told
-  reads on one connection        of any version never go back
+  watches tell every change      once, in order, across broken connections and members; bookmarks are correct
+  reads on one connection        never go back, of any version
   members are equal in the end   byte for byte at one revision
 
-It asks nothing that only this server has, so any with the same API will do. It needs the right to make a namespace (or
---namespace) and to write ConfigMaps in it. Break the cluster meanwhile as you like: a call without an
-answer counts as one that may have happened, or may still happen. An interrupt
-(SIGINT, SIGTERM, SIGHUP) ends the traffic and judges what there is; a second one ends the program, and leaves its namespace behind.
+The command uses only the standard API, so it works against any Kubernetes API server. It needs the permission to create a
+namespace (or --namespace) and to write ConfigMaps in it. The cluster may be broken in any way meanwhile: a call without a
+response counts as one that may have happened, or may still happen. An interrupt (SIGINT, SIGTERM, SIGHUP) ends the traffic
+and checks what there is; a second one ends the program and leaves its namespace behind.
 
 Examples:
   orchctl verify                                     the members of .cluster, 30 seconds
@@ -73,7 +73,7 @@ Examples:
   orchctl verify --endpoint https://a:6443 --endpoint https://b:6443 --ca ca.crt --token-file token
   orchctl verify --save run.jsonl; orchctl verify --history run.jsonl -o json
 
-Exit codes: 0 everything fits, 1 an anomaly, 2 not understood or a file is no good, 3 undecided or too little recorded.`
+Exit codes: 0 consistent, 1 an anomaly, 2 the command line or a file is wrong, 3 undecided or too little recorded.`
 
 function lasting(flags: string, words: string, parse: (text: string) => number, fallback: number): Option {
   return new Option(flags, words).argParser(parse).default(fallback, durationText(fallback))
