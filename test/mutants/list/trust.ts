@@ -89,8 +89,8 @@ export const trustMutants: readonly Mutant[] = [
     file: 'raft/transport/peer-port.ts',
     edits: [
       {
-        find: 'clock.after(handshakeMs, () => socket.destroy())',
-        replace: 'clock.after(handshakeMs, () => undefined)',
+        find: "reason: 'no-handshake', remote, detail })\n      socket.destroy()",
+        replace: "reason: 'no-handshake', remote, detail })",
       },
     ],
     breaks: 'connections that say nothing keep members out for two minutes',
