@@ -41,6 +41,14 @@ void test('lines of documents wrap at 100 columns, tables and addresses excepted
   assert.deepEqual(long, [])
 })
 
+void test('README.md and getting started have no command block that e2e/documents does not run', () => {
+  for (const path of ['README.md', 'docs/getting-started.md']) {
+    const languages = [...readDocument(path).matchAll(/^```(\w*)\n[\s\S]*?^```$/gm)].map(([, name]) => name)
+    assert.ok(languages.includes('sh'), path)
+    assert.deepEqual([...new Set(languages)].sort(), path === 'README.md' ? ['sh', 'text'] : ['sh'], path)
+  }
+})
+
 void test('README.md has at most 120 lines', () => {
   const lines = readDocument('README.md').split('\n').length - 1
   assert.ok(lines <= 120, `${lines} lines`)
