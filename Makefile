@@ -1,4 +1,4 @@
-# The one front door. `make help` lists what can be typed.
+# `make help` lists the targets.
 .DEFAULT_GOAL := help
 NODE_BIN := node_modules/.bin
 
@@ -18,19 +18,20 @@ build: install ## Compile everything to dist/
 	@$(MAKE) --no-print-directory build-info
 	@node bundle.js
 
-# What /version tells. The date is the commit's, so that whoever builds it again builds the same. No checkout: unknown.
+# The build information of /version. The date is that of the commit, so that builds are reproducible. Without a checkout it
+# is unknown.
 build-info:
 	@mkdir -p dist/src && rm -f dist/src/build-info.json
 	@if [ -e .git ] && commit=$$(git rev-parse --verify HEAD 2>/dev/null) && \
 	  date=$$(TZ=UTC git show -s --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ HEAD 2>/dev/null); then \
 	  printf '{"gitCommit":"%s","buildDate":"%s"}\n' "$$commit" "$$date" >dist/src/build-info.json; fi
 
-lint: install ## Types of the pure rooms, style and formatting
+lint: install ## Check types of the pure modules, style and formatting
 	@node node_modules/ts7/bin/tsc -p tsconfig.pure.json
 	@$(NODE_BIN)/eslint raft src test bench
 	@$(NODE_BIN)/prettier --check --log-level warn raft src test bench docs cluster-config/*.md *.md '!docs/specification.md' bundle.js
 
-fix: install ## Format and repair what can be repaired by machine
+fix: install ## Format, and fix what can be fixed automatically
 	@$(NODE_BIN)/eslint --fix raft src test bench
 	@$(NODE_BIN)/prettier --write --log-level warn raft src test bench docs cluster-config/*.md *.md '!docs/specification.md' bundle.js
 
@@ -41,19 +42,19 @@ ORCHCTL = node dist/bundle/src/cli/main.js
 up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io] [PORT=6443, of the first member; peers 1000 above]
 	@$(ORCHCTL) cluster up $(if $(NODES),--nodes $(NODES)) $(if $(DOMAIN),--domain $(DOMAIN)) $(if $(PORT),--client-port $(PORT))
 
-down: ## Stop it
+down: ## Stop the local cluster
 	@if [ -f dist/bundle/src/cli/main.js ]; then $(ORCHCTL) cluster down; fi
 
-status: build ## Who leads, who follows
+status: build ## Show role, leader and readiness of each member
 	@$(ORCHCTL) cluster status
 
-test: build ## Install what it needs and run every test [SUITES="unit e2e"]
+test: build ## Install dependencies and run every test [SUITES="unit e2e"]
 	@node dist/test/run.js $(SUITES)
 
-test-long: build ## The runs that take an hour
+test-long: build ## Run the tests that take an hour
 	@node dist/test/run.js --long
 
-sim: build ## Run a seed [SEED=1 TRACE=1 SHRINK=1], less of it [ACTIONS=0,3 QUIET=loss FAULTS_MS=4000], or many [SEEDS=1..100 JOBS=2]
+sim: build ## Simulate a seed [SEED=1 TRACE=1 SHRINK=1], a part of it [ACTIONS=0,3 QUIET=loss FAULTS_MS=4000], or many [SEEDS=1..100 JOBS=2]
 	@node dist/test/simulation/run.js $(if $(SEEDS),--seeds $(SEEDS),--seed $(or $(SEED),1)) $(if $(JOBS),--jobs $(JOBS)) \
 	  $(if $(TRACE),--trace) $(if $(SHRINK),--shrink) $(if $(ACTIONS),--actions $(ACTIONS)) $(if $(QUIET),--quiet $(QUIET)) \
 	  $(if $(FAULTS_MS),--faults-ms $(FAULTS_MS))
@@ -67,10 +68,10 @@ docs: build ## Write the references under docs/reference from the declarations
 scenario: build ## Check the transcripts of the core; UPDATE=1 rewrites them
 	@UPDATE=$(UPDATE) node dist/test/run.js scenario
 
-mutants: build ## Make deliberate mistakes, see the tests notice [ONLY=a,b] [SIM=1] [MATRIX=1] [UPDATE=1]
+mutants: build ## Run deliberate bugs against the tests [ONLY=a,b] [SIM=1] [MATRIX=1] [UPDATE=1]
 	@node dist/test/mutants/run.js $(if $(ONLY),--only $(ONLY)) $(if $(SIM),--sim) $(if $(MATRIX),--matrix) $(if $(UPDATE),--update)
 
-bench: build ## Measure a cluster of its own, results in .build/bench [ONLY=get,list QUICK=1 SECONDS=5 ROUNDS=3 ARGS="--clients 1,64"]
+bench: build ## Measure a cluster of its own; results in .build/bench [ONLY=get,list QUICK=1 SECONDS=5 ROUNDS=3 ARGS="--clients 1,64"]
 	@node dist/bundle/bench/run.js $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick) $(if $(SECONDS),--seconds $(SECONDS)) \
 	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(ARGS)
 
