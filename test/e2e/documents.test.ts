@@ -12,7 +12,7 @@ import { test } from 'node:test'
 import { blocksOf, readDocument, root } from '../tidy/markdown.ts'
 import { Kubectl } from '../support/kubectl.ts'
 import { freePortRange } from '../support/port-range.ts'
-import { orchctlProgram } from '../support/programs.ts'
+import { markVariable } from '../runner/marked-processes.ts'
 
 const documents = ['README.md', 'docs/getting-started.md']
 /** Made by commands of the documents. */
@@ -25,9 +25,11 @@ void test('every block of commands of the documents works as it stands', async (
   const home = mkdtempSync(join(tmpdir(), 'orch-documents-'))
   const [checkout, bin] = [join(home, 'checkout'), join(home, 'bin')]
   t.after(() => {
+    // Only the program that started members knows their processes.
+    const orchctl = join(checkout, 'dist/bundle/src/cli/main.js')
     for (const dir of clusters) {
       const down = ['cluster', 'down', '--force', '--timeout', '10', '--dir', join(checkout, dir)]
-      spawnSync(process.execPath, [orchctlProgram, ...down])
+      spawnSync(process.execPath, [orchctl, ...down])
     }
     rmSync(home, { recursive: true, force: true, maxRetries: 10 })
   })
@@ -45,7 +47,7 @@ void test('every block of commands of the documents works as it stands', async (
     timeout: shellMsMax,
     input: blocks.join('\n'),
     env: {
-      ...{ HOME: home, TERM: 'dumb', LANG: 'C' },
+      ...{ HOME: home, TERM: 'dumb', LANG: 'C', [markVariable]: process.env[markVariable] },
       PATH: [bin, process.env['PATH'] ?? ''].join(delimiter),
       PORT: String(await freePortRange(6)),
     },
