@@ -62,7 +62,7 @@ function iscsi(definition: string, secret: ObjectSchema): ObjectSchema {
     {
       targetPortal: text(1, 'The portal, as address or address:port.', { required: true }),
       iqn: text(2, 'Name of the target; begins with iqn, eui or naa.', { required: true }),
-      lun: int32(3, 'Number of the unit.', { required: true, always: true, minimum: 0, maximum: 255 }),
+      lun: int32(3, 'Number of the unit.', { required: true, minimum: 0, maximum: 255 }),
       iscsiInterface: text(4, 'The interface that the node uses.', { default: 'default' }),
       fsType: fsType(5),
       readOnly: readOnly(6),

@@ -64,9 +64,9 @@ const table: { readonly [source: string]: Row } = {
   gcePersistentDisk: { least: { pdName: 'd' }, needs: ['pdName'] },
   glusterfs: { least: { endpoints: 'e', path: 'p' }, needs: ['endpoints', 'path'] },
   iscsi: {
-    least: { iqn: 'iqn.2001-04.com.example:a', targetPortal: '10.0.0.1' },
-    needs: ['iqn', 'targetPortal'],
-    defaults: { iscsiInterface: 'default', lun: 0 },
+    least: { iqn: 'iqn.2001-04.com.example:a', lun: 0, targetPortal: '10.0.0.1' },
+    needs: ['iqn', 'lun', 'targetPortal'],
+    defaults: { iscsiInterface: 'default' },
   },
   nfs: { least: { path: '/p', server: 's' }, needs: ['path', 'server'] },
   photonPersistentDisk: { least: { pdID: 'd' }, needs: ['pdID'] },
@@ -95,6 +95,14 @@ void describe('spec 2.5: sources of volumes', () => {
     assert.equal(Object.keys(table).length, 29)
     assert.deepEqual([...volumeSources].sort(), Object.keys(table).sort())
     assert.deepEqual(Object.keys(volumeSchema.properties).sort(), [...volumeSources, 'name'].sort())
+  })
+
+  void test('spec 2.5: iscsi.lun has to be said, also where it is 0', () => {
+    const iscsi = { iqn: 'iqn.2001-04.com.example:a', targetPortal: '10.0.0.1' }
+    assert.deepEqual(causes({ iscsi }), ['FieldValueRequired v.iscsi.lun'])
+    const { value, causes: none } = see({ iscsi: { ...iscsi, lun: 0 } })
+    assert.deepEqual(none, [])
+    assert.equal((value['iscsi'] as JsonObject)['lun'], 0)
   })
 
   for (const [source, { least, needs, defaults = {} }] of Object.entries(table)) {
