@@ -1,6 +1,14 @@
 import type { Findings } from '../api/findings.ts'
 import { duplicate, invalid, notSupported } from '../api/field-error.ts'
-import { integerMember, memberOf, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
+import {
+  integerMember,
+  isJsonObject,
+  memberOf,
+  objectMember,
+  objectsMember,
+  textMember,
+  textsMember,
+} from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
@@ -95,10 +103,7 @@ const specSchema = struct(
 )
 
 const csiDriverSchema = struct('storage.v1.CSIDriver', 'A storage driver that is installed in the cluster.', {
-  spec: part(2, specSchema, 'What the cluster needs to know of the driver.', {
-    required: true,
-    always: true,
-  }),
+  spec: part(2, specSchema, 'What the cluster needs to know of the driver.', { required: true }),
 })
 
 const columns: readonly Column[] = [
@@ -132,8 +137,8 @@ function validateName(name: string): readonly string[] {
 }
 
 function fillDefaults(object: AnyObject): AnyObject {
-  const spec = objectMember(object, 'spec')
-  if (textsMember(spec, 'volumeLifecycleModes').length > 0) return object
+  const spec = memberOf(object, 'spec')
+  if (!isJsonObject(spec) || textsMember(spec, 'volumeLifecycleModes').length > 0) return object
   return { ...object, spec: { ...spec, volumeLifecycleModes: ['Persistent'] } }
 }
 
@@ -165,6 +170,9 @@ function checkSpec(spec: JsonObject, at: Path | null, found: Findings): void {
 const FIXED = ['attachRequired', 'fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes']
 
 function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
-  const of = { value: objectMember(object, 'spec'), before: objectMember(current, 'spec') }
+  const value = memberOf(object, 'spec')
+  // One that is missing is told once, not again for each field.
+  if (!isJsonObject(value)) return
+  const of = { value, before: objectMember(current, 'spec') }
   checkImmutable(specSchema, member(null, 'spec'), of, FIXED, found)
 }

@@ -37,8 +37,8 @@ function struct(schema: ObjectSchema, making: Making): JsonObject {
 
 function member(type: Schema, required: boolean, making: Making): Json | undefined {
   const { random, fill, depth } = making
-  const isNumber = type.type === 'integer' || type.type === 'number' || type.type === 'boolean'
-  const isAlways = type.default === undefined && (type.always === true || (required && isNumber))
+  const hasZero = ['integer', 'number', 'boolean', 'object'].includes(type.type)
+  const isAlways = type.default === undefined && (type.always === true || (required && hasZero))
   const mayBeZero = type.zeroMatters === true || isAlways
   const isLarge = type.type === 'object' || type.type === 'list' || type.type === 'map'
   if (depth > depthMax && isLarge && !isAlways) return undefined

@@ -49,14 +49,14 @@ function makePlan(schema: ObjectSchema): MessagePlan {
 }
 
 /**
- * A message says the zero of members that nobody set. Where JSON has to say a number or a flag the zero was meant, and
- * so it was where absent is something else; not where absent means another value.
+ * A message says the zero of members that nobody set. Where JSON has to say a number, a flag or a struct the zero was
+ * meant, and so it was where absent is something else; not where absent means another value.
  */
 function doesKeepZero(schema: Schema, required: boolean): boolean {
   if (schema.zeroMatters === true) return true
   if (schema.default !== undefined) return false
   if (schema.always === true) return true
-  return required && (schema.type === 'integer' || schema.type === 'number' || schema.type === 'boolean')
+  return required && ['integer', 'number', 'boolean', 'object'].includes(schema.type)
 }
 
 function holdsMaps(schema: Schema): boolean {

@@ -23,13 +23,22 @@ const defaults = {
 void test('spec 2.10: what a driver does not say has a default', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
-  const { object } = await api.create({ kind, body: { metadata: { name } } })
+  const { object } = await api.create({ kind, body })
   assert.deepEqual(object['spec'], defaults)
   const other = { ...body, metadata: { name: 'e' }, spec: { attachRequired: false } }
   const { object: said } = await api.create({ kind, body: other })
   assert.deepEqual(said['spec'], { ...defaults, attachRequired: false })
   const gone = await api.delete({ kind, name })
   assert.deepEqual([gone.code, gone.object.kind], [200, kind])
+})
+
+void test('spec 2.10: a driver without a spec is refused, and an empty spec is one', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const change = { spec: null }
+  await refusesNew(api, { kind, body }, [[change, ['FieldValueRequired spec']]])
+  assert.equal((await api.create({ kind, body })).code, 201)
+  await refusesChange(api, { kind, name }, [[change, ['FieldValueRequired spec']]])
 })
 
 void test('spec 2.10, 8: the name of a CSIDriver has 63 characters at most', async (t) => {
