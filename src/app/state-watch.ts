@@ -27,14 +27,19 @@ export function watchState(parts: {
   readonly limits: StoreLimits
   /** What this member may decide by. */
   readonly featureLevelMax: number
+  /** As the guard takes it; unset: its own. */
+  readonly operatorTrustMs?: number
 }): StateWatch {
-  const { machine, consensus, clock, log, limits, featureLevelMax } = parts
+  const { machine, consensus, clock, log, limits, featureLevelMax, operatorTrustMs: trustMs } = parts
   const reports = new MemberReports({
     consensus,
     clock,
     onUnreadable: (from, cause) => log.warn({ from, cause }, 'the report of a member cannot be read'),
   })
-  const guard = new StateGuard({ state: machine, consensus, reports, clock, log })
+  const guard = new StateGuard({
+    ...{ state: machine, consensus, reports, clock, log },
+    ...(trustMs === undefined ? {} : { trustMs }),
+  })
   const reporter = new MemberReporter({
     consensus,
     clock,

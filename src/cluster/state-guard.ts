@@ -40,6 +40,8 @@ export type StateGuardParts = {
   readonly consensus: Pick<Consensus<never>, 'status' | 'transferLeadership'>
   readonly reports: MemberReports
   readonly clock: Clock
+  /** How long an operator's decision holds where no majority agrees, in ms. */
+  readonly trustMs?: number
   readonly log: {
     info(fields: object, message: string): void
     warn(fields: object, message: string): void
@@ -53,6 +55,8 @@ export const reportAgeMsMax = 10_000
 const transferMsMax = 2000
 /** Enough for every member in touch to have reported the digests that decide. */
 const undecidedMsMax = 3000
+/** Enough to repair the others. The state may go wrong again meanwhile, and nothing would notice. */
+const operatorTrustMs = 600_000
 /** Enough for a sample ahead to be known everywhere before any member gets there. */
 const aheadEntriesMin = 8
 /** A fetch that lasts is logged this often. */
@@ -63,7 +67,8 @@ const unknown: StateVerdict = { kind: 'agree', agreedUpTo: null }
  * Compares the state of this member with the others' all the time. Once a second it takes a sample where it rests, names
  * an index ahead for every member to take one at, and judges what the others reported. A member that a majority
  * contradicts stops serving at once, one that differs from another without a majority on its side after three seconds;
- * either serves again once a majority has its state. A leader without a trusted state transfers leadership.
+ * either serves again once a majority has its state. An operator's word that a state is right holds against what others
+ * have until a majority has it, for ten minutes at most. A leader without a trusted state transfers leadership.
  */
 export class StateGuard {
   readonly #parts: StateGuardParts
@@ -76,8 +81,8 @@ export class StateGuard {
   #differsSince: { readonly index: LogIndex; readonly ms: number } | null = null
   /** The newest index of any difference. */
   #differedAt: LogIndex = noIndex
-  /** An operator said that this state is right: until a majority has it, what others have is no reason to distrust it. */
-  #isTrustedByOperator = false
+  /** An operator said that this state is right: until then, or a majority has it, what others have does not count. */
+  #trustedUntilMs = Number.NEGATIVE_INFINITY
   #logged: 'agree' | 'majority' = 'agree'
   #quarantinedSinceMs: number | null = null
   #loggedMs = Number.NEGATIVE_INFINITY
@@ -137,10 +142,20 @@ export class StateGuard {
     return this.#isTrustedByOperator || this.#verdict.kind === 'agree' || this.#verdict.kind === 'majority'
   }
 
-  /** An operator says that this member's state is right. It has one. */
+  /**
+   * An operator says that this member's state is right. It has one. Where nothing speaks against the state the decision
+   * means nothing: it must not outlast the first difference that is still to come.
+   */
   trustByOperator(): void {
-    this.#isTrustedByOperator = true
-    this.#parts.state.trust()
+    const { state, clock, trustMs = operatorTrustMs } = this.#parts
+    const { kind } = this.#verdict
+    if (state.quarantine === null && (kind === 'agree' || kind === 'majority')) return
+    this.#trustedUntilMs = clock.monotonicMs() + trustMs
+    state.trust()
+  }
+
+  get #isTrustedByOperator(): boolean {
+    return this.#parts.clock.monotonicMs() < this.#trustedUntilMs
   }
 
   get #reported(): ReportedState {
@@ -169,7 +184,7 @@ export class StateGuard {
       this.#verdict = unknown
       this.#differsSince = null
       this.#differedAt = noIndex
-      this.#isTrustedByOperator = false
+      this.#trustedUntilMs = Number.NEGATIVE_INFINITY
       return
     }
     const { configuration, id: self } = consensus.status
@@ -188,7 +203,7 @@ export class StateGuard {
     if (verdict.kind === 'agree' || verdict.kind === 'majority') {
       this.#differsSince = null
       if (agreedUpTo === null || agreedUpTo < this.#differedAt) return
-      this.#isTrustedByOperator = false
+      this.#trustedUntilMs = Number.NEGATIVE_INFINITY
       state.trust()
       return
     }

@@ -291,7 +291,8 @@ function spoiled(machine: StoreMachine, state: StateCondition, look: () => void)
 function guardState(life: Life, machine: StoreMachine, { storeLimits }: Swarm): void {
   life.watch = watchState({
     ...{ machine, consensus: life.node, clock: life.clock, log: silent },
-    ...{ limits: storeLimits, featureLevelMax },
+    // The operator looks again every second, and a run is short.
+    ...{ limits: storeLimits, featureLevelMax, operatorTrustMs: 10_000 },
   })
 }
 

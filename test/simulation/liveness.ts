@@ -360,7 +360,13 @@ export class Liveness {
       const { term, leader, commit, lastIndex, persistedIndex, appliedMemory, appliedDisk, followers } =
         status
       const place = { term, leader, commit, lastIndex, persistedIndex, appliedMemory, appliedDisk }
-      return `m${member.id} (${role}) ${JSON.stringify({ role: status.role, ...place, load, followers })}`
+      const { machine, watch } = member.life ?? {}
+      const state = {
+        isWrong: member.isWrong,
+        quarantine: machine?.quarantine,
+        verdict: watch?.guard.verdict,
+      }
+      return `m${member.id} (${role}) ${JSON.stringify({ role: status.role, ...place, load, followers, state })}`
     })
     throw new BrokenInvariant([what, ...this.#unready(), ...lines].join('\n'))
   }
