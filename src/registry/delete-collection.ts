@@ -6,7 +6,7 @@ import type { StoredObject } from '../store/object-store.ts'
 import { AdmissionContext } from './admission-context.ts'
 import type { Answer, WriteRequest } from './answer.ts'
 import { resourceOf } from './definition.ts'
-import { readDeleteOptions } from './delete-options.ts'
+import { readDeleteOptions, warnOfDependents } from './delete-options.ts'
 import type { DeleteOptions } from './delete-options.ts'
 import { removeWith } from './delete.ts'
 import { statusAnswer } from './document.ts'
@@ -45,6 +45,7 @@ export async function removeCollection(parts: VerbParts, request: WriteRequest):
     }
     await removeNewest(parts, request, removal, selection, list.limit)
   }
+  warnOfDependents(context, removal.options)
   return statusAnswer(200, deletedCollectionStatus(resourceOf(definition)))
 }
 

@@ -10,6 +10,7 @@ import { apiVersionOf } from './definition.ts'
 import type { ResourceDefinition } from './definition.ts'
 import { isDryRun, readBoolean, readDryRun, readInteger, readText, unsupported } from './options.ts'
 import type { VerbParts } from './parts.ts'
+import type { RequestContext } from './request.ts'
 
 export type DeleteOptions = {
   readonly dryRun: boolean
@@ -19,7 +20,12 @@ export type DeleteOptions = {
   readonly uid: string | null
   /** null: any. */
   readonly resourceVersion: string | null
+  /** What shall become of objects that depend on it. null: whatever the server does by itself. */
+  readonly propagationPolicy: Propagation | null
 }
+
+const PROPAGATIONS = ['Orphan', 'Background', 'Foreground'] as const
+type Propagation = (typeof PROPAGATIONS)[number]
 
 /**
  * Options of a deletion, from the body where there is one, else from the query; a dry run may be asked for in
@@ -37,9 +43,24 @@ export function readDeleteOptions({ names }: Pick<VerbParts, 'names'>, request: 
     return { ...read, dryRun: dryRun || read.dryRun }
   }
   const gracePeriodSeconds = readInteger(query, 'gracePeriodSeconds')
-  const policy = readText(query, 'propagationPolicy')
-  checkPropagation(policy, query.has('orphanDependents') ? readBoolean(query, 'orphanDependents') : null)
-  return { dryRun, gracePeriodSeconds, uid: null, resourceVersion: null }
+  const propagationPolicy = propagationOf(
+    readText(query, 'propagationPolicy'),
+    query.has('orphanDependents') ? readBoolean(query, 'orphanDependents') : null,
+  )
+  return { dryRun, gracePeriodSeconds, uid: null, resourceVersion: null, propagationPolicy }
+}
+
+/**
+ * Tells who deleted something that its dependents are not treated as asked for. Nothing is said of `Background`: existing
+ * clients ask for it with every deletion, and it promises nothing by the time of the answer.
+ */
+export function warnOfDependents({ warn }: Pick<RequestContext, 'warn'>, options: DeleteOptions): void {
+  const { propagationPolicy } = options
+  if (propagationPolicy === null || propagationPolicy === 'Background') return
+  warn(
+    `propagationPolicy ${propagationPolicy} is accepted but not enforced by this release: the object does not wait for ` +
+      'its dependents, and they are neither deleted nor orphaned',
+  )
 }
 
 function fromBody(names: Names, request: VerbRequest): DeleteOptions {
@@ -77,7 +98,10 @@ function shown(text: string): string {
 /** @param value of the shape `DeleteOptions` @throws ApiError `BadRequest` */
 export function deleteOptionsOf(value: JsonObject): DeleteOptions {
   const orphan = memberOf(value, 'orphanDependents')
-  checkPropagation(textMember(value, 'propagationPolicy'), typeof orphan === 'boolean' ? orphan : null)
+  const propagationPolicy = propagationOf(
+    textMember(value, 'propagationPolicy'),
+    typeof orphan === 'boolean' ? orphan : null,
+  )
   const preconditions = memberOf(value, 'preconditions')
   const wanted: JsonObject = isJsonObject(preconditions) ? preconditions : {}
   const dryRun = memberOf(value, 'dryRun')
@@ -87,13 +111,16 @@ export function deleteOptionsOf(value: JsonObject): DeleteOptions {
     gracePeriodSeconds: numberMember(value, 'gracePeriodSeconds'),
     uid: textMember(wanted, 'uid') || null,
     resourceVersion: textMember(wanted, 'resourceVersion') || null,
+    propagationPolicy,
   }
 }
 
-function checkPropagation(policy: string, orphan: boolean | null): void {
-  const supported = ['Orphan', 'Background', 'Foreground']
-  if (policy !== '' && !supported.includes(policy)) throw unsupported('propagationPolicy', policy, supported)
-  if (policy === '' || orphan === null) return
+/** @param orphan the older word for it; null: not said @throws ApiError `BadRequest` */
+function propagationOf(policy: string, orphan: boolean | null): Propagation | null {
+  const known = PROPAGATIONS.find((name) => name === policy)
+  if (policy !== '' && known === undefined) throw unsupported('propagationPolicy', policy, PROPAGATIONS)
+  if (known === undefined) return orphan === null ? null : orphan ? 'Orphan' : 'Background'
+  if (orphan === null) return known
   throw badRequest(
     'propagationPolicy: Invalid value: orphanDependents and deletionPropagation cannot be both set',
   )

@@ -5,7 +5,7 @@ import type { Revision } from '../store/revision.ts'
 import type { Answer, WriteRequest } from './answer.ts'
 import { resourceOf } from './definition.ts'
 import type { AnyObject } from './definition.ts'
-import { readDeleteOptions } from './delete-options.ts'
+import { readDeleteOptions, warnOfDependents } from './delete-options.ts'
 import type { DeleteOptions } from './delete-options.ts'
 import { bytesAt, document, statusAnswer } from './document.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
@@ -27,10 +27,13 @@ import type { Draft } from './write-pipeline.ts'
  * @throws ApiError
  * @source spec 3.1
  */
-export function remove(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+export async function remove(parts: VerbParts, request: WriteRequest): Promise<Answer> {
   const { definition, target } = request
   if (target.subresource !== null) throw methodNotSupported(resourceOf(definition), 'delete')
-  return removeWith(parts, request, readDeleteOptions(parts, request))
+  const options = readDeleteOptions(parts, request)
+  const answer = await removeWith(parts, request, options)
+  warnOfDependents(request.context, options)
+  return answer
 }
 
 /** @param request its body and query were read already */

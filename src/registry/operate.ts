@@ -5,7 +5,7 @@ import { successStatus } from '../api/status.ts'
 import type { Answer, VerbRequest, WriteRequest } from './answer.ts'
 import { checkNamespace, decodeObject, reshapeObject } from './decode.ts'
 import type { AnyObject, OperationSubresource, PartSubresource, ResourceDefinition } from './definition.ts'
-import { deleteOptionsOf } from './delete-options.ts'
+import { deleteOptionsOf, warnOfDependents } from './delete-options.ts'
 import { draftDelete } from './delete.ts'
 import { statusAnswer } from './document.ts'
 import { readWriteOptions } from './options.ts'
@@ -104,6 +104,7 @@ function draftOperation(
   switch (what.kind) {
     case 'delete': {
       const asked = deleteOptionsOf(what.options)
+      warnOfDependents(on.context, asked)
       return draftDelete(parts, on, { ...asked, dryRun: options.dryRun || asked.dryRun }, reads)
     }
     case 'change': {

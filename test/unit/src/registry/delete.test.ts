@@ -10,7 +10,7 @@ import { namesOf } from '../../../../src/api/names.ts'
 import type { ResourceDefinition } from '../../../../src/registry/definition.ts'
 import { configMapDefinition } from '../../../../src/resources/config-map.ts'
 import { Fixture, causes, details, refused } from './fixture.ts'
-import type { Got } from './fixture.ts'
+import type { Call, Got } from './fixture.ts'
 
 void test('spec 3.1, 4.4: without finalizers the object goes, and a Status is answered', async (t) => {
   const api = await Fixture.open()
@@ -90,6 +90,37 @@ void test('spec 4.2: no propagation policy or grace period holds what has no fin
     assert.equal((await api.delete({ name: 'a', ...call })).code, 200, JSON.stringify(call))
     assert.equal((await refused(api.get({ name: 'a' }))).code, 404)
   }
+})
+
+void test('spec 4.2: a policy for dependents that is not enforced yet is answered with a warning', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const warned = async (call: Partial<Call>): Promise<readonly string[]> => {
+    await api.configMap('a')
+    api.warnings.length = 0
+    await api.delete({ name: 'a', ...call })
+    return [...api.warnings]
+  }
+  for (const [call, policy] of [
+    [{ query: { propagationPolicy: 'Foreground' } }, 'Foreground'],
+    [{ query: { orphanDependents: 'true' } }, 'Orphan'],
+    [{ body: { propagationPolicy: 'Orphan' } }, 'Orphan'],
+    [{ body: { orphanDependents: true } }, 'Orphan'],
+  ] as const) {
+    const [warning, ...more] = await warned(call)
+    assert.match(warning ?? '', new RegExp(`^propagationPolicy ${policy} is accepted but not enforced`))
+    assert.deepEqual(more, [])
+  }
+  for (const call of [
+    {},
+    { body: { propagationPolicy: 'Background' } },
+    { body: { orphanDependents: false } },
+  ])
+    assert.deepEqual(await warned(call), [], JSON.stringify(call))
+  await api.configMap('a')
+  await api.configMap('b')
+  await api.deleteCollection({ query: { propagationPolicy: 'Orphan' } })
+  assert.equal(api.warnings.length, 1)
 })
 
 /** Kinds whose objects say themselves how long they take to end. */
