@@ -98,7 +98,8 @@ export class RaftActor {
     const names = [...this.#logRefusedBy.values()].map((name) => `"${name}"`).join(', ')
     this.#fail(
       `members ${names} know this member by another log: this one lost its log, and its vote with it. ` +
-        'Bring its old data directory back, or it must be replaced by a new member',
+        'Bring its old data directory back, or it must be replaced by a new member. Where the cluster was never ' +
+        'founded, empty the data directories of all initial members instead',
     )
   }
 

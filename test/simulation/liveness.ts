@@ -8,7 +8,6 @@ import { afflict, illnesses } from './illness.ts'
 import type { Illness } from './illness.ts'
 import type { MembershipDeeds } from './membership-deeds.ts'
 import type { Network } from './network.ts'
-import { joinsMax } from './plan-members.ts'
 import type { Member } from './process.ts'
 import { sourceOf } from './repairs.ts'
 import { unrest } from './rest.ts'
@@ -199,8 +198,7 @@ export class Liveness {
     const { network, world, members, membership } = this.#options
     network.faulty = false
     // Of the ill too: one that leads while it reaches some of the others and not all would starve the rest for ever.
-    // And of those that are still to come.
-    network.heal(Array.from({ length: members.length + joinsMax }, (_, at) => nodeId(at + 1)))
+    network.heal()
     // All founders are needed until it is founded.
     if (!membership.any && this.#isFounded) return
     this.#healthy = members.filter(({ recoverable }) => recoverable)

@@ -243,12 +243,12 @@ export class Nemesis {
 
   /**
    * One founder keeps its directory: all of them together may found another cluster. While they agree to one, each has
-   * to keep it.
+   * to keep it, and from when it said which: the others may agree to that while it is down.
    */
   #canForget(member: Member): boolean {
-    const { members, founders, membership } = this.#options
+    const { members, founders, membership, network } = this.#options
     const isFounded = members.some(({ clusterId }) => clusterId !== null)
-    if (!isFounded) return members.every(({ agreed }) => !agreed)
+    if (!isFounded) return members.every(({ agreed, id }) => !agreed && !network.hasNamedCluster(nodeId(id)))
     const keeps = founders.some(
       (id) => id !== member.id && members.find((one) => one.id === id)?.isWiped === false,
     )

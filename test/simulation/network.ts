@@ -2,6 +2,7 @@ import { assert } from '../../raft/base/assert.ts'
 import { noIndex } from '../../raft/core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../../raft/core/types.ts'
 import type {
+  PeerIdentity,
   PeerMessage,
   PeerVerdict,
   SnapshotHeader,
@@ -39,6 +40,7 @@ export class Network {
   readonly #ports = new Map<NodeId, SimTransport>()
   readonly #links = new Map<string, Link>()
   readonly #streams: SnapshotStreams
+  readonly #namedCluster = new Set<NodeId>()
   /** Off at the end of a run, when what is well has to come together. */
   faulty = true
 
@@ -93,18 +95,24 @@ export class Network {
     return end
   }
 
-  /** Every link among these is well. */
-  heal(members: readonly NodeId[]): void {
-    for (const from of members) for (const to of members) this.#links.get(`${from}>${to}`)?.heal()
-    this.#streams.break((stream) => members.includes(stream.from) && stream.hangs)
+  /** Every link is well. */
+  heal(): void {
+    for (const link of this.#links.values()) link.heal()
+    this.#streams.break((stream) => stream.hangs)
   }
 
   connected(from: NodeId, to: NodeId): boolean {
     return this.#link(from, to).isOpen
   }
 
+  /** Whether it said which cluster it would found, and others may have agreed to that. */
+  hasNamedCluster(id: NodeId): boolean {
+    return this.#namedCluster.has(id)
+  }
+
   send(message: PeerMessage, from: NodeId, to: NodeId): void {
     this.#parts.tap(message)
+    if (message.kind === 'founding') this.#note(from, message.identity)
     this.inject(message, from, to)
   }
 
@@ -175,6 +183,7 @@ export class Network {
 
   #greet(from: SimTransport, to: SimTransport, receiver: TransportReceiver): Greeting {
     const identity = from.receiver?.identity() ?? nobody
+    this.#note(from.id, identity)
     const met = receiver.verify(from.id, identity)
     const greeting: Greeting = { verdict: null, met, waiting: [] }
     to.greetings.set(from, greeting)
@@ -219,6 +228,10 @@ export class Network {
     const verdict = await met
     if (verdict === 'ok') return receiver
     throw new TransportFailure('refused', `member ${from} is refused: ${verdict}`)
+  }
+
+  #note(member: NodeId, { clusterId }: PeerIdentity): void {
+    if (clusterId !== '') this.#namedCluster.add(member)
   }
 
   #reportUnreachable(from: NodeId, to: NodeId): void {

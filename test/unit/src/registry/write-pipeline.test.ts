@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { admissionChain } from '../../../../src/admission/chain.ts'
-import type { AdmissionPlugin } from '../../../../src/admission/chain.ts'
+import type { AdmissionPlugin, RemotePlugin } from '../../../../src/admission/chain.ts'
 import { namespaceLifecycle } from '../../../../src/admission/namespace-lifecycle.ts'
 import { forbidden } from '../../../../src/api/api-errors.ts'
 import { objectMember, objectsMember, textMember } from '../../../../src/api/json.ts'
@@ -196,9 +196,13 @@ void test('a plugin that calls out is not asked about a request that does not co
   const { plugin, calls } = remote(({ object }) => object)
   assert.ok(plugin.callsOut === true)
   const judged: AdmissionRequest[] = []
-  const validate = async (request: AdmissionRequest): Promise<void> => void judged.push(request)
+  const validate = (request: AdmissionRequest): Promise<void> => {
+    judged.push(request)
+    return Promise.resolve()
+  }
   const concerns = ({ definition }: AdmissionRequest): boolean => definition.plural === 'namespaces'
-  const { api } = await open(t, [{ ...plugin, validate, concerns }])
+  const picky: RemotePlugin = { ...plugin, validate, concerns }
+  const { api } = await open(t, [picky])
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
   assert.deepEqual([calls.length, judged.length], [1, 1])
   const made = await api.create({ kind: 'ConfigMap', namespace: 'n', body: { metadata: { name: 'c' } } })
