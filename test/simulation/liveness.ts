@@ -295,16 +295,17 @@ export class Liveness {
     return this.#healthy.filter(({ life, isWrong }) => isWrong || life?.machine?.quarantine !== null)
   }
 
-  /** An operator looks again and again. */
+  /** An operator looks again and again: what a member reported before it was lost may count a little later. */
   #repair(): void {
-    const { world } = this.#options
+    this.#options.world.schedule(repairEveryMs, 'an operator looks again', null, () => this.#repair())
     const ailing = this.#ailing()
-    if (ailing.length === 0) return
     // Where a majority is right, whoever else is right is trusted by itself.
     const member = ailing.find(({ isWrong }) => isWrong) ?? ailing.find(({ isSuspect }) => isSuspect)
-    const from = member === undefined ? undefined : sourceOf(this.#healthy, member)
-    if (from !== undefined) member?.repair(from)
-    world.schedule(repairEveryMs, 'an operator looks again', null, () => this.#repair())
+    if (member === undefined) return
+    const from = sourceOf(this.#healthy, member)
+    if (from !== undefined) return member.repair(from)
+    // It alone has all that was decided: the others are repaired from it.
+    if (member.isRight) this.#healthy.find((other) => other !== member)?.repair(member)
   }
 
   #equal(): boolean {
