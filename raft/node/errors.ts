@@ -16,3 +16,16 @@ export class ConsensusFailure extends Failure<ConsensusFailureCode> {}
 
 /** A change of the members that the leader does not make. The message is one line with the way forward. */
 export class MembershipFailure extends Failure<ChangeRefusal> {}
+
+/**
+ * Returns why a member ends whose peers know it by another log. The remedy for a cluster that was founded comes last:
+ * whoever knows this member's addresses adds the command to it.
+ */
+export function knownByAnotherLog(peers: readonly string[]): string {
+  const names = peers.map((name) => `"${name}"`).join(', ')
+  return (
+    `members ${names} know this member by another log: this one lost its log, and its vote with it. ` +
+    'Only where the cluster was never founded, empty the data directories of all initial members. ' +
+    'Otherwise bring its old data directory back, or it must be replaced by a new member'
+  )
+}

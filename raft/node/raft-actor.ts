@@ -9,6 +9,7 @@ import type { Channel, PeerMessage, RecoveredLog, SnapshotHeader, SnapshotSink, 
 import { TransportFailure } from '../transport/errors.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
 import { Driver } from './driver.ts'
+import { knownByAnotherLog } from './errors.ts'
 import { FoundingDriver } from './founding-driver.ts'
 import type { LeaseBoard } from './lease-board.ts'
 import { LogMender } from './log-mender.ts'
@@ -95,12 +96,7 @@ export class RaftActor {
   logRefusedBy(peer: NodeId, peerName: string): void {
     this.#logRefusedBy.set(peer, peerName)
     if (!isProof(this.#configuration, this.#options.node.id, new Set(this.#logRefusedBy.keys()))) return
-    const names = [...this.#logRefusedBy.values()].map((name) => `"${name}"`).join(', ')
-    this.#fail(
-      `members ${names} know this member by another log: this one lost its log, and its vote with it. ` +
-        'Bring its old data directory back, or it must be replaced by a new member. Where the cluster was never ' +
-        'founded, empty the data directories of all initial members instead',
-    )
+    this.#fail(knownByAnotherLog([...this.#logRefusedBy.values()]))
   }
 
   /** A peer that may have refused this member before accepts it. */

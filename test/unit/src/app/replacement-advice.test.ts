@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { damaged, missingSegment } from '../../../../raft/log/errors.ts'
+import { knownByAnotherLog } from '../../../../raft/node/errors.ts'
 import { withReplacement } from '../../../../src/app/replacement-advice.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 
@@ -22,7 +23,7 @@ for (const line of [
   missingSegment('log/2').message,
   'the log ends at 5, before what the database holds (9): entries this member promised to keep are lost; it must be replaced by a new member',
   'what this member promised to keep is lost; it must be replaced by a new member',
-  'members "n1", "n3" know this member by another log: this one lost its log, and its vote with it. Bring its old data directory back, or it must be replaced by a new member',
+  knownByAnotherLog(['n1', 'n3']),
 ]) {
   void test(`replaced: ${line.slice(0, 60)}`, () => {
     assert.match(withReplacement(line, config), command)
