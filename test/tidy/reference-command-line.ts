@@ -87,7 +87,9 @@ function section(words: readonly string[], command: Command): string {
   const usage = [...words, ...given.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`))]
   const rows = [
     ...given.map((one: Argument) => `| \`${one.name()}\` | - | ${cell(one.description)} |\n`),
-    ...command.options.map((one) => `| \`${one.flags}\` | ${defaultOf(one)} | ${cell(meaningOf(one))} |\n`),
+    ...command.options.map(
+      (one) => `| \`${one.flags.replaceAll('|', '\\|')}\` | ${defaultOf(one)} | ${cell(meaningOf(one))} |\n`,
+    ),
   ]
   const table = `| argument or option | default | meaning |\n| --- | --- | --- |\n${rows.join('')}`
   return `## ${words.join(' ')}\n\n\`${usage.join(' ')}\`: ${paragraph(command.description())}\n\n${table}`
@@ -98,9 +100,9 @@ function meaningOf({ description, argChoices, envVar }: Option): string {
   return `${description}${choices}${envVar === undefined ? '' : ` (environment: ${envVar})`}`
 }
 
-function defaultOf({ defaultValue }: Option): string {
+function defaultOf({ defaultValue, defaultValueDescription }: Option): string {
   const isNothing = defaultValue === undefined || defaultValue === false || String(defaultValue) === ''
-  return isNothing ? '-' : `\`${String(defaultValue)}\``
+  return isNothing ? '-' : `\`${defaultValueDescription ?? String(defaultValue)}\``
 }
 
 function paragraph(text: string): string {
