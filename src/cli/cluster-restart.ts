@@ -1,14 +1,14 @@
-import { waitGone, waitReady } from './cluster.ts'
+import { afterEnd, waitGone, waitReady } from './cluster.ts'
 import { CliFailure } from './errors.ts'
 import { openCluster } from './local-cluster.ts'
-import type { LocalMember } from './local-cluster.ts'
+import type { LocalCluster, LocalMember } from './local-cluster.ts'
 import { logLength, processState, signalProcess, startProcess } from './process.ts'
 import { namesInOrder } from './name-order.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
  * Stops and starts a member, or all of them one after the other, each only when the one before is ready: so a cluster of
- * three or more goes on answering. One that does not run is started.
+ * three or more goes on answering. One that does not run is started; one that was removed from the cluster is left out.
  *
  * @param name null: all @throws CliFailure `failed`
  */
@@ -23,14 +23,39 @@ export async function clusterRestart(
     const names = namesInOrder(cluster.members)
     throw new CliFailure('failed', `${String(name)} is no member of ${cluster.directory}: there are ${names}`)
   }
-  for (const member of members) {
-    await stop(terminal, member, options.timeoutMs)
-    const logFrom = new Map([[member.name, logLength(member)]])
-    const { pid } = startProcess(member)
-    terminal.note(`${member.name} started (pid ${pid}), clients on port ${member.clientPort}`)
-    await waitReady(terminal, { ...cluster, members: [member] }, { timeoutMs: options.timeoutMs, logFrom })
+  const restarted: LocalMember[] = []
+  for (const [at, member] of members.entries()) {
+    try {
+      if (await restart(terminal, { ...cluster, members: [member] }, member, options.timeoutMs))
+        restarted.push(member)
+    } catch (cause) {
+      const rest = members.slice(at + 1)
+      if (!(cause instanceof CliFailure) || rest.length === 0) throw cause
+      throw new CliFailure(cause.code, `${cause.message}; not restarted yet: ${namesInOrder(rest)}`)
+    }
   }
-  terminal.print(`restarted: ${namesInOrder(members)}`)
+  terminal.print(restarted.length === 0 ? 'restarted: none' : `restarted: ${namesInOrder(restarted)}`)
+}
+
+/** @returns whether it is still a member, and ready */
+async function restart(
+  terminal: Terminal,
+  cluster: LocalCluster,
+  member: LocalMember,
+  timeoutMs: number,
+): Promise<boolean> {
+  await stop(terminal, member, timeoutMs)
+  const logFrom = new Map([[member.name, logLength(member)]])
+  const started = startProcess(member)
+  terminal.note(`${member.name} started (pid ${started.pid}), clients on port ${member.clientPort}`)
+  let isMember = true
+  const onEnded = async (): Promise<'failed' | 'gone'> => {
+    const after = await afterEnd(terminal, member, started)
+    if (after === 'gone') isMember = false
+    return after
+  }
+  await waitReady(terminal, cluster, { timeoutMs, logFrom, onEnded })
+  return isMember
 }
 
 async function stop(terminal: Terminal, member: LocalMember, timeoutMs: number): Promise<void> {

@@ -68,12 +68,9 @@ export async function clusterUp(
       start(member)
       return 'started-again'
     }
-    if ((await exitCodeOf(terminal, ours)) !== removedExitCode) return 'failed'
-    forgetProcess(member)
-    removed.add(member.name)
-    const remedy = `orchctl cluster remove ${member.name} takes what it held off this machine`
-    terminal.note(`${member.name} is no member any more: ${remedy}`)
-    return 'gone'
+    const after = await afterEnd(terminal, member, ours)
+    if (after === 'gone') removed.add(member.name)
+    return after
   }
   await waitReady(terminal, cluster, { timeoutMs: options.timeoutMs, logFrom, onEnded })
   const members = cluster.members.filter(({ name }) => !removed.has(name))
@@ -98,6 +95,19 @@ function exitCodeOf({ clock }: Terminal, { ended: code }: Started): Promise<numb
 
 /** What is to be made of a member that ended. `gone`: nobody has to wait for it. */
 type AfterEnd = 'failed' | 'gone' | 'started-again'
+
+/** Of one that was started here and ended: that it was removed from the cluster is no failure. */
+export async function afterEnd(
+  terminal: Terminal,
+  member: LocalMember,
+  started: Started,
+): Promise<'failed' | 'gone'> {
+  if ((await exitCodeOf(terminal, started)) !== removedExitCode) return 'failed'
+  forgetProcess(member)
+  const remedy = `orchctl cluster remove ${member.name} takes what it held off this machine`
+  terminal.note(`${member.name} is no member any more: ${remedy}`)
+  return 'gone'
+}
 
 /** Of all of `cluster.members`. @throws CliFailure `failed` naming who is not, and why */
 export async function waitReady(

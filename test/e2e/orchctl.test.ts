@@ -111,6 +111,11 @@ void test('a cluster is started, shown, handed over, mended, kept and stopped', 
       assert.match(err, new RegExp(`${gone} is no member any more: orchctl cluster remove ${gone} takes`))
     }
     startsWithout()
+    const restarted = orchctl('cluster', 'restart', ...patience)
+    assert.equal(restarted.code, 0, restarted.err)
+    assert.match(restarted.err, new RegExp(`${gone} is no member any more`))
+    const others = ['n1', 'n2', 'n3'].filter((name) => name !== gone).join(', ')
+    assert.match(restarted.out, new RegExp(`restarted: ${others}$`, 'm'))
 
     assert.equal(orchctl('cluster', 'up', '--domain', 'orch.io', ...ports).code, 1)
     const stopped = orchctl(...down)
