@@ -77,7 +77,7 @@ function movedFault(peerAddress: string | null): string | null {
   return peerAddress === null ? null : (addressFault(peerAddress) ?? missingFault(peerAddress))
 }
 
-/** Who founds a cluster alone may have none; whoever comes to others is dialed by them. */
+/** A member that founds a cluster alone may have none. Any other needs one, as its peers dial it. */
 function missingFault(peerAddress: string): string | null {
   return peerAddress === '' ? 'a member beside others has a peer address' : null
 }

@@ -100,7 +100,7 @@ export class StateRepair {
     const source = this.#checkSource(from)
     if (state.quarantine !== null && state.quarantine.cause !== 'disagreement') return false
     if (from === null && isUndecided(state)) {
-      // The leader may find out in a moment that it is in doubt too, and would give its state to nobody.
+      // The leader may become suspect in a moment too, and then sends its state to no member.
       throw refused('no majority is known to have one state: name the member whose state is right (--from)')
     }
     if (state.quarantine === null && compared()?.differs === false) return false

@@ -51,8 +51,8 @@ export function readDeleteOptions({ names }: Pick<VerbParts, 'names'>, request: 
 }
 
 /**
- * Tells who deleted something that its dependents are not treated as asked for. Nothing is said of `Background`: existing
- * clients ask for it with every deletion, and it promises nothing by the time of the answer.
+ * Warns the client that the requested treatment of dependents is not enforced. `Background` gets no warning: existing
+ * clients send it with every deletion, and it promises nothing by the time of the response.
  */
 export function warnOfDependents({ warn }: Pick<RequestContext, 'warn'>, options: DeleteOptions): void {
   const { propagationPolicy } = options

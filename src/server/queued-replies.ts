@@ -3,11 +3,11 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../raft/base/clock.ts'
 
 /**
- * Ends the replies of HTTP/1.1 that wait behind another one of their connection when that breaks. Node up to 22 (seen
- * with 20.20 and 22.23, not with 24.21) tells only the reply whose turn it is; whoever waits for the `close` of another
- * waits for ever.
+ * Ends pipelined HTTP/1.1 replies that are queued behind another reply when their connection breaks. Node up to 22 (seen
+ * with 20.20 and 22.23, not with 24.21) emits `close` only on the reply that is being sent, so resources released on the
+ * `close` of a queued reply would be held for ever.
  *
- * Bounded by the connections: where nobody reads Node stops to take requests of one.
+ * Bounded by the connections: Node stops reading requests from a connection whose replies are not read.
  */
 export class QueuedReplies {
   readonly #clock: Pick<Clock, 'soon'>
@@ -17,15 +17,15 @@ export class QueuedReplies {
     this.#clock = clock
   }
 
-  /** A request came on a connection. */
+  /** Call for each request of a connection. */
   began(connection: Socket, reply: ServerResponse): void {
-    // It has its turn already: Node gave it the connection.
+    // Not queued: Node has assigned the connection to it.
     if (reply.socket !== null) return
     let replies = this.#byConnection.get(connection)
     if (replies === undefined) {
       const queued = new Set<ServerResponse>()
       this.#byConnection.set(connection, queued)
-      // In a turn of its own: behind what Node itself tells.
+      // In a later turn, after Node has emitted its own events.
       connection.once('close', () => this.#clock.soon(() => end(queued)))
       replies = queued
     }

@@ -108,6 +108,14 @@ void test('nothing is acknowledged before all initial members took part', async 
   assert.deepEqual([clusterIdOf(b), clusterIdOf(c)], [clusterIdOf(a), clusterIdOf(a)])
 })
 
+async function bothSayLost(b: MemberProcess, c: MemberProcess): Promise<void> {
+  await until(
+    'both say why',
+    () => [b, c].every((member) => /n2\W+ was known by another log, which it lost/.test(member.said())),
+    () => `${b.logTail()}\n${c.logTail()}`,
+  )
+}
+
 void test('a member that lost its directory founds nothing with another while the rest is away', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3 })
   t.after(() => cluster.remove())
@@ -121,11 +129,7 @@ void test('a member that lost its directory founds nothing with another while th
   rmSync(data(b), { recursive: true })
   b.start()
   c.start()
-  await until(
-    'both say why',
-    () => [b, c].every((member) => /n2\W+ was known by another log, which it lost/.test(member.said())),
-    () => `${b.logTail()}\n${c.logTail()}`,
-  )
+  await bothSayLost(b, c)
   for (const member of [b, c]) {
     assert.equal(await member.isReady(), false)
     const { status } = await member.client.get(`${path}/acked-1?timeout=2s`)
@@ -233,11 +237,7 @@ void test('a restored cluster is founded by all its members, and never by one th
   await a.stop('SIGKILL')
   await again()
   c.start()
-  await until(
-    'both say why',
-    () => [b, c].every((member) => /n2\W+ was known by another log, which it lost/.test(member.said())),
-    () => `${b.logTail()}\n${c.logTail()}`,
-  )
+  await bothSayLost(b, c)
   for (const member of [b, c]) {
     assert.equal(await member.isReady(), false)
     const { status } = await member.client.get(`${path}/acked?timeout=2s`)

@@ -82,7 +82,7 @@ function sharedPlaces(max: number, share: number): UserBudget {
 export function flowControl(app: App, places: Places, limits: ServerLimits): void {
   app.addHook('onRequest', (request, reply, done) => {
     const call = callOf(request)
-    // It may have ended while it was found out who asks: what it would take nobody would give back.
+    // The call may have ended during authentication: what it acquires now would never be released.
     if (call.closed) {
       reply.hijack()
       return
@@ -96,7 +96,7 @@ export function flowControl(app: App, places: Places, limits: ServerLimits): voi
 
   app.addHook('preParsing', (request, _reply, payload, done) => {
     const { upload } = callOf(request)
-    // A small one has to be here within its grace: how much of it has come says no more.
+    // A small body has to arrive within its grace period, so its progress need not be counted.
     const isCounted = upload !== null && !isSmall(request)
     if (isCounted) payload.on('data', (bytes: Uint8Array) => upload.received(bytes.byteLength))
     done(null, payload)
