@@ -2,7 +2,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import { createSecureContext } from 'node:tls'
 import { limits } from '../config/limits.ts'
-import type { AuditReceiver, SendOutcome } from '../observe/audit/webhook.ts'
+import type { AuditReceiver, SendOutcome } from '../audit/audit-webhook.ts'
 import type { ClientConfig } from '../pki/client-config.ts'
 
 /**

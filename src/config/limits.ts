@@ -106,7 +106,7 @@ export const limits = Object.freeze({
   /** Lines of the log, for a reader of standard output that stands still. When full: lost, counted and told; and how long an end waits. */
   logWaitingBytesMax: 1 * MiB,
   logDrainMsMax: 1000,
-  /** Audit events that wait to be written. When full: `observe/audit/log-writer` says who waits and what is lost. */
+  /** Audit events that wait to be written. When full: `audit/audit-log-writer` says who waits and what is lost. */
   auditBufferLinesMax: 10_000,
   auditBufferBytesMax: 32 * MiB,
   /** One event. When over: it goes without the bodies of request and answer, and says so. */

@@ -7,13 +7,13 @@ import { parseOwnJson } from '../../api/codec/json.ts'
 import { statusOf } from '../../api/status.ts'
 import type { Decision } from '../../auth/decision.ts'
 import { limits } from '../../config/limits.ts'
-import { namedByNobody } from '../../observe/audit/event.ts'
-import type { NamedByBody } from '../../observe/audit/event.ts'
-import { isAtLeast } from '../../observe/audit/policy.ts'
-import type { AuditDecision, AuditStage } from '../../observe/audit/policy.ts'
-import type { AuditTrail } from '../../observe/audit/trail.ts'
-import { withheld, withheldText } from '../../observe/audit/withheld.ts'
-import type { Withholding } from '../../observe/audit/withheld.ts'
+import { namedByNobody } from '../../audit/audit-event.ts'
+import type { NamedByBody } from '../../audit/audit-event.ts'
+import { isAtLeast } from '../../audit/audit-policy.ts'
+import type { AuditDecision, AuditStage } from '../../audit/audit-policy.ts'
+import type { AuditTrail } from '../../audit/audit-trail.ts'
+import { redacted, redactedText } from '../../audit/redaction.ts'
+import type { RedactionOptions } from '../../audit/redaction.ts'
 import type { Call } from '../call.ts'
 import { sourceIpsOf } from '../peer.ts'
 
@@ -203,7 +203,7 @@ export class AuditedCall {
   }
 
   #requestObject(decision: Recorded): Json | null {
-    return this.#request === null ? null : withheld(this.#request, this.#withholding(decision))
+    return this.#request === null ? null : redacted(this.#request, this.#redaction(decision))
   }
 
   #responseObject(decision: Recorded): string | null {
@@ -212,10 +212,10 @@ export class AuditedCall {
     if ('object' in response) return JSON.stringify(response.object)
     // It would be left out anyway.
     if (response.bytes.byteLength > limits.auditEventBytesMax) return textOf(response.bytes)
-    return withheldText(textOf(response.bytes), this.#withholding(decision))
+    return redactedText(textOf(response.bytes), this.#redaction(decision))
   }
 
-  #withholding({ omitManagedFields }: Recorded): Withholding {
+  #redaction({ omitManagedFields }: Recorded): RedactionOptions {
     const { action } = this.#call.info
     const isAboutTokens =
       action.kind === 'resource' &&

@@ -1,9 +1,9 @@
-import type { Action, ResourceAction } from '../../api/action.ts'
-import { jsonText } from '../../api/codec/json-text.ts'
-import type { Json, JsonObject } from '../../api/json.ts'
-import type { UserInfo } from '../../api/object.ts'
-import { formatMicroTime } from '../../api/time.ts'
-import type { AuditLevel, AuditStage } from './policy.ts'
+import type { Action, ResourceAction } from '../api/action.ts'
+import { jsonText } from '../api/codec/json-text.ts'
+import type { Json, JsonObject } from '../api/json.ts'
+import type { UserInfo } from '../api/object.ts'
+import { formatMicroTime } from '../api/time.ts'
+import type { AuditLevel, AuditStage } from './audit-policy.ts'
 
 /** What is known of a request at one of its stages. */
 export type AuditEvent = {

@@ -1,10 +1,10 @@
 import { basename, dirname, join } from 'node:path'
-import type { Clock } from '../../../raft/base/clock.ts'
-import { limits } from '../../config/limits.ts'
+import type { Clock } from '../../raft/base/clock.ts'
+import { limits } from '../config/limits.ts'
 import { backupName, expiredBackups } from './backups.ts'
 import type { LogFile, LogFiles } from './log-files.ts'
-import { LossTeller } from './loss-teller.ts'
-import type { LossTellerParts } from './loss-teller.ts'
+import { DroppedEventReporter } from './dropped-event-reporter.ts'
+import type { DroppedEventReporterParts } from './dropped-event-reporter.ts'
 
 export type AuditLogOptions = {
   readonly path: string
@@ -19,7 +19,7 @@ export type AuditLogOptions = {
 export type AuditLogParts = {
   readonly clock: Clock
   readonly files: LogFiles
-  readonly log: LossTellerParts['log']
+  readonly log: DroppedEventReporterParts['log']
   /** Lines that could not be written, or did not fit. */
   readonly onLost: (plugin: 'log' | 'buffered', count: number) => void
 }
@@ -46,7 +46,7 @@ export class AuditLogWriter {
   #file: LogFile | null
   #rotateAt: number
   #writing: Promise<void> | null = null
-  readonly #teller: LossTeller
+  readonly #reporter: DroppedEventReporter
 
   /** @param file at `path`, open */
   constructor(file: LogFile, options: AuditLogOptions, parts: AuditLogParts) {
@@ -54,7 +54,7 @@ export class AuditLogWriter {
     this.#options = options
     this.#parts = parts
     this.#rotateAt = options.bytesMax
-    this.#teller = new LossTeller({
+    this.#reporter = new DroppedEventReporter({
       ...{ clock: parts.clock, log: parts.log, where: { path: options.path } },
       remedy: 'make room on the disk of the audit log, and give access to it',
     })
@@ -82,7 +82,7 @@ export class AuditLogWriter {
       this.#queuedBytes + line.byteLength > auditBufferBytesMax
     ) {
       this.#parts.onLost('buffered', 1)
-      this.#teller.lost(1, 'too many of them wait to be written')
+      this.#reporter.dropped(1, 'too many of them wait to be written')
       return false
     }
     this.#queue.push(line)
@@ -122,7 +122,7 @@ export class AuditLogWriter {
         })
       })
       if (!isDone) {
-        this.#lose(this.#taken - this.#settled, 'the member ends and the disk does not answer')
+        this.#drop(this.#taken - this.#settled, 'the member ends and the disk does not answer')
         return
       }
     }
@@ -137,11 +137,11 @@ export class AuditLogWriter {
   }
 
   async #writeSome(): Promise<void> {
-    const room = await this.#room()
+    const room = await this.#prepareFile()
     const lines = this.#takeLines(room)
     const cause = await this.#append(Buffer.concat(lines))
-    if (cause !== null) this.#lose(lines.length, cause)
-    else if (!this.isFull) this.#teller.works()
+    if (cause !== null) this.#drop(lines.length, cause)
+    else if (!this.isFull) this.#reporter.recovered()
     this.#settle(lines.length, cause === null)
   }
 
@@ -180,7 +180,7 @@ export class AuditLogWriter {
   }
 
   /** Puts a full file aside. @returns bytes that the next write may have */
-  async #room(): Promise<number> {
+  async #prepareFile(): Promise<number> {
     const file = this.#file
     const next = this.#queue[0]?.byteLength ?? 0
     if (file !== null && file.size > 0 && file.size + next > this.#rotateAt) await this.#rotate(file.size)
@@ -237,9 +237,9 @@ export class AuditLogWriter {
     }
   }
 
-  #lose(count: number, cause: string): void {
+  #drop(count: number, cause: string): void {
     this.#parts.onLost('log', count)
-    this.#teller.lost(count, cause)
+    this.#reporter.dropped(count, cause)
   }
 }
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BrokenInvariant } from '../../../../raft/base/assert.ts'
-import { brokenExitCode, crash, failedExitCode } from '../../../../src/observe/crash.ts'
-import { createLogger } from '../../../../src/observe/logger.ts'
+import { brokenExitCode, crash, failedExitCode } from '../../../../src/host/crash.ts'
+import { createLogger } from '../../../../src/host/logger.ts'
 
 void test('a line is one JSON object with level, time and the base fields, and secrets are withheld', () => {
   const lines: string[] = []

@@ -1,28 +1,28 @@
-import { parseOwnJson } from '../../api/codec/json.ts'
-import { jsonText } from '../../api/codec/json-text.ts'
-import { isJsonObject, memberOf } from '../../api/json.ts'
-import type { Json, JsonObject } from '../../api/json.ts'
+import { parseOwnJson } from '../api/codec/json.ts'
+import { jsonText } from '../api/codec/json-text.ts'
+import { isJsonObject, memberOf } from '../api/json.ts'
+import type { Json, JsonObject } from '../api/json.ts'
 
 /** What of a body no log gets to see, whatever the policy says. */
-export type Withholding = {
+export type RedactionOptions = {
   /** Bearer tokens that somebody asks about, or was given: whoever reads the log could use them. */
   readonly tokens: boolean
   readonly managedFields: boolean
 }
 
 /** Stands where something was taken out. */
-export const withheldWord = '[withheld]'
+export const redactedMark = '[withheld]'
 
-export function withheld(body: Json, { tokens, managedFields }: Withholding): Json {
+export function redacted(body: Json, { tokens, managedFields }: RedactionOptions): Json {
   if (!isJsonObject(body)) return body
   const plain = managedFields ? withoutManagedFields(body) : body
   return tokens ? withoutTokens(plain) : plain
 }
 
 /** @param text JSON of the server's own making */
-export function withheldText(text: string, withholding: Withholding): string {
-  if (!withholding.tokens && !withholding.managedFields) return text
-  return jsonText(withheld(parseOwnJson(text), withholding))
+export function redactedText(text: string, redaction: RedactionOptions): string {
+  if (!redaction.tokens && !redaction.managedFields) return text
+  return jsonText(redacted(parseOwnJson(text), redaction))
 }
 
 function withoutManagedFields(object: JsonObject): JsonObject {
@@ -36,7 +36,7 @@ function withoutTokens(object: JsonObject): JsonObject {
   const changed: { [name: string]: Json } = { ...object }
   for (const name of ['spec', 'status']) {
     const part = memberOf(object, name)
-    if (isJsonObject(part) && Object.hasOwn(part, 'token')) changed[name] = { ...part, token: withheldWord }
+    if (isJsonObject(part) && Object.hasOwn(part, 'token')) changed[name] = { ...part, token: redactedMark }
   }
   return changed
 }

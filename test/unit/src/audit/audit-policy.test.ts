@@ -5,11 +5,11 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Action, ResourceAction } from '../../../../../src/api/action.ts'
-import { namesOf } from '../../../../../src/api/names.ts'
-import type { UserInfo } from '../../../../../src/api/object.ts'
-import { auditDecision, isAtLeast } from '../../../../../src/observe/audit/policy.ts'
-import { AuditPolicyMalformed, parseAuditPolicy } from '../../../../../src/observe/audit/policy-file.ts'
+import type { Action, ResourceAction } from '../../../../src/api/action.ts'
+import { namesOf } from '../../../../src/api/names.ts'
+import type { UserInfo } from '../../../../src/api/object.ts'
+import { auditDecision, isAtLeast } from '../../../../src/audit/audit-policy.ts'
+import { AuditPolicyMalformed, parseAuditPolicy } from '../../../../src/audit/policy-file.ts'
 
 const names = namesOf('orch.io')
 const alice: UserInfo = { name: 'alice', uid: 'u1', groups: ['dev', 'system:authenticated'], extra: {} }

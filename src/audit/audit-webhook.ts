@@ -1,8 +1,8 @@
-import type { Clock } from '../../../raft/base/clock.ts'
-import type { Random } from '../../../raft/base/random.ts'
-import { limits } from '../../config/limits.ts'
-import { LossTeller } from './loss-teller.ts'
-import type { LossTellerParts } from './loss-teller.ts'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import { limits } from '../config/limits.ts'
+import { DroppedEventReporter } from './dropped-event-reporter.ts'
+import type { DroppedEventReporterParts } from './dropped-event-reporter.ts'
 
 /** Who takes lists of events, one at a time. */
 export interface AuditReceiver {
@@ -32,7 +32,7 @@ export type AuditWebhookParts = {
   readonly clock: Clock
   readonly random: Random
   readonly receiver: AuditReceiver
-  readonly log: LossTellerParts['log']
+  readonly log: DroppedEventReporterParts['log']
   readonly onLost: (plugin: 'webhook' | 'buffered', count: number) => void
 }
 
@@ -45,7 +45,7 @@ export type AuditWebhookParts = {
 export class AuditWebhook {
   readonly #options: AuditWebhookOptions
   readonly #parts: AuditWebhookParts
-  readonly #teller: LossTeller
+  readonly #reporter: DroppedEventReporter
   #queue: Uint8Array[] = []
   #queuedBytes = 0
   #sending: Promise<void> | null = null
@@ -59,7 +59,7 @@ export class AuditWebhook {
   constructor(options: AuditWebhookOptions, parts: AuditWebhookParts) {
     this.#options = options
     this.#parts = parts
-    this.#teller = new LossTeller({
+    this.#reporter = new DroppedEventReporter({
       ...{ clock: parts.clock, log: parts.log, where: { url: options.url } },
       remedy: 'see to the server that they are sent to, and to --audit-webhook-config-file',
     })
@@ -71,7 +71,7 @@ export class AuditWebhook {
     const bytes = this.#queuedBytes + line.byteLength
     if (this.#queue.length >= auditBufferLinesMax || bytes > auditBufferBytesMax) {
       this.#parts.onLost('buffered', 1)
-      this.#teller.lost(1, 'too many of them wait to be sent')
+      this.#reporter.dropped(1, 'too many of them wait to be sent')
       return false
     }
     this.#queue.push(line)
@@ -126,7 +126,7 @@ export class AuditWebhook {
     for (let tries = 1; ; tries++) {
       const outcome = await receiver.send(list)
       if (outcome.kind === 'taken') {
-        this.#teller.works()
+        this.#reporter.recovered()
         return
       }
       if (outcome.kind === 'refused' || tries === limits.auditWebhookTriesMax || this.#isClosing) {
@@ -167,7 +167,7 @@ export class AuditWebhook {
   #lose(count: number, cause: string): void {
     if (count === 0) return
     this.#parts.onLost('webhook', count)
-    this.#teller.lost(count, cause)
+    this.#reporter.dropped(count, cause)
   }
 }
 

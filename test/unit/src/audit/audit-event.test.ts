@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventLine, namedByNobody } from '../../../../../src/observe/audit/event.ts'
-import type { AuditEvent } from '../../../../../src/observe/audit/event.ts'
-import { withheld, withheldText } from '../../../../../src/observe/audit/withheld.ts'
+import { eventLine, namedByNobody } from '../../../../src/audit/audit-event.ts'
+import type { AuditEvent } from '../../../../src/audit/audit-event.ts'
+import { redacted, redactedText } from '../../../../src/audit/redaction.ts'
 
 const names = { apiVersion: 'audit.orch.io/v1', truncated: 'audit.orch.io/truncated' }
 
@@ -124,16 +124,16 @@ void test('tokens and managed fields are taken out where that is wanted', () => 
     spec: { token: 'secret-1', audiences: ['a'] },
     status: { token: 'secret-2', authenticated: true },
   }
-  const both = withheld(review, { tokens: true, managedFields: true })
+  const both = redacted(review, { tokens: true, managedFields: true })
   assert.deepEqual(both, {
     kind: 'TokenReview',
     metadata: { name: 'x' },
     spec: { token: '[withheld]', audiences: ['a'] },
     status: { token: '[withheld]', authenticated: true },
   })
-  assert.equal(withheld(review, { tokens: false, managedFields: false }), review)
+  assert.equal(redacted(review, { tokens: false, managedFields: false }), review)
   const text = JSON.stringify(review)
-  assert.equal(withheldText(text, { tokens: false, managedFields: false }), text)
-  assert.doesNotMatch(withheldText(text, { tokens: true, managedFields: false }), /secret-/)
-  assert.doesNotMatch(withheldText(text, { tokens: false, managedFields: true }), /managedFields/)
+  assert.equal(redactedText(text, { tokens: false, managedFields: false }), text)
+  assert.doesNotMatch(redactedText(text, { tokens: true, managedFields: false }), /secret-/)
+  assert.doesNotMatch(redactedText(text, { tokens: false, managedFields: true }), /managedFields/)
 })

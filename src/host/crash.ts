@@ -6,7 +6,7 @@ export const brokenExitCode = 70
 /** Exit status of a member that cannot go on: its disk, a port, a file. */
 export const failedExitCode = 1
 
-export type LastWords = {
+export type CrashOutput = {
   readonly log: { readonly fatal: (fields: object, message: string) => void }
   readonly exit: (code: number) => void
 }
@@ -15,7 +15,7 @@ export type LastWords = {
  * Ends the process after something nobody may catch: says why, and goes. State is safe: what was acknowledged is in
  * the log of a majority, and a crash is an event every member is built for.
  */
-export function crash(cause: unknown, { log, exit }: LastWords): void {
+export function crash(cause: unknown, { log, exit }: CrashOutput): void {
   const broken = cause instanceof BrokenInvariant
   log.fatal(words(cause), broken ? 'broken invariant: this is a bug' : 'cannot go on')
   exit(broken ? brokenExitCode : failedExitCode)

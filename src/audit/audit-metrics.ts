@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client'
 import type { Registry } from 'prom-client'
-import type { AuditLevel } from './policy.ts'
+import type { AuditLevel } from './audit-policy.ts'
 
 /** Names and labels are upstream's, as dashboards expect them. */
 export class AuditMetrics {

@@ -5,11 +5,11 @@
  */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
-import { SeededRandom } from '../../../../../raft/base/random.ts'
-import { limits } from '../../../../../src/config/limits.ts'
-import { AuditWebhook } from '../../../../../src/observe/audit/webhook.ts'
-import type { SendOutcome } from '../../../../../src/observe/audit/webhook.ts'
-import { ManualClock } from '../../../../support/manual-clock.ts'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { limits } from '../../../../src/config/limits.ts'
+import { AuditWebhook } from '../../../../src/audit/audit-webhook.ts'
+import type { SendOutcome } from '../../../../src/audit/audit-webhook.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 
 type List = {
   readonly kind: string

@@ -5,12 +5,12 @@
  */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
-import { limits } from '../../../../../src/config/limits.ts'
-import { backupName, expiredBackups } from '../../../../../src/observe/audit/backups.ts'
-import type { LogFile, LogFiles } from '../../../../../src/observe/audit/log-files.ts'
-import { AuditLogWriter } from '../../../../../src/observe/audit/log-writer.ts'
-import type { AuditLogOptions } from '../../../../../src/observe/audit/log-writer.ts'
-import { ManualClock } from '../../../../support/manual-clock.ts'
+import { limits } from '../../../../src/config/limits.ts'
+import { backupName, expiredBackups } from '../../../../src/audit/backups.ts'
+import type { LogFile, LogFiles } from '../../../../src/audit/log-files.ts'
+import { AuditLogWriter } from '../../../../src/audit/audit-log-writer.ts'
+import type { AuditLogOptions } from '../../../../src/audit/audit-log-writer.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 
 class MemoryFiles implements LogFiles {
   readonly contents = new Map<string, string>()

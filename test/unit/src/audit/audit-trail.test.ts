@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Registry as MetricsRegistry } from 'prom-client'
-import { AuditMetrics } from '../../../../../src/observe/audit/metrics.ts'
-import { AUDIT_MODES, AuditTrail } from '../../../../../src/observe/audit/trail.ts'
-import type { AuditMode } from '../../../../../src/observe/audit/trail.ts'
+import { AuditMetrics } from '../../../../src/audit/audit-metrics.ts'
+import { AUDIT_MODES, AuditTrail } from '../../../../src/audit/audit-trail.ts'
+import type { AuditMode } from '../../../../src/audit/audit-trail.ts'
 
 type Said = 'goes on' | 'is refused' | 'waits'
 

@@ -1,13 +1,13 @@
-import type { Action } from '../../api/action.ts'
-import type { UserInfo } from '../../api/object.ts'
-import { limits } from '../../config/limits.ts'
-import { eventLine } from './event.ts'
-import type { AuditEvent, AuditNames } from './event.ts'
-import type { AuditLogWriter } from './log-writer.ts'
-import type { AuditMetrics } from './metrics.ts'
-import { auditDecision } from './policy.ts'
-import type { AuditDecision, AuditPolicy } from './policy.ts'
-import type { AuditWebhook } from './webhook.ts'
+import type { Action } from '../api/action.ts'
+import type { UserInfo } from '../api/object.ts'
+import { limits } from '../config/limits.ts'
+import { eventLine } from './audit-event.ts'
+import type { AuditEvent, AuditNames } from './audit-event.ts'
+import type { AuditLogWriter } from './audit-log-writer.ts'
+import type { AuditMetrics } from './audit-metrics.ts'
+import { auditDecision } from './audit-policy.ts'
+import type { AuditDecision, AuditPolicy } from './audit-policy.ts'
+import type { AuditWebhook } from './audit-webhook.ts'
 
 export const AUDIT_MODES = ['blocking', 'blocking-strict', 'batch'] as const
 

@@ -1,0 +1,44 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import { limits } from '../config/limits.ts'
+
+export type DroppedEventReporterParts = {
+  readonly clock: Clock
+  readonly log: {
+    readonly error: (fields: object, message: string) => void
+    readonly info: (fields: object, message: string) => void
+  }
+  /** Where the events go, in the operator's words: said with every line. */
+  readonly where: Readonly<Record<string, string>>
+  /** What to do about it. */
+  readonly remedy: string
+}
+
+/** Tells the operator that audit events are lost, not each time, and when that is over. */
+export class DroppedEventReporter {
+  readonly #parts: DroppedEventReporterParts
+  #dropped = 0
+  #reportedMs = Number.NEGATIVE_INFINITY
+  #isReported = false
+
+  constructor(parts: DroppedEventReporterParts) {
+    this.#parts = parts
+  }
+
+  dropped(count: number, cause: string): void {
+    const { clock, log, where, remedy } = this.#parts
+    this.#dropped += count
+    if (clock.monotonicMs() - this.#reportedMs < limits.auditToldMs) return
+    this.#reportedMs = clock.monotonicMs()
+    this.#isReported = true
+    log.error({ ...where, cause, lost: this.#dropped }, `audit events are lost: ${remedy}`)
+  }
+
+  /** They arrive. */
+  recovered(): void {
+    if (!this.#isReported) return
+    const { log, where } = this.#parts
+    log.info({ ...where, lost: this.#dropped }, 'audit events are written again')
+    this.#dropped = 0
+    this.#isReported = false
+  }
+}
