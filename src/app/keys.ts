@@ -15,9 +15,9 @@ import { PkiFailure } from '../pki/errors.ts'
 import { readTextFile } from '../pki/files.ts'
 import { readPrivateKey, samePublicKey } from '../pki/keys.ts'
 import { readTrustBundle } from '../pki/trust-bundle.ts'
-import type { TlsFiles } from '../server/parts.ts'
 import { StartFailure } from './errors.ts'
 import { isIssuedBy } from './issued-by.ts'
+import type { TlsFiles } from '../server/tls-policy.ts'
 
 /** In PEM. */
 export type PeerKeys = { readonly authority: string; readonly certificate: string; readonly key: string }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { ServerVersion } from '../server/parts.ts'
 import { programVersion } from '../version.ts'
+import type { ServerVersion } from '../server/routes/version.ts'
 
 /** Beside the compiled program; `make build` writes it from a git checkout. */
 const infoPath = fileURLToPath(new URL('../build-info.json', import.meta.url))

@@ -1,11 +1,11 @@
 import type { Call } from './call.ts'
 import type { Reply, Request } from './fastify-types.ts'
 import { PacedWriter, hasRoomFor, roomFor } from './paced-writer.ts'
-import { answerError, asApiError } from './plugins/errors.ts'
-import type { ErrorParts } from './plugins/errors.ts'
 import type { Compressor } from './compressor.ts'
 import { JSON_TYPE, baseHeaders, sendBytes, writeHead, writePiece } from './wire.ts'
 import type { ReplyHeaders } from './wire.ts'
+import type { ErrorParts } from './error-reply.ts'
+import { answerError, asApiError } from './error-reply.ts'
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 type Puller = Iterator<Uint8Array> | AsyncIterator<Uint8Array>

@@ -5,10 +5,10 @@ import type { WatchStream } from '../registry/answer.ts'
 import { cutOff } from './answer-stream.ts'
 import type { Call } from './call.ts'
 import type { Reply, Request } from './fastify-types.ts'
-import type { ErrorParts } from './plugins/errors.ts'
 import { PacedWriter, hasRoomFor, roomFor } from './paced-writer.ts'
 import type { ByteSink } from './paced-writer.ts'
 import { baseHeaders, writeHead, writePiece } from './wire.ts'
+import type { ErrorParts } from './error-reply.ts'
 
 /** Where the events of a watch go. */
 export type WatchSink = ByteSink & {

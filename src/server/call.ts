@@ -1,6 +1,4 @@
 import type { X509Certificate } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { assert, present } from '../../raft/base/assert.ts'
 import type { Clock } from '../../raft/base/clock.ts'
 import type { Json } from '../api/json.ts'
@@ -11,15 +9,13 @@ import type { Deprecation } from '../registry/definition.ts'
 import type { RequestContext } from '../registry/request.ts'
 import { limits } from '../config/limits.ts'
 import { certificatesOf, connectionOf } from './peer.ts'
-import type { AuditedCall } from './plugins/audited-call.ts'
+import type { AuditedCall } from './audited-call.ts'
 import type { OutgoingBytes } from './outgoing-bytes.ts'
 import type { RequestInfo } from './request-info.ts'
 import type { Upload } from './upload.ts'
 import type { WebSocketOffer } from './websocket-handshake.ts'
 import { warningHeader } from './warning.ts'
-
-export type RawRequest = IncomingMessage | Http2ServerRequest
-export type RawReply = ServerResponse | Http2ServerResponse
+import type { RawRequest, RawReply } from './raw-http.ts'
 
 /** All the server knows of one request while it lasts; also what verbs and authentication see of it. */
 export class Call implements RequestContext, Credentials {

@@ -10,7 +10,7 @@ import type {
 import { assert, present } from '../../raft/base/assert.ts'
 import type { Server } from 'node:http'
 import type { Call } from './call.ts'
-import type { RawHandler, RawServer } from './listener.ts'
+import type { RawServer, RawHandler } from './raw-http.ts'
 
 /** Fastify over either protocol. */
 export type App = FastifyInstance<RawServerBase>

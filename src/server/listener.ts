@@ -9,18 +9,16 @@ import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import type { Clock } from '../../raft/base/clock.ts'
 import { ApiError } from '../api/api-error.ts'
 import { limits } from '../config/limits.ts'
-import type { RawReply, RawRequest } from './call.ts'
-import type { TlsFiles } from './parts.ts'
 import { QueuedReplies } from './queued-replies.ts'
 import { defaultTlsPolicy } from './tls-policy.ts'
-import type { TlsPolicy } from './tls-policy.ts'
+import type { TlsPolicy, TlsFiles } from './tls-policy.ts'
 import { originForm } from './request-target.ts'
 import { answerUnreadable, answerWithoutTls } from './unreadable-request.ts'
 import type { Exchange, ParserError } from './unreadable-request.ts'
 import type { WebSocketUpgrade } from './websocket-watch.ts'
 import { sendError } from './wire.ts'
+import type { RawRequest, RawReply, RawServer, RawHandler } from './raw-http.ts'
 
-export type RawServer = http.Server | https.Server | http2.Http2SecureServer
 export type ListenerOptions = {
   readonly tls: TlsFiles | null
   /** Unset: `defaultTlsPolicy`. */
@@ -28,7 +26,6 @@ export type ListenerOptions = {
   readonly protocols: 'http2-and-http1' | 'http1'
   readonly clock: Pick<Clock, 'soon'>
 }
-export type RawHandler = (request: RawRequest, reply: RawReply) => void
 
 /** The socket side: accepts connections in the protocols wanted, knows them all, and can close them. */
 export class Listener {

@@ -1,5 +1,6 @@
+import type { UserInfo } from '../api/object.ts'
 import { connectionOf } from './peer.ts'
-import type { Call } from './call.ts'
+import type { RawRequest } from './raw-http.ts'
 
 export type OutgoingLimits = {
   /** Bytes that wait for clients, of all together, of one user, and of one connection. */
@@ -8,6 +9,15 @@ export type OutgoingLimits = {
   readonly perConnectionMax: number
   /** Whoever takes nothing for so long is cut off where others need the room. */
   readonly slowMsMin: number
+}
+
+/** What `OutgoingBytes` needs to know of a call. */
+export type SendingCall = {
+  readonly closed: boolean
+  readonly authenticated: boolean
+  readonly user: UserInfo
+  readonly raw: RawRequest
+  readonly cutOff: () => void
 }
 
 /**
@@ -23,7 +33,7 @@ export class OutgoingBytes {
   readonly #byUser = new Map<string, number>()
   readonly #byConnection = new Map<object, number>()
   /** Calls that would make more. */
-  readonly #held = new Map<Call, () => void>()
+  readonly #held = new Map<SendingCall, () => void>()
   #bytes = 0
   #cutOff = 0
 
@@ -40,7 +50,7 @@ export class OutgoingBytes {
     return this.#cutOff
   }
 
-  hasRoom(call: Call): boolean {
+  hasRoom(call: SendingCall): boolean {
     // As mostly: nothing waits for anybody.
     if (this.#bytes === 0) return true
     const { bytesMax, perUserMax, perConnectionMax } = this.#limits
@@ -53,12 +63,12 @@ export class OutgoingBytes {
   }
 
   /** Has `go` called once there is room again, or the call is over. */
-  onRoom(call: Call, go: () => void): void {
+  onRoom(call: SendingCall, go: () => void): void {
     this.#held.set(call, go)
   }
 
   /** So many bytes wait for the client of a call. @returns to be called when some were taken, or the call is over */
-  wait(call: Call, bytes: number, sinceMs: number): () => void {
+  wait(call: SendingCall, bytes: number, sinceMs: number): () => void {
     const one: Waiting = { call, bytes, sinceMs, ...holderOf(call) }
     this.#waiting.add(one)
     this.#charge(one, bytes)
@@ -106,14 +116,14 @@ export class OutgoingBytes {
 }
 
 type Waiting = {
-  readonly call: Call
+  readonly call: SendingCall
   readonly bytes: number
   readonly sinceMs: number
   readonly user: string
   readonly connection: object
 }
 
-function holderOf(call: Call): Pick<Waiting, 'user' | 'connection'> {
+function holderOf(call: SendingCall): Pick<Waiting, 'user' | 'connection'> {
   return {
     user: call.authenticated ? call.user.name : '',
     connection: connectionOf(call.raw) ?? call.raw.socket,

@@ -12,10 +12,13 @@ import type { StateRepair } from '../cluster/state-repair.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Registry } from '../registry/answer.ts'
 import type { Catalog } from '../registry/catalog.ts'
-import type { OpenApiDocuments } from './routes/openapi.ts'
-import type { TlsPolicy } from './tls-policy.ts'
+import type { TlsPolicy, TlsFiles } from './tls-policy.ts'
 import type { SettingsStore } from './routes/settings.ts'
 import type { StateGiver } from './routes/snapshot.ts'
+import type { ServerLog } from './server-log.ts'
+import type { ServerLimits } from './server-limits.ts'
+import type { ServerVersion } from './routes/version.ts'
+import type { OpenApiDocuments } from './openapi/documents.ts'
 
 /** Everything the server is built from. It makes none of it and closes only what it opened itself. */
 export type ServerParts = {
@@ -54,44 +57,4 @@ export type ServerParts = {
   readonly limits: ServerLimits
   /** The program contradicted itself while it served a request: log, flush and exit. */
   readonly crash: (broken: Error) => void
-}
-
-/** Contents, not paths, in PEM. */
-export type TlsFiles = {
-  readonly certificate: string
-  readonly key: string
-  /** Who vouches for clients; null: client certificates are not asked for. */
-  readonly clientAuthorities: string | null
-}
-
-export type ServerVersion = {
-  /** Such as `0.1.0`. */
-  readonly program: string
-  readonly gitCommit: string
-  /** RFC 3339. */
-  readonly buildDate: string
-  /** Such as `v20.20.2`. */
-  readonly runtime: string
-  /** Such as `linux/x64`. */
-  readonly platform: string
-}
-
-/** Those an operator may set; the others are constants. What happens when full: `src/config/limits.ts`. */
-export type ServerLimits = {
-  readonly requestsReadingMax: number
-  readonly requestsWritingMax: number
-  readonly watchesMax: number
-  readonly requestMsMax: number
-  readonly requestBytesMax: number
-  readonly uploadsMax: number
-  readonly uploadGraceMs: number
-  readonly bodyMemoryBytesMax: number
-  readonly outgoingBytesMax: number
-}
-
-/** What this room tells the operator. A `pino` logger is one. */
-export type ServerLog = {
-  readonly info: (fields: object, message: string) => void
-  readonly warn: (fields: object, message: string) => void
-  readonly error: (fields: object, message: string) => void
 }

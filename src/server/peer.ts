@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { limits } from '../config/limits.ts'
-import type { RawRequest } from './call.ts'
+import type { RawRequest } from './raw-http.ts'
 
 /** One object for each connection, whichever protocol it speaks. */
 export function connectionOf(raw: RawRequest): object | null {

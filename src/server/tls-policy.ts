@@ -6,3 +6,11 @@ export type TlsPolicy = {
 }
 
 export const defaultTlsPolicy: TlsPolicy = Object.freeze({ minVersion: 'TLSv1.2', ciphers: null })
+
+/** Contents, not paths, in PEM. */
+export type TlsFiles = {
+  readonly certificate: string
+  readonly key: string
+  /** Who vouches for clients; null: client certificates are not asked for. */
+  readonly clientAuthorities: string | null
+}

@@ -3,10 +3,10 @@ import type { WatchStream } from '../registry/answer.ts'
 import type { WantedObjects } from './accept.ts'
 import { carryWatch } from './answer-watch.ts'
 import type { Call } from './call.ts'
-import type { ErrorParts } from './plugins/errors.ts'
 import { FrameReader, closeFrame, eventFrames, pongFrame } from './websocket-frames.ts'
 import type { ClientFrame } from './websocket-frames.ts'
 import { baseHeaders, writeHead } from './wire.ts'
+import type { ErrorParts } from './error-reply.ts'
 
 /** A request that asked for a WebSocket, and the connection it came on. */
 export type WebSocketUpgrade = {

@@ -17,13 +17,14 @@ import { generateKeyPair, privateKeyPem } from '../../src/pki/keys.ts'
 import { readTrustBundle } from '../../src/pki/trust-bundle.ts'
 import { createServer } from '../../src/server/server.ts'
 import type { ApiServer } from '../../src/server/server.ts'
-import type { ServerLimits, ServerParts } from '../../src/server/parts.ts'
+import type { ServerParts } from '../../src/server/parts.ts'
 import type { Registry } from '../../src/registry/answer.ts'
 import { StoreFailure } from '../../src/store/errors.ts'
 import { initialSettings } from '../../src/store/machine/state.ts'
 import { FakeConsensus } from './fake-consensus.ts'
 import { TOKENS } from './real-registry.ts'
 import { freshRandom, systemClock } from './system.ts'
+import type { ServerLimits } from '../../src/server/server-limits.ts'
 
 /** A bearer of everything, and one of nothing but what everybody may. */
 export const ADMIN = { authorization: 'Bearer admin-token' }

@@ -1,5 +1,4 @@
 import { Derived } from '../derived.ts'
-import type { OpenApiDocuments } from '../routes/openapi.ts'
 import type { StaticDocument } from '../static-document.ts'
 import { V2Document } from './v2-document.ts'
 import type { DocumentParts } from './v2-document.ts'
@@ -25,4 +24,19 @@ export function openApiDocuments(parts: DocumentParts, isV3Served: boolean): Ope
     }),
     v3: isV3Served ? { index: derived(() => v3.index()), document: (path) => v3.document(path) } : null,
   }
+}
+
+/** The documents as the kinds are now, each built on first use and kept. */
+export type OpenApiDocuments = {
+  /** `/openapi/v2` as JSON. */
+  readonly v2: () => Promise<StaticDocument>
+  /** The same as the protobuf message of gnostic; what encodes it is loaded when first asked for. */
+  readonly v2Protobuf: () => Promise<StaticDocument>
+  /** null: switched off. */
+  readonly v3: {
+    /** `/openapi/v3`: which documents there are. */
+    readonly index: () => Promise<StaticDocument>
+    /** @param path such as `api/v1` or `apis/apps/v1`. @returns null when there is none */
+    readonly document: (path: string) => StaticDocument | null
+  } | null
 }

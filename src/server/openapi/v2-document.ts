@@ -3,7 +3,7 @@ import type { Names } from '../../api/names.ts'
 import type { Catalog } from '../../registry/catalog.ts'
 import type { ResourceDefinition } from '../../registry/definition.ts'
 import type { StaticDocument } from '../static-document.ts'
-import { contentHash } from './content-hash.ts'
+import { contentHash } from '../content-hash.ts'
 import { openApiV2 } from './v2.ts'
 import type { DocumentForm } from './v2-forms.ts'
 

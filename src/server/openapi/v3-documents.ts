@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { jsonText } from '../../api/codec/json-text.ts'
 import type { ResourceDefinition } from '../../registry/definition.ts'
 import type { StaticDocument } from '../static-document.ts'
-import { contentHash } from './content-hash.ts'
+import { contentHash } from '../content-hash.ts'
 import { openApiV3, openApiV3Index, v3PathOf } from './v3.ts'
 import type { DocumentParts } from './v2-document.ts'
 

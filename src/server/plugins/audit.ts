@@ -1,8 +1,8 @@
 import { internal } from '../../api/api-errors.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
-import { AuditedCall } from './audited-call.ts'
-import type { AuditParts } from './audited-call.ts'
+import { AuditedCall } from '../audited-call.ts'
+import type { AuditParts } from '../audited-call.ts'
 
 /**
  * Follows every call for the audit log, those that turn out to be nobody's too. Goes between the call's beginning and

@@ -1,7 +1,7 @@
 import { ApiError } from '../../api/api-error.ts'
 import { tooLarge } from '../../api/api-errors.ts'
-import type { RawRequest } from '../call.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
+import type { RawRequest } from '../raw-http.ts'
 
 /** What must be right about a body before and after it was read; limits and raw bytes are fastify's own. */
 export function bodies(app: App, requestBytesMax: number): void {

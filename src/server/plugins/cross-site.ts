@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { ApiError } from '../../api/api-error.ts'
 import { bearerToken } from '../../auth/bearer-token.ts'
-import type { RawRequest } from '../call.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
 import { isOwnOrigin } from '../websocket-handshake.ts'
 import { hasBody } from './bodies.ts'
+import type { RawRequest } from '../raw-http.ts'
 
 /**
  * Refuses writes that a page of another origin has a browser send: the browser shows its reader's client certificate

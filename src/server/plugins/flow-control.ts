@@ -4,10 +4,10 @@ import { BodyMemory, bodyMemoryBytes, bodyMemoryBytesMin } from '../body-memory.
 import type { Call } from '../call.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App, Request } from '../fastify-types.ts'
-import type { ServerLimits } from '../parts.ts'
 import { Upload } from '../upload.ts'
 import { UserBudget } from '../user-budget.ts'
 import { hasBody, wasAbandoned } from './bodies.ts'
+import type { ServerLimits } from '../server-limits.ts'
 
 /** What calls of each kind hold while they are answered, and the bodies of those that come. */
 export class Places {

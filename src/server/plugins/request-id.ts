@@ -2,12 +2,12 @@ import type { Clock } from '../../../raft/base/clock.ts'
 import type { Random } from '../../../raft/base/random.ts'
 import { badRequest } from '../../api/api-errors.ts'
 import { Call } from '../call.ts'
-import type { RawRequest } from '../call.ts'
 import type { App } from '../fastify-types.ts'
 import { requestInfo } from '../request-info.ts'
 import { checkTarget } from '../request-target.ts'
 import { asksForWebSocket, webSocketOffer } from '../websocket-handshake.ts'
 import type { InFlight } from '../in-flight.ts'
+import type { RawRequest } from '../raw-http.ts'
 
 /** Begins every call: names it, finds out what it is about, and sees to it that its end is noticed. */
 export function beginCalls(

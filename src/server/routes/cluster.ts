@@ -6,7 +6,7 @@ import type { Members } from '../../cluster/members.ts'
 import { ConsensusFailure } from '../../../raft/index.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App, Request } from '../fastify-types.ts'
-import { jsonBytes, sendJson } from './json.ts'
+import { jsonBytes, sendJson } from '../json-reply.ts'
 
 /** What `orchctl` asks a running member. */
 export function clusterRoutes(app: App, members: Members): void {

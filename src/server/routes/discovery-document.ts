@@ -6,10 +6,10 @@ import type { JsonObject } from '../../api/json.ts'
 import { discoverySchemas } from '../../api/schema/discovery.ts'
 import { encodingWanted } from '../accept.ts'
 import type { Reply, Request } from '../fastify-types.ts'
-import { contentHash } from '../openapi/content-hash.ts'
+import { contentHash } from '../content-hash.ts'
 import { sendDocument } from '../static-document.ts'
 import type { StaticDocument } from '../static-document.ts'
-import { sendJsonDocument } from './json.ts'
+import { sendJsonDocument } from '../json-reply.ts'
 
 /**
  * Sends a document of discovery in the encoding that the client accepts.

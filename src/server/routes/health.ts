@@ -2,8 +2,8 @@ import type { HealthCheck, Health } from '../../cluster/health.ts'
 import { pathNotFound } from '../../api/api-errors.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
-import type { ServerLog } from '../parts.ts'
 import { sendText } from '../wire.ts'
+import type { ServerLog } from '../server-log.ts'
 
 /** `/healthz`, `/livez`, `/readyz`, one path per check. @source spec 4.5; apiserver `pkg/server/healthz` */
 export function healthRoutes(app: App, parts: { readonly health: Health; readonly log: ServerLog }): void {

@@ -12,12 +12,12 @@ import { joinRequestOf } from '../../cluster/join-request.ts'
 import type { JoinAnswer } from '../../cluster/join-request.ts'
 import { checkMemberName, memberAddress } from '../../config/address.ts'
 import { ConfigFailure } from '../../config/errors.ts'
-import type { ServerLog } from '../parts.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App, Request } from '../fastify-types.ts'
 import { field, jsonBody } from './json-body.ts'
-import { jsonBytes, sendJson } from './json.ts'
+import { jsonBytes, sendJson } from '../json-reply.ts'
 import { membershipError } from './membership-errors.ts'
+import type { ServerLog } from '../server-log.ts'
 
 export type MembershipParts = {
   readonly members: Members

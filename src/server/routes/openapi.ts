@@ -4,24 +4,9 @@ import type { Registry } from '../../registry/answer.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
 import { sendDocument } from '../static-document.ts'
-import type { StaticDocument } from '../static-document.ts'
 import { JSON_TYPE } from '../wire.ts'
-import { sendJsonDocument } from './json.ts'
-
-/** The documents as the kinds are now, each built on first use and kept. */
-export type OpenApiDocuments = {
-  /** `/openapi/v2` as JSON. */
-  readonly v2: () => Promise<StaticDocument>
-  /** The same as the protobuf message of gnostic; what encodes it is loaded when first asked for. */
-  readonly v2Protobuf: () => Promise<StaticDocument>
-  /** null: switched off. */
-  readonly v3: {
-    /** `/openapi/v3`: which documents there are. */
-    readonly index: () => Promise<StaticDocument>
-    /** @param path such as `api/v1` or `apis/apps/v1`. @returns null when there is none */
-    readonly document: (path: string) => StaticDocument | null
-  } | null
-}
+import { sendJsonDocument } from '../json-reply.ts'
+import type { OpenApiDocuments } from '../openapi/documents.ts'
 
 const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
 

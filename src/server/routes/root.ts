@@ -1,5 +1,5 @@
 import type { App } from '../fastify-types.ts'
-import { jsonBytes, sendJson } from './json.ts'
+import { jsonBytes, sendJson } from '../json-reply.ts'
 
 /** `/`: the paths there are. @param paths without `/` itself */
 export function rootRoutes(app: App, paths: () => readonly string[]): void {

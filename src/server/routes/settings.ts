@@ -7,10 +7,10 @@ import type { SettingName } from '../../config/settings-bounds.ts'
 import { fromRead, fromStore } from '../../registry/store-errors.ts'
 import type { Settings } from '../../store/command.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
-import type { ServerLog } from '../parts.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App, Request } from '../fastify-types.ts'
-import { jsonBytes, sendJson } from './json.ts'
+import { jsonBytes, sendJson } from '../json-reply.ts'
+import type { ServerLog } from '../server-log.ts'
 
 /** The part of the store that settings are about. */
 export type SettingsStore = Pick<ObjectStore, 'settings' | 'featureLevel' | 'storage' | 'barrier' | 'write'>

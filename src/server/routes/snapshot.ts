@@ -5,7 +5,7 @@ import { fromRead } from '../../registry/store-errors.ts'
 import { answerPieces } from '../answer-stream.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
-import type { ErrorParts } from '../plugins/errors.ts'
+import type { ErrorParts } from '../error-reply.ts'
 
 /** The whole state of the cluster, as a stream of pieces. */
 export type StateStream = { readonly clusterName: string; readonly source: SnapshotSource }

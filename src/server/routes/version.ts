@@ -1,6 +1,5 @@
 import type { App } from '../fastify-types.ts'
-import type { ServerVersion } from '../parts.ts'
-import { jsonBytes, sendJson } from './json.ts'
+import { jsonBytes, sendJson } from '../json-reply.ts'
 
 /** `/version`: whose API is spoken, and what speaks it. @source spec 9.8; apimachinery `pkg/version` */
 export function versionRoutes(app: App, version: ServerVersion): void {
@@ -23,4 +22,16 @@ export function versionRoutes(app: App, version: ServerVersion): void {
       handler: (request, reply) => sendJson(request, reply, bytes),
     })
   }
+}
+
+export type ServerVersion = {
+  /** Such as `0.1.0`. */
+  readonly program: string
+  readonly gitCommit: string
+  /** RFC 3339. */
+  readonly buildDate: string
+  /** Such as `v20.20.2`. */
+  readonly runtime: string
+  /** Such as `linux/x64`. */
+  readonly platform: string
 }

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../../src/api/api-error.ts'
 import type { Reply, Request } from '../../../../src/server/fastify-types.ts'
-import type { RawReply } from '../../../../src/server/call.ts'
-import { answerError, asApiError } from '../../../../src/server/plugins/errors.ts'
-import type { ErrorParts } from '../../../../src/server/plugins/errors.ts'
+import type { RawReply } from '../../../../src/server/raw-http.ts'
+import type { ErrorParts } from '../../../../src/server/error-reply.ts'
+import { answerError, asApiError } from '../../../../src/server/error-reply.ts'
 
 function errorParts(logged: string[] = []): ErrorParts {
   return {

@@ -1,10 +1,10 @@
-import { mustAcceptJson } from '../accept.ts'
-import { callOf } from '../fastify-types.ts'
-import type { Reply, Request } from '../fastify-types.ts'
-import { laidOut, wantsPretty } from '../pretty.ts'
-import { sendDocument } from '../static-document.ts'
-import type { StaticDocument } from '../static-document.ts'
-import { JSON_TYPE, baseHeaders, sendBytes } from '../wire.ts'
+import { mustAcceptJson } from './accept.ts'
+import { callOf } from './fastify-types.ts'
+import type { Reply, Request } from './fastify-types.ts'
+import { laidOut, wantsPretty } from './pretty.ts'
+import { sendDocument } from './static-document.ts'
+import type { StaticDocument } from './static-document.ts'
+import { JSON_TYPE, baseHeaders, sendBytes } from './wire.ts'
 
 /** Sends a small document the server made itself. @throws ApiError `NotAcceptable` */
 export function sendJson(request: Request, reply: Reply, bytes: Uint8Array, code = 200): void {

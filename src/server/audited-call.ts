@@ -1,21 +1,24 @@
-import type { Clock } from '../../../raft/base/clock.ts'
-import type { ApiError } from '../../api/api-error.ts'
-import { isJsonObject, objectMember, textMember } from '../../api/json.ts'
-import type { Json, JsonObject } from '../../api/json.ts'
-import type { Names } from '../../api/names.ts'
-import { parseOwnJson } from '../../api/codec/json.ts'
-import { statusOf } from '../../api/status.ts'
-import type { Decision } from '../../auth/decision.ts'
-import { limits } from '../../config/limits.ts'
-import { namedByNobody } from '../../audit/audit-event.ts'
-import type { NamedByBody } from '../../audit/audit-event.ts'
-import { isAtLeast } from '../../audit/audit-policy.ts'
-import type { AuditDecision, AuditStage } from '../../audit/audit-policy.ts'
-import type { AuditTrail } from '../../audit/audit-trail.ts'
-import { redacted, redactedText } from '../../audit/redaction.ts'
-import type { RedactionOptions } from '../../audit/redaction.ts'
-import type { Call } from '../call.ts'
-import { sourceIpsOf } from '../peer.ts'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { ApiError } from '../api/api-error.ts'
+import { isJsonObject, objectMember, textMember } from '../api/json.ts'
+import type { Json, JsonObject } from '../api/json.ts'
+import type { UserInfo } from '../api/object.ts'
+import type { Names } from '../api/names.ts'
+import { parseOwnJson } from '../api/codec/json.ts'
+import { statusOf } from '../api/status.ts'
+import type { Decision } from '../auth/decision.ts'
+import type { Deprecation } from '../registry/definition.ts'
+import { limits } from '../config/limits.ts'
+import { namedByNobody } from '../audit/audit-event.ts'
+import type { NamedByBody } from '../audit/audit-event.ts'
+import { isAtLeast } from '../audit/audit-policy.ts'
+import type { AuditDecision, AuditStage } from '../audit/audit-policy.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
+import { redacted, redactedText } from '../audit/redaction.ts'
+import type { RedactionOptions } from '../audit/redaction.ts'
+import { sourceIpsOf } from './peer.ts'
+import type { RawReply, RawRequest } from './raw-http.ts'
+import type { RequestInfo } from './request-info.ts'
 
 export type AuditParts = {
   readonly trail: AuditTrail
@@ -23,11 +26,23 @@ export type AuditParts = {
   readonly names: Names
 }
 
+/** What the audit log needs to know of a call. */
+export type AuditableCall = {
+  readonly id: string
+  readonly info: RequestInfo
+  readonly authenticated: boolean
+  readonly user: UserInfo
+  readonly userAgent: string
+  readonly deprecated: Deprecation | null
+  readonly raw: RawRequest
+  readonly reply: RawReply
+}
+
 type Recorded = AuditDecision & { readonly level: 'Metadata' | 'Request' | 'RequestResponse' }
 
 /** What is gathered of one call for the audit log, from its first hook to the end of its answer. */
 export class AuditedCall {
-  readonly #call: Call
+  readonly #call: AuditableCall
   readonly #parts: AuditParts
   readonly #receivedMs: number
   readonly #sourceIps: readonly string[]
@@ -43,7 +58,7 @@ export class AuditedCall {
   #isBroken = false
   #stopWaiting: (() => void) | null = null
 
-  constructor(call: Call, parts: AuditParts) {
+  constructor(call: AuditableCall, parts: AuditParts) {
     this.#call = call
     this.#parts = parts
     this.#receivedMs = parts.clock.wallMs()

@@ -1,0 +1,12 @@
+/** Those an operator may set; the others are constants. What happens when full: `src/config/limits.ts`. */
+export type ServerLimits = {
+  readonly requestsReadingMax: number
+  readonly requestsWritingMax: number
+  readonly watchesMax: number
+  readonly requestMsMax: number
+  readonly requestBytesMax: number
+  readonly uploadsMax: number
+  readonly uploadGraceMs: number
+  readonly bodyMemoryBytesMax: number
+  readonly outgoingBytesMax: number
+}
