@@ -19,7 +19,7 @@ const programs = [
   'src/host/thread-host.js',
   'src/store/is-command.js',
   'src/chaos/hook.js',
-  'src/bench/generator/worker.js',
+  'bench/tool/generator/worker.js',
   'bench/run.js',
   'bench/growth.js',
   'bench/starts.js',

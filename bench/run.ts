@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { makeDirectoriesSync } from '../raft/files/make-directories.ts'
 import { cli } from '../src/cli/cli.ts'
-import { OwnCluster, takeDown, terminal } from './support/own-cluster.ts'
+import { OwnCluster, takeDown, terminal } from './own-cluster.ts'
 
 const results = resolve('.build/bench')
 const directory = join(results, 'cluster')

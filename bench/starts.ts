@@ -14,9 +14,9 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { makeDirectoriesSync } from '../raft/files/make-directories.ts'
-import { cpuMsOf, residentMiBOf } from '../src/bench/process-usage.ts'
+import { cpuMsOf, residentMiBOf } from './tool/process-usage.ts'
 import { freePortRange } from '../test/support/port-range.ts'
-import { takeDown } from './support/own-cluster.ts'
+import { takeDown } from './own-cluster.ts'
 
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } })
 const serverProgram = fileURLToPath(new URL('../src/main.js', import.meta.url))

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { parseResults } from '../../src/bench/report.ts'
+import { parseResults } from '../../bench/tool/report.ts'
 import { OrchctlCluster } from '../support/local-cluster.ts'
 import { until } from '../support/until.ts'
 

@@ -1,0 +1,97 @@
+/*
+ * What storing costs beside applying: versions of 1 KB are applied in turns as they come, and the database follows, for
+ * several times that changes may gather before they go to disk. CPU of the whole process for one version.
+ *
+ *   node dist/bench/micro/database.js [--rate 500] [--gather 20,100] [--seconds 3] [--rounds 4]
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { logIndex, noIndex, noSnapshot } from '../../raft/index.ts'
+import type { Entry } from '../../raft/index.ts'
+import { LevelKeyValueHome } from '../../src/store/disk/level-key-value-store.ts'
+import { defaultStoreLimits } from '../../src/store/limits.ts'
+import { StoreMachine } from '../../src/store/store-machine.ts'
+import { configMapKey, LogWriter, ownSession, put, write } from '../../test/support/store-kit.ts'
+import { systemClock } from '../../test/support/system.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    rate: { type: 'string', default: '500' },
+    gather: { type: 'string', default: '20,100' },
+    seconds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '4' },
+  },
+})
+const rate = Number(options.rate)
+const versions = rate * Number(options.seconds)
+const gathers = options.gather.split(',').map(Number)
+/** Commands that one turn of the raft thread commits together, about. */
+const turnEntries = 8
+
+const entries = entriesOf(versions)
+const results = new Map<number, number[]>(gathers.map((gatherMs) => [gatherMs, []]))
+for (let round = 0; round < Number(options.rounds); round++) {
+  // In alternation: on a shared machine neighbours in time are alike.
+  for (const gatherMs of round % 2 === 0 ? gathers : [...gathers].reverse()) {
+    results.get(gatherMs)?.push(await cpuUsOfOne(gatherMs))
+  }
+}
+console.log(
+  `${rate} versions of 1 KB a second, node ${process.version}: CPU for one, median (lowest-highest)`,
+)
+for (const [gatherMs, each] of results) {
+  const sorted = [...each].sort((a, b) => a - b)
+  const [least, median, most] = [0, Math.floor(sorted.length / 2), sorted.length - 1].map((at) =>
+    (sorted[at] ?? 0).toFixed(1),
+  )
+  console.log(`  gathered for ${gatherMs} ms: ${median} us (${least}-${most})`)
+}
+
+function entriesOf(count: number): readonly Entry[] {
+  const log = new LogWriter(noIndex)
+  const value = 'v'.repeat(1000)
+  for (let at = 0; at < count; at++)
+    log.command(write(put(configMapKey(`object-${at}`, `n${at % 7}`), value)))
+  return log.entries
+}
+
+async function cpuUsOfOne(gatherMs: number): Promise<number> {
+  const directory = mkdtempSync(join(tmpdir(), 'orch-database-bench-'))
+  const machine = await StoreMachine.open({
+    home: new LevelKeyValueHome(directory),
+    clock: systemClock,
+    limits: { ...defaultStoreLimits, batchGatherMs: gatherMs },
+    logBase: noSnapshot,
+    logLast: logIndex(Number.MAX_SAFE_INTEGER),
+    onFailure: (cause: unknown): never => {
+      throw cause
+    },
+  })
+  try {
+    const before = process.cpuUsage()
+    await applyPaced(machine)
+    await machine.flushed()
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / versions
+  } finally {
+    await machine.close()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+async function applyPaced(machine: StoreMachine): Promise<void> {
+  const startedMs = performance.now()
+  for (let at = 0; at < versions;) {
+    const due = Math.min(versions, Math.floor(((performance.now() - startedMs) * rate) / 1000))
+    while (at < due) {
+      const end = Math.min(due, at + turnEntries)
+      machine.apply(entries.slice(at, end), ownSession)
+      machine.logPersisted(logIndex(end))
+      at = end
+    }
+    await sleep(2)
+  }
+}

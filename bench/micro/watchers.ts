@@ -1,0 +1,223 @@
+/*
+ * What many watchers of one member cost: memory of each, the longest turn of the api thread while they come, while they
+ * are told events and while they leave, how late events are. With --slow so many of them come behind the others and do not read
+ * at first: the delay of the others is told before and after, and those read at last what they missed.
+ *
+ *   node dist/bench/micro/watchers.js [--watchers 10000] [--slow 0] [--rate 10] [--seconds 20] [--framing lines|websocket|http2] [--objects 0]
+ *
+ * HTTPS, from another process on the same machine. --objects: what each is told first. Needs as many open files as watchers.
+ */
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import * as http2 from 'node:http2'
+import { get } from 'node:https'
+import { connect } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
+import { parseArgs } from 'node:util'
+import { LatencyHistogram } from '../tool/latency-histogram.ts'
+import { formatTable } from '../../src/cli/terminal.ts'
+import { MeasuredServer, pause } from './measured.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    watchers: { type: 'string', default: '10000' },
+    slow: { type: 'string', default: '0' },
+    rate: { type: 'string', default: '10' },
+    seconds: { type: 'string', default: '20' },
+    framing: { type: 'string', default: 'lines' },
+    objects: { type: 'string', default: '0' },
+  },
+})
+const [watchers, slow, rate] = [Number(options.watchers), Number(options.slow), Number(options.rate)]
+const seconds = Number(options.seconds)
+const path = '/api/v1/namespaces/watched/configmaps?watch=1'
+
+/** Opened at once by the client; more wait. */
+const openingMax = 50
+const streamsPerSession = 200
+
+class Tally {
+  events = 0
+  delays = new LatencyHistogram()
+
+  /** Each event carries when it was written, by the clock both processes share. */
+  take(text: string, now: bigint): void {
+    for (let at = text.indexOf('"value":"'); at !== -1; at = text.indexOf('"value":"', at + 9)) {
+      const written = /^\d+/.exec(text.slice(at + 9, at + 40))?.[0]
+      if (written === undefined) continue
+      this.events++
+      this.delays.record(Number(now - BigInt(written)) / 1e6)
+    }
+  }
+}
+
+/** Who takes the first bytes of its watch and no more, until it is told to go on. */
+const waiting: TLSSocket[] = []
+let closed = 0
+/** Events of the last phase. */
+let lastWritten = 0
+
+const server = await MeasuredServer.start()
+const { listening } = server
+try {
+  await run()
+} finally {
+  server.kill()
+}
+
+async function run(): Promise<void> {
+  if (Number(options.objects) > 0) {
+    await server.tell({ kind: 'fill', objects: Number(options.objects), bytes: 900, namespace: 'watched' })
+  }
+  console.log(`${watchers} watchers, framing ${options.framing}, node ${process.version}`)
+  const empty = await server.look('nobody is there')
+  const [fast, late] = [new Tally(), new Tally()]
+  const started = performance.now()
+  const closers = await openAll(fast, { count: watchers - slow, isSlow: false })
+  await pause(2000)
+  const opened = await server.look(`opened in ${((performance.now() - started - 2000) / 1000).toFixed(1)} s`)
+  const each = ((opened.residentMiB - empty.residentMiB) * 1024) / (watchers - slow)
+  console.log(
+    `  memory for each watcher: ${each.toFixed(1)} KiB (heap ${(((opened.heapMiB - empty.heapMiB) * 1024) / (watchers - slow)).toFixed(1)})`,
+  )
+  await pause(10_000)
+  await server.look('10 s without an event')
+  const lines = [['', 'told', 'of', 'p50 ms', 'p90 ms', 'p99 ms', 'longest ms']]
+  lines.push(await events(fast, 'those that read, by themselves'))
+  if (slow > 0) {
+    closers.push(...(await openAll(late, { count: slow, isSlow: true })))
+    await server.look(`${slow} more came that do not read`)
+    const before = late.events
+    lines.push(await events(fast, `the same beside ${slow} that do not`))
+    const written = lastWritten
+    for (const socket of waiting) socket.resume()
+    await settled(late)
+    await server.look('and they read on')
+    lines.push([`those ${slow}, which read on at last`, `${late.events - before}`, `${written * slow}`])
+  }
+  for (const line of formatTable(lines)) console.log(line)
+  console.log(`watches that ended by themselves: ${closed}`)
+  for (const close of closers) close()
+  await pause(5000)
+  await server.look('all left')
+}
+
+/** For the time of a phase. @returns its line of the table */
+async function events(tally: Tally, who: string): Promise<string[]> {
+  const before = tally.events
+  tally.delays = new LatencyHistogram()
+  await server.tell({ kind: 'update', namespace: 'watched', perSecond: rate, objects: 100 })
+  await pause(seconds * 1000)
+  await server.tell({ kind: 'update', namespace: 'watched', perSecond: 0, objects: 0 })
+  await settled(tally)
+  const told = await server.look(`${rate} events/s for ${seconds} s`)
+  lastWritten = told.written
+  const count = tally.events - before
+  console.log(
+    `  CPU for one event of one watcher ${((told.cpuMs * 1000) / Math.max(1, count)).toFixed(1)} us`,
+  )
+  const late = [0.5, 0.9, 0.99, 1].map((part) => tally.delays.quantile(part).toFixed(1))
+  return [who, `${count}`, `${told.written * (watchers - slow)}`, ...late]
+}
+
+type Opened = { readonly count: number; readonly isSlow: boolean }
+
+async function openAll(tally: Tally, { count, isSlow }: Opened): Promise<(() => void)[]> {
+  const closers: (() => void)[] = []
+  const since = isSlow ? await versionNow() : null
+  let next = 0
+  const lane = async (): Promise<void> => {
+    while (next < count) {
+      next++
+      closers.push(await openOne(tally, since))
+    }
+  }
+  if (options.framing === 'http2' && !isSlow) {
+    for (let from = 0; from < count; from += streamsPerSession) {
+      closers.push(await openSession(tally, Math.min(streamsPerSession, count - from)))
+    }
+  } else await Promise.all(Array.from({ length: openingMax }, lane))
+  return closers
+}
+
+/** @param since it does not read what comes behind that version, until it is told to; null: it reads, from what is there on */
+async function openOne(tally: Tally, since: string | null): Promise<() => void> {
+  const socket: TLSSocket = connect({
+    ...listening,
+    host: '127.0.0.1',
+    servername: 'localhost',
+    ALPNProtocols: ['http/1.1'],
+  })
+  socket.on('error', () => undefined)
+  // A server with too much to do gives up on a handshake.
+  if (!(await happens(socket, 'secureConnect'))) return openOne(tally, since)
+  const upgrade =
+    options.framing === 'websocket'
+      ? 'connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+      : ''
+  const from = since === null ? '' : `&resourceVersion=${since}`
+  socket.write(
+    `GET ${path}${from} HTTP/1.1\r\nhost: x\r\nauthorization: ${listening.token}\r\n${upgrade}\r\n`,
+  )
+  if (!(await happens(socket, 'data'))) return openOne(tally, since)
+  socket.on('data', (bytes: Buffer) => tally.take(bytes.toString('latin1'), process.hrtime.bigint()))
+  if (since !== null) {
+    socket.pause()
+    waiting.push(socket)
+  }
+  let isLeaving = false
+  socket.once('close', () => (closed += isLeaving ? 0 : 1))
+  return () => {
+    isLeaving = true
+    socket.destroy()
+  }
+}
+
+/** Of all that is there: who watches from it on is told nothing first. */
+async function versionNow(): Promise<string> {
+  const { port, ca, token } = listening
+  const asked = get({
+    ...{ host: 'localhost', port, ca, path: '/api/v1/namespaces/watched/configmaps?limit=1' },
+    ...{ agent: false, headers: { authorization: token } },
+  })
+  const [response] = (await once(asked, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const chunk of response) text += (chunk as Buffer).toString('utf8')
+  const version = /"resourceVersion":"(\d+)"/.exec(text)?.[1]
+  if (version === undefined) throw new Error(`no version of ${text.slice(0, 200)}`)
+  return version
+}
+
+/** Resolves when nobody was told anything for five seconds. */
+async function settled(tally: Tally): Promise<void> {
+  let quiet = 0
+  for (let last = tally.events; quiet < 10; last = tally.events) {
+    await pause(500)
+    quiet = tally.events === last ? quiet + 1 : 0
+  }
+}
+
+/** @returns false when the socket closed first */
+function happens(socket: TLSSocket, event: 'secureConnect' | 'data'): Promise<boolean> {
+  return new Promise((resolve) => {
+    socket.once(event, () => resolve(true))
+    socket.once('close', () => resolve(false))
+  })
+}
+
+async function openSession(tally: Tally, streams: number): Promise<() => void> {
+  const session = http2.connect(`https://127.0.0.1:${listening.port}`, {
+    ...listening,
+    servername: 'localhost',
+  })
+  await once(session, 'connect')
+  await Promise.all(
+    Array.from({ length: streams }, async () => {
+      const stream = session.request({ ':path': path, authorization: listening.token })
+      await once(stream, 'response')
+      stream.on('error', () => undefined)
+      stream.on('data', (bytes: Buffer) => tally.take(bytes.toString('latin1'), process.hrtime.bigint()))
+    }),
+  )
+  return () => session.destroy()
+}

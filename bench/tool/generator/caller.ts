@@ -1,0 +1,100 @@
+import type { Clock } from '../../../raft/base/clock.ts'
+import type { Endpoint } from '../../../src/verify/endpoint.ts'
+import { pause } from '../../../src/verify/pause.ts'
+import type { LatencyHistogram } from '../latency-histogram.ts'
+import { benchLimits } from '../limits.ts'
+import type { CallScript, Step } from './call-script.ts'
+import type { FailureCounts } from './failures.ts'
+import type { CallConnection, Protocol } from './protocol.ts'
+
+/** What the callers of one thread have in common. */
+export type Tally = {
+  readonly latencies: LatencyHistogram
+  readonly failures: FailureCounts
+  operations: number
+  bytes: number
+}
+
+/** One client of a load: it asks, waits for the answer, and asks the next. */
+export class Caller<Request> {
+  readonly #protocol: Protocol<Request>
+  readonly #endpoint: Endpoint
+  readonly #script: CallScript<Request>
+  readonly #clock: Clock
+  readonly #tally: Tally
+  #connection: CallConnection<Request>
+
+  private constructor(of: {
+    readonly protocol: Protocol<Request>
+    readonly endpoint: Endpoint
+    readonly script: CallScript<Request>
+    readonly clock: Clock
+    readonly tally: Tally
+    readonly connection: CallConnection<Request>
+  }) {
+    this.#protocol = of.protocol
+    this.#endpoint = of.endpoint
+    this.#script = of.script
+    this.#clock = of.clock
+    this.#tally = of.tally
+    this.#connection = of.connection
+  }
+
+  /** @throws Error when there is no connection */
+  static async open<Request>(of: {
+    readonly protocol: Protocol<Request>
+    readonly endpoint: Endpoint
+    readonly script: CallScript<Request>
+    readonly clock: Clock
+    readonly tally: Tally
+  }): Promise<Caller<Request>> {
+    return new Caller({ ...of, connection: await of.protocol.open(of.endpoint) })
+  }
+
+  /**
+   * Until then, or until there is no more to ask. What is asked before is waited for.
+   * @param endMs on the clock
+   * @returns whether there was no more to ask
+   */
+  async run(endMs: number): Promise<boolean> {
+    let n = 0
+    while (this.#clock.monotonicMs() < endMs) {
+      const first = this.#script.first(n)
+      if (first === null) return true
+      const startedMs = this.#clock.monotonicMs()
+      if (await this.#operation(first)) {
+        this.#tally.latencies.record(this.#clock.monotonicMs() - startedMs)
+        this.#tally.operations++
+        n++
+      } else {
+        // Whoever has to make all of them tries this one again, the others go on.
+        if (!this.#script.repeats) n++
+        await pause(this.#clock, benchLimits.backOffMs)
+      }
+    }
+    return false
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  async #operation(first: Step<Request>): Promise<boolean> {
+    try {
+      for (let step: Step<Request> | null = first; step !== null;) {
+        if (!this.#connection.isOpen) this.#connection = await this.#protocol.open(this.#endpoint)
+        const answer = await this.#connection.ask(step.request, step.keepBytes)
+        this.#tally.bytes += answer.bytes
+        if (!step.expect.includes(answer.status)) {
+          this.#tally.failures.add(`HTTP ${answer.status}`)
+          return false
+        }
+        step = this.#script.next(answer)
+      }
+      return true
+    } catch (cause) {
+      this.#tally.failures.add(cause instanceof Error ? cause.message : String(cause))
+      return false
+    }
+  }
+}

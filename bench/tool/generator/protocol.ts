@@ -1,0 +1,33 @@
+import type { Endpoint } from '../../../src/verify/endpoint.ts'
+import { Http2Connection, http2Request } from './http2-connection.ts'
+import type { Http2Request } from './http2-connection.ts'
+import { requestBytes } from './requests.ts'
+import type { Asked } from './requests.ts'
+import { WireConnection } from './wire-connection.ts'
+import type { WireAnswer } from './wire-connection.ts'
+
+/** One connection that sends prepared requests, one at a time. */
+export type CallConnection<Request> = {
+  /** It may be asked once more. */
+  readonly isOpen: boolean
+  /** @param keepBytes of the body are wanted @throws Error when there is no whole answer */
+  readonly ask: (request: Request, keepBytes: number) => Promise<WireAnswer>
+  readonly close: () => void
+}
+
+/** How requests are prepared and sent in one version of HTTP. */
+export type Protocol<Request> = {
+  readonly prepare: (endpoint: Endpoint, asked: Asked) => Request
+  /** @throws Error whatever keeps it from standing */
+  readonly open: (endpoint: Endpoint) => Promise<CallConnection<Request>>
+}
+
+export const http1: Protocol<Buffer> = {
+  prepare: requestBytes,
+  open: (endpoint) => WireConnection.open(endpoint),
+}
+
+export const http2: Protocol<Http2Request> = {
+  prepare: http2Request,
+  open: (endpoint) => Http2Connection.open(endpoint),
+}

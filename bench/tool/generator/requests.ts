@@ -1,0 +1,61 @@
+import type { Endpoint } from '../../../src/verify/endpoint.ts'
+
+/** What tells a server how new an answer has to be. */
+export type ReadForm = {
+  /** Of the URL, such as `resourceVersion=0`; empty: nothing. */
+  readonly query: string
+  /** Of the `Orch-Consistency` header; null: it is not sent. */
+  readonly consistency: string | null
+}
+
+export const mostRecent: ReadForm = Object.freeze({ query: '', consistency: null })
+
+export type Asked = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly consistency?: string | null
+  /** JSON. */
+  readonly body?: string
+}
+
+/** A whole HTTP/1.1 request. */
+export function requestBytes({ url, token }: Endpoint, asked: Asked): Buffer {
+  const { host, pathname } = new URL(url)
+  const lines = [
+    `${asked.method} ${pathname.replace(/\/$/, '')}${asked.path} HTTP/1.1`,
+    `Host: ${host}`,
+    'Accept: application/json',
+    'User-Agent: orchctl-bench',
+  ]
+  if (token !== null) lines.push(`Authorization: Bearer ${token}`)
+  if (typeof asked.consistency === 'string') lines.push(`Orch-Consistency: ${asked.consistency}`)
+  if (asked.body !== undefined) {
+    lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(asked.body)}`)
+  }
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${asked.body ?? ''}`)
+}
+
+export function collectionOf(namespace: string): string {
+  return `/api/v1/namespaces/${namespace}/configmaps`
+}
+
+/** A path and what to ask for behind its question mark. */
+export function withQuery(path: string, ...queries: readonly string[]): string {
+  const given = queries.filter((query) => query !== '')
+  return given.length === 0 ? path : `${path}?${given.join('&')}`
+}
+
+/** What is written: an object whose payload is that large. @param mark read back by whoever waits for it */
+export function configMap(name: string, payloadBytes: number, mark = ''): string {
+  const data = mark === '' ? { payload: payloadOf(payloadBytes) } : { mark, payload: payloadOf(payloadBytes) }
+  return JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data })
+}
+
+const payloads = new Map<number, string>()
+
+/** The few sizes of a run, each made once. */
+function payloadOf(bytes: number): string {
+  let payload = payloads.get(bytes)
+  if (payload === undefined) payloads.set(bytes, (payload = 'x'.repeat(bytes)))
+  return payload
+}

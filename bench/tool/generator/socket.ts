@@ -1,0 +1,53 @@
+import { connect as connectTcp, isIP } from 'node:net'
+import type { Socket } from 'node:net'
+import { TLSSocket, connect as connectTls } from 'node:tls'
+import type { Endpoint } from '../../../src/verify/endpoint.ts'
+
+/** What is spoken over a connection, as TLS names it. @source RFC 7301, RFC 9113 section 3.2 */
+export type Spoken = 'http/1.1' | 'h2'
+
+/** An open connection that speaks that. @throws whatever keeps it from being one */
+export function openSocket(
+  endpoint: Endpoint,
+  timeoutMs: number,
+  spoken: Spoken = 'http/1.1',
+): Promise<Socket> {
+  const url = new URL(endpoint.url)
+  // Names of IPv6 hosts stand in brackets in a URL only.
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const isTls = url.protocol === 'https:'
+  const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port)
+  const socket = isTls ? tlsSocket(endpoint, host, port, spoken) : connectTcp({ host, port, noDelay: true })
+  return new Promise((resolve, reject) => {
+    const fail = (cause: Error): void => {
+      socket.destroy()
+      reject(cause)
+    }
+    socket.once('error', fail)
+    socket.setTimeout(timeoutMs, () => fail(new Error(`no connection within ${timeoutMs} ms`)))
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      // Without TLS, or by a server that takes no notice, only HTTP/1.1 is spoken.
+      if (spoken === 'h2' && !(socket instanceof TLSSocket && socket.alpnProtocol === 'h2')) {
+        fail(new Error('the server does not speak HTTP/2 here'))
+        return
+      }
+      socket.removeListener('error', fail)
+      socket.removeAllListeners('timeout')
+      socket.setTimeout(0)
+      resolve(socket)
+    })
+  })
+}
+
+function tlsSocket(endpoint: Endpoint, host: string, port: number, spoken: Spoken): TLSSocket {
+  const { authority, certificate, key, insecure } = endpoint
+  const socket = connectTls({
+    ...{ host, port, ALPNProtocols: [spoken], rejectUnauthorized: !insecure },
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(authority === null ? {} : { ca: authority }),
+    ...(certificate === null ? {} : { cert: certificate }),
+    ...(key === null ? {} : { key }),
+  })
+  socket.setNoDelay(true)
+  return socket
+}

@@ -1,0 +1,169 @@
+import type { Socket } from 'node:net'
+import type { Clock, Timer } from '../../../raft/base/clock.ts'
+import type { Endpoint } from '../../../src/verify/endpoint.ts'
+import { pause } from '../../../src/verify/pause.ts'
+import type { LatencyHistogram } from '../latency-histogram.ts'
+import { benchLimits } from '../limits.ts'
+import type { FailureCounts } from './failures.ts'
+import { parseMark } from './mark.ts'
+import { collectionOf, requestBytes } from './requests.ts'
+import { ResponseReader } from './response-reader.ts'
+import { openSocket } from './socket.ts'
+import { WatchEvents } from './watch-events.ts'
+
+/** A slow reader takes one piece of what is there, and the next this much later. */
+const slowEveryMs = 1000
+
+export type WatchTally = {
+  /** From asking for the write to reading its event. */
+  readonly delays: LatencyHistogram
+  readonly failures: FailureCounts
+  delivered: number
+  /** Events that were passed over, or came from a history that is gone. */
+  lost: number
+  resumed: number
+}
+
+export type WatchReaderOptions = {
+  readonly endpoint: Endpoint
+  readonly namespace: string
+  readonly clock: Clock
+  readonly tally: WatchTally
+  /** It reads as little as a client does that is busy with other things. */
+  readonly isSlow: boolean
+}
+
+/** One watch that is read, resumed where it ends, and held against the numbers that its writer gives. */
+export class WatchReader {
+  readonly #of: WatchReaderOptions
+  readonly #events: WatchEvents
+  #since: string
+  /** Of the last write that was told. */
+  #number = 0
+  #socket: Socket | null = null
+  #timer: Timer | null = null
+  #closed = false
+  #isSlow: boolean
+
+  /** @param since the version behind which it begins */
+  constructor(of: WatchReaderOptions, since: string) {
+    this.#of = of
+    this.#since = since
+    this.#isSlow = of.isSlow
+    this.#events = new WatchEvents({
+      event: (mark, resourceVersion) => this.#event(mark, resourceVersion),
+      bookmark: (resourceVersion) => (this.#since = resourceVersion),
+      error: (line) => {
+        this.#of.tally.failures.add(line)
+        this.#socket?.destroy()
+      },
+    })
+  }
+
+  /** The last write that was told. */
+  get number(): number {
+    return this.#number
+  }
+
+  /** Once its first answer has begun. @throws Error when it does not */
+  async open(): Promise<void> {
+    const { endpoint, namespace } = this.#of
+    const socket = await openSocket(endpoint, benchLimits.answerMsMax)
+    if (this.#closed) {
+      socket.destroy()
+      return
+    }
+    this.#socket = socket
+    this.#events.reset()
+    const query = `watch=true&allowWatchBookmarks=true&resourceVersion=${this.#since}`
+    const path = `${collectionOf(namespace)}?${query}`
+    await this.#begin(socket, requestBytes(endpoint, { method: 'GET', path }))
+    if (this.#isSlow) this.#readSlowly()
+  }
+
+  #begin(socket: Socket, request: Buffer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let isBegun = false
+      const reader = new ResponseReader({
+        head: ({ status }) => {
+          isBegun = status === 200
+          if (isBegun) resolve()
+          else socket.destroy(new Error(`watch: HTTP ${status}`))
+        },
+        body: (data, from, to) => this.#events.take(data, from, to),
+        end: () => socket.destroy(),
+      })
+      socket.on('data', (data: Buffer) => {
+        try {
+          reader.feed(data)
+        } catch (cause) {
+          socket.destroy(cause instanceof Error ? cause : new Error(String(cause)))
+        }
+        if (this.#timer !== null) socket.pause()
+      })
+      socket.on('error', reject)
+      socket.on('close', () => {
+        reject(new Error('watch: the connection was closed'))
+        if (isBegun && this.#socket === socket) this.#again()
+      })
+      socket.write(request)
+    })
+  }
+
+  /** A slow one, too, reads all that is there from now on. */
+  readFast(): void {
+    this.#isSlow = false
+    this.#timer?.cancel()
+    this.#timer = null
+    this.#socket?.resume()
+  }
+
+  /** It is told no more: what it was not told by now is lost. @param upTo the number of the last write */
+  giveUp(upTo: number): void {
+    this.#of.tally.lost += Math.max(0, upTo - this.#number)
+    this.close()
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#timer?.cancel()
+    this.#timer = null
+    const socket = this.#socket
+    this.#socket = null
+    socket?.destroy()
+  }
+
+  #readSlowly(): void {
+    if (this.#timer !== null || this.#closed) return
+    this.#socket?.pause()
+    this.#timer = this.#of.clock.every(slowEveryMs, () => this.#socket?.resume())
+  }
+
+  #event(text: string, resourceVersion: string): void {
+    const { tally, clock } = this.#of
+    const mark = parseMark(text)
+    this.#since = resourceVersion
+    // A write that was repeated, as nobody knew whether it was done, is told twice.
+    if (mark === null || mark.number <= this.#number) return
+    tally.lost += mark.number - this.#number - 1
+    this.#number = mark.number
+    tally.delivered++
+    tally.delays.record(clock.monotonicMs() - mark.atMs)
+  }
+
+  /** It ended by itself. */
+  #again(): void {
+    this.#socket = null
+    if (this.#closed) return
+    this.#of.tally.resumed++
+    this.#resume().catch((cause: unknown) => {
+      this.#of.tally.failures.add(cause instanceof Error ? cause.message : String(cause))
+      if (!this.#closed) this.#again()
+    })
+  }
+
+  async #resume(): Promise<void> {
+    await pause(this.#of.clock, benchLimits.backOffMs)
+    if (!this.#closed) await this.open()
+  }
+}

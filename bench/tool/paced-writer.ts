@@ -1,0 +1,80 @@
+import { present } from '../../raft/base/assert.ts'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Endpoint } from '../../src/verify/endpoint.ts'
+import { pause } from '../../src/verify/pause.ts'
+import { FailureCounts } from './generator/failures.ts'
+import { markText } from './generator/mark.ts'
+import { collectionOf, configMap, requestBytes } from './generator/requests.ts'
+import { WireConnection } from './generator/wire-connection.ts'
+import { benchLimits } from './limits.ts'
+
+const payloadBytes = 1000
+
+/** Writes one object after the other, each write with a number, at a steady pace, for watchers to hear of. */
+export class PacedWriter {
+  readonly failures = new FailureCounts()
+  readonly #endpoints: readonly Endpoint[]
+  readonly #clock: Clock
+  readonly #namespace: string
+  readonly #names: readonly string[]
+  #connection: WireConnection | null = null
+  #turn = 0
+  #number = 0
+
+  /** @param names of objects that are there */
+  constructor(of: {
+    readonly endpoints: readonly Endpoint[]
+    readonly clock: Clock
+    readonly namespace: string
+    readonly names: readonly string[]
+  }) {
+    this.#endpoints = of.endpoints
+    this.#clock = of.clock
+    this.#namespace = of.namespace
+    this.#names = of.names
+  }
+
+  /** Of the last write that was acknowledged. */
+  get number(): number {
+    return this.#number
+  }
+
+  /** @param perSecond fewer when a write takes longer than that leaves */
+  async run(perSecond: number, endMs: number): Promise<void> {
+    let nextMs = this.#clock.monotonicMs()
+    try {
+      while (nextMs < endMs) {
+        await pause(this.#clock, nextMs - this.#clock.monotonicMs())
+        if (!(await this.#write(this.#number + 1, endMs))) return
+        this.#number++
+        // What was late is not made up for: that would be another load.
+        nextMs = Math.max(nextMs + 1000 / perSecond, this.#clock.monotonicMs())
+      }
+    } finally {
+      this.#connection?.close()
+    }
+  }
+
+  /** Until it is acknowledged, as a number left out would look like an event that was lost. */
+  async #write(number: number, endMs: number): Promise<boolean> {
+    const name = present(this.#names[number % this.#names.length], 'there are objects')
+    const path = `${collectionOf(this.#namespace)}/${name}`
+    const atMs = this.#clock.monotonicMs()
+    const body = configMap(name, payloadBytes, markText({ number, atMs }))
+    for (;;) {
+      const endpoint = present(this.#endpoints[this.#turn % this.#endpoints.length], 'there are endpoints')
+      try {
+        if (this.#connection?.isOpen !== true) this.#connection = await WireConnection.open(endpoint)
+        const { status } = await this.#connection.ask(requestBytes(endpoint, { method: 'PUT', path, body }))
+        if (status === 200) return true
+        this.failures.add(`HTTP ${status}`)
+      } catch (cause) {
+        this.failures.add(cause instanceof Error ? cause.message : String(cause))
+      }
+      if (this.#clock.monotonicMs() >= endMs) return false
+      this.#connection?.close()
+      this.#turn++
+      await pause(this.#clock, benchLimits.backOffMs)
+    }
+  }
+}

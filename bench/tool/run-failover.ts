@@ -1,0 +1,129 @@
+import { present } from '../../raft/base/assert.ts'
+import type { Clock } from '../../raft/base/clock.ts'
+import { Connection } from '../../src/verify/connection.ts'
+import type { Asked } from '../../src/verify/connection.ts'
+import type { Endpoint } from '../../src/verify/endpoint.ts'
+import { pause } from '../../src/verify/pause.ts'
+import type { BenchContext, Measured } from './context.ts'
+import { BenchFailure } from './errors.ts'
+import { fill } from './fill.ts'
+import { longestGap } from './gap.ts'
+import { collectionOf, configMap } from './generator/requests.ts'
+import { benchLimits } from './limits.ts'
+import type { Load } from './load.ts'
+import type { Sample } from './measures.ts'
+
+type FailoverLoad = Load & { readonly kind: 'failover' }
+
+/** Ms of traffic before the fault. */
+const beforeMs = 500
+const payloadBytes = 100
+/** A little less than all that can be done, as members that come back need the machine too. */
+const everyMs = 2
+const lookMs = 10
+
+/** Writers and readers at all members while the leader goes away; told is how long nobody was answered. @throws BenchFailure */
+export async function runFailover(context: BenchContext, load: FailoverLoad): Promise<Measured> {
+  const { target, clock } = context
+  const { local, endpoints } = target
+  if (local === null)
+    throw new BenchFailure('not-possible', 'only the leader of a cluster on this machine is harmed')
+  const clients = endpoints.length + 1
+  const namespace = await fill(context, { purpose: 'failover', prefix: 'f', objects: clients, payloadBytes })
+  const [writes, reads] = [new Traffic(clock), new Traffic(clock)]
+  for (let at = 0; at < clients; at++) {
+    const path = `${collectionOf(namespace)}/f${at}`
+    const body = configMap(`f${at}`, payloadBytes)
+    // Each member has one of its own, and one moves on when it gets no answer.
+    const own = at < endpoints.length ? endpoints.slice(at, at + 1) : endpoints
+    writes.begin(own, { method: 'PUT', path, body })
+    reads.begin(own, { method: 'GET', path, body: null })
+  }
+  try {
+    await pause(clock, beforeMs)
+    const measuring: Promise<Sample>[] = []
+    await local.strike(load.fault, benchLimits.faultMs, () => {
+      const gaps = gapsFrom(clock, writes, reads)
+      // Awaited below, and not before the members are back.
+      gaps.catch(() => undefined)
+      measuring.push(gaps)
+    })
+    const [sample] = await Promise.all(measuring)
+    if (sample === undefined) throw new BenchFailure('not-possible', 'there was no fault')
+    return { sample, failures: [] }
+  } finally {
+    await Promise.all([writes.end(), reads.end()])
+  }
+}
+
+/**
+ * The longest times without an answer from now on, each to its end: also when the fault is over by then and the member that comes
+ * back takes the machine for itself.
+ *
+ * @throws BenchFailure `no-answer`
+ */
+async function gapsFrom(clock: Clock, writes: Traffic, reads: Traffic): Promise<Sample> {
+  const fromMs = clock.monotonicMs()
+  await pause(clock, benchLimits.faultMs - 1)
+  const untilMs = clock.monotonicMs()
+  const gapOf = async (traffic: Traffic): Promise<number> => {
+    const toMs = await traffic.nextAnswer(untilMs, fromMs + benchLimits.gapMsMax)
+    traffic.stop()
+    return longestGap(traffic.answeredMs, fromMs, toMs)
+  }
+  const [writeGapMs, readGapMs] = await Promise.all([gapOf(writes), gapOf(reads)])
+  return { writeGapMs, readGapMs }
+}
+
+/** Calls again and again, of which only counts when one was answered as it should be. */
+class Traffic {
+  readonly answeredMs: number[] = []
+  readonly #clock: Clock
+  readonly #running: Promise<void>[] = []
+  #ended = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  begin(endpoints: readonly Endpoint[], asked: Asked): void {
+    this.#running.push(this.#run(endpoints, asked))
+  }
+
+  /** When the first answer from then on came. @param endMs to be waited for @throws BenchFailure `no-answer` */
+  async nextAnswer(fromMs: number, endMs: number): Promise<number> {
+    for (;;) {
+      const found = this.answeredMs.find((at) => at >= fromMs)
+      if (found !== undefined) return found
+      if (this.#ended || this.#clock.monotonicMs() >= endMs)
+        throw new BenchFailure(
+          'no-answer',
+          `nobody was answered for ${benchLimits.gapMsMax / 1000} s after the fault`,
+        )
+      await pause(this.#clock, lookMs)
+    }
+  }
+
+  /** No more is asked. */
+  stop(): void {
+    this.#ended = true
+  }
+
+  /** Once what was asked is over. */
+  async end(): Promise<void> {
+    this.stop()
+    await Promise.all(this.#running)
+  }
+
+  async #run(endpoints: readonly Endpoint[], asked: Asked): Promise<void> {
+    const connections = endpoints.map((endpoint) => new Connection(endpoint, this.#clock))
+    for (let turn = 0; !this.#ended;) {
+      const connection = present(connections[turn % connections.length], 'somebody is asked')
+      const reply = await connection.ask(asked, benchLimits.failoverCallMs)
+      if (reply.kind === 'reply' && reply.status === 200) this.answeredMs.push(this.#clock.monotonicMs())
+      else turn++
+      await pause(this.#clock, everyMs)
+    }
+    for (const connection of connections) connection.close()
+  }
+}

@@ -1,0 +1,130 @@
+import { present } from '../../raft/base/assert.ts'
+import type { Endpoint } from '../../src/verify/endpoint.ts'
+import { pause } from '../../src/verify/pause.ts'
+import { latencySample } from './context.ts'
+import type { BenchContext, Measured } from './context.ts'
+import { fill } from './fill.ts'
+import { FailureCounts } from './generator/failures.ts'
+import { collectionOf, configMap, requestBytes, withQuery } from './generator/requests.ts'
+import { WireConnection } from './generator/wire-connection.ts'
+import { LatencyHistogram } from './latency-histogram.ts'
+import { benchLimits } from './limits.ts'
+import type { Load } from './load.ts'
+import { Acknowledged } from './staleness.ts'
+
+type StalenessLoad = Load & { readonly kind: 'staleness' }
+
+const name = 's0'
+const payloadBytes = 100
+const keepBytes = 4 * 1024
+
+type Watched = {
+  readonly context: BenchContext
+  /** What tells versions of this load from those of an earlier one. */
+  readonly series: number
+  readonly path: string
+  readonly endMs: number
+  readonly acknowledged: Acknowledged
+  readonly failures: FailureCounts
+}
+
+type Seen = { readonly latencies: LatencyHistogram; readonly staleness: LatencyHistogram; stale: number }
+
+/** One writes versions of one object as fast as it can, others read it elsewhere; told is how old what they read was. @throws BenchFailure */
+export async function runStaleness(context: BenchContext, load: StalenessLoad): Promise<Measured> {
+  const { target, clock, seconds } = context
+  const namespace = await fill(context, { purpose: 'stale', prefix: 's', objects: 1, payloadBytes })
+  const [readers, roles] = [await target.at(load.place, clock), await target.roles()]
+  // Not to whom is read from: what a member wrote itself it knows first.
+  const writer =
+    target.endpoints.find((_, at) => roles[at] === 'leader') ?? present(target.endpoints[0], 'one')
+  const startedMs = clock.monotonicMs()
+  const shared: Watched = {
+    ...{ context, series: Math.floor(startedMs), path: `${collectionOf(namespace)}/${name}` },
+    endMs: startedMs + seconds * 1000,
+    ...{ acknowledged: new Acknowledged(), failures: new FailureCounts() },
+  }
+  const seen: Seen = { latencies: new LatencyHistogram(), staleness: new LatencyHistogram(), stale: 0 }
+  const reading = Array.from({ length: load.clients }, (_, at) =>
+    read(shared, seen, present(readers[at % readers.length], 'somebody is read'), load),
+  )
+  await Promise.all([write(shared, writer), ...reading])
+  const elapsedS = (clock.monotonicMs() - startedMs) / 1000
+  const { latencies, staleness, stale } = seen
+  const operations = latencies.total
+  const bound = /^bounded=(\d+)$/.exec(load.mode)?.[1]
+  const sample = {
+    ...{ operations, perSecond: operations / elapsedS, failed: shared.failures.total },
+    ...{ writesPerSecond: shared.acknowledged.count / elapsedS, ...latencySample(latencies) },
+    staleShare: operations === 0 ? 0 : stale / operations,
+    staleP99Ms: staleAt(staleness, operations, 0.99),
+    staleMaxMs: stale === 0 ? 0 : staleness.quantile(1),
+    ...(load.mode === 'any' ? {} : { boundMs: bound === undefined ? 0 : Number(bound) }),
+  }
+  return { sample, failures: shared.failures.list() }
+}
+
+/** Of all reads, of which only those that were stale are in the histogram. */
+function staleAt(staleness: LatencyHistogram, reads: number, share: number): number {
+  const rank = Math.ceil(reads * share) - (reads - staleness.total)
+  return rank <= 0 ? 0 : staleness.quantile(rank / staleness.total)
+}
+
+async function write(shared: Watched, endpoint: Endpoint): Promise<void> {
+  const { path, acknowledged, series } = shared
+  await repeat(shared, endpoint, async (connection) => {
+    if (acknowledged.count >= benchLimits.acknowledgedMax) return false
+    const body = configMap(name, payloadBytes, `${series}.${acknowledged.count}`)
+    const { status } = await connection.ask(requestBytes(endpoint, { method: 'PUT', path, body }))
+    if (status === 200) acknowledged.add(shared.context.clock.monotonicMs())
+    else shared.failures.add(`write: HTTP ${status}`)
+    return status === 200
+  })
+}
+
+async function read(shared: Watched, seen: Seen, endpoint: Endpoint, load: StalenessLoad): Promise<void> {
+  const { context, path, acknowledged, failures, series } = shared
+  const { query, consistency } = context.target.form(load.mode)
+  const request = requestBytes(endpoint, { method: 'GET', path: withQuery(path, query), consistency })
+  await repeat(shared, endpoint, async (connection) => {
+    const askedMs = context.clock.monotonicMs()
+    const { status, start } = await connection.ask(request, keepBytes)
+    if (status !== 200) {
+      failures.add(`read: HTTP ${status}`)
+      return false
+    }
+    seen.latencies.record(context.clock.monotonicMs() - askedMs)
+    const [, written, version] = /"mark":"(\d+)\.(\d+)"/.exec(start) ?? []
+    // Of what was there before the first write nothing can be said but that it is older.
+    const known = Number(written) === series ? Number(version) : -1
+    const staleMs = acknowledged.stalenessMs(known, askedMs)
+    if (staleMs > 0) {
+      seen.stale++
+      seen.staleness.record(staleMs)
+    }
+    return true
+  })
+}
+
+/** Until the end of the load, on one connection that is made anew when it breaks. @param once whether it went well */
+async function repeat(
+  { context, endMs, failures }: Watched,
+  endpoint: Endpoint,
+  once: (connection: WireConnection) => Promise<boolean>,
+): Promise<void> {
+  const { clock } = context
+  let connection: WireConnection | null = null
+  try {
+    while (clock.monotonicMs() < endMs) {
+      try {
+        if (connection?.isOpen !== true) connection = await WireConnection.open(endpoint)
+        if (await once(connection)) continue
+      } catch (cause) {
+        failures.add(cause instanceof Error ? cause.message : String(cause))
+      }
+      await pause(clock, benchLimits.backOffMs)
+    }
+  } finally {
+    connection?.close()
+  }
+}

@@ -1,0 +1,197 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import { isJsonObject, memberOf, textMember } from '../../src/api/json.ts'
+import type { JsonObject } from '../../src/api/json.ts'
+import type { Endpoint } from '../../src/verify/endpoint.ts'
+import { pause } from '../../src/verify/pause.ts'
+import { BenchFailure } from './errors.ts'
+import { mostRecent, requestBytes, withQuery } from './generator/requests.ts'
+import type { Asked, ReadForm } from './generator/requests.ts'
+import type { WireAnswer } from './generator/wire-connection.ts'
+import { WireConnection } from './generator/wire-connection.ts'
+import type { FailoverFault, Place, ReadMode } from './load.ts'
+
+/** Servers on this machine that we may look at and harm. */
+export type LocalServers = {
+  /** Of the members that run now. */
+  readonly pids: () => readonly number[]
+  /**
+   * Does it to the leader of the moment, undoes it `forMs` later and waits until all are ready again.
+   * @param onBegin called right before it is done
+   */
+  readonly strike: (fault: FailoverFault, forMs: number, onBegin: () => void) => Promise<void>
+}
+
+type ModeName = 'linearizable' | 'lease' | 'bounded' | 'any' | 'log'
+const modeNames: readonly ModeName[] = ['linearizable', 'lease', 'bounded', 'any', 'log']
+const probeBoundMs = 1000
+const answerBytesMax = 64 * 1024
+/** While a leader is elected nobody is one. */
+const electionMsMax = 10_000
+const lookMs = 200
+
+/** The servers that are measured: who they are, and what they understand. */
+export class Target {
+  readonly endpoints: readonly Endpoint[]
+  readonly local: LocalServers | null
+  /** What `/version` says; empty: nothing. */
+  readonly version: string
+  /** In the order in which they are compared. */
+  readonly modes: readonly ModeName[]
+  /** One line each: what is not offered. */
+  readonly notes: readonly string[]
+  readonly #byHeader: boolean
+  readonly #path: string
+
+  private constructor(of: {
+    readonly endpoints: readonly Endpoint[]
+    readonly local: LocalServers | null
+    readonly version: string
+    readonly offers: Offers
+    readonly path: string
+  }) {
+    this.endpoints = of.endpoints
+    this.local = of.local
+    this.version = of.version
+    this.modes = of.offers.modes
+    this.notes = of.offers.notes
+    this.#byHeader = of.offers.byHeader
+    this.#path = of.path
+  }
+
+  /** @param path of an object that is there @throws BenchFailure `no-answer` */
+  static async probe(
+    endpoints: readonly Endpoint[],
+    local: LocalServers | null,
+    path: string,
+  ): Promise<Target> {
+    const [first] = endpoints
+    if (first === undefined) throw new BenchFailure('no-answer', 'there is no endpoint')
+    const version = textMember(
+      objectOf(await askOnce(first, { method: 'GET', path: '/version' })),
+      'gitVersion',
+    )
+    return new Target({ endpoints, local, version, offers: await offersOf(endpoints, path), path })
+  }
+
+  form(mode: ReadMode): ReadForm {
+    if (this.#byHeader) return { query: '', consistency: mode }
+    return mode === 'any' ? { query: 'resourceVersion=0', consistency: null } : mostRecent
+  }
+
+  /** Who is there now. @throws BenchFailure `not-possible` when nobody has that role for a while */
+  async at(place: Place, clock: Clock): Promise<readonly Endpoint[]> {
+    if (place === 'all') return this.endpoints
+    const endMs = clock.monotonicMs() + electionMsMax
+    for (;;) {
+      const roles = await this.roles()
+      const found = this.endpoints.find((_, at) => roles[at] === place)
+      if (found !== undefined) return [found]
+      if (clock.monotonicMs() >= endMs)
+        throw new BenchFailure('not-possible', `no endpoint is a ${place} at the moment`)
+      await pause(clock, lookMs)
+    }
+  }
+
+  /** One line each: who answers which mode as another, as followers may with leases. */
+  async substitutes(): Promise<readonly string[]> {
+    const notes: string[] = []
+    for (const name of this.#byHeader ? this.modes : []) {
+      const said = (await askedIn(name, this.endpoints, this.#path)).map(modeSaidBy)
+      for (const other of new Set(said)) {
+        if (other === null || other === name) continue
+        const who = this.endpoints.filter((_, at) => said[at] === other).map((endpoint) => endpoint.name)
+        notes.push(`${name} reads are answered as ${other} ones by ${who.join(', ')}`)
+      }
+    }
+    return notes
+  }
+
+  /** What each endpoint says of itself; null: nothing, as servers of other makers. */
+  roles(): Promise<readonly (string | null)[]> {
+    return Promise.all(
+      this.endpoints.map(async (endpoint) => {
+        const role = textMember(
+          objectOf(await askOnce(endpoint, { method: 'GET', path: '/cluster/v1/status' })),
+          'role',
+        )
+        return role === '' ? null : role
+      }),
+    )
+  }
+}
+
+type Offers = {
+  readonly modes: readonly ModeName[]
+  /** One line each: what is not offered. */
+  readonly notes: readonly string[]
+  /** Modes are asked for by the `Orch-Consistency` header; else by resourceVersion. */
+  readonly byHeader: boolean
+}
+
+/** A server that does not know the header answers as if it were not there. A mode is offered when one endpoint offers it. */
+async function offersOf(endpoints: readonly Endpoint[], path: string): Promise<Offers> {
+  const modes: ModeName[] = []
+  const notes: string[] = []
+  for (const name of modeNames) {
+    const answers = await askedIn(name, endpoints, path)
+    if (answers.some((answer) => modeSaidBy(answer) !== null)) modes.push(name)
+    const refused = answers.find((answer) => answer?.status !== 200)
+    if (refused !== undefined) {
+      const words = textMember(objectOf(refused), 'message') || `HTTP ${refused?.status ?? 'none'}`
+      notes.push(`${name} reads are not offered by all: ${words}`)
+    }
+  }
+  if (modes.length > 0) return { modes, notes, byHeader: true }
+  return {
+    modes: ['linearizable', 'any'],
+    notes: ['lease, bounded and log reads are not offered: the servers do not know Orch-Consistency'],
+    byHeader: false,
+  }
+}
+
+function askedIn(
+  name: ModeName,
+  endpoints: readonly Endpoint[],
+  path: string,
+): Promise<readonly (WireAnswer | null)[]> {
+  const consistency = name === 'bounded' ? `bounded=${probeBoundMs}` : name
+  return Promise.all(endpoints.map((endpoint) => askOnce(endpoint, { method: 'GET', path, consistency })))
+}
+
+/** @returns null when it says none, or is no answer */
+function modeSaidBy(answer: WireAnswer | null): string | null {
+  return answer?.status === 200 ? (/^[a-z]+/.exec(answer.consistency ?? '')?.[0] ?? null) : null
+}
+
+/** On a connection of its own. @returns null without an answer */
+export async function askOnce(endpoint: Endpoint, asked: Asked): Promise<WireAnswer | null> {
+  try {
+    const connection = await WireConnection.open(endpoint)
+    try {
+      return await connection.ask(requestBytes(endpoint, asked), answerBytesMax)
+    } finally {
+      connection.close()
+    }
+  } catch {
+    return null
+  }
+}
+
+export function objectOf(answer: WireAnswer | null): JsonObject {
+  try {
+    const value: unknown = JSON.parse(answer?.start ?? '')
+    return isJsonObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+/** The `resourceVersion` of an empty list: where a watch begins. @throws BenchFailure `no-answer` */
+export async function versionOf(endpoint: Endpoint, collection: string): Promise<string> {
+  const list = objectOf(await askOnce(endpoint, { method: 'GET', path: withQuery(collection, 'limit=1') }))
+  const metadata = memberOf(list, 'metadata')
+  const version =
+    metadata !== undefined && isJsonObject(metadata) ? textMember(metadata, 'resourceVersion') : ''
+  if (version === '') throw new BenchFailure('no-answer', `${endpoint.name} does not list ${collection}`)
+  return version
+}

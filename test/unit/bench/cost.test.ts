@@ -1,0 +1,43 @@
+/*
+ * Goal: what the generator costs and what the servers cost is told apart, and all threads of either count.
+ * Method: a process beside this one, and a thread of this one, that do nothing but compute for a known time of their own CPU.
+ */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { Cost } from '../../../bench/tool/cost.ts'
+import { systemClock } from '../../support/system.ts'
+
+/** Computes for so long once it is told to, on a thread beside its first one, and says so. */
+const burning = (ms: number): string =>
+  `const before = process.cpuUsage(); const spent = () => { const { user, system } = process.cpuUsage(before); return (user + system) / 1000 };
+   while (spent() < ${ms});`
+
+void test('CPU of servers and of the generator stand apart', async (t) => {
+  const thread = `const { Worker } = require('node:worker_threads')
+    console.log('here')
+    process.stdin.once('data', () => new Worker(\`${burning(400)}\`, { eval: true }).once('exit', () => console.log('done')))`
+  const server = spawn(process.execPath, ['-e', thread], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.after(() => server.kill('SIGKILL'))
+  await once(server.stdout, 'data')
+  const beside = new Cost(systemClock, [server.pid ?? 0])
+  server.stdin.write('go')
+  await once(server.stdout, 'data')
+  const theirs = beside.sample(10)
+  assert.ok((theirs.serverCpuMs ?? 0) >= 38, `${theirs.serverCpuMs}: a thread of theirs counts`)
+  assert.ok((theirs.memoryMiB ?? 0) > 10)
+  const own = new Cost(systemClock, [server.pid ?? 0])
+  await once(new Worker(burning(400), { eval: true }), 'exit')
+  const ours = own.sample(10)
+  assert.ok((ours.generatorCpuMs ?? 0) >= 40, `${ours.generatorCpuMs}: a thread of ours counts`)
+  assert.ok((ours.serverCpuMs ?? 0) < 10, `${ours.serverCpuMs}: and is not theirs`)
+  assert.ok((theirs.generatorCpuMs ?? 0) < 40, `${theirs.generatorCpuMs}: nor theirs ours`)
+})
+
+void test('of servers elsewhere, or gone, nothing is said', () => {
+  const cost = new Cost(systemClock, [])
+  assert.equal(cost.sample(10).serverCpuMs, undefined)
+  assert.equal(new Cost(systemClock, [2 ** 22 + 1]).sample(10).serverCpuMs, undefined)
+})

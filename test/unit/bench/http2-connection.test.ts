@@ -1,0 +1,111 @@
+/*
+ * Goal: a call over HTTP/2 is a success only when its answer is whole, and whoever does not speak it is told apart.
+ * Method: a server of the runtime behind a real socket that answers, resets, says goodbye, and one that speaks HTTP/1.1 only.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import * as http2 from 'node:http2'
+import * as https from 'node:https'
+import type { Server } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { Http2Connection, http2Request } from '../../../bench/tool/generator/http2-connection.ts'
+import { benchLimits } from '../../../bench/tool/limits.ts'
+import type { Endpoint } from '../../../src/verify/endpoint.ts'
+import { TestAuthority } from '../../support/server-fixture.ts'
+
+const trusted = new TestAuthority()
+const identity = trusted.server()
+
+async function endpointOf(t: TestContext, server: Server): Promise<Endpoint> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return {
+    ...{ name: 'n1', url: `https://localhost:${port}`, authority: trusted.pem, certificate: null, key: null },
+    ...{ token: 'secret', insecure: false },
+  }
+}
+
+/** Says what it was asked, does what the path says. */
+async function server(t: TestContext): Promise<Endpoint> {
+  const serving = http2.createSecureServer(identity)
+  const sessions = new Set<http2.ServerHttp2Session>()
+  serving.on('session', (session) => sessions.add(session))
+  t.after(() => sessions.forEach((session) => session.destroy()))
+  serving.on('stream', (stream, headers) => {
+    stream.on('error', () => undefined)
+    let body = ''
+    stream.on('data', (data: Buffer) => (body += data.toString()))
+    stream.on('end', () => {
+      const path = headers[':path']
+      const length = path === '/cut' ? { 'content-length': '8' } : {}
+      stream.respond({
+        ':status': path === '/busy' ? 429 : 200,
+        'orch-consistency': 'log; member=n1',
+        ...length,
+      })
+      if (path === '/cut') stream.end('half')
+      else if (path === '/gone') stream.write('half', () => stream.session?.destroy())
+      else if (path === '/goodbye') {
+        stream.session?.goaway()
+        stream.end('last')
+      } else if (path === '/long') stream.end('x'.repeat(3 * benchLimits.http2WindowBytes))
+      else
+        stream.end(
+          [headers[':method'], path, headers.authorization, headers['orch-consistency'], body].join(' '),
+        )
+    })
+  })
+  return endpointOf(t, serving)
+}
+
+void test('an answer is told as it was, also one that is longer than any window', async (t) => {
+  const endpoint = await server(t)
+  const connection = await Http2Connection.open(endpoint)
+  t.after(() => connection.close())
+  const put = http2Request(endpoint, { method: 'PUT', path: '/a', body: '{}', consistency: 'any' })
+  assert.deepEqual(await connection.ask(put, 1000), {
+    ...{ status: 200, consistency: 'log; member=n1', bytes: 27 },
+    start: 'PUT /a Bearer secret any {}',
+  })
+  const asked = (path: string) => connection.ask(http2Request(endpoint, { method: 'GET', path }), 4)
+  assert.deepEqual(await asked('/busy'), {
+    status: 429,
+    consistency: 'log; member=n1',
+    bytes: 25,
+    start: 'GET ',
+  })
+  assert.equal((await asked('/long')).bytes, 3 * benchLimits.http2WindowBytes)
+  assert.equal(connection.isOpen, true)
+})
+
+void test('half an answer is none', async (t) => {
+  const endpoint = await server(t)
+  const connection = await Http2Connection.open(endpoint)
+  t.after(() => connection.close())
+  const asked = (path: string) => connection.ask(http2Request(endpoint, { method: 'GET', path }))
+  await assert.rejects(asked('/cut'), /NGHTTP2_PROTOCOL_ERROR/)
+  assert.equal((await asked('/whole')).status, 200, 'the others are none the worse for it')
+  await assert.rejects(asked('/gone'), /closed|reset|NGHTTP2/)
+  await assert.rejects(asked('/whole'), /the connection is closed/)
+  assert.equal(connection.isOpen, false)
+})
+
+void test('behind a goodbye nothing more is asked', async (t) => {
+  const endpoint = await server(t)
+  const connection = await Http2Connection.open(endpoint)
+  t.after(() => connection.close())
+  const answer = await connection.ask(http2Request(endpoint, { method: 'GET', path: '/goodbye' }), 10)
+  assert.equal(answer.start, 'last')
+  assert.equal(connection.isOpen, false)
+})
+
+void test('a server that speaks HTTP/1.1 only, and one without TLS, are said to', async (t) => {
+  const older = await endpointOf(t, https.createServer({ ...identity, ALPNProtocols: ['http/1.1'] }))
+  await assert.rejects(Http2Connection.open(older), /does not speak HTTP\/2|no application protocol/)
+  const dumb = await endpointOf(t, https.createServer({ ...identity, ALPNProtocols: [] }))
+  await assert.rejects(Http2Connection.open(dumb), /does not speak HTTP\/2|no application protocol/)
+})
