@@ -6,7 +6,7 @@ import type { Terminal } from '../src/cli/terminal.ts'
 import { RealClock } from '../src/host/clock.ts'
 import { RealRandom } from '../src/host/random.ts'
 import type { Endpoint } from '../src/verify/endpoint.ts'
-import { freePortRange } from '../test/support/port-range.ts'
+import { freePortRange } from '../fixtures/port-range.ts'
 
 const nodes = 3
 

@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { makeDirectoriesSync } from '../raft/files/make-directories.ts'
 import { cpuMsOf, residentMiBOf } from './tool/process-usage.ts'
-import { freePortRange } from '../test/support/port-range.ts'
+import { freePortRange } from '../fixtures/port-range.ts'
 import { takeDown } from './own-cluster.ts'
 
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } })

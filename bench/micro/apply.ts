@@ -18,16 +18,9 @@ import { prefixOf } from '../../src/store/key.ts'
 import { defaultStoreLimits } from '../../src/store/limits.ts'
 import { StoreMachine } from '../../src/store/store-machine.ts'
 import { Store } from '../../src/store/store.ts'
-import { LocalConsensus } from '../../test/support/local-consensus.ts'
-import {
-  configMapKey,
-  configMapsOf,
-  LogWriter,
-  ownSession,
-  put,
-  write,
-} from '../../test/support/store-kit.ts'
-import { systemClock } from '../../test/support/system.ts'
+import { LocalConsensus } from '../../fixtures/local-consensus.ts'
+import { configMapKey, configMapsOf, LogWriter, ownSession, put, write } from '../../fixtures/store-kit.ts'
+import { systemClock } from '../../fixtures/system.ts'
 
 const { values: options } = parseArgs({
   options: { objects: { type: 'string', default: '50000' }, level: { type: 'boolean', default: false } },

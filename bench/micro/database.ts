@@ -14,8 +14,8 @@ import type { Entry } from '../../raft/index.ts'
 import { LevelKeyValueHome } from '../../src/store/disk/level-key-value-store.ts'
 import { defaultStoreLimits } from '../../src/store/limits.ts'
 import { StoreMachine } from '../../src/store/store-machine.ts'
-import { configMapKey, LogWriter, ownSession, put, write } from '../../test/support/store-kit.ts'
-import { systemClock } from '../../test/support/system.ts'
+import { configMapKey, LogWriter, ownSession, put, write } from '../../fixtures/store-kit.ts'
+import { systemClock } from '../../fixtures/system.ts'
 
 const { values: options } = parseArgs({
   options: {

@@ -4,9 +4,9 @@
  */
 import { openSync, readSync } from 'node:fs'
 import { PerformanceObserver } from 'node:perf_hooks'
-import { encoded, configMapKey, put, write } from '../../test/support/store-kit.ts'
-import { realRegistry } from '../../test/support/real-registry.ts'
-import { ADMIN, TestAuthority, serverAround } from '../../test/support/server-fixture.ts'
+import { encoded, configMapKey, put, write } from '../../fixtures/store-kit.ts'
+import { realRegistry } from '../../fixtures/real-registry.ts'
+import { ADMIN, TestAuthority, serverAround } from '../../fixtures/server-fixture.ts'
 import { namesOf } from '../../src/api/names.ts'
 import type { Store } from '../../src/store/store.ts'
 

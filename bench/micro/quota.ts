@@ -15,8 +15,8 @@ import { emptyState } from '../../src/store/machine/state.ts'
 import { StorageUsage } from '../../src/store/machine/storage-usage.ts'
 import { putVersion } from '../../src/store/machine/version.ts'
 import { noRevision, revision } from '../../src/store/revision.ts'
-import { bootstrapOf, smallSettings } from '../../test/support/store-commands.ts'
-import { configMapKey, encoded, LogWriter, ownSession, write } from '../../test/support/store-kit.ts'
+import { bootstrapOf, smallSettings } from '../../fixtures/store-commands.ts'
+import { configMapKey, encoded, LogWriter, ownSession, write } from '../../fixtures/store-kit.ts'
 
 const { values: options } = parseArgs({
   options: { objects: { type: 'string', default: '20000' }, rounds: { type: 'string', default: '15' } },

@@ -18,7 +18,7 @@ import { defaultTransportLimits } from '../../raft/transport/options.ts'
 import type { PeerCredentials } from '../../raft/transport/peer-identity.ts'
 import { RealClock } from '../../src/host/clock.ts'
 import { RealRandom } from '../../src/host/random.ts'
-import { memberInfo, peerCredentials, testAuthority } from '../../test/unit/raft/transport/fixtures.ts'
+import { memberInfo, peerCredentials, testAuthority } from '../../fixtures/peer-credentials.ts'
 
 const leaderId = nodeId(1)
 const followerId = nodeId(2)

@@ -7,8 +7,8 @@
  */
 import { parseArgs } from 'node:util'
 import type { Answer, Registry, VerbRequest } from '../../src/registry/answer.ts'
-import { realRegistry } from '../../test/support/real-registry.ts'
-import { systemClock } from '../../test/support/system.ts'
+import { realRegistry } from '../../fixtures/real-registry.ts'
+import { systemClock } from '../../fixtures/system.ts'
 
 const { values: options } = parseArgs({
   options: { rounds: { type: 'string', default: '5' }, writes: { type: 'string', default: '4000' } },

@@ -1,4 +1,4 @@
-import type { Action } from '../api/action.ts'
+import type { Action } from './action.ts'
 
 /** The end of a 403: what this caller may not do. @source apiserver `responsewriters/errors.go` */
 export function refusalText(userName: string, action: Action): string {

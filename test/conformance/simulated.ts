@@ -6,7 +6,7 @@ import type { ChannelDelays } from '../simulation/channel.ts'
 import { Network } from '../simulation/network.ts'
 import { World } from '../simulation/world.ts'
 import type { Owner } from '../simulation/world.ts'
-import { memberInfo } from '../unit/raft/transport/fixtures.ts'
+import { memberInfo } from '../../fixtures/peer-credentials.ts'
 import type { Parcel } from './channel.ts'
 import type { TransportHarness } from './transport-members.ts'
 

@@ -11,8 +11,8 @@ import { delimiter, join, relative, sep } from 'node:path'
 import { test } from 'node:test'
 import { blocksOf, readDocument, root } from '../tidy/markdown.ts'
 import { Kubectl } from '../support/kubectl.ts'
-import { freePortRange } from '../support/port-range.ts'
-import { markVariable } from '../runner/marked-processes.ts'
+import { freePortRange } from '../../fixtures/port-range.ts'
+import { markVariable } from '../../fixtures/port-range.ts'
 
 const documents = ['README.md', 'docs/getting-started.md']
 /** Made by commands of the documents. */

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
-import { freePortRange } from '../support/port-range.ts'
+import { freePortRange } from '../../fixtures/port-range.ts'
 import { orchctlProgram as program } from '../support/programs.ts'
 import { patienceMs, until } from '../support/until.ts'
 

@@ -17,7 +17,7 @@ import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { ApiClient } from '../support/api-client.ts'
 import { ProcessCluster } from '../support/process-cluster.ts'
 import type { MemberProcess } from '../support/process-cluster.ts'
-import { TestAuthority } from '../support/server-fixture.ts'
+import { TestAuthority } from '../../fixtures/server-fixture.ts'
 import { until } from '../support/until.ts'
 
 /** Of the certificate that is shown at `address`, host:port. */

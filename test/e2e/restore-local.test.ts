@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { orchctl } from '../support/orchctl.ts'
 import type { Ran } from '../support/orchctl.ts'
-import { freePorts } from '../support/port-range.ts'
+import { freePorts } from '../../fixtures/port-range.ts'
 import { patienceMs } from '../support/until.ts'
 
 void test('a local cluster goes on from a snapshot of another one', async () => {

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { call, readEndpoints } from '../../src/cli/member-client.ts'
 import type { Endpoint, Reply } from '../../src/cli/member-client.ts'
-import { freePorts } from '../support/port-range.ts'
+import { freePorts } from '../../fixtures/port-range.ts'
 import { serverProgram } from '../support/programs.ts'
 import { patienceMs, until } from '../support/until.ts'
 

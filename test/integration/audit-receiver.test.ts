@@ -9,7 +9,7 @@ import { TLSSocket } from 'node:tls'
 import { test } from 'node:test'
 import { HttpAuditReceiver } from '../../src/app/audit-receiver.ts'
 import type { ClientConfig } from '../../src/pki/client-config.ts'
-import { TestAuthority } from '../support/server-fixture.ts'
+import { TestAuthority } from '../../fixtures/server-fixture.ts'
 
 void test('what a receiver answers is taken, not now, or refused', async (t) => {
   const authority = new TestAuthority()

@@ -11,7 +11,7 @@ import { limits } from '../../src/config/limits.ts'
 import { memoryTrail } from '../support/audit-kit.ts'
 import type { LoggedEvent } from '../support/audit-kit.ts'
 import { FakeRegistry } from '../support/fake-registry.ts'
-import { ADMIN, NOBODY, serverAround, serverLimits } from '../support/server-fixture.ts'
+import { ADMIN, NOBODY, serverAround, serverLimits } from '../../fixtures/server-fixture.ts'
 import { SpecServer } from '../support/spec-server.ts'
 
 type Of = Parameters<typeof memoryTrail>[0]

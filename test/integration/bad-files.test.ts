@@ -30,7 +30,7 @@ import { RealRandom } from '../../src/host/random.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { readTextFile } from '../../src/pki/files.ts'
 import { noOutput } from '../support/no-output.ts'
-import { freePorts } from '../support/port-range.ts'
+import { freePorts } from '../../fixtures/port-range.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-bad-files-'))
 after(() => rmSync(home, { recursive: true, force: true }))

@@ -21,8 +21,8 @@ import type { Endpoint } from '../../src/verify/endpoint.ts'
 import type { Registry } from '../../src/registry/answer.ts'
 import { droppedEvent } from '../support/broken-servers.ts'
 import { orchctl } from '../support/orchctl.ts'
-import { freePorts } from '../support/port-range.ts'
-import { freshRandom } from '../support/system.ts'
+import { freePorts } from '../../fixtures/port-range.ts'
+import { freshRandom } from '../../fixtures/system.ts'
 import { verifiedServer } from '../support/verified-server.ts'
 
 const few = { ...quickSelection, clients: [2], lists: [10, 40], page: 15, watchers: [20] } as const

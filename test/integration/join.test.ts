@@ -22,7 +22,7 @@ import type { PlannedMembers } from '../support/join-desk-kit.ts'
 import { configOf, fingerprintsFor, keysIn, pkiFlags, place } from '../support/join-place.ts'
 import type { Place } from '../support/join-place.ts'
 import { noOutput } from '../support/no-output.ts'
-import { freshRandom, systemClock } from '../support/system.ts'
+import { freshRandom, systemClock } from '../../fixtures/system.ts'
 import { ask11 } from '../support/tls-server.ts'
 
 /** As a process would that was started with these flags; a minute passes with each pause. */

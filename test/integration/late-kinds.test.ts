@@ -17,8 +17,8 @@ import { openApiDocuments } from '../../src/server/openapi/documents.ts'
 import { StoreFailure } from '../../src/store/errors.ts'
 import { customKind } from '../support/custom-kind.ts'
 import { FakeRegistry } from '../support/fake-registry.ts'
-import { ADMIN, NOBODY, serverAround } from '../support/server-fixture.ts'
-import { systemClock } from '../support/system.ts'
+import { ADMIN, NOBODY, serverAround } from '../../fixtures/server-fixture.ts'
+import { systemClock } from '../../fixtures/system.ts'
 import { until } from '../support/tls-server.ts'
 
 const tabs = customKind({ group: 'stable.example.com', plural: 'crontabs', kind: 'CronTab' })

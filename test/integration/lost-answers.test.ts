@@ -14,13 +14,13 @@ import type { TestContext } from 'node:test'
 import { ConsensusFailure } from '../../raft/index.ts'
 import type { MemberChange } from '../../raft/index.ts'
 import { ensureClusterPki } from '../../src/pki/cluster-pki.ts'
-import { memberInfo } from '../support/fake-consensus.ts'
+import { memberInfo } from '../../fixtures/fake-consensus.ts'
 import { forEver, place, seat } from '../support/join-place.ts'
 import type { Place } from '../support/join-place.ts'
 import { orchctl } from '../support/orchctl.ts'
 import type { Ran } from '../support/orchctl.ts'
 import { pointTo } from '../support/point-kubeconfig.ts'
-import { freshRandom, systemClock } from '../support/system.ts'
+import { freshRandom, systemClock } from '../../fixtures/system.ts'
 
 const addresses = ['--peer-address', seat.peerAddress, '--client-address', seat.clientAddress]
 

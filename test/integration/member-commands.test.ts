@@ -15,7 +15,7 @@ import { ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { request } from '../support/join-desk-kit.ts'
 import { configOf, fingerprintsFor, forEver, place, seat } from '../support/join-place.ts'
 import { orchctl } from '../support/orchctl.ts'
-import { freshRandom, systemClock } from '../support/system.ts'
+import { freshRandom, systemClock } from '../../fixtures/system.ts'
 
 const addresses = ['--peer-address', seat.peerAddress, '--client-address', seat.clientAddress]
 

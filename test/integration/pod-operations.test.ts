@@ -15,7 +15,7 @@ import { statusSchema, wholeObject } from '../../src/api/schema/shared.ts'
 import { binding } from '../../src/resources/binding.ts'
 import { eviction } from '../../src/resources/eviction.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
-import { NOBODY } from '../support/server-fixture.ts'
+import { NOBODY } from '../../fixtures/server-fixture.ts'
 import { readAs } from '../support/representations.ts'
 import { SpecServer } from '../support/spec-server.ts'
 

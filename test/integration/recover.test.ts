@@ -34,9 +34,9 @@ import { disagreementChange } from '../../src/store/disk/disagreement-record.ts'
 import { LevelKeyValueHome } from '../../src/store/disk/level-key-value-store.ts'
 import { encodeCommand } from '../../src/store/command-codec.ts'
 import { orchctl } from '../support/orchctl.ts'
-import { freePorts } from '../support/port-range.ts'
+import { freePorts } from '../../fixtures/port-range.ts'
 import { fileOf, streamOf } from '../support/saved-state.ts'
-import { configMapKey, put, write } from '../support/store-kit.ts'
+import { configMapKey, put, write } from '../../fixtures/store-kit.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-recover-'))
 after(() => rmSync(home, { recursive: true, force: true }))

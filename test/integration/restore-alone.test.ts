@@ -19,7 +19,7 @@ import { RealRandom } from '../../src/host/random.ts'
 import { readTextFile } from '../../src/pki/files.ts'
 import { noOutput } from '../support/no-output.ts'
 import { orchctl } from '../support/orchctl.ts'
-import { freePorts } from '../support/port-range.ts'
+import { freePorts } from '../../fixtures/port-range.ts'
 
 type Running = { readonly app: App; readonly fatal: string[]; readonly kubeconfig: string }
 

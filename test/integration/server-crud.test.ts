@@ -10,8 +10,8 @@ import * as https from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { TestAuthority, serverAround } from '../support/server-fixture.ts'
-import { realRegistry } from '../support/real-registry.ts'
+import { TestAuthority, serverAround } from '../../fixtures/server-fixture.ts'
+import { realRegistry } from '../../fixtures/real-registry.ts'
 
 const trusted = new TestAuthority()
 const identity = trusted.server()

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test'
 import { nodeId } from '../../raft/index.ts'
 import { Catalog } from '../../src/registry/catalog.ts'
 import { FakeRegistry } from '../support/fake-registry.ts'
-import { ADMIN, serverAround } from '../support/server-fixture.ts'
+import { ADMIN, serverAround } from '../../fixtures/server-fixture.ts'
 
 async function start(t: TestContext) {
   const { server, consensus } = await serverAround(new FakeRegistry().registry)

@@ -9,8 +9,8 @@ import * as https from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { FakeRegistry, FakeWatch } from '../support/fake-registry.ts'
-import { TestAuthority, serverAround } from '../support/server-fixture.ts'
-import { systemClock } from '../support/system.ts'
+import { TestAuthority, serverAround } from '../../fixtures/server-fixture.ts'
+import { systemClock } from '../../fixtures/system.ts'
 
 const trusted = new TestAuthority()
 const identity = trusted.server()

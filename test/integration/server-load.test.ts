@@ -13,8 +13,8 @@ import type { AuthenticationMethod } from '../../src/auth/credentials.ts'
 import { limits as constants } from '../../src/config/limits.ts'
 import { Call } from '../../src/server/call.ts'
 import { FakeWatch } from '../support/fake-registry.ts'
-import { serverLimits } from '../support/server-fixture.ts'
-import { systemClock } from '../support/system.ts'
+import { serverLimits } from '../../fixtures/server-fixture.ts'
+import { systemClock } from '../../fixtures/system.ts'
 import {
   CM,
   admin,

@@ -9,7 +9,7 @@ import type { InjectOptions } from 'fastify'
 import { BrokenInvariant } from '../../raft/base/assert.ts'
 import { ApiError } from '../../src/api/api-error.ts'
 import { FakeRegistry } from '../support/fake-registry.ts'
-import { ADMIN, NOBODY, serverAround, serverLimits } from '../support/server-fixture.ts'
+import { ADMIN, NOBODY, serverAround, serverLimits } from '../../fixtures/server-fixture.ts'
 
 type Reply = { readonly status: number; readonly headers: Record<string, unknown>; readonly text: string }
 

@@ -11,8 +11,8 @@ import { test } from 'node:test'
 import { limits } from '../../src/config/limits.ts'
 import { Call } from '../../src/server/call.ts'
 import { FakeWatch } from '../support/fake-registry.ts'
-import { serverLimits } from '../support/server-fixture.ts'
-import { systemClock } from '../support/system.ts'
+import { serverLimits } from '../../fixtures/server-fixture.ts'
+import { systemClock } from '../../fixtures/system.ts'
 import {
   CM,
   admin,

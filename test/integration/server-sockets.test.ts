@@ -14,7 +14,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { FakeWatch } from '../support/fake-registry.ts'
 import { privateKeyPem } from '../../src/pki/keys.ts'
 import { oddCertificate } from '../support/odd-certificate.ts'
-import { TestAuthority } from '../support/server-fixture.ts'
+import { TestAuthority } from '../../fixtures/server-fixture.ts'
 import { CM, admin, ask11, ask2, session, start, trusted, until } from '../support/tls-server.ts'
 
 test('spec 5: one port speaks HTTP/1.1 and HTTP/2, and both know who a certificate names', async (t) => {

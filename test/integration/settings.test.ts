@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { featureLevelMax } from '../../src/version.ts'
-import { NOBODY } from '../support/server-fixture.ts'
+import { NOBODY } from '../../fixtures/server-fixture.ts'
 import { objectOf, SpecServer } from '../support/spec-server.ts'
 import type { Reply } from '../support/spec-server.ts'
 

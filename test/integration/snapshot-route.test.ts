@@ -14,8 +14,8 @@ import type { SnapshotSource } from '../../raft/index.ts'
 import { limits } from '../../src/config/limits.ts'
 import type { StateGiver } from '../../src/server/routes/snapshot.ts'
 import { StorageFailure, StoreFailure } from '../../src/store/errors.ts'
-import { ADMIN, serverAround } from '../support/server-fixture.ts'
-import { realRegistry } from '../support/real-registry.ts'
+import { ADMIN, serverAround } from '../../fixtures/server-fixture.ts'
+import { realRegistry } from '../../fixtures/real-registry.ts'
 
 const pieceBytes = 256 * 1024
 

@@ -8,7 +8,7 @@ import { namesOf } from '../../src/api/names.ts'
 import { authorizerFor } from '../../src/auth/authorize.ts'
 import { bootstrapPolicy } from '../../src/auth/bootstrap-policy.ts'
 import { staticRules } from '../../src/auth/static-rules.ts'
-import { NOBODY } from '../support/server-fixture.ts'
+import { NOBODY } from '../../fixtures/server-fixture.ts'
 import { KINDS, SpecServer, objectOf } from '../support/spec-server.ts'
 import type { Asking } from '../support/spec-server.ts'
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { realRegistry } from '../support/real-registry.ts'
+import { realRegistry } from '../../fixtures/real-registry.ts'
 import { KINDS, SpecServer, namesIn, objectOf } from '../support/spec-server.ts'
 
 const CM = '/api/v1/namespaces/default/configmaps'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NOBODY } from '../support/server-fixture.ts'
+import { NOBODY } from '../../fixtures/server-fixture.ts'
 import { SpecServer } from '../support/spec-server.ts'
 
 const AUTHORIZATION = '/apis/authorization.k8s.io/v1'

@@ -10,7 +10,7 @@ import type {
 import { keyOf } from '../../src/store/key.ts'
 import type { Key } from '../../src/store/key.ts'
 import { revision } from '../../src/store/revision.ts'
-import { smallSettings } from '../support/store-commands.ts'
+import { smallSettings } from '../../fixtures/store-commands.ts'
 
 /** One version, as plain values. */
 type Plain = {

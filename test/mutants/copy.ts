@@ -18,7 +18,9 @@ export class Copy {
       cpSync(join(root, name), join(this.directory, name), { recursive: true, filter: isNoSource })
     }
     symlinkSync(join(root, 'node_modules'), join(this.directory, 'node_modules'))
-    for (const room of ['raft', 'src', 'test']) this.#link(join('dist', room))
+    for (const entry of readdirSync(join(root, 'dist'), { withFileTypes: true })) {
+      if (entry.isDirectory() && entry.name !== 'bundle') this.#link(join('dist', entry.name))
+    }
   }
 
   /** @param file the source, from the top; `program` takes the place of what it compiles to */

@@ -1,7 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs'
-
-/** Whoever is started with it hands it on to all that it starts, also to those that outlive it. */
-export const markVariable = 'ORCH_TEST_MARK'
+import { markVariable } from '../../fixtures/port-range.ts'
 
 export type Marked = { readonly pid: number; readonly command: string }
 

@@ -9,7 +9,7 @@ import { AuditMetrics } from '../../src/audit/audit-metrics.ts'
 import { auditApiVersion, parseAuditPolicy } from '../../src/audit/policy-file.ts'
 import { AuditTrail } from '../../src/audit/audit-trail.ts'
 import type { AuditMode } from '../../src/audit/audit-trail.ts'
-import { systemClock } from './system.ts'
+import { systemClock } from '../../fixtures/system.ts'
 
 /** An audit event as its reader meets it. */
 export type LoggedEvent = {

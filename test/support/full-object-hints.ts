@@ -9,7 +9,7 @@ import type { FullObjects } from './full-object.ts'
 import { containerHints, containerMends, podHints, podMends } from './full-pod-hints.ts'
 import { definitionHints } from './full-definition-hints.ts'
 import { hostileTexts } from './hostile-texts.ts'
-import { TestAuthority } from './server-fixture.ts'
+import { TestAuthority } from '../../fixtures/server-fixture.ts'
 
 /**
  * What schemas cannot say, so that full objects are valid ones: values of a form of their own, members that must be equal

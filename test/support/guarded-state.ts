@@ -7,7 +7,7 @@ import { MemberReports } from '../../src/cluster/member-reports.ts'
 import { StateGuard } from '../../src/cluster/state-guard.ts'
 import type { GuardedState } from '../../src/cluster/state-guard.ts'
 import type { Disagreement, Quarantine } from '../../src/store/quarantine.ts'
-import { FakeConsensus } from './fake-consensus.ts'
+import { FakeConsensus } from '../../fixtures/fake-consensus.ts'
 import { ManualClock } from './manual-clock.ts'
 
 export function digestAt(index: number, name: string, featureLevel = 1): DigestSample {

@@ -19,7 +19,7 @@ import type {
 import type { JoinRecord } from '../../src/cluster/join-record.ts'
 import { recordFields, recordOf } from '../../src/cluster/join-record.ts'
 import type { JoinRequest } from '../../src/cluster/join-request.ts'
-import { memberInfo } from './fake-consensus.ts'
+import { memberInfo } from '../../fixtures/fake-consensus.ts'
 
 /** A configuration that changes by the shipped plan, at once, with everybody in touch. */
 export class PlannedMembers {

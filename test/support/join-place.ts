@@ -18,12 +18,12 @@ import { Members } from '../../src/cluster/members.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { featureLevelMax } from '../../src/version.ts'
-import { FakeConsensus } from './fake-consensus.ts'
+import { FakeConsensus } from '../../fixtures/fake-consensus.ts'
 import { FakeRegistry } from './fake-registry.ts'
 import { PlannedMembers, tokenIn } from './join-desk-kit.ts'
-import { openMemoryStore } from './memory-store.ts'
-import { serverAround } from './server-fixture.ts'
-import { freshRandom, systemClock } from './system.ts'
+import { openMemoryStore } from '../../fixtures/memory-store.ts'
+import { serverAround } from '../../fixtures/server-fixture.ts'
+import { freshRandom, systemClock } from '../../fixtures/system.ts'
 
 export const forEver = Number.MAX_SAFE_INTEGER
 export const seat = {

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { freePortRange } from './port-range.ts'
+import { freePortRange } from '../../fixtures/port-range.ts'
 import { orchctlProgram as program } from './programs.ts'
 import { patienceMs } from './until.ts'
 

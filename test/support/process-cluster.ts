@@ -23,7 +23,7 @@ import { RealRandom } from '../../src/host/random.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { ApiClient, NoReply } from './api-client.ts'
 import type { Credentials } from './api-client.ts'
-import { freePorts } from './port-range.ts'
+import { freePorts } from '../../fixtures/port-range.ts'
 import { orchctlProgram, serverProgram } from './programs.ts'
 import { patienceMs, until } from './until.ts'
 

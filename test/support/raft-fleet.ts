@@ -29,9 +29,9 @@ import type {
 } from '../../raft/index.ts'
 import { RealClock } from '../../src/host/clock.ts'
 import { RealRandom } from '../../src/host/random.ts'
-import { memberInfo, peerCredentials, testAuthority } from '../unit/raft/transport/fixtures.ts'
+import { memberInfo, peerCredentials, testAuthority } from '../../fixtures/peer-credentials.ts'
 import { ListMachine } from './list-machine.ts'
-import { freePorts } from './port-range.ts'
+import { freePorts } from '../../fixtures/port-range.ts'
 
 export const clock = new RealClock()
 const random = new RealRandom()

@@ -20,7 +20,7 @@ import { protocolNewest, protocolOldest } from '../../raft/transport/protocol-ve
 import { FileClusterRecord } from '../../src/app/cluster-record.ts'
 import { memberId } from '../../src/app/member-identity.ts'
 import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
-import { memberInfo } from '../unit/raft/transport/fixtures.ts'
+import { memberInfo } from '../../fixtures/peer-credentials.ts'
 import type { MemberProcess, ProcessCluster } from './process-cluster.ts'
 
 /** How a link ended. */

@@ -5,8 +5,8 @@ import type { Secret } from '../../src/backup/chunk-seal.ts'
 import { MemoryKeyValueHome } from '../../src/store/disk/memory-key-value-store.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
 import { ManualClock } from './manual-clock.ts'
-import { bootstrapOf, randomCommand } from './store-commands.ts'
-import { LogWriter } from './store-kit.ts'
+import { bootstrapOf, randomCommand } from '../../fixtures/store-commands.ts'
+import { LogWriter } from '../../fixtures/store-kit.ts'
 import { applyUpTo, chunksOf, openMachine } from './store-machines.ts'
 
 /** A founded state of random commands, and the stream a member would give of it. The caller closes the machine. */

@@ -12,8 +12,8 @@ import { Machine } from '../../src/store/machine/machine.ts'
 import { emptyState } from '../../src/store/machine/state.ts'
 import { featureLevelMax } from '../../src/version.ts'
 import { StoreMachine } from '../../src/store/store-machine.ts'
-import { randomCommand, smallSettings } from './store-commands.ts'
-import { LogWriter, ownSession } from './store-kit.ts'
+import { randomCommand, smallSettings } from '../../fixtures/store-commands.ts'
+import { LogWriter, ownSession } from '../../fixtures/store-kit.ts'
 
 /** Small enough that everything spills, splits and comes back. */
 export const tinyLimits: StoreLimits = {

@@ -12,8 +12,8 @@ import { readTrustBundle } from '../../src/pki/trust-bundle.ts'
 import type { VerbRequest } from '../../src/registry/answer.ts'
 import type { ServerParts } from '../../src/server/parts.ts'
 import { FakeRegistry } from './fake-registry.ts'
-import { TestAuthority, serverAround } from './server-fixture.ts'
-import type { Identity } from './server-fixture.ts'
+import { TestAuthority, serverAround } from '../../fixtures/server-fixture.ts'
+import type { Identity } from '../../fixtures/server-fixture.ts'
 
 /** A server of real parts on a real port around a recording registry, and clients of both protocols for it. */
 

@@ -3,9 +3,9 @@ import { namesOf } from '../../src/api/names.ts'
 import type { Registry } from '../../src/registry/answer.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Endpoint } from '../../src/verify/endpoint.ts'
-import { realRegistry } from './real-registry.ts'
-import { ADMIN, TestAuthority, serverAround } from './server-fixture.ts'
-import { systemClock } from './system.ts'
+import { realRegistry } from '../../fixtures/real-registry.ts'
+import { ADMIN, TestAuthority, serverAround } from '../../fixtures/server-fixture.ts'
+import { systemClock } from '../../fixtures/system.ts'
 
 /** The shipped server and verbs over a machine in memory, as an endpoint. @param change breaks the verbs @param isTls speaks HTTP/2, too */
 export async function verifiedServer(

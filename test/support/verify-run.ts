@@ -9,7 +9,7 @@ import type { CheckReport } from '../../src/verify/finding.ts'
 import { runVerify } from '../../src/verify/run.ts'
 import type { VerifyResult } from '../../src/verify/run.ts'
 import { ProcessCluster } from './process-cluster.ts'
-import { freshRandom, systemClock } from './system.ts'
+import { freshRandom, systemClock } from '../../fixtures/system.ts'
 
 export type VerifyTraffic = {
   readonly durationMs: number

@@ -12,7 +12,7 @@ import { RealRandom } from '../../../src/host/random.ts'
 import { copyingNode } from '../../support/copying-node.ts'
 import type { Hop } from '../../support/copying-node.ts'
 import { ListMachine } from '../../support/list-machine.ts'
-import { memberInfo } from '../../unit/raft/transport/fixtures.ts'
+import { memberInfo } from '../../../fixtures/peer-credentials.ts'
 
 const clock = new RealClock()
 const random = new RealRandom()

@@ -25,8 +25,8 @@ import type { Measured, MemberInfo, NodeId, RaftNode } from '../../../raft/index
 import { RealClock } from '../../../src/host/clock.ts'
 import { RealRandom } from '../../../src/host/random.ts'
 import { ListMachine } from '../../support/list-machine.ts'
-import { freePorts } from '../../support/port-range.ts'
-import { memberInfo, peerCredentials, testAuthority } from '../../unit/raft/transport/fixtures.ts'
+import { freePorts } from '../../../fixtures/port-range.ts'
+import { memberInfo, peerCredentials, testAuthority } from '../../../fixtures/peer-credentials.ts'
 
 const clock = new RealClock()
 const random = new RealRandom()

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { Cost } from '../../../bench/tool/cost.ts'
-import { systemClock } from '../../support/system.ts'
+import { systemClock } from '../../../fixtures/system.ts'
 
 /** Computes for so long once it is told to, on a thread beside its first one, and says so. */
 const burning = (ms: number): string =>

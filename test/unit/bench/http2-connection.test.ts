@@ -13,7 +13,7 @@ import type { TestContext } from 'node:test'
 import { Http2Connection, http2Request } from '../../../bench/tool/generator/http2-connection.ts'
 import { benchLimits } from '../../../bench/tool/limits.ts'
 import type { Endpoint } from '../../../src/verify/endpoint.ts'
-import { TestAuthority } from '../../support/server-fixture.ts'
+import { TestAuthority } from '../../../fixtures/server-fixture.ts'
 
 const trusted = new TestAuthority()
 const identity = trusted.server()

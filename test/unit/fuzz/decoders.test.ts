@@ -44,8 +44,8 @@ import { decodeVersion, recordOf } from '../../../src/store/machine/version.ts'
 import { messageSubjects } from '../../facts/message-subjects.ts'
 import { readMessageTable } from '../../facts/message-table.ts'
 import { randomObject } from '../../support/random-object.ts'
-import { bootstrapOf, randomCommand } from '../../support/store-commands.ts'
-import { ownSession } from '../../support/store-kit.ts'
+import { bootstrapOf, randomCommand } from '../../../fixtures/store-commands.ts'
+import { ownSession } from '../../../fixtures/store-kit.ts'
 import { randomLog } from '../../support/store-machines.ts'
 import {
   sampleConfig,

@@ -15,7 +15,7 @@ import { readGetOptions, readListOptions, readWatchOptions } from '../../../src/
 import { parseQuery } from '../../../src/server/query.ts'
 import { requestInfo } from '../../../src/server/request-info.ts'
 import { revision } from '../../../src/store/revision.ts'
-import { configMapKey, configMapsOf } from '../../support/store-kit.ts'
+import { configMapKey, configMapsOf } from '../../../fixtures/store-kit.ts'
 
 const signs = [
   ...[

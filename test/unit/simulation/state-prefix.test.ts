@@ -10,7 +10,7 @@ import { checkPrefix, checkRevision } from '../../simulation/checkers/state-pref
 import { Machine } from '../../../src/store/machine/machine.ts'
 import { emptyState } from '../../../src/store/machine/state.ts'
 import type { Command } from '../../../src/store/command.ts'
-import { configMapKey, LogWriter, ownSession, put, remove, write } from '../../support/store-kit.ts'
+import { configMapKey, LogWriter, ownSession, put, remove, write } from '../../../fixtures/store-kit.ts'
 
 /** Each is given its own commands. @returns the machine's state, and the truth */
 function both(machines: readonly Command[], true_: readonly Command[]): [Machine, Truth] {

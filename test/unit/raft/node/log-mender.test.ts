@@ -12,7 +12,7 @@ import { EntryRelay } from '../../../../raft/node/entry-relay.ts'
 import { LogMender } from '../../../../raft/node/log-mender.ts'
 import type { PeerMessage } from '../../../../raft/ports.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
-import { memberInfo } from '../transport/fixtures.ts'
+import { memberInfo } from '../../../../fixtures/peer-credentials.ts'
 
 const [self, second, third] = [nodeId(1), nodeId(2), nodeId(3)]
 

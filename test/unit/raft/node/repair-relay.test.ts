@@ -8,7 +8,7 @@ import { logIndex, nodeId } from '../../../../raft/core/types.ts'
 import type { NodeId } from '../../../../raft/core/types.ts'
 import { RepairRelay } from '../../../../raft/node/repair-relay.ts'
 import type { PeerMessage } from '../../../../raft/ports.ts'
-import { memberInfo } from '../../../support/fake-consensus.ts'
+import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
 function bench(leader: NodeId | null) {

@@ -8,7 +8,7 @@ import { nodeId } from '../../../../raft/core/types.ts'
 import type { PeerMessage } from '../../../../raft/ports.ts'
 import type { RaftToApi } from '../../../../raft/node/protocol.ts'
 import { ReportRelay } from '../../../../raft/node/report-relay.ts'
-import { memberInfo } from '../../../support/fake-consensus.ts'
+import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 
 class Bench {
   readonly sent: PeerMessage[] = []

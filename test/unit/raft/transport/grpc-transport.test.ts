@@ -29,8 +29,10 @@ import type { PeerCredentials } from '../../../../raft/transport/peer-identity.t
 import { memberDnsName } from '../../../../src/pki/cluster-pki.ts'
 import { connect, headerOf, probe, startMember, until } from '../../../conformance/transport-members.ts'
 import type { TestMember, TransportHarness } from '../../../conformance/transport-members.ts'
-import { clock, grpcHarness, memberInfo, peerAuthority, peerCredentials } from './fixtures.ts'
-import { testAuthority, testLimits } from './fixtures.ts'
+import { memberInfo, peerAuthority, peerCredentials } from '../../../../fixtures/peer-credentials.ts'
+import { clock, grpcHarness } from './fixtures.ts'
+import { testAuthority } from '../../../../fixtures/peer-credentials.ts'
+import { testLimits } from './fixtures.ts'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 
 type Told = { readonly name: string; readonly event: TransportEvent }

@@ -13,7 +13,8 @@ import { asBuffer, asIs } from '../../../../raft/transport/dialing.ts'
 import { decodeLinkFrame } from '../../../../raft/transport/frame-codec.ts'
 import { method } from '../../../../raft/transport/options.ts'
 import { startMember, until } from '../../../conformance/transport-members.ts'
-import { grpcHarness, memberInfo, peerCredentials, testAuthority } from './fixtures.ts'
+import { memberInfo, peerCredentials, testAuthority } from '../../../../fixtures/peer-credentials.ts'
+import { grpcHarness } from './fixtures.ts'
 import { sampleKinds, sampleMessage } from './sample-messages.ts'
 
 type ServerStream = {

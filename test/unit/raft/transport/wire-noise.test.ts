@@ -21,7 +21,8 @@ import { protocolNewest } from '../../../../raft/transport/protocol-version.ts'
 import { serverNameOf } from '../../../../raft/transport/peer-identity.ts'
 import { connect, probe, startMember, until } from '../../../conformance/transport-members.ts'
 import type { TestMember } from '../../../conformance/transport-members.ts'
-import { grpcHarness, peerCredentials, testAuthority, testLimits } from './fixtures.ts'
+import { peerCredentials, testAuthority } from '../../../../fixtures/peer-credentials.ts'
+import { grpcHarness, testLimits } from './fixtures.ts'
 
 const pem = (text: string): Buffer => Buffer.from(text)
 

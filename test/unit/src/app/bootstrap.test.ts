@@ -13,9 +13,9 @@ import type { Command } from '../../../../src/store/command.ts'
 import { StoreFailure } from '../../../../src/store/errors.ts'
 import { initialSettings } from '../../../../src/store/machine/state.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
-import { openMemoryStore } from '../../../support/memory-store.ts'
-import type { MemoryStore } from '../../../support/memory-store.ts'
-import { encoded, namespaceKey } from '../../../support/store-kit.ts'
+import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
+import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
+import { encoded, namespaceKey } from '../../../../fixtures/store-kit.ts'
 
 /** Each try to found a cluster draws new keys. */
 class CountingRandom extends SeededRandom {

@@ -8,7 +8,7 @@ import { emptyConfiguration, initialConfiguration, logIndex, nodeId } from '../.
 import type { MemberInfo } from '../../../../raft/index.ts'
 import { tellCatchUp } from '../../../../src/app/catch-up-progress.ts'
 import type { CatchUpParts } from '../../../../src/app/catch-up-progress.ts'
-import { FakeConsensus, memberInfo } from '../../../support/fake-consensus.ts'
+import { FakeConsensus, memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
 for (const [wantedRole, last] of [

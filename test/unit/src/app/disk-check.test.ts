@@ -14,7 +14,7 @@ import { limits } from '../../../../src/config/limits.ts'
 import { speedOf } from '../../../../src/host/disk.ts'
 import type { DiskSpace } from '../../../../src/host/disk.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
-import { systemClock } from '../../../support/system.ts'
+import { systemClock } from '../../../../fixtures/system.ts'
 
 type Line = { readonly level: 'info' | 'warn'; readonly fields: object; readonly text: string }
 

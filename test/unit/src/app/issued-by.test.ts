@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { isIssuedBy } from '../../../../src/app/issued-by.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../../../src/pki/cluster-pki.ts'
-import { freshRandom, systemClock } from '../../../support/system.ts'
+import { freshRandom, systemClock } from '../../../../fixtures/system.ts'
 
 void test('a certificate leads to its own authority, alone or among others, and to no other', (t) => {
   const home = mkdtempSync(join(tmpdir(), 'orch-issued-'))

@@ -10,10 +10,10 @@ import { LevelRaiser } from '../../../../src/app/level-raiser.ts'
 import type { MemberReport } from '../../../../src/cluster/member-report.ts'
 import { StoreFailure } from '../../../../src/store/errors.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
-import { memberInfo } from '../../../support/fake-consensus.ts'
+import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
-import { openMemoryStore } from '../../../support/memory-store.ts'
-import { bootstrapOf } from '../../../support/store-commands.ts'
+import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
+import { bootstrapOf } from '../../../../fixtures/store-commands.ts'
 
 const [self, other] = [memberInfo(1, 'n1'), memberInfo(2, 'n2')]
 

@@ -18,7 +18,7 @@ import { namesOf } from '../../../../src/api/names.ts'
 import { httpCodeOf } from '../../../../src/api/status.ts'
 import { MemberChanges } from '../../../../src/app/member-changes.ts'
 import type { MembershipChange } from '../../../../src/registry/membership-changes.ts'
-import { FakeConsensus, memberInfo } from '../../../support/fake-consensus.ts'
+import { FakeConsensus, memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
 const pin: MembershipChange = { kind: 'set-member-role', id: '2', voter: false }

@@ -22,7 +22,7 @@ import { FileClusterRecord } from '../../../../src/app/cluster-record.ts'
 import { claimDirectory, joinedIdentity, writeIdentity } from '../../../../src/app/member-identity.ts'
 import type { MemberIdentity } from '../../../../src/app/member-identity.ts'
 import { FilePeerBook } from '../../../../src/app/peer-book.ts'
-import { memberInfo } from '../../../support/fake-consensus.ts'
+import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 
 const identity: MemberIdentity = { cluster: 'c', member: 'n1', id: nodeId(123_456), apiDomain: 'orch.io' }
 const peers = [

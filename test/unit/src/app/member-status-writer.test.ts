@@ -12,12 +12,12 @@ import { MemberStatusWriter } from '../../../../src/app/member-status-writer.ts'
 import { encode, parseStored } from '../../../../src/registry/encode.ts'
 import { StoreFailure } from '../../../../src/store/errors.ts'
 import { memberKey, memberPrefix } from '../../../../src/store/machine/member-objects.ts'
-import { memberInfo } from '../../../support/fake-consensus.ts'
+import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
-import { openMemoryStore } from '../../../support/memory-store.ts'
-import type { MemoryStore } from '../../../support/memory-store.ts'
-import { bootstrapOf } from '../../../support/store-commands.ts'
-import { write } from '../../../support/store-kit.ts'
+import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
+import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
+import { bootstrapOf } from '../../../../fixtures/store-commands.ts'
+import { write } from '../../../../fixtures/store-kit.ts'
 
 const two = [memberInfo(1, 'n1'), memberInfo(2, 'n2')]
 

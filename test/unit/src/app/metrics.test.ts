@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { Registry } from 'prom-client'
 import { ConsensusMetrics } from '../../../../src/app/consensus-metrics.ts'
 import { registerClusterMetrics } from '../../../../src/app/metrics.ts'
-import { FakeConsensus } from '../../../support/fake-consensus.ts'
+import { FakeConsensus } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
 void test('counters end in _total, gauges do not', async () => {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, nodeId, term } from '../../../../raft/index.ts'
 import { tellLeader } from '../../../../src/app/tell-leader.ts'
-import { FakeConsensus } from '../../../support/fake-consensus.ts'
+import { FakeConsensus } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
 void test('a leader is told once for its term, with the time since the last contact under the one before', async () => {

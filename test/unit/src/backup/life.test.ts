@@ -19,7 +19,7 @@ import {
 import { headOf } from '../../../../src/store/machine/digest.ts'
 import { emptyState } from '../../../../src/store/machine/state.ts'
 import { revision } from '../../../../src/store/revision.ts'
-import { memberInfo } from '../../../support/fake-consensus.ts'
+import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { fc } from '../../../support/fast-check.ts'
 
 const print = printOf('copy')

@@ -18,8 +18,8 @@ import type { Version } from '../../../../src/store/machine/version.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 import { streamOf } from '../../../support/saved-state.ts'
-import { bootstrapOf } from '../../../support/store-commands.ts'
-import { configMapKey, decoded, LogWriter, put, write } from '../../../support/store-kit.ts'
+import { bootstrapOf } from '../../../../fixtures/store-commands.ts'
+import { configMapKey, decoded, LogWriter, put, write } from '../../../../fixtures/store-kit.ts'
 import { applyUpTo, openMachine } from '../../../support/store-machines.ts'
 
 const life = newLife(Date.UTC(2026, 10, 21), new SeededRandom(1), printOf('copy'))

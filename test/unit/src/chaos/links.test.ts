@@ -19,8 +19,8 @@ import { ControlClient, ControlServer } from '../../../../src/chaos/links/contro
 import { Gate } from '../../../../src/chaos/links/gate.ts'
 import { between, parseRules, stateOf } from '../../../../src/chaos/links/rules.ts'
 import type { LinkRule } from '../../../../src/chaos/links/rules.ts'
-import { freePorts } from '../../../support/port-range.ts'
-import { systemClock } from '../../../support/system.ts'
+import { freePorts } from '../../../../fixtures/port-range.ts'
+import { systemClock } from '../../../../fixtures/system.ts'
 
 /** A member `b`, its gate, and one connection of `a` to it. */
 async function line(t: TestContext, first: readonly LinkRule[] = []) {

@@ -13,8 +13,8 @@ import type { TestContext } from 'node:test'
 import { cli } from '../../../../src/cli/cli.ts'
 import type { Settings } from '../../../../src/store/command.ts'
 import type { Store } from '../../../../src/store/store.ts'
-import { realRegistry } from '../../../support/real-registry.ts'
-import { freshRandom, systemClock } from '../../../support/system.ts'
+import { realRegistry } from '../../../../fixtures/real-registry.ts'
+import { freshRandom, systemClock } from '../../../../fixtures/system.ts'
 import { admin, start, trusted } from '../../../support/tls-server.ts'
 
 const GiB = 2 ** 30

@@ -8,7 +8,7 @@ import { emptyConfiguration, logIndex, nodeId } from '../../../../raft/index.ts'
 import type { ConsensusStatus } from '../../../../raft/index.ts'
 import { defaultHealthBounds, memberHealth } from '../../../../src/cluster/health.ts'
 import type { HealthCheck } from '../../../../src/cluster/health.ts'
-import { FakeConsensus, memberInfo } from '../../../support/fake-consensus.ts'
+import { FakeConsensus, memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
 function start(livezGraceMs = 0) {

@@ -11,7 +11,7 @@ import type { JoinRequest } from '../../../../src/cluster/join-request.ts'
 import { joinRequestOf } from '../../../../src/cluster/join-request.ts'
 import { JoinFailure, judgeJoin, seatProblem } from '../../../../src/cluster/join-rules.ts'
 import type { JoinFailureCode, JoinKnowledge } from '../../../../src/cluster/join-rules.ts'
-import { memberInfo } from '../../../support/fake-consensus.ts'
+import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { cluster, prints, request, seat, someId } from '../../../support/join-desk-kit.ts'
 
 const members = ['n1', 'n2', 'n3'].map((name, at) => memberInfo(at + 1, name))

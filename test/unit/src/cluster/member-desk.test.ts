@@ -8,7 +8,7 @@ import { ConsensusFailure, initialConfiguration, logIndex, nodeId } from '../../
 import type { Configuration, MemberChange, MemberInfo } from '../../../../raft/index.ts'
 import { MemberDesk } from '../../../../src/cluster/member-desk.ts'
 import { MembersFailure } from '../../../../src/cluster/members.ts'
-import { memberInfo } from '../../../support/fake-consensus.ts'
+import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 
 const founders = [memberInfo(1, 'n1'), memberInfo(2, 'n2'), memberInfo(3, 'n3')]
 

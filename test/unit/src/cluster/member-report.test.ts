@@ -15,7 +15,7 @@ import {
 } from '../../../../src/cluster/member-report.ts'
 import type { MemberReport } from '../../../../src/cluster/member-report.ts'
 import { MemberReports } from '../../../../src/cluster/member-reports.ts'
-import { FakeConsensus } from '../../../support/fake-consensus.ts'
+import { FakeConsensus } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
 function sampleReport(random: SeededRandom): MemberReport {

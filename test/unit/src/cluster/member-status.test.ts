@@ -8,7 +8,7 @@ import { logIndex, nodeId, term } from '../../../../raft/index.ts'
 import type { Configuration, FollowerStatus, MemberInfo } from '../../../../raft/index.ts'
 import { lagToShow, memberStatuses } from '../../../../src/cluster/member-status.ts'
 import type { Judgement, MemberStatus, Reign } from '../../../../src/cluster/member-status.ts'
-import { memberInfo } from '../../../support/fake-consensus.ts'
+import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 
 type Knowledge = {
   readonly member?: Partial<MemberInfo>

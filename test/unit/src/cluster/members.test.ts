@@ -6,8 +6,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, nodeId } from '../../../../raft/index.ts'
 import { Members, MembersFailure } from '../../../../src/cluster/members.ts'
-import { FakeConsensus } from '../../../support/fake-consensus.ts'
-import { systemClock } from '../../../support/system.ts'
+import { FakeConsensus } from '../../../../fixtures/fake-consensus.ts'
+import { systemClock } from '../../../../fixtures/system.ts'
 
 /** @param heard whether n2, and n3, were heard of lately; n3 has the longer log */
 function cluster(heard: readonly [n2: boolean, n3: boolean]): {

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { readClientConfig } from '../../../../src/pki/client-config.ts'
 import { PkiFailure } from '../../../../src/pki/errors.ts'
-import { TestAuthority } from '../../../support/server-fixture.ts'
+import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-client-config-'))
 after(() => rmSync(home, { recursive: true, force: true }))

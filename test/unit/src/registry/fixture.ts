@@ -26,9 +26,9 @@ import type { StoreLimits } from '../../../../src/store/limits.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { featureLevelMax } from '../../../../src/version.ts'
 import { allowsEverything } from '../../../support/allows-everything.ts'
-import type { LocalConsensus } from '../../../support/local-consensus.ts'
-import { openMemoryStore } from '../../../support/memory-store.ts'
-import type { MemoryStore } from '../../../support/memory-store.ts'
+import type { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
+import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
+import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
 
 /** Time that moves only when a test says so; `soon` is the end of the real turn. */
 export class ManualClock implements Clock {
@@ -296,7 +296,7 @@ async function read(answer: Answer): Promise<Got> {
   if (answer.kind === 'watch') throw new Error('not a watch')
   const pieces: Uint8Array[] = []
   if (answer.kind === 'document') pieces.push(answer.bytes)
-  else for await (const piece of answer.pieces) pieces.push(piece)
+  else for await (const piece of answer.pieces) pieces.push(piece satisfies Uint8Array as Uint8Array)
   const text = Buffer.concat(pieces).toString()
   return { code: answer.code, object: JSON.parse(text) as Obj, text }
 }

@@ -13,7 +13,7 @@ import { rowOf, rowText } from '../../../../src/registry/table.ts'
 import { jsonTable, textPieces } from '../../../../src/registry/text-pieces.ts'
 import { configMapDefinition } from '../../../../src/resources/config-map.ts'
 import type { StoredObject } from '../../../../src/store/object-store.ts'
-import { allConfigMaps } from '../../../support/store-kit.ts'
+import { allConfigMaps } from '../../../../fixtures/store-kit.ts'
 import { Fixture, ManualClock } from './fixture.ts'
 
 const definition = configMapDefinition(namesOf('orch.io'))

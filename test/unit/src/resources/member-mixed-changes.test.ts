@@ -14,7 +14,7 @@ import { encode, parseStored } from '../../../../src/registry/encode.ts'
 import type { AnyObject } from '../../../../src/registry/definition.ts'
 import { memberKey } from '../../../../src/store/machine/member-objects.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
-import { memberInfo } from '../../../support/fake-consensus.ts'
+import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 import type { Got } from '../registry/fixture.ts'
 

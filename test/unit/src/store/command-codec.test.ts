@@ -9,8 +9,8 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { CommandMalformed, decodeCommand, encodeCommand } from '../../../../src/store/command-codec.ts'
 import { nodeId } from '../../../../raft/index.ts'
 import type { Command, Founding } from '../../../../src/store/command.ts'
-import { bootstrapOf, identityOf, randomCommand, smallSettings } from '../../../support/store-commands.ts'
-import { configMapKey, put, write } from '../../../support/store-kit.ts'
+import { bootstrapOf, identityOf, randomCommand, smallSettings } from '../../../../fixtures/store-commands.ts'
+import { configMapKey, put, write } from '../../../../fixtures/store-kit.ts'
 
 const founding: Founding = {
   atMs: 1_790_000_000_000,

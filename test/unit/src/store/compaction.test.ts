@@ -8,9 +8,9 @@ import type { StoreEvent, WatchCursor } from '../../../../src/store/object-store
 import { revision } from '../../../../src/store/revision.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
-import { openMemoryStore } from '../../../support/memory-store.ts'
-import type { MemoryStore } from '../../../support/memory-store.ts'
-import { allConfigMaps, configMapKey, put, write } from '../../../support/store-kit.ts'
+import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
+import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
+import { allConfigMaps, configMapKey, put, write } from '../../../../fixtures/store-kit.ts'
 
 async function open(): Promise<MemoryStore & { readonly clock: ManualClock }> {
   const clock = new ManualClock()

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
 import { StorageFailure } from '../../../../src/store/errors.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
-import { configMapKey, LogWriter, ownSession, put, write } from '../../../support/store-kit.ts'
+import { configMapKey, LogWriter, ownSession, put, write } from '../../../../fixtures/store-kit.ts'
 import { chunksOf, digestsOf, openMachine } from '../../../support/store-machines.ts'
 
 const log = new LogWriter()

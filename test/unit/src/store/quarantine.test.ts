@@ -12,9 +12,9 @@ import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-
 import { Store } from '../../../../src/store/store.ts'
 import { HistoryTrimmer } from '../../../../src/store/trimming.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
-import { LocalConsensus } from '../../../support/local-consensus.ts'
+import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
-import { allConfigMaps } from '../../../support/store-kit.ts'
+import { allConfigMaps } from '../../../../fixtures/store-kit.ts'
 import {
   applyUpTo,
   chunksOf,

@@ -17,10 +17,10 @@ import { Store } from '../../../../src/store/store.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import type { Key } from '../../../../src/store/key.ts'
 import type { StoredObject, StoreEvent } from '../../../../src/store/object-store.ts'
-import { LocalConsensus } from '../../../support/local-consensus.ts'
-import { allConfigMaps, configMapsOf } from '../../../support/store-kit.ts'
+import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
+import { allConfigMaps, configMapsOf } from '../../../../fixtures/store-kit.ts'
 import { applyUpTo, chunksOf, openMachine, randomLog, tinyLimits } from '../../../support/store-machines.ts'
-import { systemClock as clock } from '../../../support/system.ts'
+import { systemClock as clock } from '../../../../fixtures/system.ts'
 
 /** Everything that can be asked of the window: events behind each revision, and the state at it in pages. */
 async function window(machine: StoreMachine): Promise<ReadonlyMap<number, readonly string[]>> {

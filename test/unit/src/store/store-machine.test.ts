@@ -16,9 +16,9 @@ import { StorageFailure } from '../../../../src/store/errors.ts'
 import { revision } from '../../../../src/store/revision.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import { Store } from '../../../../src/store/store.ts'
-import { LocalConsensus } from '../../../support/local-consensus.ts'
+import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
-import { allConfigMaps, configMapKey } from '../../../support/store-kit.ts'
+import { allConfigMaps, configMapKey } from '../../../../fixtures/store-kit.ts'
 import {
   applyUpTo,
   chunksOf,

@@ -11,10 +11,10 @@ import { StoreFailure } from '../../../../src/store/errors.ts'
 import { defaultStoreLimits } from '../../../../src/store/limits.ts'
 import { revision } from '../../../../src/store/revision.ts'
 import { Store } from '../../../../src/store/store.ts'
-import { LocalConsensus } from '../../../support/local-consensus.ts'
+import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
-import { openMemoryStore } from '../../../support/memory-store.ts'
-import { allConfigMaps, configMapKey, decoded, put, write } from '../../../support/store-kit.ts'
+import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
+import { allConfigMaps, configMapKey, decoded, put, write } from '../../../../fixtures/store-kit.ts'
 
 const command = write(put(configMapKey('a'), '1'))
 

@@ -9,7 +9,7 @@ import { logIndex, noSnapshot } from '../../../../raft/index.ts'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import { Store } from '../../../../src/store/store.ts'
-import { LocalConsensus } from '../../../support/local-consensus.ts'
+import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 import {
   applyUpTo,

@@ -7,11 +7,11 @@ import { test } from 'node:test'
 import { encodeCommand } from '../../../../src/store/command-codec.ts'
 import { defaultStoreLimits } from '../../../../src/store/limits.ts'
 import { HistoryTrimmer } from '../../../../src/store/trimming.ts'
-import { LocalConsensus } from '../../../support/local-consensus.ts'
+import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
-import { openMemoryStore } from '../../../support/memory-store.ts'
-import type { MemoryStore } from '../../../support/memory-store.ts'
-import { configMapKey, put, write } from '../../../support/store-kit.ts'
+import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
+import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
+import { configMapKey, put, write } from '../../../../fixtures/store-kit.ts'
 
 const limits = { ...defaultStoreLimits, trimEventsMax: 10, sessionIdleMs: 300_000 }
 const settings = { historyWindowMs: 60_000, historyEventsMin: 5, objectBytesMax: 1000, storageBytesMax: null }

@@ -9,7 +9,7 @@ import { refusalOf } from '../../../../../src/store/machine/decide.ts'
 import { ObjectTable } from '../../../../../src/store/machine/objects.ts'
 import { putVersion } from '../../../../../src/store/machine/version.ts'
 import { noRevision, revision } from '../../../../../src/store/revision.ts'
-import { configMapKey, encoded, namespaceKey, put, remove } from '../../../../support/store-kit.ts'
+import { configMapKey, encoded, namespaceKey, put, remove } from '../../../../../fixtures/store-kit.ts'
 
 const here = configMapKey('here')
 const missing = configMapKey('missing')

@@ -8,7 +8,7 @@ import { digestOf } from '../../../../../src/store/machine/digest.ts'
 import { hashText } from '../../../../../src/store/machine/hash.ts'
 import { Machine } from '../../../../../src/store/machine/machine.ts'
 import { emptyState } from '../../../../../src/store/machine/state.ts'
-import { configMapKey, LogWriter, put, write } from '../../../../support/store-kit.ts'
+import { configMapKey, LogWriter, put, write } from '../../../../../fixtures/store-kit.ts'
 
 function digest(session: number, value: string): string {
   const log = new LogWriter()

@@ -15,8 +15,8 @@ import { headOf } from '../../../../../src/store/machine/digest.ts'
 import { Machine } from '../../../../../src/store/machine/machine.ts'
 import { emptyState } from '../../../../../src/store/machine/state.ts'
 import { featureLevelMax } from '../../../../../src/version.ts'
-import { bootstrapOf, randomCommand, smallSettings } from '../../../../support/store-commands.ts'
-import { LogWriter, ownSession } from '../../../../support/store-kit.ts'
+import { bootstrapOf, randomCommand, smallSettings } from '../../../../../fixtures/store-commands.ts'
+import { LogWriter, ownSession } from '../../../../../fixtures/store-kit.ts'
 import { digestsOf, randomLog } from '../../../../support/store-machines.ts'
 
 function digest(machine: Machine): string {

@@ -13,8 +13,8 @@ import { hash128, newHash, sameHash } from '../../../../../src/store/machine/has
 import { decodeHead, encodeHead } from '../../../../../src/store/machine/head.ts'
 import type { Head } from '../../../../../src/store/machine/head.ts'
 import { revision } from '../../../../../src/store/revision.ts'
-import { memberInfo } from '../../../../support/fake-consensus.ts'
-import { identityOf, smallSettings } from '../../../../support/store-commands.ts'
+import { memberInfo } from '../../../../../fixtures/fake-consensus.ts'
+import { identityOf, smallSettings } from '../../../../../fixtures/store-commands.ts'
 
 const joint: Configuration = {
   voters: [nodeId(1), nodeId(2 ** 52)],

@@ -18,7 +18,7 @@ import {
   configMapsOf,
   encoded,
   namespaceKey,
-} from '../../../../support/store-kit.ts'
+} from '../../../../../fixtures/store-kit.ts'
 
 /** Random events; what was appended, in order. */
 function fill(history: History, random: SeededRandom, count: number): Version[] {

@@ -11,7 +11,7 @@ import { hashText } from '../../../../../src/store/machine/hash.ts'
 import { Machine } from '../../../../../src/store/machine/machine.ts'
 import { emptyState, initialSettings } from '../../../../../src/store/machine/state.ts'
 import { noRevision, revision } from '../../../../../src/store/revision.ts'
-import { identityOf, randomCommand, smallSettings } from '../../../../support/store-commands.ts'
+import { identityOf, randomCommand, smallSettings } from '../../../../../fixtures/store-commands.ts'
 import {
   configMapKey,
   decoded,
@@ -21,7 +21,7 @@ import {
   put,
   remove,
   write,
-} from '../../../../support/store-kit.ts'
+} from '../../../../../fixtures/store-kit.ts'
 
 const key = configMapKey('a')
 

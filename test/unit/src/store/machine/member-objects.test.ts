@@ -16,8 +16,8 @@ import { Machine } from '../../../../../src/store/machine/machine.ts'
 import { memberKey, memberPrefix } from '../../../../../src/store/machine/member-objects.ts'
 import { emptyState } from '../../../../../src/store/machine/state.ts'
 import { parseStored } from '../../../../../src/registry/encode.ts'
-import { bootstrapOf, randomCommand } from '../../../../support/store-commands.ts'
-import { LogWriter, ownSession, write } from '../../../../support/store-kit.ts'
+import { bootstrapOf, randomCommand } from '../../../../../fixtures/store-commands.ts'
+import { LogWriter, ownSession, write } from '../../../../../fixtures/store-kit.ts'
 
 const foundedMs = Date.parse('2026-01-02T03:04:05.678Z')
 const addedMs = Date.parse('2026-02-03T04:05:06Z')

@@ -11,7 +11,7 @@ import { ObjectTable } from '../../../../../src/store/machine/objects.ts'
 import { putVersion } from '../../../../../src/store/machine/version.ts'
 import type { Version } from '../../../../../src/store/machine/version.ts'
 import { noRevision, revision } from '../../../../../src/store/revision.ts'
-import { encoded } from '../../../../support/store-kit.ts'
+import { encoded } from '../../../../../fixtures/store-kit.ts'
 
 function versionOf(key: Key, at: number): Version {
   return putVersion({ key, revision: revision(at), previous: noRevision, lastOfCommand: true }, encoded('x'))

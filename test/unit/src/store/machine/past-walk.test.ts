@@ -22,7 +22,7 @@ import {
   put,
   remove,
   write,
-} from '../../../../support/store-kit.ts'
+} from '../../../../../fixtures/store-kit.ts'
 
 type Picture = ReadonlyMap<Key, number>
 

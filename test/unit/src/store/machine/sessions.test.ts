@@ -11,7 +11,7 @@ import { StorageFailure } from '../../../../../src/store/errors.ts'
 import { hashText, newHash } from '../../../../../src/store/machine/hash.ts'
 import { Sessions } from '../../../../../src/store/machine/sessions.ts'
 import { revision } from '../../../../../src/store/revision.ts'
-import { configMapKey } from '../../../../support/store-kit.ts'
+import { configMapKey } from '../../../../../fixtures/store-kit.ts'
 
 function sumOf(sessions: Sessions): string {
   const sum = newHash()

@@ -14,7 +14,7 @@ import { emptyState } from '../../../../../src/store/machine/state.ts'
 import { ceilingOf, putKind, storageBytesDefault } from '../../../../../src/store/machine/storage-rules.ts'
 import { recordOf } from '../../../../../src/store/machine/version.ts'
 import { revision } from '../../../../../src/store/revision.ts'
-import { bootstrapOf, smallSettings } from '../../../../support/store-commands.ts'
+import { bootstrapOf, smallSettings } from '../../../../../fixtures/store-commands.ts'
 import {
   configMapKey,
   encoded,
@@ -24,7 +24,7 @@ import {
   put,
   remove,
   write,
-} from '../../../../support/store-kit.ts'
+} from '../../../../../fixtures/store-kit.ts'
 
 const key = configMapKey('a')
 const quota = 10_000

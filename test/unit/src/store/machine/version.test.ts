@@ -12,7 +12,7 @@ import {
   recordOf,
 } from '../../../../../src/store/machine/version.ts'
 import { noRevision, revision } from '../../../../../src/store/revision.ts'
-import { configMapKey, decoded, encoded } from '../../../../support/store-kit.ts'
+import { configMapKey, decoded, encoded } from '../../../../../fixtures/store-kit.ts'
 
 const key = configMapKey('größe')
 const created = putVersion(

@@ -8,9 +8,9 @@ import type { KeyPrefix } from '../../../../../src/store/key.ts'
 import type { WatchCursor } from '../../../../../src/store/object-store.ts'
 import { revision } from '../../../../../src/store/revision.ts'
 import { ManualClock } from '../../../../support/manual-clock.ts'
-import { openMemoryStore } from '../../../../support/memory-store.ts'
-import type { MemoryStore } from '../../../../support/memory-store.ts'
-import { allConfigMaps, configMapKey, configMapsOf, put, write } from '../../../../support/store-kit.ts'
+import { openMemoryStore } from '../../../../../fixtures/memory-store.ts'
+import type { MemoryStore } from '../../../../../fixtures/memory-store.ts'
+import { allConfigMaps, configMapKey, configMapsOf, put, write } from '../../../../../fixtures/store-kit.ts'
 
 async function open(
   limits: NonNullable<Parameters<typeof openMemoryStore>[0]>['limits'] = {},
