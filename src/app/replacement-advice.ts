@@ -15,8 +15,9 @@ export function withReplacement(cause: string, config: Config): string {
   const peers = config['peer-address'] || ownPeerAddress(config)
   if (peers === '')
     return `${cause}; if it is the only one: orchctl snapshot restore, with an empty --data-dir`
-  const seat = `--peer-address ${peers} --client-address ${clientAddress(config)}`
-  return `${cause}: orchctl member replace ${config.name} NEW-NAME ${seat}, and an empty --data-dir`
+  const addresses = `--peer-address ${peers} --client-address ${clientAddress(config)}`
+  const command = `orchctl member replace ${config.name} NEW-NAME ${addresses} --pki PKI-DIR`
+  return `${cause}: ${command}, and an empty --data-dir`
 }
 
 function ownPeerAddress(config: Config): string {

@@ -101,7 +101,8 @@ function fromFile(path: string, readFile: Loading['readFile']): Said {
     // Behind its first line the parser draws a picture of the place.
     const why =
       cause instanceof Error ? (cause.message.split('\n')[0] ?? '').replace(/:$/, '') : String(cause)
-    throw new ConfigFailure(`configuration file ${path} cannot be read: ${why}`, { cause })
+    const form = 'a file has lines such as `data-dir: /var/lib/orch`, none of them indented'
+    throw new ConfigFailure(`configuration file ${path} cannot be read: ${why} (${form})`, { cause })
   }
   if (content === null) return new Map()
   if (typeof content !== 'object' || Array.isArray(content)) {

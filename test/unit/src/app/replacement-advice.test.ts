@@ -16,7 +16,7 @@ const loaded = loadConfig({
 assert.ok(loaded.kind === 'config')
 const { config } = loaded
 const command =
-  /it must be replaced by a new member: orchctl member replace n2 NEW-NAME --peer-address 10\.0\.0\.2:7443 --client-address 10\.0\.0\.2:6443, and an empty --data-dir$/
+  /it must be replaced by a new member: orchctl member replace n2 NEW-NAME --peer-address 10\.0\.0\.2:7443 --client-address 10\.0\.0\.2:6443 --pki PKI-DIR, and an empty --data-dir$/
 
 for (const line of [
   damaged('log/1', 512, 'the chain ends').message,
