@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, linkSync, lstatSync, openSync, readSync } from 'node:fs'
 import { renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { makeDirectoriesSync } from '../../raft/files/make-directories.ts'
+import { DirectoryFailure, makeDirectoriesSync } from '../../raft/files/make-directories.ts'
 import { PkiFailure } from './errors.ts'
 
 /** Who may read a file: keys and what embeds them are their owner's alone. */
@@ -116,9 +116,15 @@ function translated<T>(what: string, action: () => T): T {
   } catch (cause) {
     if (cause instanceof PkiFailure) throw cause
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
-    const remedy = remedies.get(code) ?? 'look at the file system'
+    const remedy = refusedDirectory(cause) ?? remedies.get(code) ?? 'look at the file system'
     throw new PkiFailure('unusable', `${what} (${code}): ${remedy}`, { cause })
   }
+}
+
+/** Nothing is missing where a directory is denied with ENOENT, as all above it were made or found. */
+function refusedDirectory(cause: unknown): string | null {
+  if (!(cause instanceof DirectoryFailure) || cause.code !== 'ENOENT') return null
+  return `the file system of ${dirname(cause.path)} makes no directories; give another path`
 }
 
 function writeAside(path: string, text: string, secrecy: Secrecy): string {
