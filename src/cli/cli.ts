@@ -23,7 +23,7 @@ const defaultDirectory = '.cluster'
  * Runs one command.
  *
  * @param args without program and script
- * @returns the exit code: 0 done, 1 failed, 2 not understood
+ * @returns the exit code: 0 done, 1 failed, 2 not understood, 3 undecided (`verify` only)
  */
 export async function cli(args: readonly string[], terminal: Terminal): Promise<number> {
   const result: { code: number } = { code: exitCodes.done }
@@ -50,9 +50,10 @@ export function orchctl(terminal: Terminal, result: { code: number }): Command {
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
       writeErr: (text) => terminal.note(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(/^error: /, 'orchctl: ')),
     })
     .showSuggestionAfterError()
-    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 not understood.')
+    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 not understood, 3 undecided (verify only).')
   addPki(program, terminal)
   addCluster(program, terminal, result)
   const shared = { kubeconfig: kubeconfigOption, output: outputOption }

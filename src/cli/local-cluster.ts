@@ -149,7 +149,8 @@ export function findProcesses(path: string): readonly MemberPlace[] {
 }
 
 function noCluster(directory: string): CliFailure {
-  return new CliFailure('failed', `there is no cluster in ${directory}: orchctl cluster up makes one`)
+  const ways = `give --dir that of another one, or make one there: orchctl cluster up --dir ${directory}`
+  return new CliFailure('failed', `there is no cluster in ${directory}: ${ways}`)
 }
 
 function findMembers(directory: string): readonly LocalMember[] {

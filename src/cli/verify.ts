@@ -33,7 +33,11 @@ export type VerifyFlags = EndpointFlags & {
 }
 
 /** What the exit code says: an anomaly is never confused with a run that could not say anything. */
-const verifyExitCodes = Object.freeze({ ok: 0, anomaly: 1, undecided: 3 })
+const verifyExitCodes = Object.freeze({
+  ok: exitCodes.done,
+  anomaly: exitCodes.failed,
+  undecided: exitCodes.undecided,
+})
 
 const progressEveryMs = 5000
 

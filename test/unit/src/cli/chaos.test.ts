@@ -65,7 +65,11 @@ void test('what means nothing is one line and 2, what cannot be had one line and
       /no fault fits into 4 s with seed 1: with 14 s one does, whatever the seed/,
       1,
     ],
-    [['run', '--dir', dir], /there is no cluster in .*: orchctl cluster up makes one/, 1],
+    [
+      ['run', '--dir', dir],
+      /there is no cluster in .*: give --dir that of another one, or make one there: orchctl cluster up/,
+      1,
+    ],
     [['links', '--dir', dir], /cannot read .*links\.json: make the cluster by orchctl cluster up --chaos/, 1],
   ] as const) {
     const told = await orchctl('chaos', ...flags)

@@ -45,7 +45,10 @@ const options = { nodes: 3, domain: 'k8s.io', clientPort: 16_443, peerPort: 17_4
 void test('help ends with 0 and lists the exit codes; what is not understood ends with 2', async () => {
   const told = terminal()
   assert.equal(await cli(['--help'], told), 0)
-  assert.match(told.printed.join('\n'), /Exit codes: 0 done, 1 failed, 2 not understood/)
+  assert.match(
+    told.printed.join('\n'),
+    /Exit codes: 0 done, 1 failed, 2 not understood, 3 undecided \(verify only\)\./,
+  )
   const wrong: readonly (readonly string[])[] = [
     [],
     ['cluster'],
@@ -62,6 +65,21 @@ void test('help ends with 0 and lists the exit codes; what is not understood end
   assert.match(close.noted.join('\n'), /Did you mean cluster/)
 })
 
+void test('what is not understood is said in the name of orchctl, with the nearest command', async () => {
+  for (const [args, said] of [
+    [['member', 'lst'], /^orchctl: unknown command 'lst'\n\(Did you mean list\?\)$/],
+    [
+      ['member', 'list', '--kubeconfg', 'x'],
+      /^orchctl: unknown option '--kubeconfg'\n\(Did you mean --kubeconfig\?\)$/,
+    ],
+    [['pki', 'init'], /^orchctl: required option '--dir <dir>' not specified$/],
+  ] as const) {
+    const told = terminal()
+    assert.equal(await cli(args, told), 2)
+    assert.match(told.noted.join('\n'), said)
+  }
+})
+
 void test('a cluster that is not there, or no kubeconfig, is one clear line and 1', async () => {
   await inDirectory(async (directory) => {
     const told = terminal()
@@ -69,7 +87,10 @@ void test('a cluster that is not there, or no kubeconfig, is one clear line and 
       assert.equal(await cli(['cluster', verb, '--dir', directory], told), 1)
     const path = join(directory, 'none')
     assert.equal(await cli(['member', 'list', '--kubeconfig', path], told), 1)
-    assert.match(told.noted[0] ?? '', /orchctl: there is no cluster in/)
+    assert.match(
+      told.noted[0] ?? '',
+      /^orchctl: there is no cluster in .+: give --dir that of another one, or make one there: orchctl cluster up --dir .+$/,
+    )
     assert.match(
       told.noted[2] ?? '',
       /^orchctl: [^ ]*none cannot be read \(ENOENT\): .* \(--kubeconfig; orchctl cluster up makes one\)$/,
