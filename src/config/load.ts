@@ -1,9 +1,9 @@
-import { parse as parseYaml } from 'yaml'
 import type { Config, LoadedConfig, Source } from './config.ts'
 import { ConfigFailure } from './errors.ts'
 import { flags } from './flags.ts'
 import type { FlagName } from './flags.ts'
 import { mostLike, nearest } from './nearest.ts'
+import { readYaml } from './yaml-text.ts'
 
 /** Text by flag, as said on the command line or in a file. */
 type Said = ReadonlyMap<FlagName, readonly string[]>
@@ -94,16 +94,10 @@ function readNamed(path: string, readFile: Loading['readFile']): string {
 
 function fromFile(path: string, readFile: Loading['readFile']): Said {
   const text = readNamed(path, readFile)
-  let content: unknown
-  try {
-    content = parseYaml(text, { maxAliasCount: 0 })
-  } catch (cause) {
-    // Behind its first line the parser draws a picture of the place.
-    const why =
-      cause instanceof Error ? (cause.message.split('\n')[0] ?? '').replace(/:$/, '') : String(cause)
-    const form = 'a file has lines such as `data-dir: /var/lib/orch`, none of them indented'
-    throw new ConfigFailure(`configuration file ${path} cannot be read: ${why} (${form})`, { cause })
-  }
+  const read = readYaml(text)
+  if (read.kind === 'problem')
+    throw new ConfigFailure(`configuration file ${path} cannot be read: ${read.problem}`)
+  const { content } = read
   if (content === null) return new Map()
   if (typeof content !== 'object' || Array.isArray(content)) {
     throw new ConfigFailure(`configuration file ${path} must be a map of flags to values`)

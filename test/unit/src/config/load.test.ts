@@ -128,7 +128,7 @@ void test('a file is refused with its name', () => {
     ['nmae: n1', /unknown flag nmae \(file f\): did you mean name\?/],
     ['- a', /must be a map/],
     ['a: [', /f cannot be read/],
-    ['name: a\nname: b', /^[^\n]* at line 2, column 1 \(a file has lines such as [^\n]*\)$/],
+    ['name: a\nname: b', /^[^\n]*: line 2, column 1: expected each flag once$/],
     ['name: {}', /name \(file f\)/],
     ['secure-port: http', /secure-port \(file f\) must be a whole number/],
     ['config: other', /names no other/],
