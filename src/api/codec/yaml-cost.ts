@@ -12,7 +12,7 @@ const TOKEN_COST = 32
 const LINE_COST = 8
 
 /** Anchors and aliases together: the library compares each alias with all of them. */
-export const YAML_ANCHORS_MAX = 1000
+export const YAML_ANCHORS_MAX = 250
 
 /**
  * Looks only at tokens, before anything is made of them.
