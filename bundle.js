@@ -18,7 +18,7 @@ const programs = [
   'src/cli/main.js',
   'src/host/thread-host.js',
   'src/store/is-command.js',
-  'src/chaos/hook.js',
+  'tools/chaos/hook.js',
   'bench/tool/generator/worker.js',
   'bench/run.js',
   'bench/growth.js',
@@ -82,6 +82,28 @@ function checkNames(inputs, outputs) {
   }
 }
 
+/** The server's program and its threads load nothing of the tools: neither their code nor a file that holds some. */
+function checkServer(outputs) {
+  const server = ['src/main.js', 'src/host/thread-host.js', 'src/store/is-command.js']
+  const threads = ['raft/node/log-thread.js', 'raft/node/raft-thread.js']
+  const loaded = new Set()
+  const load = (output) => {
+    if (loaded.has(output)) return
+    loaded.add(output)
+    for (const { path, external } of outputs[output].imports) if (!external) load(path)
+  }
+  const outputOf = (program) => relative('.', join(target, program))
+  for (const program of [...server, ...threads]) load(outputOf(program))
+  for (const output of loaded) {
+    for (const input of Object.keys(outputs[output].inputs)) {
+      const module = relative(dist, resolve(input))
+      if (/^(tools|bench|test|fixtures|src\/cli)\//.test(module)) {
+        throw new Error(`the server loads ${module}, in ${output}`)
+      }
+    }
+  }
+}
+
 const { outputFiles, metafile } = await build({
   entryPoints: programs.map((program) => join(dist, program)),
   outbase: dist,
@@ -99,6 +121,7 @@ const { outputFiles, metafile } = await build({
   logLevel: 'warning',
 })
 checkNames(Object.keys(metafile.inputs), outputFiles)
+checkServer(metafile.outputs)
 rmSync(target, { recursive: true, force: true })
 for (const { path, text } of outputFiles) {
   const start = text.startsWith('#!') ? text.indexOf('\n') + 1 : 0

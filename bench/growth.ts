@@ -24,7 +24,7 @@ import { runWatch } from './tool/run-watch.ts'
 import { Target } from './tool/target.ts'
 import { localServers } from '../src/cli/bench-local.ts'
 import { MachineClock } from '../src/host/machine-clock.ts'
-import { pause } from '../src/verify/pause.ts'
+import { pause } from '../tools/verify/pause.ts'
 import { OwnCluster, takeDown, terminal } from './own-cluster.ts'
 
 const { values: options } = parseArgs({

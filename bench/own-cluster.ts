@@ -5,7 +5,7 @@ import { prepareCluster } from '../src/cli/local-cluster.ts'
 import type { Terminal } from '../src/cli/terminal.ts'
 import { RealClock } from '../src/host/clock.ts'
 import { RealRandom } from '../src/host/random.ts'
-import type { Endpoint } from '../src/verify/endpoint.ts'
+import type { Endpoint } from '../tools/verify/endpoint.ts'
 import { freePortRange } from '../fixtures/port-range.ts'
 
 const nodes = 3

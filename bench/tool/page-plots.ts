@@ -1,4 +1,4 @@
-import { text } from '../../src/verify/page-text.ts'
+import { text } from '../../tools/verify/page-text.ts'
 import type { Spread } from './measures.ts'
 
 /** Of every drawing, in its own units. */

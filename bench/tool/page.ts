@@ -1,5 +1,5 @@
 import { assertNever } from '../../raft/base/assert.ts'
-import { text } from '../../src/verify/page-text.ts'
+import { text } from '../../tools/verify/page-text.ts'
 import { callersText, labelOf, placeWords, sizeText, workloads } from './load.ts'
 import type { Load, Workload } from './load.ts'
 import { spreadOf } from './measures.ts'

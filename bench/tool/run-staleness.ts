@@ -1,6 +1,6 @@
 import { present } from '../../raft/base/assert.ts'
-import type { Endpoint } from '../../src/verify/endpoint.ts'
-import { pause } from '../../src/verify/pause.ts'
+import type { Endpoint } from '../../tools/verify/endpoint.ts'
+import { pause } from '../../tools/verify/pause.ts'
 import { latencySample } from './context.ts'
 import type { BenchContext, Measured } from './context.ts'
 import { fill } from './fill.ts'

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { harmFile } from '../chaos/harm-file.ts'
+import { harmFile } from '../../tools/chaos/harm-file.ts'
 import { replaceFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
 import { serverProgram } from './local-cluster.ts'
@@ -23,7 +23,7 @@ export function processState(member: MemberPlace): ProcessState {
 }
 
 /** Of members that are there to be harmed: what they load before the server. */
-const hook = new URL('../chaos/hook.js', import.meta.url)
+const hook = new URL('../../tools/chaos/hook.js', import.meta.url)
 
 /** A process that we started. */
 export type Started = {

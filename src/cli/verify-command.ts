@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import { durationMs, durationText } from '../config/flag.ts'
-import { verifyDefaults } from '../verify/options.ts'
+import { verifyDefaults } from '../../tools/verify/options.ts'
 import { addEndpointOptions } from './endpoint-options.ts'
 import type { Terminal } from './terminal.ts'
 import { verify } from './verify.ts'

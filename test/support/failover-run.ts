@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { between } from '../../src/chaos/links/rules.ts'
+import { between } from '../../tools/chaos/links/rules.ts'
 import { GapMeter, Reader, Watcher, Writer } from './cluster-traffic.ts'
 import { endsWith } from './ends-with.ts'
 import { ProcessCluster } from './process-cluster.ts'

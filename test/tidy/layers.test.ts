@@ -55,11 +55,11 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/audit',
   ],
   // A client: it must work against any server of this kind, so it knows none from within.
-  'src/verify': ['raft/base', 'src/api'],
+  'tools/verify': ['raft/base', 'src/api'],
   // A client as well; its threads have clocks of their own.
-  'bench/tool': ['raft/base', 'src/api', 'src/host', 'src/verify'],
+  'bench/tool': ['raft/base', 'src/api', 'src/host', 'tools/verify'],
   // Harms clusters from outside, and one thread's view of disk and clock from within: the host's hook.
-  'src/chaos': ['raft/base', 'src/host'],
+  'tools/chaos': ['raft/base', 'src/host'],
   'src/cli': [
     'raft/base',
     'src/api',
@@ -69,14 +69,14 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/app',
     'src/backup',
     'src/version',
-    'src/verify',
-    'src/chaos',
+    'tools/verify',
+    'tools/chaos',
     'bench/tool',
   ],
 }
 
 /** Folders of sources that are not tests. */
-const sourceFolders = ['raft', 'src', 'bench', 'fixtures'] as const
+const sourceFolders = ['raft', 'src', 'tools', 'bench', 'fixtures'] as const
 
 /**
  * Files that compose everything, and what even they must not import: the server does not load the tools, and nothing but
@@ -84,14 +84,14 @@ const sourceFolders = ['raft', 'src', 'bench', 'fixtures'] as const
  */
 const tests = ['test/']
 const composers: Readonly<Record<string, readonly string[]>> = {
-  'src/app': ['src/cli', 'bench/', 'fixtures/', ...tests],
-  'src/main': ['src/cli', 'bench/', 'fixtures/', ...tests],
+  'src/app': ['src/cli', 'tools/', 'bench/', 'fixtures/', ...tests],
+  'src/main': ['src/cli', 'tools/', 'bench/', 'fixtures/', ...tests],
   'bench/micro': tests,
   'bench/growth': tests,
   'bench/own-cluster': tests,
   'bench/run': tests,
   'bench/starts': tests,
-  fixtures: ['src/cli', 'bench/', ...tests],
+  fixtures: ['src/cli', 'tools/', 'bench/', ...tests],
 }
 /** Leaves with no imports of their own, seen by everyone in src. */
 const leaves = new Set(['src/version'])
@@ -103,7 +103,7 @@ type Ban = {
   readonly except: readonly string[]
 }
 
-const everywhere = ['raft/', 'src/', 'bench/tool/']
+const everywhere = ['raft/', 'src/', 'tools/', 'bench/tool/']
 const bans: readonly Ban[] = [
   {
     words: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.hrtime/,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../raft/base/clock.ts'
-import type { Endpoint } from '../../../src/verify/endpoint.ts'
-import { pause } from '../../../src/verify/pause.ts'
+import type { Endpoint } from '../../../tools/verify/endpoint.ts'
+import { pause } from '../../../tools/verify/pause.ts'
 import type { LatencyHistogram } from '../latency-histogram.ts'
 import { benchLimits } from '../limits.ts'
 import type { CallScript, Step } from './call-script.ts'

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { present } from '../../../raft/base/assert.ts'
-import type { Endpoint } from '../../../src/verify/endpoint.ts'
+import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 import { BenchFailure } from '../errors.ts'
 import { LatencyHistogram } from '../latency-histogram.ts'
 import type { HttpVersion } from '../load.ts'

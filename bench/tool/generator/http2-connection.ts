@@ -1,6 +1,6 @@
 import { connect } from 'node:http2'
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
-import type { Endpoint } from '../../../src/verify/endpoint.ts'
+import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 import { benchLimits } from '../limits.ts'
 import type { Asked } from './requests.ts'
 import { openSocket } from './socket.ts'

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../src/verify/endpoint.ts'
+import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 import type { LatencyCounts } from '../latency-histogram.ts'
 import type { HttpVersion } from '../load.ts'
 import type { FailureCount } from './failures.ts'

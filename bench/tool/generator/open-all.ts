@@ -1,5 +1,5 @@
 import type { Clock } from '../../../raft/base/clock.ts'
-import { pause } from '../../../src/verify/pause.ts'
+import { pause } from '../../../tools/verify/pause.ts'
 import { benchLimits } from '../limits.ts'
 
 /**

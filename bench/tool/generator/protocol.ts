@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../src/verify/endpoint.ts'
+import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 import { Http2Connection, http2Request } from './http2-connection.ts'
 import type { Http2Request } from './http2-connection.ts'
 import { requestBytes } from './requests.ts'

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../src/verify/endpoint.ts'
+import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 
 /** What tells a server how new an answer has to be. */
 export type ReadForm = {

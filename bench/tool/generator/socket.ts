@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP } from 'node:net'
 import type { Socket } from 'node:net'
 import { TLSSocket, connect as connectTls } from 'node:tls'
-import type { Endpoint } from '../../../src/verify/endpoint.ts'
+import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 
 /** What is spoken over a connection, as TLS names it. @source RFC 7301, RFC 9113 section 3.2 */
 export type Spoken = 'http/1.1' | 'h2'

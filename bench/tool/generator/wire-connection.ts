@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Endpoint } from '../../../src/verify/endpoint.ts'
+import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 import { benchLimits } from '../limits.ts'
 import { ResponseReader } from './response-reader.ts'
 import type { ResponseHead } from './response-reader.ts'

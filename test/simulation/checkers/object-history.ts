@@ -1,5 +1,5 @@
-import { linearizable } from '../../../src/verify/linearizability.ts'
-import type { Effect, Expectation, RegisterCall } from '../../../src/verify/linearizability.ts'
+import { linearizable } from '../../../tools/verify/linearizability.ts'
+import type { Effect, Expectation, RegisterCall } from '../../../tools/verify/linearizability.ts'
 import { isLinearizable } from '../clients/history.ts'
 import type { Call, History, Request } from '../clients/history.ts'
 import { Finding } from './finding.ts'

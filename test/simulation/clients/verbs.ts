@@ -5,7 +5,7 @@ import type { Answer as Served200, VerbRequest } from '../../../src/registry/ans
 import type { RequestContext } from '../../../src/registry/request.ts'
 import { StoreFailure } from '../../../src/store/errors.ts'
 import { keyOf } from '../../../src/store/key.ts'
-import { headerOf } from '../../../src/verify/wire.ts'
+import { headerOf } from '../../../tools/verify/wire.ts'
 import type { Answer, KnownVersion, Mode, Request } from './history.ts'
 import type { Served } from './served.ts'
 import { docOf, shownOf } from './shown.ts'

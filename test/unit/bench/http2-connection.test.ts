@@ -12,7 +12,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { Http2Connection, http2Request } from '../../../bench/tool/generator/http2-connection.ts'
 import { benchLimits } from '../../../bench/tool/limits.ts'
-import type { Endpoint } from '../../../src/verify/endpoint.ts'
+import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 import { TestAuthority } from '../../../fixtures/server-fixture.ts'
 
 const trusted = new TestAuthority()

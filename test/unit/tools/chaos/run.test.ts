@@ -4,14 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ChaosFailure } from '../../../../src/chaos/errors.ts'
-import { faultKinds } from '../../../../src/chaos/fault.ts'
-import type { Fault } from '../../../../src/chaos/fault.ts'
-import type { LinkRule } from '../../../../src/chaos/links/rules.ts'
-import { planChaos } from '../../../../src/chaos/plan.ts'
-import { runChaos } from '../../../../src/chaos/run.ts'
-import type { Done } from '../../../../src/chaos/run.ts'
-import type { ChaosTarget, DiskHarm } from '../../../../src/chaos/target.ts'
+import { ChaosFailure } from '../../../../tools/chaos/errors.ts'
+import { faultKinds } from '../../../../tools/chaos/fault.ts'
+import type { Fault } from '../../../../tools/chaos/fault.ts'
+import type { LinkRule } from '../../../../tools/chaos/links/rules.ts'
+import { planChaos } from '../../../../tools/chaos/plan.ts'
+import { runChaos } from '../../../../tools/chaos/run.ts'
+import type { Done } from '../../../../tools/chaos/run.ts'
+import type { ChaosTarget, DiskHarm } from '../../../../tools/chaos/target.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
 class Recorded implements ChaosTarget {

@@ -1,5 +1,5 @@
-import { Evidence } from '../../../../src/verify/evidence.ts'
-import type { CheckReport } from '../../../../src/verify/finding.ts'
+import { Evidence } from '../../../../tools/verify/evidence.ts'
+import type { CheckReport } from '../../../../tools/verify/finding.ts'
 import type {
   Answer,
   Call,
@@ -11,7 +11,7 @@ import type {
   Version,
   Watch,
   WatchEvent,
-} from '../../../../src/verify/history.ts'
+} from '../../../../tools/verify/history.ts'
 
 /** `a@5`: object a at revision 5, written by the write `a5`; `a@5=x`: by the write `x`. */
 type Shown = string

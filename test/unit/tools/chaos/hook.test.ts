@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import type { MemberHarm } from '../../../../src/chaos/harm-file.ts'
+import type { MemberHarm } from '../../../../tools/chaos/harm-file.ts'
 
 /** Begins a thread of the role that it is given. */
 const main = `
@@ -37,7 +37,7 @@ function said(
   t.after(() => rmSync(directory, { recursive: true }))
   const file = join(directory, 'chaos.json')
   writeFileSync(file, JSON.stringify(harm))
-  const url = new URL('../../../../src/chaos/hook.js', import.meta.url)
+  const url = new URL('../../../../tools/chaos/hook.js', import.meta.url)
   url.searchParams.set('file', file)
   writeFileSync(join(directory, 'thread.mjs'), thread)
   writeFileSync(join(directory, 'main.mjs'), main)

@@ -7,10 +7,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
-import { checkObjects } from '../../../../src/verify/checks/objects.ts'
-import { linearizable } from '../../../../src/verify/linearizability.ts'
-import type { RegisterCall, State } from '../../../../src/verify/linearizability.ts'
-import { smallestBad } from '../../../../src/verify/shrink.ts'
+import { checkObjects } from '../../../../tools/verify/checks/objects.ts'
+import { linearizable } from '../../../../tools/verify/linearizability.ts'
+import type { RegisterCall, State } from '../../../../tools/verify/linearizability.ts'
+import { smallestBad } from '../../../../tools/verify/shrink.ts'
 import { Tale, expectedOf, kindsOf } from './tale.ts'
 
 const verdictOf = (tale: Tale): string => checkObjects(tale.evidence()).verdict

@@ -9,8 +9,8 @@ import type {
   Request,
   Version,
   Watch,
-} from '../../../../src/verify/history.ts'
-import { sideOf } from '../../../../src/verify/sides.ts'
+} from '../../../../tools/verify/history.ts'
+import { sideOf } from '../../../../tools/verify/sides.ts'
 
 /** An object at a revision; null: deleted. */
 type Change = {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../raft/base/clock.ts'
-import { isJsonList, isJsonObject } from '../api/json.ts'
+import { isJsonList, isJsonObject } from '../../src/api/json.ts'
 import { Connection } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Answer, Version } from './history.ts'

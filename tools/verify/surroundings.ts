@@ -1,6 +1,6 @@
 import type { Clock } from '../../raft/base/clock.ts'
-import type { JsonObject } from '../api/json.ts'
-import { isJsonObject } from '../api/json.ts'
+import type { JsonObject } from '../../src/api/json.ts'
+import { isJsonObject } from '../../src/api/json.ts'
 import { Connection } from './connection.ts'
 import type { Asked, Reply } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ChaosFailure } from '../../../../src/chaos/errors.ts'
-import { describeHarm, faultKinds, parseKinds } from '../../../../src/chaos/fault.ts'
-import type { Fault } from '../../../../src/chaos/fault.ts'
-import { planChaos } from '../../../../src/chaos/plan.ts'
+import { ChaosFailure } from '../../../../tools/chaos/errors.ts'
+import { describeHarm, faultKinds, parseKinds } from '../../../../tools/chaos/fault.ts'
+import type { Fault } from '../../../../tools/chaos/fault.ts'
+import { planChaos } from '../../../../tools/chaos/plan.ts'
 
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `n${at + 1}`)
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { isJsonObject } from '../api/json.ts'
+import { isJsonObject } from '../../src/api/json.ts'
 import { VerifyFailure } from './errors.ts'
 import type { Fault } from './history.ts'
 import { verifyLimits } from './limits.ts'

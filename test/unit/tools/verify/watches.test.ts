@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkWatches } from '../../../../src/verify/checks/watches.ts'
+import { checkWatches } from '../../../../tools/verify/checks/watches.ts'
 import { Tale, kindsOf } from './tale.ts'
 import type { Event } from './tale.ts'
 

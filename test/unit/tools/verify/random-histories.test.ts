@@ -6,15 +6,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
-import type { AnomalyKind } from '../../../../src/verify/finding.ts'
-import type { History, Watch } from '../../../../src/verify/history.ts'
-import { judge } from '../../../../src/verify/judge.ts'
+import type { AnomalyKind } from '../../../../tools/verify/finding.ts'
+import type { History, Watch } from '../../../../tools/verify/history.ts'
+import { judge } from '../../../../tools/verify/judge.ts'
 import { RightCluster } from './right-cluster.ts'
 
 const first = Number(process.env['SEED'] ?? 1)
 const seeds = process.env['SEED'] === undefined ? 400 : 1
 const repeat = (seed: number): string =>
-  `repeat: SEED=${seed} node --test dist/test/unit/src/verify/random-histories.test.js`
+  `repeat: SEED=${seed} node --test dist/test/unit/tools/verify/random-histories.test.js`
 
 function historyOf(seed: number): { readonly history: History; readonly random: SeededRandom } {
   const random = new SeededRandom(seed)

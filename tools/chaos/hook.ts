@@ -6,7 +6,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { workerData } from 'node:worker_threads'
-import { RealClock } from '../host/clock.ts'
+import { RealClock } from '../../src/host/clock.ts'
 import { noHarm, readHarm } from './harm-file.ts'
 import type { MemberHarm } from './harm-file.ts'
 

@@ -1,5 +1,5 @@
-import { isJsonList, isJsonObject } from '../api/json.ts'
-import type { Json, JsonObject } from '../api/json.ts'
+import { isJsonList, isJsonObject } from '../../src/api/json.ts'
+import type { Json, JsonObject } from '../../src/api/json.ts'
 import type { Answer, Call, Copy, Expected, Mode, Request, RunFacts, Version, WatchEvent } from './history.ts'
 import type { Side } from './sides.ts'
 

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
-import { linearizable } from '../../../../src/verify/linearizability.ts'
-import type { Effect, Expectation, RegisterCall, State } from '../../../../src/verify/linearizability.ts'
+import { linearizable } from '../../../../tools/verify/linearizability.ts'
+import type { Effect, Expectation, RegisterCall, State } from '../../../../tools/verify/linearizability.ts'
 
 const stepsMax = 100_000
 const any: Expectation = { kind: 'any' }

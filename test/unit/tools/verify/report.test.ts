@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judge } from '../../../../src/verify/judge.ts'
-import { pageOf } from '../../../../src/verify/page.ts'
-import { reportOf, textOf } from '../../../../src/verify/report.ts'
-import type { Report } from '../../../../src/verify/report.ts'
+import { judge } from '../../../../tools/verify/judge.ts'
+import { pageOf } from '../../../../tools/verify/page.ts'
+import { reportOf, textOf } from '../../../../tools/verify/report.ts'
+import type { Report } from '../../../../tools/verify/report.ts'
 import { Tale } from './tale.ts'
 
 function report(tale: Tale): Report {
