@@ -77,6 +77,7 @@ export { FileDisk } from './log/file-disk.ts'
 export { MemoryLog } from './log/memory-log.ts'
 export { Wal } from './log/wal.ts'
 export { LogFailure } from './log/errors.ts'
+export { segmentNumber } from './log/layout.ts'
 export { TransportFailure } from './transport/errors.ts'
 export type { TransportEvent } from './transport/events.ts'
 // Of gRPC only the type: the raft thread alone loads it, and only where there are peers.

@@ -1,33 +1,33 @@
 import { Registry as MetricsRegistry, collectDefaultMetrics } from 'prom-client'
 import type { Consensus, LogIndex } from '../raft/index.ts'
 import { namesOf } from './api/names.ts'
-import { openAuditTrail } from './app/audit-trail.ts'
-import { tellCatchUp } from './app/catch-up-progress.ts'
-import { withClientPort } from './app/client-port.ts'
-import { Closing } from './app/closing.ts'
-import { ConsensusMetrics } from './app/consensus-metrics.ts'
+import { openAuditTrail } from './app/open-audit-trail.ts'
+import { logCatchUp } from './membership/catch-up-log.ts'
+import { withClientPort } from './data-dir/client-port.ts'
+import { ShutdownStack } from './app/shutdown-stack.ts'
+import { ConsensusMetrics } from './metrics/consensus-metrics.ts'
 import { Controllers } from './app/controllers.ts'
-import { CustomKinds } from './app/custom-kinds.ts'
-import { MemberDisk } from './app/disk-check.ts'
-import { checkIdentity } from './app/identity-check.ts'
-import { memberKeys } from './app/keys.ts'
-import { registerLogMetrics } from './app/log-metrics.ts'
-import { watchHealth } from './app/member-health.ts'
-import { MemberChanges } from './app/member-changes.ts'
-import { registerClusterMetrics } from './app/metrics.ts'
-import { ownDirectory } from './app/own-directory.ts'
-import { ownIdentity } from './app/own-identity.ts'
+import { CustomKindSync } from './controllers/custom-kind-sync.ts'
+import { MemberDisk } from './health/disk-check.ts'
+import { checkIdentity } from './membership/check-identity.ts'
+import { memberKeys } from './pki/member-keys.ts'
+import { registerLogMetrics } from './metrics/log-metrics.ts'
+import { watchHealth } from './health/member-health.ts'
+import { MemberChanges } from './membership/member-changes.ts'
+import { registerClusterMetrics } from './metrics/cluster-metrics.ts'
+import { openDataDirectory } from './app/open-data-directory.ts'
+import { ownIdentity } from './membership/own-identity.ts'
 import { accessOf, accessWarnings, admissionOf, reviewersFor } from './app/policy.ts'
 import type { Access } from './app/policy.ts'
-import { removal } from './app/removal.ts'
+import { removal } from './membership/removal.ts'
 import { openReplica } from './app/replica.ts'
 import { servedKinds } from './app/served-kinds.ts'
 import { serve } from './app/serving.ts'
-import { tellLeader } from './app/tell-leader.ts'
-import { storeLimits } from './app/site.ts'
-import type { AppHost, Site } from './app/site.ts'
+import { logLeaderChanges } from './health/leader-log.ts'
+import { storeLimits } from './app/context.ts'
+import type { AppHost, MemberContext } from './app/context.ts'
 import { startUpkeep } from './app/upkeep.ts'
-import { CaughtUp } from './cluster/caught-up.ts'
+import { CaughtUp } from './health/caught-up.ts'
 import type { Config } from './config/config.ts'
 import { definitionsPrefix, knownDefinition } from './controllers/custom-definition-summary.ts'
 import { Catalog } from './registry/catalog.ts'
@@ -41,7 +41,7 @@ import type { Outcome } from './store/command.ts'
 import type { StoreMachine } from './store/store-machine.ts'
 import { Store } from './store/store.ts'
 
-export type { AppHost } from './app/site.ts'
+export type { AppHost } from './app/context.ts'
 
 /** Where a test may put something between two parts; a server has none. */
 export type AppSeams = {
@@ -68,10 +68,10 @@ export type App = {
  * @throws StartFailure, ConfigFailure, or the failure of the part that could not start; nothing stays open
  */
 export async function startApp(config: Config, host: AppHost, seams: AppSeams = {}): Promise<App> {
-  const closing = new Closing()
+  const closing = new ShutdownStack()
   try {
     const names = namesOf(config['api-domain'])
-    const directory = await ownDirectory({ ...host, config, names, closing })
+    const directory = await openDataDirectory({ ...host, config, names, closing })
     const ground = { ...host, config: await withClientPort(config, directory), names, closing }
     return await build({ ...ground, ...(await ownIdentity(ground, directory)) }, directory, seams)
   } catch (cause) {
@@ -80,7 +80,7 @@ export async function startApp(config: Config, host: AppHost, seams: AppSeams = 
   }
 }
 
-async function build(site: Site, directory: string, seams: AppSeams): Promise<App> {
+async function build(site: MemberContext, directory: string, seams: AppSeams): Promise<App> {
   const { clock, log, onFatal, names, id, joined, closing } = site
   const metrics = new MetricsRegistry()
   const audit = await openAuditTrail(site, metrics)
@@ -97,16 +97,18 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   closing.add(() => store.close())
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
-  closing.add(tellLeader({ consensus, clock, log }))
+  closing.add(logLeaderChanges({ consensus, clock, log }))
   const access = accessOf(site.config, names)
   const { served, registry, controllers } = startRegistry(site, { store, machine, consensus, access })
   const caughtUp = new CaughtUp({ consensus, clock })
   caughtUp.start()
   closing.add(() => caughtUp.close())
-  const health = watchHealth(site, {
-    ...{ store, machine, consensus, watch, caughtUp },
+  const health = watchHealth({
+    ...{ clock, store, machine, consensus, watch, caughtUp },
+    livezGraceMs: site.config['livez-grace-period'],
     foundingAwaits: () => node.foundingAwaits,
   })
+  closing.add(() => health.close())
   collectDefaultMetrics({ register: metrics })
   disk?.register(metrics)
   registerLogMetrics(metrics, site.output)
@@ -121,7 +123,7 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
   log.info({ url, id, domain: names.domain }, 'serving')
   if (joined !== null) {
     const { name } = site.config
-    closing.add(tellCatchUp({ ...{ consensus, clock, log, name, joined }, reports: watch.reports }))
+    closing.add(logCatchUp({ ...{ consensus, clock, log, name, joined }, reports: watch.reports }))
   }
   void bootstrap.identity.then((identity) => {
     const refusal = checkIdentity(identity, {
@@ -135,13 +137,13 @@ async function build(site: Site, directory: string, seams: AppSeams): Promise<Ap
     url,
     kubeconfig: keys.kubeconfig,
     madeKeys: keys.madeNow,
-    removed: removal(site, consensus),
+    removed: removal(site.config, consensus),
     stop: () => (stopped ??= closing.all()),
   }
 }
 
 /** null: this member keeps nothing. */
-function watchDisk({ clock, log, config, closing }: Site, directory: string): MemberDisk | null {
+function watchDisk({ clock, log, config, closing }: MemberContext, directory: string): MemberDisk | null {
   if (config['in-memory']) return null
   const disk = new MemberDisk(directory, { clock, log, electionMs: config['election-timeout'] })
   closing.add(() => disk.close())
@@ -157,7 +159,7 @@ type RegistryParts = {
 
 /** The kinds, their verbs, and the upkeep of their objects, also of those that are not served. */
 function startRegistry(
-  { clock, random, log, names, closing, config }: Site,
+  { clock, random, log, names, closing, config }: MemberContext,
   { store, machine, consensus, access }: RegistryParts,
 ): { readonly served: Catalog; readonly registry: Registry; readonly controllers: Controllers } {
   const catalog = new Catalog(definitionsFor(names))
@@ -174,7 +176,7 @@ function startRegistry(
   const applied = (): LogIndex => machine.appliedMemory
   const prefix = definitionsPrefix(names)
   const definitions = new Informer({ store, clock, prefix, parse: knownDefinition })
-  const custom = new CustomKinds({ clock, log, names, catalog, definitions, kindsOf: customKinds })
+  const custom = new CustomKindSync({ clock, log, names, catalog, definitions, kindsOf: customKinds })
   const membership = new MemberChanges({
     ...{ consensus, applied, clock, names },
     configuration: () => machine.configuration,

@@ -11,20 +11,21 @@ import {
   inlineNode,
   threadedNode,
 } from '../../raft/index.ts'
-import type { Joining, Measured, MemberInfo, NodeId, NodeOptions, RaftNode } from '../../raft/index.ts'
+import type { Joining, Measured, NodeId, NodeOptions, RaftNode } from '../../raft/index.ts'
 import { formatAddress, parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import type { Outcome } from '../store/command.ts'
-import { FileClusterRecord } from './cluster-record.ts'
-import { clientAddress, credentialsOf } from './keys.ts'
-import { foundingOf, hasLog } from './founding.ts'
-import type { MemberKeys } from './keys.ts'
-import { forgetPromise, promisedMs } from './lease-promise.ts'
-import { logFolder, memberId } from './member-identity.ts'
-import { FilePeerBook } from './peer-book.ts'
+import { FileClusterRecord } from '../data-dir/cluster-record-file.ts'
+import { foundingOf, hasLog } from '../data-dir/founding.ts'
+import type { MemberKeys } from '../pki/member-keys.ts'
+import { forgetPromise, promisedMs } from '../data-dir/lease-promise.ts'
+import { FilePeerBook } from '../data-dir/peer-book-file.ts'
 import { withPeerPortAdvice } from './peer-port-advice.ts'
 import { withReplacement } from './replacement-advice.ts'
+import { credentialsOf } from './peer-credentials.ts'
+import { initialMembers } from '../data-dir/initial-members.ts'
+import { logFolder } from '../data-dir/layout.ts'
 
 export type ConsensusParts = {
   /** See `peerCluster`. */
@@ -148,28 +149,4 @@ function nodeOptions(
       retentionBytes: config['log-retention-bytes'],
     },
   }
-}
-
-/**
- * The members of a new cluster, as each of them computes it from the same configuration: nothing here may depend on the
- * program that computes it. Which version each runs, members report to each other.
- */
-export function initialMembers(config: Config, cluster: string): readonly MemberInfo[] {
-  const listed = config['initial-members']
-  const members =
-    listed.length > 0
-      ? listed
-      : [{ name: config.name, peerAddress: config['peer-address'], clientAddress: clientAddress(config) }]
-  return members.map((member) => ({
-    id: memberId(cluster, member.name),
-    name: member.name,
-    role: 'voter',
-    wantedRole: 'voter',
-    peerAddress: member.peerAddress,
-    clientAddress: member.clientAddress,
-    version: '',
-    featureLevel: 0,
-    replaces: null,
-    addedMs: 0,
-  }))
 }

@@ -21,7 +21,7 @@ import { LocalClient } from '../registry/local-client.ts'
 import type { Outcome } from '../store/command.ts'
 import { prefixOf } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { counter } from './read-metrics.ts'
+import { counter } from '../metrics/gauges.ts'
 
 export type ControllersParts = {
   readonly registry: Registry

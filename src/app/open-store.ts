@@ -5,12 +5,10 @@ import { StorageFailure } from '../store/errors.ts'
 import type { QuarantinedDatabaseNews } from '../store/disk/quarantined-database.ts'
 import { StoreMachine } from '../store/store-machine.ts'
 import type { StoreMachineOptions } from '../store/store-machine-options.ts'
-import { StartFailure } from './errors.ts'
-import { logFolder } from './member-identity.ts'
+import { StartFailure } from '../config/start-failure.ts'
 import { withReplacement } from './replacement-advice.ts'
 import { logQuarantine } from './log-quarantine.ts'
-
-export const databaseFolder = 'db'
+import { logFolder, databaseFolder } from '../data-dir/layout.ts'
 
 type Told = 'onInstalled' | 'onQuarantine' | 'onReplay' | 'onMissing' | 'onAside'
 

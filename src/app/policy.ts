@@ -18,7 +18,7 @@ import type { Config } from '../config/config.ts'
 import { readTextFile } from '../pki/files.ts'
 import type { Admission } from '../registry/admission.ts'
 import type { Reviewers } from '../registry/reviewers.ts'
-import { StartFailure } from './errors.ts'
+import { StartFailure } from '../config/start-failure.ts'
 
 /** Whom this server believes, and what it lets them do, as its flags say. */
 export type Access = {

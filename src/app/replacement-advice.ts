@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import { clientAddress } from './keys.ts'
+import { clientAddress } from '../config/client-address.ts'
 
 /** What the consensus library says of a member that may have lost a vote or an entry. */
 const isLost =

@@ -1,19 +1,20 @@
 import { join } from 'node:path'
 import type { RaftNode } from '../../raft/index.ts'
-import type { StateGuard } from '../cluster/state-guard.ts'
+import type { StateGuard } from '../state-agreement/state-guard.ts'
 import type { Outcome } from '../store/command.ts'
 import type { KeyValueHome } from '../store/disk/key-value-store.ts'
 import { MemoryKeyValueHome } from '../store/disk/memory-key-value-store.ts'
 import { hasNewerDatabase } from '../store/disk/newer-database.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
-import type { ConsensusMetrics } from './consensus-metrics.ts'
+import type { ConsensusMetrics } from '../metrics/consensus-metrics.ts'
 import { openConsensus } from './consensus.ts'
-import type { MemberKeys } from './keys.ts'
-import { StartFailure } from './errors.ts'
-import { databaseFolder, openStore } from './open-store.ts'
+import type { MemberKeys } from '../pki/member-keys.ts'
+import { StartFailure } from '../config/start-failure.ts'
+import { openStore } from './open-store.ts'
 import { withReplacement } from './replacement-advice.ts'
-import { storeLimits } from './site.ts'
-import type { Site } from './site.ts'
+import { storeLimits } from './context.ts'
+import type { MemberContext } from './context.ts'
+import { databaseFolder } from '../data-dir/layout.ts'
 
 /** This member's copy of the replicated state, and the node that keeps it one. */
 export type Replica = {
@@ -34,7 +35,7 @@ export type ReplicaParts = {
 const leaveMsMax = 3000
 
 /** Opens log and database and lets consensus begin. @throws ConsensusFailure, StorageFailure */
-export async function openReplica(site: Site, parts: ReplicaParts): Promise<Replica> {
+export async function openReplica(site: MemberContext, parts: ReplicaParts): Promise<Replica> {
   const { clock, random, log, onFatal, config, cluster, id, joined, closing } = site
   const { directory, keys, threads } = parts
   const node = openConsensus(config, {

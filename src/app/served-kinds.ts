@@ -2,7 +2,7 @@ import { nearest } from '../config/nearest.ts'
 import type { RuntimeConfig } from '../config/runtime-config.ts'
 import { apiVersionOf } from '../registry/definition.ts'
 import type { ResourceDefinition } from '../registry/definition.ts'
-import { StartFailure } from './errors.ts'
+import { StartFailure } from '../config/start-failure.ts'
 
 /**
  * The kinds that this member serves of those it knows.

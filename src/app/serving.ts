@@ -1,10 +1,10 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Consensus, PeerCredentials } from '../../raft/index.ts'
-import { TrustStore } from '../auth/trust-store.ts'
-import type { CaughtUp } from '../cluster/caught-up.ts'
-import type { Health } from '../cluster/health.ts'
-import { Members } from '../cluster/members.ts'
-import { WatchGuard } from '../cluster/watch-guard.ts'
+import { TrustStore, trustOf } from '../auth/trust-store.ts'
+import type { CaughtUp } from '../health/caught-up.ts'
+import type { Health } from '../health/health.ts'
+import { Members } from '../membership/members.ts'
+import { WatchGuard } from '../health/watch-guard.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import { tlsVersions } from '../config/tls-flags.ts'
@@ -20,18 +20,18 @@ import type { Outcome } from '../store/command.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
 import type { Store } from '../store/store.ts'
 import { programVersion } from '../version.ts'
-import { cannotServe } from './client-port.ts'
-import { joinTokens } from './join-authentication.ts'
-import { KeyWatch } from './key-watch.ts'
-import { credentialsOf, trustOf } from './keys.ts'
-import type { MemberKeys } from './keys.ts'
-import { membershipDesks } from './membership.ts'
+import { cannotServe } from '../data-dir/client-port.ts'
+import { joinTokens } from '../membership/join-authentication.ts'
+import { KeyWatch } from '../pki/key-watch.ts'
+import type { MemberKeys } from '../pki/member-keys.ts'
+import { membershipServices } from './membership-services.ts'
 import { authenticatorOf } from './policy.ts'
 import type { Access } from './policy.ts'
-import { serverVersion } from './server-version.ts'
-import type { Site } from './site.ts'
-import { MemberStateGiver } from './state-giver.ts'
-import type { StateWatch } from './state-watch.ts'
+import { buildInfo } from '../build-info.ts'
+import type { MemberContext } from './context.ts'
+import { MemberSnapshots } from '../server/snapshot-provider.ts'
+import type { StateWatch } from '../state-agreement/state-watch.ts'
+import { credentialsOf } from './peer-credentials.ts'
 
 export type ServingParts = {
   readonly store: Store
@@ -51,7 +51,7 @@ export type ServingParts = {
 }
 
 /** Serves clients from here on. @returns where @throws StartFailure `address` */
-export async function serve(site: Site, parts: ServingParts): Promise<string> {
+export async function serve(site: MemberContext, parts: ServingParts): Promise<string> {
   const { config, closing } = site
   let keysInForce = parts.keys
   const trust = new TrustStore(trustOf(keysInForce))
@@ -76,19 +76,19 @@ export async function serve(site: Site, parts: ServingParts): Promise<string> {
 }
 
 function serverOf(
-  site: Site,
+  site: MemberContext,
   parts: ServingParts,
   { trust, keysInForce }: { readonly trust: TrustStore; readonly keysInForce: () => MemberKeys },
 ): Promise<ApiServer> {
   const { config, names, clock, random, log, onFatal } = site
   const { store, machine, consensus, registry, served, health, metrics, access, audit } = parts
-  const desks = membershipDesks(site, { ...parts, keys: keysInForce })
+  const services = membershipServices(site, { ...parts, keys: keysInForce })
   return createServer({
-    ...desks,
+    ...services,
     ...{ registry, served, names, clock, random, log, metrics, health, audit },
     authenticator: authenticatorOf(config, {
       ...{ clock, access, trust },
-      more: [joinTokens(desks.joinDesk, clock)],
+      more: [joinTokens(services.joinService, clock)],
     }),
     authorizer: access.authorizer,
     members: new Members({
@@ -102,7 +102,7 @@ function serverOf(
     }),
     memberName: config.name,
     store,
-    states: new MemberStateGiver({
+    snapshots: new MemberSnapshots({
       ...{ consensus, machine, clock },
       clusterName: config['cluster-name'],
       barrier: (deadlineMs) => store.barrier(deadlineMs),
@@ -111,7 +111,7 @@ function serverOf(
       { catalog: served, names, version: programVersion, turn: () => turnOfOthers(clock) },
       config['feature-gates'].isOn.OpenAPIV3,
     ),
-    version: serverVersion(),
+    version: buildInfo(),
     tls: parts.keys.server,
     tlsPolicy: { minVersion: tlsVersions[config['tls-min-version']], ciphers: config['tls-cipher-suites'] },
     protocols: config.http2 ? 'http2-and-http1' : 'http1',
@@ -136,7 +136,7 @@ function ofHeap(share: number, bytesMin: number): number {
 }
 
 /** A member without a quorum does not go on telling its watchers what it has. */
-function endStaleWatches({ clock, closing }: Site, server: ApiServer, caughtUp: CaughtUp): void {
+function endStaleWatches({ clock, closing }: MemberContext, server: ApiServer, caughtUp: CaughtUp): void {
   const guard = new WatchGuard({
     clock,
     proofAgeMs: () => caughtUp.ageMs(),

@@ -6,15 +6,15 @@ import type { StoreMachine } from '../store/store-machine.ts'
 import type { Store } from '../store/store.ts'
 import { HistoryTrimmer } from '../store/trimming.ts'
 import { programVersion } from '../version.ts'
-import { Bootstrap } from './bootstrap.ts'
-import type { MemberKeys } from './keys.ts'
-import { LevelRaiser } from './level-raiser.ts'
-import { MemberStatusWriter } from './member-status-writer.ts'
-import { storeLimits } from './site.ts'
-import type { Site } from './site.ts'
-import { watchState } from './state-watch.ts'
-import type { StateWatch } from './state-watch.ts'
-import { tellStorageAlarm } from './storage-alarm.ts'
+import { Bootstrap } from '../controllers/bootstrap.ts'
+import type { MemberKeys } from '../pki/member-keys.ts'
+import { FeatureLevelRaiser } from '../membership/feature-level-raiser.ts'
+import { MemberStatusWriter } from '../membership/member-status-writer.ts'
+import { storeLimits } from './context.ts'
+import type { MemberContext } from './context.ts'
+import { watchState } from '../state-agreement/state-watch.ts'
+import type { StateWatch } from '../state-agreement/state-watch.ts'
+import { logStorageAlarm } from '../health/storage-alarm-log.ts'
 
 export type UpkeepParts = {
   readonly store: Store
@@ -25,7 +25,7 @@ export type UpkeepParts = {
 
 /** Starts the member's own chores around its state: founding, agreement, feature level, history. */
 export function startUpkeep(
-  site: Site,
+  site: MemberContext,
   { store, machine, consensus, keys }: UpkeepParts,
 ): { readonly bootstrap: Bootstrap; readonly watch: StateWatch } {
   const { clock, random, log, onFatal, config, names, closing } = site
@@ -43,10 +43,10 @@ export function startUpkeep(
   })
   bootstrap.start(onFatal)
   closing.add(() => bootstrap.stop())
-  closing.add(tellStorageAlarm({ store, log, onApplied: (listener) => machine.onApplied(listener) }))
+  closing.add(logStorageAlarm({ store, log, onApplied: (listener) => machine.onApplied(listener) }))
   const watch = watchState({ machine, consensus, clock, log, limits: storeLimits, featureLevelMax })
   closing.add(() => watch.close())
-  const raiser = new LevelRaiser({
+  const raiser = new FeatureLevelRaiser({
     ...{ store, consensus, clock, log, featureLevelMax },
     configuration: () => machine.configuration,
     reports: watch.reports,

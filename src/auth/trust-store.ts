@@ -1,5 +1,7 @@
 import type { TrustBundle } from '../pki/trust-bundle.ts'
 import type { Purpose } from '../pki/verify-chain.ts'
+import { readTrustBundle } from '../pki/trust-bundle.ts'
+import type { MemberKeys } from '../pki/member-keys.ts'
 
 /** By purpose; null: nobody is vouched for. */
 export type TrustBundles = { readonly [purpose in Purpose]: TrustBundle | null }
@@ -19,4 +21,10 @@ export class TrustStore {
   replace(bundles: TrustBundles): void {
     this.#bundles = bundles
   }
+}
+
+/** Who vouches for the callers of the client port. @throws PkiFailure not for keys that were read as above */
+export function trustOf({ server: { clientAuthorities } }: MemberKeys): TrustBundles {
+  const client = clientAuthorities === null ? null : readTrustBundle(clientAuthorities)
+  return { client, 'front-proxy': null }
 }

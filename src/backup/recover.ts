@@ -5,9 +5,7 @@ import type { Clock } from '../../raft/base/clock.ts'
 import type { Random } from '../../raft/base/random.ts'
 import { FileDisk, initialConfiguration } from '../../raft/index.ts'
 import type { MemberInfo } from '../../raft/index.ts'
-import { foundingFileName } from '../app/founding.ts'
-import { logFolder, memberId, peerCluster, writeIdentity } from '../app/member-identity.ts'
-import { databaseFolder } from '../app/open-store.ts'
+import { memberId, peerCluster, writeIdentity } from '../data-dir/member-identity.ts'
 import { parseAddress } from '../config/address.ts'
 import { syncDirectory } from '../pki/files.ts'
 import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
@@ -22,6 +20,7 @@ import { backupLimits } from './limits.ts'
 import { makeLog, NewStateBuilder, recordCluster } from './new-state.ts'
 import type { NewState } from './new-state.ts'
 import { mark, memberFiles, readMark, unmark } from './unfinished.ts'
+import { logFolder, databaseFolder, foundingFileName } from '../data-dir/layout.ts'
 
 /** Puts back what an interrupted recovery moved away. Does nothing when there was none. */
 export function undoRecovery(directory: string): void {

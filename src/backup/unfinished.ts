@@ -1,13 +1,17 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { claimFileName, logFolder, unfinishedFileName } from '../app/member-identity.ts'
-import { databaseFolder } from '../app/open-store.ts'
-import { foundingFileName } from '../app/founding.ts'
-import { clusterFileName } from '../app/cluster-record.ts'
-import { leasePromiseFileName } from '../app/lease-promise.ts'
-import { peerBookFileName } from '../app/peer-book.ts'
 import { asideSuffix, readFileIfThere, removeFile, replaceFile } from '../pki/files.ts'
 import { BackupFailure } from './errors.ts'
+import {
+  claimFileName,
+  unfinishedFileName,
+  logFolder,
+  databaseFolder,
+  foundingFileName,
+  clusterFileName,
+  peerBookFileName,
+  leasePromiseFileName,
+} from '../data-dir/layout.ts'
 
 /** What a data directory holds of its member; keys and what an operator put there are none of it. */
 export const memberFiles = [

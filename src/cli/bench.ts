@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { serverVersion } from '../app/server-version.ts'
+import { buildInfo } from '../build-info.ts'
 import { compare } from '../../bench/tool/compare.ts'
 import { BenchFailure } from '../../bench/tool/errors.ts'
 import { benchLimits } from '../../bench/tool/limits.ts'
@@ -65,7 +65,7 @@ export async function bench(terminal: Terminal, flags: BenchFlags, processors: n
       {
         ...{ endpoints, local, selection: selectionOf(flags), threads: flags.threads ?? processors },
         ...{ seconds: flags.seconds ?? defaults.seconds, rounds: flags.rounds ?? defaults.rounds },
-        ...{ commit: serverVersion().gitCommit.slice(0, 12), signal: stop.signal, note: terminal.note },
+        ...{ commit: buildInfo().gitCommit.slice(0, 12), signal: stop.signal, note: terminal.note },
       },
       { clock: new MachineClock(), random: terminal.random },
     )

@@ -11,7 +11,7 @@ import { CliFailure } from './errors.ts'
 import { localHost, memberAt, openCluster, readConfig, seatConfig } from './local-cluster.ts'
 import type { LocalCluster, Seat } from './local-cluster.ts'
 import { addContext, makeKeys, newToken } from './member-add.ts'
-import type { Seat as WantedSeat } from './member-add.ts'
+import type { Seat as RequestedMember } from './member-add.ts'
 import { memberRemove, votes } from './member-change.ts'
 import { namesInOrder } from './name-order.ts'
 import { forgetProcess, logLength, processState, signalProcess, startProcess } from './process.ts'
@@ -60,7 +60,7 @@ function isMemberWithout({ name, configPath }: Seat): CliFailure {
   return new CliFailure('failed', `${name} is a member, and there is no ${configPath}: ${elsewhere}`)
 }
 
-function wantedOf({ name, clientPort, peerPort }: Seat, role: 'voter' | 'learner'): WantedSeat {
+function wantedOf({ name, clientPort, peerPort }: Seat, role: 'voter' | 'learner'): RequestedMember {
   const addresses = { clientAddress: `${localHost}:${clientPort}`, peerAddress: `${localHost}:${peerPort}` }
   return { name, role, replaces: null, ...addresses }
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { relative, resolve } from 'node:path'
-import { removedExitCode } from '../app/removal.ts'
+import { removedExitCode } from '../membership/removal.ts'
 import { fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { isNoMember, membersBesides, newestWord } from './cluster-word.ts'

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { initialMembers } from '../app/consensus.ts'
-import { StartFailure } from '../app/errors.ts'
+import { StartFailure } from '../config/start-failure.ts'
 import { BackupFailure } from '../backup/errors.ts'
 import { RealFileBytes } from '../backup/file-bytes.ts'
 import type { Secret } from '../backup/chunk-seal.ts'
@@ -22,6 +21,7 @@ import { readSecret } from './secret-file.ts'
 import type { SecretFlags } from './secret-file.ts'
 import { formatTable } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
+import { initialMembers } from '../data-dir/initial-members.ts'
 
 /** Those of the server's flags that say which member is made. */
 export const serverFlags = [

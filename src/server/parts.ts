@@ -4,21 +4,21 @@ import type { Random } from '../../raft/base/random.ts'
 import type { Names } from '../api/names.ts'
 import type { Authenticator } from '../auth/authenticate.ts'
 import type { Authorizer } from '../auth/decision.ts'
-import type { Health } from '../cluster/health.ts'
-import type { JoinDesk } from '../cluster/join-desk.ts'
-import type { MemberDesk } from '../cluster/member-desk.ts'
-import type { Members } from '../cluster/members.ts'
-import type { StateRepair } from '../cluster/state-repair.ts'
+import type { Health } from '../health/health.ts'
+import type { JoinService } from '../membership/join-service.ts'
+import type { MemberAdmin } from '../membership/member-admin.ts'
+import type { Members } from '../membership/members.ts'
+import type { StateRepair } from '../membership/state-repair.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Registry } from '../registry/answer.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { TlsPolicy, TlsFiles } from './tls-policy.ts'
 import type { SettingsStore } from './routes/settings.ts'
-import type { StateGiver } from './routes/snapshot.ts'
 import type { ServerLog } from './server-log.ts'
 import type { ServerLimits } from './server-limits.ts'
-import type { ServerVersion } from './routes/version.ts'
 import type { OpenApiDocuments } from './openapi/documents.ts'
+import type { SnapshotProvider } from './snapshot-provider.ts'
+import type { BuildInfo } from '../build-info.ts'
 
 /** Everything the server is built from. It makes none of it and closes only what it opened itself. */
 export type ServerParts = {
@@ -32,16 +32,16 @@ export type ServerParts = {
   /** Of this member; said with every read. */
   readonly memberName: string
   /** How members come and go. */
-  readonly joinDesk: Pick<JoinDesk, 'issue' | 'join'>
-  readonly memberDesk: Pick<MemberDesk, 'change'>
+  readonly joinService: Pick<JoinService, 'issue' | 'join'>
+  readonly memberAdmin: Pick<MemberAdmin, 'change'>
   readonly stateRepair: Pick<StateRepair, 'decide'>
   /** What the operator sees and changes of the replicated settings. */
   readonly store: SettingsStore
   /** For backups. */
-  readonly states: StateGiver
+  readonly snapshots: SnapshotProvider
   readonly openapi: OpenApiDocuments
   readonly names: Names
-  readonly version: ServerVersion
+  readonly version: BuildInfo
   readonly clock: Clock
   readonly random: Random
   readonly log: ServerLog

@@ -93,7 +93,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     clusterRoutes(scope, parts.members)
     membershipRoutes(scope, parts)
     settingsRoutes(scope, parts)
-    snapshotRoute(scope, { ...errorParts, states: parts.states })
+    snapshotRoute(scope, { ...errorParts, states: parts.snapshots })
     openApiRoutes(scope, parts.openapi, registry.lateKinds)
     discoveryRoutes(scope, { discovery, lateKinds: registry.lateKinds })
     resourceRoutes(scope, {

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:https'
 import { TLSSocket } from 'node:tls'
 import { test } from 'node:test'
-import { HttpAuditReceiver } from '../../src/app/audit-receiver.ts'
+import { HttpAuditReceiver } from '../../src/audit/http-audit-receiver.ts'
 import type { ClientConfig } from '../../src/pki/client-config.ts'
 import { TestAuthority } from '../../fixtures/server-fixture.ts'
 

@@ -10,18 +10,16 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { ConsensusFailure } from '../../raft/index.ts'
 import { namesOf } from '../../src/api/names.ts'
-import { Closing } from '../../src/app/closing.ts'
-import { StartFailure } from '../../src/app/errors.ts'
-import { claimDirectory, joinedIdentity, memberId } from '../../src/app/member-identity.ts'
-import { ownIdentity } from '../../src/app/own-identity.ts'
-import type { OwnIdentity } from '../../src/app/own-identity.ts'
+import { StartFailure } from '../../src/config/start-failure.ts'
+import { claimDirectory, joinedIdentity, memberId } from '../../src/data-dir/member-identity.ts'
+import { ownIdentity } from '../../src/membership/own-identity.ts'
+import type { OwnIdentity } from '../../src/membership/own-identity.ts'
 import { limits } from '../../src/config/limits.ts'
 import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
 import { featureLevelMax } from '../../src/version.ts'
-import type { PlannedMembers } from '../support/join-desk-kit.ts'
+import type { PlannedMembers } from '../support/join-service-kit.ts'
 import { configOf, fingerprintsFor, keysIn, pkiFlags, place } from '../support/join-place.ts'
 import type { Place } from '../support/join-place.ts'
-import { noOutput } from '../support/no-output.ts'
 import { freshRandom, systemClock } from '../../fixtures/system.ts'
 import { ask11 } from '../support/tls-server.ts'
 
@@ -42,17 +40,11 @@ async function start(flags: Record<string, string>, lines: string[] = []): Promi
   mkdirSync(directory, { recursive: true })
   return ownIdentity(
     {
-      ...{
-        config,
-        clock,
-        random: freshRandom(),
-        output: noOutput,
-        pid: 1,
-        closing: new Closing(),
-        names: namesOf(config['api-domain']),
-      },
+      config,
+      clock,
+      random: freshRandom(),
+      names: namesOf(config['api-domain']),
       log: { info: say, warn: say, error: say } as never,
-      onFatal: (cause) => assert.fail(String(cause)),
     },
     directory,
   )
@@ -292,7 +284,7 @@ void test('wrong tokens have an allowance; the right one needs none of it', asyn
   const wrong = (at: number): string =>
     `${'0'.repeat(32)}.${at.toString(16).padStart(12, '0')}.${'0'.repeat(32)}`
   const ca = readFileSync(clusterPkiPaths(join(folder, 'pki')).ca.certificate, 'utf8')
-  const { callJoin } = await import('../../src/app/join-call.ts')
+  const { callJoin } = await import('../../src/membership/join-call.ts')
   const random = new SeededRandom(1)
   const statuses: number[] = []
   // One more is allowed each second, so how many there are goes by how long they take.

@@ -236,7 +236,7 @@ void test('replace broke off when all but the context was done: given again it d
 
 void test('add: who has joined is waited for, and for other addresses it is refused as ever', async (t) => {
   const there = await joinsMeanwhile(t, null)
-  const { members, desk } = there
+  const { members, service } = there
   const first = await run(there, 'add', 'n4', ...addresses)
   assert.equal(first.code, 0, first.err)
   assert.match(
@@ -264,5 +264,5 @@ void test('add: who has joined is waited for, and for other addresses it is refu
     replacing.err,
     /n4 is a member already, and takes not the place of n1: orchctl member remove n1/,
   )
-  assert.equal((await desk.issue({ ...seat, replaces: null }, forEver)).kind, 'member')
+  assert.equal((await service.issue({ ...seat, replaces: null }, forEver)).kind, 'member')
 })

@@ -10,9 +10,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { logIndex } from '../../raft/index.ts'
 import { parse } from 'yaml'
-import { parseJoinToken } from '../../src/cluster/join-token.ts'
+import { parseJoinToken } from '../../src/membership/join-token.ts'
 import { ensureClusterPki } from '../../src/pki/cluster-pki.ts'
-import { request } from '../support/join-desk-kit.ts'
+import { request } from '../support/join-service-kit.ts'
 import { configOf, fingerprintsFor, forEver, place, seat } from '../support/join-place.ts'
 import { orchctl } from '../support/orchctl.ts'
 import { freshRandom, systemClock } from '../../fixtures/system.ts'
@@ -20,7 +20,7 @@ import { freshRandom, systemClock } from '../../fixtures/system.ts'
 const addresses = ['--peer-address', seat.peerAddress, '--client-address', seat.clientAddress]
 
 void test('add prints a token and a command with which the server would start, and makes the keys it names', async (t) => {
-  const { kubeconfig, folder, desk } = await place(t)
+  const { kubeconfig, folder, service } = await place(t)
   const pki = join(folder, 'pki')
   const ran = await orchctl('member', 'add', 'n7', ...addresses, '--pki', pki, '--kubeconfig', kubeconfig)
   assert.equal(ran.code, 0, ran.err)
@@ -43,7 +43,7 @@ void test('add prints a token and a command with which the server would start, a
   const path = config['join-token-file']
   const [host = ''] = seat.clientAddress.split(':')
   const token = parseJoinToken(readFileSync(path, 'utf8'))
-  assert.ok(token !== null && desk.isKnown(token))
+  assert.ok(token !== null && service.isKnown(token))
   assert.equal(statSync(path).mode & 0o077, 0, 'for its owner alone')
   assert.ok(!ran.out.includes(readFileSync(path, 'utf8').trim()), 'not on a command line')
   assert.equal(config['bind-address'], isIP(host) === 0 ? '0.0.0.0' : host)
@@ -134,7 +134,7 @@ void test('waiting tells how far it is, and ends when it is done', async (t) => 
 })
 
 void test('replace waits for the switch, goes on where it was interrupted, and is done when it is done', async (t) => {
-  const { kubeconfig, members, desk } = await place(t)
+  const { kubeconfig, members, service } = await place(t)
   const replace = ['member', 'replace', 'n2', 'n4', ...addresses, '--kubeconfig', kubeconfig]
   const first = await orchctl(...replace, '--no-wait', '-o', 'json')
   const { token } = JSON.parse(first.out) as { token: string }
@@ -147,7 +147,7 @@ void test('replace waits for the switch, goes on where it was interrupted, and i
     clientAddress,
     fingerprints: fingerprintsFor(kubeconfig),
   }
-  await desk.join(id, said, forEver)
+  await service.join(id, said, forEver)
   const old = members.named('n2')
   assert.equal(members.named('n4')?.replaces, old?.id)
   const waiting = orchctl(...replace)

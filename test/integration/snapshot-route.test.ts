@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { emptyConfiguration, logIndex, term } from '../../raft/index.ts'
 import type { SnapshotSource } from '../../raft/index.ts'
 import { limits } from '../../src/config/limits.ts'
-import type { StateGiver } from '../../src/server/routes/snapshot.ts'
+import type { SnapshotProvider } from '../../src/server/snapshot-provider.ts'
 import { StorageFailure, StoreFailure } from '../../src/store/errors.ts'
 import { ADMIN, serverAround } from '../../fixtures/server-fixture.ts'
 import { realRegistry } from '../../fixtures/real-registry.ts'
@@ -48,10 +48,10 @@ class CountedSource implements SnapshotSource {
 
 async function serving(
   t: TestContext,
-  states: StateGiver,
+  states: SnapshotProvider,
 ): Promise<{ readonly url: string; readonly drain: () => Promise<void> }> {
   const { registry, store, close } = await realRegistry('orch.io')
-  const { server } = await serverAround(registry, { store, states })
+  const { server } = await serverAround(registry, { store, snapshots: states })
   const { port } = await server.listen('127.0.0.1', 0)
   const drain = (): Promise<void> => server.drain({ shutdownDelayMs: 0, graceMs: 5000 })
   t.after(async () => {
@@ -61,7 +61,7 @@ async function serving(
   return { url: `http://127.0.0.1:${port}/cluster/v1/snapshot`, drain }
 }
 
-function giving(source: SnapshotSource): StateGiver {
+function giving(source: SnapshotSource): SnapshotProvider {
   return { open: () => Promise.resolve({ clusterName: 'Rügen', source }) }
 }
 

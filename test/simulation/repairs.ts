@@ -1,6 +1,6 @@
 import { nodeId } from '../../raft/index.ts'
-import { StateRepair } from '../../src/cluster/state-repair.ts'
-import type { StateDecision } from '../../src/cluster/state-repair.ts'
+import { StateRepair } from '../../src/membership/state-repair.ts'
+import type { StateDecision } from '../../src/membership/state-repair.ts'
 import type { Life } from './life.ts'
 import type { Member } from './process.ts'
 

@@ -3,24 +3,24 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { joinTokens } from '../../src/app/join-authentication.ts'
-import { StoredJoinRecords } from '../../src/app/join-records.ts'
-import { memberKeys } from '../../src/app/keys.ts'
+import { joinTokens } from '../../src/membership/join-authentication.ts'
+import { StoredJoinRecords } from '../../src/membership/stored-join-records.ts'
+import { memberKeys } from '../../src/pki/member-keys.ts'
 import type { NodeId } from '../../raft/index.ts'
 import { Authenticator } from '../../src/auth/authenticate.ts'
 import { TrustStore } from '../../src/auth/trust-store.ts'
 import { readTrustBundle } from '../../src/pki/trust-bundle.ts'
 import { clientCertificates } from '../../src/auth/client-certificate.ts'
-import { JoinDesk } from '../../src/cluster/join-desk.ts'
-import type { JoinDeskParts } from '../../src/cluster/join-desk.ts'
-import { MemberDesk } from '../../src/cluster/member-desk.ts'
-import { Members } from '../../src/cluster/members.ts'
+import { JoinService } from '../../src/membership/join-service.ts'
+import type { JoinServiceParts } from '../../src/membership/join-service.ts'
+import { MemberAdmin } from '../../src/membership/member-admin.ts'
+import { Members } from '../../src/membership/members.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { featureLevelMax } from '../../src/version.ts'
 import { FakeConsensus } from '../../fixtures/fake-consensus.ts'
 import { FakeRegistry } from './fake-registry.ts'
-import { PlannedMembers, tokenIn } from './join-desk-kit.ts'
+import { PlannedMembers, tokenIn } from './join-service-kit.ts'
 import { openMemoryStore } from '../../fixtures/memory-store.ts'
 import { serverAround } from '../../fixtures/server-fixture.ts'
 import { freshRandom, systemClock } from '../../fixtures/system.ts'
@@ -40,7 +40,7 @@ export type Place = {
   readonly members: PlannedMembers
   /** Who leads. */
   readonly consensus: FakeConsensus
-  readonly desk: JoinDesk
+  readonly service: JoinService
   /** Of an administrator. */
   readonly kubeconfig: string
   /** ms by which the cluster's wall clock is ahead. */
@@ -72,7 +72,7 @@ function writeKeys(
   })
 }
 
-export async function place(t: TestContext, change: Partial<JoinDeskParts> = {}): Promise<Place> {
+export async function place(t: TestContext, change: Partial<JoinServiceParts> = {}): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), 'orch-join-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const pki = keysIn(folder, 'pki', ['n1', 'n4', 'n5'])
@@ -92,7 +92,7 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
     folder,
     'among-others',
   )
-  const desk = new JoinDesk({
+  const service = new JoinService({
     records: new StoredJoinRecords({ store: memory.store, clock, random: freshRandom() }),
     consensus: members,
     configuration: () => members.configuration,
@@ -122,15 +122,15 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
   const client = readTrustBundle(read(paths.ca.certificate))
   const trust = new TrustStore({ client, 'front-proxy': null })
   const { server } = await serverAround(new FakeRegistry().registry, {
-    joinDesk: desk,
-    memberDesk: new MemberDesk({ consensus: members, configuration: () => members.configuration }),
+    joinService: service,
+    memberAdmin: new MemberAdmin({ consensus: members, configuration: () => members.configuration }),
     members: new Members({
       consensus: status,
       health: { livez: [], readyz: [], shutDown: () => undefined, close: () => undefined },
       state: () => ({ index: 0, digest: null, featureLevel: featureLevelMax, quarantine: null }),
     }),
     authenticator: new Authenticator({
-      methods: [clientCertificates(systemClock, trust), joinTokens(desk, systemClock)],
+      methods: [clientCertificates(systemClock, trust), joinTokens(service, systemClock)],
       allowAnonymous: false,
     }),
     tls: {
@@ -145,7 +145,7 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
   const kubeconfig = join(folder, 'admin.kubeconfig')
   writeKeys(pki, kubeconfig, [['n1', `https://${address}`]])
   return {
-    ...{ folder, address, members, consensus, desk, time, kubeconfig },
+    ...{ folder, address, members, consensus, service, time, kubeconfig },
     flags: (token) => ({
       ...pkiFlags(pki, 'n4'),
       name: 'n4',
@@ -155,7 +155,7 @@ export async function place(t: TestContext, change: Partial<JoinDeskParts> = {})
       join: address,
       'join-token': token,
     }),
-    token: async () => tokenIn(await desk.issue({ ...seat, replaces: null }, forEver)),
+    token: async () => tokenIn(await service.issue({ ...seat, replaces: null }, forEver)),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { HealthCheck, Health } from '../../cluster/health.ts'
+import type { HealthCheck, Health } from '../../health/health.ts'
 import { pathNotFound } from '../../api/api-errors.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'

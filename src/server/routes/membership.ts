@@ -4,12 +4,17 @@ import { badRequest, forbidden } from '../../api/api-errors.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { formatTime } from '../../api/time.ts'
 import { JOIN_TOKEN_EXTRA } from '../../auth/user.ts'
-import type { IssuedToken, JoinDesk, SeatedMember, WantedSeat } from '../../cluster/join-desk.ts'
-import type { MemberDesk, NamedChange } from '../../cluster/member-desk.ts'
-import type { Members } from '../../cluster/members.ts'
-import type { StateDecision, StateRepair } from '../../cluster/state-repair.ts'
-import { joinRequestOf } from '../../cluster/join-request.ts'
-import type { JoinAnswer } from '../../cluster/join-request.ts'
+import type {
+  IssuedToken,
+  JoinService,
+  EnrolledMember,
+  RequestedMember,
+} from '../../membership/join-service.ts'
+import type { MemberAdmin, NamedChange } from '../../membership/member-admin.ts'
+import type { Members } from '../../membership/members.ts'
+import type { StateDecision, StateRepair } from '../../membership/state-repair.ts'
+import { joinRequestOf } from '../../membership/join-request.ts'
+import type { JoinAnswer } from '../../membership/join-request.ts'
 import { checkMemberName, memberAddress } from '../../config/address.ts'
 import { ConfigFailure } from '../../config/errors.ts'
 import { callOf } from '../fastify-types.ts'
@@ -21,8 +26,8 @@ import type { ServerLog } from '../server-log.ts'
 
 export type MembershipParts = {
   readonly members: Members
-  readonly joinDesk: Pick<JoinDesk, 'issue' | 'join'>
-  readonly memberDesk: Pick<MemberDesk, 'change'>
+  readonly joinService: Pick<JoinService, 'issue' | 'join'>
+  readonly memberAdmin: Pick<MemberAdmin, 'change'>
   readonly stateRepair: Pick<StateRepair, 'decide'>
   readonly log: ServerLog
 }
@@ -32,17 +37,17 @@ export type MembershipParts = {
  * grants it to others; joining is for who shows a token.
  */
 export function membershipRoutes(app: App, parts: MembershipParts): void {
-  const { joinDesk, memberDesk, stateRepair, members, log } = parts
+  const { joinService, memberAdmin, stateRepair, members, log } = parts
   app.route({
     method: 'POST',
     url: '/cluster/v1/join-tokens',
     handler: async (request, reply) => {
       const { deadlineMs, user } = callOf(request)
-      const issued = await told(joinDesk.issue(wantedSeat(request), deadlineMs))
+      const issued = await told(joinService.issue(requestedMember(request), deadlineMs))
       if (issued.kind === 'token') {
         log.info({ user: user.name, member: issued.seat }, 'a join token was made')
         sendJson(request, reply, jsonBytes(tokenBody(issued)), 201)
-      } else sendJson(request, reply, jsonBytes(seatedBody(issued)))
+      } else sendJson(request, reply, jsonBytes(enrolledBody(issued)))
     },
   })
   app.route({
@@ -56,7 +61,7 @@ export function membershipRoutes(app: App, parts: MembershipParts): void {
       const wanted = joinRequestOf(parsed(request))
       if (wanted === null)
         throw badRequest('this is no request to join: start the program that the others run')
-      const answer = await told(joinDesk.join(tokenId, wanted, deadlineMs))
+      const answer = await told(joinService.join(tokenId, wanted, deadlineMs))
       log.info(
         { member: wanted.name, id: answer.memberId, index: answer.configurationIndex },
         'a member joined',
@@ -73,7 +78,7 @@ export function membershipRoutes(app: App, parts: MembershipParts): void {
       const isDecision = wanted.kind === 'repair' || wanted.kind === 'trust'
       const change = isDecision
         ? stateRepair.decide(wanted, deadlineMs)
-        : memberDesk.change(wanted, deadlineMs)
+        : memberAdmin.change(wanted, deadlineMs)
       const changed = await told(change)
       if (changed) log.info({ user: user.name, change: wanted }, 'the members changed')
       sendJson(request, reply, jsonBytes({ changed, ...members.status() }))
@@ -99,7 +104,7 @@ function parsed(request: Request): unknown {
 }
 
 /** @throws ApiError `BadRequest` */
-function wantedSeat(request: Request): WantedSeat {
+function requestedMember(request: Request): RequestedMember {
   const body = jsonBody(request, ['name', 'role', 'peerAddress', 'clientAddress', 'replaces'])
   const { replaces = null, role = 'voter' } = body
   return {
@@ -157,7 +162,7 @@ function idOf(text: string): NodeId {
 }
 
 /** Nothing was to be made: `joined` instead of a token. */
-function seatedBody({ member, replaces }: SeatedMember): JsonObject {
+function enrolledBody({ member, replaces }: EnrolledMember): JsonObject {
   const { name, role, wantedRole, peerAddress, clientAddress } = member
   const seat = { name, role: wantedRole, peerAddress, clientAddress, replaces }
   return { joined: true, votes: role === 'voter', member: seat }

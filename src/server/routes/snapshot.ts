@@ -6,14 +6,7 @@ import { answerPieces } from '../answer-stream.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
 import type { ErrorParts } from '../error-reply.ts'
-
-/** The whole state of the cluster, as a stream of pieces. */
-export type StateStream = { readonly clusterName: string; readonly source: SnapshotSource }
-
-export interface StateGiver {
-  /** With everything that was acknowledged before the call. @throws StoreFailure */
-  open(deadlineMs: number): Promise<StateStream>
-}
+import type { SnapshotProvider } from '../snapshot-provider.ts'
 
 const retryAfterSeconds = 5
 
@@ -21,7 +14,7 @@ const retryAfterSeconds = 5
  * A consistent copy of everything, secrets included, for whoever may use the path: cluster administrators. Its end tells
  * that it is whole; a stream that is cut off has none. Each holds the database's old files, hence the bound.
  */
-export function snapshotRoute(app: App, parts: ErrorParts & { readonly states: StateGiver }): void {
+export function snapshotRoute(app: App, parts: ErrorParts & { readonly states: SnapshotProvider }): void {
   let open = 0
   app.route({
     method: 'GET',

@@ -1,8 +1,9 @@
 import type { App } from '../fastify-types.ts'
 import { jsonBytes, sendJson } from '../json-reply.ts'
+import type { BuildInfo } from '../../build-info.ts'
 
 /** `/version`: whose API is spoken, and what speaks it. @source spec 9.8; apimachinery `pkg/version` */
-export function versionRoutes(app: App, version: ServerVersion): void {
+export function versionRoutes(app: App, version: BuildInfo): void {
   const bytes = jsonBytes({
     major: '1',
     minor: '24',
@@ -22,16 +23,4 @@ export function versionRoutes(app: App, version: ServerVersion): void {
       handler: (request, reply) => sendJson(request, reply, bytes),
     })
   }
-}
-
-export type ServerVersion = {
-  /** Such as `0.1.0`. */
-  readonly program: string
-  readonly gitCommit: string
-  /** RFC 3339. */
-  readonly buildDate: string
-  /** Such as `v20.20.2`. */
-  readonly runtime: string
-  /** Such as `linux/x64`. */
-  readonly platform: string
 }

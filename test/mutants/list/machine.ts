@@ -142,12 +142,12 @@ export const machineMutants: readonly Mutant[] = [
   },
   {
     id: 'level-rises-without-a-report',
-    file: 'src/cluster/next-level.ts',
+    file: 'src/membership/next-level.ts',
     edits: [{ find: 'if (report === undefined) return null', replace: 'if (report === undefined) continue' }],
     breaks: 'the feature level rises although a member has not said that it knows the next one',
     standsFor: 'decision 11: every member supports it',
     invariant: 'I4',
-    killedBy: tests('unit/src/cluster/next-level'),
+    killedBy: tests('unit/src/membership/next-level'),
   },
   {
     id: 'quota-unchecked-at-apply',

@@ -16,12 +16,12 @@ export const memberMutants: readonly Mutant[] = [
     standsFor: 'a bug this project had: an id that is used again could serve two logs',
     invariant: 'I8',
     killedBy: tests('unit/raft/core/member-change'),
-    also: [tests('unit/src/cluster/join-desk')],
+    also: [tests('unit/src/membership/join-service')],
     seeds: 60,
   },
   {
     id: 'redrawn-id-confirmed',
-    file: 'src/cluster/join-desk.ts',
+    file: 'src/membership/join-service.ts',
     edits: [
       {
         find: 'if (joining?.nonce !== nonce || joining.memberId !== memberId) return false',
@@ -31,7 +31,7 @@ export const memberMutants: readonly Mutant[] = [
     breaks: 'a process is told an id although another one was drawn for it meanwhile',
     standsFor: 'one token leads to one id',
     invariant: 'I8',
-    killedBy: tests('unit/src/cluster/join-desk'),
+    killedBy: tests('unit/src/membership/join-service'),
   },
   {
     id: 'restored-without-founding',

@@ -166,16 +166,16 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     id: 'minority-not-noticed',
-    file: 'src/cluster/state-agreement.ts',
+    file: 'src/state-agreement/state-agreement.ts',
     edits: [{ find: 'agreedUpTo === null && isOutvoted', replace: 'isOutvoted && index < 0' }],
     breaks: 'a member whose state differs from that of a majority goes on serving it',
     standsFor: 'decision 9: members compare at equal indexes',
     invariant: 'I14',
-    killedBy: tests('unit/src/cluster/judge-state'),
+    killedBy: tests('unit/src/state-agreement/judge-state'),
   },
   {
     id: 'states-of-other-indexes-compared',
-    file: 'src/cluster/state-agreement.ts',
+    file: 'src/state-agreement/state-agreement.ts',
     edits: [
       {
         find: 'one.index === other.index && one.featureLevel === other.featureLevel',
@@ -185,11 +185,11 @@ export const storeMutants: readonly Mutant[] = [
     breaks: 'states at different indexes are compared, and healthy members distrust themselves',
     standsFor: 'decision 9: at equal indexes',
     invariant: 'L3',
-    killedBy: tests('unit/src/cluster/judge-state'),
+    killedBy: tests('unit/src/state-agreement/judge-state'),
   },
   {
     id: 'states-of-other-levels-compared',
-    file: 'src/cluster/state-agreement.ts',
+    file: 'src/state-agreement/state-agreement.ts',
     edits: [
       {
         find: 'one.index === other.index && one.featureLevel === other.featureLevel',
@@ -199,20 +199,20 @@ export const storeMutants: readonly Mutant[] = [
     breaks: 'states under different rules are compared, and an upgrade looks like damage',
     standsFor: 'decision 11: digests compare within a level',
     invariant: 'L3',
-    killedBy: tests('unit/src/cluster/judge-state'),
+    killedBy: tests('unit/src/state-agreement/judge-state'),
   },
   {
     id: 'undecided-forever-served',
-    file: 'src/cluster/state-guard.ts',
+    file: 'src/state-agreement/state-guard.ts',
     edits: [{ find: "verdict.kind === 'outvoted' || isOver", replace: "verdict.kind === 'outvoted'" }],
     breaks: 'two members that differ both serve, as long as no third one decides between them',
     standsFor: 'where counting has no answer, the member stops serving',
     invariant: 'L5',
-    killedBy: tests('unit/src/cluster/state-guard'),
+    killedBy: tests('unit/src/state-agreement/state-guard'),
   },
   {
     id: 'suspect-trusted-by-silence',
-    file: 'src/cluster/state-guard.ts',
+    file: 'src/state-agreement/state-guard.ts',
     edits: [
       {
         find: 'if (agreedUpTo === null || agreedUpTo < this.#differedAt) return',
@@ -222,7 +222,7 @@ export const storeMutants: readonly Mutant[] = [
     breaks: 'a suspect state is served again when the member that contradicts it falls silent',
     standsFor: 'a wrong state is never served after it was noticed',
     invariant: 'I14',
-    killedBy: tests('unit/src/cluster/state-guard'),
+    killedBy: tests('unit/src/state-agreement/state-guard'),
   },
   {
     id: 'suspect-forgotten-at-restart',

@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { allowsEverything } from '../../support/allows-everything.ts'
 import { admissionOf } from '../../../src/app/policy.ts'
-import { Bootstrap } from '../../../src/app/bootstrap.ts'
+import { Bootstrap } from '../../../src/controllers/bootstrap.ts'
 import { Controllers } from '../../../src/app/controllers.ts'
 import { namesOf } from '../../../src/api/names.ts'
 import type { ApiDomain } from '../../../src/api/names.ts'

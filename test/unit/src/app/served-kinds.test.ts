@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StartFailure } from '../../../../src/app/errors.ts'
+import { StartFailure } from '../../../../src/config/start-failure.ts'
 import { servedKinds } from '../../../../src/app/served-kinds.ts'
 import { runtimeConfigFlag } from '../../../../src/config/runtime-config.ts'
 import type { ResourceDefinition } from '../../../../src/registry/definition.ts'

@@ -4,7 +4,7 @@ import pino from 'pino'
 import { objectMember, objectsMember, textMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/names.ts'
-import { CustomKinds } from '../../../../src/app/custom-kinds.ts'
+import { CustomKindSync } from '../../../../src/controllers/custom-kind-sync.ts'
 import { takenNames } from '../../../../src/controllers/custom-definition-claims.ts'
 import { customDefinitionDeletion } from '../../../../src/controllers/custom-definition-deletion.ts'
 import { customDefinitionNames } from '../../../../src/controllers/custom-definition-names.ts'
@@ -35,7 +35,7 @@ export class Member {
   readonly api: Fixture
   readonly errors: unknown[] = []
   readonly #definitions: Informer<ReturnType<typeof knownDefinition>>
-  readonly #custom: CustomKinds
+  readonly #custom: CustomKindSync
   #leading: (() => void) | null = null
 
   private constructor(api: Fixture) {
@@ -44,7 +44,7 @@ export class Member {
     const prefix = definitionsPrefix(names)
     this.#definitions = new Informer({ store, clock, prefix, parse: knownDefinition })
     const log = pino({ level: 'silent' })
-    this.#custom = new CustomKinds({
+    this.#custom = new CustomKindSync({
       ...{ clock, log, names, catalog, definitions: this.#definitions },
       kindsOf: customKinds,
     })

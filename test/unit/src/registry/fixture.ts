@@ -3,7 +3,7 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { admissionChain } from '../../../../src/admission/chain.ts'
 import { namespaceLifecycle } from '../../../../src/admission/namespace-lifecycle.ts'
 import { ApiError } from '../../../../src/api/api-error.ts'
-import { MemberChanges } from '../../../../src/app/member-changes.ts'
+import { MemberChanges } from '../../../../src/membership/member-changes.ts'
 import { textMember } from '../../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/names.ts'
@@ -296,7 +296,7 @@ async function read(answer: Answer): Promise<Got> {
   if (answer.kind === 'watch') throw new Error('not a watch')
   const pieces: Uint8Array[] = []
   if (answer.kind === 'document') pieces.push(answer.bytes)
-  else for await (const piece of answer.pieces) pieces.push(piece satisfies Uint8Array as Uint8Array)
+  else for await (const piece of answer.pieces) pieces.push(piece satisfies Uint8Array)
   const text = Buffer.concat(pieces).toString()
   return { code: answer.code, object: JSON.parse(text) as Obj, text }
 }

@@ -1,0 +1,73 @@
+import type { Consensus } from '../../raft/index.ts'
+import { JoinService } from '../membership/join-service.ts'
+import { MemberAdmin } from '../membership/member-admin.ts'
+import { StateRepair } from '../membership/state-repair.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import type { StoreMachine } from '../store/store-machine.ts'
+import { programVersion } from '../version.ts'
+import { isIssuedBy } from '../pki/issued-by.ts'
+import { StoredJoinRecords } from '../membership/stored-join-records.ts'
+import type { MemberKeys } from '../pki/member-keys.ts'
+import type { MemberContext } from './context.ts'
+import type { StateWatch } from '../state-agreement/state-watch.ts'
+
+export type MembershipParts = {
+  readonly store: ObjectStore
+  readonly machine: Pick<
+    StoreMachine,
+    'appliedMemory' | 'configuration' | 'quarantine' | 'samples' | 'repair'
+  >
+  readonly consensus: Pick<
+    Consensus<never>,
+    'clusterId' | 'status' | 'barrier' | 'changeMembers' | 'transferLeadership'
+  >
+  readonly watch: Pick<StateWatch, 'guard' | 'reports'>
+  /** Those in force: authorities may be replaced while this member runs. */
+  readonly keys: () => MemberKeys
+}
+
+/** From here on every program reads configurations that say when a member came and whose place it takes. */
+const joinLevel = 3
+
+/** How members come and go, as this member's server offers it. */
+export function membershipServices(
+  { clock, random, config, names, life }: MemberContext,
+  { store, machine, consensus, keys, watch }: MembershipParts,
+): {
+  readonly joinService: JoinService
+  readonly memberAdmin: MemberAdmin
+  readonly stateRepair: StateRepair
+} {
+  const joinService = new JoinService({
+    records: new StoredJoinRecords({ store, clock, random }),
+    consensus,
+    configuration: () => machine.configuration,
+    applied: () => machine.appliedMemory,
+    cluster: () => ({
+      clusterName: config['cluster-name'],
+      life,
+      apiDomain: names.domain,
+      clusterId: consensus.clusterId,
+      fingerprints: keys().fingerprints,
+      featureLevel: store.featureLevel,
+    }),
+    authority: () => authorityOf(keys()),
+    hasPeerPort: keys().peer !== null,
+    levelMin: joinLevel,
+    version: programVersion,
+    clock,
+    random,
+  })
+  return {
+    joinService,
+    memberAdmin: new MemberAdmin({ consensus, configuration: () => machine.configuration }),
+    stateRepair: new StateRepair({ state: machine, ...watch, consensus, clock }),
+  }
+}
+
+/** Who vouches for the client port, if that is an authority that every new member has too. */
+function authorityOf({ server, fingerprints }: MemberKeys): string | null {
+  const { certificate, clientAuthorities } = server
+  if (clientAuthorities === null || !isIssuedBy(certificate, clientAuthorities)) return null
+  return fingerprints['client-ca'] ?? null
+}

@@ -1,0 +1,17 @@
+import { isIP } from 'node:net'
+import type { Config } from './config.ts'
+import { StartFailure } from './start-failure.ts'
+
+/** What clients dial, as far as this member can tell. @throws StartFailure `usage` where the port is not settled yet */
+export function clientAddress(config: Config): string {
+  if (config['advertise-address'] !== '') return config['advertise-address']
+  if (config['secure-port'] === 0) {
+    throw new StartFailure(
+      'usage',
+      '--secure-port 0 takes a free port only when a server starts: give the one it will have',
+    )
+  }
+  const everywhere = ['0.0.0.0', '::', ''].includes(config['bind-address'])
+  const host = everywhere ? '127.0.0.1' : config['bind-address']
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${config['secure-port']}`
+}

@@ -1,0 +1,72 @@
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { readFileIfThere, replaceFile } from '../pki/files.ts'
+import { StartFailure } from '../config/start-failure.ts'
+import { isClaimed } from './member-identity.ts'
+import { clientPortFileName } from './layout.ts'
+
+/**
+ * The configuration with the port that clients will really dial: with `--secure-port 0` one that is free, and from then on
+ * the same at each start of that directory, as the cluster's record of this member and every kubeconfig name it.
+ *
+ * @param directory this process's alone
+ * @throws StartFailure `usage`, `data-directory`, `address`
+ */
+export async function withClientPort(config: Config, directory: string): Promise<Config> {
+  if (config['secure-port'] !== 0) return config
+  const path = join(directory, clientPortFileName)
+  const kept = keptPort(path)
+  if (kept !== null) return Object.freeze({ ...config, 'secure-port': kept })
+  if (isClaimed(directory)) {
+    const known = 'the cluster knows this member by the port it had before'
+    throw new StartFailure('usage', `--secure-port 0 takes any free port, and ${known}: give that one`)
+  }
+  const port = await freePort(config['bind-address'])
+  replaceFile(path, `${port}\n`, 'public')
+  return Object.freeze({ ...config, 'secure-port': port })
+}
+
+/** Why clients cannot be served there, and what to do. @param cause what listening failed with */
+export function cannotServe(cause: unknown): StartFailure {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
+  const why = cause instanceof Error ? cause.message : String(cause)
+  const remedy = remedies.get(code) ?? 'give another --bind-address or --secure-port'
+  return new StartFailure('address', `cannot serve clients: ${why}: ${remedy}`, { cause })
+}
+
+const remedies: ReadonlyMap<string, string> = new Map([
+  ['EADDRINUSE', 'stop who has the port, or give another --secure-port'],
+  ['EACCES', 'give a --secure-port that this user may have'],
+  ['EADDRNOTAVAIL', 'give a --bind-address of this machine'],
+  ['ENOTFOUND', 'give a --bind-address of this machine'],
+])
+
+/** @returns null: none was taken yet @throws StartFailure `data-directory` */
+function keptPort(path: string): number | null {
+  const text = readFileIfThere(path)
+  if (text === null) return null
+  const port = Number(/^(\d{1,5})\n$/.exec(text)?.[1] ?? 0)
+  if (port >= 1 && port <= 65_535) return port
+  throw new StartFailure(
+    'data-directory',
+    `${path} is damaged: write into it the port that admin.kubeconfig beside it names, or give it as --secure-port`,
+  )
+}
+
+/** One that nobody has right now, found by having it for a moment. @throws StartFailure `address` */
+async function freePort(host: string): Promise<number> {
+  const server = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(0, host, resolve)
+    })
+  } catch (cause) {
+    throw cannotServe(cause)
+  }
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (typeof address !== 'object' || address === null) throw cannotServe('no port was given')
+  return address.port
+}

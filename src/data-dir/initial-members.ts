@@ -1,0 +1,28 @@
+import type { MemberInfo } from '../../raft/index.ts'
+import type { Config } from '../config/config.ts'
+import { memberId } from './member-identity.ts'
+import { clientAddress } from '../config/client-address.ts'
+
+/**
+ * The members of a new cluster, as each of them computes it from the same configuration: nothing here may depend on the
+ * program that computes it. Which version each runs, members report to each other.
+ */
+export function initialMembers(config: Config, cluster: string): readonly MemberInfo[] {
+  const listed = config['initial-members']
+  const members =
+    listed.length > 0
+      ? listed
+      : [{ name: config.name, peerAddress: config['peer-address'], clientAddress: clientAddress(config) }]
+  return members.map((member) => ({
+    id: memberId(cluster, member.name),
+    name: member.name,
+    role: 'voter',
+    wantedRole: 'voter',
+    peerAddress: member.peerAddress,
+    clientAddress: member.clientAddress,
+    version: '',
+    featureLevel: 0,
+    replaces: null,
+    addedMs: 0,
+  }))
+}

@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { nodeId } from '../../raft/index.ts'
+import type { Joining, NodeId } from '../../raft/index.ts'
+import type { ApiDomain } from '../api/names.ts'
+import { makeDirectory, readFileIfThere, writeNewFile } from '../pki/files.ts'
+import { StartFailure } from '../config/start-failure.ts'
+import { joinedFields, joinedOf } from './joining-codec.ts'
+import { claimFileName, unfinishedFileName, logFolder } from './layout.ts'
+
+/** Whose data a directory holds; written before anything else is, never changed. */
+export type MemberIdentity = {
+  readonly cluster: string
+  readonly member: string
+  readonly id: NodeId
+  readonly apiDomain: ApiDomain
+  /** Of a cluster that goes on from a copy of its state; unset: it was founded. */
+  readonly life?: string
+  /** Of a member that was added to a cluster: what it was told when it joined. Its id was drawn then. */
+  readonly joined?: Joining
+}
+
+const format = 1
+/** Of a member that joined. */
+const joinedFormat = 2
+
+/**
+ * The id of a member of a new cluster: equal on all who compute it, different between clusters. 48 bits of a hash, so
+ * that ten members collide once in 6 * 10^12 clusters.
+ */
+export function memberId(cluster: string, member: string): NodeId {
+  const hash = createHash('sha256').update(`${cluster}\n${member}`).digest()
+  return nodeId(hash.readUIntBE(0, 6) + 1)
+}
+
+/** What members call their cluster among themselves: those of its former life do not know that name. */
+export function peerCluster(cluster: string, life: string | null): string {
+  return life === null ? cluster : `${cluster}@${life}`
+}
+
+/** In which life of its cluster a member is. @returns null: in the founded one, or nobody's yet @throws StartFailure `data-directory` */
+export function lifeOf(directory: string): string | null {
+  makeDirectory(directory)
+  const path = join(directory, claimFileName)
+  const text = readFileIfThere(path)
+  const life = text === null ? undefined : parsed(path, text)['life']
+  return typeof life === 'string' ? life : null
+}
+
+/**
+ * Whose a directory is, for whoever looks at it from outside.
+ * @returns null when it is nobody's @throws StartFailure `data-directory` when that cannot be told
+ */
+export function readIdentity(directory: string): MemberIdentity | null {
+  const path = join(directory, claimFileName)
+  const text = readFileIfThere(path)
+  if (text === null) return null
+  const found = parsed(path, text)
+  if (found['format'] === joinedFormat) return joinedIdentityOf(path, found)
+  const { cluster, member, id, apiDomain, life } = found
+  const isWhole =
+    found['format'] === format &&
+    typeof cluster === 'string' &&
+    typeof member === 'string' &&
+    typeof id === 'number' &&
+    (apiDomain === 'orch.io' || apiDomain === 'k8s.io') &&
+    (life === undefined || typeof life === 'string')
+  if (!isWhole || id !== memberId(peerCluster(cluster, life ?? null), member)) throw damaged(path)
+  return { cluster, member, id: nodeId(id), apiDomain, ...(life === undefined ? {} : { life }) }
+}
+
+/** Nothing else says what its id is, so the file carries a checksum. @throws StartFailure `data-directory` */
+function joinedIdentityOf(path: string, found: Readonly<Record<string, unknown>>): MemberIdentity {
+  const { sha256, ...rest } = found
+  const fields = Object.fromEntries(Object.entries(rest).filter(([name]) => name !== 'format'))
+  const { cluster, member, id, apiDomain, life } = fields
+  const joined = joinedOf(fields['joined'])
+  if (
+    sha256 !== checksum(fields) ||
+    typeof cluster !== 'string' ||
+    typeof member !== 'string' ||
+    typeof id !== 'number' ||
+    (apiDomain !== 'orch.io' && apiDomain !== 'k8s.io') ||
+    (life !== undefined && typeof life !== 'string') ||
+    joined === null
+  ) {
+    throw damaged(path)
+  }
+  return { cluster, member, id: nodeId(id), apiDomain, joined, ...(life === undefined ? {} : { life }) }
+}
+
+/** Whether a directory was claimed for anybody. */
+export function isClaimed(directory: string): boolean {
+  return readFileIfThere(join(directory, claimFileName)) !== null
+}
+
+/** @returns null: it is nobody's, or a founder's @throws StartFailure `data-directory` when it is damaged */
+export function joinedIdentity(directory: string): MemberIdentity | null {
+  const path = join(directory, claimFileName)
+  const text = readFileIfThere(path)
+  if (text === null) return null
+  const found = parsed(path, text)
+  return found['format'] === joinedFormat ? joinedIdentityOf(path, found) : null
+}
+
+/** Durable on return. @throws PkiFailure `exists` */
+export function writeIdentity(directory: string, identity: MemberIdentity): void {
+  const { joined, ...rest } = identity
+  const fields = joined === undefined ? rest : { ...rest, joined: joinedFields(joined) }
+  const whole =
+    joined === undefined
+      ? { format, ...fields }
+      : { format: joinedFormat, sha256: checksum(fields), ...fields }
+  writeNewFile(join(directory, claimFileName), `${JSON.stringify(whole, null, 2)}\n`, 'public')
+}
+
+function checksum(fields: Readonly<Record<string, unknown>>): string {
+  return createHash('sha256').update(JSON.stringify(fields)).digest('hex')
+}
+
+/** @throws StartFailure `data-directory` when `orchctl` was interrupted while it made the directory */
+export function checkFinished(directory: string): void {
+  const unfinished = readFileIfThere(join(directory, unfinishedFileName))
+  if (unfinished === null) return
+  const command = unfinished.includes('recover') ? 'recover' : 'snapshot restore'
+  throw refused(`orchctl ${command} has not come to its end in ${directory}: run it again`)
+}
+
+/**
+ * Claims the directory for `identity`, or checks that it was claimed for it before.
+ *
+ * @throws StartFailure `data-directory` naming what differs and what to do
+ */
+export function claimDirectory(directory: string, identity: MemberIdentity): void {
+  makeDirectory(directory)
+  checkFinished(directory)
+  const path = join(directory, claimFileName)
+  const text = readFileIfThere(path)
+  if (text === null) {
+    checkUnused(directory)
+    writeIdentity(directory, identity)
+    return
+  }
+  const found = parsed(path, text)
+  if (found['format'] !== format) {
+    throw refused(
+      `${path} is of format ${String(found['format'])}, this program knows ${format}: use the program that wrote it`,
+    )
+  }
+  checkNames(directory, found, identity)
+  // It follows from the names, which fit.
+  if (found['id'] === identity.id) return
+  throw refused(
+    `${path} says id ${String(found['id'])}, but member ${identity.member} of cluster ${identity.cluster} has ` +
+      `${identity.id}: bring back an undamaged copy of it`,
+  )
+}
+
+/** A claim is written before anything else is: what is here without it may be anybody's. @throws StartFailure */
+export function checkUnused(directory: string): void {
+  if (!existsSync(join(directory, logFolder))) return
+  throw refused(
+    `${join(directory, claimFileName)} is missing, though ${directory} holds a member's log: ` +
+      'bring it back, or give another --data-dir',
+  )
+}
+
+/** @throws StartFailure `data-directory` naming what differs and what to do */
+export function checkNames(
+  directory: string,
+  found: Readonly<Record<string, unknown>>,
+  expected: Readonly<Record<'cluster' | 'member' | 'apiDomain', string>>,
+): void {
+  for (const [field, flag] of [
+    ['cluster', '--cluster-name'],
+    ['member', '--name'],
+    ['apiDomain', '--api-domain'],
+  ] as const) {
+    if (found[field] === expected[field]) continue
+    const have = String(found[field])
+    throw refused(
+      `data directory ${directory} belongs to ${field} ${have}, not ${expected[field]}: give another --data-dir, or ${flag} ${have}`,
+    )
+  }
+}
+
+function parsed(path: string, text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>
+  } catch {
+    // Said below, with the remedy.
+  }
+  throw damaged(path)
+}
+
+function damaged(path: string): StartFailure {
+  return refused(`${path} is damaged: bring back an undamaged copy of it`)
+}
+
+function refused(message: string): StartFailure {
+  return new StartFailure('data-directory', message)
+}

@@ -1,0 +1,36 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Consensus, NodeId } from '../../raft/index.ts'
+
+export type LeaderLogParts = {
+  readonly consensus: Pick<Consensus<never>, 'status' | 'onStatus'>
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly log: Pick<Logger, 'info'>
+}
+
+/**
+ * One line for each new leader, on every member: who, in which term, and for how long this member was without one, counted
+ * from its last contact with a quorum. @returns ends it
+ */
+export function logLeaderChanges({ consensus, clock, log }: LeaderLogParts): () => void {
+  let told: { readonly leader: NodeId; readonly term: number } | null = null
+  /** The last contact before the leader that is new. null: there was none yet. */
+  let contactMs: number | null = null
+  const look = (): void => {
+    const { leader, term, quorumContactMs, configuration, id } = consensus.status
+    if (leader === null || (told?.leader === leader && told.term === term)) {
+      contactMs = quorumContactMs ?? contactMs
+      return
+    }
+    const named = configuration.members.find((member) => member.id === leader)
+    // Whoever joins hears of the leader before it knows who belongs to the cluster.
+    if (named === undefined) return
+    const gapMs = contactMs === null ? null : Math.max(0, Math.round(clock.monotonicMs() - contactMs))
+    const facts = { leader: named.name, term, ...(leader === id ? { self: true } : {}) }
+    log.info(gapMs === null ? facts : { ...facts, gapMs }, 'new leader')
+    told = { leader, term }
+    contactMs = quorumContactMs ?? contactMs
+  }
+  look()
+  return consensus.onStatus(look)
+}

@@ -1,0 +1,86 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Consensus } from '../../raft/index.ts'
+import type { CaughtUp } from './caught-up.ts'
+import { defaultHealthBounds, memberHealth } from './health.ts'
+import type { Health } from './health.ts'
+import type { Outcome } from '../store/command.ts'
+import type { StoreMachine } from '../store/store-machine.ts'
+import type { Store } from '../store/store.ts'
+import type { StateWatch } from '../state-agreement/state-watch.ts'
+
+export type HealthParts = {
+  readonly clock: Clock
+  /** How long `/livez` stays healthy after the start, in ms. */
+  readonly livezGraceMs: number
+  readonly store: Store
+  readonly machine: StoreMachine
+  readonly consensus: Consensus<Outcome>
+  readonly watch: StateWatch
+  readonly caughtUp: CaughtUp
+  /** Names of the initial members that are missing for the cluster to be founded. */
+  readonly foundingAwaits: () => readonly string[]
+}
+
+/** All that `/livez` and `/readyz` ask of this member. */
+export function watchHealth({
+  clock,
+  livezGraceMs,
+  store,
+  machine,
+  consensus,
+  watch,
+  caughtUp,
+  foundingAwaits,
+}: HealthParts): Health {
+  const silence = new ThreadSilence(consensus, clock)
+  return memberHealth({
+    consensus,
+    clock,
+    bounds: defaultHealthBounds,
+    silentThread: () => silence.thread(),
+    livezGraceMs,
+    more: [
+      {
+        name: 'founding',
+        live: false,
+        isPublic: true,
+        failure: () => {
+          const names = foundingAwaits()
+          return names.length === 0
+            ? null
+            : `the cluster is founded once all initial members take part: waiting for ${names.join(', ')}`
+        },
+      },
+      {
+        name: 'bootstrap',
+        live: false,
+        // A state that is not trusted is told of by its own check.
+        failure: () =>
+          store.identity === null && machine.quarantine === null ? 'the cluster has no identity yet' : null,
+      },
+      { name: 'state', live: false, failure: () => watch.guard.quarantineFailure() },
+      { name: 'state-agreement', live: false, failure: () => watch.guard.agreementFailure() },
+      { name: 'caught-up', live: false, failure: () => caughtUp.failure() },
+    ],
+  })
+}
+
+/** Which thread has not been heard of. The raft thread tells its status several times a second. */
+class ThreadSilence {
+  readonly #clock: Clock
+  #lastStatusMs: number
+
+  constructor(consensus: Pick<Consensus<never>, 'onStatus'>, clock: Clock) {
+    this.#clock = clock
+    this.#lastStatusMs = clock.monotonicMs()
+    consensus.onStatus(() => {
+      this.#lastStatusMs = clock.monotonicMs()
+    })
+  }
+
+  thread(): string | null {
+    return this.#clock.monotonicMs() - this.#lastStatusMs > silenceMsMax ? 'raft' : null
+  }
+}
+
+const silenceMsMax = 10_000

@@ -1,0 +1,30 @@
+import type { Logger } from 'pino'
+import type { ObjectStore } from '../store/object-store.ts'
+
+export type StorageAlarmParts = {
+  readonly store: Pick<ObjectStore, 'storage'>
+  readonly onApplied: (listener: () => void) => () => void
+  readonly log: Pick<Logger, 'warn' | 'info'>
+}
+
+const placesTold = 5
+
+/**
+ * Tells the operator when the storage is full and when it no longer is, once for each change. The member stays ready:
+ * it serves as well as any other, and reads, deletions and watches go on.
+ *
+ * @returns stops it
+ */
+export function logStorageAlarm({ store, onApplied, log }: StorageAlarmParts): () => void {
+  let told = false
+  const look = (): void => {
+    const { alarm, usedBytes, bytesMax, largestPlaces } = store.storage
+    if (alarm === told) return
+    told = alarm
+    const fields = { usedBytes, bytesMax, largest: largestPlaces().slice(0, placesTold) }
+    if (alarm) log.warn(fields, 'the storage quota is used up: only what makes room is accepted')
+    else log.info(fields, 'the storage has room again')
+  }
+  look()
+  return onApplied(look)
+}

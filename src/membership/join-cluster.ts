@@ -1,0 +1,220 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import type { JoinRequest } from './join-request.ts'
+import { isOfAuthority, parseJoinToken } from './join-token.ts'
+import type { Config } from '../config/config.ts'
+import { limits } from '../config/limits.ts'
+import { readCertificate } from '../pki/certificate.ts'
+import { memberUri } from '../pki/cluster-pki.ts'
+import { PkiFailure } from '../pki/errors.ts'
+import { readFileIfThere, readTextFile, removeFile, writeNewFile } from '../pki/files.ts'
+import { programVersion } from '../version.ts'
+import { StartFailure } from '../config/start-failure.ts'
+import { callJoin } from './join-call.ts'
+import type { JoinReply } from './join-call.ts'
+import { joinedOf, idOf } from '../data-dir/joining-codec.ts'
+import type { MemberKeys } from '../pki/member-keys.ts'
+import type { MemberIdentity } from '../data-dir/member-identity.ts'
+import { checkUnused, writeIdentity } from '../data-dir/member-identity.ts'
+import { clientAddress } from '../config/client-address.ts'
+import { joiningFileName } from '../data-dir/layout.ts'
+
+export type JoinOptions = {
+  readonly config: Config
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Pick<Logger, 'info' | 'warn'>
+}
+
+const [firstPauseMs, pauseMsMax] = [250, 2000]
+
+/**
+ * Asks the members that `--join` names to be let in, until one does, and claims the directory for who this process is
+ * from then on. The steps are in an order that lets the same command complete what a crash interrupted: the word that
+ * names this attempt is durable before it is said, the claim before anything else is written.
+ *
+ * @throws StartFailure `usage`: it is refused, and why; `join`: nobody answered in time; `keys`
+ */
+export async function joinCluster(
+  options: JoinOptions,
+  directory: string,
+  keys: MemberKeys,
+): Promise<MemberIdentity> {
+  const { config, log } = options
+  const token = tokenOf(config)
+  const authority = keys.server.clientAuthorities ?? ''
+  checkKeys(config, keys, token)
+  checkUnused(directory)
+  const request: JoinRequest = {
+    name: config.name,
+    nonce: nonceOf(directory, options.random),
+    clusterName: config['cluster-name'],
+    apiDomain: config['api-domain'],
+    peerAddress: config['peer-address'],
+    clientAddress: clientAddress(config),
+    version: programVersion,
+    featureLevelMax: config['feature-level-max'],
+    fingerprints: keys.fingerprints,
+  }
+  log.info({ members: config.join, as: config.name }, 'asking to be let into the cluster')
+  const identity = await askAround(options, (address) => {
+    return callJoin({ address, authority, token: token.text, body: request })
+  })
+  writeIdentity(directory, identity)
+  removeFile(join(directory, joiningFileName))
+  const { id, joined } = identity
+  log.info({ id, index: joined?.configurationIndex }, 'joined: this process is a member from now on')
+  return identity
+}
+
+type Token = { readonly text: string; readonly isOf: (fingerprint: string) => boolean }
+
+/** @throws StartFailure `usage` */
+function tokenOf(config: Config): Token {
+  const path = config['join-token-file']
+  const flag = path === '' ? '--join-token' : `--join-token-file ${path}`
+  const text = path === '' ? config['join-token'] : read(path)
+  if (text.trim() === '')
+    throw usage(`--join needs --join-token: orchctl member add ${config.name} makes one`)
+  const token = parseJoinToken(text)
+  if (token === null) {
+    throw usage(`${flag} is no join token: give the whole word that orchctl member add printed`)
+  }
+  return { text: text.trim(), isOf: (fingerprint) => isOfAuthority(token, fingerprint) }
+}
+
+function read(path: string): string {
+  try {
+    return readTextFile(path)
+  } catch (cause) {
+    if (!(cause instanceof PkiFailure)) throw cause
+    throw usage(`--join-token-file: ${cause.message}`)
+  }
+}
+
+/** @throws StartFailure `keys`, `usage` */
+function checkKeys(config: Config, keys: MemberKeys, token: Token): void {
+  if (!token.isOf(keys.fingerprints['client-ca'] ?? '')) {
+    const file = `--client-ca-file ${config['client-ca-file']}`
+    throw usage(
+      `the token is of a cluster with another authority than ${file}: give the ca.crt of the cluster that made it`,
+    )
+  }
+  const { uris } = readCertificate(keys.peer?.certificate ?? '').names
+  if (!uris.includes(memberUri(config.name))) {
+    const file = `--peer-cert-file ${config['peer-cert-file']}`
+    const remedy = `orchctl pki init --members ${config.name}=HOST makes one`
+    throw new StartFailure('keys', `${file} is not the certificate of member ${config.name}: ${remedy}`)
+  }
+}
+
+/** Kept until it is a member: another try of the same process is the same joining. @throws StartFailure */
+function nonceOf(directory: string, random: Random): string {
+  const path = join(directory, joiningFileName)
+  const kept = readFileIfThere(path)
+  if (kept === null) {
+    const nonce = Buffer.from(random.bytes(16)).toString('hex')
+    writeNewFile(path, `${nonce}\n`, 'secret')
+    return nonce
+  }
+  const [, nonce] = /^([0-9a-f]{32})\n$/.exec(kept) ?? []
+  if (nonce !== undefined) return nonce
+  const remedy = 'remove it and join with another token (orchctl member add)'
+  throw new StartFailure('data-directory', `${path} is damaged: ${remedy}`)
+}
+
+/** Asks one after the other until one answers, or all have said that it cannot be. */
+async function askAround(
+  { config, clock, log }: JoinOptions,
+  ask: (address: string) => Promise<JoinReply>,
+): Promise<MemberIdentity> {
+  const endMs = clock.monotonicMs() + limits.joinMsMax
+  let told = ''
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMsMax, 2 * pauseMs)) {
+    const troubles: string[] = []
+    let hope = false
+    for (const address of config.join) {
+      const reply = await ask(address)
+      if (reply.kind === 'answer' && reply.status === 200) return identityOf(reply.body, address, config)
+      const trouble = troubleOf(reply, address)
+      // Whoever knows the token and refuses speaks for all.
+      if (trouble.kind === 'refused') throw usage(trouble.line)
+      hope ||= trouble.kind === 'later'
+      troubles.push(trouble.line)
+    }
+    const line = troubles.join('; ')
+    if (!hope) throw usage(line)
+    if (clock.monotonicMs() >= endMs) {
+      const seconds = limits.joinMsMax / 1000
+      throw new StartFailure('join', `not let in within ${seconds} s (${line}): start this process again`)
+    }
+    if (line !== told) log.warn({ why: troubles }, 'no member lets this process in yet, it asks again')
+    told = line
+    await new Promise<void>((resolve) => {
+      clock.after(pauseMs, resolve)
+    })
+  }
+}
+
+/** `refused`: by the cluster; `never`: this address is of no use; `later`: it may be another time. */
+type Trouble = { readonly kind: 'refused' | 'never' | 'later'; readonly line: string }
+
+function troubleOf(reply: JoinReply, address: string): Trouble {
+  switch (reply.kind) {
+    case 'no-answer':
+      return { kind: 'later', line: `${address} does not answer: ${reply.why}` }
+    case 'stranger': {
+      const remedy = 'give --join members of the cluster that made the token, by a name of their certificates'
+      return { kind: 'never', line: `${address} is not believed (${reply.why}): ${remedy}` }
+    }
+    case 'answer': {
+      const line = `${address}: ${messageOf(reply.body) ?? `HTTP ${reply.status}`}`
+      if (reply.status === 401) {
+        const remedy = 'it is older than an hour, superseded, or mistyped; orchctl member add makes another'
+        // It has asked the leader, so no other member knows more.
+        return { kind: 'refused', line: `${address} does not know this token: ${remedy}` }
+      }
+      if (reply.status === 404 || reply.status === 405) {
+        return {
+          kind: 'never',
+          line: `${address} cannot take in members: bring the cluster to this version first`,
+        }
+      }
+      if (reply.status === 429 || reply.status >= 500) return { kind: 'later', line }
+      return { kind: 'refused', line }
+    }
+  }
+}
+
+/** @throws StartFailure `join` */
+function identityOf(body: unknown, address: string, config: Config): MemberIdentity {
+  const { clusterName, life, memberId } = fieldsOf(body)
+  const id = idOf(memberId)
+  const joined = joinedOf(body)
+  if (id === null || joined === null || clusterName !== config['cluster-name']) {
+    throw new StartFailure('join', `${address} answers something else: start the program that the others run`)
+  }
+  return {
+    cluster: config['cluster-name'],
+    member: config.name,
+    id,
+    apiDomain: config['api-domain'],
+    ...(typeof life === 'string' ? { life } : {}),
+    joined,
+  }
+}
+
+function messageOf(body: unknown): string | null {
+  const { message } = fieldsOf(body)
+  return typeof message === 'string' ? message : null
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+}
+
+function usage(message: string): StartFailure {
+  return new StartFailure('usage', message)
+}

@@ -1,0 +1,377 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import { Failure } from '../../raft/base/failure.ts'
+import { MembershipFailure, nodeId } from '../../raft/index.ts'
+import type {
+  Configuration,
+  Consensus,
+  LogIndex,
+  MemberInfo,
+  MemberRole,
+  MembersChanged,
+  NewMember,
+  NodeId,
+} from '../../raft/index.ts'
+import { limits } from '../config/limits.ts'
+import type { JoinRecord, Joining, JoinSeat } from './join-record.ts'
+import { JoinFailure, checkRules, judgeJoin, seatProblem, seatedMember } from './join-rules.ts'
+import type { JoinAnswer, JoinRequest } from './join-request.ts'
+import { drawJoinToken, isSecret, joinTokenText, secretHash } from './join-token.ts'
+import type { JoinToken } from './join-token.ts'
+
+/** Where the records of tokens are: in the replicated state. */
+export interface JoinRecords {
+  /** Everything acknowledged by any member before the call is here. */
+  barrier(deadlineMs: number): Promise<void>
+  all(): readonly KeptRecord[]
+  find(id: string): KeptRecord | null
+  /**
+   * Writes `record` and removes others, all of it or nothing.
+   *
+   * @param expected the version `record` was read at; null: there is none yet
+   * @returns false: another one wrote meanwhile
+   */
+  save(
+    record: JoinRecord,
+    expected: number | null,
+    removed: readonly KeptRecord[],
+    deadlineMs: number,
+  ): Promise<boolean>
+}
+
+export type KeptRecord = { readonly record: JoinRecord; readonly version: number }
+
+/** What the desk says of the cluster, as this member knows it by now. */
+export type JoinCluster = {
+  readonly clusterName: string
+  readonly life: string | null
+  readonly apiDomain: string
+  /** null: not founded yet. */
+  readonly clusterId: string | null
+  readonly fingerprints: Readonly<Record<string, string>>
+  readonly featureLevel: number
+}
+
+export type JoinServiceParts = {
+  readonly records: JoinRecords
+  readonly consensus: Pick<Consensus<never>, 'changeMembers'>
+  /** As of the newest entry that memory holds, like the records: what consensus tells of itself is older now and then. */
+  readonly configuration: () => Configuration
+  /** Index of that entry. */
+  readonly applied: () => LogIndex
+  readonly cluster: () => JoinCluster
+  /**
+   * SHA-256 of the key of the authority that vouches for the client port, hex; null: that is not the cluster's own, so a
+   * token could not name it.
+   */
+  readonly authority: () => string | null
+  /** Whether this member can have peers. */
+  readonly hasPeerPort: boolean
+  /** From this feature level on the configuration may say all that joining needs. */
+  readonly levelMin: number
+  readonly version: string
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** What an administrator asks for. */
+export type RequestedMember = {
+  readonly name: string
+  readonly role: MemberRole
+  readonly peerAddress: string
+  readonly clientAddress: string
+  /** Name of a voter. */
+  readonly replaces: string | null
+}
+
+export type IssuedToken = {
+  readonly kind: 'token'
+  readonly token: string
+  readonly expiresMs: number
+  readonly seat: JoinSeat
+  readonly clusterName: string
+  readonly apiDomain: string
+  /** Where clients dial the members there are. */
+  readonly addresses: readonly string[]
+}
+
+/** Who needs no token: the process that was asked for is a member. */
+export type EnrolledMember = {
+  readonly kind: 'member'
+  readonly member: MemberInfo
+  /** Name of the voter whose place it is going to take. */
+  readonly replaces: string | null
+}
+
+/**
+ * Why no token was made: `taken`: another member has the name or an address; `unknown`: there is no such voter;
+ * `unready`: this cluster cannot take in members as it is; `full`: too many tokens wait; `busy`: others write at once.
+ */
+export type IssueFailureCode = 'taken' | 'unknown' | 'unready' | 'full' | 'busy'
+
+export class IssueFailure extends Failure<IssueFailureCode> {}
+
+/** Lets new processes into the cluster: makes tokens for administrators, and members of who comes with one. */
+export class JoinService {
+  readonly #parts: JoinServiceParts
+
+  constructor(parts: JoinServiceParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * A token for one new member, valid an hour. Of those for the same name that nobody used, the latest few stay good:
+   * who asks twice may have started the process in between. Once that is a member, just as asked, it is told instead.
+   *
+   * @param deadlineMs on the monotonic clock
+   * @throws IssueFailure, or what `records` throw
+   */
+  async issue(wanted: RequestedMember, deadlineMs: number): Promise<IssuedToken | EnrolledMember> {
+    const { records, configuration, clock, random } = this.#parts
+    const { authority, cluster } = this.#checkReady()
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      await records.barrier(deadlineMs)
+      const member = seatedMember(wanted, wanted.replaces, configuration())
+      if (member !== null) {
+        return { kind: 'member', member, replaces: member.replaces === null ? null : wanted.replaces }
+      }
+      const seat = this.#seatFor(wanted)
+      const nowMs = clock.wallMs()
+      const stale = staleOf(records.all(), wanted.name, { nowMs, members: configuration().members })
+      if (records.all().length - stale.length >= limits.joinTokensMax) {
+        const message = `${limits.joinTokensMax} tokens wait for their members: wait until one of them expires`
+        throw new IssueFailure('full', message)
+      }
+      const token = drawJoinToken(authority, random)
+      const expiresMs = nowMs + limits.joinTokenMsMax
+      const record = { id: token.id, secretHash: secretHash(token), seat, expiresMs, joining: null }
+      if (!(await records.save(record, null, stale, deadlineMs))) continue
+      const addresses = configuration()
+        .members.map(({ clientAddress }) => clientAddress)
+        .filter((one) => one !== '')
+      const { clusterName, apiDomain } = cluster
+      const text = joinTokenText(token)
+      return { kind: 'token', token: text, expiresMs, seat, clusterName, apiDomain, addresses }
+    }
+    throw new IssueFailure('busy', 'others make tokens at once: try again')
+  }
+
+  /** Whether this is a token of ours, good or used up. What it may still do, `join` decides. */
+  isKnown(token: JoinToken): boolean {
+    const kept = this.#parts.records.find(token.id)
+    return kept !== null && isSecret(token, kept.record.secretHash)
+  }
+
+  /** As `isKnown`, of every token that was made before the call on any member. */
+  async isKnownAnywhere(token: JoinToken, deadlineMs: number): Promise<boolean> {
+    await this.#parts.records.barrier(deadlineMs)
+    return this.isKnown(token)
+  }
+
+  /**
+   * Makes the process a member. What was done already when an answer got lost is not done again. A process is told an id
+   * only once the record says durably that it was, and such a record never gets another id: so a token leads to one id.
+   *
+   * @param tokenId of a token whose secret was shown
+   * @param deadlineMs on the monotonic clock
+   * @throws JoinFailure, ConsensusFailure, or what `records` throw
+   */
+  async join(tokenId: string, request: JoinRequest, deadlineMs: number): Promise<JoinAnswer> {
+    this.#foundedCluster()
+    let spent: NodeId | null = null
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const taken = await this.#takeSeat(tokenId, request, spent, deadlineMs)
+      const { memberId } = taken
+      const changed = await this.#add(taken, request, deadlineMs)
+      // The rules may have changed between the first look and that entry. Who does not know them is not let start; the
+      // version that does completes what is begun.
+      await this.#parts.records.barrier(deadlineMs)
+      checkRules(request, { ...this.#parts.cluster(), version: this.#parts.version })
+      if (changed !== null && (await this.#confirm(tokenId, request, memberId, deadlineMs))) {
+        const { clusterName, life, apiDomain } = this.#parts.cluster()
+        return {
+          ...{ clusterName, life, apiDomain, clusterId: this.#foundedCluster(), memberId },
+          configurationIndex: changed.index,
+          members: changed.configuration.members,
+        }
+      }
+      spent = memberId
+    }
+    throw new IssueFailure('busy', 'the members change all the time, or another process joins: try again')
+  }
+
+  /** @throws JoinFailure `not-founded` */
+  #foundedCluster(): string {
+    const { clusterId } = this.#parts.cluster()
+    if (clusterId !== null) return clusterId
+    throw new JoinFailure('not-founded', 'this member does not know its cluster yet: try again')
+  }
+
+  /** @returns null: the id cannot be added, now or later */
+  async #add(
+    { seat, memberId, basedOn }: TakenSeat,
+    request: JoinRequest,
+    deadlineMs: number,
+  ): Promise<MembersChanged | null> {
+    const member: NewMember = {
+      id: memberId,
+      name: seat.name,
+      wantedRole: seat.role,
+      peerAddress: seat.peerAddress,
+      clientAddress: seat.clientAddress,
+      version: request.version,
+      featureLevel: request.featureLevelMax,
+      replaces: seat.replaces?.id ?? null,
+      addedMs: this.#parts.clock.wallMs(),
+    }
+    try {
+      return await this.#parts.consensus.changeMembers({ kind: 'add', member, basedOn }, deadlineMs)
+    } catch (cause) {
+      if (cause instanceof MembershipFailure && cause.code === 'id-taken') return null
+      throw cause
+    }
+  }
+
+  /**
+   * Writes down that the process is told this id. From then on the member's absence means that it was removed.
+   *
+   * @returns false: another id was drawn for the process meanwhile
+   * @throws JoinFailure `unknown-token`
+   */
+  async #confirm(
+    tokenId: string,
+    { nonce }: JoinRequest,
+    memberId: NodeId,
+    deadlineMs: number,
+  ): Promise<boolean> {
+    const { records } = this.#parts
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const kept = records.find(tokenId)
+      if (kept === null) throw unknownToken()
+      const { joining } = kept.record
+      if (joining?.nonce !== nonce || joining.memberId !== memberId) return false
+      if (joining.joined) return true
+      const record = { ...kept.record, joining: { ...joining, joined: true } }
+      if (await records.save(record, kept.version, [], deadlineMs)) return true
+      await records.barrier(deadlineMs)
+    }
+    return false
+  }
+
+  /**
+   * Draws the id and writes down whose it is.
+   *
+   * @param spent an id that cannot be added any more: if the record still has it, another one is drawn
+   */
+  async #takeSeat(
+    tokenId: string,
+    request: JoinRequest,
+    spent: NodeId | null,
+    deadlineMs: number,
+  ): Promise<TakenSeat> {
+    const { records, configuration, applied, clock, version, cluster } = this.#parts
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      await records.barrier(deadlineMs)
+      const kept = records.find(tokenId)
+      if (kept === null) throw unknownToken()
+      const { members } = configuration()
+      const known = { ...cluster(), version, members, nowMs: clock.wallMs() }
+      const drawn = judgeJoin(kept.record, request, known)
+      const { seat } = kept.record
+      if (drawn !== null && drawn.memberId !== spent) return { seat, ...drawn }
+      const joining = {
+        ...{ nonce: request.nonce, memberId: this.#drawId(members) },
+        ...{ basedOn: applied(), joined: false },
+      }
+      if (await records.save({ ...kept.record, joining }, kept.version, [], deadlineMs)) {
+        return { seat, ...joining }
+      }
+    }
+    throw new IssueFailure('busy', 'another process uses the same token at once: try again')
+  }
+
+  /** 48 bits as those of a new cluster have; never one that is in use. */
+  #drawId(members: readonly Pick<MemberInfo, 'id'>[]): NodeId {
+    const { random } = this.#parts
+    for (;;) {
+      const drawn = nodeId(1 + random.below(2 ** 16) * 2 ** 32 + random.below(2 ** 32))
+      if (!members.some(({ id }) => id === drawn)) return drawn
+    }
+  }
+
+  /** @throws IssueFailure `unready` */
+  #checkReady(): { readonly authority: string; readonly cluster: JoinCluster } {
+    const { hasPeerPort, levelMin } = this.#parts
+    const authority = this.#parts.authority()
+    const cluster = this.#parts.cluster()
+    if (!hasPeerPort) {
+      const flags = '--peer-address and certificates (orchctl pki init)'
+      throw new IssueFailure('unready', `this member has no port for peers: start it with ${flags}`)
+    }
+    if (authority === null) {
+      const message = 'the certificate of the client port is of another authority than --client-ca-file'
+      throw new IssueFailure(
+        'unready',
+        `${message}, so no token could name it: give it one of that authority`,
+      )
+    }
+    if (cluster.featureLevel < levelMin) {
+      const message = `the cluster is at feature level ${cluster.featureLevel}, joining needs ${levelMin}`
+      throw new IssueFailure('unready', `${message}: bring every member to this version first`)
+    }
+    return { authority, cluster }
+  }
+
+  /** @throws IssueFailure `taken`, `unknown` */
+  #seatFor(wanted: RequestedMember): JoinSeat {
+    const configuration = this.#parts.configuration()
+    const problem = seatProblem(wanted, wanted.replaces, configuration)
+    if (problem !== null) {
+      throw new IssueFailure(problem.kind === 'no-such-voter' ? 'unknown' : 'taken', problem.message)
+    }
+    const old = configuration.members.find(({ name }) => name === wanted.replaces)
+    return { ...wanted, replaces: old === undefined ? null : { name: old.name, id: old.id } }
+  }
+}
+
+/** What the record of a token says of the process that joins with it. */
+type TakenSeat = { readonly seat: JoinSeat } & Pick<Joining, 'memberId' | 'basedOn'>
+
+/** Others change the same at once so often at most. */
+const attemptsMax = 5
+
+/** Those of no use any more: expired, or superseded by later ones for the same name. */
+function staleOf(
+  all: readonly KeptRecord[],
+  name: string,
+  known: { readonly nowMs: number; readonly members: readonly Pick<MemberInfo, 'id'>[] },
+): readonly KeptRecord[] {
+  const spent = all.filter(({ record }) => isSpent(record, known))
+  const unused = all
+    .filter(
+      ({ record }) => known.nowMs < record.expiresMs && record.joining === null && record.seat.name === name,
+    )
+    .toSorted((a, b) => b.version - a.version)
+  return [...spent, ...unused.slice(limits.joinTokensPerNameMax - 1)]
+}
+
+/**
+ * What was begun in time may be completed later: its record goes when nobody asks any more, and then not while its
+ * member is on the way in. One that never came to a member goes with it.
+ */
+function isSpent(
+  { expiresMs, joining }: JoinRecord,
+  { nowMs, members }: { readonly nowMs: number; readonly members: readonly Pick<MemberInfo, 'id'>[] },
+): boolean {
+  if (joining === null) return nowMs >= expiresMs
+  if (nowMs < expiresMs + limits.joinTokenMsMax) return false
+  return joining.joined || !members.some(({ id }) => id === joining.memberId)
+}
+
+function unknownToken(): JoinFailure {
+  return new JoinFailure(
+    'unknown-token',
+    'the token is not known here: it is older than an hour, was superseded by newer ones, or is mistyped; ' +
+      'orchctl member add makes another',
+  )
+}

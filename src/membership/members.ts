@@ -1,0 +1,155 @@
+import { Failure } from '../../raft/base/failure.ts'
+import type { Consensus, ConsensusStatus } from '../../raft/index.ts'
+import type { MemberInfo, NodeId } from '../../raft/index.ts'
+import type { Health } from '../health/health.ts'
+import type { StateQuarantine } from '../state-agreement/state-guard.ts'
+
+/** What `GET /cluster/v1/status` says. Ids are decimal text: they are wider than 32 bits. */
+export type ClusterStatus = {
+  readonly name: string
+  readonly id: string
+  readonly role: string
+  readonly term: number
+  readonly leader: { readonly id: string; readonly name: string } | null
+  readonly commit: number
+  readonly appliedMemory: number
+  readonly appliedDisk: number
+  readonly state: StateSummary
+  readonly members: readonly {
+    readonly id: string
+    readonly name: string
+    readonly role: string
+    readonly wantedRole: string
+    readonly peerAddress: string
+    readonly clientAddress: string
+    /** Name of the voter whose place it takes once it caught up. */
+    readonly replaces: string | null
+    /** Entries of the log that it lacks, as far as it said; null: only the leader knows. */
+    readonly lag: number | null
+  }[]
+  readonly ready: boolean
+}
+
+/** The replicated state at one index: members that differ in the digest at an equal index have diverged. */
+export type StateSummary = {
+  readonly index: number
+  /** 32 hexadecimal digits; null while the state of this member is not to be trusted. */
+  readonly digest: string | null
+  /** By which rules the cluster decides. */
+  readonly featureLevel: number
+  /** Why it is not served; null: it is. */
+  readonly quarantine: StateQuarantine['cause'] | null
+}
+
+/**
+ * - `unknown-member`: no member has that name
+ * - `no-candidate`: no other voter is there to lead
+ * - `silent`: who shall lead was not heard of lately
+ * - `elsewhere`: only the member that is named can do it
+ * - `no-state`: the member that a state would come from has none that is trusted
+ */
+export type MembersFailureCode = 'unknown-member' | 'no-candidate' | 'silent' | 'elsewhere' | 'no-state'
+
+export class MembersFailure extends Failure<MembersFailureCode> {}
+
+/** The request side of membership: who belongs to the cluster, and who leads it. */
+export class Members {
+  readonly #consensus: Pick<Consensus<never>, 'status' | 'transferLeadership'>
+  readonly #health: Health
+  readonly #state: () => StateSummary
+
+  constructor(parts: {
+    readonly consensus: Pick<Consensus<never>, 'status' | 'transferLeadership'>
+    readonly health: Health
+    /** Of memory, all of one moment. */
+    readonly state: () => StateSummary
+  }) {
+    this.#consensus = parts.consensus
+    this.#health = parts.health
+    this.#state = parts.state
+  }
+
+  status(): ClusterStatus {
+    const { status } = this.#consensus
+    const { members } = status.configuration
+    const leader = members.find(({ id }) => id === status.leader)
+    return {
+      name: members.find(({ id }) => id === status.id)?.name ?? '',
+      id: String(status.id),
+      role: roleOf(status),
+      term: status.term,
+      leader: leader === undefined ? null : { id: String(leader.id), name: leader.name },
+      commit: status.commit,
+      appliedMemory: status.appliedMemory,
+      appliedDisk: status.appliedDisk,
+      state: this.#state(),
+      members: members.map((member) => ({
+        id: String(member.id),
+        name: member.name,
+        role: member.role,
+        wantedRole: member.wantedRole,
+        peerAddress: member.peerAddress,
+        clientAddress: member.clientAddress,
+        replaces: members.find(({ id }) => id === member.replaces)?.name ?? null,
+        lag: lagOf(status, member.id),
+      })),
+      ready: this.#health.readyz.every(({ failure }) => failure() === null),
+    }
+  }
+
+  /**
+   * Makes another member the leader. Asked again, as no answer came, it finds that done.
+   *
+   * @param from name of whom the asker saw lead; where another leads by now and anyone will do, nothing is left to do
+   * @param to name of a voter; null: whichever is most up to date of those in touch, as far as this member knows
+   * @param deadlineMs on the monotonic clock
+   * @throws MembersFailure; ConsensusFailure `not-a-voter`, `no-leader`, `timed-out`
+   */
+  async transferLeadership(to: string | null, deadlineMs: number, from: string | null = null): Promise<void> {
+    const { status } = this.#consensus
+    const leader = status.configuration.members.find(({ id }) => id === status.leader)
+    if (to === null && from !== null && leader !== undefined && leader.name !== from) return
+    const heir = to === null ? successor(status) : named(status, to).id
+    if (!isInTouch(status, heir)) {
+      const heard = to === null ? 'no other voter was heard of lately' : `${to} was not heard of lately`
+      throw new MembersFailure('silent', `${heard}: see what the process does, or start it again`)
+    }
+    await this.#consensus.transferLeadership(heir, deadlineMs)
+  }
+}
+
+function named(status: ConsensusStatus, name: string): MemberInfo {
+  const member = status.configuration.members.find((candidate) => candidate.name === name)
+  if (member === undefined)
+    throw new MembersFailure('unknown-member', `there is no member ${JSON.stringify(name)}`)
+  return member
+}
+
+/** Whether it would answer, as far as this member knows: only a leader does. */
+function isInTouch({ role, followers }: ConsensusStatus, id: NodeId): boolean {
+  return role !== 'leader' || followers.find((follower) => follower.id === id)?.recentlyActive !== false
+}
+
+/** Of the other voters in touch the one with the longest log; without being leader nobody knows that, so the first. */
+function successor(status: ConsensusStatus): NodeId {
+  const matchOf = (id: NodeId): number => {
+    const match = status.followers.find((follower) => follower.id === id)?.match ?? 0
+    return isInTouch(status, id) ? match : -1
+  }
+  const others = status.configuration.voters.filter((id) => id !== status.leader)
+  const [best] = others.toSorted((a, b) => matchOf(b) - matchOf(a))
+  if (best === undefined) throw new MembersFailure('no-candidate', 'there is no other voter')
+  return best
+}
+
+function lagOf(status: ConsensusStatus, id: NodeId): number | null {
+  if (status.role !== 'leader') return null
+  if (id === status.id) return 0
+  const follower = status.followers.find((one) => one.id === id)
+  return follower === undefined ? null : Math.max(0, status.lastIndex - follower.match)
+}
+
+/** A learner is a follower to consensus; to its operator it is a learner. */
+function roleOf(status: ConsensusStatus): string {
+  return status.configuration.voters.includes(status.id) ? status.role : 'learner'
+}

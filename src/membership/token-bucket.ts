@@ -1,0 +1,36 @@
+import type { Clock } from '../../raft/base/clock.ts'
+
+/** So many at once, and one more each `eachMs`. */
+export class TokenBucket {
+  readonly #most: number
+  readonly #eachMs: number
+  readonly #clock: Pick<Clock, 'monotonicMs'>
+  #left: number
+  #atMs: number
+
+  constructor(of: {
+    readonly most: number
+    readonly eachMs: number
+    readonly clock: Pick<Clock, 'monotonicMs'>
+  }) {
+    this.#most = of.most
+    this.#eachMs = of.eachMs
+    this.#clock = of.clock
+    this.#left = of.most
+    this.#atMs = of.clock.monotonicMs()
+  }
+
+  /** @returns whether there was one left */
+  take(): boolean {
+    const nowMs = this.#clock.monotonicMs()
+    this.#left = Math.min(this.#most, this.#left + (nowMs - this.#atMs) / this.#eachMs)
+    this.#atMs = nowMs
+    if (this.#left < 1) return false
+    this.#left--
+    return true
+  }
+
+  giveBack(): void {
+    this.#left = Math.min(this.#most, this.#left + 1)
+  }
+}

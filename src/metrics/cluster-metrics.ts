@@ -1,0 +1,135 @@
+import { Counter, Gauge } from 'prom-client'
+import type { Registry as MetricsRegistry } from 'prom-client'
+import type { NodeLoad } from '../../raft/index.ts'
+import type { Consensus } from '../../raft/index.ts'
+import type { StateVerdict } from '../state-agreement/state-agreement.ts'
+import type { Outcome } from '../store/command.ts'
+import type { QuarantineCause } from '../store/quarantine.ts'
+import type { ScrubCounters } from '../store/scrub.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { counter as countedIn, gauge as gaugeIn } from './gauges.ts'
+
+export type MetricsParts = {
+  readonly machine: {
+    readonly lastState: { readonly revision: number }
+    readonly quarantine: object | null
+    readonly quarantines: Readonly<Record<QuarantineCause, number>>
+  }
+  readonly consensus: Pick<Consensus<Outcome>, 'status'>
+  readonly node: { readonly load: NodeLoad }
+  readonly watch: {
+    readonly guard: { readonly verdict: StateVerdict }
+    readonly scrub: { readonly counters: ScrubCounters }
+  }
+  readonly store: Pick<ObjectStore, 'featureLevel' | 'storage'> & { readonly openWatches: number }
+}
+
+/** What this member knows of its cluster and its own state. */
+export function registerClusterMetrics(
+  register: MetricsRegistry,
+  { consensus, node, store, machine, watch }: MetricsParts,
+): void {
+  const gauge = (name: string, help: string, read: () => number): void => gaugeIn(register, name, help, read)
+  gauge('orch_raft_is_leader', '1 on the leader, else 0.', () => (consensus.status.role === 'leader' ? 1 : 0))
+  gauge('orch_raft_has_leader', '1 while a leader is known, else 0.', () =>
+    consensus.status.leader === null ? 0 : 1,
+  )
+  gauge('orch_raft_term', 'Term of the latest known leader.', () => consensus.status.term)
+  gauge(
+    'orch_raft_commit_index',
+    'Commit index: log entries known to be committed.',
+    () => consensus.status.commit,
+  )
+  gauge(
+    'orch_raft_last_index',
+    'Index of the last log entry of this member.',
+    () => consensus.status.lastIndex,
+  )
+  gauge(
+    'orch_raft_persisted_index',
+    'Index up to which log entries are on the disk of this member.',
+    () => consensus.status.persistedIndex,
+  )
+  gauge(
+    'orch_store_applied_memory_index',
+    'Index up to which log entries are applied to memory.',
+    () => consensus.status.appliedMemory,
+  )
+  gauge(
+    'orch_store_applied_disk_index',
+    'Index up to which the database has the effects of log entries.',
+    () => consensus.status.appliedDisk,
+  )
+  gauge('orch_store_revision', 'Newest resourceVersion in memory.', () => machine.lastState.revision)
+  gauge('orch_store_feature_level', 'Feature level of the cluster.', () => store.featureLevel)
+  gauge(
+    'orch_storage_used_bytes',
+    'Bytes of objects and their history, as the quota counts them.',
+    () => store.storage.usedBytes,
+  )
+  gauge('orch_storage_quota_bytes', 'Storage quota; 0 when there is none.', () => store.storage.bytesMax ?? 0)
+  gauge('orch_storage_alarm', '1 while writes that grow the storage are refused, else 0.', () =>
+    store.storage.alarm ? 1 : 0,
+  )
+  registerUsageByResource(register, store)
+  gauge(
+    'orch_store_quarantined',
+    '1 while this member does not serve because its state is not trusted, else 0.',
+    () => (machine.quarantine === null ? 0 : 1),
+  )
+  registerQuarantines(register, machine.quarantines)
+  gauge('orch_cluster_state_apart', 'Number of members whose state differs from that of this member.', () =>
+    watch.guard.verdict.kind === 'agree' ? 0 : watch.guard.verdict.members.length,
+  )
+  registerScrub(register, watch.scrub.counters)
+  gauge('orch_store_open_watches', 'Open watch cursors.', () => store.openWatches)
+  gauge(
+    'orch_raft_proposals_waiting',
+    'Proposals of this member whose outcome is not known yet.',
+    () => node.load.proposals,
+  )
+  gauge(
+    'orch_raft_readers_waiting',
+    'Linearizable reads waiting for a ReadIndex round.',
+    () => node.load.readers,
+  )
+}
+
+/** `disagreement` without any known damage is a fault of a program or of a memory. */
+function registerQuarantines(
+  register: MetricsRegistry,
+  quarantines: Readonly<Record<QuarantineCause, number>>,
+): void {
+  new Counter({
+    name: 'orch_store_quarantines_total',
+    help: 'Number of quarantines of the local state, by cause.',
+    labelNames: ['cause'],
+    registers: [register],
+    collect() {
+      this.reset()
+      for (const [cause, count] of Object.entries(quarantines)) this.inc({ cause }, count)
+    },
+  })
+}
+
+function registerScrub(register: MetricsRegistry, counters: Readonly<ScrubCounters>): void {
+  const count = (name: string, help: string, read: () => number): void =>
+    countedIn(register, `orch_store_scrub_${name}`, help, read)
+  count('rounds', 'Completed scrubs of the database.', () => counters.rounds)
+  count('records', 'Records that scrubs have checked.', () => counters.records)
+  count('findings', 'Scrubs that found damage.', () => counters.findings)
+}
+
+/** As many series as there are kinds in use. */
+function registerUsageByResource(register: MetricsRegistry, store: Pick<ObjectStore, 'storage'>): void {
+  new Gauge({
+    name: 'orch_storage_resource_bytes',
+    help: 'Share of each resource in orch_storage_used_bytes.',
+    labelNames: ['resource'],
+    registers: [register],
+    collect() {
+      this.reset()
+      for (const { resource, bytes } of store.storage.largest(Infinity)) this.set({ resource }, bytes)
+    },
+  })
+}

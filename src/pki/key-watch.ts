@@ -1,0 +1,166 @@
+import { stat } from 'node:fs/promises'
+import type { Logger } from 'pino'
+import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import type { Config } from '../config/config.ts'
+import { readCertificate } from './certificate.ts'
+import { memberUri } from './cluster-pki.ts'
+import { readTrustBundle } from './trust-bundle.ts'
+import { StartFailure } from '../config/start-failure.ts'
+import { keyFilesOf, memberKeys } from './member-keys.ts'
+import type { MemberKeys } from './member-keys.ts'
+
+export type KeyWatchParts = {
+  readonly config: Config
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Pick<Logger, 'info' | 'warn'>
+}
+
+/**
+ * Between two looks at the files; what is new counts once it looked the same twice. Short, as an authority that was taken
+ * out of a bundle is to be without effect within a second.
+ */
+const periodMs = 300
+
+/**
+ * Certificates run out, and whoever renews them replaces files: takes keys and certificates that changed on disk into
+ * use, without a restart. All that flags name or none of it; a certificate whose key is yet to come, or that is bad, leaves
+ * everything as it was, with one line.
+ */
+export class KeyWatch {
+  readonly #parts: KeyWatchParts
+  readonly #take: (keys: MemberKeys) => void
+  #keys: MemberKeys
+  #timer: Timer | null = null
+  #looking = false
+  #closed = false
+  /** How the files looked when they were last read, and at the last look. */
+  #read = ''
+  #seen = ''
+
+  /** @param keys in use; @param take puts others into use */
+  constructor(parts: KeyWatchParts, keys: MemberKeys, take: (keys: MemberKeys) => void) {
+    this.#parts = parts
+    this.#keys = keys
+    this.#take = take
+  }
+
+  start(): void {
+    const { clock, config } = this.#parts
+    if (keyFilesOf(config).length === 0) return
+    this.#timer = clock.every(periodMs, () => void this.look())
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#timer?.cancel()
+  }
+
+  /** Never rejects. */
+  async look(): Promise<void> {
+    if (this.#looking) return
+    this.#looking = true
+    const seen = await looksOf(this.#parts.config)
+    this.#looking = false
+    if (seen === null || this.#closed) return
+    const isSettled = seen === this.#seen
+    this.#seen = seen
+    if (!isSettled || seen === this.#read) return
+    this.#read = seen
+    this.#renew()
+  }
+
+  #renew(): void {
+    const { config, log } = this.#parts
+    try {
+      // Flags name files, so nothing is made and no directory is needed.
+      const keys = memberKeys(this.#parts, '', this.#keys.peer === null ? 'maybe-alone' : 'among-others')
+      if (JSON.stringify(keys) === JSON.stringify(this.#keys)) return
+      checkFits(config, keys, this.#parts.clock.wallMs())
+      this.#take(keys)
+      const changed = authorityChanges(this.#keys, keys)
+      this.#keys = keys
+      const notAfterMs = validities(keys).map(({ certificate }) => certificate.notAfterMs)
+      const until = new Date(Math.min(...notAfterMs)).toISOString()
+      log.info({ until, ...changed }, 'keys and certificates changed on disk: new connections use them')
+    } catch (cause) {
+      if (!(cause instanceof StartFailure)) throw cause
+      log.warn({ cause: cause.message }, 'keys on disk are not taken into use: those of before stay')
+    }
+  }
+}
+
+/** @throws StartFailure `keys` */
+function checkFits(config: Config, keys: MemberKeys, nowMs: number): void {
+  for (const { flag, certificate } of validities(keys)) {
+    if (certificate.notBeforeMs <= nowMs && nowMs < certificate.notAfterMs) continue
+    const from = new Date(certificate.notBeforeMs).toISOString()
+    const until = new Date(certificate.notAfterMs).toISOString()
+    const file = `--${flag} ${config[flag]}`
+    throw new StartFailure('keys', `${file} is valid from ${from} to ${until}: give one that is valid now`)
+  }
+  if (keys.peer === null) return
+  const { uris } = readCertificate(keys.peer.certificate).names
+  if (uris.includes(memberUri(config.name))) return
+  const file = `--peer-cert-file ${config['peer-cert-file']}`
+  throw new StartFailure('keys', `${file} is not the certificate of member ${config.name}: give it its own`)
+}
+
+/** By whom the members of a bundle are known: subject, and enough of the fingerprint to tell two of one name apart. */
+function authorityNames(pem: string | null): readonly string[] {
+  if (pem === null) return []
+  return readTrustBundle(pem).authorities.map(
+    ({ subject, fingerprint }) => `${subject.commonName} (${fingerprint.slice(0, 16)})`,
+  )
+}
+
+/** For the operator: whose signature counts from now on, and whose no longer does. */
+function authorityChanges(
+  before: MemberKeys,
+  after: MemberKeys,
+): Readonly<Record<string, readonly string[]>> {
+  const changes: Record<string, readonly string[]> = {}
+  for (const [what, of] of bundles) {
+    const [old, now] = [authorityNames(of(before)), authorityNames(of(after))]
+    const [added, removed] = [
+      now.filter((one) => !old.includes(one)),
+      old.filter((one) => !now.includes(one)),
+    ]
+    if (added.length > 0) changes[`${what}Added`] = added.slice(0, authoritiesTold)
+    if (removed.length > 0) changes[`${what}Removed`] = removed.slice(0, authoritiesTold)
+  }
+  return changes
+}
+
+const authoritiesTold = 10
+const bundles = [
+  ['clientAuthorities', ({ server }: MemberKeys) => server.clientAuthorities],
+  ['peerAuthorities', ({ peer }: MemberKeys) => peer?.authority ?? null],
+] as const
+
+type Valid = {
+  readonly flag: 'tls-cert-file' | 'peer-cert-file'
+  readonly certificate: ReturnType<typeof readCertificate>
+}
+
+function validities({ server, peer }: MemberKeys): readonly Valid[] {
+  const own: Valid = { flag: 'tls-cert-file', certificate: readCertificate(server.certificate) }
+  if (peer === null) return [own]
+  return [own, { flag: 'peer-cert-file', certificate: readCertificate(peer.certificate) }]
+}
+
+/** Changes when a file does, however it is replaced. @returns null: one is no file, so it cannot be read twice */
+async function looksOf(config: Config): Promise<string | null> {
+  const looks: string[] = []
+  for (const path of keyFilesOf(config)) {
+    try {
+      const found = await stat(path)
+      if (!found.isFile()) return null
+      looks.push([found.dev, found.ino, found.size, found.mtimeMs].join(' '))
+    } catch {
+      looks.push('missing')
+    }
+  }
+  return looks.join('\n')
+}

@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto'
+import { isIP } from 'node:net'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Random } from '../../raft/base/random.ts'
+import { parseAddress } from '../config/address.ts'
+import type { Config } from '../config/config.ts'
+import { readCertificate } from './certificate.ts'
+import { clusterPkiPaths, ensureClusterPki } from './cluster-pki.ts'
+import { PkiFailure } from './errors.ts'
+import { readTextFile } from './files.ts'
+import { readPrivateKey, samePublicKey } from './keys.ts'
+import { readTrustBundle } from './trust-bundle.ts'
+import { StartFailure } from '../config/start-failure.ts'
+import { isIssuedBy } from './issued-by.ts'
+import { clientAddress } from '../config/client-address.ts'
+
+/** In PEM. */
+export type PeerKeys = { readonly authority: string; readonly certificate: string; readonly key: string }
+
+/** Of the client port, in PEM. */
+export type ServerKeys = {
+  readonly certificate: string
+  readonly key: string
+  /** Who vouches for clients; null: client certificates are not asked for. */
+  readonly clientAuthorities: string | null
+}
+
+export type MemberKeys = {
+  readonly server: ServerKeys
+  /** null: a single member, which has no peers. */
+  readonly peer: PeerKeys | null
+  /** Where a self-made admin's configuration is; null when the keys came from files. */
+  readonly kubeconfig: string | null
+  /** At this start, not an earlier one. */
+  readonly madeNow: boolean
+  /** SHA-256 of what all members must share, by name; see `ClusterIdentity`. */
+  readonly fingerprints: Readonly<Record<string, string>>
+}
+
+/**
+ * Reads the keys the flags name, or makes them for a single member that was given none.
+ *
+ * @param directory where self-made ones are kept
+ * @param company `among-others`: it joined a cluster, or is about to
+ * @throws StartFailure `keys`
+ */
+export function memberKeys(
+  parts: { readonly config: Config; readonly clock: Clock; readonly random: Random },
+  directory: string,
+  company: 'maybe-alone' | 'among-others',
+): MemberKeys {
+  const { config } = parts
+  const alone = config['initial-members'].length <= 1 && company === 'maybe-alone'
+  if (config['tls-cert-file'] === '') {
+    if (!alone) {
+      throw new StartFailure(
+        'keys',
+        'a cluster of several members needs --tls-cert-file and --tls-private-key-file: orchctl pki init makes them',
+      )
+    }
+    return selfMade(parts, directory)
+  }
+  const server = {
+    certificate: read(config, 'tls-cert-file'),
+    key: read(config, 'tls-private-key-file'),
+    clientAuthorities: config['client-ca-file'] === '' ? null : read(config, 'client-ca-file'),
+  }
+  checkPair(config, 'tls-cert-file', 'tls-private-key-file', server)
+  if (server.clientAuthorities !== null) checkReadable(config, 'client-ca-file', server.clientAuthorities)
+  const peer = config['peer-cert-file'] === '' ? null : peerKeys(config)
+  const fingerprints = fingerprintsOf(server.clientAuthorities, peer)
+  return { server, peer, kubeconfig: null, madeNow: false, fingerprints }
+}
+
+function peerKeys(config: Config): PeerKeys {
+  const peer = {
+    authority: read(config, 'peer-ca-file'),
+    certificate: read(config, 'peer-cert-file'),
+    key: read(config, 'peer-key-file'),
+  }
+  checkPair(config, 'peer-cert-file', 'peer-key-file', peer)
+  checkReadable(config, 'peer-ca-file', peer.authority)
+  // No member that has the same authority would let this one in.
+  if (!isIssuedBy(peer.certificate, peer.authority)) {
+    const files = `--peer-cert-file ${config['peer-cert-file']} was not issued by --peer-ca-file ${config['peer-ca-file']}`
+    throw new StartFailure(
+      'keys',
+      `${files}: give the authority that all members share, and a certificate of it`,
+    )
+  }
+  return peer
+}
+
+function selfMade(
+  { config, clock, random }: { readonly config: Config; readonly clock: Clock; readonly random: Random },
+  directory: string,
+): MemberKeys {
+  const pki = join(directory, 'pki')
+  const kubeconfig = join(directory, 'admin.kubeconfig')
+  const { made } = ensureClusterPki({
+    directory: pki,
+    kubeconfigPath: kubeconfig,
+    members: [{ name: config.name, hosts: ownHosts(config), serverUrl: `https://${clientAddress(config)}` }],
+    ...{ clock, random },
+  })
+  const paths = clusterPkiPaths(pki)
+  const authority = readTextFile(paths.ca.certificate)
+  const { certificate, key } = paths.server(config.name)
+  const server = {
+    certificate: readTextFile(certificate),
+    key: readTextFile(key),
+    clientAuthorities: authority,
+  }
+  const madeNow = made.includes(paths.ca.key)
+  return { server, peer: null, kubeconfig, madeNow, fingerprints: fingerprintsOf(authority, null) }
+}
+
+/** The files that flags name, which may change while this member runs. None: it made its keys itself. */
+export function keyFilesOf(config: Config): readonly string[] {
+  if (config['tls-cert-file'] === '') return []
+  return keyFlags.map((flag) => config[flag]).filter((path) => path !== '')
+}
+
+function ownHosts(config: Config): readonly string[] {
+  const hosts = new Set([hostname(), parseAddress(clientAddress(config)).host])
+  if (isIP(config['bind-address']) !== 0 && config['bind-address'] !== '0.0.0.0')
+    hosts.add(config['bind-address'])
+  return [...hosts]
+}
+
+function fingerprintsOf(
+  clientAuthorities: string | null,
+  peer: PeerKeys | null,
+): Readonly<Record<string, string>> {
+  const prints: Record<string, string> = {}
+  if (clientAuthorities !== null) prints['client-ca'] = fingerprint(clientAuthorities)
+  if (peer !== null) prints['peer-ca'] = fingerprint(peer.authority)
+  return prints
+}
+
+/** Of the first authority's public key, so that a renewed certificate of the same key is the same. */
+function fingerprint(pem: string): string {
+  const spki = readCertificate(pem).publicKey.export({ type: 'spki', format: 'der' })
+  return createHash('sha256').update(spki).digest('hex')
+}
+
+const keyFlags = [
+  'tls-cert-file',
+  'tls-private-key-file',
+  'client-ca-file',
+  'peer-ca-file',
+  'peer-cert-file',
+  'peer-key-file',
+] as const satisfies readonly (keyof Config)[]
+
+type KeyFlag = (typeof keyFlags)[number]
+
+function read(config: Config, flag: KeyFlag): string {
+  try {
+    return readTextFile(config[flag])
+  } catch (cause) {
+    if (!(cause instanceof PkiFailure)) throw cause
+    throw new StartFailure('keys', `--${flag}: ${cause.message}`, { cause })
+  }
+}
+
+/** So that a damaged file is named here, and not by whoever first needs it; the runtime takes no key for one. */
+function checkPair(
+  config: Config,
+  certificateFlag: KeyFlag,
+  keyFlag: KeyFlag,
+  { certificate, key }: { readonly certificate: string; readonly key: string },
+): void {
+  checkReadable(config, certificateFlag, certificate)
+  const files = `--${keyFlag} ${config[keyFlag]} and --${certificateFlag} ${config[certificateFlag]}`
+  try {
+    const { publicKey } = readPrivateKey(key)
+    if (!samePublicKey(publicKey, readCertificate(certificate).publicKey)) {
+      throw new PkiFailure('mismatched', 'the key is of another certificate')
+    }
+    // Whatever follows the first certificate in its file.
+    createSecureContext({ cert: certificate, key })
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
+    throw new StartFailure('keys', `${files} do not work together (${why}): give a key and its certificate`, {
+      cause,
+    })
+  }
+}
+
+/** All certificates of a file. */
+function checkReadable(config: Config, flag: KeyFlag, pem: string): void {
+  try {
+    readTrustBundle(pem)
+  } catch (cause) {
+    if (!(cause instanceof PkiFailure)) throw cause
+    const file = `--${flag} ${config[flag]}`
+    throw new StartFailure(
+      'keys',
+      `${file} is damaged (${cause.message}): bring back an undamaged copy of it`,
+      {
+        cause,
+      },
+    )
+  }
+}

@@ -1,0 +1,61 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Consensus, LogIndex, SnapshotSource } from '../../raft/index.ts'
+import { StorageFailure, StoreFailure } from '../store/errors.ts'
+import type { StoreMachine } from '../store/store-machine.ts'
+
+export type MemberSnapshotsParts = {
+  readonly clusterName: string
+  readonly machine: Pick<StoreMachine, 'appliedDisk' | 'flushed' | 'produceSnapshot'>
+  readonly barrier: (deadlineMs: number) => Promise<void>
+  readonly consensus: Pick<Consensus<never>, 'status'>
+  readonly clock: Clock
+}
+
+/** The disk is asked again so often, in ms. */
+const retryMs = 20
+
+/**
+ * Gives away the whole state as of now: everything that was acknowledged before the question is in it, on any member. It
+ * comes from the database, as that is a picture which holds still; so the database has to get there first.
+ */
+export class MemberSnapshots implements SnapshotProvider {
+  readonly #parts: MemberSnapshotsParts
+
+  constructor(parts: MemberSnapshotsParts) {
+    this.#parts = parts
+  }
+
+  async open(deadlineMs: number): Promise<SnapshotStream> {
+    const { barrier, consensus, machine, clusterName } = this.#parts
+    await barrier(deadlineMs)
+    await this.#onDisk(consensus.status.appliedMemory, deadlineMs)
+    try {
+      return { clusterName, source: await machine.produceSnapshot(null) }
+    } catch (cause) {
+      if (cause instanceof StorageFailure) throw new StoreFailure('quarantined', cause.message, { cause })
+      throw cause
+    }
+  }
+
+  async #onDisk(index: LogIndex, deadlineMs: number): Promise<void> {
+    const { machine, clock } = this.#parts
+    for (;;) {
+      await machine.flushed()
+      if (machine.appliedDisk.index >= index) return
+      if (clock.monotonicMs() >= deadlineMs) {
+        throw new StoreFailure('timed-out', `the database did not reach index ${index} in time`)
+      }
+      await new Promise<void>((resolve) => {
+        clock.after(retryMs, resolve)
+      })
+    }
+  }
+}
+
+/** The whole state of the cluster, as a stream of pieces. */
+export type SnapshotStream = { readonly clusterName: string; readonly source: SnapshotSource }
+
+export interface SnapshotProvider {
+  /** With everything that was acknowledged before the call. @throws StoreFailure */
+  open(deadlineMs: number): Promise<SnapshotStream>
+}

@@ -1,0 +1,72 @@
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Consensus, NodeId } from '../../raft/index.ts'
+import { ReportFailure, decodeReport } from './member-report.ts'
+import type { MemberReport } from './member-report.ts'
+
+export type MemberReportsParts = {
+  readonly consensus: Pick<Consensus<never>, 'status' | 'onReport'>
+  readonly clock: Clock
+  /** One line about a report that cannot be read; told once for each member until one can be. */
+  readonly onUnreadable: (from: NodeId, cause: string) => void
+}
+
+/** A report, and when it came. */
+export type ReceivedReport = { readonly report: MemberReport; readonly receivedMs: number }
+
+/** The latest report of each other member of the configuration. Bounded by it: nobody else may speak. */
+export class MemberReports {
+  readonly #parts: MemberReportsParts
+  readonly #latest = new Map<NodeId, ReceivedReport>()
+  readonly #unreadable = new Set<NodeId>()
+  readonly #listeners = new Set<(from: NodeId, report: MemberReport) => void>()
+  readonly #stop: () => void
+
+  constructor(parts: MemberReportsParts) {
+    this.#parts = parts
+    this.#stop = parts.consensus.onReport(({ from, bytes }) => this.#heard(from, bytes))
+  }
+
+  /** @returns stops listening */
+  onHeard(listener: (from: NodeId, report: MemberReport) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /**
+   * Of members that are in the configuration now.
+   *
+   * @param ageMsMax how long ago a report may have come
+   */
+  latest(ageMsMax: number): ReadonlyMap<NodeId, MemberReport> {
+    const now = this.#parts.clock.monotonicMs()
+    const found = new Map<NodeId, MemberReport>()
+    for (const { id } of this.#parts.consensus.status.configuration.members) {
+      const heard = this.#latest.get(id)
+      if (heard !== undefined && now - heard.receivedMs <= ageMsMax) found.set(id, heard.report)
+    }
+    return found
+  }
+
+  close(): void {
+    this.#stop()
+  }
+
+  #heard(from: NodeId, bytes: Uint8Array): void {
+    const { status } = this.#parts.consensus
+    const known = new Set(status.configuration.members.map(({ id }) => id))
+    for (const id of this.#latest.keys()) if (!known.has(id)) this.#latest.delete(id)
+    if (!known.has(from) || from === status.id) return
+    let report: MemberReport
+    try {
+      report = decodeReport(bytes)
+    } catch (cause) {
+      if (!(cause instanceof ReportFailure)) throw cause
+      if (!this.#unreadable.has(from)) this.#parts.onUnreadable(from, cause.message)
+      this.#unreadable.add(from)
+      return
+    }
+    this.#unreadable.delete(from)
+    this.#latest.set(from, { report, receivedMs: this.#parts.clock.monotonicMs() })
+    for (const listener of this.#listeners) listener(from, report)
+  }
+}

@@ -1,0 +1,67 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../../raft/base/clock.ts'
+import type { Consensus } from '../../raft/index.ts'
+import { MemberReporter } from './member-reporter.ts'
+import { MemberReports } from './member-reports.ts'
+import { StateGuard } from './state-guard.ts'
+import type { Outcome } from '../store/command.ts'
+import type { StoreLimits } from '../store/limits.ts'
+import { Scrub } from '../store/scrub.ts'
+import type { StoreMachine } from '../store/store-machine.ts'
+import { programVersion } from '../version.ts'
+
+export type StateWatch = {
+  readonly guard: StateGuard
+  /** What the other members say of themselves. */
+  readonly reports: MemberReports
+  readonly scrub: Scrub
+  readonly close: () => Promise<void>
+}
+
+/** Members tell each other what they know and what state they have, and compare; each looks its own through for rot. */
+export function watchState(parts: {
+  readonly machine: StoreMachine
+  readonly consensus: Consensus<Outcome>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly limits: StoreLimits
+  /** What this member may decide by. */
+  readonly featureLevelMax: number
+  /** As the guard takes it; unset: its own. */
+  readonly operatorTrustMs?: number
+}): StateWatch {
+  const { machine, consensus, clock, log, limits, featureLevelMax, operatorTrustMs: trustMs } = parts
+  const reports = new MemberReports({
+    consensus,
+    clock,
+    onUnreadable: (from, cause) => log.warn({ from, cause }, 'the report of a member cannot be read'),
+  })
+  const guard = new StateGuard({
+    ...{ state: machine, consensus, reports, clock, log },
+    ...(trustMs === undefined ? {} : { trustMs }),
+  })
+  const reporter = new MemberReporter({
+    consensus,
+    clock,
+    describe: () => ({ ...guard.describe(), featureLevelMax, version: programVersion }),
+  })
+  const scrub = new Scrub({
+    ...{ machine, clock, limits },
+    onDone: (report) => log.info(report, 'the database was looked through and is as it was written'),
+    onRefused: (cause) => log.warn({ err: cause }, 'the database could not be looked through'),
+  })
+  guard.start()
+  reporter.start()
+  scrub.start()
+  return {
+    guard,
+    reports,
+    scrub,
+    close: async () => {
+      await scrub.close()
+      reporter.close()
+      guard.close()
+      reports.close()
+    },
+  }
+}

@@ -1,0 +1,88 @@
+/*
+ * Goal: the longest promise that any process of a member may have given is known to the next one. Method: a real directory.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { forgetPromise, promisedMs, recordNoPromise } from '../../../../src/data-dir/lease-promise.ts'
+import { limits } from '../../../../src/config/limits.ts'
+import { leasePromiseFileName } from '../../../../src/data-dir/layout.ts'
+
+type Warned = { readonly log: { warn: (...said: readonly unknown[]) => void }; readonly lines: string[] }
+
+function warned(): Warned {
+  const lines: string[] = []
+  return { lines, log: { warn: (...said) => void lines.push(String(said[1])) } }
+}
+
+function folder(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'orch-promise-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+void test('the longest election timeout of all starts is recorded until it was waited out', (t) => {
+  const directory = folder(t)
+  const { log, lines } = warned()
+  const kept = (): string => readFileSync(join(directory, leasePromiseFileName), 'utf8')
+  const promised = (electionMs: number, hasLog = true): number =>
+    promisedMs({ directory, electionMs, hasLog, log })
+  assert.equal(promised(300, false), 300)
+  assert.match(kept(), /^300 /)
+  assert.equal(promised(5000), 5000)
+  assert.equal(promised(500), 5000)
+  assert.equal(promised(300), 5000)
+  assert.match(kept(), /^5000 /)
+  assert.deepEqual(lines, [])
+  forgetPromise(join(directory, 'gone'), 300, log)
+  assert.equal(lines.length, 1)
+  forgetPromise(directory, 300, log)
+  assert.equal(promised(300), 300)
+})
+
+void test('a lease promise with any byte changed, or cut, or missing beside a log, counts as the longest', (t) => {
+  const directory = folder(t)
+  const path = join(directory, leasePromiseFileName)
+  const first = warned()
+  promisedMs({ directory, electionMs: 5000, hasLog: false, log: first.log })
+  const whole = readFileSync(path)
+  const spoiled: (Buffer | null)[] = [null]
+  for (let at = 0; at < whole.length; at++) {
+    spoiled.push(whole.subarray(0, at))
+    for (let mask = 1; mask < 256; mask++) {
+      const changed = Buffer.from(whole)
+      changed[at] = (changed[at] ?? 0) ^ mask
+      spoiled.push(changed)
+    }
+  }
+  // The longest is the same for every way to spoil it; the record is replaced, so each gets its own.
+  for (const text of spoiled) {
+    if (text === null) rmSync(path)
+    else writeFileSync(path, text)
+    const { log, lines } = warned()
+    const what = String(text)
+    assert.equal(promisedMs({ directory, electionMs: 300, hasLog: true, log }), limits.electionMsMax, what)
+    assert.equal(lines.length, 1, what)
+    assert.match(
+      lines[0] ?? '',
+      text === null ? /was missing and is set aside/ : /was damaged and is set aside/,
+    )
+    const again = warned()
+    assert.equal(
+      promisedMs({ directory, electionMs: 300, hasLog: true, log: again.log }),
+      limits.electionMsMax,
+    )
+    assert.deepEqual(again.lines, [])
+  }
+})
+
+void test('a directory that was restored owes nothing', (t) => {
+  const directory = folder(t)
+  const { log, lines } = warned()
+  recordNoPromise(directory)
+  assert.equal(promisedMs({ directory, electionMs: 300, hasLog: true, log }), 300)
+  assert.deepEqual(lines, [])
+})

@@ -1,0 +1,90 @@
+/*
+ * Goal: a member is called caught up only on proof, and stops looking alive when the proof is old.
+ * Method: a barrier that opens or fails on command, and time by hand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConsensusFailure, noIndex } from '../../../../raft/index.ts'
+import type { LogIndex } from '../../../../raft/index.ts'
+import { CaughtUp } from '../../../../src/health/caught-up.ts'
+import { WatchGuard } from '../../../../src/health/watch-guard.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+class Barrier {
+  open = true
+  asked = 0
+
+  barrier(): Promise<LogIndex> {
+    this.asked++
+    return this.open
+      ? Promise.resolve(noIndex)
+      : Promise.reject(new ConsensusFailure('timed-out', 'no quorum'))
+  }
+}
+
+void test('nothing is proven before the first barrier opens', async (t) => {
+  const consensus = new Barrier()
+  consensus.open = false
+  const clock = new ManualClock()
+  const caughtUp = new CaughtUp({ consensus, clock })
+  t.after(() => caughtUp.close())
+  assert.match(caughtUp.failure() ?? '', /not caught up yet/)
+  caughtUp.start()
+  await clock.advance(1000)
+  assert.match(caughtUp.failure() ?? '', /not caught up yet/)
+  consensus.open = true
+  await clock.advance(100)
+  assert.equal(caughtUp.failure(), null)
+})
+
+void test('proof grows old, and comes back by itself', async (t) => {
+  const consensus = new Barrier()
+  const clock = new ManualClock()
+  const caughtUp = new CaughtUp({ consensus, clock })
+  t.after(() => caughtUp.close())
+  caughtUp.start()
+  await clock.advance(5000)
+  assert.equal(caughtUp.failure(), null)
+  consensus.open = false
+  await clock.advance(2000)
+  assert.equal(caughtUp.failure(), null, 'one lost question makes nobody unready')
+  await clock.advance(3000)
+  assert.match(caughtUp.failure() ?? '', /lately/)
+  consensus.open = true
+  await clock.advance(200)
+  assert.equal(caughtUp.failure(), null)
+})
+
+void test('a closed one asks no more', async () => {
+  const consensus = new Barrier()
+  const clock = new ManualClock()
+  const caughtUp = new CaughtUp({ consensus, clock })
+  caughtUp.start()
+  await clock.advance(100)
+  caughtUp.close()
+  const { asked } = consensus
+  await clock.advance(5000)
+  assert.equal(consensus.asked, asked)
+})
+
+void test('watches end once the proof is older than the bound, and again while it stays so', async () => {
+  const clock = new ManualClock()
+  let ageMs = 0
+  let ends = 0
+  const guard = new WatchGuard({
+    clock,
+    proofAgeMs: () => ageMs,
+    ageMsMax: 10_000,
+    endWatches: () => void ends++,
+  })
+  guard.start()
+  ageMs = 10_000
+  await clock.advance(3000)
+  assert.equal(ends, 0)
+  ageMs = 10_001
+  await clock.advance(2000)
+  assert.equal(ends, 2)
+  guard.close()
+  await clock.advance(5000)
+  assert.equal(ends, 2)
+})

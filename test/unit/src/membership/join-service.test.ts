@@ -1,0 +1,327 @@
+/*
+ * Goal: a token makes one member of one process, however often its steps are interrupted and repeated.
+ * Method: the service on records in memory and a configuration that changes by the shipped plan; each await fails once.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { ConsensusFailure } from '../../../../raft/index.ts'
+import type { MemberChange } from '../../../../raft/index.ts'
+import { IssueFailure, JoinService } from '../../../../src/membership/join-service.ts'
+import type { JoinServiceParts } from '../../../../src/membership/join-service.ts'
+import { JoinFailure } from '../../../../src/membership/join-rules.ts'
+import { parseJoinToken } from '../../../../src/membership/join-token.ts'
+import { limits } from '../../../../src/config/limits.ts'
+import {
+  MemoryJoinRecords,
+  PlannedMembers,
+  cluster,
+  prints,
+  request,
+  seat,
+  tokenIn,
+} from '../../../support/join-service-kit.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+const forEver = Number.MAX_SAFE_INTEGER
+
+function serviceOf(change: Partial<JoinServiceParts> = {}) {
+  const [clock, records, members] = [
+    new ManualClock(),
+    new MemoryJoinRecords(),
+    new PlannedMembers(['n1', 'n2', 'n3']),
+  ]
+  const service = new JoinService({
+    ...{ clock, records, random: new SeededRandom(1), version: '1.0.0' },
+    consensus: members,
+    configuration: () => members.configuration,
+    applied: () => members.applied,
+    cluster: () => cluster,
+    authority: () => prints['client-ca'],
+    hasPeerPort: true,
+    levelMin: 3,
+    ...change,
+  })
+  const issue = async (name = 'n4', replaces: string | null = null): Promise<string> => {
+    const own =
+      name === seat.name ? seat : { ...seat, peerAddress: `${name}:7443`, clientAddress: `${name}:6443` }
+    const token = tokenIn(await service.issue({ ...own, name, replaces }, forEver))
+    return parseJoinToken(token)?.id ?? assert.fail('a token')
+  }
+  return { service, clock, records, members, issue }
+}
+
+const failsWith = (code: string) => (cause: unknown) =>
+  (cause instanceof JoinFailure || cause instanceof IssueFailure) && cause.code === code
+
+void test('a process that shows a token becomes a learner that is to vote, with what the token said', async () => {
+  const { service, members, issue } = serviceOf()
+  const answer = await service.join(await issue(), request, forEver)
+  const member = members.named('n4')
+  assert.equal(member?.id, answer.memberId)
+  assert.deepEqual(
+    [member.role, member.wantedRole, member.peerAddress],
+    ['learner', 'voter', seat.peerAddress],
+  )
+  assert.ok(member.addedMs > 0)
+  assert.equal(answer.members.length, 4)
+})
+
+void test('asked again, the same process is told the same; another one is refused', async () => {
+  const { service, members, issue } = serviceOf()
+  const id = await issue()
+  const first = await service.join(id, request, forEver)
+  const again = await service.join(id, request, forEver)
+  assert.equal(again.memberId, first.memberId)
+  assert.equal(members.configuration.members.length, 4)
+  await assert.rejects(service.join(id, { ...request, nonce: '22'.repeat(16) }, forEver), failsWith('used'))
+})
+
+for (const when of ['before', 'after'] as const) {
+  void test(`an answer lost ${when} the change was made is asked for again, and it is the same member`, async () => {
+    const { service, members, records, clock, issue } = serviceOf()
+    const id = await issue()
+    members.failures.push({ when, cause: new ConsensusFailure('timed-out', 'too slow') })
+    await assert.rejects(service.join(id, request, forEver), ConsensusFailure)
+    const drawn = records.find(id)?.record.joining?.memberId
+    // What was begun in time is completed also when the hour is over.
+    await clock.advance(limits.joinTokenMsMax)
+    const answer = await service.join(id, request, forEver)
+    assert.equal(answer.memberId, drawn)
+    assert.equal(members.named('n4')?.id, drawn)
+  })
+}
+
+void test('a member that was removed before its process was answered comes in under another id', async () => {
+  const { service, members, records, issue } = serviceOf()
+  const id = await issue()
+  members.failures.push({ when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') })
+  await assert.rejects(service.join(id, request, forEver), ConsensusFailure)
+  const first = members.named('n4')?.id ?? assert.fail('it was added')
+  await members.changeMembers({ kind: 'remove', id: first })
+  const answer = await service.join(id, request, forEver)
+  assert.notEqual(answer.memberId, first)
+  assert.equal(members.named('n4')?.id, answer.memberId)
+  assert.equal(records.find(id)?.record.joining?.memberId, answer.memberId)
+  assert.equal(
+    (await service.join(id, request, forEver)).memberId,
+    answer.memberId,
+    'asked again it is the same',
+  )
+})
+
+void test('an addition that is made late, after its member came and was removed, adds nobody', async () => {
+  const { service, members, issue } = serviceOf()
+  const id = await issue()
+  const { memberId } = await service.join(id, request, forEver)
+  const [late] = members.changes
+  assert.ok(late !== undefined)
+  await members.changeMembers({ kind: 'remove', id: memberId })
+  await assert.rejects(members.changeMembers(late), { code: 'id-taken' })
+  assert.equal(members.named('n4'), null)
+})
+
+void test('a process is not told an id that another member removed and redrew meanwhile', async () => {
+  const { service, members, issue } = serviceOf()
+  const id = await issue()
+  const change = members.changeMembers.bind(members)
+  const later: unknown[] = []
+  members.changeMembers = async (wanted) => {
+    const changed = await change(wanted)
+    if (wanted.kind === 'add' && later.length === 0) {
+      // Its answer is late: the operator removes it, and the process asks another member.
+      await change({ kind: 'remove', id: wanted.member.id })
+      later.push('asks')
+      later.push(await service.join(id, request, forEver))
+    }
+    return changed
+  }
+  const answer = await service.join(id, request, forEver)
+  assert.deepEqual(later, ['asks', answer])
+  assert.equal(members.named('n4')?.id, answer.memberId)
+})
+
+void test('a member that does not know its cluster yet takes nobody in, and says to try again', async () => {
+  let clusterId: string | null = null
+  const { service, members, records, issue } = serviceOf({ cluster: () => ({ ...cluster, clusterId }) })
+  const id = await issue()
+  await assert.rejects(service.join(id, request, forEver), failsWith('not-founded'))
+  assert.equal(members.changes.length, 0)
+  assert.equal(records.find(id)?.record.joining, null)
+  clusterId = cluster.clusterId
+  assert.equal((await service.join(id, request, forEver)).clusterId, clusterId)
+})
+
+void test('who was removed does not come back with the same token', async () => {
+  const { service, members, issue } = serviceOf()
+  const id = await issue()
+  const { memberId } = await service.join(id, request, forEver)
+  await members.changeMembers({ kind: 'remove', id: memberId })
+  await assert.rejects(service.join(id, request, forEver), failsWith('removed'))
+  assert.equal(members.named('n4'), null)
+})
+
+void test('who is a member is what memory says behind the barrier, not what consensus last told of itself', async () => {
+  const members = new PlannedMembers(['n1', 'n2', 'n3'])
+  // Consensus tells of itself now and then; the records are read behind a barrier.
+  const consensus = {
+    status: members.status,
+    changeMembers: (change: MemberChange) => members.changeMembers(change),
+  }
+  const { service, issue } = serviceOf({
+    consensus,
+    configuration: () => members.configuration,
+  })
+  const id = await issue()
+  const first = await service.join(id, request, forEver)
+  const again = await service.join(id, request, forEver)
+  assert.equal(again.memberId, first.memberId)
+})
+
+void test('what somebody joins with stays while they are on the way in, and goes an hour after they came or went', async () => {
+  const { service, members, records, clock, issue } = serviceOf()
+  const id = await issue()
+  const lost = { when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') } as const
+  members.failures.push({ ...lost, when: 'before' })
+  await assert.rejects(service.join(id, request, forEver), ConsensusFailure)
+  await clock.advance(limits.joinTokenMsMax)
+  await issue('n5')
+  assert.ok(records.find(id) !== null, 'its seat is taken, and it may ask again')
+  members.failures.push(lost)
+  await assert.rejects(service.join(id, request, forEver), ConsensusFailure)
+  await clock.advance(limits.joinTokenMsMax)
+  await issue('n5')
+  assert.equal((await service.join(id, request, forEver)).memberId, members.named('n4')?.id)
+  await issue('n5')
+  assert.equal(records.find(id), null, 'it came')
+})
+
+void test('of two tokens for one address, the second to be used is refused', async () => {
+  const { service, members } = serviceOf()
+  const issued = async (name: string): Promise<string> => {
+    const token = tokenIn(await service.issue({ ...seat, name }, forEver))
+    return parseJoinToken(token)?.id ?? assert.fail('a token')
+  }
+  const [four, five] = [await issued('n4'), await issued('n5')]
+  await service.join(four, request, forEver)
+  await assert.rejects(service.join(five, { ...request, name: 'n5' }, forEver), failsWith('address-taken'))
+  assert.equal(members.named('n5'), null)
+})
+
+void test('who does not know rules that began while it was let in is not answered; the version that does completes it', async () => {
+  let featureLevel = 3
+  const { service, members, issue } = serviceOf({ cluster: () => ({ ...cluster, featureLevel }) })
+  const change = members.changeMembers.bind(members)
+  members.changeMembers = (wanted) => {
+    featureLevel = 4
+    return change(wanted)
+  }
+  const id = await issue()
+  await assert.rejects(service.join(id, request, forEver), failsWith('other-rules'))
+  const drawn = members.named('n4')?.id
+  assert.ok(drawn !== undefined, 'a learner that waits for its process')
+  await assert.rejects(service.join(id, request, forEver), failsWith('other-rules'))
+  const answer = await service.join(id, { ...request, version: '2.0.0', featureLevelMax: 4 }, forEver)
+  assert.equal(answer.memberId, drawn)
+})
+
+void test('two processes with one token at the same moment: one joins', async () => {
+  const { service, members, records, issue } = serviceOf()
+  const id = await issue()
+  let raced = false
+  records.onSave = () => {
+    const kept = records.kept.get(id)
+    if (raced || kept === undefined) return
+    raced = true
+    const fields = {
+      ...(JSON.parse(kept.fields) as object),
+      joining: { nonce: '33'.repeat(16), memberId: '77', basedOn: '10', joined: false },
+    }
+    records.kept.set(id, { fields: JSON.stringify(fields), version: 999 })
+  }
+  await assert.rejects(service.join(id, request, forEver), failsWith('used'))
+  assert.equal(members.named('n4'), null)
+})
+
+void test('a token expires, is superseded by the third behind it, and is then unknown', async () => {
+  const { service, clock, records, issue } = serviceOf()
+  const first = await issue()
+  for (let at = 1; at < limits.joinTokensPerNameMax; at++) await issue()
+  assert.equal(records.all().length, limits.joinTokensPerNameMax)
+  const second = await issue()
+  assert.equal(records.all().length, limits.joinTokensPerNameMax)
+  await assert.rejects(service.join(first, request, forEver), failsWith('unknown-token'))
+  await clock.advance(limits.joinTokenMsMax)
+  await assert.rejects(service.join(second, request, forEver), failsWith('expired'))
+  await issue('n5')
+  await assert.rejects(service.join(second, request, forEver), failsWith('unknown-token'))
+})
+
+void test('so many tokens wait and no more, until they expire', async () => {
+  const { clock, records, issue } = serviceOf()
+  for (let at = 0; at < limits.joinTokensMax; at++) await issue(`m${at}`)
+  await assert.rejects(issue('n4'), failsWith('full'))
+  await clock.advance(limits.joinTokenMsMax)
+  await issue('n4')
+  assert.equal(records.kept.size, 1)
+})
+
+void test('a successor is bound to whom it replaces by id, not by a name that may be used again', async () => {
+  const { service, members, issue } = serviceOf()
+  const id = await issue('n4', 'n3')
+  const old = members.named('n3')
+  assert.ok(old !== null)
+  const answer = await service.join(id, request, forEver)
+  assert.equal(members.named('n4')?.replaces, old.id)
+  await members.changeMembers({ kind: 'promote', id: answer.memberId })
+  assert.deepEqual(members.configuration.members.map(({ name }) => name).sort(), ['n1', 'n2', 'n4'])
+})
+
+void test('asked for a member that is one just as asked, it is told; for any other of that name there is no token', async () => {
+  const { service, members, records, issue } = serviceOf()
+  const id = await issue('n4', 'n3')
+  const { memberId } = await service.join(id, request, forEver)
+  const wanted = { ...seat, replaces: 'n3' }
+  const kept = records.kept.size
+  const waiting = await service.issue(wanted, forEver)
+  assert.ok(waiting.kind === 'member' && waiting.member.id === memberId && waiting.replaces === 'n3')
+  for (const other of [
+    { ...wanted, replaces: null },
+    { ...wanted, replaces: 'n2' },
+    { ...wanted, role: 'learner' },
+    { ...wanted, peerAddress: '10.0.0.5:7443' },
+    { ...wanted, clientAddress: '10.0.0.5:6443' },
+  ] as const) {
+    await assert.rejects(service.issue(other, forEver), failsWith('taken'), JSON.stringify(other))
+  }
+  await members.changeMembers({ kind: 'promote', id: memberId })
+  const inPlace = await service.issue(wanted, forEver)
+  assert.ok(inPlace.kind === 'member' && inPlace.member.role === 'voter' && inPlace.replaces === null)
+  await members.changeMembers({ kind: 'set-role', id: memberId, role: 'learner' })
+  await assert.rejects(service.issue(wanted, forEver), failsWith('taken'))
+  assert.equal(records.kept.size, kept, 'no token was made')
+})
+
+for (const [what, change, says] of [
+  ['no port for peers', { hasPeerPort: false }, /--peer-address/],
+  ['a serving certificate of somebody else', { authority: () => null }, /--client-ca-file/],
+  ['an upgrade that is not over', { cluster: () => ({ ...cluster, featureLevel: 2 }) }, /every member/],
+] as const) {
+  void test(`no token: ${what}`, async () => {
+    const { service } = serviceOf(change)
+    await assert.rejects(service.issue(seat, forEver), (cause: unknown) => {
+      assert.ok(cause instanceof IssueFailure && cause.code === 'unready')
+      assert.match(cause.message, says)
+      return true
+    })
+  })
+}
+
+void test('a wrong secret with a right id is not known', async () => {
+  const { service } = serviceOf()
+  const token = tokenIn(await service.issue(seat, forEver))
+  const parsed = parseJoinToken(token)
+  assert.ok(parsed !== null && service.isKnown(parsed))
+  assert.ok(!service.isKnown({ ...parsed, secret: '0'.repeat(32) }))
+  assert.ok(!(await service.isKnownAnywhere({ ...parsed, id: '0'.repeat(12) }, forEver)))
+})

@@ -1,0 +1,82 @@
+/*
+ * Goal: a change that names a member is made to whoever has that name now, also at a member that lags.
+ * Method: the desk of a member whose memory gets to the newest members only at a barrier.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConsensusFailure, initialConfiguration, logIndex, nodeId } from '../../../../raft/index.ts'
+import type { Configuration, MemberChange, MemberInfo } from '../../../../raft/index.ts'
+import { MemberAdmin } from '../../../../src/membership/member-admin.ts'
+import { MembersFailure } from '../../../../src/membership/members.ts'
+import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
+
+const founders = [memberInfo(1, 'n1'), memberInfo(2, 'n2'), memberInfo(3, 'n3')]
+
+function lagging(memory: readonly MemberInfo[], newest: readonly MemberInfo[]) {
+  let configuration: Configuration = initialConfiguration(memory)
+  const changes: MemberChange[] = []
+  const desk = new MemberAdmin({
+    configuration: () => configuration,
+    consensus: {
+      barrier: async () => {
+        configuration = initialConfiguration(newest)
+        return logIndex(9)
+      },
+      changeMembers: async (change) => {
+        changes.push(change)
+        return { configuration, index: logIndex(10) }
+      },
+    },
+  })
+  return { desk, changes }
+}
+
+void test('who joined lately is a member that can be removed, and is not said to be gone', async () => {
+  const { desk, changes } = lagging(founders, [...founders, memberInfo(4, 'n4')])
+  assert.equal(await desk.change({ kind: 'remove', name: 'n4', id: null }, 1000), true)
+  assert.deepEqual(changes, [{ kind: 'remove', id: 4 }])
+  assert.equal(await desk.change({ kind: 'set-role', name: 'n4', id: null, role: 'learner' }, 1000), true)
+  assert.equal(changes.length, 2)
+})
+
+void test('a name means who has it now', async () => {
+  const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], [...founders, memberInfo(5, 'n4')])
+  await desk.change({ kind: 'move', name: 'n4', id: null, peerAddress: 'there:1', clientAddress: null }, 1000)
+  assert.deepEqual(
+    changes.map((change) => change.kind === 'move' && change.id),
+    [5],
+  )
+})
+
+void test('whom the asker has in mind is not mistaken for who got the name meanwhile', async () => {
+  const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], [...founders, memberInfo(5, 'n4')])
+  const [name, id] = ['n4', nodeId(4)]
+  assert.equal(await desk.change({ kind: 'remove', name, id }, 1000), false)
+  const another = (cause: unknown): boolean =>
+    cause instanceof MembersFailure && /n4 is another member by now, 5 and not 4/.test(cause.message)
+  await assert.rejects(desk.change({ kind: 'set-role', name, id, role: 'learner' }, 1000), another)
+  assert.deepEqual(changes, [])
+  assert.equal(await desk.change({ kind: 'remove', name, id: nodeId(5) }, 1000), true)
+  assert.deepEqual(changes, [{ kind: 'remove', id: 5 }])
+})
+
+void test('who is no member is not one anywhere', async () => {
+  const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], founders)
+  assert.equal(await desk.change({ kind: 'remove', name: 'n4', id: null }, 1000), false)
+  const unknown = (cause: unknown): boolean =>
+    cause instanceof MembersFailure && cause.message === 'there is no member n4: there are n1, n2, n3'
+  await assert.rejects(desk.change({ kind: 'set-role', name: 'n4', id: null, role: 'voter' }, 1000), unknown)
+  assert.deepEqual(changes, [])
+})
+
+void test('without a barrier nothing is said', async () => {
+  const failure = new ConsensusFailure('timed-out', 'no leader in time')
+  const desk = new MemberAdmin({
+    configuration: () => initialConfiguration(founders),
+    consensus: {
+      barrier: () => Promise.reject(failure),
+      changeMembers: () => assert.fail('nothing is changed'),
+    },
+  })
+  await assert.rejects(desk.change({ kind: 'remove', name: 'n4', id: null }, 1000), failure)
+})

@@ -1,0 +1,72 @@
+/*
+ * Goal: leadership is handed to a voter that is there to take it, and who is not is named.
+ * Method: a leader of three that hears its followers, or does not.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, nodeId } from '../../../../raft/index.ts'
+import { Members, MembersFailure } from '../../../../src/membership/members.ts'
+import { FakeConsensus } from '../../../../fixtures/fake-consensus.ts'
+import { systemClock } from '../../../../fixtures/system.ts'
+
+/** @param heard whether n2, and n3, were heard of lately; n3 has the longer log */
+function cluster(heard: readonly [n2: boolean, n3: boolean]): {
+  readonly consensus: FakeConsensus
+  readonly members: Members
+} {
+  const consensus = new FakeConsensus(systemClock)
+  consensus.change({
+    followers: heard.map((recentlyActive, at) => ({
+      id: nodeId(at + 2),
+      state: 'replicate' as const,
+      match: logIndex(7 + at),
+      next: logIndex(11),
+      recentlyActive,
+    })),
+  })
+  const members = new Members({
+    consensus,
+    health: { livez: [], readyz: [], shutDown: () => undefined, close: () => undefined },
+    state: () => ({ index: 0, digest: null, featureLevel: 1, quarantine: null }),
+  })
+  return { consensus, members }
+}
+
+async function heir(heard: readonly [boolean, boolean], to: string | null): Promise<number | undefined> {
+  const { consensus, members } = cluster(heard)
+  await members.transferLeadership(to, systemClock.monotonicMs() + 1000)
+  return consensus.transfers[0]
+}
+
+function refuses(words: RegExp): (cause: unknown) => boolean {
+  return (cause) => cause instanceof MembersFailure && cause.code === 'silent' && words.test(cause.message)
+}
+
+void test('of those that were heard of lately the one with the longest log leads next', async () => {
+  assert.equal(await heir([true, true], null), 3)
+  assert.equal(await heir([true, false], null), 2)
+  assert.equal(await heir([true, false], 'n2'), 2)
+})
+
+void test('who was not heard of lately is not waited for', async () => {
+  await assert.rejects(heir([true, false], 'n3'), refuses(/^n3 was not heard of lately: .* start it again/))
+  await assert.rejects(heir([false, false], null), refuses(/^no other voter was heard of lately/))
+})
+
+void test('asked again on behalf of whom the asker saw lead, leadership does not move a second time', async () => {
+  const { consensus, members } = cluster([true, true])
+  const deadlineMs = systemClock.monotonicMs() + 1000
+  await members.transferLeadership(null, deadlineMs, 'n1')
+  assert.deepEqual(consensus.transfers, [3])
+  await members.transferLeadership(null, deadlineMs, 'n1')
+  assert.deepEqual(consensus.transfers, [3])
+  await members.transferLeadership('n2', deadlineMs, 'n1')
+  assert.deepEqual(consensus.transfers, [3, 2], 'who is named shall lead, whoever leads now')
+})
+
+void test('who does not lead knows nothing of others, and passes on what was asked for', async () => {
+  const { consensus, members } = cluster([false, false])
+  consensus.change({ role: 'follower', leader: nodeId(2), followers: [] })
+  await members.transferLeadership('n3', systemClock.monotonicMs() + 1000)
+  assert.deepEqual(consensus.transfers, [3])
+})

@@ -1,0 +1,42 @@
+/*
+ * Goal: the feature level rises to what every member knows, and never on what somebody might know.
+ * Method: tables of reports.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nodeId } from '../../../../raft/index.ts'
+import { nextLevel } from '../../../../src/membership/next-level.ts'
+
+/** @param others what members 2, 3, … said they know; null: nothing lately */
+function next(current: number, own: number, others: readonly (number | null)[]): number | null {
+  const reports = new Map(
+    others.flatMap((featureLevelMax, at) =>
+      featureLevelMax === null ? [] : [[nodeId(at + 2), { featureLevelMax }] as const],
+    ),
+  )
+  const members = [{ id: nodeId(1) }, ...others.map((_, at) => ({ id: nodeId(at + 2) }))]
+  return nextLevel({ current, members, self: { id: nodeId(1), featureLevelMax: own }, reports })
+}
+
+for (const [current, own, others, expected] of [
+  [1, 2, [], 2],
+  [2, 2, [], null],
+  [1, 2, [2, 2], 2],
+  [1, 2, [2, 1], null],
+  [1, 1, [2, 2], null],
+  [1, 2, [2, null], null],
+  [1, 4, [3, 5], 3],
+  [3, 4, [3, 5], null],
+  [1, 2, [2, 2, 2, null], null],
+] as const) {
+  void test(`at ${current}, knowing ${own}, others ${JSON.stringify(others)}: ${expected}`, () => {
+    assert.equal(next(current, own, others), expected)
+  })
+}
+
+void test('strangers say nothing, and a stranger decides nothing', () => {
+  const reports = new Map([[nodeId(9), { featureLevelMax: 1 }]])
+  const self = { id: nodeId(1), featureLevelMax: 2 }
+  assert.equal(nextLevel({ current: 1, members: [{ id: nodeId(1) }], self, reports }), 2)
+  assert.equal(nextLevel({ current: 1, members: [{ id: nodeId(9) }], self, reports }), null)
+})

@@ -1,0 +1,135 @@
+/*
+ * Goal: on an operator's decision a member sets its state aside and fetches the leader's, once, and only where the leader
+ * has a state that is trusted; a refusal says what to do.
+ * Method: the decision at member 1 of three with a fake consensus, states and reports made up, and a clock by hand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nodeId } from '../../../../raft/index.ts'
+import { StateRepair } from '../../../../src/membership/state-repair.ts'
+import type { StateDecision } from '../../../../src/membership/state-repair.ts'
+import { GuardBench, digestAt } from '../../../support/guarded-state.ts'
+
+class RepairBench extends GuardBench {
+  readonly repair: StateRepair
+
+  constructor() {
+    super()
+    const { state, guard, reports, clock } = this
+    const { consensus } = this
+    this.repair = new StateRepair({ state, guard, reports, consensus, clock })
+    consensus.change({ role: 'follower', leader: nodeId(2), followers: [] })
+  }
+
+  decide(from: string | null = null, part: Partial<StateDecision> = {}): Promise<boolean> {
+    const decision = { kind: 'repair', name: 'n1', id: nodeId(1), from, ...part } as StateDecision
+    return this.repair.decide(decision, this.clock.monotonicMs() + 30_000)
+  }
+
+  trust(): Promise<boolean> {
+    return this.repair.decide({ kind: 'trust', name: 'n1', id: null }, this.clock.monotonicMs() + 1000)
+  }
+}
+
+const other = { samples: [digestAt(10, 'b')] }
+
+void test('a suspect member fetches the state of the leader, and asked again it does so still', async () => {
+  const bench = new RepairBench()
+  bench.state.suspect('outvoted', 'test')
+  bench.hear(2, other)
+  assert.equal(await bench.decide(), true)
+  assert.equal(bench.state.quarantine?.cause, 'operator')
+  assert.match(bench.state.quarantine.reason, /operator .* state of n2/)
+  assert.equal(await bench.decide(), false)
+})
+
+void test('a member that has the leader’s state is left alone, and one that differs is not, suspect or not', async () => {
+  const bench = new RepairBench()
+  await bench.clock.advance(2000)
+  bench.hear(2, { samples: [digestAt(10, 'a')] })
+  assert.equal(await bench.decide(), false)
+  assert.equal(bench.state.quarantine, null)
+  bench.hear(2, other)
+  assert.equal(await bench.decide(), true)
+})
+
+void test('a member that was repaired a moment ago is not repaired again before it was compared', async () => {
+  const bench = new RepairBench()
+  bench.hear(2, { samples: [digestAt(10, 'a')] })
+  const decided = bench.decide()
+  await bench.clock.advance(500)
+  assert.equal(bench.state.quarantine, null)
+  bench.state.sampleNow()
+  await bench.clock.advance(500)
+  assert.equal(await decided, false)
+  const never = new RepairBench()
+  never.hear(2, { samples: [digestAt(77, 'a')] })
+  const blind = never.decide()
+  await never.clock.advance(3500)
+  assert.equal(await blind, true, 'what cannot be compared is replaced, as the operator said')
+})
+
+void test('the member whose state is right leads first, as soon as it says that it trusts its state', async () => {
+  const bench = new RepairBench()
+  bench.state.suspect('undecided', 'test')
+  bench.hear(3, { ...other, state: 'undecided' })
+  const decided = bench.decide('n3')
+  await bench.clock.advance(900)
+  assert.deepEqual(bench.consensus.transfers, [])
+  bench.hear(3, other)
+  await bench.clock.advance(200)
+  assert.equal(await decided, true)
+  assert.deepEqual(bench.consensus.transfers, [3])
+  assert.equal(bench.state.quarantine?.cause, 'operator')
+})
+
+void test('without a majority a repair names its source, as a leader may be about to doubt its own state', async () => {
+  const bench = new RepairBench()
+  bench.state.suspect('undecided', 'test')
+  bench.hear(2, other)
+  const decided = assert.rejects(bench.decide(), { code: 'no-state', message: /no majority .* \(--from\)/ })
+  await bench.clock.advance(4000)
+  await decided
+  assert.equal(bench.state.quarantine?.cause, 'disagreement', 'its state is kept')
+
+  const late = bench.decide()
+  await bench.clock.advance(500)
+  bench.hear(2, other)
+  bench.state.suspect('outvoted', 'test')
+  await bench.clock.advance(500)
+  assert.equal(await late, true)
+})
+
+void test('a repair that cannot be is refused in words that say what to do, and changes nothing', async () => {
+  const bench = new RepairBench()
+  bench.state.suspect('undecided', 'test')
+  const refused = async (words: RegExp, from: string | null = null, part: Partial<StateDecision> = {}) => {
+    const decided = assert.rejects(bench.decide(from, part), { name: 'MembersFailure', message: words })
+    await bench.clock.advance(4000)
+    await decided
+    assert.equal(bench.state.quarantine?.cause, 'disagreement')
+  }
+  await refused(/n2 has not reported its state lately: start it/)
+  bench.hear(2, { state: 'undecided' })
+  await refused(/n2 does not trust its state either: name .* \(--from\)/)
+  bench.hear(2, { state: 'quarantined' })
+  await refused(/n2 has no state: name .* \(--from\)/, 'n2')
+  await refused(/not repaired from itself/, 'n1')
+  await refused(/there is no member n9: there are n1, n2, n3/, 'n9')
+  await refused(/only n3 itself can do that: send it to https:/, null, { name: 'n3', id: nodeId(3) })
+  await refused(/n1 is another member by now, 1 and not 7/, null, { id: nodeId(7) })
+  bench.consensus.change({ leader: null })
+  await refused(/there is no leader .*: start a majority/)
+  bench.consensus.change({ leader: nodeId(1), role: 'leader' })
+  await refused(/this member leads: .* \(--from\)/)
+})
+
+void test('an operator trusts a suspect state, and not one that is not there', async () => {
+  const bench = new RepairBench()
+  assert.equal(await bench.trust(), false)
+  bench.state.suspect('outvoted', 'test')
+  assert.equal(await bench.trust(), true)
+  assert.equal(bench.state.quarantine, null)
+  bench.state.damage()
+  await assert.rejects(bench.trust(), { name: 'MembersFailure', code: 'no-state', message: /it fetches one/ })
+})

@@ -1,0 +1,205 @@
+/*
+ * Goal: keys that somebody renews on disk are taken into use without a restart, all or none; what is bad, half there, of
+ * another member, of another authority or out of date changes nothing and is told once.
+ * Method: the files of a cluster of two made anew in place, with looks at them by hand.
+ */
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { SeededRandom } from '../../../../raft/base/random.ts'
+import { KeyWatch } from '../../../../src/pki/key-watch.ts'
+import { keyFilesOf, memberKeys } from '../../../../src/pki/member-keys.ts'
+import type { MemberKeys } from '../../../../src/pki/member-keys.ts'
+import { loadConfig } from '../../../../src/config/load.ts'
+import { clusterPkiPaths, ensureClusterPki } from '../../../../src/pki/cluster-pki.ts'
+import type { ClusterPkiPaths } from '../../../../src/pki/cluster-pki.ts'
+import { readTextFile } from '../../../../src/pki/files.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+let seed = 1
+
+function makeKeys(directory: string, clock: ManualClock): ClusterPkiPaths {
+  ensureClusterPki({
+    directory,
+    kubeconfigPath: join(directory, 'admin.kubeconfig'),
+    members: ['n1', 'n2'].map((name) => ({ name, hosts: ['localhost'], serverUrl: 'https://localhost:1' })),
+    ...{ clock, random: new SeededRandom(seed++) },
+  })
+  return clusterPkiPaths(directory)
+}
+
+type Opened = {
+  readonly clock: ManualClock
+  readonly watch: KeyWatch
+  readonly paths: ClusterPkiPaths
+  readonly taken: MemberKeys[]
+  readonly warnings: string[]
+  readonly infos: object[]
+  /** Makes a pair of files anew, in place. */
+  readonly renew: (...pairs: readonly ('server' | 'peer')[]) => void
+  readonly looks: (count: number) => Promise<void>
+}
+
+function open(t: TestContext): Opened {
+  const directory = mkdtempSync(join(tmpdir(), 'orch-keys-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const clock = new ManualClock()
+  const paths = makeKeys(directory, clock)
+  const [server, peer] = [paths.server('n1'), paths.peer('n1')]
+  const loaded = loadConfig({
+    args: [
+      ...['--name=n1', '--data-dir=d', '--peer-address=localhost:7443'],
+      ...[`--tls-cert-file=${server.certificate}`, `--tls-private-key-file=${server.key}`],
+      ...[`--client-ca-file=${paths.ca.certificate}`, `--peer-ca-file=${paths.peerCa.certificate}`],
+      ...[`--peer-cert-file=${peer.certificate}`, `--peer-key-file=${peer.key}`],
+    ],
+    readFile: readTextFile,
+  })
+  assert.ok(loaded.kind === 'config')
+  const { config } = loaded
+  // Long ago: file systems may give the same time to what is written within a few ms.
+  for (const path of keyFilesOf(config)) utimesSync(path, 1000, 1000)
+  const [taken, warnings, infos]: [MemberKeys[], string[], object[]] = [[], [], []]
+  const log = {
+    info: (facts: object) => void infos.push(facts),
+    warn: ({ cause }: { cause: string }) => void warnings.push(cause),
+  }
+  const parts = { config, clock, random: new SeededRandom(7), log: log as never }
+  const watch = new KeyWatch(parts, memberKeys(parts, '', 'among-others'), (keys) => void taken.push(keys))
+  t.after(() => watch.close())
+  const renew: Opened['renew'] = (...pairs) => {
+    for (const pair of pairs) for (const path of Object.values(paths[pair]('n1'))) rmSync(path)
+    makeKeys(directory, clock)
+  }
+  const looks: Opened['looks'] = async (count) => {
+    for (let left = count; left > 0; left--) await watch.look()
+  }
+  return { clock, watch, paths, taken, warnings, infos, renew, looks }
+}
+
+void test('what was renewed is taken into use once it looked the same twice, and what is the same is not', async (t) => {
+  const { paths, taken, warnings, renew, looks } = open(t)
+  await looks(3)
+  assert.equal(taken.length, 0, 'as it was')
+  renew('server', 'peer')
+  await looks(1)
+  assert.equal(taken.length, 0, 'it may still be written to')
+  await looks(3)
+  assert.equal(taken.length, 1)
+  assert.equal(taken[0]?.peer?.certificate, readTextFile(paths.peer('n1').certificate))
+  assert.equal(taken[0].server.certificate, readTextFile(paths.server('n1').certificate))
+  for (const path of Object.values(paths.peer('n1'))) utimesSync(path, 1, 1)
+  await looks(3)
+  assert.deepEqual([taken.length, warnings], [1, []])
+  renew('peer')
+  await looks(2)
+  assert.equal(taken.length, 2, 'and again')
+})
+
+void test('it looks by itself, and not once it is closed', async (t) => {
+  const { clock, watch, taken, renew } = open(t)
+  watch.start()
+  renew('peer')
+  while (taken.length === 0) {
+    await clock.advance(5000)
+    await new Promise(setImmediate)
+  }
+  watch.close()
+  assert.equal(clock.pending, 0)
+})
+
+type Spoil = (opened: Opened) => void | Promise<void>
+
+const spoilt: readonly (readonly [what: string, spoil: Spoil, says: RegExp])[] = [
+  [
+    'a certificate whose key is yet to come',
+    ({ paths, renew }) => {
+      const { key } = paths.peer('n1')
+      copyFileSync(key, `${key}.old`)
+      renew('peer')
+      renameSync(`${key}.old`, key)
+    },
+    /--peer-key-file .* and --peer-cert-file .* do not work together/,
+  ],
+  [
+    'no certificate at all',
+    ({ paths }) => writeFileSync(paths.server('n1').certificate, 'nonsense'),
+    /--tls-cert-file .* is damaged/,
+  ],
+  ['a file that is gone', ({ paths }) => rmSync(paths.peer('n1').key), /--peer-key-file: /],
+  [
+    'those of another member',
+    ({ paths }) => {
+      copyFileSync(paths.peer('n2').certificate, paths.peer('n1').certificate)
+      copyFileSync(paths.peer('n2').key, paths.peer('n1').key)
+    },
+    /--peer-cert-file .* is not the certificate of member n1: give it its own/,
+  ],
+  [
+    'a bundle that was cut off while it was copied',
+    ({ paths }) => {
+      const whole = readTextFile(paths.ca.certificate)
+      writeFileSync(paths.ca.certificate, whole + whole.slice(0, 100))
+    },
+    /--client-ca-file .* is damaged \(the CERTIFICATE in PEM text has no end\)/,
+  ],
+  [
+    'an authority of peers that did not issue the own certificate',
+    ({ paths }) => copyFileSync(paths.ca.certificate, paths.peerCa.certificate),
+    /--peer-cert-file .* was not issued by --peer-ca-file/,
+  ],
+  [
+    'a certificate that is out of date',
+    ({ renew, clock }) => {
+      renew('server')
+      return clock.advance(400 * 24 * 3_600_000)
+    },
+    /--tls-cert-file .* is valid from .* to .*: give one that is valid now/,
+  ],
+]
+
+for (const [what, spoil, says] of spoilt) {
+  void test(`${what} changes nothing, and is told once`, async (t) => {
+    const opened = open(t)
+    const { taken, warnings, looks } = opened
+    await looks(2)
+    await spoil(opened)
+    await looks(5)
+    assert.deepEqual(taken, [])
+    assert.equal(warnings.length, 1)
+    assert.match(warnings[0] ?? '', says)
+    assert.doesNotMatch(warnings[0] ?? '', /\n/)
+  })
+}
+
+void test('every authority of a bundle can be replaced, the first too, and it is told which came and went', async (t) => {
+  const { paths, taken, infos, looks } = open(t)
+  await looks(2)
+  const [old, next] = [paths.ca.certificate, paths.frontProxyCa.certificate].map(readTextFile)
+  assert.ok(old !== undefined && next !== undefined)
+  for (const bundle of [old + next, next + old, next]) {
+    writeFileSync(paths.ca.certificate, bundle)
+    await looks(3)
+    assert.equal(taken.at(-1)?.server.clientAuthorities, bundle)
+  }
+  assert.equal(taken.length, 3)
+  const [first, second, third] = infos
+  assert.match(
+    JSON.stringify(first),
+    /"clientAuthoritiesAdded":\["orch front proxy authority \([0-9a-f]{16}\)"\]/,
+  )
+  assert.doesNotMatch(JSON.stringify(second), /Added|Removed/)
+  assert.match(JSON.stringify(third), /"clientAuthoritiesRemoved":\["orch cluster authority \(/)
+})
+
+void test('what was bad is taken when it is mended', async (t) => {
+  const { paths, taken, warnings, renew, looks } = open(t)
+  writeFileSync(paths.peer('n1').certificate, '')
+  await looks(3)
+  renew('peer')
+  await looks(3)
+  assert.deepEqual([taken.length, warnings.length], [1, 1])
+})

@@ -1,0 +1,194 @@
+/*
+ * Goal: a member that a majority contradicts stops serving at once, one that differs without a majority on either side
+ * within seconds; either serves again once a majority has its state, or an operator says so, and nothing else does it.
+ * Method: the guard with a fake consensus, a state made up, and a clock by hand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, nodeId } from '../../../../raft/index.ts'
+import type { MemberReport } from '../../../../src/state-agreement/member-report.ts'
+import { GuardBench, digestAt } from '../../../support/guarded-state.ts'
+
+/** Member 1 has state `a` at index 10, for two seconds. */
+async function atRest(): Promise<GuardBench> {
+  const bench = new GuardBench()
+  await bench.clock.advance(2000)
+  return bench
+}
+
+const [same, other] = [{ samples: [digestAt(10, 'a')] }, { samples: [digestAt(10, 'b')] }]
+
+/** What the others say from now on, for `ms`. */
+async function told(
+  { clock, hear }: { readonly clock: GuardBench['clock']; readonly hear: () => void },
+  ms: number,
+): Promise<void> {
+  for (let left = ms; left > 0; left -= 1000) {
+    hear()
+    await clock.advance(Math.min(left, 1000))
+  }
+  hear()
+}
+
+function disagreementOf({ state }: GuardBench): string | null {
+  return state.quarantine?.cause === 'disagreement' ? state.quarantine.disagreement : null
+}
+
+test('a member at rest takes a sample, names an index ahead, and takes samples where others look', async () => {
+  const bench = await atRest()
+  assert.deepEqual(
+    bench.state.samples.map(({ index }) => index),
+    [10],
+  )
+  assert.equal(bench.guard.describe().sampleAt, 18)
+  bench.hear(2, { sampleAt: logIndex(33) })
+  assert.ok(bench.state.wishes.includes(33))
+})
+
+test('an outvoted member stops serving at once and transfers leadership to one that trusts its state', async () => {
+  const bench = await atRest()
+  bench.hear(2, other)
+  assert.match(bench.guard.agreementFailure() ?? '', /at index 10 n2 have another state/)
+  assert.equal(disagreementOf(bench), null, 'one against one')
+  assert.equal(bench.guard.mayGive(), false)
+  bench.hear(3, other)
+  assert.equal(disagreementOf(bench), 'outvoted')
+  assert.match(bench.guard.agreementFailure() ?? '', /at index 10 n2, n3 agree on another state/)
+  assert.equal(bench.guard.quarantineFailure(), null)
+  assert.equal(bench.guard.describe().state, 'outvoted')
+  assert.ok(bench.guard.describe().samples.length > 0, 'its digests still count')
+  bench.hear(3, { state: 'quarantined' })
+  await bench.clock.advance(1000)
+  assert.deepEqual(bench.consensus.transfers, [2], 'n3 has the longer log and no state')
+})
+
+test('a leadership transfer that fails again and again is tried each second and logged once per target', async () => {
+  const bench = await atRest()
+  bench.hear(2, other)
+  bench.hear(3, other)
+  const logged = (): number => bench.lines.filter((line) => line.includes('transfers leadership')).length
+  const failTimes = async (times: number): Promise<void> => {
+    for (let time = 0; time < times; time++) {
+      bench.consensus.change({ leader: nodeId(1), role: 'leader' })
+      await bench.clock.advance(1000)
+    }
+  }
+  // Within the age of a report.
+  await failTimes(8)
+  assert.ok(bench.consensus.transfers.length >= 8)
+  assert.equal(logged(), 1)
+  bench.hear(3, { state: 'quarantined' })
+  await failTimes(2)
+  assert.equal(bench.consensus.transfers.at(-1), 2)
+  assert.equal(logged(), 2, 'another target')
+})
+
+test('members that differ without a majority stop serving after three seconds', async () => {
+  const bench = await atRest()
+  const hear = (): void => bench.hear(2, other)
+  await told({ clock: bench.clock, hear }, 2900)
+  assert.equal(disagreementOf(bench), null)
+  await told({ clock: bench.clock, hear }, 200)
+  assert.equal(disagreementOf(bench), 'undecided')
+  assert.equal(bench.guard.describe().state, 'undecided')
+  bench.hear(3, other)
+  assert.equal(disagreementOf(bench), 'outvoted', 'a third member decided it')
+})
+
+test('a difference that a majority settles in time stops nobody, however often there is a new one', async () => {
+  const bench = await atRest()
+  const { state, clock } = bench
+  for (let index = 20; index < 30; index++) {
+    state.appliedMemory = logIndex(index)
+    state.samples.push(digestAt(index, 'a'))
+    bench.hear(3, { samples: [digestAt(index, 'b')] })
+    assert.equal(bench.guard.verdict.kind, 'undecided')
+    await clock.advance(1000)
+    // Member 2 is a second behind.
+    bench.hear(2, { samples: [digestAt(index - 1, 'a'), digestAt(index, 'a')] })
+    assert.equal(bench.guard.verdict.kind, 'majority')
+  }
+  assert.equal(state.quarantine, null)
+  assert.match(bench.lines.at(-1) ?? '', /orchctl member repair/)
+})
+
+test('a suspect member serves again once a majority has its state at a later index, and not before', async () => {
+  const bench = await atRest()
+  const { state, clock } = bench
+  state.samples.push(digestAt(20, 'a'))
+  const differing = (): void => {
+    bench.hear(2, { samples: [digestAt(20, 'b')] })
+    bench.hear(3, same)
+  }
+  await told({ clock, hear: differing }, 4000)
+  assert.equal(disagreementOf(bench), 'undecided')
+  await told({ clock, hear: () => bench.hear(3, same) }, 12_000)
+  assert.equal(bench.guard.verdict.kind, 'agree', 'the other fell silent')
+  assert.equal(disagreementOf(bench), 'undecided', 'which proves nothing')
+  bench.hear(3, { samples: [digestAt(20, 'a')] })
+  assert.equal(state.quarantine, null)
+  await clock.advance(1000)
+  assert.equal(bench.lines.at(-1), 'the state is trusted again')
+})
+
+test('a member that was suspect before its start serves once a majority has its state', async () => {
+  const bench = new GuardBench()
+  bench.state.suspect('outvoted', 'before')
+  await bench.clock.advance(2000)
+  bench.hear(2, { samples: [digestAt(9, 'a')] })
+  assert.equal(disagreementOf(bench), 'outvoted')
+  assert.equal(bench.guard.mayGive(), false)
+  bench.hear(2, same)
+  assert.deepEqual([bench.state.quarantine, bench.guard.mayGive()], [null, true])
+})
+
+test('what a member reported long ago, or while it had no state, proves nothing', async () => {
+  const bench = await atRest()
+  bench.hear(2, { ...other, state: 'quarantined' })
+  assert.equal(bench.guard.agreementFailure(), null)
+  bench.hear(2, other)
+  assert.notEqual(bench.guard.agreementFailure(), null)
+  await bench.clock.advance(1000)
+  bench.hear(2, { state: 'quarantined' })
+  assert.equal(bench.guard.agreementFailure(), null)
+  await bench.clock.advance(11_000)
+  assert.equal(bench.state.quarantine, null)
+})
+
+test('a member that a majority contradicted stops nobody, even where no majority is left to say so again', async () => {
+  const bench = await atRest()
+  const later: Partial<MemberReport> = { samples: [digestAt(20, 'b')], state: 'outvoted' }
+  bench.state.samples.push(digestAt(20, 'a'))
+  await told({ clock: bench.clock, hear: () => bench.hear(2, later) }, 5000)
+  assert.deepEqual([bench.state.quarantine, bench.guard.mayGive()], [null, true])
+})
+
+test('a state that an operator trusts stays trusted and may be given, until a majority has it', async () => {
+  const bench = await atRest()
+  for (const from of [2, 3]) bench.hear(from, other)
+  bench.guard.trustByOperator()
+  assert.equal(bench.state.quarantine, null)
+  const hear = (): void => [2, 3].forEach((from) => bench.hear(from, other))
+  await told({ clock: bench.clock, hear }, 5000)
+  assert.deepEqual([bench.state.quarantine, bench.guard.agreementFailure()], [null, null])
+  assert.equal(bench.guard.mayGive(), true)
+  bench.hear(2, same)
+  bench.state.samples.push(digestAt(20, 'a'))
+  for (const from of [2, 3]) bench.hear(from, { samples: [digestAt(20, 'b')] })
+  assert.equal(disagreementOf(bench), 'outvoted', 'the decision was about the difference before')
+})
+
+test('a leader without a state gives none and says that it fetches one', async () => {
+  const bench = await atRest()
+  bench.hear(2, other)
+  bench.state.damage()
+  await bench.clock.advance(1000)
+  assert.equal(bench.guard.mayGive(), false)
+  assert.equal(bench.guard.describe().state, 'quarantined')
+  assert.match(bench.guard.quarantineFailure() ?? '', /fetched from another member/)
+  assert.equal(bench.guard.agreementFailure(), null)
+  bench.state.quarantine = null
+  bench.state.digest = 'b'
+  await bench.clock.advance(1000)
+  assert.equal(bench.guard.mayGive(), true, 'another state: what it differed in before is gone')
+})
