@@ -1,9 +1,8 @@
 import { assert, present } from '../base/assert.ts'
 import { configurationFault } from './configuration-fault.ts'
 import type { ChangeAnswer } from './errors.ts'
-import { whyNot } from './leader.ts'
 import { appendOwn } from './replication.ts'
-import { committedInTerm, configuration } from './state.ts'
+import { committedInTerm, configuration, rejectReason } from './state.ts'
 import type { State } from './state.ts'
 import type { Configuration, LogIndex, MemberInfo, NodeId } from './types.ts'
 
@@ -15,7 +14,7 @@ import type { Configuration, LogIndex, MemberInfo, NodeId } from './types.ts'
  * changes).
  */
 export function proposeConfiguration(state: State, members: readonly MemberInfo[]): ChangeAnswer {
-  const reason = whyNot(state)
+  const reason = rejectReason(state)
   if (reason !== null) return { kind: 'dropped', reason }
   const present = configuration(state)
   if (!committedInTerm(state)) return { kind: 'refused', reason: 'term-unsettled' }

@@ -1,11 +1,12 @@
 import { assert } from '../base/assert.ts'
-import { noteOwnVoteDurable } from './candidate.ts'
+import { noteOwnVoteDurable } from './election.ts'
 import { heldMessagesMax } from './config.ts'
 import { checkInvariants } from './invariants.ts'
 import { hasUnsentReads, sendReadRounds } from './read-index.ts'
 import type { Message } from './message.ts'
 import type { PersistTicket, Ready, Transition } from './ready.ts'
-import { maybeCommit, replicate } from './replication.ts'
+import { commit } from './leader.ts'
+import { replicate } from './replication.ts'
 import { configuration } from './state.ts'
 import type { Outbox, State } from './state.ts'
 import { presentTransition } from './status.ts'
@@ -72,7 +73,7 @@ export function notePersisted(state: State, ticket: PersistTicket): void {
   releaseHeld(state, ticket)
   if (outbox.durable.term === state.term && outbox.durable.vote === state.id) noteOwnVoteDurable(state)
   state.log.evict(state.commit)
-  maybeCommit(state)
+  commit(state)
 }
 
 /**

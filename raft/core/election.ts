@@ -1,9 +1,17 @@
-import { becomeCandidate, becomeFollower, becomePreCandidate, recordVote } from './transitions.ts'
-import { tallyVotes } from './candidate.ts'
+import { assertNever } from '../base/assert.ts'
+import { acceptLeader } from './follower.ts'
 import { owesOldPromise, tickLease, withholdsVote } from './lease.ts'
 import type { Message } from './message.ts'
+import { voteResult } from './quorum.ts'
 import { configuration, isVoterOf, sendAtOnce, sendOncePersisted } from './state.ts'
 import type { State } from './state.ts'
+import {
+  becomeCandidate,
+  becomeFollower,
+  becomeLeader,
+  becomePreCandidate,
+  recordVote,
+} from './transitions.ts'
 import type { NodeId, Term } from './types.ts'
 
 type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
@@ -98,9 +106,12 @@ export function answerVote(state: State, message: Of<'vote-request'>): void {
   }
 }
 
-/** The leader wants this member to lead: no pre-vote, no waiting. Thesis §3.10. */
-export function obeyTimeoutNow(state: State): void {
-  if (mayStand(state)) standForOffice(state, 'transfer')
+/**
+ * The leader asks this member to take over: it campaigns at once, without a pre-vote. One that is
+ * asking for pre-votes just then does so too; a candidate campaigns already. Thesis §3.10.
+ */
+export function handleTimeoutNow(state: State): void {
+  if (state.role !== 'candidate' && mayStand(state)) standForOffice(state, 'transfer')
 }
 
 /** Steps aside when an election cannot be won any more, and waits for the next. */
@@ -113,4 +124,71 @@ function peersThatVote(state: State): readonly NodeId[] {
   const all = new Set([...voters, ...(votersOutgoing ?? [])])
   all.delete(state.id)
   return [...all].sort((a, b) => a - b)
+}
+
+/** How a candidate, or one that asks whether to be one, takes each message of its term. */
+export function stepCandidate(state: State, message: Message): void {
+  switch (message.kind) {
+    case 'append-request':
+    case 'heartbeat':
+    case 'snapshot':
+      // Somebody else won this term.
+      becomeFollower(state, message.term, message.from)
+      return acceptLeader(state, message)
+    case 'pre-vote-response':
+      return notePreVote(state, message.from, message.term, message.granted)
+    case 'vote-response':
+      if (state.role === 'candidate') noteVote(state, message.from, message.granted)
+      return
+    case 'append-accepted':
+    case 'append-refused':
+    case 'heartbeat-response':
+      return
+    case 'pre-vote-request':
+    case 'vote-request':
+    case 'timeout-now':
+      // Handled before the role is considered.
+      return
+    default:
+      return assertNever(message)
+  }
+}
+
+/** Its own vote is on its disk: only now may it count. */
+export function noteOwnVoteDurable(state: State): void {
+  if (state.role !== 'candidate') return
+  noteVote(state, state.id, true)
+}
+
+/**
+ * Draws the conclusion from the answers so far. A candidate takes office only with its own vote durable, even
+ * if the others suffice: else it could, after a crash, lead the same term again with another log.
+ */
+function tallyVotes(state: State): void {
+  const result = voteResult(configuration(state), (id) => state.votes.get(id))
+  switch (result) {
+    case 'pending':
+      return
+    case 'lost':
+      return standDown(state)
+    case 'won':
+      if (state.role === 'pre-candidate') standForOffice(state, 'majority-would')
+      else if (state.votes.get(state.id) === true) becomeLeader(state)
+      return
+    default:
+      return assertNever(result)
+  }
+}
+
+function notePreVote(state: State, from: NodeId, term: Term, granted: boolean): void {
+  if (state.role !== 'pre-candidate') return
+  // A grant for another term answers an older question.
+  if (granted && term !== state.term + 1) return
+  noteVote(state, from, granted)
+}
+
+function noteVote(state: State, from: NodeId, granted: boolean): void {
+  if (state.votes.has(from)) return
+  state.votes.set(from, granted)
+  tallyVotes(state)
 }

@@ -1,6 +1,5 @@
 import { assert, assertNever, present } from '../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
-import { obeyTimeoutNow } from './election.ts'
 import { promiseFor } from './lease.ts'
 import type { Message } from './message.ts'
 import { advanceCommit } from './replication.ts'
@@ -18,9 +17,7 @@ export function stepFollower(state: State, message: Message): void {
     case 'heartbeat':
     case 'snapshot':
       if (state.leader !== message.from) becomeFollower(state, message.term, message.from)
-      return hearLeader(state, message)
-    case 'timeout-now':
-      return obeyTimeoutNow(state)
+      return acceptLeader(state, message)
     case 'append-accepted':
     case 'append-refused':
     case 'heartbeat-response':
@@ -30,7 +27,8 @@ export function stepFollower(state: State, message: Message): void {
       return
     case 'pre-vote-request':
     case 'vote-request':
-      // Answered alike in every role, before the roles are asked.
+    case 'timeout-now':
+      // Handled before the role is considered.
       return
     default:
       return assertNever(message)
@@ -38,7 +36,7 @@ export function stepFollower(state: State, message: Message): void {
 }
 
 /** A word of the leader of this term. */
-export function hearLeader(state: State, message: OfLeader): void {
+export function acceptLeader(state: State, message: OfLeader): void {
   assert(state.leader === message.from, 'it is the leader who speaks')
   state.electionElapsed = 0
   state.lease.silentTicks = 0

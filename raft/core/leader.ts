@@ -7,9 +7,8 @@ import type { Message } from './message.ts'
 import type { Progress } from './progress.ts'
 import { isQuorum } from './quorum.ts'
 import { broadcastHeartbeat, confirmReads, noteContact } from './read-index.ts'
-import type { Dropped } from './ready.ts'
 import { appendOwn, maybeCommit, replicate } from './replication.ts'
-import { configuration, isVoter } from './state.ts'
+import { configuration, isVoter, rejectReason } from './state.ts'
 import type { State } from './state.ts'
 import { maybeSendTimeoutNow, sendTimeoutNow, tickTransfer } from './transfer.ts'
 import { entryBytes } from './types.ts'
@@ -33,11 +32,11 @@ export function stepLeader(state: State, message: Message): void {
       return assert(false, `term ${message.term} has one leader`)
     case 'pre-vote-response':
     case 'vote-response':
-    case 'timeout-now':
       return
     case 'pre-vote-request':
     case 'vote-request':
-      // Answered alike in every role, before the roles are asked.
+    case 'timeout-now':
+      // Handled before the role is considered.
       return
     default:
       return assertNever(message)
@@ -68,7 +67,7 @@ export function proposeCommands(
   expectedTerm: Term,
 ): ProposeAnswer {
   assert(datas.length >= 1, 'a proposal has a command')
-  const reason = whyNot(state)
+  const reason = rejectReason(state)
   if (reason !== null) return { kind: 'dropped', reason }
   if (expectedTerm !== state.term) return { kind: 'dropped', reason: 'term-changed' }
   const first = (state.log.lastIndex + 1) as LogIndex
@@ -81,12 +80,6 @@ export function proposeCommands(
   if (!hasRoomFor(state, entries)) return { kind: 'dropped', reason: 'too-many-uncommitted' }
   appendOwn(state, entries)
   return { kind: 'accepted', first }
-}
-
-/** Why this member takes no proposals now; null when it does. */
-export function whyNot(state: State): Dropped | null {
-  if (state.role !== 'leader') return state.leader === null ? 'no-leader' : 'not-leader'
-  return state.transfer === null ? null : 'transferring'
 }
 
 export function noteUnreachable(state: State, peer: NodeId): void {
@@ -103,8 +96,12 @@ export function noteSnapshot(state: State, peer: NodeId, outcome: 'finished' | '
   if (progress?.state === 'snapshot') progress.snapshot = outcome
 }
 
-/** What a leader does about its own new commit index. */
-export function afterCommit(state: State): void {
+/** Commits what a quorum has durably, and acts on a configuration that this commits. */
+export function commit(state: State): void {
+  if (maybeCommit(state)) afterCommit(state)
+}
+
+function afterCommit(state: State): void {
   maybeLeaveJoint(state)
   if (isVoter(state, state.id) || state.log.configurationIndex > state.commit) return
   // The configuration without this member is decided: it led until now, and no longer (thesis §4.2.2).
@@ -142,7 +139,7 @@ function noteAccepted(state: State, progress: Progress, message: Of<'append-acce
       assertNever(progress.state)
   }
   state.outbox.replicationDue = true
-  if (news) maybeCommit(state)
+  if (news) commit(state)
   if (state.role === 'leader') maybeSendTimeoutNow(state, progress)
 }
 

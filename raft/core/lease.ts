@@ -1,13 +1,11 @@
 import { leaseDriftMax } from './config.ts'
-import type { CoreConfig } from './config.ts'
 import type { LeasePromise } from './message.ts'
 import type { Progress } from './progress.ts'
 import { quorumValue } from './quorum.ts'
 import { committedInTerm, configuration, isVoterOf } from './state.ts'
 import type { State } from './state.ts'
-import type { Term } from './types.ts'
 
-/**
+/*
  * How long a leader may read without asking anybody (thesis §6.4.1), and what makes that sound.
  *
  * Who answers a word of a leader helps nobody else into office for an election timeout from then on: it grants no vote
@@ -37,29 +35,6 @@ import type { Term } from './types.ts'
  *
  * The caller reads the clock, and the lease, again once the value is fixed: it may have stood still meanwhile.
  */
-export type Lease = {
-  /** The shell wants one when this member leads. */
-  wanted: boolean
-  /** Monotonic ms as the shell told last; what is sent, is sent then or later. */
-  nowMs: number
-  /** Leader: somebody was told to take over in this reign. */
-  givenAway: boolean
-  /** Since the last word of a leader that was answered, or since the start. */
-  silentTicks: number
-  /** Left of what a former process promised; nothing that this one hears makes it shorter. */
-  owedTicks: number
-}
-
-export function newLease(config: CoreConfig, term: Term): Lease {
-  const promisedNothing = term === 0 || config.leasePromiseMs === undefined
-  return {
-    wanted: false,
-    nowMs: 0,
-    givenAway: false,
-    silentTicks: promisedNothing ? config.electionTicks : 0,
-    owedTicks: promisedNothing ? 0 : (config.owedTicks ?? 0),
-  }
-}
 
 /**
  * Whether this member may help nobody into office: a leader may count on it. Whoever a leader asked to take over is helped all the

@@ -6,7 +6,7 @@ import { committedInTerm, configuration, sendAtOnce } from './state.ts'
 import type { State } from './state.ts'
 import type { LogIndex } from './types.ts'
 
-/**
+/*
  * Reads that wait for proof that this member still led when they asked (thesis §6.4).
  *
  * A round is opened by `readIndex`, waits until the leader has committed an entry of its term, is then given
@@ -14,18 +14,6 @@ import type { LogIndex } from './types.ts'
  * the leader after every round up to n was opened, so it confirms them all. Contexts never repeat within the
  * process, and a later reign has a later term, so a late answer can confirm no later round.
  */
-export type Reads = {
-  /** Of the next round. Survives reigns. */
-  nextContext: number
-  /** Oldest first; those with an index were sent. */
-  readonly rounds: { readonly context: ReadContext; index: LogIndex | null }[]
-  /** The latest that was sent, or null; heartbeats repeat it while its round waits. */
-  sent: ReadContext | null
-}
-
-export function newReads(): Reads {
-  return { nextContext: 1, rounds: [], sent: null }
-}
 
 export function openRead(state: State): ReadAnswer {
   if (state.role !== 'leader') {

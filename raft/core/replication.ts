@@ -1,10 +1,8 @@
 import { assert, assertNever } from '../base/assert.ts'
-import { afterCommit } from './leader.ts'
-import type { Progress } from './progress.ts'
+import { Progress } from './progress.ts'
 import { isQuorum, quorumValue } from './quorum.ts'
 import { configuration, sendAtOnce } from './state.ts'
 import type { State } from './state.ts'
-import { trackFollowers } from './transitions.ts'
 import { entryBytes, noIndex } from './types.ts'
 import type { Entry, LogIndex, NodeId } from './types.ts'
 
@@ -24,7 +22,24 @@ export function appendOwn(state: State, entries: readonly Entry[]): void {
   state.outbox.replicationDue = true
 }
 
-/** Commits what a quorum has durably, if that reaches an entry of this term (Raft paper §5.4.2). */
+/** Brings `progress` in line with the configuration in force. On a leader only. */
+export function trackFollowers(state: State): void {
+  const { voters, votersOutgoing, learners } = configuration(state)
+  const others = new Set([...voters, ...(votersOutgoing ?? []), ...learners])
+  others.delete(state.id)
+  for (const id of state.progress.keys()) if (!others.has(id)) state.progress.delete(id)
+  const next = (state.log.lastIndex + 1) as LogIndex
+  for (const id of [...others].sort((a, b) => a - b)) {
+    if (!state.progress.has(id)) state.progress.set(id, new Progress(id, next, state.config))
+  }
+  state.outbox.replicationDue = true
+}
+
+/**
+ * Commits what a quorum has durably, if that reaches an entry of this term (Raft paper §5.4.2).
+ *
+ * @returns whether the commit index rose
+ */
 export function maybeCommit(state: State): boolean {
   if (state.role !== 'leader') return false
   // The leader is one of many: its own disk counts like any other, and is not waited for.
@@ -36,7 +51,6 @@ export function maybeCommit(state: State): boolean {
   )
   advanceCommit(state, index)
   state.outbox.replicationDue = true
-  afterCommit(state)
   return true
 }
 

@@ -1,16 +1,12 @@
 import { assert } from '../base/assert.ts'
 import { termMaxAt } from './term-limit.ts'
 import type { CoreConfig } from './config.ts'
-import { newLease } from './lease.ts'
-import type { Lease } from './lease.ts'
 import { RaftLog } from './log.ts'
 import type { Message, ReadContext } from './message.ts'
 import { noPast } from './past.ts'
 import type { Past } from './past.ts'
 import type { Progress } from './progress.ts'
-import type { PersistTicket, Ready, Role, Transition } from './ready.ts'
-import { newReads } from './read-index.ts'
-import type { Reads } from './read-index.ts'
+import type { Dropped, PersistTicket, Ready, Role, Transition } from './ready.ts'
 import { noIndex, noTerm } from './types.ts'
 import type { Configuration, HardState, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
 
@@ -23,6 +19,30 @@ export type Recovered = {
   readonly lastIndex: LogIndex
   readonly lastTerm: Term
   readonly termRuns: readonly { readonly first: LogIndex; readonly term: Term }[]
+}
+
+/** What the rules in `lease.ts` work on. */
+export type Lease = {
+  /** The shell wants one when this member leads. */
+  wanted: boolean
+  /** Monotonic ms as the shell told last; what is sent, is sent then or later. */
+  nowMs: number
+  /** Leader: somebody was told to take over in this reign. */
+  givenAway: boolean
+  /** Since the last word of a leader that was answered, or since the start. */
+  silentTicks: number
+  /** Left of what a former process promised; nothing that this one hears makes it shorter. */
+  owedTicks: number
+}
+
+/** What the rules in `read-index.ts` work on. */
+export type Reads = {
+  /** Of the next round. Survives reigns. */
+  nextContext: number
+  /** Oldest first; those with an index were sent. */
+  readonly rounds: { readonly context: ReadContext; index: LogIndex | null }[]
+  /** The latest that was sent, or null; heartbeats repeat it while its round waits. */
+  sent: ReadContext | null
 }
 
 /** All there is to one member's core. One record, many verbs; see `raft.ts` for who calls them. */
@@ -191,4 +211,25 @@ export function isVoterOf({ voters, votersOutgoing }: Configuration, id: NodeId)
 /** A leader knows all that was committed before it only once an entry of its own is (thesis §6.4). */
 export function committedInTerm(state: State): boolean {
   return (state.log.termAt(state.commit) ?? noTerm) === state.term
+}
+
+function newLease(config: CoreConfig, term: Term): Lease {
+  const promisedNothing = term === 0 || config.leasePromiseMs === undefined
+  return {
+    wanted: false,
+    nowMs: 0,
+    givenAway: false,
+    silentTicks: promisedNothing ? config.electionTicks : 0,
+    owedTicks: promisedNothing ? 0 : (config.owedTicks ?? 0),
+  }
+}
+
+function newReads(): Reads {
+  return { nextContext: 1, rounds: [], sent: null }
+}
+
+/** Returns why this member accepts no proposals now; null when it does. */
+export function rejectReason(state: State): Dropped | null {
+  if (state.role !== 'leader') return state.leader === null ? 'no-leader' : 'not-leader'
+  return state.transfer === null ? null : 'transferring'
 }

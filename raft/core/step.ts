@@ -1,7 +1,6 @@
 import { assertNever } from '../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
-import { stepCandidate } from './candidate.ts'
-import { answerPreVote, answerVote, standsByLeader } from './election.ts'
+import { answerPreVote, answerVote, handleTimeoutNow, standsByLeader, stepCandidate } from './election.ts'
 import { stepFollower } from './follower.ts'
 import { stepLeader } from './leader.ts'
 import type { Message } from './message.ts'
@@ -31,6 +30,8 @@ function take(state: State, message: Message): void {
       return answerPreVote(state, message)
     case 'vote-request':
       return answerVote(state, message)
+    case 'timeout-now':
+      return handleTimeoutNow(state)
     default:
       break
   }

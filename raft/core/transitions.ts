@@ -1,9 +1,8 @@
 import { assert } from '../base/assert.ts'
-import { Progress } from './progress.ts'
 import { isQuorum } from './quorum.ts'
 import { abandonReads } from './read-index.ts'
 import type { Role } from './ready.ts'
-import { appendOwn } from './replication.ts'
+import { appendOwn, trackFollowers } from './replication.ts'
 import { configuration } from './state.ts'
 import type { State } from './state.ts'
 import { noIndex } from './types.ts'
@@ -81,19 +80,6 @@ export function recordVote(state: State, candidate: NodeId): void {
   const own: Writable = state
   own.vote = candidate
   state.electionElapsed = 0
-}
-
-/** Brings `progress` in line with the configuration in force. On a leader only. */
-export function trackFollowers(state: State): void {
-  const { voters, votersOutgoing, learners } = configuration(state)
-  const others = new Set([...voters, ...(votersOutgoing ?? []), ...learners])
-  others.delete(state.id)
-  for (const id of state.progress.keys()) if (!others.has(id)) state.progress.delete(id)
-  const next = (state.log.lastIndex + 1) as LogIndex
-  for (const id of [...others].sort((a, b) => a - b)) {
-    if (!state.progress.has(id)) state.progress.set(id, new Progress(id, next, state.config))
-  }
-  state.outbox.replicationDue = true
 }
 
 /** Whatever belonged to the role is gone; the next wait is drawn anew. */

@@ -33,7 +33,7 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     id: 'no-wait-after-start',
-    file: 'raft/core/lease.ts',
+    file: 'raft/core/state.ts',
     edits: [{ find: 'promisedNothing ? config.electionTicks : 0', replace: 'config.electionTicks' }],
     breaks: 'a voter that was started again votes at once, whatever it promised before',
     standsFor: 'Raft thesis §6.4.1, promises are not on disk',
