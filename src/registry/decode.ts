@@ -21,7 +21,7 @@ import type { FieldValidation } from './options.ts'
 import { hasProtobuf } from './representation.ts'
 import type { VerbParts } from './parts.ts'
 import type { Target } from './request.ts'
-import { turnOfOthers } from './slices.ts'
+import { turnOfOthers } from './read-turn.ts'
 
 /** What an object can be of. */
 export type DecodedKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema' | 'structural'> & {

@@ -10,9 +10,8 @@ import type { WatchStream } from './answer.ts'
 import type { EventType } from './event-frames.ts'
 import type { Framing } from './framing.ts'
 import type { RegistryLimits } from './limits.ts'
-import { ReadTurn } from './read-turn.ts'
+import { ReadTurn, turnOfOthers } from './read-turn.ts'
 import type { Selection } from './selection.ts'
-import { turnOfOthers } from './slices.ts'
 import { readErrorOf } from './store-errors.ts'
 
 export type ObjectWatchParts = {

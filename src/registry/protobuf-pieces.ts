@@ -12,7 +12,7 @@ import { parseBytes } from './encode.ts'
 import type { HeldBytes } from './held-bytes.ts'
 import type { RegistryLimits } from './limits.ts'
 import type { Form } from './representation.ts'
-import { turnOfOthers } from './slices.ts'
+import { turnOfOthers } from './read-turn.ts'
 import type { Batches } from './slices.ts'
 
 type Parts = { readonly clock: Clock; readonly limits: RegistryLimits; readonly held: HeldBytes }

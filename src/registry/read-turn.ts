@@ -33,3 +33,8 @@ export class ReadTurn {
     this.#bytes = 0
   }
 }
+
+/** Resolves when everything else that was ready to run on this thread has run. */
+export function turnOfOthers(clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.soon(resolve))
+}

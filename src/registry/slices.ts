@@ -1,8 +1,8 @@
-import type { Clock } from '../../raft/base/clock.ts'
 import type { Key, KeyPrefix } from '../store/key.ts'
 import type { ListSlice, ObjectStore, StoredObject } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 import type { VerbParts } from './parts.ts'
+import { turnOfOthers } from './read-turn.ts'
 import type { Selection } from './selection.ts'
 
 /**
@@ -62,9 +62,4 @@ async function readAndSelected(
     if (selection.matches(stored)) selected.push(stored)
   }
   return selected
-}
-
-/** Resolves when everyone else who was ready had a turn of this thread. */
-export function turnOfOthers(clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.soon(resolve))
 }

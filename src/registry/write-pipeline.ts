@@ -7,7 +7,7 @@ import type { VerbParts } from './parts.ts'
 import type { ReadSet } from './read-set.ts'
 import { retryOnConflict } from './retry-on-conflict.ts'
 import type { RetryOptions } from './retry-on-conflict.ts'
-import { turnOfOthers } from './slices.ts'
+import { turnOfOthers } from './read-turn.ts'
 import { withExtraOperations } from './write-plan.ts'
 import type { Plan } from './write-plan.ts'
 

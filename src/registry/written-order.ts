@@ -1,7 +1,8 @@
 import type { StoredObject } from '../store/object-store.ts'
 import type { VerbParts } from './parts.ts'
 import type { Selection } from './selection.ts'
-import { selectedOf, turnOfOthers } from './slices.ts'
+import { selectedOf } from './slices.ts'
+import { turnOfOthers } from './read-turn.ts'
 
 /**
  * What is selected of `objects`, in the order it was written. Sorting tens of thousands in one go would hold up everyone
